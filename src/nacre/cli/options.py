@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
 
 F = TypeVar("F", bound=Callable[..., Any])
+Decorator: TypeAlias = Callable[[Any], Any]  # adds a parameter to a command, or several
 
 
 def filter_options(command: F) -> F:
@@ -163,23 +164,39 @@ def dry_run_option(command: F) -> F:
     return click.option("--dry-run", is_flag=True, help="Only say what would be done.")(command)
 
 
+ids_argument = click.argument("ids", nargs=-1, required=True, metavar="ID...")
+
+
 def limit_option(default: int, help: str = "At most; 0 for all.") -> Callable[[F], F]:
     rows = click.IntRange(min=0)
     return click.option("-n", "limit", type=rows, metavar="N", default=default, show_default=True, help=help)
 
 
-def command(name: str, group: click.Group | None = None, **settings: Any) -> Callable[[F], click.Command]:
+def command(
+    name: str, *options: Decorator, group: click.Group | None = None, **settings: Any
+) -> Callable[[F], click.Command]:
     """Registers a function as a command, of `nacre` itself or of a group of commands.
 
-    It gets the `CliContext` as its first argument, and takes the options of `nacre` after its name too.
+    It gets the `CliContext` as its first argument. `options` come after those that decorate it; the options of `nacre`
+    are taken after its name too.
     """
 
     def register(function: F) -> click.Command:
         make = click.command if group is None else group.command
-        made: click.Command = make(name, **settings)(global_options(click.pass_obj(function)))
+        made: click.Command = make(name, **settings)(click.pass_obj(function))
+        made.params += parameters_of(*options, global_options)
         return made
 
     return register
+
+
+def parameters_of(*options: Decorator) -> list[click.Parameter]:
+    @click.command
+    @combine(*options)
+    def bearer() -> None: ...
+
+    parameters: list[click.Parameter] = bearer.params
+    return parameters
 
 
 def global_options(command: F) -> F:

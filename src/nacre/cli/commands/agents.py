@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 PROFILES = ("core", "full", "houkai", "mnemosyne", "lessons")
 
 
-@command("mcp")
+@command("mcp", form_option())
 @click.option("--profile", type=click.Choice(PROFILES), default="core", show_default=True, help="Which tools to show.")
 @click.option("--http", metavar="HOST:PORT", help="Serve many clients over HTTP instead of one over stdin.")
 @click.option("--token-file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Holds the token.")
@@ -43,7 +43,6 @@ PROFILES = ("core", "full", "houkai", "mnemosyne", "lessons")
     "--allow-host", "names", multiple=True, metavar="NAME", help="A further name of this machine; repeatable."
 )
 @click.option("--list", "listing", is_flag=True, help="Print the tools and what they cost an agent, and end.")
-@form_option()
 def mcp_command(
     cli: CliContext, profile: str, http: str | None, token_file: Path | None, names: tuple[str, ...], listing: bool,
     form: Form,
@@ -139,7 +138,7 @@ def hook_command() -> None:
 
 
 def add_event(name: str, help: str) -> None:
-    @command(name, hook_command, help=help)
+    @command(name, group=hook_command, help=help)
     def answer(cli: CliContext) -> None:
         from nacre.hooks.client import run
 
@@ -155,8 +154,7 @@ add_event("stop", "An answer has ended: keep what was said.")
 add_event("session-end", "A session ends: keep what was said.")
 
 
-@command("status", hook_command)
-@form_option("text", "json")
+@command("status", form_option("text", "json"), group=hook_command)
 def status(cli: CliContext, form: Form) -> None:
     """Show what is captured and injected, where it goes, and whether the helper runs."""
     from nacre.hooks.client import hook_status
@@ -165,7 +163,7 @@ def status(cli: CliContext, form: Form) -> None:
     print_record(asdict(state), status_lines(state), form)
 
 
-@command("end", hook_command)
+@command("end", group=hook_command)
 def end(cli: CliContext) -> None:
     """End the helper, which keeps the store open; the next hook starts another one."""
     from nacre.hooks.client import end_helper
@@ -240,7 +238,7 @@ def shell_environment(cli: CliContext) -> Mapping[str, str]:
     return {variable: value for variable, value in values.items() if value.strip()}
 
 
-@command("install")
+@command("install", yes_option, form_option())
 @client_argument
 @click.option("--list", "listing", is_flag=True, help="List the clients on this machine, and end.")
 @client_options
@@ -251,8 +249,6 @@ def shell_environment(cli: CliContext) -> Mapping[str, str]:
 @click.option("--write-guidance", is_flag=True, help="Also write that into the client's file of instructions.")
 @click.option("--verify", is_flag=True, help="Start the server as the client would, and list its tools.")
 @click.option("--force", is_flag=True, help="Replace settings that cannot be read; the old file is kept.")
-@yes_option
-@form_option()
 def install_command(
     cli: CliContext, client: str | None, listing: bool, project: bool, server_name: str, profile: str | None,
     hooks: bool, printing: bool, guidance: bool, write_guidance: bool, verify: bool, force: bool, yes: bool,
@@ -366,9 +362,7 @@ def set_up(installer: Installer) -> str:
         return "unreadable"
 
 
-@command("uninstall")
-@client_argument
-@client_options
+@command("uninstall", client_argument, client_options)
 def uninstall_command(cli: CliContext, client: str | None, project: bool, server_name: str) -> None:
     """Remove this memory from an agent's program: the server, the hooks, the guidance, and nothing else.
 

@@ -35,8 +35,7 @@ def backup_command() -> None:
     """Copy the whole store, check a copy, or put one back. A copy has all spaces, the journal and the vectors."""
 
 
-@command("create", backup_command)
-@click.argument("path", required=False)
+@command("create", click.argument("path", required=False), group=backup_command)
 def create(cli: CliContext, path: str | None) -> None:
     """Copy the store while others go on writing. Prints where the copy is.
 
@@ -54,8 +53,7 @@ def create(cli: CliContext, path: str | None) -> None:
     say(f"Copied and checked, {size(made.stat().st_size)}.")
 
 
-@command("list", backup_command)
-@form_option()
+@command("list", form_option(), group=backup_command)
 def list_command(cli: CliContext, form: Form) -> None:
     """List the copies of this store, newest first, and what earlier restores left beside it."""
     from nacre.lifecycle.backups import copies
@@ -71,10 +69,7 @@ def list_command(cli: CliContext, form: Form) -> None:
     print_items(copies(cli.settings()), columns, backup_record, form, empty)
 
 
-@command("verify", backup_command)
-@click.argument("file")
-@key_option
-@form_option("text", "json")
+@command("verify", click.argument("file"), key_option, form_option("text", "json"), group=backup_command)
 def verify_command(cli: CliContext, file: str, key: str | None, form: Form) -> None:
     """Read a copy from end to end, change nothing, and say what it holds. Ends with code 4 when it is damaged."""
     configure_logging(debug=cli.debug)
@@ -91,11 +86,7 @@ def verify_command(cli: CliContext, file: str, key: str | None, form: Form) -> N
     print_record(record, [f"{file} is whole: {copy_text(copy, cli.now())}."], form)
 
 
-@command("restore", backup_command)
-@click.argument("file")
-@key_option
-@dry_run_option
-@yes_option
+@command("restore", click.argument("file"), key_option, dry_run_option, yes_option, group=backup_command)
 def restore_command(cli: CliContext, file: str, key: str | None, dry_run: bool, yes: bool) -> None:
     """Replace the store with a copy. The present file is kept beside it under another name.
 
@@ -225,10 +216,9 @@ def report_old_backups(settings: Settings, *, plain: bool) -> None:
     say(f"Backups made before stay as they were: {'not encrypted' if plain else 'they open with the old key'}.")
 
 
-@command("encrypt")
+@command("encrypt", yes_option)
 @click.option("--key", metavar="WHERE", help="The key: file:PATH, env:VARIABLE or keyring:NAME.")
 @click.option("--new-key-file", metavar="PATH", help="Make a random key, and keep it in this file.")
-@yes_option
 def encrypt_command(cli: CliContext, key: str | None, new_key_file: str | None, yes: bool) -> None:
     """Encrypt the whole store. From then on the setting `key` has to name the key.
 
@@ -246,8 +236,7 @@ def encrypt_command(cli: CliContext, key: str | None, new_key_file: str | None, 
     give_key(settings, "", setting, new_key_file)
 
 
-@command("decrypt")
-@yes_option
+@command("decrypt", yes_option)
 def decrypt_command(cli: CliContext, yes: bool) -> None:
     """Remove the encryption of a store. The setting `key` names the key that it has."""
     settings = cli.settings()
@@ -261,10 +250,9 @@ def decrypt_command(cli: CliContext, yes: bool) -> None:
     report_old_backups(settings, plain=False)
 
 
-@command("rekey")
+@command("rekey", yes_option)
 @click.option("--new-key", metavar="WHERE", help="The new key: file:PATH, env:VARIABLE or keyring:NAME.")
 @click.option("--new-key-file", metavar="PATH", help="Make a random key, and keep it in this file.")
-@yes_option
 def rekey_command(cli: CliContext, new_key: str | None, new_key_file: str | None, yes: bool) -> None:
     """Change the key of an encrypted store. The setting `key` names the one that it has."""
     settings = cli.settings()

@@ -25,7 +25,7 @@ def bench_command() -> None:
     own store is not touched."""
 
 
-@command("recall", bench_command)
+@command("recall", form_option(), group=bench_command)
 @click.option("--suite", required=True, metavar="NAME", help="locomo, longmemeval or beam.")
 @click.option(
     "--data", "file", required=True, type=click.Path(path_type=Path), help="The dataset's own JSON, plain or gzipped."
@@ -36,7 +36,6 @@ def bench_command() -> None:
 @click.option(
     "--json", "out", type=click.Path(dir_okay=False, writable=True, path_type=Path), help="Write the whole report here."
 )
-@form_option()
 def recall(
     cli: CliContext,
     suite: str,
@@ -66,7 +65,7 @@ def recall(
     print_report(report, form)
 
 
-@command("conflicts", bench_command)
+@command("conflicts", form_option(), group=bench_command)
 @click.option(
     "--data",
     "file",
@@ -80,7 +79,6 @@ def recall(
     type=click.Path(dir_okay=False, writable=True, allow_dash=True, path_type=Path),
     help="Write the whole report here; - prints it, and nothing else.",
 )
-@form_option()
 def conflicts(cli: CliContext, file: Path, out: Path | None, form: Form) -> None:
     """Measure how well the judge tells memories that contradict or update each other from those that look alike.
 

@@ -113,9 +113,8 @@ def config_command() -> None:
     """
 
 
-@command("list", config_command)
+@command("list", form_option(), group=config_command)
 @click.option("--changed", is_flag=True, help="Only those that are not as the program has them by default.")
-@form_option()
 def list_command(cli: CliContext, changed: bool, form: Form) -> None:
     """List every setting with its value and its source. Keys of services are not shown."""
     settings = [each for each in explained(cli.flags, notify=cli.notify) if not changed or each.source != "default"]
@@ -128,9 +127,7 @@ def list_command(cli: CliContext, changed: bool, form: Form) -> None:
     print_items(settings, columns, setting_record, form, empty)
 
 
-@command("get", config_command)
-@click.argument("key")
-@form_option("text", "json")
+@command("get", click.argument("key"), form_option("text", "json"), group=config_command)
 def get(cli: CliContext, key: str, form: Form) -> None:
     """Print one setting, and on stderr where it comes from."""
     known = effective_settings(cli)
@@ -146,10 +143,7 @@ def get(cli: CliContext, key: str, form: Form) -> None:
         say(f"from {setting.source}")
 
 
-@command("set", config_command)
-@click.argument("key")
-@click.argument("value")
-@project_option
+@command("set", click.argument("key"), click.argument("value"), project_option, group=config_command)
 def set_command(cli: CliContext, key: str, value: str, project: bool) -> None:
     """Write one setting to your own file, or with --project to that of this folder. All else in it stays as it is."""
     from nacre.clients.settings_file import set_value
@@ -180,9 +174,7 @@ def check_together(cli: CliContext, name: str, value: str) -> None:
         check_mirror(replace(cli.settings(), **{name: value}), "")  # type: ignore[arg-type]
 
 
-@command("unset", config_command)
-@click.argument("key")
-@project_option
+@command("unset", click.argument("key"), project_option, group=config_command)
 def unset_command(cli: CliContext, key: str, project: bool) -> None:
     """Remove one setting from your own file, or with --project from that of this folder."""
     from nacre.clients.settings_file import unset
@@ -199,8 +191,7 @@ def unset_command(cli: CliContext, key: str, project: bool) -> None:
     say(f"{file} no longer sets {key}.{value}")
 
 
-@command("path", config_command)
-@form_option("text", "json")
+@command("path", form_option("text", "json"), group=config_command)
 def path(cli: CliContext, form: Form) -> None:  # noqa: ARG001 (every command takes the cli)
     """Print where the settings are: your own file, and this folder's where there is one."""
     own, nearest = user_config(), project_file(Path.cwd())
@@ -212,8 +203,7 @@ def path(cli: CliContext, form: Form) -> None:  # noqa: ARG001 (every command ta
         say("Your own file is not there yet; `nacre config set KEY VALUE` makes it.")
 
 
-@command("edit", config_command)
-@project_option
+@command("edit", project_option, group=config_command)
 def edit(cli: CliContext, project: bool) -> None:
     """Open the file in your editor. What cannot be read as settings afterwards is not taken."""
     from nacre.cli.commands.edit import edit_text

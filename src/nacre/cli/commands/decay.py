@@ -127,11 +127,7 @@ def score_record(each: Scored) -> dict[str, object]:
     return {**memory_record(memory), "score": round(score, 6)}
 
 
-@command("prune")
-@model_options
-@min_score_option
-@protect_option
-@plan_options
+@command("prune", model_options, min_score_option, protect_option, plan_options)
 def prune_command(cli: CliContext, **asked: Unpack[PruneOptions]) -> None:
     """List what has decayed, the weakest first, and with --apply move it to the trash.
 
@@ -164,7 +160,7 @@ class RetainOptions(PlanOptions):
     outcome: str | None
 
 
-@command("retain")
+@command("retain", plan_options)
 @click.option(
     "--max-days", type=Number(min=0), metavar="N", help="Keep none that is older. The setting retain_max_days."
 )
@@ -181,7 +177,6 @@ class RetainOptions(PlanOptions):
     "--compress-older-than", callback=days_option, metavar="LENGTH",
     help="Also compress long texts unused so long: 90d.",
 )  # fmt: skip
-@plan_options
 def retain_command(
     cli: CliContext, types: tuple[str, ...], protected: tuple[str, ...], compress_older_than: float | None,
     **asked: Unpack[RetainOptions],
@@ -260,11 +255,9 @@ def decay_command() -> None:
     """
 
 
-@command("scores", decay_command)
+@command("scores", model_options, form_option(), group=decay_command)
 @limit_option(20)
 @click.option("--weakest", is_flag=True, help="The weakest first.")
-@model_options
-@form_option()
 def scores(cli: CliContext, limit: int, weakest: bool, form: Form, **options: Unpack[DecayOptions]) -> None:
     """List the decay scores of memories, the strongest first."""
     now = cli.now()
@@ -278,7 +271,7 @@ def scores(cli: CliContext, limit: int, weakest: bool, form: Form, **options: Un
         say(f"{len(rows)} of {total:,}; -n 0 lists them all.")
 
 
-@command("plot", decay_command)
+@command("plot", form_option("text", "json"), group=decay_command)
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @model_options
 @min_score_option
@@ -292,7 +285,6 @@ def scores(cli: CliContext, limit: int, weakest: bool, form: Form, **options: Un
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write an .svg or .png."
 )
-@form_option("text", "json")
 def plot(
     cli: CliContext, ids: tuple[str, ...], days: float, importance: tuple[float, ...], output: Path | None, form: Form,
     **options: Unpack[DecayOptions],
@@ -349,7 +341,7 @@ def protection(engine: DecayEngine, memory: Memory, linked: bool) -> str:
     return "linked to: stays" if linked and engine.protect_linked else ""
 
 
-@command("audit")
+@command("audit", limit_option(20), form_option())
 @click.option(
     "--confidence", callback=confidence_range, default="0-1", metavar="RANGE",
     help="How firmly it is held: very-low … very-high, high- for that and more, or 0.2-0.6.",
@@ -357,8 +349,6 @@ def protection(engine: DecayEngine, memory: Memory, linked: bool) -> str:
 @click.option("--source", metavar="NAME", help="On this evidence: inferred, hearsay, …")
 @click.option("--unvalidated", is_flag=True, help="What nobody ever confirmed.")
 @click.option("--fade", is_flag=True, help="Also what each confidence has faded to since anybody confirmed it.")
-@limit_option(20)
-@form_option()
 def audit_command(
     cli: CliContext, confidence: tuple[float, float], source: str | None, unvalidated: bool, fade: bool, limit: int,
     form: Form,
@@ -407,12 +397,11 @@ def validated(memory: Memory, now: float | None = None) -> str:
     return iso(at) if now is None else age(at, now)
 
 
-@command("fade")
+@command("fade", plan_options)
 @click.option(
     "--half-life", callback=positive_days_option, default="365d", show_default=True, metavar="LENGTH",
     help="The time in which confidence that nobody renews is halved.",
 )  # fmt: skip
-@plan_options
 def fade_command(cli: CliContext, half_life: float, **asked: Unpack[PlanOptions]) -> None:
     """List memories that nobody confirmed for long, and with --apply lower their confidence.
 

@@ -20,6 +20,7 @@ from nacre.cli.options import (
     dry_run_option,
     field_options,
     form_option,
+    ids_argument,
     rows_option,
     show_plan,
     why_option,
@@ -41,14 +42,13 @@ from nacre.remember.validate import Editable
 CLEARED_BY_EMPTY = ("occurred_at", "expires_at")
 
 
-@command("edit")
+@command("edit", why_option)
 @click.argument("id")
 @click.option("--text", metavar="TEXT|-", help="Its new text; - reads it from stdin.")
 @click.option("--add-tag", metavar="TAG", multiple=True, help="Add a tag; repeat for several.")
 @click.option("--remove-tag", metavar="TAG", multiple=True, help="Take a tag away; repeat for several.")
 @field_options
 @click.option("--pin/--unpin", "pinned", default=None, help="Protect it from decay, or no longer.")
-@why_option
 def edit_command(
     cli: CliContext, /, id: str, text: str | None, add_tag: tuple[str, ...], remove_tag: tuple[str, ...], why: str,
     **described: object,
@@ -89,13 +89,12 @@ def edit_text(text: str, configured: str, *, extension: str = ".md") -> str | No
         ) from error
 
 
-@command("merge")
+@command("merge", why_option)
 @click.argument("keep")
 @click.argument("others", nargs=-1, required=True, metavar="OTHER...")
 @click.option("--text", metavar="TEXT|-", help="What it says from now on; - reads it from stdin.")
 @dry_run_option
 @click.option("-y", "--yes", is_flag=True, help="Do not ask when several are merged.")
-@why_option
 def merge_command(
     cli: CliContext, keep: str, others: tuple[str, ...], text: str | None, dry_run: bool, yes: bool, why: str
 ) -> None:
@@ -117,10 +116,7 @@ def merge_command(
     say(f"{short(merged.id)} ({excerpt(merged)}) now replaces {replaced}.", "`nacre undo` takes it back.")
 
 
-@command("supersede")
-@click.argument("old")
-@click.argument("new")
-@why_option
+@command("supersede", click.argument("old"), click.argument("new"), why_option)
 def supersede_command(cli: CliContext, old: str, new: str, why: str) -> None:
     """Replace OLD with NEW. OLD is superseded: it stays, but is no longer recalled."""
     with cli.open() as store:
@@ -129,10 +125,9 @@ def supersede_command(cli: CliContext, old: str, new: str, why: str) -> None:
     say(f"{short(later.id)} ({excerpt(later)}) now replaces {short(former.id)} ({excerpt(former)}).")
 
 
-@command("validate")
+@command("validate", why_option)
 @click.argument("id")
 @click.option("--confidence", type=float, metavar="0-1", help="How sure that is now.")
-@why_option
 def validate_command(cli: CliContext, id: str, confidence: float | None, why: str) -> None:
     """Confirm that a memory is still true, so that it is no longer stale."""
     with cli.open() as store:
@@ -144,9 +139,7 @@ def validate_command(cli: CliContext, id: str, confidence: float | None, why: st
 def mark_command(name: str, help: str, done: str) -> click.Command:
     """A command named as the method of the store that it calls."""
 
-    @command(name, help=help)
-    @click.argument("ids", nargs=-1, required=True, metavar="ID...")
-    @why_option
+    @command(name, ids_argument, why_option, help=help)
     def mark(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
         with cli.open() as store:
             method: Callable[..., list[Memory]] = getattr(store, name)
@@ -182,11 +175,10 @@ unarchive_command = mark_command(
 )
 
 
-@command("tag")
+@command("tag", why_option)
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @click.option("-a", "--add", metavar="TAG", multiple=True, help="Add a tag; repeat for several.")
 @click.option("-r", "--remove", metavar="TAG", multiple=True, help="Take a tag away; repeat for several.")
-@why_option
 def tag_command(cli: CliContext, ids: tuple[str, ...], add: tuple[str, ...], remove: tuple[str, ...], why: str) -> None:
     """Add tags to memories or remove some, in one operation. Their texts and vectors stay as they are."""
     if not add and not remove:
@@ -218,10 +210,9 @@ def amount_argument(_ctx: click.Context, _argument: click.Parameter, value: str)
     return (None, number) if match[1] == "=" else (number if match[1] == "+" else -number, None)
 
 
-@command("bump", cls=NegativeAmountCommand)
+@command("bump", why_option, cls=NegativeAmountCommand)
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @click.argument("change", callback=amount_argument, metavar="+0.2|-0.1|=0.9")
-@why_option
 def bump_command(cli: CliContext, ids: tuple[str, ...], change: tuple[float | None, float | None], why: str) -> None:
     """Raise or lower the importance of memories, in one operation. An importance stays between 0 and 1."""
     by, to = change
@@ -245,9 +236,7 @@ def trash_command() -> None:
     """List the trash, restore from it, or empty it for good."""
 
 
-@command("list", trash_command)
-@rows_option
-@form_option()
+@command("list", rows_option, form_option(), group=trash_command)
 def list_command(cli: CliContext, **rows: Unpack[RowOptions]) -> None:
     """List what is in the trash, the last to come first, and from when on maintenance deletes it for good."""
     days, now = cli.space_settings().trash_days, cli.now()
@@ -274,9 +263,7 @@ def list_command(cli: CliContext, **rows: Unpack[RowOptions]) -> None:
     show_plan(memories, columns, record, rows, "The trash is empty.")
 
 
-@command("restore", trash_command)
-@click.argument("ids", nargs=-1, required=True, metavar="ID...")
-@why_option
+@command("restore", ids_argument, why_option, group=trash_command)
 def restore(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
     """Restore memories from the trash, in one operation."""
     with cli.open() as store:
@@ -290,13 +277,11 @@ def restore(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
     report_marked(memories, "Restored")
 
 
-@command("empty", trash_command)
+@command("empty", yes_option, why_option, group=trash_command)
 @click.option(
     "--older-than", callback=days_option, metavar="LENGTH", help="In the trash so long: 30d. The setting trash_days."
 )
 @click.option("--all", "everything", is_flag=True, help="Whatever is in the trash.")
-@yes_option
-@why_option
 def empty(cli: CliContext, older_than: float | None, everything: bool, yes: bool, why: str) -> None:
     """Delete for good what has been in the trash long enough. Nothing brings it back, not even `nacre undo`."""
     from nacre.lifecycle.retention import Trash
@@ -323,10 +308,7 @@ def trashed_memories(store: MemoryStore) -> list[Memory]:
     return sorted((memory for memory in memories if not is_redacted(memory)), key=lambda memory: -memory.updated_at)
 
 
-@command("forget")
-@click.argument("ids", nargs=-1, required=True, metavar="ID...")
-@yes_option
-@why_option
+@command("forget", ids_argument, yes_option, why_option)
 def forget_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -> None:
     """Move memories to the trash, from which `nacre restore` brings them back."""
     with cli.open() as store:
@@ -339,8 +321,7 @@ def forget_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -
     say(f"Forgot {count_of(len(memories))}; `nacre undo` takes it back, `nacre restore ID` brings one back.")
 
 
-@command("restore")
-@click.argument("id")
+@command("restore", click.argument("id"))
 def restore_command(cli: CliContext, id: str) -> None:
     """Restore a forgotten or superseded memory."""
     with cli.open() as store:
@@ -350,10 +331,7 @@ def restore_command(cli: CliContext, id: str) -> None:
     say(f"Restored {short(memory.id)}: {excerpt(memory)}")
 
 
-@command("redact")
-@click.argument("ids", nargs=-1, required=True, metavar="ID...")
-@yes_option
-@why_option
+@command("redact", ids_argument, yes_option, why_option)
 def redact_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -> None:
     """Delete the content of memories for good, in the journal too, and leave a mark that something was there.
 
@@ -367,9 +345,7 @@ def redact_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -
     say(f"Redacted {count_of(gone)} for good; copies made before, such as backups, still have the content.")
 
 
-@command("purge")
-@click.argument("ids", nargs=-1, required=True, metavar="ID...")
-@yes_option
+@command("purge", ids_argument, yes_option)
 def purge_command(cli: CliContext, ids: tuple[str, ...], yes: bool) -> None:
     """Delete memories for good, in the journal too. `nacre forget` only moves them to the trash."""
     with cli.open() as store:

@@ -104,12 +104,10 @@ def journal_command() -> None:
     """
 
 
-@command("tail", journal_command)
+@command("tail", entry_options, form_option(), group=journal_command)
 @click.argument("id", required=False)
 @limit_option(20)
 @click.option("--all", "everything", is_flag=True, help="All of them, as -n 0.")
-@entry_options
-@form_option()
 def tail(
     cli: CliContext, id: str | None, limit: int, everything: bool, about: str | None, form: Form,
     **chosen: Unpack[EntryFilter],
@@ -139,9 +137,7 @@ def tail(
 journal_command.add_command(tail, "list")
 
 
-@command("show", journal_command)
-@click.argument("batch")
-@form_option("text", "json")
+@command("show", click.argument("batch"), form_option("text", "json"), group=journal_command)
 def show(cli: CliContext, batch: str, form: Form) -> None:
     """Show one operation in full: every memory that it changed, field by field, before and after."""
     with cli.open() as store:
@@ -160,16 +156,14 @@ def find_operation(store: MemoryStore, prefix: str) -> str:
     return batch
 
 
-@command("undo", journal_command)
-@click.argument("batch")
-@why_option
+@command("undo", click.argument("batch"), why_option, group=journal_command)
 def undo(cli: CliContext, batch: str, why: str) -> None:
     """Undo one operation, as `nacre undo BATCH` does."""
     with cli.open() as store:
         report_undo(store, store.undo(find_operation(store, batch), why=why), cli.now())
 
 
-@command("export", journal_command)
+@command("export", group=journal_command)
 @click.argument("file", default="-", metavar="[FILE|-]", type=click.Path(dir_okay=False, path_type=Path))
 @entry_options
 @click.option("--gzip", "packed", is_flag=True, help="Compress it; a FILE that ends in .gz is, without asking.")
@@ -187,10 +181,8 @@ def export(cli: CliContext, file: Path, about: str | None, packed: bool, **chose
     say(f"Wrote {count_of(written, 'entry', 'entries')} to {file}.")
 
 
-@command("compact", journal_command)
+@command("compact", yes_option, why_option, group=journal_command)
 @click.option("--older-than", metavar="WHEN", help="90d, 2y or a date; the setting journal_days unless given.")
-@yes_option
-@why_option
 def compact(cli: CliContext, older_than: str | None, yes: bool, why: str) -> None:
     """Delete old journal entries. The memories stay as they are."""
     now = cli.now()
@@ -240,12 +232,11 @@ def entry_state(entry: JournalEntry) -> str:
     return " came" if entry.before is None else " went" if entry.after is None else ""
 
 
-@command("undo")
+@command("undo", why_option)
 @click.argument("batch", required=False)
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help="Undo the last N operations, all or none.")
 @click.option("--any", "any_actor", is_flag=True, help="The last ones of anybody: agents, hooks, maintenance.")
 @click.option("--cascade", is_flag=True, help="Undo later operations that depend on it as well.")
-@why_option
 def undo_command(
     cli: CliContext, batch: str | None, last: int | None, any_actor: bool, cascade: bool, why: str
 ) -> None:
@@ -276,10 +267,7 @@ def report_undo(store: MemoryStore, undone: list[JournalEntry], now: float) -> N
 LONGEST_VALUE = 200  # of what a value was and became; `-f json` has all of it
 
 
-@command("history")
-@click.argument("id")
-@time_options
-@form_option()
+@command("history", click.argument("id"), time_options, form_option())
 def history_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOptions]) -> None:
     """Show every version of this memory, oldest first, and what changed when and why."""
     with cli.open() as store:
@@ -349,10 +337,9 @@ class DiffLine(NamedTuple):
     after: str
 
 
-@command("diff")
+@command("diff", form_option())
 @click.argument("earlier", metavar="WHEN")
 @click.argument("later", required=False, metavar="[WHEN]")
-@form_option()
 def diff_command(cli: CliContext, earlier: str, later: str | None, form: Form) -> None:
     """Show what came (+), went (-) and changed (~) between two times, or since one.
 

@@ -45,13 +45,11 @@ from nacre.model import Direction, Edge, Graph, Memory, Neighbor
 from nacre.model.graph import Entity, EntityPair
 
 
-@command("link")
+@command("link", why_option, form_option("text", "tsv", "json"))
 @click.argument("source")
 @click.argument("target")
 @click.option("-r", "--rel", default="related", show_default=True, metavar="NAME", help="How the two are related.")
 @click.option("-w", "--weight", type=float, default=1.0, metavar="NUMBER", help="How strong the link is; 1 is plain.")
-@why_option
-@form_option("text", "tsv", "json")
 def link_command(cli: CliContext, source: str, target: str, rel: str, weight: float, why: str, form: Form) -> None:
     """Link the memory SOURCE to TARGET, and print the link.
 
@@ -78,11 +76,10 @@ def link_command(cli: CliContext, source: str, target: str, rel: str, weight: fl
     say(*linked.notes)
 
 
-@command("unlink")
+@command("unlink", why_option)
 @click.argument("source")
 @click.argument("target")
 @click.option("-r", "--rel", metavar="NAME", help="Only the link of this relation; every one unless given.")
-@why_option
 def unlink_command(cli: CliContext, source: str, target: str, rel: str | None, why: str) -> None:
     """Remove the links that lead from SOURCE to TARGET."""
     with cli.open() as store:
@@ -103,10 +100,9 @@ class Relation:
     waits_for_review: bool
 
 
-@command("relations")
+@command("relations", form_option())
 @click.option("--add", metavar="NAME", help="Teach the store a relation, or confirm one that waits for review.")
 @click.option("--description", default="", metavar="TEXT", help="What the added relation means.")
-@form_option()
 def relations_command(cli: CliContext, add: str | None, description: str, form: Form) -> None:
     """List the relations that links can have, with what they mean; or add one."""
     if description and add is None:
@@ -130,15 +126,12 @@ def relations_command(cli: CliContext, add: str | None, description: str, form: 
     print_items(known, columns, asdict, form)
 
 
-@command("prune-links")
+@command("prune-links", yes_option, why_option, form_option())
 @click.option("--below", type=float, default=0.3, show_default=True, metavar="WEIGHT", help="Links lighter than this,")
 @click.option(
     "--walks", type=click.IntRange(min=0), default=0, show_default=True, help="that led somewhere so often at most."
 )
 @click.option("--apply", "applied", is_flag=True, help="Take them away; without it they are only listed.")
-@yes_option
-@why_option
-@form_option()
 def prune_links_command(
     cli: CliContext, below: float, walks: int, applied: bool, yes: bool, why: str, form: Form
 ) -> None:
@@ -200,11 +193,9 @@ def walk_options(command: F) -> F:
     )(command)  # fmt: skip
 
 
-@command("graph")
+@command("graph", walk_options, form_option("ascii", "dot", "mermaid", "graphml", "html", "json"))
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("-d", "--depth", type=click.IntRange(min=0), default=1, show_default=True, help="Links to walk at most.")
-@walk_options
-@form_option("ascii", "dot", "mermaid", "graphml", "html", "json")
 def graph_command(cli: CliContext, ids: tuple[str, ...], depth: int, form: Form, **walk: Unpack[WalkOptions]) -> None:
     """Draw memories and the links between them; without an ID, the most linked ones of the space.
 
@@ -320,12 +311,7 @@ def tree(graph: Graph, seeds: Sequence[str], *, plain: bool = False) -> Iterator
     return LinkTree(graph, PLAIN_STROKES if plain else UNICODE_STROKES).lines([*seeds, *graph.nodes])
 
 
-@command("neighbors")
-@click.argument("id")
-@depth_option
-@hidden_option
-@walk_options
-@form_option()
+@command("neighbors", click.argument("id"), depth_option, hidden_option, walk_options, form_option())
 def neighbors_command(
     cli: CliContext, id: str, depth: int, include_hidden: bool, form: Form, **walk: Unpack[WalkOptions]
 ) -> None:
@@ -372,12 +358,7 @@ class PathStep:
         return "" if self.edge is None else self.edge.rel
 
 
-@command("path")
-@click.argument("start")
-@click.argument("end")
-@hidden_option
-@walk_options
-@form_option()
+@command("path", click.argument("start"), click.argument("end"), hidden_option, walk_options, form_option())
 def path_command(
     cli: CliContext, start: str, end: str, include_hidden: bool, form: Form, **walk: Unpack[WalkOptions]
 ) -> None:
@@ -441,10 +422,9 @@ def list_suggestions(pairs: list[EntityPair], form: Form) -> None:
     say("`nacre review --kind entity` decides them." if pairs else "No two names here look like one.")
 
 
-@command("merge", entities_command)
+@command("merge", why_option, group=entities_command)
 @click.argument("into", metavar="NAME")
 @click.argument("others", nargs=-1, required=True, metavar="OTHER...")
-@why_option
 def merge_entities(cli: CliContext, into: str, others: tuple[str, ...], why: str) -> None:
     """Let the OTHER names mean the same as NAME, in one operation. The memories' own words stay as written."""
     with cli.open_or_make() as store:
@@ -452,9 +432,7 @@ def merge_entities(cli: CliContext, into: str, others: tuple[str, ...], why: str
     say(f"All of them are {into!r} now; `nacre undo` takes it back." if done else f"They are {into!r} already.")
 
 
-@command("unalias", entities_command)
-@click.argument("name")
-@why_option
+@command("unalias", click.argument("name"), why_option, group=entities_command)
 def unalias_entity(cli: CliContext, name: str, why: str) -> None:
     """Let a NAME that was merged with another be a name of its own again."""
     with cli.open() as store:
@@ -464,10 +442,7 @@ def unalias_entity(cli: CliContext, name: str, why: str) -> None:
     say(f"{name!r} is not {former!r} any more; `nacre undo` takes it back.")
 
 
-@command("about", entities_command)
-@click.argument("name")
-@limit_option(50)
-@form_option()
+@command("about", click.argument("name"), limit_option(50), form_option(), group=entities_command)
 def entities_about(cli: CliContext, name: str, limit: int, form: Form) -> None:
     """List the memories about NAME, by any of its names, newest first."""
     with cli.open() as store:

@@ -53,10 +53,9 @@ def maintenance_command() -> None:
     """
 
 
-@command("tick", maintenance_command)
+@command("tick", form_option(), group=maintenance_command)
 @click.option("--job", "jobs", type=click.Choice(list(JOBS)), multiple=True, help="Only this, due or not; repeatable.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
-@form_option()
 def tick(cli: CliContext, jobs: tuple[str, ...], dry_run: bool, form: Form) -> None:
     """Do what is due, once. Looks after every space of the store, unless --space names one."""
     with cli.open() as store:
@@ -75,7 +74,7 @@ def tick(cli: CliContext, jobs: tuple[str, ...], dry_run: bool, form: Form) -> N
         raise StoreProblem("; ".join(map(str, failed)))
 
 
-@command("run", maintenance_command)
+@command("run", group=maintenance_command)
 @click.option("--log", type=click.Path(dir_okay=False, path_type=Path), help="Write the log to FILE, not to stderr.")
 def run(cli: CliContext, log: Path | None) -> None:
     """Do what is due from now on, in the foreground, until SIGTERM or Ctrl-C; the job under way is finished."""
@@ -90,7 +89,7 @@ def run(cli: CliContext, log: Path | None) -> None:
             logging.getLogger("nacre").info("The maintenance ends.")
 
 
-@command("start", maintenance_command)
+@command("start", group=maintenance_command)
 def start(cli: CliContext) -> None:
     """Do what is due from now on, in the background."""
     places = places_of(cli)
@@ -108,7 +107,7 @@ def start(cli: CliContext) -> None:
     put(str(pid))
 
 
-@command("stop", maintenance_command)
+@command("stop", group=maintenance_command)
 @click.option(
     "--timeout", type=click.FloatRange(min=0), default=daemon.STOPPING_SECONDS, show_default=True, metavar="SECONDS",
     help="How long to wait for the job that it is at.",
@@ -127,8 +126,7 @@ def stop(cli: CliContext, timeout: float) -> None:
     say(f"The maintenance, process {process.pid}, has ended.")
 
 
-@command("status", maintenance_command)
-@form_option()
+@command("status", form_option(), group=maintenance_command)
 def status(cli: CliContext, form: Form) -> None:
     """Show for each job when it ran, when it is due, what it did and what went wrong, and who does it."""
     now = cli.now()

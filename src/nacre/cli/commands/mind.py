@@ -51,9 +51,7 @@ def opened(cli: CliContext, agent: str) -> Iterator[CognitiveMemory]:
         yield CognitiveMemory(agent, store=store)
 
 
-@command("status", mind_command)
-@click.argument("agent")
-@form_option()
+@command("status", click.argument("agent"), form_option(), group=mind_command)
 def status(cli: CliContext, agent: str, form: Form) -> None:
     """Count the memories of each kind."""
     with opened(cli, agent) as mind:
@@ -65,10 +63,7 @@ def status(cli: CliContext, agent: str, form: Form) -> None:
     print_table(list(counted.items()), columns, counted, form)
 
 
-@command("working", mind_command)
-@click.argument("agent")
-@click.argument("task")
-@form_option()
+@command("working", click.argument("agent"), click.argument("task"), form_option(), group=mind_command)
 def working(cli: CliContext, agent: str, task: str, form: Form) -> None:
     """Show the working memory of a task, the most relevant first."""
     with opened(cli, agent) as mind:
@@ -82,11 +77,10 @@ def working(cli: CliContext, agent: str, task: str, form: Form) -> None:
     print_items(result, columns, record, form, f"There is no working memory for {task!r}.")
 
 
-@command("episodes", mind_command)
+@command("episodes", form_option(), group=mind_command)
 @click.argument("agent")
 @limited(20)
 @click.option("--compressed", is_flag=True, help="Also list consolidated episodes.")
-@form_option()
 def episodes(cli: CliContext, agent: str, limit: int, compressed: bool, form: Form) -> None:
     """List the agent's episodes, the latest first."""
     with opened(cli, agent) as mind:
@@ -104,12 +98,11 @@ def episodes(cli: CliContext, agent: str, limit: int, compressed: bool, form: Fo
     print_items(result, columns, record, form, f"{agent} has no episodes.")
 
 
-@command("facts", mind_command)
+@command("facts", form_option(), group=mind_command)
 @click.argument("agent")
 @click.argument("query", default="")
 @limited(10)
 @click.option("--native", is_flag=True, help="Search by meaning too, best answer first.")
-@form_option()
 def facts(cli: CliContext, agent: str, query: str, limit: int, native: bool, form: Form) -> None:
     """List the agent's facts, or those that match a query."""
     with opened(cli, agent) as mind:
@@ -124,11 +117,9 @@ def facts(cli: CliContext, agent: str, query: str, limit: int, native: bool, for
     print_items(result, columns, record, form, empty)
 
 
-@command("procedures", mind_command)
+@command("procedures", limited(5), form_option(), group=mind_command)
 @click.argument("agent")
 @click.argument("query", default="")
-@limited(5)
-@form_option()
 def procedures(cli: CliContext, agent: str, query: str, limit: int, form: Form) -> None:
     """List the agent's procedures, the most used first. What is listed counts as used."""
     with opened(cli, agent) as mind:
@@ -143,10 +134,7 @@ def procedures(cli: CliContext, agent: str, query: str, limit: int, form: Form) 
     print_items(result, columns, record, form, empty)
 
 
-@command("due", mind_command)
-@click.argument("agent")
-@click.argument("text")
-@form_option()
+@command("due", click.argument("agent"), click.argument("text"), form_option(), group=mind_command)
 def due(cli: CliContext, agent: str, text: str, form: Form) -> None:
     """Trigger the intentions whose trigger words are in a text, and list them, the most urgent first."""
     with opened(cli, agent) as mind:
@@ -160,7 +148,7 @@ def due(cli: CliContext, agent: str, text: str, form: Form) -> None:
     print_items(result, columns, record, form, "Nothing is due.")
 
 
-@command("consolidate", mind_command)
+@command("consolidate", group=mind_command)
 @click.argument("agent")
 @click.option("--batch-size", type=click.IntRange(min=1), default=10, show_default=True, help="Episodes to a summary.")
 def consolidate(cli: CliContext, agent: str, batch_size: int) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nacre.recall_options import RecallOptions
 
 
-@command("recall")
+@command("recall", form_option())
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
 @click.option("-k", type=click.IntRange(min=1), default=5, show_default=True, help="How many at most.")
 @strategy_option
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     "--no-touch", "touch", flag_value=False, default=True, help="Do not count this as a use of what is found."
 )
 @click.option("--explain", is_flag=True, help="Say why each one came up.")
-@form_option()
 def recall_command(
     cli: CliContext, words: tuple[str, ...], k: int, touch: bool, explain: bool, form: Form,
     **options: Unpack[RecallOptions],
@@ -62,15 +61,12 @@ def asked_question(words: Sequence[str]) -> str:
     return question
 
 
-@command("pack")
+@command("pack", strategy_option, filter_options, form_option("text", "json"))
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
 @click.option("-b", "--budget", type=int, default=800, show_default=True, help="Tokens that the memories may take.")
 @click.option("--max-items", type=click.IntRange(min=1), default=50, show_default=True, help="Memories at most.")
 @click.option("--header", metavar="TEXT", help="The line above them; empty for none.")
 @click.option("--fence/--no-fence", default=True, show_default=True, help="Say around them that they are data.")
-@strategy_option
-@filter_options
-@form_option("text", "json")
 def pack_command(
     cli: CliContext, words: tuple[str, ...], budget: int, max_items: int, header: str | None, fence: bool, form: Form,
     **options: Unpack[RecallOptions],

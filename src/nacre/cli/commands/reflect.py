@@ -47,7 +47,7 @@ class WatchedModel:
         raise self.fault
 
 
-@command("reflect")
+@command("reflect", plan_options)
 @click.option(
     "--threshold", type=Number(0, 1), default=0.75, show_default=True, metavar="0-1", help="How alike a group is."
 )
@@ -66,7 +66,6 @@ class WatchedModel:
     help="Episodes stay, are superseded by the summary, or are removed. The setting reflect_consolidate (soft).",
 )
 @moment_option("--since", moment, "Only groups with an episode created since: 7d, or a date.")
-@plan_options
 def reflect_command(
     cli: CliContext, threshold: float, min_cluster_size: int | None, summarizer: str | None, consolidate: str | None,
     since: float | None, **asked: Unpack[PlanOptions],
@@ -156,11 +155,10 @@ CLUSTER_COLUMNS: list[Column[MemoryCluster]] = [
 ]  # fmt: skip
 
 
-@command("consolidate")
+@command("consolidate", plan_options)
 @click.option("--threshold", type=Number(0, 1), metavar="0-1", help="The worth that a group needs; 0.6, unless given.")
 @click.option("--similarity", type=Number(0, 1), metavar="0-1", help="How alike a group is; 0.85, unless given.")
 @click.option("--hard", is_flag=True, help="Remove the others of a group; else the one promoted supersedes them.")
-@plan_options
 def consolidate_command(
     cli: CliContext, threshold: float | None, similarity: float | None, hard: bool, **asked: Unpack[PlanOptions]
 ) -> None:

@@ -98,11 +98,10 @@ def remember_lines(store: MemoryStore, fields: dict[str, object], policy: str) -
         say(f"{count_of(waiting)} found by words alone until the model can be used; `nacre doctor` says why it cannot.")
 
 
-@command("appraise")
+@command("appraise", form_option("text", "json"))
 @click.argument("words", nargs=-1, required=True, metavar="TEXT|-")
 @click.option("-t", "--type", default="semantic", show_default=True, metavar="TYPE", help="The type it would have.")
 @click.option("--role", default="", metavar="NAME", help="Who says it: user, assistant, tool, …")
-@form_option("text", "json")
 def appraise_command(cli: CliContext, words: tuple[str, ...], type: str, role: str, form: Form) -> None:  # noqa: ARG001
     """Rate how important a text is, why, and which emotion it shows. Nothing is stored."""
     text = text_argument(words, stdin=False)

@@ -76,15 +76,13 @@ def review_command(
     print_items(items, columns, item_record, form, "Nothing waits for a decision.")
 
 
-@command("decide", review_command)
+@command("decide", stale_option, why_option, group=review_command)
 @click.argument("item")
 @click.argument("decision")
 @click.option(
     "--into", default="", metavar="NAME", help="With `merge`: the relation that a word means, or what two names go by."
 )
 @click.option("--text", default="", metavar="TEXT", help="With `merge` of a conflict: what the two say together.")
-@stale_option
-@why_option
 def decide(cli: CliContext, item: str, decision: str, into: str, text: str, stale_days: float, why: str) -> None:
     """Settle the ITEM that `nacre review` lists; the first characters of its id, or of both its ids, suffice.
 
@@ -124,7 +122,7 @@ def describe_item(item: ReviewItem) -> str:
     return f"{item.conflict.kind}, {item.conflict.reason}\n{item_text(item)}"
 
 
-@command("conflicts")
+@command("conflicts", why_option, form_option())
 @click.argument("id", required=False)
 @click.option(
     "--threshold",
@@ -133,8 +131,6 @@ def describe_item(item: ReviewItem) -> str:
     help="How alike two texts are that say the same, if unread.",
 )
 @click.option("--note", is_flag=True, help="Put them into the review queue.")
-@why_option
-@form_option()
 def conflicts_command(
     cli: CliContext, id: str | None, threshold: float | None, note: bool, why: str, form: Form
 ) -> None:

@@ -76,10 +76,7 @@ class MemoryDetails:
         return [id for id in noted if id in self.near and is_current(self.near[id])] if is_current(self.memory) else []
 
 
-@command("show")
-@click.argument("id")
-@time_options
-@form_option("text", "json")
+@command("show", click.argument("id"), time_options, form_option("text", "json"))
 def show_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOptions]) -> None:
     """Show one memory in full, with its links and its history. The first characters of its ID suffice."""
     as_of = times["as_of"]
@@ -157,7 +154,7 @@ ORDERS: dict[str, Order] = {
 ALL = 2**53
 
 
-@command("list")
+@command("list", form_option())
 @limit_option(20)
 @click.option("--cursor", metavar="CURSOR", help="Continue after an earlier list, which names it; the same filters.")
 @filter_options
@@ -165,7 +162,6 @@ ALL = 2**53
 @click.option("--trashed", is_flag=True, help="What is in the trash.")
 @click.option("--archived", is_flag=True, help="What is in the archive.")
 @click.option("--superseded", is_flag=True, help="What newer memories replaced.")
-@form_option()
 def list_command(
     cli: CliContext, limit: int, cursor: str | None, sort: str, trashed: bool, archived: bool, superseded: bool,
     form: Form, **scope: Unpack[Scope],
@@ -191,8 +187,7 @@ def list_command(
 StatsLine = tuple[str, str]
 
 
-@command("stats")
-@form_option()
+@command("stats", form_option())
 def stats_command(cli: CliContext, form: Form) -> None:
     """Count what is there, and on a terminal draw it: types, tags, and how many memories came each week."""
     with cli.open() as store:

@@ -31,8 +31,7 @@ def space_command() -> None:
     """
 
 
-@command("list", space_command)
-@form_option()
+@command("list", form_option(), group=space_command)
 def list_command(cli: CliContext, form: Form) -> None:
     """List the spaces, the empty ones that were created too, with what they are for."""
     with cli.open() as store:
@@ -49,10 +48,9 @@ def list_command(cli: CliContext, form: Form) -> None:
     print_items(notes, columns, record, form, EMPTY_STORE)
 
 
-@command("create", space_command)
+@command("create", why_option, group=space_command)
 @click.argument("name")
 @click.option("-d", "--description", default="", metavar="TEXT", help="What the space is for.")
-@why_option
 def create(cli: CliContext, name: str, description: str, why: str) -> None:
     """Note a space and what it is for. A space that nobody noted begins with its first memory."""
     with cli.open_or_make() as store:
@@ -64,11 +62,7 @@ def create(cli: CliContext, name: str, description: str, why: str) -> None:
     )
 
 
-@command("copy", space_command)
-@click.argument("source")
-@click.argument("target")
-@dry_run_option
-@why_option
+@command("copy", click.argument("source"), click.argument("target"), dry_run_option, why_option, group=space_command)
 def copy(cli: CliContext, source: str, target: str, dry_run: bool, why: str) -> None:
     """Bring the memories of SOURCE into TARGET too, with their fields, links and vectors; its trash stays behind.
 
@@ -86,11 +80,7 @@ def copy(cli: CliContext, source: str, target: str, dry_run: bool, why: str) -> 
             say(f"`nacre --space {quote(target)} undo` takes it back.")
 
 
-@command("rename", space_command)
-@click.argument("old")
-@click.argument("new")
-@dry_run_option
-@why_option
+@command("rename", click.argument("old"), click.argument("new"), dry_run_option, why_option, group=space_command)
 def rename(cli: CliContext, old: str, new: str, dry_run: bool, why: str) -> None:
     """Rename the space OLD, with its journal and its vocabulary, to NEW.
 
@@ -107,12 +97,9 @@ def rename(cli: CliContext, old: str, new: str, dry_run: bool, why: str) -> None
         say(f"The settings still name {old}; `nacre config list --changed` shows where.")
 
 
-@command("delete", space_command)
+@command("delete", dry_run_option, yes_option, why_option, group=space_command)
 @click.argument("name")
 @click.option("--purge", is_flag=True, help="Delete it for good, its trash too, instead of moving it to the trash.")
-@dry_run_option
-@yes_option
-@why_option
 def delete(cli: CliContext, name: str, purge: bool, dry_run: bool, yes: bool, why: str) -> None:
     """Move all memories of a space to its trash, or with --purge delete them for good. Asks for the name again."""
     with open_space(cli, name) as store:
@@ -153,8 +140,7 @@ def count_memories(store: MemoryStore) -> int:
 Space = tuple[str, int]
 
 
-@command("spaces")
-@form_option()
+@command("spaces", form_option())
 def spaces_command(cli: CliContext, form: Form) -> None:
     """List the spaces of the store with the number of their memories."""
     with cli.open() as store:

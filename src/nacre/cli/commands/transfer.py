@@ -49,7 +49,7 @@ def include_option(what: str, help: str, *, default: bool = True) -> Callable[[F
     return click.option(f"--{what}/--no-{what}", f"include_{what}", default=default, help=help)
 
 
-@command("export")
+@command("export", form_option("text", "json"))
 @click.argument("file", metavar="FILE|-")
 @click.option("-t", "--type", "types", metavar="TYPE", multiple=True, help="Of this type; repeat for others.")
 @click.option("-g", "--tag", "tags", metavar="TAG", multiple=True, help="With this tag; repeat for all of them.")
@@ -60,7 +60,6 @@ def include_option(what: str, help: str, *, default: bool = True) -> Callable[[F
 @include_option("trashed", "Also what is in the trash (not by default).", default=False)
 @click.option("--vectors/--no-vectors", default=True, help="With vectors, or smaller, to be computed again.")
 @click.option("--redact/--no-redact", default=True, help="Without what looks like a secret, or as it is kept.")
-@form_option("text", "json")
 def export_command(cli: CliContext, file: str, form: Form, **chosen: Any) -> None:
     """Write memories to FILE, oldest first: everything in the space but the trash, unless you narrow it.
 
@@ -98,7 +97,7 @@ SOURCES = ("chroma", "ai-lessons", "amplihack", "server-memory")
 LINE_FORMATS = ("", "server-memory")  # an archive and that are read line by line
 
 
-@command("import")
+@command("import", form_option("text", "json"), yes_option, why_option)
 @click.argument("words", nargs=-1, required=True, metavar="[SOURCE] PATH|-")
 @click.option(
     "--on-conflict", type=click.Choice(POLICIES), default="skip", show_default=True,
@@ -109,9 +108,6 @@ LINE_FORMATS = ("", "server-memory")  # an archive and that are read line by lin
     "--collection", "collections", multiple=True, metavar="NAME", help="Of chroma: this collection; may be repeated."
 )
 @click.option("--dry-run", is_flag=True, help="Say what would come, and change nothing.")
-@form_option("text", "json")
-@yes_option
-@why_option
 def import_command(
     cli: CliContext, words: tuple[str, ...], dry_run: bool, form: Form, yes: bool, why: str, **how: Any
 ) -> None:
@@ -195,9 +191,7 @@ def report_import(done: ImportSummary, form: Form, verb: str, source: str = "") 
 Pair = tuple[str, str]
 
 
-@command("info")
-@click.argument("file", metavar="FILE|-")
-@form_option()
+@command("info", click.argument("file", metavar="FILE|-"), form_option())
 def info_command(_cli: CliContext, file: str, form: Form) -> None:
     """Describe an archive without importing it: what it is, what it holds, and whether it is complete."""
     from nacre.transfer.read_archive import info

@@ -20,13 +20,12 @@ from nacre.lessons.lesson import AGENT_TAG
 from nacre.lessons.vocabulary import TAG, Vocabulary
 
 
-@command("add")
+@command("add", form_option("text", "json"))
 @click.option("--title", metavar="TEXT", help="What it teaches, in a few words.")
 @click.option("--content", metavar="TEXT|-", help="The lesson itself; - reads it from stdin.")
 @lesson_options
 @click.option("-i", "--interactive", is_flag=True, help="Answer questions, with completion; options are the defaults.")
 @click.option("--id", metavar="ID", help="Your own id for it.")
-@form_option("text", "json")
 def add_command(
     cli: CliContext, /, title: str | None, content: str | None, interactive: bool, id: str | None, form: Form,
     **options: object,
@@ -73,14 +72,13 @@ def suggest_contexts(learned: Answer[Lesson]) -> None:
         say(f"Similar lessons apply in {', '.join(contexts)}; `{command}` adds this here too.")
 
 
-@command("edit")
+@command("edit", form_option("text", "json"))
 @click.argument("id")
 @click.option("--title", metavar="TEXT", help="Its new title.")
 @click.option("--content", metavar="TEXT|-", help="Its new content; - reads it from stdin.")
 @lesson_options
 @terms_option("--add-tag", "add_tag", help="Add these tags to the current ones.")
 @terms_option("--remove-tag", "remove_tag", help="Remove these tags.")
-@form_option("text", "json")
 def edit_command(
     cli: CliContext, /, id: str, add_tag: tuple[str, ...] | None, remove_tag: tuple[str, ...] | None, form: Form,
     **options: object,
@@ -115,10 +113,7 @@ def change_tags(book: LessonBook, lesson: Lesson, add: tuple[str, ...], remove: 
     return [tag for tag in (*current, *add) if tag not in removed]
 
 
-@command("delete")
-@click.argument("id")
-@why_option
-@form_option("text", "json")
+@command("delete", click.argument("id"), why_option, form_option("text", "json"))
 def delete_command(cli: CliContext, id: str, why: str, form: Form) -> None:
     """Move a lesson to the trash; `nacre lesson restore` brings it back."""
     with open_book(cli) as book:
@@ -128,9 +123,7 @@ def delete_command(cli: CliContext, id: str, why: str, form: Form) -> None:
     print_answer(deleted, form, lambda _: say(outcome))
 
 
-@command("restore")
-@click.argument("id")
-@form_option("text", "json")
+@command("restore", click.argument("id"), form_option("text", "json"))
 def restore_command(cli: CliContext, id: str, form: Form) -> None:
     """Bring a lesson back from the trash, or after another one superseded it."""
     with open_book(cli) as book:

@@ -22,7 +22,7 @@ from nacre.cli.lesson.common import (
     review_steps,
     summarize,
 )
-from nacre.cli.options import command, form_option, why_option
+from nacre.cli.options import command, form_option, ids_argument, why_option
 from nacre.cli.ui.output import Column, Form, say
 from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.records import short
@@ -37,11 +37,10 @@ ARCHIVE = Choice("a", "archive", "archive", "Archived.")
 TRASH = Choice("t", "trash", "trash", "Moved to the trash.")
 
 
-@command("audit")
+@command("audit", form_option())
 @click.option("--confidence", metavar="RANGE", help="high, high- (and more), -low (and less), or 0.2-0.6.")
 @click.option("-s", "--source", metavar="NAME", help="From this source, or one under it: inferred, hearsay, …")
 @click.option("--unvalidated", is_flag=True, help="Lessons that nobody ever confirmed.")
-@form_option()
 def audit_command(cli: CliContext, confidence: str | None, source: str | None, unvalidated: bool, form: Form) -> None:
     """List lessons by confidence and source, surest first.
 
@@ -53,13 +52,12 @@ def audit_command(cli: CliContext, confidence: str | None, source: str | None, u
     print_list(lessons, lesson_columns(lambda lesson: lesson, cli.now()), form, "No lesson matches.")
 
 
-@command("review")
+@command("review", form_option())
 @click.option(
     "--stale-days", type=click.FloatRange(min=0), default=STALE_DAYS, show_default=True, metavar="N",
     help="A lesson is stale when nobody wrote or validated it for so long.",
 )  # fmt: skip
 @click.option("--list", "list_only", is_flag=True, help="List them, and ask nothing.")
-@form_option()
 def review_command(cli: CliContext, stale_days: float, list_only: bool, form: Form) -> None:
     """List the lessons that a person should check: contradicted ones first, then stale ones.
 
@@ -77,11 +75,7 @@ def review_command(cli: CliContext, stale_days: float, list_only: bool, form: Fo
     say("`nacre lesson validate ID` confirms that one still holds." if due.data else "No lesson waits for review.")
 
 
-@command("validate")
-@click.argument("id")
-@confidence_option
-@why_option
-@form_option("text", "json")
+@command("validate", click.argument("id"), confidence_option, why_option, form_option("text", "json"))
 def validate_command(cli: CliContext, id: str, confidence: str | float | None, why: str, form: Form) -> None:
     """Confirm that a lesson still holds, and how sure that is."""
     with open_book(cli) as book:
@@ -94,10 +88,7 @@ def validate_command(cli: CliContext, id: str, confidence: str | float | None, w
 def mark_command(name: str, help: str, verb: str) -> click.Command:
     """A command named as the method of the book that it calls."""
 
-    @command(name, help=help)
-    @click.argument("ids", nargs=-1, required=True, metavar="ID...")
-    @why_option
-    @form_option("text", "json")
+    @command(name, ids_argument, why_option, form_option("text", "json"), help=help)
     def mark(cli: CliContext, ids: tuple[str, ...], why: str, form: Form) -> None:
         with open_book(cli) as book:
             method: Callable[..., Answer[int]] = getattr(book, name)

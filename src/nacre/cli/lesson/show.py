@@ -56,7 +56,7 @@ def limit_option(default: int | None) -> Callable[[F], F]:
     )  # fmt: skip
 
 
-@command("search")
+@command("search", form_option())
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
 @filter_options
 @click.option("--strategy", type=click.Choice(STRATEGIES), default="hybrid", show_default=True, help="How to search.")
@@ -66,7 +66,6 @@ def limit_option(default: int | None) -> Callable[[F], F]:
     "--expand", type=click.Choice(EXPANSIONS), help="Where more search terms come from; else the setting lesson_expand."
 )
 @click.option("--why", is_flag=True, help="Print the reasons for each result.")
-@form_option()
 def search_command(
     cli: CliContext, words: tuple[str, ...], strategy: str, limit: int | None, fresh: bool, expand: str | None,
     why: bool, form: Form, **filters: Unpack[LessonFilters],
@@ -81,10 +80,7 @@ def search_command(
         raise NotFound("no lesson answers that.")
 
 
-@command("list")
-@filter_options
-@limit_option(50)
-@form_option()
+@command("list", filter_options, limit_option(50), form_option())
 def list_command(cli: CliContext, limit: int, form: Form, **filters: Unpack[LessonFilters]) -> None:
     """List the newest lessons, or those that match filters."""
     with open_book(cli) as book:
@@ -118,9 +114,7 @@ class LessonLink(NamedTuple):
     title: str
 
 
-@command("show")
-@click.argument("id")
-@form_option("text", "json")
+@command("show", click.argument("id"), form_option("text", "json"))
 def show_command(cli: CliContext, id: str, form: Form) -> None:
     """Show one lesson in full, with its links. The first characters of its ID suffice."""
     with open_book(cli) as book:
@@ -166,11 +160,10 @@ def time_text(at: float | None, now: float) -> str:
     return "never" if at is None else f"{iso(at)} ({age(at, now)})"
 
 
-@command("related")
+@command("related", form_option())
 @click.argument("id")
 @click.option("--depth", type=click.IntRange(min=1), default=1, show_default=True, help="At most this many links away.")
 @terms_option("-r", "--relation", "relations", help="Along links of these relations only.")
-@form_option()
 def related_command(cli: CliContext, id: str, depth: int, relations: tuple[str, ...] | None, form: Form) -> None:
     """List linked lessons, in both directions, nearest first."""
     with open_book(cli) as book:
@@ -190,12 +183,10 @@ def related_command(cli: CliContext, id: str, depth: int, relations: tuple[str, 
     print_list(related, columns, form, f"No link leads from {name_lesson(lesson)} to another lesson.")
 
 
-@command("link")
+@command("link", why_option, form_option("text", "json"))
 @click.argument("source", metavar="A")
 @click.argument("target", metavar="B")
 @click.option("-r", "--relation", default="related_to", show_default=True, metavar="NAME", help="How A relates to B.")
-@why_option
-@form_option("text", "json")
 def link_command(cli: CliContext, source: str, target: str, relation: str, why: str, form: Form) -> None:
     """Link one lesson to another: related_to, example_of, contradicts, supersedes, or a relation of your own.
 
@@ -208,12 +199,10 @@ def link_command(cli: CliContext, source: str, target: str, relation: str, why: 
     print_answer(linked, form, lambda new: say(outcome if new else "This link exists already."))
 
 
-@command("unlink")
+@command("unlink", why_option, form_option("text", "json"))
 @click.argument("source", metavar="A")
 @click.argument("target", metavar="B")
 @click.option("-r", "--relation", metavar="NAME", help="Only the link of this relation; all of them unless given.")
-@why_option
-@form_option("text", "json")
 def unlink_command(cli: CliContext, source: str, target: str, relation: str | None, why: str, form: Form) -> None:
     """Remove the links between two lessons that lead from A to B."""
     with open_book(cli) as book:

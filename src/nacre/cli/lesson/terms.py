@@ -68,7 +68,7 @@ def print_outcome(answer: Answer[bool], form: Form, outcome: str) -> None:
     print_answer(answer, form, lambda new: say(f"{outcome}; {UNDO}" if new else "That is so already."))
 
 
-@command("tags")
+@command("tags", yes_option, why_option, form_option())
 @click.option("--counts", is_flag=True, help="With the number of lessons, most used first.")
 @click.option("--review", is_flag=True, help="Tags that seem to mean the same; on a terminal, decide each.")
 @click.option("--merge", nargs=2, metavar="OLD NEW", help="Replace OLD by NEW on every lesson.")
@@ -78,9 +78,6 @@ def print_outcome(answer: Answer[bool], form: Form, outcome: str) -> None:
 @click.option("--unrelate", nargs=2, metavar="A B", help="Remove the relations between the two.")
 @click.option("--apart", nargs=2, metavar="A B", help="Never propose to merge the two.")
 @terms_option("--know", "know", help="Add tags, so that they give no warning.")
-@yes_option
-@why_option
-@form_option()
 def tags_command(
     cli: CliContext, /, counts: bool, review: bool, know: tuple[str, ...] | None, yes: bool, why: str, form: Form,
     **pairs: Pair,
@@ -162,14 +159,11 @@ def with_count(proposal: MergeProposal, name: str) -> str:
     return f"{name} ({proposal.counts.get(name, 0):,})"
 
 
-@command("contexts")
+@command("contexts", yes_option, why_option, form_option())
 @click.option("--merge", nargs=2, metavar="OLD NEW", help="Replace OLD by NEW on every lesson.")
 @click.option("--child", nargs=2, metavar="A PARENT", help="What applies in PARENT applies in A too.")
 @click.option("--synonym", nargs=2, metavar="A B", help="A and B are two names of one situation.")
 @click.option("--unrelate", nargs=2, metavar="A B", help="Remove the relations between the two.")
-@yes_option
-@why_option
-@form_option()
 def contexts_command(cli: CliContext, /, yes: bool, why: str, form: Form, **pairs: Pair) -> None:
     """List the situations that lessons apply in; merge them or relate them."""
     action = one_action(**pairs)
@@ -200,7 +194,7 @@ def list_contexts(book: LessonBook, form: Form) -> None:
     print_list(contexts, columns, form, "No lesson has a context; `nacre lesson edit ID --contexts …` sets one.")
 
 
-@command("sources")
+@command("sources", yes_option, why_option, form_option())
 @click.option("--review", is_flag=True, help="Sources that were added automatically; on a terminal, decide each.")
 @click.option("--add", metavar="NAME", help="Describe a new or existing source, with the two options below.")
 @click.option("--description", metavar="TEXT", help="How a lesson from it is known.")
@@ -209,9 +203,6 @@ def list_contexts(book: LessonBook, form: Form) -> None:
 @click.option("--merge", "merged", nargs=2, metavar="OLD NEW", help="Replace OLD by NEW on every lesson.")
 @click.option("--deprecate", metavar="NAME", help="Warn on every new use.")
 @click.option("--undeprecate", metavar="NAME", help="No longer warn.")
-@yes_option
-@why_option
-@form_option()
 def sources_command(
     cli: CliContext, review: bool, add: str | None, description: str | None, typical: str | None, confirm: str | None,
     merged: Pair, deprecate: str | None, undeprecate: str | None, yes: bool, why: str, form: Form,

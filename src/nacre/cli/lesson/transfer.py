@@ -57,14 +57,13 @@ def export_command(
         say(f"Wrote {count_of(exported.data, 'lesson', 'lessons')} to {file}.")
 
 
-@command("import")
+@command("import", form_option("text", "json"))
 @click.argument("file", default="-", metavar="[FILE|-]", type=FILE)
 @click.option("--dry-run", is_flag=True, help="Report what would change, and change nothing.")
 @click.option(
     "--on-existing", type=click.Choice(POLICIES), default="skip", show_default=True,
     help="Skip a lesson that exists, overwrite it, refuse the file, or overwrite it if the file's is newer.",
 )  # fmt: skip
-@form_option("text", "json")
 def import_command(cli: CliContext, file: Path, dry_run: bool, on_existing: str, form: Form) -> None:
     """Read lessons from a file or stdin that `nacre lesson export` wrote, in one operation."""
     from_stdin = str(file) == "-"
@@ -79,12 +78,11 @@ def import_command(cli: CliContext, file: Path, dry_run: bool, on_existing: str,
     print_answer(report, form, lambda _: say(outcome))
 
 
-@command("reembed")
+@command("reembed", form_option("text", "json"))
 @click.option(
     "--all", "everything", is_flag=True, help="The whole store, as `nacre reindex` does; this is the default."
 )
 @click.option("--lesson", "id", metavar="ID", help="This lesson only.")
-@form_option("text", "json")
 def reembed_command(cli: CliContext, everything: bool, id: str | None, form: Form) -> None:
     """Compute the vectors of lessons again, with the current model.
 
@@ -97,8 +95,7 @@ def reembed_command(cli: CliContext, everything: bool, id: str | None, form: For
     print_answer(done, form, lambda count: say(f"Computed the vectors of {count_of(count)} again."))
 
 
-@command("stats")
-@form_option()
+@command("stats", form_option())
 def stats_command(cli: CliContext, form: Form) -> None:
     """Count lessons, tags, contexts and links, and lessons by confidence and by source."""
     with open_book(cli) as book:

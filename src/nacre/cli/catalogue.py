@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
-from pathlib import Path
 from typing import ClassVar, NamedTuple, cast
 
 import click
+
+from nacre.files import data_sections
 
 
 class Entry(NamedTuple):
@@ -68,16 +69,13 @@ def sections(entries: Mapping[str, Entry]) -> dict[str, dict[str, Entry]]:
     return by_section
 
 
-def read_catalogue(name: str) -> dict[str, Entry]:
-    """From a file of this package: each `[section]`, and below it a line `name | module | help` for each command."""
-    section, entries = "", dict[str, Entry]()
-    for line in (Path(__file__).parent / name).read_text("utf-8").splitlines():
-        if line.startswith("["):
-            section = line.strip("[]")
-        elif line and not line.startswith("#"):
-            command, module, help = line.split(" | ")
-            entries[command] = Entry(section, f"nacre.cli.{module}", f"{command.replace('-', '_')}_command", help)
-    return entries
+def read_catalogue(file: str) -> dict[str, Entry]:
+    """Each line of a section is `name | module | help`."""
+    lines = ((section, *line.split(" | ")) for section, lines in data_sections(file) for line in lines)
+    return {
+        name: Entry(section, f"nacre.cli.{module}", f"{name.replace('-', '_')}_command", help)
+        for section, name, module, help in lines
+    }
 
 
-COMMANDS: Mapping[str, Entry] = read_catalogue("commands.txt")
+COMMANDS: Mapping[str, Entry] = read_catalogue("cli/commands.txt")

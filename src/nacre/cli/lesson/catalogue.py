@@ -8,7 +8,7 @@ import click
 
 from nacre.cli.catalogue import CatalogueGroup, Entry, read_catalogue
 
-COMMANDS: Mapping[str, Entry] = read_catalogue("lesson/commands.txt")
+COMMANDS: Mapping[str, Entry] = read_catalogue("cli/lesson/commands.txt")
 
 
 class LessonGroup(CatalogueGroup):

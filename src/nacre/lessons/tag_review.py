@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import islice
 
 from nacre.errors import EmbeddingError
+from nacre.files import data_sections
 from nacre.lessons.lesson import AGENT_TAG
 from nacre.lessons.vocabulary import Vocabulary
 from nacre.protocols import Embedder, Vectors
@@ -32,44 +33,6 @@ SHORTEST_PLURAL = 4  # letters: "apis" is a plural, "aws" and "ios" are not
 # Names that look like a plural and are not.
 NOT_PLURAL = frozenset("https news windows rails pandas jenkins kubernetes sales".split())
 SINGULAR_ENDINGS = ("ss", "us", "sis", "xis", "dis", "js")  # class, status, analysis, redis, nodejs
-# Abbreviations that have one meaning in software.
-SHORT_FORMS = """
-js javascript | ts typescript | py python | k8s kubernetes | db database | dbs databases | auth authentication
-| authn authentication | authz authorization | config configuration | cfg configuration | conf configuration
-| repo repository | docs documentation | env environment | dev development | prod production | infra infrastructure
-| postgres postgresql | pg postgresql | perf performance | deps dependencies | dep dependency | proj project
-| msg message | pkg package | perm permission | perms permissions | admin administration | async asynchronous
-| ml machine-learning | ai artificial-intelligence | nlp natural-language-processing | ci continuous-integration
-| cd continuous-delivery | ui user-interface | ux user-experience | os operating-system | vm virtual-machine
-| pr pull-request | mr merge-request | tf terraform | gh github | gha github-actions | regex regular-expression
-| regexp regular-expression | util utility | lib library | libs libraries | var variable | vars variables
-| cert certificate | mongo mongodb | elastic elasticsearch | golang go | csharp c# | cpp c++
-| oop object-oriented-programming | sre site-reliability-engineering
-| tdd test-driven-development | rds relational-database-service | deploy deployment
-| ops operations | i18n internationalization | l10n localization | a11y accessibility | o11y observability
-"""
-# Words of one kind: near in meaning, and never the same. A word may be of several kinds.
-KINDS = """
-mysql postgres sqlite oracle mariadb mongodb cassandra dynamodb redis cockroachdb clickhouse couchdb duckdb | kafka
-rabbitmq nats sqs pulsar | aws azure gcp hetzner digitalocean heroku vercel netlify fly cloudflare | docker podman
-containerd | kubernetes nomad swarm ecs openshift | ansible puppet chef salt terraform pulumi | nginx apache caddy
-traefik haproxy envoy | jenkins github gitlab bitbucket circleci travis buildkite teamcity | webpack vite rollup esbuild
-parcel gulp grunt | npm yarn pnpm bun deno | pip poetry uv conda pipenv pdm | make bazel cmake meson gradle maven sbt |
-pytest unittest nose | jest vitest mocha jasmine | cypress playwright selenium puppeteer | eslint biome tslint | ruff
-flake8 pylint | black yapf autopep8 prettier | react vue angular svelte solid ember | django flask fastapi | express koa
-fastify nestjs | python java go rust kotlin swift ruby php typescript javascript scala elixir haskell perl | linux
-windows macos ubuntu debian fedora arch alpine centos | android ios | vim emacs vscode neovim pycharm intellij | bash
-zsh fish powershell | git mercurial svn | jira linear trello asana notion | slack teams discord mattermost | json xml
-yaml toml csv protobuf avro parquet | rest graphql grpc soap | oauth saml ldap | tcp udp | staging production
-development test canary | unit integration e2e | client server | frontend backend | internal external | public private |
-inbound outbound | ingress egress | input output | import export | upload download | read write | encode decode |
-encrypt decrypt | compress decompress | lock unlock | mount unmount | attach detach | connect disconnect | sync async |
-synchronous asynchronous | stateful stateless | mutable immutable | static dynamic | local remote global | primary
-replica secondary | leader follower | eager lazy | strict lenient | valid invalid | safe unsafe | enabled disabled |
-start stop | create delete | add remove | install uninstall | upgrade downgrade | merge split | push pull | allow deny |
-before after | first last | old new | fast slow | high low | success failure | pass fail | open closed | daily weekly
-monthly yearly | light dark | left right | men women | morning evening
-"""
 # The fewest letters of the shorter word at which each kind of typing error is assumed: swapped letters, a missing
 # letter, a wrong letter, two errors. Measured on the labelled pairs of the tests: "polling" and "pooling", "linter" and
 # "linker" are two words, "kubernetes" and "kubernates" one.
@@ -192,10 +155,15 @@ def are_different(one: str, other: str) -> bool:
 
 
 @lru_cache(maxsize=1)
+def known_names() -> Mapping[str, list[str]]:
+    return dict(data_sections("lessons/tag_names.txt"))
+
+
+@lru_cache(maxsize=1)
 def kinds() -> Mapping[str, set[int]]:
     """The numbers of the kinds of each word, in its base form."""
     numbers: defaultdict[str, set[int]] = defaultdict(set)
-    for number, kind in enumerate(KINDS.split("|")):
+    for number, kind in enumerate(known_names()["kinds"]):
         for word in kind.split():
             numbers[base(word)].add(number)
     return dict(numbers)
@@ -300,7 +268,7 @@ def short_names(heads: Mapping[str, str]) -> Iterator[NamePair]:
 
 @lru_cache(maxsize=1)
 def short_forms() -> dict[str, str]:
-    pairs = (each.split() for each in SHORT_FORMS.split("|"))
+    pairs = (each.split() for each in known_names()["short forms"])
     return {folded(short): folded(long) for short, long in pairs}
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import cast
@@ -22,69 +21,54 @@ from nacre.model.arguments import checks_arguments
 from nacre.model.memory import Json
 from nacre.safety.secrets import DEFAULT, PLACEHOLDER, Policy, contains_secret, scrub, scrub_json
 
-LONGEST = 100_000  # characters; no query written by hand is so long
-
-# As SQLite reads it. Unquoted words come out as `word`, whatever is quoted as `text`. What is `odd` is never allowed: a
-# quote or comment that is left open, a comment that one database carries out, a quoting that another does not know.
-TOKEN = re.compile(
-    r"""
-    (?P<space>\s+|--[^\n]*|/\*(?!!).*?\*/)
-  | (?P<text>'(?:[^']|'')*+'|"(?:[^"]|"")*+"|`(?:[^`]|``)*+`|\[[^\]]*\])
-  | (?P<number>0[xX][0-9a-fA-F]+|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
-  | (?P<word>[^\W\d][\w$]*)
-  | (?P<end>;)
-  | (?P<odd>/\*|\*/|[^(),*.+\-/%=<>!&|~?:@#^])
-  | (?P<sign>.)
-    """,
-    re.VERBOSE | re.DOTALL,
+LONGEST = 10_000  # characters; no query written by hand is so long
+QUOTED_OR_COMMENT = re.compile(
+    r"""(?P<quoted>'(?:[^']|'')*+'|"(?:[^"]|"")*+"|`(?:[^`]|``)*+`|\[[^\]]*\])|--[^\n]*|/\*(?!!).*?\*/""", re.DOTALL
 )
+# A quote or comment that is left open, a comment that one database carries out, a quoting that another does not know.
+UNCLEAR = re.compile(r"""['"`\[\]{}\\$;\0]|/\*|\*/""")
+READING = re.compile(r"SELECT\b|WITH\b.*\bSELECT\b", re.DOTALL)
+PARENTHESES = re.compile(r"\(([^()]*)\)")
 # What changes something may also be inside a statement (WITH … DELETE, SELECT … INTO); the rest begins one, and is
-# refused anywhere to be sure.
-WRITING = frozenset(
-    "ALTER ATTACH CREATE DELETE DETACH DROP GRANT INSERT INTO MERGE PRAGMA REVOKE TRUNCATE UPDATE VACUUM".split()
+# refused anywhere to be sure. Then functions that leave the database, or wait in it.
+WRITING = re.compile(
+    r"\b(?:ALTER|ATTACH|CREATE|DELETE|DETACH|DROP|GRANT|INSERT|INTO|MERGE|PRAGMA\w*|REPLACE(?!\s*\()|REVOKE|TRUNCATE"
+    r"|UPDATE|VACUUM)\b"
+    r"|\b(?:LOAD_EXTENSION|READFILE|WRITEFILE|EDIT|FTS3_TOKENIZER|FSDIR|LO_IMPORT|LO_EXPORT|PG_READ_FILE"
+    r"|PG_READ_BINARY_FILE|PG_LS_DIR|PG_SLEEP|DBLINK)\s*\("
 )
-# Functions that leave the database, or wait in it.
-REACHING = frozenset(
-    "LOAD_EXTENSION READFILE WRITEFILE EDIT FTS3_TOKENIZER FSDIR LO_IMPORT LO_EXPORT PG_READ_FILE PG_READ_BINARY_FILE"
-    " PG_LS_DIR PG_SLEEP DBLINK".split()
+ALL_COLUMNS = re.compile(r"\bSELECT\s+(?:DISTINCT\s+|ALL\s+)?(?:[\w?]+\s*\.\s*)?\*")
+SOURCES = re.compile(
+    r"\bFROM\b.*?(?=\b(?:WHERE|GROUP|HAVING|ORDER|LIMIT|UNION|INTERSECT|EXCEPT|WINDOW|SELECT)\b|\Z)", re.DOTALL
 )
-REPLACE = "REPLACE"  # a statement, and a harmless function
-PRAGMA_TABLE = "PRAGMA_"
-SOURCES_END = frozenset("WHERE GROUP HAVING ORDER LIMIT UNION INTERSECT EXCEPT WINDOW SELECT OFFSET".split())
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """`depth` counts the parentheses around it; a word is in capitals."""
-
-    kind: str
-    text: str
-    depth: int
 
 
 class QueryValidator:
     """Allows one SELECT and nothing else; text in quotes or comments is never taken for a command."""
 
     def is_safe_query(self, sql: str) -> bool:
-        tokens = tokenize(sql)
-        return tokens is not None and only_reads(tokens)
+        plain = readable(sql)
+        return plain is not None and bool(READING.match(plain)) and not WRITING.search(plain)
 
     def estimate_cost(self, sql: str) -> int:
         """A base of 1; 10 where all columns are read, 5 for each join, 3 for each query within, 2 for each order, 20
         without a limit. Raises `InvalidInput` for text that is not SQL."""
-        tokens = tokenize(sql)
-        if tokens is None:
+        plain = readable(sql)
+        if plain is None:
             raise InvalidInput("The query cannot be read: a quote, comment or parenthesis is left open; close it.")
-        words = [token.text if token.kind != "text" else "''" for token in tokens]
+        words = re.findall(r"\w+", plain)
         selects = words.count("SELECT")
-        limited = any(token.text == "LIMIT" and token.depth == 0 for token in tokens if token.kind == "word")
+        *_, outermost = parts = split_parentheses(plain)
+        commas: int = sum(
+            clause.count(",") for part in parts for clause in SOURCES.findall(part)
+        )  # FROM a, b is a join
         return (
             BASE
-            + FULL_SCAN * reads_all(words)
-            + JOIN * (words.count("JOIN") + commas_in_sources(tokens))
+            + FULL_SCAN * (ALL_COLUMNS.search(plain) is not None)
+            + JOIN * (words.count("JOIN") + commas)
             + SUBQUERY * max(0, selects - 1)
             + ORDERED * sum(pair == ("ORDER", "BY") for pair in pairwise(words))
-            + NO_LIMIT * (selects > 0 and not limited)
+            + NO_LIMIT * (selects > 0 and "LIMIT" not in re.findall(r"\w+", outermost))
         )
 
     def validate_query(self, sql: str, max_cost: float) -> int:
@@ -97,65 +81,33 @@ class QueryValidator:
         return cost
 
 
-def tokenize(sql: str) -> list[Token] | None:
-    """None when something is left open, or reads one way in one database and another way in the next."""
+def readable(sql: str) -> str | None:
+    """In capitals, without comments, and with a question mark for what is quoted; None when something is left open, or
+    reads one way in one database and another way in the next."""
     if not isinstance(sql, str):
         raise InvalidInput(f"A query is text, not {type(sql).__name__}.")
-    if len(sql) > LONGEST or "\0" in sql:
+    if len(sql) > LONGEST:
         return None
-    tokens = list(tokens_of(sql))
-    signs = [token.text for token in tokens if token.kind == "sign"]
-    broken = any(token.kind == "odd" or token.depth < 0 for token in tokens)
-    return None if broken or signs.count("(") != signs.count(")") else tokens
+    plain = QUOTED_OR_COMMENT.sub(blank, sql).upper().strip().rstrip("; \n\t")
+    closed = not {"(", ")"} & {*split_parentheses(plain)[-1]}
+    return plain if closed and not UNCLEAR.search(plain) else None
 
 
-def tokens_of(sql: str) -> Iterator[Token]:
-    depth = 0
-    for match in TOKEN.finditer(sql):
-        kind, text = str(match.lastgroup), match.group()
-        if kind == "space":
-            continue
-        depth -= text == ")"
-        # A quote after a backslash ends the text here, and goes on with it elsewhere.
-        doubtful = kind == "text" and f"\\{text[-1]}" in text
-        yield Token("odd" if doubtful else kind, text.upper() if kind == "word" else text, depth)
-        depth += text == "("
+def blank(match: re.Match[str]) -> str:
+    quoted = match["quoted"]
+    if quoted is None:
+        return " "
+    # A quote after a backslash ends the text here, and goes on with it elsewhere.
+    return quoted if f"\\{quoted[-1]}" in quoted else " ? "
 
 
-def only_reads(tokens: Sequence[Token]) -> bool:
-    body = list(tokens)
-    while body and body[-1].kind == "end":
-        body.pop()
-    words = [token.text for token in body if token.kind == "word"]
-    if not body or any(token.kind == "end" for token in body) or body[0].text not in ("SELECT", "WITH"):
-        return False
-    if "SELECT" not in words or any(word in WRITING or word.startswith(PRAGMA_TABLE) for word in words):
-        return False
-    calls = [(token.text, following.text == "(") for token, following in pairwise(body) if token.kind == "word"]
-    return not any((name in REACHING and called) or (name == REPLACE and not called) for name, called in calls)
-
-
-def reads_all(words: Sequence[str]) -> bool:
-    """SELECT *, SELECT DISTINCT * or SELECT t.*; but not count(*)."""
-    for at, word in enumerate(words):
-        if word == "SELECT":
-            listed = words[at + 1 :]
-            listed = listed[1:] if listed[:1] in (["DISTINCT"], ["ALL"]) else listed
-            if listed[:1] == ["*"] or listed[1:3] == [".", "*"]:
-                return True
-    return False
-
-
-def commas_in_sources(tokens: Sequence[Token]) -> int:
-    """FROM a, b is a join by another name."""
-    clean, sources = 0, set[int]()
-    for token in tokens:
-        if token.kind == "word" and token.text == "FROM":
-            sources.add(token.depth)
-        elif (token.kind == "word" and token.text in SOURCES_END) or token.text == ")":
-            sources.discard(token.depth if token.text != ")" else token.depth + 1)
-        clean += token.text == "," and token.depth in sources
-    return clean
+def split_parentheses(plain: str) -> list[str]:
+    """What is in parentheses, each part without those within it; the rest comes last."""
+    parts = []
+    while match := PARENTHESES.search(plain):
+        parts.append(match[1])
+        plain = f"{plain[: match.start()]} ? {plain[match.end() :]}"
+    return [*parts, plain]
 
 
 SCRUBBED = "credential_scrubbed"  # the tag of an experience that was scrubbed

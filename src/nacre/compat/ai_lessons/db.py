@@ -33,24 +33,6 @@ LOCK_TIMEOUT = 5.0  # seconds to wait for another program that uses the file
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # of a ULID: Crockford's base 32, without letters that look like digits
 ID_LENGTH, RANDOM_BITS = 26, 80
 Row = tuple[object, ...]
-TABLES = {
-    "meta": "key TEXT PRIMARY KEY, value TEXT",
-    "confidence_levels": "name TEXT PRIMARY KEY, ordinal INTEGER",
-    "source_types": "name TEXT PRIMARY KEY, description TEXT, typical_confidence TEXT",
-    "lessons": "id TEXT PRIMARY KEY, title TEXT, content TEXT, confidence TEXT, source TEXT, source_notes TEXT, "
-    "created_at TIMESTAMP, updated_at TIMESTAMP",
-    "lesson_tags": "lesson_id TEXT, tag TEXT",
-    "lesson_contexts": "lesson_id TEXT, context TEXT, applies BOOLEAN",
-    "edges": "from_id TEXT, to_id TEXT, relation TEXT",
-    "tag_relations": "from_tag TEXT, to_tag TEXT, relation TEXT",
-    "lesson_embeddings": "lesson_id TEXT PRIMARY KEY, embedding BLOB",
-}
-INDEXES = {
-    "idx_lesson_tags_tag": "lesson_tags(tag)", "idx_lesson_tags_lesson": "lesson_tags(lesson_id)",
-    "idx_lesson_contexts_context": "lesson_contexts(context)", "idx_edges_from": "edges(from_id)",
-    "idx_edges_to": "edges(to_id)", "idx_lessons_created": "lessons(created_at)",
-    "idx_lessons_updated": "lessons(updated_at)",
-}  # fmt: skip
 _books: dict[str, LessonBook] = {}
 _opening = threading.Lock()
 
@@ -141,10 +123,7 @@ def copy_tables(book: LessonBook) -> sqlite3.Connection:
     """Tables with the names of ai-lessons, in memory and read-only; the caller closes the connection."""
     connection = sqlite3.connect(":memory:")
     connection.row_factory = sqlite3.Row
-    for name, columns in TABLES.items():
-        connection.execute(f"CREATE TABLE {name}({columns})")
-    for name, columns in INDEXES.items():
-        connection.execute(f"CREATE INDEX {name} ON {columns}")
+    connection.executescript(Path(__file__).with_name("tables.sql").read_text("utf-8"))
     for table, rows in table_rows(book):
         for row in rows:
             connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)

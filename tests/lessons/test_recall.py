@@ -189,15 +189,6 @@ def test_lessons_are_found_by_the_agent_that_learned_them() -> None:
     assert titles(book.recall("retry", agent="other")) == {"Theirs"}
 
 
-def test_an_agents_lessons_may_count_more_and_the_hit_says_so() -> None:
-    book = new_book("claude")
-    book.learn("Mine", "retry the request")
-    LessonBook(store=book.store, agent="other").learn("Theirs", "retry the request")
-    best = book.recall("retry request", agent_weights={"other": 5.0}).data[0]
-    assert best.lesson.title == "Theirs"
-    assert any(reason.signal == "agent" for reason in best.why)
-
-
 def test_what_is_archived_or_replaced_is_found_only_when_asked_for() -> None:
     book = book_with({"content": "old retry"}, {"content": "new retry"}, {"content": "stored retry"})
     ids = {lesson.title: lesson.id for lesson in book.list().data}

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from nacre.errors import InvalidInput, MemoryNotFound, UnknownName
+from nacre.errors import InvalidInput, MemoryNotFound
 from nacre.lessons import LessonBook
-from nacre.lessons.staleness import confidence_range
+from nacre.lifecycle.decay import ConfidenceDecay
 from tests.lessons.factories import DAY, ManualClock, learn, open_book, titles
 
 
@@ -54,11 +54,10 @@ def test_an_audit_can_select_lessons_that_were_never_validated(book: LessonBook)
     assert (titles(book.audit(validated=True)), titles(book.audit(validated=False))) == ({"One"}, {"Two"})
 
 
-def test_a_confidence_that_cannot_be_read_is_refused() -> None:
-    with pytest.raises(UnknownName, match="did you mean 'high'"):
-        confidence_range("hihg")
-    with pytest.raises(InvalidInput, match="swap the two ends"):
-        confidence_range("high-low")
+@pytest.mark.parametrize("text", ["hihg", "high-low", "-", "2-3"])
+def test_a_confidence_that_cannot_be_read_is_refused(book: LessonBook, text: str) -> None:
+    with pytest.raises(InvalidInput, match="no range of confidence"):
+        book.audit(text)
 
 
 @pytest.mark.accepts("L8.1", "L8.15")
@@ -93,7 +92,8 @@ def test_merging_tags_and_fading_do_not_make_lessons_look_fresh(book: LessonBook
     learn(book, "Old", "js", confidence="high")
     clock.at += 400 * DAY
     book.merge_tags("js", "javascript")
-    assert len(book.fade(dry_run=False).data) == 1
+    decay = ConfidenceDecay(book.store)
+    assert decay.apply(decay.plan()) == 1
     assert due(book) == ["Old"]
 
 
@@ -138,26 +138,23 @@ def test_validating_says_when_and_how_sure(book: LessonBook, clock: ManualClock)
 
 
 @pytest.mark.accepts("L8.2")
-def test_fading_is_only_reported_unless_it_is_applied(book: LessonBook, clock: ManualClock) -> None:
-    id = learn(book, "One", confidence=0.8)
+def test_a_lesson_that_nobody_validates_fades(book: LessonBook, clock: ManualClock) -> None:
+    id, decay = learn(book, "One", confidence=0.8), ConfidenceDecay(book.store)
     clock.at += 365 * DAY
-    (faded,) = book.fade().data
-    assert (faded.lesson.confidence, faded.confidence, faded.certainty) == ("very-high", "medium", 0.4)
+    assert [(each.memory.id, each.confidence) for each in decay.plan()] == [(id, 0.4)]
     assert book.get(id).data.certainty == 0.8  # type: ignore[union-attr]
-    book.fade(dry_run=False)
+    decay.apply(decay.plan())
     assert book.get(id).data.certainty == 0.4  # type: ignore[union-attr]
-    assert book.fade().data == ()
+    assert decay.plan() == ()
 
 
 @pytest.mark.accepts("L8.2")
-def test_validated_lessons_and_other_memories_do_not_fade(book: LessonBook, clock: ManualClock) -> None:
-    id = learn(book, "One", confidence="high")
-    note = book.store.remember("The sky is blue.", confidence=0.9)
+def test_a_validated_lesson_does_not_fade(book: LessonBook, clock: ManualClock) -> None:
+    id, decay = learn(book, "One", confidence="high"), ConfidenceDecay(book.store)
     clock.at += 365 * DAY
     book.validate(id)
-    assert book.fade(dry_run=False).data == ()
-    assert book.store.get(note.id).confidence == 0.9  # type: ignore[union-attr]
-    assert [each.certainty for each in book.fade(clock.at + 365 * DAY).data] == [0.35]
+    assert decay.plan() == ()
+    assert [each.confidence for each in decay.plan(clock.at + 365 * DAY)] == [0.35]
 
 
 def test_archived_lessons_are_found_only_where_they_are_asked_for(book: LessonBook) -> None:

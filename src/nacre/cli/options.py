@@ -19,7 +19,7 @@ from nacre.cli.ui.prompts import confirm
 from nacre.cli.ui.times import held_on, known_by, since, until
 from nacre.errors import InvalidInput
 from nacre.model.instants import DAY, iso, parse_duration
-from nacre.model.levels import LEVELS
+from nacre.model.levels import confidence_range
 from nacre.model.memory import Json
 
 if TYPE_CHECKING:
@@ -251,8 +251,6 @@ def without_none(options: Mapping[str, object]) -> dict[str, object]:
 
 
 UNIT = re.compile(r"[a-z]", re.IGNORECASE)
-RANGE_END = rf"(\d*\.?\d+|{'|'.join(LEVELS)})?"
-RANGE = re.compile(rf"{RANGE_END}\s*-\s*{RANGE_END}\Z", re.ASCII)
 
 
 class Number(click.FloatRange):
@@ -296,26 +294,11 @@ def shares_option(_ctx: click.Context, _option: click.Parameter, values: tuple[s
     return numbers
 
 
-def confidence_range(_ctx: click.Context, _option: click.Parameter, value: str) -> tuple[float, float]:
-    """A level, or two numbers or levels; both ends belong to it."""
-    text = value.strip().lower()
-    ends = (LEVELS[text].least, LEVELS[text].most) if text in LEVELS else parse_range(text)
-    if ends is None or not 0 <= ends[0] <= ends[1] <= 1:
-        raise click.BadParameter(
-            f"{value!r} is no range; write very-low, low, medium, high, very-high, high-, 0.2-0.6, 0.8- or -0.3."
-        )
-    return ends
-
-
-def parse_range(text: str) -> tuple[float, float] | None:
-    value = RANGE.match(text)
-    if not value or text == "-":
-        return None
-    least, most = value[1] or "0", value[2] or "1"
-    return (
-        LEVELS[least].least if least in LEVELS else float(least),
-        LEVELS[most].most if most in LEVELS else float(most),
-    )
+def confidence_option(_ctx: click.Context, _option: click.Parameter, value: str) -> tuple[float, float]:
+    try:
+        return confidence_range(value)
+    except InvalidInput as error:
+        raise click.BadParameter(str(error)) from error
 
 
 T = TypeVar("T")

@@ -17,7 +17,6 @@ from nacre.lessons.lesson import (
     AGENT_TAG,
     Answer,
     ContextInfo,
-    Faded,
     Lesson,
     LessonHit,
     LessonStats,
@@ -34,12 +33,12 @@ from nacre.lessons.recall import (
     RANK_OFFSET,
     STRATEGIES,
     LessonFilters,
-    ScoreAdjustment,
+    adjust_scores,
     expand_query,
     lesson_filter,
     likely_contexts,
 )
-from nacre.lessons.staleness import STALE_DAYS, confidence_range, contradicted_lessons, stale_lessons
+from nacre.lessons.staleness import STALE_DAYS, contradicted_lessons, stale_lessons
 from nacre.lessons.tag_review import MergeProposal, propose_merges
 from nacre.lessons.term_relations import (
     CHILD_OF,
@@ -74,12 +73,11 @@ from nacre.lessons.vocabulary import (
     normalize_all,
     relation_name,
 )
-from nacre.lifecycle.decay import ConfidenceDecay
 from nacre.memory_store import MemoryStore, StoreUser
 from nacre.model import Direction, Filter, Link, Memory, RankFusion
 from nacre.model.arguments import checks_arguments
 from nacre.model.filter import is_under
-from nacre.model.levels import LEVELS, NAMES, Level, level_named, level_of
+from nacre.model.levels import LEVELS, NAMES, Level, confidence_range, level_named, level_of
 from nacre.model.memory import LESSON, Json
 from nacre.protocols import Change, Derived, Progress, Reader
 from nacre.recall_options import Scope
@@ -230,7 +228,6 @@ class LessonBook(StoreUser):
         limit: int | None = None,
         strategy: str = "hybrid",
         freshness: bool = False,
-        agent_weights: Mapping[str, float] | None = None,
         expand: str | None = None,
         **narrowing: Unpack[LessonFilters],
     ) -> Answer[tuple[LessonHit, ...]]:
@@ -245,8 +242,7 @@ class LessonBook(StoreUser):
         validator = TermValidator(self.store)
         where = lesson_filter(narrowing, validator)
         also, notes = expand_query(query, settings.lesson_expand if expand is None else expand, validator)
-        adjustment = ScoreAdjustment(self.store.now(), freshness, agent_weights or {})
-        reorders = bool(freshness or adjustment.agents or narrowing.get("include_superseded"))
+        reorders = bool(freshness or narrowing.get("include_superseded"))
         hits = self.store.recall(
             query,
             wanted * OVERFETCH if reorders else wanted,
@@ -258,7 +254,7 @@ class LessonBook(StoreUser):
             include_archived=bool(narrowing.get("include_archived")),
             include_superseded=bool(narrowing.get("include_superseded")),
         )
-        results = adjustment.best(hits, wanted)
+        results = adjust_scores(hits, self.store.now(), freshness=freshness)[:wanted]
         if reorders:
             self.store.touch(*(each.lesson.id for each in results))
         return Answer(results, (*validator.warnings, *notes, *hits.notes), validator.suggestions)
@@ -583,7 +579,7 @@ class LessonBook(StoreUser):
     ) -> Answer[tuple[Lesson, ...]]:
         """Lessons by confidence and source, surest first. `confidence` is a level, "high-" (and above), "-low" (and
         below), or a range such as "low-high" or "0.2-0.6"; a source includes those under it."""
-        least, most = confidence_range(confidence)
+        least, most = confidence_range(confidence or "0-1")
         where = LESSONS & Filter.where(
             confidence__ge=least,
             confidence__le=most,
@@ -608,20 +604,6 @@ class LessonBook(StoreUser):
         self._memory(id)
         value = None if confidence is None else TermValidator(self.store).confidence(confidence)
         return Answer(self._lesson(self.store.validate(id, confidence=value, why=why)))
-
-    def fade(self, now: float | None = None, *, dry_run: bool = True) -> Answer[tuple[Faded, ...]]:
-        """Lowers the confidence of lessons that nobody has validated; by default it only reports what would change."""
-        at = self.store.now() if now is None else now
-        decay = ConfidenceDecay(self.store)
-        plan = tuple(each for each in decay.plan(at) if each.memory.type == LESSON)
-        if not dry_run:
-            decay.apply(plan, at)
-        return Answer(
-            tuple(
-                Faded(self._lesson(each.memory), level_of(each.confidence).name, round(each.confidence, 4))
-                for each in plan
-            )
-        )
 
     def archive(self, *ids: str, why: str = "") -> Answer[int]:
         """Hides lessons from searches that do not include archived ones; returns how many changed. Raises

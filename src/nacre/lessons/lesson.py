@@ -163,15 +163,6 @@ class ReviewDue:
 
 
 @dataclass(frozen=True, slots=True)
-class Faded:
-    """A lesson before it fades; `confidence` and `certainty` are its values afterwards."""
-
-    lesson: Lesson
-    confidence: str
-    certainty: float
-
-
-@dataclass(frozen=True, slots=True)
 class LessonStats:
     """Counts over all lessons outside the trash; `tags` and `contexts` count distinct names."""
 

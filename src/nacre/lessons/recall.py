@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
 from nacre.errors import ConfigError, UnknownName
@@ -103,33 +102,23 @@ def context_filter(contexts: Iterable[str] | str | None, validator: TermValidato
     return Filter.where(contexts__along=here, anti_contexts__none=excluded)
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreAdjustment:
-    """Adjusts scores by age (`freshness`), by agent (factors in `agents`), and for superseded lessons."""
-
-    now: float
-    freshness: bool = False
-    agents: Mapping[str, float] = field(default_factory=dict)
-
-    def best(self, hits: Sequence[Hit], limit: int) -> tuple[LessonHit, ...]:
-        adjusted = [self._adjust(hit) for hit in hits]
-        return tuple(sorted(adjusted, key=lambda each: -each.score)[:limit])
-
-    def _adjust(self, hit: Hit) -> LessonHit:
-        memory = hit.memory
-        days = max(0.0, self.now - max(memory.updated_at, memory.last_validated_at or 0.0)) / DAY
-        fresh = 0.5 ** (days / FRESHNESS_HALF_LIFE)
-        factors: dict[str, float] = {
-            "superseded": SUPERSEDED_FACTOR if memory.superseded_by else 1.0,
-            "freshness": MIN_FRESHNESS + (1 - MIN_FRESHNESS) * fresh if self.freshness else 1.0,
-            "agent": self.agents.get(memory.agent, 1.0),
+def adjust_scores(hits: Sequence[Hit], now: float, *, freshness: bool) -> tuple[LessonHit, ...]:
+    """Best first. Lowers the scores of superseded lessons and, with `freshness`, of old ones."""
+    adjusted = []
+    for hit in hits:
+        days = max(0.0, now - max(hit.memory.updated_at, hit.memory.last_validated_at or 0.0)) / DAY
+        fresh = MIN_FRESHNESS + (1 - MIN_FRESHNESS) * 0.5 ** (days / FRESHNESS_HALF_LIFE)
+        factors = {
+            "superseded": SUPERSEDED_FACTOR if hit.memory.superseded_by else 1.0,
+            "freshness": fresh if freshness else 1.0,
         }
         score, why = hit.score, list(hit.why)
         for name, factor in factors.items():
             if factor != 1.0:
                 why.append(Reason(name, score * (factor - 1), f"times {factor:.2f}"))
                 score *= factor
-        return LessonHit(Lesson.of(memory), score, tuple(why))
+        adjusted.append(LessonHit(Lesson.of(hit.memory), score, tuple(why)))
+    return tuple(sorted(adjusted, key=lambda each: -each.score))
 
 
 def expand_query(query: str, expansion: str, validator: TermValidator) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -1,15 +1,14 @@
-"""Which lessons need a check: contradicted ones, old ones, and ranges of confidence."""
+"""Which lessons need a check: contradicted ones and old ones."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nacre.errors import InvalidInput
 from nacre.lessons.vocabulary import CONTRADICTS, LESSONS
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Memory
 from nacre.model.instants import DAY
-from nacre.model.levels import LEVELS, level_named, level_of
+from nacre.model.levels import level_of
 from nacre.model.memory import LESSON
 
 STALE_DAYS = 365.0
@@ -52,33 +51,3 @@ def contradicted_lessons(store: MemoryStore) -> Iterator[tuple[Memory, str]]:
         target, against = current.get(edge.target), current.get(edge.source)
         if target and against and (target.last_validated_at or 0.0) <= against.created_at:
             yield target, f"{store.clean(against).title!r} ({against.id}) contradicts it: is it still so?"
-
-
-def confidence_range(text: str | None) -> tuple[float, float]:
-    """The least and the greatest confidence. Raises `InvalidInput`."""
-    wanted = (text or "").strip().lower()
-    if not wanted:
-        return 0.0, 1.0
-    if (one := extent(wanted)) is not None:
-        return one
-    for at in (place for place, sign in enumerate(wanted) if sign == "-"):
-        low, high = wanted[:at], wanted[at + 1 :]
-        least, most = extent(low) if low else (0.0, 0.0), extent(high) if high else (1.0, 1.0)
-        if least is not None and most is not None:
-            if least[0] > most[1]:
-                raise InvalidInput(f"The confidence {text!r} ends below where it begins; swap the two ends.")
-            return least[0], most[1]
-    level_named(wanted)
-    return 0.0, 1.0
-
-
-def extent(name: str) -> tuple[float, float] | None:
-    """The range of a level; a number is its own range."""
-    level = LEVELS.get(name.replace("_", "-").replace(" ", "-"))
-    if level is not None:
-        return level.least, level.most
-    try:
-        number = float(name)
-    except ValueError:
-        return None
-    return (number, number) if 0 <= number <= 1 else None

@@ -20,7 +20,7 @@ from nacre.cli.options import (
     PlanOptions,
     combine,
     command,
-    confidence_range,
+    confidence_option,
     confirm_plan,
     days_option,
     form_option,
@@ -343,7 +343,7 @@ def protection(engine: DecayEngine, memory: Memory, linked: bool) -> str:
 
 @command("audit", limit_option(20), form_option())
 @click.option(
-    "--confidence", callback=confidence_range, default="0-1", metavar="RANGE",
+    "--confidence", callback=confidence_option, default="0-1", metavar="RANGE",
     help="How firmly it is held: very-low … very-high, high- for that and more, or 0.2-0.6.",
 )  # fmt: skip
 @click.option("--source", metavar="NAME", help="On this evidence: inferred, hearsay, …")

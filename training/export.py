@@ -134,12 +134,12 @@ def main() -> None:
         parser.add_argument(name, type=Path)
     given = parser.parse_args()
     tensors = weights.unpack(given.weights)
-    tokenizer = WordPiece.from_file(given.tokenizer)
+    given.out.mkdir(parents=True, exist_ok=True)
+    write_vocabulary(given.tokenizer, given.out / "wordpiece.txt")
+    tokenizer = WordPiece.from_vocabulary(given.out / "wordpiece.txt")
     texts = range_texts(given.sentences, tokenizer, len(tensors["embeddings.word_embeddings.weight"]))
     ranges = measured_ranges(embedder(tensors, None), texts, {"ids": 0})
-    given.out.mkdir(parents=True, exist_ok=True)
     embedder(tensors, ranges).save(given.out / "english.onnx", {"ids": 0}, {"rows": WIDTH})
-    write_vocabulary(given.tokenizer, given.out / "wordpiece.txt")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from nacre.storage.sqlite.repair import Repaired
 
 EmbedFunction: TypeAlias = "Callable[[Sequence[str]], ArrayLike]"
-RERANKERS = ("cross-encoder:DIRECTORY", "language-model")
 CONFLICT_JUDGES = ("model", "rules", "language-model")
 LANGUAGE_MODELS = ("openai:MODEL", "anthropic:MODEL")
 OPENAI = "https://api.openai.com/v1"
@@ -264,21 +263,16 @@ def make_journal_mirror(settings: Settings) -> JournalSink | None:
 
 
 def make_reranker(settings: Settings) -> Reranker | None:
-    kind, _, directory = settings.reranker.partition(":")
-    if not kind:
+    if not settings.reranker:
         return None
-    if kind == "cross-encoder" and directory:
-        from nacre.models.cross_encoder import CrossEncoder
+    if settings.reranker != "language-model":
+        raise UnknownName("reranker", settings.reranker, ("language-model",))
+    from nacre.models.language_model import LanguageModelReranker
 
-        return CrossEncoder(Path(directory).expanduser())
-    if kind == "language-model":
-        from nacre.models.language_model import LanguageModelReranker
-
-        model = make_language_model(settings)
-        if model is None:
-            raise ConfigError("The reranker 'language-model' needs one; set language_model to openai:MODEL, say.")
-        return LanguageModelReranker(model)
-    raise UnknownName("reranker", settings.reranker, RERANKERS)
+    model = make_language_model(settings)
+    if model is None:
+        raise ConfigError("The reranker 'language-model' needs one; set language_model to openai:MODEL, say.")
+    return LanguageModelReranker(model)
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ class Settings:
 
     Models: `embedder` is multilingual, english, hashing, openai:MODEL or sentence-transformers:MODEL; the first two
     come with the package, and the second is smaller and faster. `language_model` is empty, openai:MODEL or
-    anthropic:MODEL. `reranker` is empty, cross-encoder:DIRECTORY or language-model.
+    anthropic:MODEL. `reranker` is empty or language-model.
 
     Writing: `on_conflict` is note, ignore, warn, supersede or raise. `conflict_judge` is model (the shipped one),
     rules (exact ones alone) or language-model (the shipped one, and a language model for a second opinion).

@@ -12,7 +12,8 @@ import pytest
 
 from nacre.errors import ConflictModelError
 from nacre.models import conflict_model
-from nacre.models.conflict_model import ShippedConflictModel, differ_in_one_place
+from nacre.models.conflict_model import TOKENS_A_RUN, ShippedConflictModel, differ_in_one_place
+from nacre.models.onnx_session import runs
 
 PAIRS = [
     ("Bob lives in Paris.", "Bob moved to Berlin."),
@@ -158,3 +159,11 @@ def test_without_onnxruntime_it_is_said_that_rules_judge_alone(
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(ConflictModelError, match="onnxruntime is not installed"):
         model.relations(PAIRS)
+
+
+def test_runs_hold_pairs_of_one_length_and_are_bounded() -> None:
+    lengths = [8, 128, 8, 128, 128, 9]
+    result = list(runs(lengths, TOKENS_A_RUN))
+    assert sorted(position for run in result for position in run) == list(range(len(lengths)))
+    assert all(len({lengths[position] for position in run}) == 1 for run in result)
+    assert all(sum(lengths[position] for position in run) <= TOKENS_A_RUN for run in result)

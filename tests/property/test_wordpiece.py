@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from tokenizers import BertWordPieceTokenizer
 
 from nacre.models.shipped import WEIGHTS
-from nacre.models.wordpiece import WordPiece
+from nacre.models.wordpiece import WordPiece, WordPiecePairs, shared_room
 
 LIMIT = 256
+PAIR_LIMIT = 17  # leaves an even room: of an odd one, two texts that both overfill it may share the last id otherwise
 FRAGMENTS = (
     "The quick brown fox", "naïve café", "Ελληνικός ΟΔΟΣ", "Привет, мир", "北京大学", "こんにちは世界",
     "안녕하세요", "שלום", "مرحبا", "नमस्ते", "สวัสดี", "İstanbul ﬁn ß", "don't stop!", "[SEP]", "[MASK]x", "[cls]",
@@ -75,3 +76,27 @@ def test_every_settled_character_is_read_as_the_library_reads_it(
         if ours.encode(text, LIMIT) != encoded.ids
     ]
     assert differing == []
+
+
+@pytest.fixture(scope="module")
+def their_pairs(file: Path) -> BertWordPieceTokenizer:
+    library = BertWordPieceTokenizer(str(file))
+    library.enable_truncation(PAIR_LIMIT, strategy="longest_first")
+    return library
+
+
+@given(first=TEXTS, second=TEXTS)
+def test_our_pairs_are_the_librarys_pairs(
+    first: str, second: str, ours: WordPiece, their_pairs: BertWordPieceTokenizer
+) -> None:
+    pair, encoded = WordPiecePairs(ours, PAIR_LIMIT).encode(first, second), their_pairs.encode(first, second)
+    assert (pair.ids, pair.segments) == (encoded.ids, encoded.type_ids)
+
+
+@given(first=st.integers(0, 60), second=st.integers(0, 60), room=st.integers(1, 40))
+def test_the_longer_text_is_cut_first(first: int, second: int, room: int) -> None:
+    of_first, of_second = shared_room(first, second, room)
+    assert of_first + of_second == min(first + second, room)
+    assert of_first <= first and of_second <= second
+    assert of_first == first or of_first >= of_second - 1
+    assert of_second == second or of_second >= of_first - 1

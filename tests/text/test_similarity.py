@@ -12,7 +12,6 @@ from nacre.text.similarity import (
     compute_word_similarity,
     number_conflict,
     rerank_facts_by_query,
-    spelled_out,
 )
 
 
@@ -125,19 +124,3 @@ def test_numbers_conflict_where_each_text_has_its_own_on_a_shared_concept(a: str
 def test_concepts_that_are_given_decide_instead_of_the_words() -> None:
     assert number_conflict("won 9", "got 10", "gold medals", "medals") == "9 vs 10"
     assert number_conflict("medals: 9", "medals: 10", "Norway", "Sweden") == ""
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("two", 2.0),
-        ("twenty five", 25.0),
-        ("two hundred fifty", 250.0),
-        ("three thousand one hundred", 3100.0),
-        ("two million", 2e6),
-        ("two apples", None),
-        ("", None),
-    ],
-)
-def test_numbers_in_words(words: str, expected: float | None) -> None:
-    assert spelled_out(words.split()) == expected

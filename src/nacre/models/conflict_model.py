@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 from nacre.errors import ConflictModelError
 from nacre.files import ThreadLock
-from nacre.models.cross_encoder import Pair, WordPiecePairs
 from nacre.models.onnx_session import in_parallel, open_session, runs
 from nacre.models.shipped import shipped
-from nacre.models.wordpiece import WordPiece
+from nacre.models.wordpiece import Pair, WordPiece, WordPiecePairs
 from nacre.protocols import Relation
 
 if TYPE_CHECKING:
@@ -39,8 +38,7 @@ class CrossEncoderGraph:
 
     def __init__(self) -> None:
         shipped(WEIGHTS)  # which onnxruntime maps into memory
-        # The graph is drawn as the optimiser would leave it.
-        self._session = open_session(shipped(GRAPH), optimize=False)
+        self._session = open_session(shipped(GRAPH))
         wordpiece = WordPiece.from_vocabulary(shipped(VOCABULARY))
         self._tokenizer, self._unknown = WordPiecePairs(wordpiece, TOKENS), wordpiece.unknown_id
 
@@ -48,7 +46,7 @@ class CrossEncoderGraph:
         """Of each pair of an older and a newer text."""
         import numpy as np
 
-        encoded = [self._tokenizer.encode(older, [newer])[0] for older, newer in pairs]
+        encoded = [self._tokenizer.encode(older, newer) for older, newer in pairs]
         relations = [UNREAD] * len(pairs)
 
         def fill(run: list[int]) -> None:

@@ -17,7 +17,7 @@ TELEMETRY_SWITCH = "ORT_DISABLE_TELEMETRY"
 BATCH_THREADS = 2
 
 
-def open_session(file: Path, *, optimize: bool = True) -> InferenceSession:
+def open_session(file: Path) -> InferenceSession:
     """A session that uses one thread per run; safe to run from several threads. Raises what onnxruntime raises."""
     os.environ.setdefault(TELEMETRY_SWITCH, "1")  # a value set by the user stays
     # Imported here: it takes a fifth of a second, and most commands need no model.
@@ -30,8 +30,8 @@ def open_session(file: Path, *, optimize: bool = True) -> InferenceSession:
     options.log_severity_level = ERRORS_ONLY
     # Memory plans for every input length would take 20 MB after a bulk load and save no time.
     options.enable_mem_pattern = False
-    if not optimize:
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    # The shipped graphs are drawn as the optimiser would leave them.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
 
 

@@ -43,8 +43,7 @@ class EnglishPart:
         from nacre.models.wordpiece import WordPiece
 
         self._tokenizer = WordPiece.from_vocabulary(folder / "wordpiece.txt")
-        # The graph is drawn as the optimiser would leave it.
-        self._session = open_session(folder / "english.onnx", optimize=False)
+        self._session = open_session(folder / "english.onnx")
         self.count = self._tokenizer.count
 
     def rows(self, texts: Sequence[str]) -> Vectors:
@@ -68,7 +67,7 @@ class MultilingualPart:
         pieces = (folder / "unigram.txt").read_text(encoding="utf-8").split("\n")[:-1]
         self._tokenizer = Unigram(pieces, np.load(folder / "unigram.npy").tolist())
         self._table = PieceTable(folder / "pieces.bin")
-        self._session = open_session(folder / "multilingual.onnx", optimize=False)
+        self._session = open_session(folder / "multilingual.onnx")
         self._width = WIDTH
         self.count = self._tokenizer.count
 

@@ -1,11 +1,11 @@
-"""BERT's WordPiece tokenizer: the same ids as the `tokenizers` library, without the dependency."""
+"""BERT's WordPiece tokenizer for texts and pairs of texts: the ids of the `tokenizers` library, without it."""
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 UNKNOWN, START, END = "[UNK]", "[CLS]", "[SEP]"
@@ -26,29 +26,19 @@ ASCII_SYMBOLS = frozenset("$+<=>^`|~")  # Unicode calls them symbols, BERT punct
 class WordPiece:
     """Safe to share between threads: a cached entry does not depend on the thread that computes it."""
 
-    def __init__(self, vocabulary: Mapping[str, int], markers: Mapping[str, int], *, cased: bool = False) -> None:
+    def __init__(self, vocabulary: dict[str, int]) -> None:
         self.start, self.end = vocabulary[START], vocabulary[END]
         self._vocabulary = vocabulary
         self.unknown_id = vocabulary[UNKNOWN]
         self._unknown = (self.unknown_id,)
         self._longest = max(map(len, vocabulary))
-        self._markers = markers
-        self._words = cased_words if cased else words
-        self._marker_pattern = re.compile("(" + "|".join(map(re.escape, markers)) + ")")
+        self._marker_pattern = re.compile("(" + "|".join(map(re.escape, MARKERS)) + ")")
         self._known: dict[str, tuple[int, ...]] = {}
-
-    @classmethod
-    def from_file(cls, path: Path) -> WordPiece:
-        """Reads a Hugging Face tokenizer.json; its truncation and padding are ignored."""
-        read = json.loads(path.read_text(encoding="utf-8"))
-        markers = {token["content"]: token["id"] for token in read["added_tokens"]}
-        return cls(read["model"]["vocab"], markers, cased=not read["normalizer"]["lowercase"])
 
     @classmethod
     def from_vocabulary(cls, path: Path) -> WordPiece:
         """Reads a list of pieces, one a line; the number of the line is its id."""
-        vocabulary = {piece: number for number, piece in enumerate(path.read_text(encoding="utf-8").split("\n")[:-1])}
-        return cls(vocabulary, {marker: vocabulary[marker] for marker in MARKERS})
+        return cls({piece: number for number, piece in enumerate(path.read_text(encoding="utf-8").split("\n")[:-1])})
 
     def encode(self, text: str, limit: int) -> list[int]:
         """The ids with the start and end markers; at most `limit` in all."""
@@ -63,9 +53,9 @@ class WordPiece:
         # A marker written out in a text is that marker, as in the reference.
         for position, part in enumerate(self._marker_pattern.split(text)):
             if position % 2:
-                ids.append(self._markers[part])
+                ids.append(self._vocabulary[part])
                 continue
-            for word in self._words(part):
+            for word in words(part):
                 ids.extend(self._known.get(word) or self._learn(word))
                 if len(ids) >= limit:
                     return ids[:limit]
@@ -101,11 +91,6 @@ def words(text: str) -> Sequence[str]:
     return text.translate(FOLDED).split()
 
 
-def cased_words(text: str) -> Sequence[str]:
-    """Words as they are written and single punctuation marks, without control characters."""
-    return text.translate(SEPARATED).split()
-
-
 class CharacterTable(dict[int, str]):
     """What each character becomes, for `str.translate`; filled as characters are met."""
 
@@ -129,25 +114,54 @@ def clean_character(character: str) -> str:
     return character
 
 
-def separate_character(character: str) -> str:
-    """Where case and accents count."""
+def fold_character(character: str) -> str:
+    """After accents are split off."""
     cleaned = CLEANED[ord(character)]
     if cleaned != character:
         return cleaned
     if character in ASCII_SYMBOLS or unicodedata.category(character).startswith("P"):
         return f" {character} "
-    return character
-
-
-def fold_character(character: str) -> str:
-    """After accents are split off."""
-    separated = SEPARATED[ord(character)]
-    if separated != character:
-        return separated
     # One character at a time, as the reference does it: a final sigma stays a plain one.
     return "" if unicodedata.category(character) == "Mn" else character.lower()
 
 
 CLEANED = CharacterTable(clean_character)
-SEPARATED = CharacterTable(separate_character)
 FOLDED = CharacterTable(fold_character)
+
+
+PAIR_MARKERS = 3  # [CLS] first [SEP] second [SEP]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """`segments` holds, for each of the ids, which of the two texts it belongs to."""
+
+    ids: Sequence[int]
+    segments: Sequence[int]
+
+
+class WordPiecePairs:
+    """Pairs are at most `limit` ids long."""
+
+    def __init__(self, wordpiece: WordPiece, limit: int) -> None:
+        self._wordpiece = wordpiece
+        self._room = limit - PAIR_MARKERS
+
+    def encode(self, first: str, second: str) -> Pair:
+        start, end = self._wordpiece.start, self._wordpiece.end
+        # Ids beyond the room of the pair are cut in any case, so they are not computed.
+        ids, others = (self._wordpiece.encode(text, self._room + 2)[1:-1] for text in (first, second))
+        of_first, of_second = shared_room(len(ids), len(others), self._room)
+        both = [start, *ids[:of_first], end, *others[:of_second], end]
+        return Pair(both, [0] * (of_first + 2) + [1] * (of_second + 1))
+
+
+def shared_room(first: int, second: int, room: int) -> tuple[int, int]:
+    """How many ids of two texts fit: the longer one is cut first, then both equally, as in the `tokenizers` library."""
+    if first + second <= room:
+        return first, second
+    shorter = min(first, second)
+    longer = max(shorter, room - shorter)
+    if shorter + longer > room:
+        shorter, longer = room // 2, room - room // 2
+    return (longer, shorter) if first > second else (shorter, longer)

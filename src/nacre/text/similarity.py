@@ -10,16 +10,6 @@ from nacre.text.tokens import STOP_WORDS, UNSPACED_RUN, words
 
 NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?")
 SHORTEST_CONCEPT = 3  # characters; shorter words are too common to show that two texts speak of one thing
-ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
-    " eighteen nineteen".split()
-)
-TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-SPELLED: dict[str, float] = {word: float(value) for value, word in enumerate(ONES)} | {
-    word: 10.0 * value for value, word in enumerate(TENS, 2)
-}
-SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "dozen": 12.0}
-SUFFIXES = {"k": 1e3, "m": 1e6, "mn": 1e6, "bn": 1e9, "b": 1e9}
 
 
 def number_conflict(content_a: str, content_b: str, concept_a: str = "", concept_b: str = "") -> str:
@@ -38,22 +28,6 @@ def concept_words(text: str) -> frozenset[str]:
 
 def numbers(text: str) -> frozenset[str]:
     return frozenset(number.replace(",", "") for number in NUMBER.findall(text))
-
-
-def spelled_out(parts: list[str]) -> float | None:
-    """«two hundred fifty», «twenty five»; None for other words."""
-    total, current, seen = 0.0, 0.0, False
-    for part in parts:
-        if part in SPELLED:
-            current, seen = current + SPELLED[part], True
-        elif part in SCALES:
-            current = (current or 1.0) * SCALES[part]
-            if SCALES[part] > SCALES["hundred"]:
-                total, current = total + current, 0.0
-            seen = True
-        else:
-            return None
-    return total + current if seen else None
 
 
 # The content counts most, then the concept, then the tags.

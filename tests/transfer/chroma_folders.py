@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import pickle
 import sqlite3
-import struct
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import numpy as np
-
-from nacre.models.embedders import Hashing
 
 SCHEMA = """
 CREATE TABLE collections (id TEXT PRIMARY KEY, name TEXT NOT NULL, dimension INTEGER, database_id TEXT NOT NULL);
@@ -26,13 +20,7 @@ CREATE TABLE embedding_metadata (
     bool_value INTEGER, PRIMARY KEY (id, key));
 CREATE TABLE embedding_metadata_array (
     id INTEGER NOT NULL, key TEXT NOT NULL, string_value TEXT, int_value INTEGER, float_value REAL, bool_value INTEGER);
-CREATE TABLE embeddings_queue (
-    seq_id INTEGER PRIMARY KEY, created_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, operation INTEGER NOT NULL,
-    topic TEXT NOT NULL, id TEXT NOT NULL, vector BLOB, encoding TEXT, metadata TEXT);
 """
-HEADER = struct.Struct("<i6QiI3QdQ")
-NEIGHBOURS = 132  # bytes that hnswlib keeps before each vector with Chroma's settings
-EMBEDDER = Hashing()
 
 
 @dataclass
@@ -59,8 +47,7 @@ def houkai(id: str, text: object, **meta: object) -> Record:
     return Record(id, text, {**usual, **meta})
 
 
-def folder(path: Path, *, queue: bool = True, index: bool = False, **collections: Sequence[Record]) -> Path:
-    """With each text's own vector by the hashing embedder, in the queue, in the index, or nowhere."""
+def folder(path: Path, **collections: Sequence[Record]) -> Path:
     path.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(path / "chroma.sqlite3")) as database, database:
         database.executescript(SCHEMA)
@@ -69,13 +56,11 @@ def folder(path: Path, *, queue: bool = True, index: bool = False, **collections
             for scope in ("METADATA", "VECTOR"):
                 database.execute("INSERT INTO segments VALUES (?, 't', ?, ?)", (f"{scope}-{name}", scope, f"c-{name}"))
             for record in results:
-                put(database, name, record, queue=queue)
-            if index:
-                write_index(path / f"VECTOR-{name}", results)
+                put(database, name, record)
     return path
 
 
-def put(database: sqlite3.Connection, name: str, record: Record, *, queue: bool) -> None:
+def put(database: sqlite3.Connection, name: str, record: Record) -> None:
     insert = "INSERT INTO embeddings (segment_id, embedding_id, seq_id) VALUES (?, ?, 1)"
     number = database.execute(insert, (f"METADATA-{name}", record.id)).lastrowid
     output = {"chroma:document": record.text, **record.meta}
@@ -88,32 +73,9 @@ def put(database: sqlite3.Connection, name: str, record: Record, *, queue: bool)
             kinds[3 if isinstance(value, bool) else {str: 0, bytes: 0, int: 1, float: 2}[type(value)]] = value  # type: ignore[call-overload]
             query = "INSERT INTO embedding_metadata VALUES (?, ?, CAST(? AS TEXT), ?, ?, ?)"
             database.execute(query, (number, key, *kinds))
-    if queue and isinstance(record.text, str):
-        query = "INSERT INTO embeddings_queue (operation, topic, id, vector, encoding) VALUES (0, ?, ?, ?, 'FLOAT32')"
-        vector = EMBEDDER.embed([record.text])[0].astype("<f4").tobytes()
-        database.execute(query, (f"persistent://default/default/c-{name}", record.id, vector))
-
-
-def write_index(path: Path, results: Sequence[Record]) -> None:
-    path.mkdir()
-    size = NEIGHBOURS + 384 * 4 + 8
-    (path / "header.bin").write_bytes(
-        HEADER.pack(1, 0, 100, len(results), size, size - 8, NEIGHBOURS, 0, 0, 16, 32, 16, 0.36, 100)
-    )
-    pieces = (
-        bytes(NEIGHBOURS) + EMBEDDER.embed([str(each.text)])[0].astype("<f4").tobytes() + struct.pack("<Q", number)
-        for number, each in enumerate(results, 1)
-    )
-    (path / "data_level0.bin").write_bytes(b"".join(pieces))
-    labels = {each.id: number for number, each in enumerate(results, 1)}
-    (path / "index_metadata.pickle").write_bytes(pickle.dumps({"id_to_label": labels}))
 
 
 def fingerprint(path: Path) -> dict[str, str]:
     """Every file that is there, with its content."""
     files = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file())
     return {str(each): hashlib.sha256(each.read_bytes()).hexdigest() for each in files}
-
-
-def close_to(a: np.ndarray, b: np.ndarray) -> bool:
-    return bool(np.allclose(a, b, atol=1e-6))

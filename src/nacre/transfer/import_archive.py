@@ -354,8 +354,7 @@ def import_foreign(
     file = Path(path).expanduser()
     opening: AbstractContextManager[Source]
     if source == chroma.NAME:
-        embedder = None if options.get("regenerate_vectors") else store.embedder
-        opening = chroma.opened(file, embedder=embedder, collections=collections)
+        opening = chroma.opened(file, collections)
     elif collections:
         raise InvalidInput(f"Only {chroma.NAME} has collections; leave them out.")
     else:

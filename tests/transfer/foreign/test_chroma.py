@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 import sqlite3
 from contextlib import closing
 from datetime import datetime
@@ -12,14 +11,12 @@ from pathlib import Path
 import pytest
 
 from nacre import Link, MemoryStore
-from nacre.errors import ArchiveRefused, InvalidInput, ModelUnavailable, UnknownName
-from nacre.models.embedders import FunctionEmbedder
+from nacre.errors import ArchiveRefused, InvalidInput, UnknownName
 from nacre.transfer.archive import ImportSummary
 from nacre.transfer.foreign import chroma
-from nacre.transfer.foreign.chroma import Vectors
 from nacre.transfer.import_archive import import_foreign
 from tests.transfer.archives import opened
-from tests.transfer.chroma_folders import EMBEDDER, Record, close_to, fingerprint, folder, houkai
+from tests.transfer.chroma_folders import Record, fingerprint, folder, houkai
 
 FERRY = "The ferry to the island leaves at nine"
 
@@ -88,98 +85,19 @@ def test_a_record_of_mnemosyne_keeps_its_tier_feeling_and_lineage(tmp_path: Path
     assert long.created_at == datetime(2025, 5, 1, 10).timestamp()
     assert long.last_accessed == datetime(2025, 5, 2, 10).timestamp()
     assert long.links == (Link("first", "derived_from"), Link("second", "derived_from"), Link("other", "related"))
-    assert done.vectors_regenerated == 1, "a vector of the text alone does not serve a memory with a title"
     assert (short.title, short.status, short.valence) == ("", "short_term", None)
 
 
-@pytest.mark.parametrize("place", ["queue", "index"])
-def test_vectors_of_the_same_model_are_taken_over(tmp_path: Path, place: str) -> None:
-    path = folder(tmp_path / "c", queue=place == "queue", index=place == "index", ai_houkai=[houkai("a", FERRY)])
-    store = opened()
-    done = bring(store, path)
-    assert (done.imported, done.vectors_regenerated) == (1, 0)
-    assert store.recall("ferry to the island", strategy="semantic").hits[0].memory.id == "a"
-    with chroma.opened(path, embedder=EMBEDDER) as source:
-        vectors = source.chosen[0].vectors
-        assert vectors is not None
-        result = vectors.of("a")
-        assert result is not None and close_to(result, EMBEDDER.embed([FERRY])[0])
-
-
-def test_the_queue_is_later_than_the_index(tmp_path: Path) -> None:
-    path = folder(tmp_path / "c", queue=True, index=True, ai_houkai=[houkai("a", FERRY), houkai("b", "The bus")])
-    with closing(sqlite3.connect(path / "chroma.sqlite3")) as database, database:
-        later = EMBEDDER.embed(["another text"])[0].astype("<f4").tobytes()
-        database.execute("UPDATE embeddings_queue SET vector = ? WHERE id = 'b'", (later,))
-    with chroma.opened(path) as source:
-        vectors = Vectors(source.database, "c-ai_houkai", path / "VECTOR-ai_houkai", 384)
-        result = vectors.of("b")
-        assert result is not None and close_to(result, EMBEDDER.embed(["another text"])[0])
-
-
-def test_vectors_of_another_model_are_told_and_computed_anew(tmp_path: Path) -> None:
-    path = folder(tmp_path / "c", ai_houkai=[houkai(f"m{number}", f"buoy number {number}") for number in range(5)])
-    with closing(sqlite3.connect(path / "chroma.sqlite3")) as database, database:
-        strange = EMBEDDER.embed(["nothing of the kind"])[0].astype("<f4").tobytes()
-        database.execute("UPDATE embeddings_queue SET vector = ?", (strange,))
-    done = bring(opened(), path)
-    assert (done.imported, done.vectors_regenerated) == (5, 5)
-    assert done.notes == (f"The vectors of 'ai_houkai' were not made with {EMBEDDER.identity}.",)
-
-
-def test_a_pickle_that_would_run_something_is_not_obeyed(tmp_path: Path) -> None:
-    path = folder(tmp_path / "c", queue=False, index=True, ai_houkai=[houkai("a", FERRY)])
-    mark = tmp_path / "mark"
-
-    class Bomb:
-        def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-            return Path.touch, (mark,)
-
-    (path / "VECTOR-ai_houkai" / "index_metadata.pickle").write_bytes(pickle.dumps({"id_to_label": Bomb()}))
-    done = bring(opened(), path)
-    assert (done.imported, done.vectors_regenerated) == (1, 1)
-    assert not mark.exists()
-
-
-def test_an_index_of_an_older_version_is_read_too(tmp_path: Path) -> None:
-    """It pickled an object of its own where later ones pickle a mapping."""
-    path = folder(tmp_path / "c", queue=False, index=True, ai_houkai=[houkai("a", FERRY)])
-    named = b"cchromadb.segment.impl.vector.local_persistent_hnsw\nPersistentData\n"
-    raw = named + b")\x81}(X\x0b\x00\x00\x00id_to_label}X\x01\x00\x00\x00aK\x01sub."
-    (path / "VECTOR-ai_houkai" / "index_metadata.pickle").write_bytes(b"\x80\x02" + raw)
-    assert bring(opened(), path).vectors_regenerated == 0
-
-
-def test_a_file_of_an_older_version_without_truth_values_lists_and_queue_is_read(tmp_path: Path) -> None:
-    path = folder(tmp_path / "c", queue=False, ai_houkai=[houkai("a", FERRY)])
+def test_a_file_of_an_older_version_without_truth_values_and_lists_is_read(tmp_path: Path) -> None:
+    path = folder(tmp_path / "c", ai_houkai=[houkai("a", FERRY)])
     with closing(sqlite3.connect(path / "chroma.sqlite3")) as database, database:
         database.execute("ALTER TABLE embedding_metadata DROP COLUMN bool_value")
         database.execute("DROP TABLE embedding_metadata_array")
-        database.execute("DROP TABLE embeddings_queue")
     assert bring(opened(), path).imported == 1
 
 
-def test_without_the_model_all_comes_and_nothing_is_said_of_its_vectors(tmp_path: Path) -> None:
-    def away(_: object) -> list[list[float]]:
-        raise ModelUnavailable("some", "it is away", "Wait.")
-
-    store = MemoryStore(":memory:", embedder=FunctionEmbedder(away, identity="some", dimensions=384))
-    done = bring(store, folder(tmp_path / "c", ai_houkai=[houkai("a", FERRY)]))
-    assert (done.imported, done.vectors_regenerated) == (1, 0)
-    assert len(done.notes) == 1 and "found by keywords only" in done.notes[0]
-
-
-@pytest.mark.parametrize("file", ["header.bin", "data_level0.bin", "index_metadata.pickle"])
-def test_an_index_that_was_not_written_to_the_end_only_costs_its_vectors(tmp_path: Path, file: str) -> None:
-    path = folder(tmp_path / "c", queue=False, index=True, ai_houkai=[houkai("a", FERRY)])
-    broken = path / "VECTOR-ai_houkai" / file
-    broken.write_bytes(broken.read_bytes()[:20])
-    done = bring(opened(), path)
-    assert (done.imported, done.vectors_regenerated) == (1, 1)
-
-
 def test_nothing_of_the_source_changes(tmp_path: Path) -> None:
-    path = folder(tmp_path / "c", index=True, ai_houkai=[houkai("a", FERRY)])
+    path = folder(tmp_path / "c", ai_houkai=[houkai("a", FERRY)])
     before = fingerprint(path)
     store = opened()
     bring(store, path, dry_run=True)
@@ -303,7 +221,7 @@ def test_a_collection_without_its_table_of_records_is_told(tmp_path: Path) -> No
 @pytest.mark.slow
 def test_of_a_damaged_file_what_can_be_read_comes(tmp_path: Path) -> None:
     many = [houkai(f"m{number}", f"buoy number {number} " + "rings in the fog " * 20) for number in range(400)]
-    path = folder(tmp_path / "c", queue=False, ai_houkai=many)
+    path = folder(tmp_path / "c", ai_houkai=many)
     file = path / "chroma.sqlite3"
     full = file.read_bytes()
     file.write_bytes(full[: len(full) * 2 // 3] + bytes(len(full) - len(full) * 2 // 3))

@@ -1,144 +1,22 @@
-"""Reads memories of AI-Houkai and Mnemosyne from a Chroma folder, with vectors from its queue and its index."""
+"""Reads memories of AI-Houkai and Mnemosyne from a Chroma folder; their vectors are computed again."""
 
 from __future__ import annotations
 
-import io
-import pickle
 import sqlite3
-import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
-from itertools import islice
 from pathlib import Path
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
-from nacre.errors import ArchiveRefused, EmbeddingError, InvalidInput, UnknownName
+from nacre.errors import ArchiveRefused, InvalidInput, UnknownName
 from nacre.model.memory import LIVE_STATUSES, TYPES, Json
-from nacre.protocols import Embedder, Progress
+from nacre.protocols import Progress
 from nacre.transfer import ahkai
-from nacre.transfer.archive import pack_vectors
 from nacre.transfer.foreign import source as foreign
 from nacre.transfer.foreign.source import ForeignSource, Record, printable
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-# hnswlib's header: version, six sizes, the top level, the entry point, three numbers of neighbours, and two settings.
-HEADER = struct.Struct("<i6QiI3QdQ")
-LABEL = 8  # bytes of a label, which follows the vector
-FLOAT = 4
-ENCODING = "FLOAT32"
-# The cosine of two vectors of one text is near 1 for the same model, and near 0 for different models.
-ALIKE = 0.9
-
-
-class Vectors:
-    """The vectors of a collection. The files are not trusted: what does not fit together is ignored."""
-
-    def __init__(self, database: sqlite3.Connection, collection: str, index: Path, dimensions: int) -> None:
-        self._database = database
-        self._index = index
-        self._dimensions = dimensions
-        rows = database.execute(
-            "SELECT id, max(seq_id) FROM embeddings_queue WHERE topic LIKE ? AND vector IS NOT NULL GROUP BY id",
-            (f"%{collection}",),
-        )
-        self._queued = {str(id): int(place) for id, place in rows}  # the last vector of each record in the queue
-
-    def of(self, id: str) -> NDArray[np.float32] | None:
-        """Of unit length; None when it is missing and has to be computed."""
-        import numpy as np
-
-        raw = self._from_queue(id)
-        if raw is None and self._stored is not None and id in self._stored.labels:
-            raw = self._stored.vector(self._stored.labels[id])
-        if raw is None or len(raw) != self._dimensions * FLOAT:
-            return None
-        vector = np.frombuffer(raw, "<f4").astype(np.float32)
-        length = float(np.linalg.norm(vector))
-        return vector / length if np.isfinite(length) and length > 0 else None
-
-    def _from_queue(self, id: str) -> bytes | None:
-        place = self._queued.get(id)
-        if place is None:
-            return None
-        row = self._database.execute("SELECT vector, encoding FROM embeddings_queue WHERE seq_id = ?", (place,))
-        vector, encoding = row.fetchone()
-        return vector if isinstance(vector, bytes) and encoding == ENCODING else None
-
-    @cached_property
-    def _stored(self) -> Index | None:
-        try:
-            return read_index(self._index, self._dimensions)
-        except (OSError, ValueError, struct.error, pickle.UnpicklingError, EOFError, AttributeError, IndexError):
-            return None  # incomplete, or written by an unknown version
-
-
-class Index(NamedTuple):
-    """An hnswlib index on disk: pieces of equal size, each with the vector and its label at fixed offsets."""
-
-    labels: Mapping[str, int]
-    places: Mapping[int, int]
-    pieces: NDArray[np.uint8]
-    begins: int
-    ends: int
-
-    def vector(self, label: int) -> bytes | None:
-        place = self.places.get(label)
-        return None if place is None else self.pieces[place, self.begins : self.ends].tobytes()
-
-
-def read_index(folder: Path, dimensions: int) -> Index | None:
-    import numpy as np
-
-    _, _, _, count, size, label, begins, *_ = HEADER.unpack_from((folder / "header.bin").read_bytes())
-    data = folder / "data_level0.bin"
-    fits = begins + dimensions * FLOAT == label and label + LABEL == size
-    if not fits or not count or data.stat().st_size < count * size:
-        return None
-    pieces = np.memmap(data, np.uint8, "r", shape=(count, size))
-    labels = np.ascontiguousarray(pieces[:, label:size]).view("<u8").ravel().tolist()
-    names = read_labels((folder / "index_metadata.pickle").read_bytes())
-    return Index(names, {each: place for place, each in enumerate(labels)}, pieces, begins, label)
-
-
-class SafeUnpickler(pickle.Unpickler):
-    """Reads plain values only. A pickle may name anything that Python can call; Chroma's own class becomes an
-    empty object, and every other name is refused."""
-
-    def find_class(self, module: str, name: str) -> type:
-        if module.startswith("chromadb.") and name == "PersistentData":
-            return SimpleNamespace
-        raise pickle.UnpicklingError(f"it names {module}.{name}")
-
-
-def read_labels(raw: bytes) -> dict[str, int]:
-    """Newer versions write a mapping, older ones an object. Raises `pickle.UnpicklingError` and other errors."""
-    data = SafeUnpickler(io.BytesIO(raw)).load()
-    labels = data.get("id_to_label") if isinstance(data, dict) else getattr(data, "id_to_label", None)
-    if not isinstance(labels, dict):
-        raise ValueError("it has no labels")
-    return {str(id): int(label) for id, label in labels.items()}
-
-
-def agree(embedder: Embedder, texts: Sequence[str], vectors: Sequence[NDArray[np.float32]]) -> bool:
-    """Whether the embedder made these vectors: it embeds the texts again, as Chroma may not name its model.
-
-    Raises `EmbeddingError`.
-    """
-    import numpy as np
-
-    if not texts or any(len(vector) != embedder.dimensions for vector in vectors):
-        return False
-    own = embedder.embed(list(texts))
-    return float(np.mean(np.sum(own * np.stack(list(vectors)), axis=1))) >= ALIKE
-
 
 Lacks = Callable[[str, str], None]
 Meta = Mapping[str, Json]
@@ -261,34 +139,27 @@ TABLES = {
 VALUES = ("string_value", "int_value", "float_value")
 # The two collections of Mnemosyne are one memory; a record that a crash left in both counts as long-term.
 TOGETHER = ("long_term_memory", "short_term_memory")
-TRIED = 8  # texts that are embedded again to see whether the embedder made the vectors
-LONGEST_TRIED = 500  # characters of such a text: models truncate longer ones differently
-LOOKED_AT = 200  # records that are searched for such texts
 Lists: TypeAlias = dict[int, dict[str, Json]]
 
 
-@dataclass(frozen=True, slots=True)
-class Collection:
-    id: str
+class Collection(NamedTuple):
     name: str
     records: str  # the segment of the records
-    vectors: Vectors | None
 
 
 @contextmanager
-def opened(path: Path, *, embedder: Embedder | None = None, collections: Sequence[str] = ()) -> Iterator[Chroma]:
-    """Reads all collections, or the named ones; with the vectors that `embedder` itself would make.
+def opened(path: Path, collections: Sequence[str] = ()) -> Iterator[Chroma]:
+    """Reads all collections, or the named ones.
 
     Raises `ArchiveRefused`, and `InvalidInput` when there are several independent collections and none is named.
     """
     file = path / FILE if path.is_dir() else path
     if not file.is_file():
         raise ArchiveRefused(path, f"there is no {FILE} in it, so it is not a Chroma folder", "Name the right one.")
-    header = foreign.header(NAME, embedder="" if embedder is None else embedder.identity)
     with foreign.open_database(file) as database:
         foreign.require(database, file, TABLES, "Chroma")
-        source = Chroma(path, header, database=database)
-        source.choose(collections, embedder)
+        source = Chroma(path, foreign.header(NAME), database=database)
+        source.choose(collections)
         yield source
 
 
@@ -305,22 +176,20 @@ class Chroma(ForeignSource):
                 lists = self._lists(collection)
                 for key, id in self._keys(collection):
                     number += 1
-                    yield self._row(number, collection, key, id, lists)
+                    yield self._row(number, key, id, lists)
             except sqlite3.Error as error:
                 number += 1
                 yield BadRow(number, f"the rest of the collection {collection.name!r} cannot be read ({error})")
 
-    def _row(self, number: int, collection: Collection, key: int, id: str, lists: Lists) -> Row:
+    def _row(self, number: int, key: int, id: str, lists: Lists) -> Row:
         try:
             meta = self._meta(key) | lists.get(key, {})
             text = meta.pop(DOCUMENT, None)
             convert = mnemosyne if "memory_type" in meta else houkai
             fields = convert(id, text if isinstance(text, str) else None, meta, self.lacks)
-            # We embed the title with the text, but Chroma's vector is of the text alone.
-            vector = None if collection.vectors is None or fields.get("title") else collection.vectors.of(id)
         except (InvalidInput, sqlite3.Error) as error:
             return BadRow(number, f"{printable(id)}: {error}")
-        return MemoryRow(number, fields, None if vector is None else pack_vectors(vector), printable(id))
+        return MemoryRow(number, fields, name=printable(id))
 
     def _keys(self, collection: Collection) -> Iterator[tuple[int, str]]:
         """In table order; the parts of each record are read one by one, so that a damaged page loses only its own."""
@@ -343,7 +212,7 @@ class Chroma(ForeignSource):
             cast("list[Json]", listed).append(value(each))
         return lists
 
-    def choose(self, names: Sequence[str], embedder: Embedder | None) -> None:
+    def choose(self, names: Sequence[str]) -> None:
         records = foreign.records(self.database, "SELECT * FROM collections ORDER BY name")
         there = {str(each["name"]): each for each in records}
         for name in names:
@@ -358,40 +227,16 @@ class Chroma(ForeignSource):
             )
         if left:
             self.remarks.append(f"Other collections were left out: {', '.join(left)}.")
-        self.chosen = [each for name in wanted if (each := self._collection(there[name], embedder)) is not None]
+        self.chosen = [each for name in wanted if (each := self._collection(there[name])) is not None]
 
-    def _collection(self, record: Record, embedder: Embedder | None) -> Collection | None:
+    def _collection(self, record: Record) -> Collection | None:
         id, name = str(record["id"]), str(record["name"])
         rows = foreign.records(self.database, "SELECT id, scope FROM segments WHERE collection = ?", id)
         segments = {str(each["scope"]): str(each["id"]) for each in rows}
         if "METADATA" not in segments:
             self.remarks.append(f"The collection {name!r} is incomplete and has no records.")
             return None
-        collection = Collection(id, name, segments["METADATA"], None)
-        dimensions, queued = record["dimension"], foreign.columns(self.database, "embeddings_queue")
-        if embedder is None or not isinstance(dimensions, int) or not queued:
-            return collection
-        folder = self.path if self.path.is_dir() else self.path.parent
-        vectors = Vectors(self.database, id, folder / segments.get("VECTOR", ""), dimensions)
-        return Collection(id, name, collection.records, vectors if self._fits(collection, vectors, embedder) else None)
-
-    def _fits(self, collection: Collection, vectors: Vectors, embedder: Embedder) -> bool:
-        """Adds a remark when the vectors come from another model."""
-        tried = (
-            (text, vector)
-            for key, id in islice(self._keys(collection), LOOKED_AT)
-            if isinstance(text := self._meta(key).get(DOCUMENT), str)
-            and 0 < len(text) <= LONGEST_TRIED
-            and (vector := vectors.of(id)) is not None
-        )
-        try:
-            samples = list(islice(tried, TRIED))
-            fits = agree(embedder, [text for text, _ in samples], [vector for _, vector in samples])
-        except (sqlite3.Error, EmbeddingError):  # unknown, so they are computed again
-            return False
-        if samples and not fits:
-            self.remarks.append(f"The vectors of {collection.name!r} were not made with {embedder.identity}.")
-        return fits
+        return Collection(name, segments["METADATA"])
 
 
 def value(record: Record) -> Json:

@@ -22,8 +22,8 @@ MOST_NAMED = 5  # records that a note names
 LONGEST_NAME = 80  # characters of an id in a message
 
 
-def header(name: str, *, embedder: str = "") -> Header:
-    return Header(f"{FORM}{name}", VERSION, exported_at="", space="", embedder=embedder, dimensions=0, count=0)
+def header(name: str) -> Header:
+    return Header(f"{FORM}{name}", VERSION, exported_at="", space="", embedder="", dimensions=0, count=0)
 
 
 @dataclass(slots=True)

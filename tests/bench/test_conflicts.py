@@ -95,5 +95,16 @@ def test_the_command_prints_the_report_as_json_and_nothing_else(nacre: CommandLi
     assert report["noted"] == report["sure"] == {"precision": 1.0, "recall": 1.0, "kind_right": 1.0, "wrong": {}}
     assert report["confusion"]["duplicate"]["duplicate"] == 1
     table = nacre.ok("bench", "conflicts", "--data", str(file), "--json", str(tmp_path / "report.json"))
+    assert table.splitlines()[0] == "label\tas duplicate\tas contradiction\tas update\tas unrelated"
     assert "contradiction\t0\t1\t0\t0" in table
     assert json.loads((tmp_path / "report.json").read_text("utf-8"))["pairs"] == 2
+
+
+def test_what_is_a_share_of_nothing_is_undefined_and_not_0(nacre: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "pairs.jsonl"
+    pair = {"old": "The office is in Berlin", "new": "Anna likes tea", "label": "unrelated"}
+    file.write_text(json.dumps(pair) + "\n", encoding="utf-8")
+    report = json.loads(nacre.ok("bench", "conflicts", "--data", str(file), "--json", "-"))
+    assert report["noted"] == {"precision": None, "recall": None, "kind_right": None, "wrong": {}}
+    result = nacre("bench", "conflicts", "--data", str(file))
+    assert "precision undefined" in result.stderr and "0.000" not in result.stdout + result.stderr

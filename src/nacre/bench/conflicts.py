@@ -32,11 +32,12 @@ class LabelledPair:
 
 class Figures(TypedDict):
     """Of the verdicts that two memories conflict: how many are right, how many conflicts they find, and how many of
-    those found are called by their kind; and how many pairs of each label are taken for a conflict."""
+    those found are called by their kind; and how many pairs of each label are taken for a conflict. A share of nothing
+    is None."""
 
-    precision: float
-    recall: float
-    kind_right: float
+    precision: float | None
+    recall: float | None
+    kind_right: float | None
     wrong: dict[str, int]
 
 
@@ -45,7 +46,7 @@ class ConflictReport(TypedDict):
     pairs: int
     noted: Figures
     sure: Figures
-    label_right: float  # of all pairs
+    label_right: float | None  # of all pairs
     confusion: dict[str, dict[str, int]]  # by label, how often each verdict is given
     ms_a_pair: float
 
@@ -112,5 +113,5 @@ def figures(pairs: Sequence[LabelledPair], verdicts: Sequence[Verdict | None]) -
     )
 
 
-def share(part: int, of: int) -> float:
-    return round(part / of, 4) if of else 0.0
+def share(part: int, of: int) -> float | None:
+    return round(part / of, 4) if of else None

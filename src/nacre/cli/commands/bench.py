@@ -10,7 +10,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.options import command, form_option
-from nacre.cli.ui.output import DATA, Column, Form, print_table, say
+from nacre.cli.ui.output import DATA, Column, Form, chosen_form, print_rows, print_table, say
 from nacre.cli.ui.prompts import progress_line
 from nacre.cli.ui.records import count_column
 
@@ -104,14 +104,15 @@ def conflicts(cli: CliContext, file: Path, out: Path | None, form: Form) -> None
     rows = [(label, report["confusion"][label]) for label in LABELS]
     columns: list[Column[tuple[str, dict[str, int]]]] = [Column("label", lambda row: row[0], style="cyan")]
     columns += [verdict_column(kind) for kind in LABELS]
+    if chosen_form(form) == "tsv":
+        print_rows([[column.name for column in columns]])
     print_table(rows, columns, report, form)
     if form in DATA:
         return
     for name, figures in (("noted", report["noted"]), ("sure", report["sure"])):
-        say(
-            f"{name}: precision {figures['precision']:.3f}, recall {figures['recall']:.3f}, "
-            f"kind right {figures['kind_right']:.3f}"
-        )
+        shares = (figures["precision"], figures["recall"], figures["kind_right"])
+        precision, recall, kind = ("undefined" if share is None else f"{share:.3f}" for share in shares)
+        say(f"{name}: precision {precision}, recall {recall}, kind right {kind}")
     say(f"{report['pairs']} pairs, {report['ms_a_pair']:.1f} ms each, judged by {report['judge']}.")
 
 

@@ -109,3 +109,6 @@ def test_a_damaged_model_is_a_problem(nacre: CommandLine, monkeypatch: pytest.Mo
     assert examined.exit_code == 4 and levels(json.loads(examined.stdout))["model"] == "problem"
     result = nacre("model")
     assert result.exit_code == 4 and "Install Nacre again" in result.stderr
+    assert "english.bin  sha256 " in result.stdout and "damaged: cross_encoder.bin" in result.stdout
+    rows = {row["name"]: row for row in json.loads(nacre("model", "-f", "json").stdout)}
+    assert rows["english"]["faults"] == [] and len(rows["cross-encoder"]["faults"]) == 1

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -113,7 +115,8 @@ def reindex_command(cli: CliContext, restart: bool) -> None:
         identity = store.embedder.identity
     say(f"Reindexed {count_of(done)} with {identity}.")
     wanted = cli.flags.pop("embedder", None)
-    if wanted is not None and wanted != cli.settings().embedder:
+    kept = cli.settings().embedder
+    if wanted is not None and wanted != kept and not (kept == "auto" and wanted in ("multilingual", "english")):
         say(f"The settings name another embedder; `nacre config set embedder {wanted}` changes that.")
 
 
@@ -129,25 +132,35 @@ def model_command(form: Form) -> None:
 
     from nacre.models.shipped import DIGESTS, MODELS, WEIGHTS, faults
 
-    damage = [fault for model in MODELS for fault in faults(model)]
-    if damage:
-        raise StoreProblem(damage[0])
-    digests = json.loads((WEIGHTS / DIGESTS).read_text(encoding="utf-8"))
+    try:
+        digests = json.loads((WEIGHTS / DIGESTS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        digests = {}
     rows = [
         {
             **asdict(model),
-            "bytes": sum((WEIGHTS / file).stat().st_size for file in model.files),
-            "files": {file: digests[file] for file in model.files},
+            "bytes": sum((WEIGHTS / file).stat().st_size for file in model.files if (WEIGHTS / file).is_file()),
+            "files": {file: digests.get(file, "unknown") for file in model.files},
+            "faults": faults(model),
         }
         for model in MODELS
     ]
+    damage = list(dict.fromkeys(fault for row in rows for fault in row["faults"]))
     if form in DATA:
         print_data(rows, form)
-        return
-    for row in rows:
-        put(f"{row['name']}: {row['about']}")
-        dimensions = f"{row['dimensions']} dimensions, " if row["dimensions"] else ""
-        put(f"  {dimensions}{row['bytes'] / 1e6:.1f} MB, {row['licence']}")
-        for file, digest in row["files"].items():
-            put(f"  {file}  sha256 {digest}")
-    put(f"Their files are in {WEIGHTS}, as they were made.")
+    else:
+        for row in rows:
+            put_model(row)
+        put(f"Their files are in {WEIGHTS}{'' if damage else ', as they were made'}.")
+    if damage:
+        raise StoreProblem(" ".join(damage))
+
+
+def put_model(row: Mapping[str, Any]) -> None:
+    put(f"{row['name']}: {row['about']}")
+    dimensions = f"{row['dimensions']} dimensions, " if row["dimensions"] else ""
+    put(f"  {dimensions}{row['bytes'] / 1e6:.1f} MB, {row['licence']}")
+    for file, digest in row["files"].items():
+        put(f"  {file}  sha256 {digest}")
+    for fault in row["faults"]:
+        put(f"  damaged: {fault}")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from nacre.errors import UnknownName
+from nacre import MemoryStore
+from nacre.errors import EmbeddingMismatch, UnknownName
 from nacre.factory import embedder_from, make_embedder, open_backend, store_file
+from nacre.models.background import BackgroundEmbedder
 from nacre.settings import Settings
 from nacre.storage.in_memory import InMemoryBackend
 from nacre.storage.sqlite import SQLiteBackend
@@ -37,3 +40,29 @@ def test_an_embedder_is_taken_as_it_is_and_a_name_is_made() -> None:
     assert embedder_from(bag, Settings()) is bag
     assert embedder_from("hashing", Settings()).identity == "hashing-384"
     assert embedder_from(None, Settings(embedder="hashing")).identity == "hashing-384"
+
+
+def test_a_store_that_was_filled_with_the_other_shipped_embedder_opens_with_that_one(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "m.db", settings=replace(Settings(), embedder="english")) as store:
+        store.remember("The kettle is in the cupboard")
+    with MemoryStore(tmp_path / "m.db", settings=Settings()) as store:
+        assert store.embedder.identity == "nacre-english-1"
+        assert store.recall("Where is the kettle?")[0].memory.text == "The kettle is in the cupboard"
+    background = BackgroundEmbedder(make_embedder(Settings()))
+    with (
+        MemoryStore(tmp_path / "m.db", settings=Settings(), embedder=background) as store,
+        MemoryStore(tmp_path / "m.db", settings=Settings(), embedder=background) as again,
+        MemoryStore(tmp_path / "new.db", settings=Settings(), embedder=background) as new,
+    ):
+        assert store.embedder.identity == "nacre-english-1" and store.embedder is again.embedder
+        assert new.embedder is background and new.embedder.identity == "nacre-multilingual-1"
+
+
+def test_an_embedder_that_the_user_names_is_not_replaced_by_that_of_the_store(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "m.db", settings=replace(Settings(), embedder="english")) as store:
+        store.remember("The kettle is in the cupboard")
+    with (
+        MemoryStore(tmp_path / "m.db", settings=replace(Settings(), embedder="multilingual")) as store,
+        pytest.raises(EmbeddingMismatch, match="nacre reindex"),
+    ):
+        store.recall("Where is the kettle?")

@@ -95,10 +95,10 @@ def test_consent_holds_for_one_path_and_one_content(file: Path, tmp_path: Path) 
     copy = tmp_path / "copy" / ".nacre.toml"
     copy.parent.mkdir()
     copy.write_bytes(file.read_bytes())
-    assert read(copy)[0].embedder == "multilingual"
+    assert read(copy)[0].embedder == "auto"
     file.write_text('embedder = "openai:x"\n')
     found, notices = read(file)
-    assert found.embedder == "multilingual" and len(notices) == 1
+    assert found.embedder == "auto" and len(notices) == 1
     assert [state_of(each) for each in consents()] == ["changed"]
 
 
@@ -107,13 +107,13 @@ def test_a_link_to_a_trusted_file_is_not_trusted(file: Path, tmp_path: Path) -> 
     link = tmp_path / "other" / ".nacre.toml"
     link.parent.mkdir()
     link.symlink_to(file)
-    assert read(link)[0].embedder == "multilingual"
+    assert read(link)[0].embedder == "auto"
 
 
 def test_consent_can_be_withdrawn(file: Path) -> None:
     trusted(file, 'embedder = "hashing"\n')
     assert withdraw(file) and not withdraw(file)
-    assert read(file)[0].embedder == "multilingual" and consents() == []
+    assert read(file)[0].embedder == "auto" and consents() == []
 
 
 @posix_only
@@ -123,7 +123,7 @@ def test_only_the_user_can_read_a_consent_and_one_that_others_can_write_does_not
     assert stat.S_IMODE(place.stat().st_mode) == 0o600
     assert stat.S_IMODE(place.parent.stat().st_mode) == 0o700
     place.chmod(0o666)
-    assert read(file)[0].embedder == "multilingual"
+    assert read(file)[0].embedder == "auto"
 
 
 @pytest.mark.parametrize("damage", [b"", b"[]", b"{}", b"\xff", b'{"file": 1, "digest": 2, "at": "x"}'])
@@ -131,7 +131,7 @@ def test_a_damaged_consent_is_none(file: Path, damage: bytes) -> None:
     trusted(file, 'embedder = "hashing"\n')
     (place,) = trust.consent_folder().iterdir()
     place.write_bytes(damage)
-    assert read(file)[0].embedder == "multilingual"
+    assert read(file)[0].embedder == "auto"
 
 
 @posix_only

@@ -30,7 +30,7 @@ EmbedFunction: TypeAlias = "Callable[[Sequence[str]], ArrayLike]"
 CONFLICT_JUDGES = ("model", "rules", "language-model")
 LANGUAGE_MODELS = ("openai:MODEL", "anthropic:MODEL")
 OPENAI = "https://api.openai.com/v1"
-EMBEDDERS = ("multilingual", "english", "hashing", "openai:MODEL", "sentence-transformers:MODEL")
+EMBEDDERS = ("auto", "multilingual", "english", "hashing", "openai:MODEL", "sentence-transformers:MODEL")
 
 
 def open_backend(path: Path | str, settings: Settings | None = None) -> Backend:
@@ -130,11 +130,12 @@ def store_file(path: Path | str) -> Path:
 
 
 def make_embedder(settings: Settings) -> Embedder:
+    """With the setting auto, that of a new store; `embedder_of_store` is for an existing one."""
     kind, _, model = settings.embedder.partition(":")
-    if kind in ("multilingual", "english"):
+    if kind in ("auto", "multilingual", "english"):
         from nacre.models.shipped_embedder import ENGLISH, MULTILINGUAL, ShippedEmbedder
 
-        return ShippedEmbedder(ENGLISH if kind == "english" else MULTILINGUAL)
+        return ShippedEmbedder(ENGLISH if kind == "english" else MULTILINGUAL, follows_store=kind == "auto")
     if kind == "hashing":
         from nacre.models.embedders import Hashing
 
@@ -148,6 +149,17 @@ def make_embedder(settings: Settings) -> Embedder:
 
         return SentenceTransformers(model)
     raise UnknownName("embedder", settings.embedder, EMBEDDERS)
+
+
+def embedder_of_store(embedder: Embedder, stored: Callable[[], str]) -> Embedder:
+    """The shipped one that filled the store, where the setting is auto; else the embedder itself. `stored` tells the
+    identity of the one that filled it, empty for a new store."""
+    from nacre.models.background import BackgroundEmbedder
+    from nacre.models.shipped_embedder import ShippedEmbedder
+
+    if isinstance(embedder, BackgroundEmbedder | ShippedEmbedder) and embedder.follows_store:
+        return embedder.following(stored())
+    return embedder
 
 
 def embedder_from(value: Embedder | EmbedFunction | str | None, settings: Settings) -> Embedder:
@@ -332,7 +344,8 @@ def open_parts(
     from nacre.engine.engine import BackgroundCatchUp, Engine, checked
 
     opened = open_backend(place, settings)
-    chosen = checked(embedder_from(embedder, settings), opened)
+    wanted = embedder_from(embedder, settings)
+    chosen = checked(embedder_of_store(wanted, lambda: opened.embedder().name), opened)
     return build_parts(options, opened, chosen, BackgroundCatchUp(Engine(opened, chosen, options.clock)), space)
 
 

@@ -48,9 +48,10 @@ class Settings:
     """`key` names where the key of an encrypted store is (file:PATH, env:VARIABLE, keyring:NAME), never the key itself.
     `embedder_key` and `language_model_key` name a place in the same way, or are the key of the service.
 
-    Models: `embedder` is multilingual, english, hashing, openai:MODEL or sentence-transformers:MODEL; the first two
-    come with the package, and the second is smaller and faster. `language_model` is empty, openai:MODEL or
-    anthropic:MODEL. `reranker` is empty or language-model.
+    Models: `embedder` is auto, multilingual, english, hashing, openai:MODEL or sentence-transformers:MODEL.
+    Multilingual and english come with the package; english is smaller and faster. auto is the one that filled the
+    store, and multilingual for a new one. `language_model` is empty, openai:MODEL or anthropic:MODEL. `reranker` is
+    empty or language-model.
 
     Writing: `on_conflict` is note, ignore, warn, supersede or raise. `conflict_judge` is model (the shipped one),
     rules (exact ones alone) or language-model (the shipped one, and a language model for a second opinion).
@@ -81,7 +82,7 @@ class Settings:
     store: str = ""
     key: str = ""
     space: str = "default"
-    embedder: str = "multilingual"
+    embedder: str = "auto"
     embedder_url: str = "https://api.openai.com/v1"
     embedder_key: str = ""
     reranker: str = ""

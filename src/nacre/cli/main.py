@@ -55,7 +55,9 @@ class CommandGroup(CatalogueGroup):
 @click.option("--store", metavar="FILE", help="The store's file, or a folder that holds one.")
 @click.option("--space", metavar="NAME", help="The space of the store to work in.")
 @click.option(
-    "--embedder", metavar="NAME", help="multilingual, english, hashing, openai:MODEL or sentence-transformers:MODEL."
+    "--embedder",
+    metavar="NAME",
+    help="auto, multilingual, english, hashing, openai:MODEL or sentence-transformers:MODEL.",
 )
 @click.option("--debug", is_flag=True, help="Show the log, and the traceback of an error.")
 @click.version_option(__version__, "-V", "--version", message="nacre %(version)s")

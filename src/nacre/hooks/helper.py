@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import cast
 
 from nacre.errors import NacreError
 from nacre.factory import make_embedder, store_file
@@ -86,7 +87,9 @@ class Stores:
             if self._open and self._number() != self._inode:
                 self._open.clear()  # another file took its place; running requests keep the old one alive
             if name not in self._open:
-                self._open[name] = MemoryStore(settings=settings, actor=ACTOR, embedder=self._embedder(settings))
+                store = MemoryStore(settings=settings, actor=ACTOR, embedder=self._embedder(settings))
+                cast("BackgroundEmbedder", store.embedder).start()  # may be another, where the setting is auto
+                self._open[name] = store
                 self._inode = self._number()
                 if len(self._open) > MOST_STORES:
                     self._open.popitem(last=False)

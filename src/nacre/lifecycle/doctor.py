@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Literal
 
 from nacre.errors import ConfigError, EmbeddingError, InvalidInput, StorageError, StoreDamaged
-from nacre.factory import IN_MEMORY, make_access, make_embedder, open_backend, repair_store, restricted, store_file
+from nacre.factory import (
+    IN_MEMORY,
+    embedder_of_store,
+    make_access,
+    make_embedder,
+    open_backend,
+    repair_store,
+    restricted,
+    store_file,
+)
 from nacre.memory_store import MemoryStore
 from nacre.models.calibration import is_calibrated
 from nacre.protocols import Embedder, Health, Progress
@@ -55,7 +64,7 @@ def examined_store(settings: Settings, embedder: Embedder | None) -> list[Findin
     finally:
         store.close()
     opened = Finding("store", "ok", f"{store_file(settings.store)} opens, with schema {health.schema}.")
-    identity = embedder.identity if embedder is not None else ""
+    identity = embedder_of_store(embedder, lambda: health.embedder).identity if embedder is not None else ""
     return [opened, *judged_contents(health), *judged_vectors(health, identity)]
 
 
@@ -105,7 +114,7 @@ def judged_model(name: str) -> Finding:
     damage = [fault for model in MODELS for fault in faults(model)]
     if damage:
         return Finding("model", "problem", " ".join(dict.fromkeys(damage)))
-    other = "" if name in ("multilingual", "english") else f" {name} is loaded when it is needed."
+    other = "" if name in ("auto", "multilingual", "english") else f" {name} is loaded when it is needed."
     return Finding("model", "ok", f"The files of the models in the package are unchanged.{other}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from nacre.errors import NacreError
 from nacre.files import ThreadLock
@@ -71,8 +71,9 @@ class StoreProvider:
         embedder = make_embedder(self.settings)
         if embedder.ready:
             return MemoryStore(settings=self.settings, embedder=embedder, actor=ACTOR)
-        self.embedder = BackgroundEmbedder(embedder)
-        return MemoryStore(settings=self.settings, embedder=self.embedder, actor=ACTOR)
+        store = MemoryStore(settings=self.settings, embedder=BackgroundEmbedder(embedder), actor=ACTOR)
+        self.embedder = cast("BackgroundEmbedder", store.embedder)  # that of the store, where the setting is auto
+        return store
 
 
 def actor_of(client: str) -> str:

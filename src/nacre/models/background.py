@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from nacre.errors import EmbeddingError, ModelUnavailable
 from nacre.files import ThreadLock
+from nacre.models.shipped_embedder import ShippedEmbedder
 from nacre.protocols import Embedder, Vectors
 
 log = logging.getLogger("nacre")
@@ -39,6 +40,7 @@ class BackgroundEmbedder:
         self._lock = ThreadLock()
         self._thread: threading.Thread | None = None
         self._failure: tuple[float, str] | None = None
+        self._other: BackgroundEmbedder | None = None
 
     @property
     def identity(self) -> str:
@@ -55,6 +57,22 @@ class BackgroundEmbedder:
     @property
     def ready(self) -> bool:
         return self._inner.ready
+
+    @property
+    def follows_store(self) -> bool:
+        return isinstance(self._inner, ShippedEmbedder) and self._inner.follows_store
+
+    def following(self, stored: str) -> BackgroundEmbedder:
+        """See `ShippedEmbedder.following`; all stores that were filled with the other one share it."""
+        inner = self._inner.following(stored) if isinstance(self._inner, ShippedEmbedder) else self._inner
+        if inner is self._inner:
+            return self
+        with self._lock:
+            if self._other is None:
+                self._other = BackgroundEmbedder(
+                    inner, load=self._loads, on_failure=self._on_failure, clock=self._clock
+                )
+            return self._other
 
     @property
     def failure(self) -> str:

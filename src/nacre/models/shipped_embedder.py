@@ -176,13 +176,21 @@ MULTILINGUAL = Kind("nacre-multilingual-1", ENGLISH_WIDTH + PROJECTED_WIDTH, ("e
 
 
 class ShippedEmbedder:
+    """`follows_store`: a store that was filled with the other one keeps that."""
+
     token_limit = POSITIONS - MARKERS
 
-    def __init__(self, kind: Kind = MULTILINGUAL, folder: Path = WEIGHTS) -> None:
+    def __init__(self, kind: Kind = MULTILINGUAL, folder: Path = WEIGHTS, *, follows_store: bool = False) -> None:
         self.identity, self.dimensions = kind.identity, kind.dimensions
+        self.follows_store = follows_store
         self._kind, self._folder = kind, folder
         self._lock = ThreadLock()
         self._loaded: Part | None = None
+
+    def following(self, stored: str) -> ShippedEmbedder:
+        """The one with this identity, if it is a shipped one; else this one."""
+        other = next((kind for kind in (ENGLISH, MULTILINGUAL) if kind.identity == stored), self._kind)
+        return self if other is self._kind else ShippedEmbedder(other, self._folder)
 
     @property
     def ready(self) -> bool:

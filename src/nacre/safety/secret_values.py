@@ -11,17 +11,11 @@ from functools import cache
 from itertools import pairwise
 from math import log2
 
+from nacre.files import data_sections
 from nacre.safety.token_rules import RULES, Rule, branches, compiled
 
-# Which letters commonly follow which in English and in names of code: 93 % of all pairs, and a third of those possible.
-FOLLOWERS = {
-    "a": "bcdgiklmnprstuvy", "b": "aeilosu", "c": "aehiklortu", "d": "adeiosu", "e": "acdefgilmnpqrstvxy",
-    "f": "aefioru", "g": "ehinrsu", "h": "aeiot", "i": "abcdefglmnoprstvz", "k": "ei", "l": "adeilostuy",
-    "m": "abeimopsu", "n": "acdefginostuv", "o": "bcdfglmnoprstuvw", "p": "aeiloprstuy", "q": "u",
-    "r": "acdegimnorstuy", "s": "acehiopstuy", "t": "acehiloprstuy", "u": "abceilmnprst", "v": "aei", "w": "aehior",
-    "x": "cpt", "y": "ps", "z": "e",
-}  # fmt: skip
-COMMON = frozenset(first + second for first, following in FOLLOWERS.items() for second in following)
+TABLES = dict(data_sections("safety/secret_values.txt"))
+COMMON = frozenset(first + second for first, following in map(str.split, TABLES["letters"]) for second in following)
 PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 CAPITALIZED = re.compile(r"[A-Z](?=[a-z]*[aeiou])[a-z]{3,}(?![a-z])")
 LETTERS = re.compile(r"[a-z]{2,}")
@@ -111,48 +105,12 @@ def looks_random(value: str) -> bool:
     )
 
 
-# Of any kind of secret. AWS and others end their published examples so; a row of one character is not a key.
-ROWS = ("xxxxxx", "XXXXXX", "***", "...", "…", "•••", "####", "____", "0000000000", "EXAMPLE")
-# Without the signs between the words.
-SAID = (
-    *("changeme", "replaceme", "fillme", "placeholder", "redacted", "notareal", "insertyour", "inserthere", "dummy"),
-    *("yourown", "yourreal", "yourapi", "yourpass", "yourkey", "yourtoken", "yoursecret", "yourapp", "yourdb"),
-)
-BEGINS = ("example", "mypass", "mysecret", "mytoken", "mykey", "myapi")
+ROWS, SAID, BEGINNINGS = (tuple(" ".join(TABLES[name]).split()) for name in ("rows", "said", "beginnings"))
 BETWEEN_WORDS = str.maketrans("", "", "-_ ")
 TAGGED = re.compile(r"<[\w -]{1,40}>")
-# A variable, or a word used as a placeholder.
-VARIABLE = re.compile(
-    r"\$\{.*|\$\(.*|\$[A-Z_][A-Z0-9_]*|\$[a-z_]+|\$\d|%[A-Za-z_]\w*%|%\([A-Za-z_]\w*\)[sdr]|(?:%[sdr][:@/]?)+|\{[^}]*\}.*|"
-    r"\[[^\]]*\].*|<.*|"
-    r"[xX]{3,}|@[A-Z_]+@|!(?:vault|ref|sub|env|secret|include|getatt)\b.*|"
-    r"(?i:pass(?:word|wd|phrase)?\d?|pwd|pw|secret|token|api_?key|none|null|nil|true|false|undefined|unset|"
-    r"unknown|empty|"
-    r"default|string|str|bytes|int|text|required|optional|yes|no|foo|bar|baz|foobar|spam|eggs|test|testing|tbd|todo|"
-    r"n/?a|prompt|stdin|user(?:name)?|admin|value|hidden|masked|disabled|enabled|invalid|missing|basic|bearer|digest)"
-)
-# Of what is known by its name alone, a piece of code that fetches the secret from elsewhere.
-CODE = re.compile(
-    r"(?i:os\.|process\.env|import\.meta|getenv|environ|env[.:\[]|config\.|settings\.|self\.|this\.|args\.|secrets\.|"
-    r"getpass|input\(|vault:|op://|arn:|file:|ref:|ssm:|keyring|data:).*|"
-    r"[A-Za-z_][\w.]*(?:\(.*|\[.*\])[,;:)}]*|"  # read(2), codes[1]
-    r"[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+|"  # user.password, Vault::read
-    r"(?:~|\.{1,2})?/(?:[\w.@-]+/)*[\w.@-]*|[A-Za-z]:\\.*|https?://[^@]*|"
-    r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+"  # the name of a constant
-)
-# Endings of names that are about a secret and do not contain one: password_length, tokenizer.
-ABOUT = re.compile(
-    r"(?i:pass|pwd|token|secret|credential|key)[\w-]*?(?i:len|size|min|max|file|path|dir|polic|expir|reset|"
-    r"prompt|name|_?id(?![a-z])|ids(?![a-z])|type|count|url|uri|format|"
-    r"hint|label|manager|store|callback|column|limit|ttl|timeout|index|pattern|regex|field|error|class|func|generat|"
-    r"provider|endpoint|required|list|set(?![a-z])|map|_re(?![a-z])|kind|iz|ring|board|word_?s|usage|cost|"
-    r"budget|window|less|able|"
-    r"algo|scheme|version|environ|env(?![a-z])|var(?![a-z])|ref(?!resh)|header|param|arg|option|flag|handler|"
-    r"status|state|scope|"
-    r"chars)"
-)
-
-
+VARIABLE = re.compile("|".join(TABLES["variables"]))
+CODE = re.compile("|".join(TABLES["code"]))
+ABOUT = re.compile(rf"(?i:pass|pwd|token|secret|credential|key)[\w-]*?(?i:{TABLES['about'][0]})")
 KEY_DATA = re.compile(r"[A-Za-z0-9+/]{24}|Proc-Type|DEK-Info")
 
 
@@ -181,7 +139,7 @@ def is_example(secret: str) -> bool:
     if words.startswith(("your-", "your_")) or words.endswith("example"):
         return True
     words = words.translate(BETWEEN_WORDS)
-    return words.startswith(BEGINS) or any(said in words for said in SAID)
+    return words.startswith(BEGINNINGS) or any(said in words for said in SAID)
 
 
 Span = tuple[int, int, int, str]  # start, end, rank of the rule, kind
@@ -203,17 +161,8 @@ WORDED = re.compile(
 )
 PREFIX = re.compile(r"\A(?:[a-z][a-z0-9]{0,11}[_-]|[A-Z][A-Z0-9]{1,7}[_-])")
 HEX_BODY = re.compile(r"[0-9a-f]{32,}")
-# Names of things that everybody may know.
-PUBLIC = re.compile(
-    r"(?:sha\d{1,3}|md5|h1|id|msg|req|res|resp|run|call|toolu|chatcmpl|cmpl|thread|asst|file|cus|pi|ch|evt|prod|price|sub|in|"
-    r"acct|pk|org|user|usr|proj|wrkspc|batch|sess|session|trace|span|job|task|build|layer|commit|rev|v\d+)[-_=]|"
-    r"_[ZDR]\w|MII|AAAA[BCE][23]|xn--|XN--|Qm[1-9A-HJ-NP-Za-km-z]{44}\Z|bafy|"
-    r"[01][0-9A-HJKMNP-TV-Z]{25}\Z|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-|\d{4}-\d\d-\d\dT|cp3\d|py[23]"
-)
-DESCRIBED = re.compile(
-    r"(?i:sha-?\d|md5|integrity|digest|checksum|fingerprint|etag|commit|revision|hash|h1:|signature|certificate|base64|"
-    r"public[ _-]?key|pubkey|ssh-(?:rsa|ed25519)|(?<![a-z])u?u?ids?(?![a-z]))|[a-z]I[dD](?![a-z])"
-)
+PUBLIC = re.compile("|".join(TABLES["public"]))
+DESCRIBED = re.compile("|".join(TABLES["described"]))
 ADDRESS = re.compile(r"(?:://|www\.|/)[^\s\"'<>]{0,100}\Z")
 DIGIT = re.compile(r"[0-9]")
 FILE_ENDING = re.compile(r"\.[a-z]{1,5}\d?\Z")

@@ -28,6 +28,7 @@ from nacre.cli.ui.records import (
 )
 from nacre.cli.ui.times import age
 from nacre.errors import InvalidInput, MemoryNotFound
+from nacre.files import data_sections
 from nacre.model import Conflict, Memory
 from nacre.model.review import KINDS, ReviewItem
 
@@ -185,55 +186,10 @@ class Choice:
     asks: str = ""
 
 
-VALIDATE = Choice("v", "validate", "validate", "Confirm that it still holds.", "It still holds.")
-SKIP = Choice("s", "skip", "skip", "Decide later.", "Skipped; it still waits.")
-QUIT = Choice("q", "quit", "", "Stop here; what is settled stays settled.")
-TRASH = Choice("t", "trash", "trash", "Move it to the trash.", "Moved to the trash.")
-CHOICES: dict[str, tuple[Choice, ...]] = {
-    "conflict": (
-        Choice("b", "both stand", "keep_both", "Keep both, and do not compare them again.", "Both stand."),
-        Choice("n", "newer holds", "newer", "Replace the older one.", "The newer one took the place of the older."),
-        Choice("o", "older holds", "older", "Replace the newer one.", "The older one took the place of the newer."),
-        Choice(
-            "m",
-            "merge",
-            "merge",
-            "Merge both into the newer one; you may type what they say together.",
-            "Merged into the newer one.",
-            "What they say together (empty: the newer text): ",
-        ),
-        Choice("t", "trash one", "", "Move one of them to the trash; you are asked which."),
-    ),
-    "unvalidated": (VALIDATE, TRASH),
-    "stale": (VALIDATE, TRASH),
-    "word": (
-        Choice("k", "keep", "keep", "Keep this relation.", "The store keeps this relation."),
-        Choice(
-            "m",
-            "merge",
-            "merge",
-            "Give its links another relation; you are asked which.",
-            "Its links have the other relation now.",
-            "Which relation does it mean? ",
-        ),
-    ),
-    "entity": (
-        Choice(
-            "m",
-            "one",
-            "merge",
-            "Both names mean the same; you may say which one stays.",
-            "Both names mean one now.",
-            "Which name does it go by (empty: the fuller one)? ",
-        ),
-        Choice("d", "two", "distinct", "They are two; do not ask again.", "They are two, and nobody is asked again."),
-    ),
+CHOICES = {
+    kind: tuple(Choice(*line.split(" | ")) for line in lines) for kind, lines in data_sections("cli/review_choices.txt")
 }
-TRASH_ONE = (
-    Choice("n", "the newer", "trash_newer", "Move the newer one to the trash.", "The newer one is in the trash."),
-    Choice("o", "the older", "trash_older", "Move the older one to the trash.", "The older one is in the trash."),
-    Choice("c", "neither", "", "Go back to the other choices."),
-)
+SKIP, QUIT = CHOICES["always"]
 
 
 def ask_each(store: MemoryStore, items: Sequence[ReviewItem], now: float) -> None:
@@ -302,7 +258,7 @@ def highlight(text: str, words: str) -> str:
 def ask_decision(item: ReviewItem) -> Choice:
     choice = ask_choice((*CHOICES[item.kind], SKIP, QUIT))
     while choice.label == "trash one":
-        which = ask_choice(TRASH_ONE)
+        which = ask_choice(CHOICES["trash one"])
         choice = which if which.decision else ask_choice((*CHOICES[item.kind], SKIP, QUIT))
     return choice
 
@@ -342,7 +298,7 @@ def ask_text(question: str) -> str | None:
 
 
 def apply_choice(store: MemoryStore, item: ReviewItem, choice: Choice) -> bool:
-    typed = ask_text(choice.asks) if choice.asks else ""
+    typed = ask_text(f"{choice.asks} ") if choice.asks else ""
     if typed is None:
         say("Nothing was decided; it still waits.")
         return False

@@ -106,21 +106,6 @@ def test_a_projects_file_becomes_private_with_the_first_key_in_it(nacre: Command
     assert mode(file) == 0o600
 
 
-@posix_only
-def test_the_editor_leaves_the_users_own_file_private(
-    nacre: CommandLine, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own.parent.mkdir(parents=True)
-    own.write_text("")
-    own.chmod(0o644)
-    script = tmp_path / "editor.py"
-    text = f"embedder_key = '{KEY}'\n"
-    script.write_text(f"import pathlib, sys\npathlib.Path(sys.argv[1]).write_text({text!r})\n")
-    monkeypatch.setenv("EDITOR", f"{sys.executable} {script}")
-    nacre.ok("config", "edit")
-    assert (own.read_text(), mode(own)) == (text, 0o600)
-
-
 def test_a_plain_key_is_taken_with_advice_and_a_named_one_without(nacre: CommandLine) -> None:
     assert "env:VARIABLE, file:PATH or keyring:NAME" in nacre("config", "set", "embedder_key", KEY).stderr
     assert "plain text" not in nacre("config", "set", "embedder_key", "env:SHOP_KEY").stderr

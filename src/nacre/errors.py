@@ -144,7 +144,7 @@ class SpaceNotFound(NacreError, KeyError):
     def __init__(self, name: str, known: Iterable[str]) -> None:
         near = get_close_matches(name, sorted(known), n=1, cutoff=0.5)
         meant = f"did you mean {near[0]!r}? " if near else ""
-        super().__init__(f"there is no space {name!r} in this store; {meant}`nacre space list` shows them all.")
+        super().__init__(f"there is no space {name!r} in this store; {meant}`nacre spaces` shows them all.")
 
 
 class AccessDenied(NacreError, PermissionError):

@@ -60,7 +60,7 @@ def test_help_needs_click_and_no_command() -> None:
 
 @pytest.mark.parametrize(
     ("commands", "allowed"),
-    [("list + show NAMED + journal + space list + stats", set[str]()), ("undo --any", {"numpy"})],
+    [("list + show NAMED + journal + spaces + stats", set[str]()), ("undo --any", {"numpy"})],
 )
 def test_what_only_reads_or_marks_needs_no_numbers_and_no_model(store: str, commands: str, allowed: set[str]) -> None:
     with MemoryStore(store, embedder="hashing") as opened:

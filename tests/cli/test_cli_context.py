@@ -12,7 +12,7 @@ from tests.command_line import CommandLine
 
 READING = [
     ["recall", "anything"], ["list"], ["show", "x"], ["stats"], ["pack", "anything"], ["export", "-"], ["spaces"],
-    ["space", "list"], ["journal"], ["history", "x"], ["entities"], ["relations"], ["conflicts"], ["review"], ["audit"],
+    ["journal"], ["history", "x"], ["entities"], ["relations"], ["conflicts"], ["review"], ["audit"],
     ["trash", "list"], ["graph"], ["lesson", "list"], ["lesson", "tags"], ["maintenance", "status"],
     ["decay", "scores"],
     ["undo"], ["prune"], ["reindex"], ["maintenance", "tick"], ["forget", "x", "--yes"],

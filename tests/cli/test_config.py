@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -104,43 +103,6 @@ def test_the_paths_are_reported(nacre: CommandLine, own: Path, elsewhere: Path) 
     assert nacre.ok("config", "path") == str(own)
     nacre.ok("config", "set", "--project", "space", "x")
     assert nacre.json("config", "path")["project"] == str(elsewhere / ".nacre.toml")
-
-
-def editing(monkeypatch: pytest.MonkeyPatch, folder: Path, text: str) -> None:
-    script = folder / "editor.py"
-    script.write_text(f"import pathlib, sys\npathlib.Path(sys.argv[1]).write_text({text!r})\n", "utf-8")
-    monkeypatch.setenv("EDITOR", f"{sys.executable} {script}")
-
-
-def test_an_editor_changes_the_file(
-    nacre: CommandLine, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    editing(monkeypatch, tmp_path, 'space = "typed"  # by hand\n')
-    nacre.ok("config", "edit")
-    assert own.read_text("utf-8") == 'space = "typed"  # by hand\n'
-
-
-def test_what_was_typed_and_cannot_be_read_is_not_taken_but_not_lost(
-    nacre: CommandLine, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nacre.ok("config", "set", "space", "kept")
-    editing(monkeypatch, tmp_path, "space = kept?\n")
-    refused = nacre("config", "edit")
-    assert refused.exit_code == 2
-    assert own.read_text("utf-8") == 'space = "kept"\n'
-    (draft,) = (each for each in own.parent.iterdir() if each.name.endswith("draft"))
-    assert draft.read_text("utf-8") == "space = kept?\n" and str(draft) in refused.stderr
-
-
-def test_a_broken_file_can_be_mended_in_the_editor(
-    nacre: CommandLine, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own.parent.mkdir(parents=True)
-    own.write_text("space = ", "utf-8")
-    assert nacre("list").exit_code == 2
-    editing(monkeypatch, tmp_path, 'space = "whole"\n')
-    nacre.ok("config", "edit")
-    assert nacre.ok("config", "get", "space") == "whole"
 
 
 def test_the_words_are_those_that_the_parts_know() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,16 +13,12 @@ from tests.command_line import CommandLine
 
 
 def test_without_ids_three_examples_are_plotted(nacre: CommandLine) -> None:
-    drawn = nacre.ok("decay", "plot", "--model", "simple", "--decay-rate", "0.02").splitlines()
+    asked = ["decay", "plot", "--model", "simple", "--decay-rate", "0.02"]
+    assert nacre.ok(*asked).splitlines()[-1] == "importance 0.1\t0.10\t0.02\tbelow 0.05 on day 35"
+    drawn = nacre.ok(*asked, "-f", "table").splitlines()
     assert max(map(len, drawn)) <= 80
-    assert drawn[0].startswith("1.00 │") and "90" in drawn[-5]
-    assert [line.split("  ")[0] for line in drawn[-4:-1]] == [
-        "── importance 0.9",
-        "── importance 0.5",
-        "── importance 0.1",
-    ]
-    assert drawn[-2].endswith("0.10 → 0.02, below on day 35")
-    assert drawn[-1] == "·· 0.05: `nacre prune` removes what falls below"
+    assert [line.split("  ")[0] for line in drawn[1:]] == ["importance 0.9", "importance 0.5", "importance 0.1"]
+    assert "▇▇▆▆▅" in drawn[1]
 
 
 def test_named_memories_are_plotted_with_what_protects_them(nacre: CommandLine) -> None:
@@ -42,7 +37,7 @@ def test_named_memories_are_plotted_with_what_protects_them(nacre: CommandLine) 
     assert plain[0][0] == 0 and plain[-1][0] == 10 and pinned[-1][1] == 1.0
     assert tied[-1][1] > plain[-1][1], "what is tied to lasts longer"
     drawn = nacre.ok("decay", "plot", "plain", "pinned")
-    assert "── plain a text that is plain" in drawn and "1.00 → 1.00, pinned: stays" in drawn
+    assert "plain a text that is plain\t0.50\t0.39\t" in drawn and "\t1.00\t1.00\tpinned: stays" in drawn
 
 
 def test_the_model_the_rate_and_the_floor_can_be_chosen(nacre: CommandLine) -> None:
@@ -51,34 +46,15 @@ def test_the_model_the_rate_and_the_floor_can_be_chosen(nacre: CommandLine) -> N
     assert (result["model"], result["decay_rate"], result["min_score"], result["days"]) == ("simple", 0.1, 0.2, 30)
     (curve,) = result["curves"]
     assert curve["points"][-1][1] == pytest.approx(0.9 * 2.718281828 ** (-3), abs=1e-4)
-    assert "below on day 16" in nacre.ok("decay", "plot", "--importance", "0.9", *asked)
+    assert "below 0.2 on day 16" in nacre.ok("decay", "plot", "--importance", "0.9", *asked)
     assert "below already" in nacre.ok("decay", "plot", "--importance", "0.1", *asked)
     several = nacre.json("decay", "plot", "--importance", ".9,.5", "--importance", "0.2")["curves"]
     assert [each["points"][0][1] for each in several] == [0.9, 0.5, 0.2]
 
 
-@pytest.mark.parametrize("columns", [20, 60, 80, 200])
-def test_the_plot_is_fitted_to_the_terminal(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    rows = nacre.ok("decay", "plot").splitlines()[:-4]
-    assert max(map(len, rows)) == max(30, min(120, columns)) - 1
-
-
 def test_a_terminal_without_dots_gets_plain_signs(nacre: CommandLine) -> None:
-    done = nacre.process("decay", "plot", env={**os.environ, "PYTHONIOENCODING": "ascii"})
-    assert done.returncode == 0 and "*" in done.stdout and "\\u" not in done.stdout
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
-def test_each_curve_has_its_own_colour_and_its_legend_too(nacre: CommandLine) -> None:  # noqa: ARG001
-    from tests.cli.terminal import conversation
-
-    seen, code = conversation("decay", "plot")
-    assert code == 0
-    for colour in ("\x1b[36m", "\x1b[35m", "\x1b[33m"):
-        assert f"{colour}──" in seen and seen.count(colour) > 2
-    plain, _ = conversation("decay", "plot", NO_COLOR="1")
-    assert "\x1b[36m" not in plain
+    done = nacre.process("decay", "plot", "-f", "table", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0 and "*****" in done.stdout and "\\u" not in done.stdout
 
 
 def test_a_plot_is_written_to_a_file(nacre: CommandLine, tmp_path: Path) -> None:

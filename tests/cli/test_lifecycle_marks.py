@@ -138,19 +138,3 @@ def test_a_mark_on_what_is_not_there_or_in_the_trash_is_refused(nacre: CommandLi
     missing = nacre(command, "nobody")
     assert missing.exit_code == 1 and operations(nacre) == before
     assert nacre(command).exit_code == 2
-
-
-def test_a_text_is_appraised_and_nothing_is_stored(nacre: CommandLine) -> None:
-    nacre.store.unlink()
-    output = nacre.ok("appraise", "Never", "deploy on Friday, I hate outages!")
-    assert "instruction: Never deploy" in output and "frustrated (hate)" in output
-    assert not nacre.store.exists()
-    result = nacre.json("appraise", "I am thrilled about the new harbour!")
-    assert result["emotion"]["quadrant"] == "excited" and result["emotion"]["words"] == ["thrilled"]
-    plain = nacre.json("appraise", "harbour", "-t", "feedback")
-    assert plain == {"importance": 0.75, "reasons": ["type: feedback"], "emotion": None}
-    assert "no word decides" in nacre.ok("appraise", "harbour") and "no word shows one" in nacre.ok("appraise", "x")
-    assert nacre.json("appraise", "Never deploy on Friday", "--role", "tool")["importance"] == 0.6
-    assert "instruction" in nacre.ok("appraise", "-", input="Always write tests.")
-    assert nacre("appraise", " ").exit_code == 2
-    assert "\x1b" not in nacre.ok("appraise", "Never \x1b[31mdeploy red things")

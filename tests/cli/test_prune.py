@@ -192,9 +192,9 @@ def test_the_trash_is_listed_and_gives_back_in_one_act(nacre: CommandLine) -> No
     assert first["status"] == "trashed" and first["kept_until"] > first["updated_at"]
     assert "in 29 d" in nacre.ok("trash", "list", "-f", "table")
     before = operations(nacre)
-    result = nacre("trash", "restore", "a1", "c3")
-    assert result.exit_code == 1 and "c3 is not in the trash" in result.stderr and operations(nacre) == before
-    assert "Restored 2 memories" in nacre("trash", "restore", "a1", "b2").stderr
+    result = nacre("restore", "a1", "c3")
+    assert result.exit_code == 1 and "c3 is neither in the trash" in result.stderr and operations(nacre) == before
+    assert "Restored 2 memories" in nacre("restore", "a1", "b2").stderr
     assert operations(nacre) == before + 1 and len(nacre.json("list")) == 3
     nacre.ok("undo")
     assert trashed(nacre) == {"a1", "b2"}
@@ -218,7 +218,7 @@ def test_what_was_redacted_is_neither_listed_nor_restored(nacre: CommandLine) ->
     nacre.ok("remember", "secret", "--id", "secret")
     nacre.ok("redact", "secret", "--yes")
     assert nacre.json("trash", "list") == []
-    result = nacre("trash", "restore", "secret")
+    result = nacre("restore", "secret")
     assert result.exit_code == 3 and "redacted" in result.stderr
 
 

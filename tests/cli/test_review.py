@@ -318,6 +318,6 @@ def test_redacting_asks_says_that_it_is_for_good_and_is(office: CommandLine) -> 
     assert "Berlin" not in office.ok("journal", "--all", "-f", "json")
     assert office.json("list", "--trashed")[0]["text"] == "[redacted]"
     assert office("undo").exit_code == 3
-    assert office("restore", "ber").exit_code == 2
+    assert office("restore", "ber").exit_code == 3
     assert office("redact", "zzz", "--yes").exit_code == 1
     assert "Berlin" not in office.store.read_bytes().decode("latin-1")

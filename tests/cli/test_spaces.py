@@ -1,4 +1,4 @@
-"""nacre space: list, create, copy, rename, delete."""
+"""nacre spaces, and nacre space: create, copy, rename, delete."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from tests.command_line import CommandLine
 
 
 def spaces(nacre: CommandLine) -> dict[str, int]:
-    return {each["space"]: each["memories"] for each in nacre.json("space", "list")}
+    return {each["space"]: each["memories"] for each in nacre.json("spaces")}
 
 
 def test_an_empty_space_is_there_with_its_description(nacre: CommandLine) -> None:
     nacre.ok("space", "create", "work", "-d", "by day")
-    assert nacre.json("space", "list") == [{"space": "work", "memories": 0, "description": "by day"}]
+    assert nacre.json("spaces") == [{"space": "work", "memories": 0, "description": "by day"}]
     assert "already" in nacre("space", "create", "work").stderr
 
 

@@ -1,4 +1,4 @@
-"""The picture of fading: in the terminal, or in a file."""
+"""Curves of fading, and their plot in a file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from nacre import Memory
 from nacre.errors import InvalidInput, UnknownName
-from nacre.lifecycle.decay_curves import BLANK, POINTS, Curve, curve, terminal, write
+from nacre.lifecycle.decay_curves import POINTS, Curve, curve, write
 from tests.lifecycle.aged import NOW
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -20,10 +20,6 @@ SVG = "{http://www.w3.org/2000/svg}"
 def fading(text: str = "x", **fields: object) -> Curve:
     memory = Memory("m", text, last_accessed=NOW, **{"importance": 1.0, **fields})  # type: ignore[arg-type]
     return curve(memory, NOW, days=90, model="simple", decay_rate=0.1)
-
-
-def dots(plot: str) -> list[str]:
-    return [line.partition("│")[2] for line in plot.splitlines() if "│" in line]
 
 
 def test_a_curve_tells_what_the_score_will_be_if_nobody_uses_it() -> None:
@@ -42,39 +38,7 @@ def test_an_unknown_model_has_no_curve() -> None:
         curve(Memory("m", "x"), NOW, days=1, model="line", decay_rate=0.1)
 
 
-@pytest.mark.parametrize(("width", "height"), [(72, 16), (40, 4), (120, 30)])
-def test_a_plot_in_the_terminal_is_as_wide_and_high_as_it_may(width: int, height: int) -> None:
-    plot = terminal([fading(), fading(importance=0.3)], width=width, height=height, floor=0.05)
-    lines = plot.splitlines()
-    assert len(lines) == height + 2
-    assert max(map(len, lines)) <= width
-    assert {len(line) for line in dots(plot)} == {width - 7}
-    assert lines[0].startswith("1.00 │") and lines[height - 1].startswith("0.00 │")
-    assert lines[-1].endswith("90")
-
-
-def test_a_line_falls_from_its_top_left_without_a_hole() -> None:
-    rows = dots(terminal([fading()], width=72, height=16))
-    assert rows[0][0] != chr(BLANK) and rows[-1][-1] != chr(BLANK)
-    assert all(any(row[column] != chr(BLANK) for row in rows) for column in range(65))
-    assert all(any(sign != chr(BLANK) for sign in row) for row in rows)
-
-
-def test_the_floor_is_a_dotted_line_of_its_own() -> None:
-    without, with_floor = (dots(terminal([fading(importance=0.0)], height=8, floor=floor)) for floor in (None, 0.5))
-    assert set("".join(without[:-1])) == {chr(BLANK)}
-    assert any(set(row) != {chr(BLANK)} for row in with_floor[3:5])
-
-
-def test_scores_out_of_bounds_and_no_time_at_all_are_drawn_too() -> None:
-    beyond = Curve("beyond", ((0.0, 1.7), (1.0, -0.4)))
-    still = curve(Memory("m", "x"), NOW, days=0, model="simple", decay_rate=0.1)
-    assert terminal([beyond, still], width=20, height=2)
-
-
 def test_nothing_to_plot_is_an_error() -> None:
-    with pytest.raises(InvalidInput, match="nothing to plot"):
-        terminal([])
     with pytest.raises(InvalidInput, match="nothing to plot"):
         write([], Path("plot.svg"))
 

@@ -60,7 +60,7 @@ def write_setting(file: Path, path: Sequence[str], value: object) -> None:
     except CannotEdit as error:
         raise ConfigError(
             f"{file} is written in a way that this program cannot change by itself; nothing was changed. "
-            "`nacre config edit` opens it."
+            "Change it in an editor."
         ) from error
     private_folder(file.resolve().parent)
     atomic_write(file.resolve(), after, mode_for(file, after))

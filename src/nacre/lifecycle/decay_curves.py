@@ -1,4 +1,4 @@
-"""Plots how memories fade: in the terminal, or to a file."""
+"""How memories will fade, as curves and as a plot in a file."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ POINTS = 120
 FORMATS = (".svg", ".png")
 SIZE, DOTS_PER_INCH = (7.2, 4.0), 150  # inches
 LONGEST_LABEL = 60  # characters
-DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # of a braille character, row by row
-BLANK = 0x2800
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,55 +34,18 @@ def curve(
     return Curve(label or memory.text, points)
 
 
-def terminal(curves: Sequence[Curve], *, width: int = 72, height: int = 16, floor: float | None = None) -> str:
-    """Braille dots: eight to a character. `floor` is drawn as a dotted line."""
-    columns, rows = 2 * (width - 7), 4 * height
-    days = longest(curves)
-    cells = [[BLANK] * (width - 7) for _ in range(height)]
-    for each in curves:
-        for day, score in finely(each, columns):
-            mark(cells, round(day / days * (columns - 1)), score, rows)
-    if floor is not None:
-        for column in range(0, columns, 4):
-            mark(cells, column, floor, rows)
-    labels = {0: "1.00", height // 2: "0.50", height - 1: "0.00"}
-    lines = [f"{labels.get(row, ''):>4} │{''.join(map(chr, cells[row]))}" for row in range(height)]
-    axis = f"     └{'─' * (width - 7)}"
-    ends = f"      0 days{f'{days:g}'.rjust(width - 14)}"
-    return "\n".join([*lines, axis, ends])
-
-
-def finely(each: Curve, columns: int) -> list[tuple[float, float]]:
-    """A point for every column of dots, so that a steep line has no gaps."""
-    points = []
-    for (d0, s0), (d1, s1) in zip(each.points, each.points[1:], strict=False):
-        steps = max(1, columns // (len(each.points) - 1) + 1)
-        points += [(d0 + (d1 - d0) * k / steps, s0 + (s1 - s0) * k / steps) for k in range(steps)]
-    return [*points, each.points[-1]]
-
-
-def mark(cells: list[list[int]], column: int, score: float, rows: int) -> None:
-    row = round((1 - min(1.0, max(0.0, score))) * (rows - 1))
-    cells[row // 4][column // 2] |= DOTS[row % 4][column % 2]
-
-
-def longest(curves: Sequence[Curve]) -> float:
-    if not curves:
-        raise InvalidInput("There is nothing to plot; name a memory, or give no ids to plot all.")
-    return max(each.points[-1][0] for each in curves) or 1.0
-
-
 def write(curves: Sequence[Curve], file: Path, *, floor: float | None = None) -> None:
     """As .svg or .png, with the extra `plot`."""
     if file.suffix not in FORMATS:
         ending = file.suffix or "a file without an extension"
         raise InvalidInput(f"A plot is written as .svg or .png, not as {ending!r}.")
-    longest(curves)
+    if not curves:
+        raise InvalidInput("There is nothing to plot; name a memory.")
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise MissingExtra("A plot in a file", "plot", "leave out the file to see it in the terminal") from error
+        raise MissingExtra("A plot in a file", "plot", "leave out the file to see it as a table") from error
     create_private(file)
     figure = Figure(figsize=SIZE)
     axes = figure.subplots()

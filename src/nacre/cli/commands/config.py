@@ -15,8 +15,7 @@ from nacre.cli.options import command, form_option, yes_option
 from nacre.cli.ui.output import DATA, Column, Form, print_data, print_items, put, say
 from nacre.cli.ui.prompts import confirm
 from nacre.clients.settings_file import is_plain_key
-from nacre.errors import ConfigError, UnknownName
-from nacre.files import atomic_write, private_folder
+from nacre.errors import UnknownName
 from nacre.settings import (
     DEFAULT,
     HARMLESS,
@@ -27,7 +26,6 @@ from nacre.settings import (
     converted,
     explained,
     flat,
-    from_file,
     parsed,
     project_file,
     user_config,
@@ -96,7 +94,6 @@ def masked_value(key: str, value: object) -> str:
     return "(set, not shown)" if is_plain_key(key, value) else value_text(value)
 
 
-SHARED_MODE = 0o644  # of a project's file, which others may read
 project_option = click.option(
     "--project", is_flag=True, help=f"In the nearest {PROJECT_FILE} upwards, or a new one here, not in your own file."
 )
@@ -201,41 +198,6 @@ def path(cli: CliContext, form: Form) -> None:  # noqa: ARG001 (every command ta
     put("\n".join(map(str, filter(None, (own, nearest)))))
     if not own.is_file():
         say("Your own file is not there yet; `nacre config set KEY VALUE` makes it.")
-
-
-@command("edit", project_option, group=config_command)
-def edit(cli: CliContext, project: bool) -> None:
-    """Open the file in your editor. What cannot be read as settings afterwards is not taken."""
-    from nacre.cli.commands.edit import edit_text
-
-    file = chosen_file(project)
-    before = file.read_text("utf-8") if file.is_file() else ""
-    try:
-        editor = cli.settings().editor
-    except ConfigError:  # in the very file that is to be corrected
-        editor = ""
-    after = edit_text(before, editor, extension=".toml")
-    if after is None or after == before:
-        say("Nothing changed.")
-        return
-    save_edited(file, after)
-    say(f"Changed {file}.")
-
-
-def save_edited(file: Path, text: str) -> None:
-    """Read first under another name, which stays when it cannot be read: nobody types it twice."""
-    from nacre.clients.settings_file import mode_for
-
-    private_folder(file.parent)
-    draft = file.with_name(f".{file.name}.draft")
-    atomic_write(draft, text)  # for its owner alone: it may hold a key
-    try:
-        from_file(draft)
-    except ConfigError as error:
-        raise UsageProblem(f"{file} is as it was: {error} What you wrote is in {draft}.") from error
-    usual = file.stat().st_mode & 0o777 if file.exists() else SHARED_MODE
-    draft.chmod(mode_for(file, text) or usual)
-    draft.replace(file.resolve())
 
 
 def chosen_file(project: bool) -> Path:

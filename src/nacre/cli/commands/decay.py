@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
+import math
 import sys
 from collections import Counter, deque
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
@@ -30,7 +30,7 @@ from nacre.cli.options import (
     shares_option,
     show_plan,
 )
-from nacre.cli.ui.output import DATA, Column, Form, print_data, print_items, put, say, writes_unicode
+from nacre.cli.ui.output import Column, Form, print_items, print_table, say
 from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.records import ROOMY, excerpt, headline, memory_record, short
 from nacre.cli.ui.times import age
@@ -43,6 +43,7 @@ from nacre.model.instants import iso
 from nacre.settings import Settings
 
 if TYPE_CHECKING:
+    from nacre.lifecycle.decay_curves import Curve
     from nacre.lifecycle.retention import Bounds, Leaving, Retention
 
 Scored = tuple[Memory, float]
@@ -242,6 +243,7 @@ def apply_retention(retention: Retention, plan: tuple[Leaving, ...], bounds: Bou
 
 
 EXAMPLES = (0.9, 0.5, 0.1)
+POINTS_A_SIGN = 6  # of a curve that is drawn in a table
 
 
 @click.group("decay")
@@ -271,7 +273,7 @@ def scores(cli: CliContext, limit: int, weakest: bool, form: Form, **options: Un
         say(f"{len(rows)} of {total:,}; -n 0 lists them all.")
 
 
-@command("plot", form_option("text", "json"), group=decay_command)
+@command("plot", form_option(), group=decay_command)
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @model_options
 @min_score_option
@@ -290,7 +292,6 @@ def plot(
     **options: Unpack[DecayOptions],
 ) -> None:  # fmt: skip
     """Plot how memories will fade if nobody uses them: those with these IDs, or examples."""
-    from nacre.cli.ui.charts import plain_plot, plot_legend, plot_lines
     from nacre.lifecycle.decay_curves import curve, write
 
     if ids and importance:
@@ -312,25 +313,43 @@ def plot(
         )
         for memory in memories
     ]  # fmt: skip
-    # Why a curve may fall as low as it likes; empty where it may not.
-    fates = [protection(engine, memory, memory.id in supported) for memory in memories]
     if output is not None:
         write(curves, output, floor=engine.min_score)
         say(f"Drew {count_of(len(curves), 'curve', 'curves')} to {output}.")
-    elif form in DATA:
-        drawn = [
-            {"label": each.label, "stays": fate, "points": [[round(day, 3), round(at, 6)] for day, at in each.points]}
-            for each, fate in zip(curves, fates, strict=True)
-        ]
-        known = {"model": engine.model, "decay_rate": engine.decay_rate, "min_score": engine.min_score}
-        print_data({**known, "days": days, "curves": drawn}, form)
-    else:
-        size, floor = shutil.get_terminal_size(), engine.min_score
-        lines = [
-            *plot_lines(curves, floor, columns=size.columns, rows=size.lines),
-            *plot_legend(curves, fates, floor, columns=size.columns),
-        ]
-        put("\n".join(lines if writes_unicode() else map(plain_plot, lines)))
+        return
+    rows = [
+        (each, protection(engine, memory, memory.id in supported))
+        for each, memory in zip(curves, memories, strict=True)
+    ]
+    drawn = [
+        {"label": each.label, "stays": stays, "points": [[round(day, 3), round(at, 6)] for day, at in each.points]}
+        for each, stays in rows
+    ]
+    known = {"model": engine.model, "decay_rate": engine.decay_rate, "min_score": engine.min_score}
+    print_table(rows, curve_columns(engine.min_score), {**known, "days": days, "curves": drawn}, form)
+
+
+def curve_columns(floor: float) -> list[Column[tuple[Curve, str]]]:
+    """Of a curve, and of why its memory stays however low it falls; empty where it may go."""
+    from nacre.cli.ui.charts import sparkline
+
+    return [
+        Column("memory", lambda row: row[0].label, style="cyan", wide=True),
+        Column("score", lambda row: f"{row[0].points[0][1]:.2f}", right=True),
+        Column("", lambda row: sparkline([at for _, at in row[0].points[::POINTS_A_SIGN]], 1.0), only="table"),
+        Column("then", lambda row: f"{row[0].points[-1][1]:.2f}", right=True),
+        Column("what becomes of it", lambda row: row[1] or falls(row[0], floor)),
+    ]
+
+
+def falls(each: Curve, floor: float) -> str:
+    """When `nacre prune` would remove it; empty where it would not."""
+    if each.points[0][1] < floor:
+        return "below already"
+    for (before, high), (after, low) in pairwise(each.points):
+        if low < floor:
+            return f"below {floor:g} on day {math.ceil(before + (after - before) * (high - floor) / (high - low))}"
+    return ""
 
 
 def protection(engine: DecayEngine, memory: Memory, linked: bool) -> str:

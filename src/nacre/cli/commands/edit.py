@@ -233,7 +233,7 @@ class ListByDefault(click.Group):
 
 @click.group("trash", cls=ListByDefault)
 def trash_command() -> None:
-    """List the trash, restore from it, or empty it for good."""
+    """List the trash, or empty it for good; `nacre restore` brings back what is in it."""
 
 
 @command("list", rows_option, form_option(), group=trash_command)
@@ -261,20 +261,6 @@ def list_command(cli: CliContext, **rows: Unpack[RowOptions]) -> None:
         return {**memory_record(memory), "kept_until": iso(kept_until(memory))}
 
     show_plan(memories, columns, record, rows, "The trash is empty.")
-
-
-@command("restore", ids_argument, why_option, group=trash_command)
-def restore(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
-    """Restore memories from the trash, in one operation."""
-    with cli.open() as store:
-        memories = find_memories(store, ids)
-        for memory in memories:
-            if memory.status != "trashed":
-                raise NotFound(f"{short(memory.id)} is not in the trash; `nacre trash list` shows what is.")
-            if is_redacted(memory):
-                raise Refused(f"{short(memory.id)} was redacted; its content is gone for good.")
-        store.restore(*(memory.id for memory in memories), why=why)
-    report_marked(memories, "Restored")
 
 
 @command("empty", yes_option, why_option, group=trash_command)
@@ -321,14 +307,18 @@ def forget_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -
     say(f"Forgot {count_of(len(memories))}; `nacre undo` takes it back, `nacre restore ID` brings one back.")
 
 
-@command("restore", click.argument("id"))
-def restore_command(cli: CliContext, id: str) -> None:
-    """Restore a forgotten or superseded memory."""
+@command("restore", ids_argument, why_option)
+def restore_command(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
+    """Restore forgotten or superseded memories, in one operation."""
     with cli.open() as store:
-        (memory,) = find_memories(store, [id])
-        if not store.restore(memory.id):
-            raise NotFound(f"{short(memory.id)} is neither in the trash nor superseded.")
-    say(f"Restored {short(memory.id)}: {excerpt(memory)}")
+        memories = find_memories(store, ids)
+        for memory in memories:
+            if is_redacted(memory):
+                raise Refused(f"{short(memory.id)} was redacted; its content is gone for good.")
+            if memory.status != "trashed" and not memory.superseded_by:
+                raise NotFound(f"{short(memory.id)} is neither in the trash nor superseded.")
+        store.restore(*(memory.id for memory in memories), why=why)
+    report_marked(memories, "Restored")
 
 
 @command("redact", ids_argument, yes_option, why_option)

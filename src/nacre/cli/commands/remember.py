@@ -1,4 +1,4 @@
-"""nacre remember and appraise."""
+"""nacre remember."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import Refused
 from nacre.cli.lookup import resolve_id
-from nacre.cli.options import command, field_options, form_option, without_none
-from nacre.cli.ui.output import Form, one_line, print_record, put, say
+from nacre.cli.options import command, field_options, without_none
+from nacre.cli.ui.output import put, say
 from nacre.cli.ui.prompts import count_of, progress_line, read_stdin, text_argument
 from nacre.cli.ui.records import expired_note, report_conflicts, report_refused
-from nacre.errors import ConflictError, ConflictWarning, InvalidInput
+from nacre.errors import ConflictError, ConflictWarning
 from nacre.memory_store import MemoryStore
-from nacre.remember.suggest import Appraisal, appraise
 from nacre.remember.validate import Fields
-from nacre.text.emotion import Emotion, detect_emotion
 
 
 @command("remember")
@@ -96,35 +94,3 @@ def remember_lines(store: MemoryStore, fields: dict[str, object], policy: str) -
     waiting = store.stats().waiting_for_model
     if waiting:
         say(f"{count_of(waiting)} found by words alone until the model can be used; `nacre doctor` says why it cannot.")
-
-
-@command("appraise", form_option("text", "json"))
-@click.argument("words", nargs=-1, required=True, metavar="TEXT|-")
-@click.option("-t", "--type", default="semantic", show_default=True, metavar="TYPE", help="The type it would have.")
-@click.option("--role", default="", metavar="NAME", help="Who says it: user, assistant, tool, …")
-def appraise_command(cli: CliContext, words: tuple[str, ...], type: str, role: str, form: Form) -> None:  # noqa: ARG001
-    """Rate how important a text is, why, and which emotion it shows. Nothing is stored."""
-    text = text_argument(words, stdin=False)
-    if not text.strip():
-        raise InvalidInput("There is no text to appraise; give some, or - to read it from stdin.")
-    appraisal, emotion = appraise(text, type=type, role=role), detect_emotion(text)
-    feeling = None if emotion is None else {
-        "quadrant": emotion.quadrant, "valence": emotion.valence, "arousal": emotion.arousal,
-        "salience": round(emotion.salience, 4), "words": list(emotion.words),
-    }  # fmt: skip
-    record = {"importance": appraisal.importance, "reasons": list(appraisal.reasons), "emotion": feeling}
-    print_record(record, appraisal_lines(appraisal, emotion), form)
-
-
-def appraisal_lines(appraisal: Appraisal, emotion: Emotion | None) -> list[str]:
-    lines = [("importance", f"{appraisal.importance:.2f}")]
-    lines += [("because", each) for each in appraisal.reasons or ("no word decides",)]
-    if emotion is None:
-        lines += [("feeling", "no word shows one")]
-    else:
-        lines += [
-            ("feeling", f"{emotion.quadrant} ({', '.join(emotion.words)})"),
-            ("valence", f"{emotion.valence:+.2f}  from unpleasant, -1, to pleasant, +1"),
-            ("arousal", f"{emotion.arousal:+.2f}  from calm, -1, to stirred up, +1"),
-        ]
-    return [click.style(f"{name:<12}", fg="cyan") + one_line(value) for name, value in lines]

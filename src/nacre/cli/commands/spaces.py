@@ -25,27 +25,10 @@ EMPTY_STORE = "The store is empty; `nacre remember TEXT` stores a first memory."
 
 @click.group("space")
 def space_command() -> None:
-    """Create, copy, rename or delete a space.
+    """Create, copy, rename or delete a space; `nacre spaces` lists them.
 
     Each operation is in the journal of its space; `nacre --space NAME undo` takes it back.
     """
-
-
-@command("list", form_option(), group=space_command)
-def list_command(cli: CliContext, form: Form) -> None:
-    """List the spaces, the empty ones that were created too, with what they are for."""
-    with cli.open() as store:
-        notes = store.space_notes()
-    columns: list[Column[SpaceNote]] = [
-        Column("space", lambda note: note.name, style="cyan"),
-        count_column("memories", lambda note: note.memories),
-        Column("description", lambda note: note.description, wide=True),
-    ]
-
-    def record(note: SpaceNote) -> dict[str, object]:
-        return {"space": note.name, "memories": note.memories, "description": note.description}
-
-    print_items(notes, columns, record, form, EMPTY_STORE)
 
 
 @command("create", why_option, group=space_command)
@@ -137,16 +120,18 @@ def count_memories(store: MemoryStore) -> int:
     return store.spaces().get(store.space, 0)
 
 
-Space = tuple[str, int]
-
-
 @command("spaces", form_option())
 def spaces_command(cli: CliContext, form: Form) -> None:
-    """List the spaces of the store with the number of their memories."""
+    """List the spaces, the empty ones that were created too, with what they are for."""
     with cli.open() as store:
-        spaces = list(store.spaces().items())
-    columns: list[Column[Space]] = [
-        Column("space", lambda space: space[0], style="cyan"),
-        count_column("memories", lambda space: space[1]),
+        notes = store.space_notes()
+    columns: list[Column[SpaceNote]] = [
+        Column("space", lambda note: note.name, style="cyan"),
+        count_column("memories", lambda note: note.memories),
+        Column("description", lambda note: note.description, wide=True),
     ]
-    print_items(spaces, columns, lambda space: {"space": space[0], "memories": space[1]}, form, EMPTY_STORE)
+
+    def record(note: SpaceNote) -> dict[str, object]:
+        return {"space": note.name, "memories": note.memories, "description": note.description}
+
+    print_items(notes, columns, record, form, EMPTY_STORE)

@@ -8,7 +8,7 @@ from typing import cast
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.errors import NotFound, UsageProblem
+from nacre.cli.errors import UsageProblem
 from nacre.cli.lesson.common import find_lesson, lesson_options, name_lesson, open_book, print_answer, terms_option
 from nacre.cli.options import command, form_option, why_option, without_none
 from nacre.cli.ui.output import DATA, Form, put, say
@@ -115,20 +115,9 @@ def change_tags(book: LessonBook, lesson: Lesson, add: tuple[str, ...], remove: 
 
 @command("delete", click.argument("id"), why_option, form_option("text", "json"))
 def delete_command(cli: CliContext, id: str, why: str, form: Form) -> None:
-    """Move a lesson to the trash; `nacre lesson restore` brings it back."""
+    """Move a lesson to the trash; `nacre restore` brings it back."""
     with open_book(cli) as book:
         lesson = Lesson.of(find_lesson(book, id))
         deleted = book.delete(lesson.id, why=why)
-    outcome = f"{name_lesson(lesson)} is in the trash; `nacre lesson restore {short(lesson.id)}` brings it back."
+    outcome = f"{name_lesson(lesson)} is in the trash; `nacre restore {short(lesson.id)}` brings it back."
     print_answer(deleted, form, lambda _: say(outcome))
-
-
-@command("restore", click.argument("id"), form_option("text", "json"))
-def restore_command(cli: CliContext, id: str, form: Form) -> None:
-    """Bring a lesson back from the trash, or after another one superseded it."""
-    with open_book(cli) as book:
-        lesson = Lesson.of(find_lesson(book, id, trashed=True))
-        restored = book.restore(lesson.id)
-    if not restored.data:
-        raise NotFound(f"{name_lesson(lesson)} is neither in the trash nor superseded.")
-    print_answer(restored, form, lambda _: say(f"{name_lesson(lesson)} is back."))

@@ -50,14 +50,14 @@ def open_book(cli: CliContext, *, make: bool = False, dry_run: bool = False) -> 
         yield book
 
 
-def find_lesson(book: LessonBook, prefix: str, *, trashed: bool = False) -> Memory:
-    """The lesson whose id begins with the prefix; one in the trash only with `trashed`."""
+def find_lesson(book: LessonBook, prefix: str) -> Memory:
+    """The lesson whose id begins with the prefix, and that is not in the trash."""
     memory = find_by_id(book.store, book.store.resolve_id(prefix))
     id = short(memory.id)
     if memory.type != LESSON:
         raise NotFound(f"{id} is a memory of type {memory.type}, not a lesson; `nacre show {id}` shows it.")
-    if memory.status == "trashed" and not trashed:
-        raise NotFound(f"{id} is in the trash; `nacre lesson restore {id}` brings it back.")
+    if memory.status == "trashed":
+        raise NotFound(f"{id} is in the trash; `nacre restore {id}` brings it back.")
     return memory
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import click
 
 from nacre.cli.cli_context import CliContext
@@ -22,11 +20,10 @@ from nacre.cli.lesson.common import (
     review_steps,
     summarize,
 )
-from nacre.cli.options import command, form_option, ids_argument, why_option
+from nacre.cli.options import command, form_option, why_option
 from nacre.cli.ui.output import Column, Form, say
-from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.records import short
-from nacre.lessons import Answer, LessonBook
+from nacre.lessons import LessonBook
 from nacre.lessons.lesson import ReviewDue
 from nacre.lessons.staleness import STALE_DAYS
 from nacre.model.levels import LEVELS, NAMES
@@ -85,36 +82,16 @@ def validate_command(cli: CliContext, id: str, confidence: str | float | None, w
     )
 
 
-def mark_command(name: str, help: str, verb: str) -> click.Command:
-    """A command named as the method of the book that it calls."""
-
-    @command(name, ids_argument, why_option, form_option("text", "json"), help=help)
-    def mark(cli: CliContext, ids: tuple[str, ...], why: str, form: Form) -> None:
-        with open_book(cli) as book:
-            method: Callable[..., Answer[int]] = getattr(book, name)
-            answer = method(*dict.fromkeys(find_lesson(book, prefix).id for prefix in ids), why=why)
-        outcome = f"{verb} {count_of(answer.data, 'lesson', 'lessons')}; {UNDO}"
-        print_answer(answer, form, lambda changed: say(outcome if changed else "Nothing to do: that is so already."))
-
-    return mark
-
-
-archive_command = mark_command(
-    "archive", "Hide lessons from searches without losing them; `search --include-archived` finds them.", "Archived"
-)
-unarchive_command = mark_command("unarchive", "Take lessons out of the archive.", "Took out of the archive")
-
-
 def review_step(book: LessonBook, due: ReviewDue) -> Step:
     id = due.lesson.id
 
     def apply(choice: Choice) -> str:
         if choice is TRASH:
             book.delete(id)
-            return f"Moved to the trash; `nacre lesson restore {short(id)}` brings it back."
+            return f"Moved to the trash; `nacre restore {short(id)}` brings it back."
         if choice is ARCHIVE:
             book.archive(id)
-            return f"Archived; `nacre lesson unarchive {short(id)}` brings it back."
+            return f"Archived; `nacre unarchive {short(id)}` brings it back."
         # The next level below; the lowest stays.
         level = NAMES[max(0, LEVELS[due.lesson.confidence].ordinal - 2)] if choice is LESS else None
         return f"It holds, with {book.validate(id, level).data.confidence} confidence."

@@ -11,8 +11,9 @@ from dataclasses import astuple
 import pytest
 
 from nacre.errors import ConflictModelError
-from nacre.models import conflict_model
-from nacre.models.conflict_model import TOKENS_A_RUN, ShippedConflictModel, differ_in_one_place
+from nacre.models import conflict_model, cross_encoder
+from nacre.models.conflict_model import ShippedConflictModel, differ_in_one_place
+from nacre.models.cross_encoder import TOKENS_A_RUN
 from nacre.models.onnx_session import runs
 
 PAIRS = [
@@ -118,8 +119,8 @@ def test_damaged_constants_are_reported_as_the_model_is(
     def damaged(name: str) -> None:
         raise ValueError(f"{name} is damaged")
 
-    monkeypatch.setattr(conflict_model, "shipped", damaged)
-    conflict_model.constants.cache_clear()
+    monkeypatch.setattr(cross_encoder, "shipped", damaged)
+    cross_encoder.constants.cache_clear()
     with pytest.raises(ConflictModelError, match="is damaged"):
         _ = model.noted
 
@@ -155,7 +156,7 @@ def test_naming_the_model_loads_nothing() -> None:
 def test_without_onnxruntime_it_is_said_that_rules_judge_alone(
     model: ShippedConflictModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    conflict_model._graph.cache_clear()
+    cross_encoder._graph.cache_clear()
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(ConflictModelError, match="onnxruntime is not installed"):
         model.relations(PAIRS)

@@ -1,77 +1,52 @@
 """The shipped cross-encoder as the judge of two memories: it reads both texts together.
 
-numpy and onnxruntime are imported when the first pair is read: many commands name the judge and never use it.
+The graph is opened when the first pair is read: many commands name the judge and never use it.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nacre.errors import ConflictModelError
-from nacre.files import ThreadLock
-from nacre.models.onnx_session import in_parallel, open_session, runs
-from nacre.models.shipped import shipped
-from nacre.models.wordpiece import Pair, WordPiece, WordPiecePairs
+from nacre.models.cross_encoder import IDENTITY, TOKENS, constants, failure, graph
+from nacre.models.wordpiece import Pair
 from nacre.protocols import Relation
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-GRAPH, WEIGHTS, CONSTANTS, VOCABULARY = "cross_encoder.onnx", "cross_encoder.bin", "cross_encoder.json", "wordpiece.txt"
-TOKENS = 256  # of a pair, as in training
-TOKENS_A_RUN = 128  # pairs run no faster in a batch than singly, and several runs share the cores
 KEPT = 4096  # relations of pairs read before: a scan after a remember reads none of them again
-HEAD, ONE_PLACE_HEAD = "relation", "one_place"
 # Texts that are else the same have a head of their own beside the other: people who write pairs do not write such ones,
 # and a head that never saw them takes every two texts of one form for two things.
 LEAST_COMMON = 2  # words
 MOST_UNKNOWN = 0.2  # of the pieces of a pair: what differs may be among them
 
 
-class CrossEncoderGraph:
-    """Reads pairs of texts by the shipped graph. Safe to use from several threads."""
+def read_relations(pairs: Sequence[tuple[str, str]]) -> list[Relation]:
+    """Of each pair of an older and a newer text. Raises what `graph` raises."""
+    model = graph()
+    encoded = [model.pair(older, newer) for older, newer in pairs]
+    readable = [place for place, pair in enumerate(encoded) if tells_apart(pair, model.unknown)]
+    relations = [UNREAD] * len(pairs)
+    scores = model.scores([encoded[place] for place in readable], "relation", "one_place")
+    for place, (by_reading, by_place) in zip(readable, scores, strict=True):
+        relations[place] = probabilities(by_reading)
+        if differ_in_one_place(*pairs[place]):
+            relations[place] = max(relations[place], probabilities(by_place), key=conflict)
+    return relations
 
-    def __init__(self) -> None:
-        shipped(WEIGHTS)  # which onnxruntime maps into memory
-        self._session = open_session(shipped(GRAPH))
-        wordpiece = WordPiece.from_vocabulary(shipped(VOCABULARY))
-        self._tokenizer, self._unknown = WordPiecePairs(wordpiece, TOKENS), wordpiece.unknown_id
 
-    def relations(self, pairs: Sequence[tuple[str, str]]) -> list[Relation]:
-        """Of each pair of an older and a newer text."""
-        import numpy as np
-
-        encoded = [self._tokenizer.encode(older, newer) for older, newer in pairs]
-        relations = [UNREAD] * len(pairs)
-
-        def fill(run: list[int]) -> None:
-            read = [encoded[place] for place in run]
-            inputs = {"ids": [pair.ids for pair in read], "segments": [pair.segments for pair in read]}
-            arrays = {name: np.array(rows, np.int32) for name, rows in inputs.items()}
-            scores = zip(*self._session.run([HEAD, ONE_PLACE_HEAD], arrays), strict=True)
-            for place, (by_reading, by_place) in zip(run, scores, strict=True):
-                relations[place] = probabilities(by_reading)
-                if differ_in_one_place(*pairs[place]):
-                    relations[place] = max(relations[place], probabilities(by_place), key=conflict)
-
-        readable = [place for place, pair in enumerate(encoded) if self._tells_apart(pair)]
-        chosen = runs([len(encoded[place].ids) for place in readable], TOKENS_A_RUN)
-        in_parallel(fill, [[readable[place] for place in run] for run in chosen])
-        return relations
-
-    def _tells_apart(self, pair: Pair) -> bool:
-        """False where both texts read the same up to the limit, or mostly signs that the model does not know."""
-        border = pair.segments.index(1)
-        older, newer = pair.ids[1 : border - 1], pair.ids[border:-1]
-        if len(pair.ids) >= TOKENS:  # of one text, a piece more may be read
-            least = min(len(older), len(newer))
-            older, newer = older[:least], newer[:least]
-        return older != newer and pair.ids.count(self._unknown) <= MOST_UNKNOWN * len(pair.ids)
+def tells_apart(pair: Pair, unknown: int) -> bool:
+    """False where both texts read the same up to the limit, or mostly signs that the model does not know."""
+    border = pair.segments.index(1)
+    older, newer = pair.ids[1 : border - 1], pair.ids[border:-1]
+    if len(pair.ids) >= TOKENS:  # of one text, a piece more may be read
+        least = min(len(older), len(newer))
+        older, newer = older[:least], newer[:least]
+    return older != newer and pair.ids.count(unknown) <= MOST_UNKNOWN * len(pair.ids)
 
 
 UNREAD = Relation(0.0, 0.0, 0.0, 1.0)
@@ -96,26 +71,30 @@ def differ_in_one_place(older: str, newer: str) -> bool:
 class ShippedConflictModel:
     """Every instance shares one session and what it has read; both begin with the first pair."""
 
-    identity = "nacre-cross-encoder"
+    identity = IDENTITY
 
     @property
     def noted(self) -> float:
-        return constants()["noted"]
+        return self._point("noted")
 
     @property
     def sure(self) -> float:
-        return constants()["sure"]
+        return self._point("sure")
+
+    def _point(self, name: str) -> float:
+        try:
+            return constants("relation")[name]
+        except ValueError as error:
+            raise ConflictModelError(str(error)) from error
 
     def relations(self, pairs: Sequence[tuple[str, str]]) -> list[Relation]:
         named = {digest(pair): pair for pair in pairs}
         known = {name: relation for name in named if (relation := _read_before.get(name)) is not None}
         unread = [name for name in named if name not in known]
         try:
-            relations = graph().relations([named[name] for name in unread]) if unread else []
-        except ImportError as error:
-            raise ConflictModelError("onnxruntime is not installed") from error
+            relations = read_relations([named[name] for name in unread]) if unread else []
         except Exception as error:  # onnxruntime's errors have no other root
-            raise ConflictModelError(" ".join(str(error).split())) from error
+            raise ConflictModelError(failure(error)) from error
         new = dict(zip(unread, relations, strict=True))
         if len(_read_before) + len(new) > KEPT:
             _read_before.clear()
@@ -131,27 +110,6 @@ def digest(pair: tuple[str, str]) -> bytes:
 
 
 _read_before: dict[bytes, Relation] = {}
-_opening = ThreadLock()
-
-
-@cache
-def _graph() -> CrossEncoderGraph:
-    return CrossEncoderGraph()
-
-
-def graph() -> CrossEncoderGraph:
-    with _opening:  # two threads do not open it twice
-        return _graph()
-
-
-@cache
-def constants() -> Mapping[str, float]:
-    """What was fitted for these weights: the points from which a conflict is noted, and from which it is sure."""
-    try:
-        values: dict[str, float] = json.loads(shipped(CONSTANTS).read_text(encoding="utf-8"))[HEAD]
-    except ValueError as error:
-        raise ConflictModelError(str(error)) from error
-    return values
 
 
 def probabilities(scores: NDArray[np.float32]) -> Relation:

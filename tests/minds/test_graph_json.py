@@ -163,7 +163,7 @@ Spoiling = Callable[[dict[str, Any]], object]
         (lambda d: d["semantic_nodes"][0].pop("content"), "content"),
         (lambda d: d["semantic_nodes"][0].update(content=7), "content"),
         (lambda d: d["semantic_nodes"][0].update(confidence="much"), "confidence"),
-        (lambda d: d["semantic_nodes"][0].update(tags="quay"), "list of words"),
+        (lambda d: d["semantic_nodes"][0].update(tags="quay"), "must be a list"),
         (lambda d: d["semantic_nodes"][0].update(metadata=[1]), "metadata"),
         (lambda d: d["semantic_nodes"][0]["record"].update(created_at="soon"), "not a time"),
         (lambda d: d["semantic_nodes"][0]["record"].update(status="trashed"), "trash"),

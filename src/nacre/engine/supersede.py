@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from nacre.engine.engine import Engine, Lookup, PendingChanges
@@ -76,6 +76,20 @@ def refuse_cycle(lookup: Lookup, predecessor: Memory, successor: Memory) -> None
             raise SupersedeCycle(predecessor.id, successor.id)
         seen.add(step.id)
         step = lookup.get(successor.space, step.superseded_by) if step.superseded_by else None
+
+
+def first_cycle(ids: Iterable[str], successor_of: Callable[[str], str]) -> str | None:
+    """An id that would supersede itself, through others that `successor_of` names; None when there is none."""
+    clear: set[str] = set()
+    for id in ids:
+        way: dict[str, None] = {}
+        while id and id not in clear:
+            if id in way:
+                return id
+            way[id] = None
+            id = successor_of(id)
+        clear |= way.keys()
+    return None
 
 
 def chained(predecessor: Memory, successor: Memory, now: float) -> tuple[Memory, Memory]:

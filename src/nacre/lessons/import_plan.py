@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from nacre.engine.change_set import TermEdit
 from nacre.engine.engine import Edit
+from nacre.engine.supersede import first_cycle
 from nacre.errors import AccessDenied, UnknownName
 from nacre.lessons.document import import_error
 from nacre.lessons.parse import ParsedDocument
 from nacre.lessons.vocabulary import KINDS, SOURCE, SUPERSEDES, Key, Vocabulary
 from nacre.memory_store import MemoryStore
 from nacre.model import Link, Memory
-from nacre.model.memory import LESSON, Json
+from nacre.model.memory import LESSON, Json, by_target
+from nacre.transfer.import_plan import written_over
 
 POLICIES = ("skip", "overwrite", "error", "newer")
 
@@ -86,16 +89,12 @@ class ImportPlan:
         return self.new.get(id) or self.replaced.get(id) or self.existing.get(id) or self.store.get(id)
 
     def check_cycles(self) -> None:
-        checked: set[str] = set()
-        for id in self.written():
-            path: dict[str, None] = {}
-            while id and id not in checked:
-                if id in path:
-                    raise import_error(f"the lesson {id!r} supersedes itself in a cycle; remove one superseded_by")
-                path[id] = None
-                memory = self._final(id)
-                id = self.successors.get(id) or (memory.superseded_by if memory is not None else "")
-            checked |= path.keys()
+        def successor_of(id: str) -> str:
+            memory = self._final(id)
+            return self.successors.get(id) or (memory.superseded_by if memory is not None else "")
+
+        if (id := first_cycle(self.written(), successor_of)) is not None:
+            raise import_error(f"the lesson {id!r} supersedes itself in a cycle; remove one superseded_by")
 
     def choose_terms(self, policy: str) -> None:
         """Known terms stay unless the policy is "overwrite"; a new source waits for review."""
@@ -105,7 +104,7 @@ class ImportPlan:
             current = vocabulary[kind].get(name)
             if current is not None and (policy != "overwrite" or current == data):
                 continue
-            if is_alias_cycle(vocabulary[kind], name, data):
+            if first_cycle([name], partial(alias_target, {**vocabulary[kind], name: data})):
                 self.notes.append(f"The {kind} {name!r} was left out: it would be an alias of itself.")
                 continue
             vocabulary[kind][name] = data
@@ -124,22 +123,17 @@ class ImportPlan:
         return {id: self._replace(memory) for id, memory in self.replaced.items()}
 
     def _replace(self, imported: Memory) -> Edit:
-        """Keeps links and a successor that the file cannot know of; access counts alone are not a change."""
+        """Keeps links and a successor that the file cannot know of."""
 
         def edit(current: Memory) -> Memory:
-            named = {(link.to, link.rel) for link in imported.links}
-            others = (link for link in current.links if (link.to, link.rel) not in named)
-            links = (*imported.links, *(link for link in others if self._outside(link)))
-            same = {(k.to, k.rel): k for k in links} == {(k.to, k.rel): k for k in current.links}
-            after = replace(
-                imported, space=current.space, links=current.links if same else links, trashed_from="",
-                last_accessed=current.last_accessed, access_count=current.access_count, updated_at=current.updated_at,
-            )  # fmt: skip
+            others = by_target(link for link in current.links if self._outside(link))
+            links = {**others, **by_target(imported.links)}
+            after = replace(imported, links=tuple(links.values()), trashed_from="")
             successor = current.superseded_by
             if successor and not imported.superseded_by and successor not in self.document.lessons:
                 since = current.superseded_at
                 after = replace(after, superseded_by=successor, superseded_at=since, valid_until=current.valid_until)
-            return current if after == current else after
+            return written_over(current, after)
 
         return edit
 
@@ -175,12 +169,5 @@ def set_term(data: Mapping[str, Json], *, overwrite: bool) -> TermEdit:
     return lambda current: data if overwrite or current is None else current
 
 
-def is_alias_cycle(terms: Mapping[str, Mapping[str, Json]], name: str, data: Mapping[str, Json]) -> bool:
-    seen = {name}
-    target = str(data.get(Key.ALIAS_OF) or "")
-    while target:
-        if target in seen:
-            return True
-        seen.add(target)
-        target = str(terms.get(target, {}).get(Key.ALIAS_OF) or "")
-    return False
+def alias_target(terms: Mapping[str, Mapping[str, Json]], name: str) -> str:
+    return str(terms.get(name, {}).get(Key.ALIAS_OF) or "")

@@ -28,7 +28,7 @@ from nacre.model import Link, Memory
 from nacre.model.instants import iso
 from nacre.model.levels import level_named, level_of
 from nacre.model.memory import DEFAULTS, LESSON, Json
-from nacre.remember.validate import CHECKS, boolean, instant, label, link_tuple, storable_text
+from nacre.remember.validate import CHECKS, boolean, instant, json_object, label, link_tuple, storable_text
 
 FIELDS = ("id", "title", "content", "confidence", "certainty", "source", "source_notes", "tags", "contexts",
           "anti_contexts", "created_at", "updated_at", "last_validated_at", "agent", "archived", "superseded_by",
@@ -68,7 +68,7 @@ def parse_document(store: MemoryStore, document: Values) -> ParsedDocument:
             raise import_error(f"{where} has the same id as another one; remove one of them")
         lessons[memory.id] = memory
         scrubbed += memory.text != each["content"].strip()
-    return ParsedDocument(lessons, dict(parse_terms(store, document.get("vocabulary", {}))), scrubbed)
+    return ParsedDocument(lessons, dict(parse_terms(document.get("vocabulary", {}))), scrubbed)
 
 
 def objects(values: object, what: str) -> Iterator[Values]:
@@ -105,10 +105,10 @@ def parse_lesson(validator: TermValidator, values: Values) -> Memory:
         **{name: at for name in TIMES if name in CHECKS and (at := parse_time(values, record, name)) is not None},
     }
     draft = validator.store.draft(storable_text("content", values.get("content")), **fields)
-    return complete(validator.store, draft, values, record)
+    return complete(draft, values, record)
 
 
-def complete(store: MemoryStore, draft: Memory, values: Values, record: Values) -> Memory:
+def complete(draft: Memory, values: Values, record: Values) -> Memory:
     """Sets the fields that a new memory cannot have, but an imported lesson can."""
     updated = parse_time(values, record, "updated_at")
     successor = label("superseded_by", values.get("superseded_by"))
@@ -121,7 +121,7 @@ def complete(store: MemoryStore, draft: Memory, values: Values, record: Values) 
         updated_at=draft.updated_at if updated is None else updated,
         superseded_by=successor,
         superseded_at=None if since is None else instant("superseded_at", since),
-        links=parse_links(store, draft.id, values),
+        links=parse_links(draft.id, values),
     )
 
 
@@ -159,22 +159,21 @@ def parse_status(values: Values, record: Values) -> object:
     return DEFAULTS["status"] if recorded == "archived" else recorded
 
 
-def parse_links(store: MemoryStore, id: str, values: Values) -> tuple[Link, ...]:
+def parse_links(id: str, values: Values) -> tuple[Link, ...]:
     links = []
     for each in objects(values.get("links") or [], "its list of links"):
         for name in each:
             if name not in LINK_FIELDS:
                 raise UnknownName("field of a link", str(name), LINK_FIELDS)
         rel = label("relation", each.get("relation", RELATED))
-        data = checked_data(store, object_in(each, "data"))
-        target = label("to", each.get("to"))
+        target, data = label("to", each.get("to")), object_in(each, "data")
         links.append(Link(target, RELATION_SPELLINGS.get(rel, rel), each.get("weight", 1.0), data))
     if any(link.to == id for link in links):
         raise LinkRefused("it is linked to itself")
     return link_tuple("links", links)
 
 
-def parse_terms(store: MemoryStore, vocabulary: object) -> Iterator[tuple[tuple[str, str], dict[str, Json]]]:
+def parse_terms(vocabulary: object) -> Iterator[tuple[tuple[str, str], dict[str, Json]]]:
     if not isinstance(vocabulary, dict) or not all(isinstance(terms, dict) for terms in vocabulary.values()):
         raise import_error("the vocabulary is not an object of objects; export them again")
     for kind, terms in vocabulary.items():
@@ -185,7 +184,7 @@ def parse_terms(store: MemoryStore, vocabulary: object) -> Iterator[tuple[tuple[
                 term = normalize(label("term", name)) if kind in KINDS else label("term", name)
                 if not term or not isinstance(data, dict):
                     raise InvalidInput("it has no name, or its data is not an object")
-                yield (kind, term), check_term(checked_data(store, data))
+                yield (kind, term), check_term(dict(json_object("its data", data)))
             except InvalidInput as error:
                 where = f"the {kind!s:.40} {name!r:.60}"
                 raise import_error(f"{where} is invalid ({str(error).rstrip('.')})") from error
@@ -201,11 +200,6 @@ def check_term(data: dict[str, Json]) -> dict[str, Json]:
     if data.get(Key.TYPICAL):
         level_named(str(data[Key.TYPICAL]))
     return data
-
-
-def checked_data(store: MemoryStore, data: dict[str, Json]) -> dict[str, Json]:
-    """Validated and without secrets, as the store's settings say."""
-    return dict(store.draft("data of a link or a term", metadata=data).metadata) if data else {}
 
 
 def object_in(values: Values, name: str) -> dict[str, Json]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from nacre.engine.engine import Edit
 from nacre.engine.review import trashed
+from nacre.engine.supersede import first_cycle, without_succession
 from nacre.errors import InvalidInput
+from nacre.factory import make_guard
 from nacre.memory_store import MemoryStore
 from nacre.minds.knowledge_facts import add_link, lower_confidence, temporal_index
 from nacre.minds.subgraph import (
@@ -23,8 +26,8 @@ from nacre.minds.subgraph import (
 )
 from nacre.model import Link, Memory
 from nacre.model.instants import iso
-from nacre.model.memory import Json
-from nacre.remember.validate import CHECKS, instant, label, link_tuple, number
+from nacre.model.memory import Json, by_target
+from nacre.transfer.import_plan import RowChecker, written_over
 
 NODES = {"semantic_nodes": "semantic", "episodic_nodes": "episodic"}
 EDGE_LISTS = {
@@ -35,66 +38,44 @@ EDGE_LISTS = {
     "other_edges": "",  # each names its own relation
 }
 EDGE_FIELDS = ("source_id", "target_id", "weight", "metadata", "relationship", "rel")
-HEAVIEST = 1_000_000  # as for any link of the store
 REMEDY = "export the graph again, and import that"
-
-
-@dataclass(frozen=True, slots=True)
-class Succession:
-    """`successor` replaced the node by `link`; `at` is the time, if the data has one."""
-
-    successor: str
-    link: Link
-    at: float | None
+Row = dict[str, Any]
 
 
 @dataclass(slots=True)
 class ParsedGraph:
-    """Nodes without their successions; `successions` has these by the id of the older node."""
+    """`successions` has the successor of each node that was replaced; the successor's link says so too."""
 
-    nodes: dict[str, Memory] = field(default_factory=dict)
-    successions: dict[str, Succession] = field(default_factory=dict)
+    nodes: dict[str, Memory]
+    successions: dict[str, str]
     edges: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class RawNode:
-    """A node as read, before anything in it is checked."""
-
-    id: str
-    kind: str
-    fields: Mapping[str, Json]
-    record: Mapping[str, Json]
-    metadata: Mapping[str, Json]
-
-    @property
-    def order(self) -> tuple[float, str]:
-        return temporal_index(self.metadata), str(self.fields.get("created_at", ""))
 
 
 def read_graph(store: MemoryStore, data: Mapping[str, Json]) -> ParsedGraph:
     """Raises `InvalidInput` for the first thing that is wrong."""
     if not any(name in data for name in NODES):
         raise import_error("it has neither semantic_nodes nor episodic_nodes")
-    raw = dict(raw_nodes(data))
-    links: dict[str, dict[tuple[str, str], Link]] = {id: {} for id in raw}
-    graph = ParsedGraph()
-    raw_edges = [(rel, each) for name, rel in EDGE_LISTS.items() for each in objects_in(data, name)]
-    for source, link in read_edges(store, raw, raw_edges):
-        links[source][link.to, link.rel] = link
-        graph.edges += 1
-    for old, successors in successors_by_id(raw, links).items():
-        first, *later = [(successor, links[successor].pop((old, SUPERSEDES))) for successor in successors]
-        at = raw[old].record.get("superseded_at")
-        graph.successions[old] = Succession(*first, None if at is None else read_time(old, at))
-        for successor, link in later:
-            links[successor].setdefault((old, TRANSITIONED_TO), replace(link, rel=TRANSITIONED_TO))
-    for id, each in raw.items():
-        graph.nodes[id] = read_node(store, each, list(links[id].values()), superseded=id in graph.successions)
-    return graph
+    rows = dict(read_nodes(store, data))
+    edges = list(read_edges(rows, data))
+    later: dict[str, list[str]] = {}
+    for source, link in edges:
+        if link["rel"] == SUPERSEDES:
+            later.setdefault(str(link["to"]), []).append(source)
+    # Here a node has one successor, the next in time, but other systems link every later node to it.
+    successions = {old: min(sources, key=lambda id: order(rows[id])) for old, sources in later.items()}
+    for source, link in edges:
+        skipped = link["rel"] == SUPERSEDES and successions[str(link["to"])] != source
+        rows[source]["links"].append({**link, "rel": TRANSITIONED_TO} if skipped else link)
+    checker = RowChecker(store.space, make_guard(store.settings), store.types())
+    return ParsedGraph({id: read_memory(checker, row) for id, row in rows.items()}, successions, len(edges))
 
 
-def raw_nodes(data: Mapping[str, Json]) -> Iterator[tuple[str, RawNode]]:
+def order(row: Row) -> tuple[float, str]:
+    return temporal_index(row["metadata"]), str(row["created_at"])
+
+
+def read_nodes(store: MemoryStore, data: Mapping[str, Json]) -> Iterator[tuple[str, Row]]:
+    """Rows as an archive has them, with the links that lead out of the graph."""
     seen: set[str] = set()
     for name, kind in NODES.items():
         for entry in objects_in(data, name):
@@ -103,96 +84,44 @@ def raw_nodes(data: Mapping[str, Json]) -> Iterator[tuple[str, RawNode]]:
                 raise import_error(f"the id {id!r} is there twice")
             seen.add(id)
             where = f"the node {id!r}"
-            yield id, RawNode(id, kind, entry, object_in(entry, "record", where), object_in(entry, "metadata", where))
+            record = object_in(entry, "record", where)
+            if record.get("status") == "trashed":
+                raise import_error(f"{where} is in the trash")
+            at = entry.get("created_at") or store.now()
+            row: Row = {"created_at": at, "updated_at": at, "last_accessed": at, **record}
+            row["links"] = list(objects_in(record, "links"))
+            row |= {"id": id, "type": kind, "text": text_in(entry, "content", where), "tags": entry.get("tags") or []}
+            row["metadata"] = object_in(entry, "metadata", where)
+            if kind == "semantic":
+                row |= {"title": entry.get("concept") or "", "confidence": entry.get("confidence", 0.8)}
+                row.setdefault("entities", [entry["entity_name"]] if entry.get("entity_name") else [])
+                row["metadata"].setdefault(SOURCE_ID, entry.get("source_id") or "")
+            else:
+                row["source"] = entry.get("source_label") or ""
+            yield id, row
 
 
-def read_node(store: MemoryStore, raw: RawNode, links: Sequence[Link], *, superseded: bool) -> Memory:
-    entry, record = raw.fields, raw.record
-    fields: dict[str, Any] = {name: value for name, value in record.items() if name in CHECKS and name != "links"}
-    fields |= {"id": raw.id, "type": raw.kind, "metadata": raw.metadata, "tags": entry.get("tags") or []}
-    fields.setdefault("created_at", entry.get("created_at") or store.now())
-    if raw.kind == "semantic":
-        fields |= {"title": entry.get("concept") or "", "confidence": entry.get("confidence", 0.8)}
-        fields.setdefault("entities", [entry["entity_name"]] if entry.get("entity_name") else [])
-    else:
-        fields["source"] = entry.get("source_label") or ""
-    content = text_in(entry, "content", f"the node {raw.id!r}")
+def read_memory(checker: RowChecker, row: Row) -> Memory:
+    sources = [link.get("to") for link in row["links"] if link.get("rel") == DERIVED_FROM]
+    if row["metadata"].get(SOURCE_ID, "") in ("", *sources):
+        row["metadata"].pop(SOURCE_ID, None)  # the link says it
     try:
-        all_links = link_tuple("links", [*outside_links(store, raw), *links])
-        source = label("source_id", entry.get("source_id"))
-        if source and (source, DERIVED_FROM) not in {(link.to, link.rel) for link in all_links}:
-            fields["metadata"] = {SOURCE_ID: source, **raw.metadata}
-        drafted = store.draft(content, **fields)
-        return replace(drafted, links=all_links, **stored_state(record, drafted, superseded=superseded))
+        return checker.memory(row)
     except InvalidInput as error:
-        raise import_error(f"the node {raw.id!r} cannot be read ({error})") from error
+        raise import_error(f"the node {row['id']!r} cannot be read ({error})") from error
 
 
-def outside_links(store: MemoryStore, raw: RawNode) -> Iterator[Link]:
-    """Links to memories outside the graph; their targets need not exist."""
-    entries = raw.record.get("links") or []
-    for each in entries if isinstance(entries, list) else [entries]:
-        if not isinstance(each, dict) or "to" not in each:
-            raise InvalidInput("its links are not a list of links")
-        link = Link.from_dict(each)
-        yield replace(link, data=clean_data(store, dict(link.data)))
-
-
-def stored_state(record: Mapping[str, Json], drafted: Memory, *, superseded: bool) -> dict[str, Any]:
-    """Fields of an exported record that a caller cannot set on a new memory."""
-    if drafted.status == "trashed":
-        raise InvalidInput("it is in the trash")
-    fields: dict[str, Any] = {"updated_at": instant("updated_at", record.get("updated_at", drafted.updated_at))}
-    if not superseded and record.get("superseded_by"):  # by something outside of the graph
-        fields["superseded_by"] = label("superseded_by", record["superseded_by"])
-        fields["superseded_at"] = instant("superseded_at", record.get("superseded_at", drafted.updated_at))
-    return fields
-
-
-def read_edges(
-    store: MemoryStore, nodes: Mapping[str, RawNode], raw_edges: Sequence[tuple[str, Mapping[str, Json]]]
-) -> Iterator[tuple[str, Link]]:
-    for known, each in raw_edges:
+def read_edges(nodes: Mapping[str, Row], data: Mapping[str, Json]) -> Iterator[tuple[str, dict[str, Json]]]:
+    """The id of the source, and the link as an archive has it."""
+    for known, each in ((rel, each) for name, rel in EDGE_LISTS.items() for each in objects_in(data, name)):
         rel = known or str(each.get("rel") or relation_type(text_in(each, "relationship", "an edge")))
         source, target = (text_in(each, end, f"an edge of {rel}").strip() for end in ("source_id", "target_id"))
         for id in (source, target):
             if id not in nodes:
                 raise import_error(f"an edge of {rel} names {id!r}, and no node has that id")
-        if source == target:
-            raise import_error(f"an edge of {rel} links {source!r} to itself")
-        where = f"the edge from {source!r} to {target!r}"
-        data = object_in(each, "metadata", where)
-        data |= {key: value for key, value in each.items() if key not in EDGE_FIELDS}
-        try:
-            weight = number("the weight", each.get("weight", 1.0), 0, HEAVIEST)
-            yield source, Link(target, label("the relation", rel), weight, clean_data(store, data))
-        except InvalidInput as error:
-            raise import_error(f"{where} cannot be read ({error})") from error
-
-
-def successors_by_id(
-    nodes: Mapping[str, RawNode], links: Mapping[str, Mapping[tuple[str, str], Link]]
-) -> dict[str, list[str]]:
-    """The successors of each superseded node, the next in time first. Here a node has one successor, but other systems
-    link every later node to it."""
-    successors: dict[str, list[str]] = {}
-    for source, ends in links.items():
-        for to, rel in ends:
-            if rel == SUPERSEDES:
-                successors.setdefault(to, []).append(source)
-    return {old: sorted(sources, key=lambda id: nodes[id].order) for old, sources in successors.items()}
-
-
-def clean_data(store: MemoryStore, data: dict[str, Json]) -> dict[str, Json]:
-    """Checked and without secrets, as the store's settings want it."""
-    return dict(store.draft("data of a link", metadata=data).metadata) if data else {}
-
-
-def read_time(id: str, at: Json) -> float:
-    try:
-        return instant("superseded_at", at)
-    except InvalidInput as error:
-        raise import_error(f"the node {id!r} cannot be read ({error})") from error
+        more = object_in(each, "metadata", f"the edge from {source!r} to {target!r}")
+        more |= {key: value for key, value in each.items() if key not in EDGE_FIELDS}
+        yield source, {"to": target, "rel": rel, "weight": each.get("weight", 1.0), "data": more}
 
 
 def objects_in(data: Mapping[str, Json], name: str) -> Iterator[Mapping[str, Json]]:
@@ -278,7 +207,8 @@ def edge_to_json(source: str, link: Link) -> dict[str, Json]:
 
 @dataclass(slots=True)
 class ImportPlan:
-    """What the import will do. `unchanged` are nodes that exist here already and stay as they are."""
+    """What the import will do. `unchanged` are nodes that exist here already and stay as they are; `successors` are set
+    by the store, the other successions are in the records."""
 
     store: MemoryStore
     graph: ParsedGraph
@@ -286,32 +216,29 @@ class ImportPlan:
     unchanged: frozenset[str]
     nodes: dict[str, Memory]
     successors: dict[str, str] = field(default_factory=dict)
-    recorded: dict[str, str] = field(default_factory=dict)  # successions with a time, written into the records
     ignored_edges: int = 0
 
     def decide_successions(self) -> None:
-        for old, succession in self.graph.successions.items():
+        for old, successor in self.graph.successions.items():
+            if self.nodes[old].superseded_at is not None and not {old, successor} & self.unchanged:
+                self.nodes[old] = replace(self.nodes[old], superseded_by=successor)
+                continue
+            links = without_succession(self.nodes[successor].links, old)
+            self.nodes[successor] = replace(self.nodes[successor], links=links)
+            self.nodes[old] = replace(self.nodes[old], superseded_by="", superseded_at=None)
             if old in self.unchanged and self.held[old].superseded_by:
-                self.ignored_edges += self.held[old].superseded_by != succession.successor
-            elif succession.at is None or {old, succession.successor} & self.unchanged:
-                self.successors[old] = succession.successor
+                self.ignored_edges += self.held[old].superseded_by != successor
             else:
-                id, successor = succession.successor, self.nodes[succession.successor]
-                self.nodes[old] = replace(self.nodes[old], superseded_by=id, superseded_at=succession.at)
-                self.nodes[id] = replace(successor, links=(*successor.links, succession.link))
-                self.recorded[old] = id
+                self.successors[old] = successor
 
-    def refuse_rings(self) -> None:
-        clear: set[str] = set()
-        for id in (*self.successors, *self.recorded):
-            way: dict[str, None] = {}
-            while id and id not in clear:
-                if id in way:
-                    raise import_error(f"the node {id!r} supersedes itself in a ring")
-                way[id] = None
-                stored = None if id in self.nodes and id not in self.unchanged else self.store.get(id)
-                id = self.successors.get(id) or self.recorded.get(id) or (stored.superseded_by if stored else "")
-            clear |= way.keys()
+    def refuse_cycles(self) -> None:
+        def successor_of(id: str) -> str:
+            new = id in self.nodes and id not in self.unchanged
+            memory = self.nodes[id] if new else self.store.get(id)
+            return self.successors.get(id) or (memory.superseded_by if memory else "")
+
+        if (id := first_cycle(self.graph.successions, successor_of)) is not None:
+            raise import_error(f"the node {id!r} supersedes itself in a ring")
 
     def edits(self, *, merge: bool) -> dict[str, Edit]:
         edits: dict[str, Edit] = {}
@@ -319,10 +246,10 @@ class ImportPlan:
             edits |= {memory.id: trashed for memory in graph_memories(self.store) if memory.id not in self.nodes}
         for id, stands in self.held.items():
             if id not in self.unchanged:
-                edits[id] = replace_with(self.nodes[id])
+                edits[id] = partial(written_over, imported=self.nodes[id])
             else:
-                have = links_by_key(stands.links)
-                missing = [link for key, link in links_by_key(self.nodes[id].links).items() if key not in have]
+                have = by_target(stands.links)
+                missing = [link for key, link in by_target(self.nodes[id].links).items() if key not in have]
                 edits[id] = add_links(missing, superseded=id in self.successors)
         return edits
 
@@ -339,33 +266,12 @@ def import_graph(store: MemoryStore, data: Mapping[str, Json], *, merge: bool) -
     unchanged = frozenset(id for id, memory in held.items() if merge and memory.status != "trashed")
     plan = ImportPlan(store, graph, held, unchanged, dict(graph.nodes))
     plan.decide_successions()
-    plan.refuse_rings()
+    plan.refuse_cycles()
     fresh = [memory for id, memory in plan.nodes.items() if id not in held]
     store.write("import_graph", new=fresh, edits=plan.edits(merge=merge), successors=plan.successors)
     came = [memory.type for id, memory in plan.nodes.items() if id not in unchanged]
     nodes = {f"{kind}_nodes_imported": came.count(kind) for kind in KINDS}
     return {**nodes, "edges_imported": graph.edges - plan.ignored_edges, "skipped": len(unchanged), "errors": 0}
-
-
-def links_by_key(links: Sequence[Link]) -> dict[tuple[str, str], Link]:
-    return {(link.to, link.rel): link for link in links}
-
-
-def replace_with(replacement: Memory) -> Edit:
-    """A memory does not count as changed by another order of its links, or by having been used since."""
-
-    def edit(memory: Memory) -> Memory:
-        same_links = links_by_key(memory.links) == links_by_key(replacement.links)
-        after = replace(
-            replacement,
-            links=memory.links if same_links else replacement.links,
-            last_accessed=memory.last_accessed,
-            access_count=memory.access_count,
-            updated_at=memory.updated_at,
-        )
-        return memory if after == memory else after
-
-    return edit
 
 
 def add_links(links: list[Link], *, superseded: bool) -> Edit:

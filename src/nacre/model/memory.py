@@ -216,7 +216,7 @@ def missing_links(one: Sequence[Link], other: Sequence[Link]) -> list[Json]:
     return [{**link.to_dict(), POSITION: at} for at, (key, link) in enumerate(here.items()) if key not in unchanged]
 
 
-def by_target(links: Sequence[Link]) -> dict[tuple[str, str], Link]:
+def by_target(links: Iterable[Link]) -> dict[tuple[str, str], Link]:
     return {(link.to, link.rel): link for link in links}
 
 

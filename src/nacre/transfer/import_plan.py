@@ -16,7 +16,7 @@ from nacre.engine.supersede import SUPERSEDES, is_redacted
 from nacre.errors import ArchiveRefused, ImportConflict, InvalidInput, UnknownName
 from nacre.memory_store import MemoryStore
 from nacre.model import STATUSES, Link, Memory
-from nacre.model.memory import LISTS, NAMES, Json
+from nacre.model.memory import LISTS, NAMES, Json, by_target
 from nacre.protocols import AnyChange, Change, Data, Derived, Progress, Reader, TermChange
 from nacre.remember.derive import same_derived_input
 from nacre.remember.guard import Guard, mark_suspicious
@@ -91,6 +91,20 @@ def link(value: object) -> Link:
         raise InvalidInput(f"a link must be a JSON object, not {type(value).__name__}.")
     parts = cast("dict[str, Json]", value)
     return Link(parts.get("to"), parts.get("rel", "related"), parts.get("weight", 1.0), parts.get("data") or {})  # type: ignore[arg-type]
+
+
+def written_over(current: Memory, imported: Memory) -> Memory:
+    """The current memory with the imported fields; another order of its links, or its use since, is not a change."""
+    same_links = by_target(current.links) == by_target(imported.links)
+    after = replace(
+        imported,
+        space=current.space,
+        links=current.links if same_links else imported.links,
+        last_accessed=current.last_accessed,
+        access_count=current.access_count,
+        updated_at=current.updated_at,
+    )
+    return current if after == current else after
 
 
 POLICIES = ("skip", "overwrite", "rename", "error", "newer")

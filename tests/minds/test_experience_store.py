@@ -126,7 +126,7 @@ def test_two_that_share_an_id_are_kept_under_two(path: str, clock: Clock) -> Non
     assert len(store.search("")) == 2
 
 
-def test_only_the_newest_stay_and_one_act_takes_the_rest(path: str, clock: Clock) -> None:
+def test_only_the_newest_stay_and_the_rest_can_be_brought_back(path: str, clock: Clock) -> None:
     store = opened(path, clock, max_experiences=3)
     for days in (5, 4, 3):
         store.add(make_experience(f"day {days}", days_ago=days))
@@ -135,7 +135,7 @@ def test_only_the_newest_stay_and_one_act_takes_the_rest(path: str, clock: Clock
     assert [store.store.get(id).title for id in done.left] == ["day 5"]  # type: ignore[union-attr]
     assert [store.store.get(id).status for id in done.left] == ["trashed"]  # type: ignore[union-attr]
     store.store.undo()
-    assert contexts(store.search("")) == ["day 3", "day 4", "day 5"]
+    assert contexts(store.search("")) == ["day 2", "day 3", "day 4", "day 5"]
 
 
 def test_one_that_is_older_than_all_that_may_stay_goes_to_the_trash_itself(path: str, clock: Clock) -> None:
@@ -201,7 +201,7 @@ def test_old_ones_are_flagged_take_less_room_and_read_as_before(tmp_path: Path, 
     assert vars(store.search("same")[0]) == vars(long)
     with store._records._connected() as connection:  # type: ignore[attr-defined]
         sql = "SELECT typeof(text) FROM memory JOIN version USING (key) JOIN content ON number = content WHERE id = ?"
-        assert connection.execute(sql, [long.experience_id]).fetchall() == [("blob",)]
+        assert {*connection.execute(sql, [long.experience_id])} == {("blob",)}
 
 
 def test_without_auto_compress_nothing_is_flagged(path: str, clock: Clock) -> None:

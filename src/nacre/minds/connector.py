@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nacre.access.permission import Quota
-from nacre.engine.review import trashed
 from nacre.errors import AccessDenied, InvalidInput, NotAStore, QueryCostExceeded, UnknownName, WrongType
 from nacre.memory_store import MemoryStore
 from nacre.minds.experience import (
@@ -205,17 +204,16 @@ class MemoryConnector(Mind):
         live = EXPERIENCES & Filter.live(self.store.now())
         return find_same_text(self._records, draft, live, MAX_DUPLICATES)
 
-    def _write(self, draft: Memory, leaving: tuple[str, ...] = (), compressing: Iterable[str] = ()) -> AddedExperience:
+    def _write(self, draft: Memory) -> AddedExperience:
         self._check_quota(draft)
-        edits = dict.fromkeys(compressing, mark_compressed) | dict.fromkeys(leaving, trashed)
         while (settled := self._with_free_id(draft)) is not None:
             try:
-                self.store.write(OPERATION, new=[settled], edits=edits)
+                self.store.write(OPERATION, new=[settled])
             except InvalidInput:
                 if not self._records.get_many(self.store.space, [settled.id]):
                     raise
                 continue  # another writer took the id in between
-            return AddedExperience(settled.id, left=leaving)
+            return AddedExperience(settled.id)
         return AddedExperience(draft.id, stored=False)
 
     def _with_free_id(self, draft: Memory) -> Memory | None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 
 from nacre.engine.review import trashed
@@ -27,7 +26,6 @@ from nacre.protocols import Compressed
 COMPRESSED_AFTER_DAYS = 30.0
 PROTECTED_CONFIDENCE = 0.8  # a pattern so sure outlives the bounds
 SWEEP_SECONDS = 3_600.0  # limits are in days, so an hour of delay does no harm
-SWEEP_LIMIT = 256  # of one addition; the rest follows with the next
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +39,8 @@ class Cleanup:
 @checks_arguments
 class ExperienceStore(MemoryConnector):
     """`max_age_days` and `max_experiences` keep the newest, and patterns of a confidence of 0.8 and more whatever their
-    age; what leaves goes to the trash in the same operation that adds. With `dedup`, an experience with the same text
-    as a stored one is not stored again."""
+    age; after an addition, what is beyond these limits goes to the trash in one operation. With `dedup`, an experience
+    with the same text as a stored one is not stored again."""
 
     def __init__(
         self,
@@ -72,77 +70,52 @@ class ExperienceStore(MemoryConnector):
         return self.add_result(experience).experience_id
 
     def add_result(self, experience: Experience) -> AddedExperience:
-        """As `add`, and also returns duplicates and what left to make room. One operation."""
+        """As `add`, and also returns duplicates and what left to make room."""
         draft = self._draft(experience)
         alike = self._find_same(draft)
         itself = [memory.id for memory in alike if memory.created_at == draft.created_at]
         same = tuple(memory.id for memory in alike if memory.id not in (draft.id, *itself))
         if itself or (self.dedup and same):
             return AddedExperience((*itself, *same)[0], stored=False, duplicates=same)
-        if self.auto_compress and draft.created_at < self.store.now() - COMPRESSED_AFTER_DAYS * DAY:
-            draft = mark_compressed(draft)
-        cleanup = self._plan_cleanup(draft)
-        to_store = trashed(draft) if draft.id in cleanup.leaving else draft
-        leaving = tuple(id for id in cleanup.leaving if id != draft.id)
-        done = self._write(to_store, leaving, [id for id in cleanup.compressing if id != draft.id])
-        if done.stored:
-            self._compress([*cleanup.compressing, *((done.experience_id,) if COMPRESSED in draft.metadata else ())])
-        left = (*done.left, *((done.experience_id,) if to_store.status == "trashed" and done.stored else ()))
-        return replace(done, duplicates=same, left=left)
+        done = self._write(draft)
+        left = self._clean_up(sweeping=self._sweep_due(draft)).leaving if done.stored else ()
+        return replace(done, duplicates=same, left=tuple(left))
 
     def clean_up(self) -> Cleanup:
         """Does all cleanup that is due, in one operation, and returns what was done."""
-        cleanup = self._plan_cleanup(None)
-        edits = dict.fromkeys(cleanup.compressing, mark_compressed) | dict.fromkeys(cleanup.leaving, trashed)
-        if edits:
-            self.store.write(OPERATION, edits=edits, why="beyond the bounds" if cleanup.leaving else "grown old")
-            self._compress(cleanup.compressing)
-        return cleanup
+        return self._clean_up(sweeping=True)
 
-    def _plan_cleanup(self, draft: Memory | None) -> Cleanup:
-        """What an addition would bring with it; without one, all that is due whenever it was last looked for."""
+    def _sweep_due(self, added: Memory) -> bool:
+        now, days = self.store.now(), min(self.max_age_days or COMPRESSED_AFTER_DAYS, COMPRESSED_AFTER_DAYS)
+        return self._swept_at is None or now - self._swept_at >= SWEEP_SECONDS or added.created_at < now - days * DAY
+
+    def _clean_up(self, *, sweeping: bool) -> Cleanup:
+        """Without `sweeping`, of what grows old by itself nothing is looked for."""
         now = self.store.now()
-        sweeping = draft is None or self._swept_at is None or now - self._swept_at >= SWEEP_SECONDS
-        most = None if draft is None else SWEEP_LIMIT
-        leaving = self._over_limit(draft)
-        compressing: dict[str, Memory] = {}
-        if draft is not None and self._is_expired(draft):
-            leaving[draft.id] = draft
+        beyond, old, to_compress = self._over_limit(), list[Memory](), list[Memory]()
         if sweeping:
-            leaving |= self._expired(now, most)
-            compressing = self._to_compress(now, most) if self.auto_compress else {}
-            unfinished = most is not None and max(len(leaving), len(compressing)) >= most
-            self._swept_at = None if unfinished else now
-        return Cleanup(leaving, {id: memory for id, memory in compressing.items() if id not in leaving})
+            old = self._older_than(self.max_age_days, now)
+            to_compress = self._older_than(COMPRESSED_AFTER_DAYS if self.auto_compress else None, now, COMPRESSED)
+            self._swept_at = now
+        leaving = {memory.id: memory for memory in (*beyond, *old) if not protected(memory)}
+        compressing = {memory.id: memory for memory in to_compress if memory.id not in leaving}
+        edits = dict.fromkeys(compressing, mark_compressed) | dict.fromkeys(leaving, trashed)
+        if edits:
+            self.store.write(OPERATION, edits=edits, why="beyond the bounds" if leaving else "grown old")
+        if compressing:
+            self._records.commit([Compressed(self.store.space, tuple(compressing))])
+        return Cleanup(leaving, compressing)
 
-    def _over_limit(self, draft: Memory | None) -> dict[str, Memory]:
-        """Of those beyond the newest, the ones that nothing protects."""
-        if self.max_experiences is None:
-            return {}
-        beyond = self._count() + (draft is not None) - self.max_experiences
-        if beyond <= 0:
-            return {}
-        oldest = self.store.list_recent(beyond, order="oldest", where=EXPERIENCES)
-        ranked = sorted([*oldest, *((draft,) if draft is not None else ())], key=lambda memory: memory.created_at)
-        return {memory.id: memory for memory in ranked[:beyond] if not protected(memory)}
+    def _over_limit(self) -> list[Memory]:
+        beyond = 0 if self.max_experiences is None else self._count() - self.max_experiences
+        return self.store.list_recent(beyond, order="oldest", where=EXPERIENCES) if beyond > 0 else []
 
-    def _expired(self, now: float, most: int | None) -> dict[str, Memory]:
-        if self.max_age_days is None:
-            return {}
-        old = self.store.iterate(where=EXPERIENCES & Filter.where(created_at__lt=now - self.max_age_days * DAY))
-        return {memory.id: memory for memory in islice((m for m in old if not protected(m)), most)}
-
-    def _to_compress(self, now: float, most: int | None) -> dict[str, Memory]:
-        due = Filter.where(created_at__lt=now - COMPRESSED_AFTER_DAYS * DAY, metadata__compressed__unset=True)
-        return {memory.id: memory for memory in islice(self.store.iterate(where=EXPERIENCES & due), most)}
-
-    def _is_expired(self, draft: Memory) -> bool:
-        bound = self.max_age_days
-        return bound is not None and draft.created_at < self.store.now() - bound * DAY and not protected(draft)
-
-    def _compress(self, ids: Iterable[str]) -> None:
-        if wanted := list(ids):
-            self._records.commit([Compressed(self.store.space, tuple(wanted))])
+    def _older_than(self, days: float | None, now: float, unset: str = "") -> list[Memory]:
+        """Those without the metadata key `unset`, where one is given."""
+        if days is None:
+            return []
+        where = {f"metadata__{unset}__unset": True} if unset else {}
+        return list(self.store.iterate(where=EXPERIENCES & Filter.where(created_at__lt=now - days * DAY, **where)))
 
 
 def protected(memory: Memory) -> bool:

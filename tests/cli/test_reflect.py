@@ -81,12 +81,10 @@ def test_another_model_is_reported_before_anybody_is_asked(nacre: CommandLine) -
     assert result.exit_code == 4 and "nacre reindex" in result.stderr and "remove them?" not in result.stderr
 
 
-def test_how_alike_how_many_and_since_when_can_be_chosen(nacre: CommandLine) -> None:
+def test_how_alike_and_how_many_can_be_chosen(nacre: CommandLine) -> None:
     remember_episodes(nacre)
     assert nacre.json("reflect", "--min-cluster-size", "4") == []
     assert nacre.json("reflect", "--threshold", "1") == []
-    assert nacre.json("reflect", "--since", "1d") == []
-    assert len(nacre.json("reflect", "--since", "8d")) == 1
     (result,) = nacre.json("reflect", "--summarizer", "extractive")
     assert " | " in result["summary"]["text"]
     assert "episode-" in nacre.ok("reflect", "-f", "table"), "a table names what each summary is made from"
@@ -100,7 +98,6 @@ def test_how_alike_how_many_and_since_when_can_be_chosen(nacre: CommandLine) -> 
         (["reflect", "--min-cluster-size", "1"], "1"),
         (["reflect", "--summarizer", "poet"], "central"),
         (["reflect", "--consolidate", "maybe"], "soft"),
-        (["reflect", "--since", "whenever"], "write 30m"),
         (["reflect", "--summarizer", "language-model"], "set language_model"),
         (["consolidate", "--threshold", "-1"], "-1"),
         (["consolidate", "--similarity", "nan"], "nan"),

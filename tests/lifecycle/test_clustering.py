@@ -17,12 +17,12 @@ matrices = st.integers(1, 4).flatmap(
 )
 
 
-def seeded(rows: list[list[int]], threshold: float, fresh: list[bool] | None) -> list[tuple[int, ...]]:
+def seeded(rows: list[list[int]], threshold: float) -> list[tuple[int, ...]]:
     """Every seed compared with every row, as the reference does it."""
     taken: set[int] = set()
     groups = []
     for seed in range(len(rows)):
-        if seed in taken or (fresh is not None and not fresh[seed]):
+        if seed in taken:
             continue
         near = [
             row
@@ -48,20 +48,16 @@ def units(count: int, dimensions: int, seed: int) -> Vectors:
     return directions
 
 
-@given(rows=matrices, threshold=st.integers(-4, 12), fresh=st.none() | st.integers(0, 2**40 - 1))
-def test_groups_by_seed_are_those_of_a_plain_loop_over_all_pairs(
-    rows: list[list[int]], threshold: int, fresh: int | None
-) -> None:
-    wanted = None if fresh is None else [bool(fresh >> row & 1) for row in range(len(rows))]
-    found = by_seed(matrix(rows), threshold, wanted)
-    assert [group.rows for group in found] == seeded(rows, threshold, wanted)
+@given(rows=matrices, threshold=st.integers(-4, 12))
+def test_groups_by_seed_are_those_of_a_plain_loop_over_all_pairs(rows: list[list[int]], threshold: int) -> None:
+    assert [group.rows for group in by_seed(matrix(rows), threshold)] == seeded(rows, threshold)
 
 
 @given(rows=matrices, threshold=st.integers(-4, 12), block=st.integers(1, 7))
 def test_the_size_of_a_block_changes_nothing(rows: list[list[int]], threshold: int, block: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clustering, "BLOCK", block)
-        assert [group.rows for group in by_seed(matrix(rows), threshold)] == seeded(rows, threshold, None)
+        assert [group.rows for group in by_seed(matrix(rows), threshold)] == seeded(rows, threshold)
 
 
 def test_more_rows_than_a_block_on_directions(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,12 +67,6 @@ def test_more_rows_than_a_block_on_directions(monkeypatch: pytest.MonkeyPatch) -
     assert [group.rows for group in by_seed(vectors, 0.71)] == at_once
     assert 20 < len(at_once) < 250
     assert sorted(row for rows in at_once for row in rows) == list(range(300))
-
-
-def test_only_fresh_rows_are_seeds_and_they_take_the_others() -> None:
-    vectors = matrix([[1, 0], [1, 0], [0, 1], [0, 1], [1, 0]])
-    assert [group.rows for group in by_seed(vectors, 1, [False, False, False, False, True])] == [(4, 0, 1)]
-    assert by_seed(vectors, 1, [False] * 5) == []
 
 
 def test_the_centroid_is_the_mean_direction_of_the_members() -> None:

@@ -19,8 +19,8 @@ def episode(store: MemoryStore, id: str, angle: int, **fields: object) -> Memory
     return store.remember(f"{id} happened @{angle}.", **given)  # type: ignore[arg-type]
 
 
-def grouped(engine: ReflectionEngine, since: float | None = None) -> list[list[str]]:
-    return [ids(group) for group in engine.clusters(since)]
+def grouped(engine: ReflectionEngine) -> list[list[str]]:
+    return [ids(group) for group in engine.clusters()]
 
 
 def pair(store: MemoryStore, *names: str, angle: int = 0) -> None:
@@ -252,20 +252,6 @@ def test_the_second_time_there_is_nothing_new(store: MemoryStore, clock: Turned)
     assert engine.reflect() == []
     pair(store, "later")
     assert [sources(memory) for memory in engine.reflect()] == [["late", "later"]]
-
-
-def test_since_finds_the_new_episode_and_the_old_ones_that_it_joins(store: MemoryStore, clock: Turned) -> None:
-    pair(store, "a")
-    episode(store, "main", 0, importance=0.9)
-    pair(store, "x", "y", angle=90)
-    clock.at += DAY
-    engine = ReflectionEngine(store)
-    assert grouped(engine, since=NOW) == []
-    episode(store, "new", 5, importance=0.1)
-    assert grouped(engine, since=NOW) == [["main", "a", "new"]]
-    [summary] = engine.reflect(since=NOW)
-    assert sources(summary) == ["main", "a", "new"]
-    assert engine.reflect(since=NOW) == []
 
 
 def test_a_group_with_a_changed_or_lost_source_waits_for_the_next_time(store: MemoryStore, clock: Turned) -> None:

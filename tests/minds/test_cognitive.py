@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.errors import InvalidInput, MemoryNotFound, UndoRefused, UnknownName
+from nacre.errors import InvalidInput, MemoryNotFound, UndoRefused
 from nacre.minds import cognitive as procedures
 from nacre.minds.cognitive import CAPACITY, MAX_LINKS, CognitiveMemory, MemoryCategory, SemanticFact
 from tests.minds.cognitive_factory import MORNING, Watch, mind_at, operations
@@ -396,17 +396,6 @@ def test_only_the_first_six_keywords_are_looked_for(mind: CognitiveMemory) -> No
     mind.store_fact("Sixth", "about foxtrot")
     mind.store_fact("Seventh", "about golf")
     assert concepts(mind.search_facts("alpha bravo charlie delta echo foxtrot golf")) == ["Sixth"]
-
-
-def test_the_native_retriever_asks_the_stores_own_recall(mind: CognitiveMemory) -> None:
-    mind.store_fact("Harbour", "ships wait in the harbour", 0.4)
-    mind.store_fact("Market", "the harbour market sells fish", 0.9)
-    matches = mind.search_facts("ships in the harbour", retriever="native")
-    assert concepts(matches)[0] == "Harbour", "how well it answers counts, not how sure it is"
-    assert concepts(mind.search_facts("ships in the harbour")) == ["Market", "Harbour"]
-    assert "Harbour" not in concepts(mind.search_facts("ships in harbour", min_confidence=0.5, retriever="native"))
-    with pytest.raises(UnknownName, match="retriever"):
-        mind.search_facts("ships", retriever="telepathy")
 
 
 def test_similar_facts_are_linked_in_the_same_operation(mind: CognitiveMemory) -> None:

@@ -141,16 +141,7 @@ def test_what_is_trashed_or_archived_does_not_come_back(mind: HierarchicalMemory
     assert contents(mind, "rope") == ["Rope is hemp"]
 
 
-def test_the_native_retriever_finds_what_recall_finds(mind: HierarchicalMemory) -> None:
-    mind.store_knowledge("Wet rope rots", "rope")
-    mind.store_knowledge("Bread needs salt", "kitchen")
-    result = mind.retrieve_subgraph("rope that rots", retriever="native", max_nodes=1)
-    assert [node.content for node in result.nodes] == ["Wet rope rots"]
-
-
-@pytest.mark.parametrize(
-    "how", [{"retriever": "magic"}, {"max_nodes": -1}, {"max_depth": -1}, {"max_nodes": True}, {"max_depth": 1.5}]
-)
+@pytest.mark.parametrize("how", [{"max_nodes": -1}, {"max_depth": -1}, {"max_nodes": True}, {"max_depth": 1.5}])
 def test_a_wrong_way_to_ask_is_refused(mind: HierarchicalMemory, how: dict[str, int]) -> None:
     with pytest.raises(InvalidInput):
         mind.retrieve_subgraph("rope", **how)  # type: ignore[arg-type]

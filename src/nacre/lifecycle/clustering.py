@@ -56,17 +56,12 @@ class Group:
     centroid: Vectors
 
 
-def by_seed(vectors: Vectors, threshold: float, fresh: Sequence[bool] | None = None) -> list[Group]:
-    """Greedy: each free row, in order, is a seed and takes every free row that is at least so similar.
-
-    With `fresh`, only fresh rows are seeds, so that old rows are not compared with each other again.
-    """
+def by_seed(vectors: Vectors, threshold: float) -> list[Group]:
+    """Greedy: each free row, in order, is a seed and takes every free row that is at least so similar."""
     free = np.ones(len(vectors), np.bool_)
-    seeds = np.flatnonzero(np.asarray(fresh)) if fresh is not None else np.arange(len(vectors))
     groups = []
-    for start in range(0, len(seeds), BLOCK):
-        block = seeds[start : start + BLOCK]
-        block = block[free[block]]
+    for start in range(0, len(vectors), BLOCK):
+        block = start + np.flatnonzero(free[start : start + BLOCK])
         cosines = vectors[block] @ vectors.T
         for place, seed in enumerate(block.tolist()):
             if free[seed]:

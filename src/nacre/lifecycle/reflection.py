@@ -157,8 +157,8 @@ class ReflectionEngine:
     summarizer: Summarizer | str | None = None
     again: bool = False
 
-    def clusters(self, since: float | None = None) -> list[list[Memory]]:
-        """Groups of episodes, the most important of each first. With `since`, only groups with a later episode."""
+    def clusters(self) -> list[list[Memory]]:
+        """Groups of episodes, the most important of each first."""
         import numpy as np
 
         condensed = set() if self.again else condensed_ids(self.store)
@@ -169,18 +169,15 @@ class ReflectionEngine:
         if not episodes_with_vectors:
             return []
         matrix = np.stack([mean_direction(vectors[memory.id]) for memory in episodes_with_vectors])
-        fresh = None if since is None else [memory.created_at > since for memory in episodes_with_vectors]
-        groups = by_seed(matrix, self.similarity_threshold, fresh)
+        groups = by_seed(matrix, self.similarity_threshold)
         large = [sorted(group.rows) for group in groups if len(group.rows) >= self.min_cluster_size]
         return [[episodes_with_vectors[row] for row in rows] for rows in large]
 
-    def plan(
-        self, now: float | None = None, since: float | None = None, progress: Progress | None = None
-    ) -> tuple[Reflection, ...]:
+    def plan(self, now: float | None = None, progress: Progress | None = None) -> tuple[Reflection, ...]:
         """What would be written. Changes nothing."""
         at = self.store.now() if now is None else now
         summarize = summarizer_named(self.summarizer)
-        groups = self.clusters(since)
+        groups = self.clusters()
         planned = []
         for number, group in enumerate(groups):
             planned.append(Reflection(self._summary(group, summarize(group), at), tuple(group)))
@@ -222,11 +219,8 @@ class ReflectionEngine:
         engine.commit("reflect", carry_out, why)
         return self.store.get_many([memory.id for memory in saved])
 
-    def reflect(
-        self, dry_run: bool = False, consolidate: Consolidate = False, *, now: float | None = None,
-        since: float | None = None,
-    ) -> list[Memory]:  # fmt: skip
-        plan = self.plan(now, since)
+    def reflect(self, dry_run: bool = False, consolidate: Consolidate = False) -> list[Memory]:
+        plan = self.plan()
         if dry_run:
             return [replace(each.summary, source=f"{TAG}/dry-run") for each in plan]
         return self.apply(plan, consolidate)

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from nacre.engine.change_set import ChangeSet, apply_decided
 from nacre.engine.removal import purge
 from nacre.engine.review import trashed
-from nacre.errors import InvalidInput, UnknownName
+from nacre.errors import InvalidInput
 from nacre.memory_store import MemoryStore
 from nacre.minds.mind import Mind
 from nacre.model import Filter, Link, Memory
@@ -69,7 +69,6 @@ SIMILAR = 0.3  # the published threshold: the same concept, or most of the words
 RECENT, SHARING_WORDS = 50, 50  # facts that a new one is compared with: the newest, and the best by words in common
 COMPARED_TERMS = 32  # words of a new fact by which similar ones are searched; a longer text is not a single fact
 MAX_LINKS = 10  # the strongest; more would add nothing to a walk through the graph
-RETRIEVERS = ("keyword", "native")
 
 PROCEDURAL, PROCEDURE_PREFIX = "procedural", "proc_"
 PROCEDURE_DERIVES_FROM = "procedure_derives_from"
@@ -422,21 +421,13 @@ class CognitiveMemory(Mind):
         self._commit("store_fact", [fact])
         return fact.id
 
-    def search_facts(
-        self, query: str, limit: int = 10, min_confidence: float = 0.0, *, retriever: str = "keyword"
-    ) -> list[SemanticFact]:
-        """The facts that have a word of the question, the surest first, then the newest; all for an empty question.
-
-        `native` asks the store's own recall instead, which knows meaning and orders by how well a fact answers.
-        """
-        if retriever not in RETRIEVERS:
-            raise UnknownName("retriever", retriever, RETRIEVERS)
+    def search_facts(self, query: str, limit: int = 10, min_confidence: float = 0.0) -> list[SemanticFact]:
+        """The facts that have a word of the question, the surest first, then the newest; all for an empty question. The
+        store's own recall also finds by meaning."""
         least = validate.fraction("min_confidence", min_confidence)
         memories: list[Memory]
         if not validate.label("query", query):
             memories = self.store.list_recent(limit, order="confidence", type=SEMANTIC, min_confidence=least)
-        elif retriever == "native":
-            memories = [hit.memory for hit in self.store.recall(query, limit, type=SEMANTIC, min_confidence=least)]
         else:
             sure = Filter.where(type=SEMANTIC, confidence__ge=least)
             memories = sorted(find_by_words(self.store, query, sure), key=lambda memory: -memory.confidence)

@@ -43,7 +43,6 @@ from nacre.remember.validate import label
 from nacre.text.similarity import content_words
 from nacre.text.tokens import stem, stems
 
-KNOWLEDGE_RETRIEVERS = ("keyword", "native")
 NEWEST_SCANNED = 500  # facts that are searched for parts of words; whole words are found however old the fact is
 WORD_HITS = 4  # for each fact that is wanted, from the word index
 CHAINS = (SUPERSEDES, TRANSITIONED_TO)
@@ -60,11 +59,8 @@ class Retrieval:
     max_nodes: int
     max_depth: int
     similarity_threshold: float
-    retriever: str
 
     def __post_init__(self) -> None:
-        if self.retriever not in KNOWLEDGE_RETRIEVERS:
-            raise UnknownName("retriever", self.retriever, KNOWLEDGE_RETRIEVERS)
         for name in ("max_nodes", "max_depth"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
@@ -73,12 +69,7 @@ class Retrieval:
     def facts(self) -> list[Memory]:
         if not self.query.strip() or not self.max_nodes:
             return []
-        if self.retriever == "native":
-            hits = self.store.recall(self.query, self.max_nodes, type=FACT, include_superseded=True, touch=False)
-            matches = [hit.memory for hit in hits]
-        else:
-            matches = self.matching()
-        facts_by_id = {memory.id: memory for memory in matches[: self.max_nodes]}
+        facts_by_id = {memory.id: memory for memory in self.matching()[: self.max_nodes]}
         self.follow_chains(facts_by_id, list(facts_by_id))
         frontier = list(facts_by_id)
         for _ in range(self.max_depth):
@@ -207,14 +198,10 @@ class HierarchicalMemory(Mind):
         return episode.id
 
     def retrieve_subgraph(
-        self, query: str, max_nodes: int = 20, max_depth: int = 1, similarity_threshold: float = ALIKE, *,
-        retriever: str = "keyword",
-    ) -> KnowledgeSubgraph:  # fmt: skip
-        """What matches by words or by name, what resembles that, what each was before, and every link between these.
-
-        `retriever="native"` begins at what `recall` finds instead, by meaning too.
-        """
-        facts = Retrieval(self.store, query, max_nodes, max_depth, similarity_threshold, retriever).facts()
+        self, query: str, max_nodes: int = 20, max_depth: int = 1, similarity_threshold: float = ALIKE
+    ) -> KnowledgeSubgraph:
+        """What matches by words or by name, what resembles that, what each was before, and every link between these."""
+        facts = Retrieval(self.store, query, max_nodes, max_depth, similarity_threshold).facts()
         self.store.touch(*(fact.id for fact in facts))
         return KnowledgeSubgraph(self._nodes(facts), as_edges(facts), query)
 
@@ -244,8 +231,8 @@ class HierarchicalMemory(Mind):
         matching.sort(key=lambda memory: (-hits[memory.id] * memory.confidence, -memory.created_at))
         return self._nodes(matching[:limit])
 
-    def search_facts(self, query: str, max_nodes: int = 20, *, retriever: str = "keyword") -> list[dict[str, object]]:
-        return [as_dict(node) for node in self.retrieve_subgraph(query, max_nodes, retriever=retriever).nodes]
+    def search_facts(self, query: str, max_nodes: int = 20) -> list[dict[str, object]]:
+        return [as_dict(node) for node in self.retrieve_subgraph(query, max_nodes).nodes]
 
     def get_all_facts(self, limit: int = 50) -> list[dict[str, object]]:
         return [as_dict(node) for node in self.get_all_knowledge(limit)]

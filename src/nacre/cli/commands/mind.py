@@ -98,15 +98,13 @@ def episodes(cli: CliContext, agent: str, limit: int, compressed: bool, form: Fo
     print_items(result, columns, record, form, f"{agent} has no episodes.")
 
 
-@command("facts", form_option(), group=mind_command)
+@command("facts", limited(10), form_option(), group=mind_command)
 @click.argument("agent")
 @click.argument("query", default="")
-@limited(10)
-@click.option("--native", is_flag=True, help="Search by meaning too, best answer first.")
-def facts(cli: CliContext, agent: str, query: str, limit: int, native: bool, form: Form) -> None:
+def facts(cli: CliContext, agent: str, query: str, limit: int, form: Form) -> None:
     """List the agent's facts, or those that match a query."""
     with opened(cli, agent) as mind:
-        result = mind.search_facts(query, limit, retriever="native" if native else "keyword")
+        result = mind.search_facts(query, limit)
     columns: list[Column[SemanticFact]] = [
         identity(),
         Column("conf", lambda fact: f"{fact.confidence:g}", lambda fact: f"{fact.confidence:.2f}", right=True),

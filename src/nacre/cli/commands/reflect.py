@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Literal, Unpack, cast
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.options import Number, PlanOptions, command, confirm_plan, moment_option, plan_options, show_plan
+from nacre.cli.options import Number, PlanOptions, command, confirm_plan, plan_options, show_plan
 from nacre.cli.ui.output import DATA, Column, print_data, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.cli.ui.records import group_text, memory_record, short
-from nacre.cli.ui.times import since as moment
 from nacre.errors import ConfigError, LanguageModelError, UnknownName
 from nacre.model.journal import PERSON
 
@@ -65,10 +64,9 @@ class WatchedModel:
     type=click.Choice(list(CONSOLIDATE)),
     help="Episodes stay, are superseded by the summary, or are removed. The setting reflect_consolidate (soft).",
 )
-@moment_option("--since", moment, "Only groups with an episode created since: 7d, or a date.")
 def reflect_command(
     cli: CliContext, threshold: float, min_cluster_size: int | None, summarizer: str | None, consolidate: str | None,
-    since: float | None, **asked: Unpack[PlanOptions],
+    **asked: Unpack[PlanOptions],
 ) -> None:  # fmt: skip
     """List summaries of similar episodes, and with --apply store each as a semantic memory.
 
@@ -87,7 +85,7 @@ def reflect_command(
         size = min_cluster_size or int(settings.reflect_min_cluster)
         engine = ReflectionEngine(store, threshold, size, writer)
         with progress_line() as progress:
-            plan = engine.plan(cli.now(), since, progress)
+            plan = engine.plan(cli.now(), progress)
 
         def text(each: Reflection) -> str:
             return group_text(each.summary, each.sources, SUMMARY_INDENT)

@@ -68,10 +68,9 @@ class HierarchicalMemory(OwnDatabase, knowledge.HierarchicalMemory):
     store_fact = store_knowledge
 
     def retrieve_subgraph(
-        self, query: str, max_nodes: int = 20, max_depth: int = 1, similarity_threshold: float = ALIKE,
-        *, retriever: str = "keyword",
-    ) -> KnowledgeSubgraph:  # fmt: skip
-        result = super().retrieve_subgraph(query, max_nodes, max_depth, similarity_threshold, retriever=retriever)
+        self, query: str, max_nodes: int = 20, max_depth: int = 1, similarity_threshold: float = ALIKE
+    ) -> KnowledgeSubgraph:
+        result = super().retrieve_subgraph(query, max_nodes, max_depth, similarity_threshold)
         return KnowledgeSubgraph(result.nodes, [KnowledgeEdge(**asdict(edge)) for edge in result.edges], query)
 
     def search_by_concept(self, keywords: Sequence[str], limit: int = 30) -> list[subgraph.KnowledgeNode]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+
+from nacre.text.grammar import word_groups
+from nacre.text.tokens import WORD_LISTS
 
 # A word with what belongs to it (3.12, 8:05, don't, feature/x, #412, 20 %); an ideograph stands by itself.
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[#@$€£]?\w+(?:[.,:'’/_-]\w+)*\+*%?")
@@ -16,24 +19,9 @@ NO_KEYS = frozenset("note todo idea reminder fixme warning update info fact re f
 VALUE = re.compile(r"\d")
 YEAR = re.compile(r"(?:19|20)\d\d")
 ASSIGNING = re.compile(r"(?:[:=]|\b(?:is|are|ist|sind|est|sont|es|son|è|é|jest))\s*$", re.IGNORECASE)
-# What has a number for a name.
-NUMBERED = frozenset(
-    "room floor bus line track gate platform phase sprint ticket issue step chapter page layer lane unit team group day"
-    " week question task door window seat table level episode season lesson round lap stage building apartment flat"
-    " house exit tram route flight order invoice file case item option part section volume no nr raum linie bus gleis"
-    " phase schritt kapitel seite etage zimmer haus rechnung salle ligne étape chapitre page étage facture sala línea"
-    " paso capítulo página piso factura".split()
-)
+NUMBERED = WORD_LISTS["numbered"]
 LONGEST_WORDS = 6  # that are shown of each text
 LONGEST = 400  # words; beyond them a text is a document, and its head says what it is about
-# What exists side by side: what is said of one is not said of the other. Of the labelled pairs in which each text has a
-# word of one group, 46 are unrelated and 2 are not; weekdays, colours and ordinals are values as often.
-SIDES = """
-staging production development test canary preview sandbox ci | prod dev stage qa uat | north south east west
-| upstairs downstairs | front rear | spring summer autumn winter | mum dad | mother father | internal external
-| inbound outbound | incoming outgoing | client server | frontend backend | ios android | debug release
-| get post put patch
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +107,11 @@ def other_sides(newer: str, older: str) -> bool:
     return False
 
 
-@lru_cache(maxsize=1)
+@cache
 def sides() -> dict[str, frozenset[str]]:
     known: dict[str, frozenset[str]] = {}
-    for group in SIDES.split("|"):
-        words = frozenset(group.split())
-        known |= {word: known.get(word, frozenset()) | words - {word} for word in words}
+    for group in map(frozenset, word_groups()["sides"]):
+        known |= {word: known.get(word, frozenset()) | group - {word} for word in group}
     return known
 
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from urllib.parse import urlsplit
 
 import numpy as np
 
 from nacre.errors import EmbeddingServiceFailed, InvalidInput, LanguageModelError
 from nacre.models.embedders import estimate_tokens, unit_rows
-from nacre.models.http_json import TIMEOUT_SECONDS, JsonService
+from nacre.models.http_json import JsonService
 from nacre.models.language_model import answer_text
 from nacre.protocols import Vectors
 
+Sleep = Callable[[float], None]
+
 BATCH = 128  # services take up to 2,048 texts, but limit the tokens of a request too
-# The smallest limit among the common models.
-DEFAULT_TOKEN_LIMIT = 510
+TOKEN_LIMIT = 510  # the smallest among the common models
 PROBE = "How many dimensions?"
 
 
@@ -24,27 +26,15 @@ class OpenAIEmbedder:
     """`base_url` ends where `/embeddings` is to follow, such as http://localhost:11434/v1 for Ollama."""
 
     ready = True
+    token_limit = TOKEN_LIMIT
 
-    def __init__(
-        self,
-        base_url: str,
-        model: str,
-        api_key: str | None = None,
-        dimensions: int | None = None,
-        *,
-        token_limit: int = DEFAULT_TOKEN_LIMIT,
-        timeout: float = TIMEOUT_SECONDS,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
+    def __init__(self, base_url: str, model: str, api_key: str | None = None, *, sleep: Sleep = time.sleep) -> None:
         self.identity = f"openai:{model}"
-        self.token_limit = token_limit
         url = base_url.rstrip("/") + "/embeddings"
-        self._service = JsonService(
-            url, lambda reason: EmbeddingServiceFailed(url, reason), key=api_key, timeout=timeout, sleep=sleep
-        )
+        failure = partial(EmbeddingServiceFailed, url)
+        self._service = JsonService(url, failure, key=api_key, sleep=sleep)
         self._model = model
-        self._requested_dimensions = dimensions
-        self._dimensions = dimensions
+        self._dimensions: int | None = None
 
     @property
     def dimensions(self) -> int:
@@ -66,10 +56,7 @@ class OpenAIEmbedder:
 
     def _batch(self, texts: Sequence[str]) -> Vectors:
         # Several services refuse an empty text; a space means the same and is accepted.
-        request: dict[str, object] = {"model": self._model, "input": [text or " " for text in texts]}
-        if self._requested_dimensions is not None:
-            request["dimensions"] = self._requested_dimensions
-        answer = self._service.post(request)
+        answer = self._service.post({"model": self._model, "input": [text or " " for text in texts]})
         try:
             ordered = sorted(answer["data"], key=lambda entry: int(entry["index"]))  # type: ignore[index]
             return unit_rows([entry["embedding"] for entry in ordered], len(texts))
@@ -85,35 +72,18 @@ RENAMED_LIMIT_HOSTS = ("openai.com", "openai.azure.com")
 class OpenAILanguageModel:
     """`base_url` ends where `/chat/completions` is to follow, such as http://localhost:11434/v1 for Ollama."""
 
-    def __init__(
-        self,
-        base_url: str,
-        model: str,
-        api_key: str | None = None,
-        *,
-        temperature: float | None = None,
-        timeout: float = TIMEOUT_SECONDS,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
+    def __init__(self, base_url: str, model: str, api_key: str | None = None, *, sleep: Sleep = time.sleep) -> None:
         self.identity = f"openai:{model}"
         url = base_url.rstrip("/") + "/chat/completions"
-        self._service = JsonService(
-            url,
-            lambda reason: LanguageModelError(f"{model} at {url}", reason, OPENAI_REMEDY),
-            key=api_key,
-            timeout=timeout,
-            sleep=sleep,
-        )
+        failure = partial(LanguageModelError, f"{model} at {url}", remedy=OPENAI_REMEDY)
+        self._service = JsonService(url, failure, key=api_key, sleep=sleep)
         self._limit_name = "max_completion_tokens" if _renamed_limit(url) else "max_tokens"
-        self._always: dict[str, object] = {"model": model}
-        # Several models accept only their default.
-        if temperature is not None:
-            self._always["temperature"] = temperature
+        self._model = model
 
     def complete(self, prompt: str, *, system: str = "", max_tokens: int = 512) -> str:
         messages = [{"role": "system", "content": system}] if system else []
         messages.append({"role": "user", "content": prompt})
-        answer = self._service.post({**self._always, "messages": messages, self._limit_name: max_tokens})
+        answer = self._service.post({"model": self._model, "messages": messages, self._limit_name: max_tokens})
         try:
             content: object = answer["choices"][0]["message"]["content"]  # type: ignore[index]
         except (TypeError, KeyError, IndexError) as error:
@@ -132,38 +102,26 @@ ANTHROPIC_REMEDY = "Check the key, the model's name and the network, and that ma
 
 
 class Anthropic:
-    def __init__(
-        self,
-        model: str,
-        api_key: str,
-        base_url: str = ANTHROPIC_URL,
-        *,
-        timeout: float = TIMEOUT_SECONDS,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
+    def __init__(self, model: str, api_key: str, base_url: str = ANTHROPIC_URL, *, sleep: Sleep = time.sleep) -> None:
         if not api_key.strip():
             raise InvalidInput("Anthropic's models need a key; set NACRE_LANGUAGE_MODEL_KEY.")
         self.identity = f"anthropic:{model}"
         self._model = model
         self._service = JsonService(
             base_url.rstrip("/") + "/v1/messages",
-            lambda reason: LanguageModelError(model, reason, ANTHROPIC_REMEDY),
+            partial(LanguageModelError, model, remedy=ANTHROPIC_REMEDY),
             key=api_key,
             key_header=("x-api-key", ""),
             headers={"anthropic-version": ANTHROPIC_VERSION},
-            timeout=timeout,
             sleep=sleep,
         )
 
     def complete(self, prompt: str, *, system: str = "", max_tokens: int = 512) -> str:
-        request: dict[str, object] = {
-            "model": self._model,
-            "max_tokens": max_tokens,
-            "messages": [{"role": "user", "content": prompt}],
-        }
-        if system:
-            request["system"] = system
-        answer = self._service.post(request)
+        messages = [{"role": "user", "content": prompt}]
+        instructed = {"system": system} if system else {}
+        answer = self._service.post(
+            {"model": self._model, "max_tokens": max_tokens, "messages": messages, **instructed}
+        )
         try:
             blocks = [block["text"] for block in answer["content"] if block["type"] == "text"]  # type: ignore[index]
             text = "".join(blocks)

@@ -11,35 +11,8 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 
 from nacre.model.instants import FIRST, LAST
-from nacre.text.date_readings import (
-    COUNTS,
-    DAY_NAMES,
-    FEASTS,
-    HOURS,
-    MONTHS,
-    ORDINALS,
-    SEASONS,
-    UNITS,
-    Reader,
-    Reading,
-    Said,
-    read,
-    read_ago,
-    read_date,
-    read_day,
-    read_feast,
-    read_lately,
-    read_month,
-    read_numeric,
-    read_quarter,
-    read_season,
-    read_the_unit,
-    read_the_weekend,
-    read_unit,
-    read_unit_before_last,
-    read_weekday,
-    read_year,
-)
+from nacre.text import date_readings as readings
+from nacre.text.date_readings import COUNTS, DAY_NAMES, FEASTS, HOURS, MONTHS, ORDINALS, SEASONS, UNITS
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LONGEST = 2000  # signs; a longer text is a document, and the times deep inside it are not what is asked for
@@ -214,7 +187,7 @@ HEAD = (
 class Rule:
     hints: tuple[str, ...]  # one of them is in every text that the rule can match; most questions have none
     body: str
-    reader: Reader
+    reader: readings.Reader
 
 
 @cache  # a pattern takes milliseconds to build: only when a question hints at it, not at import
@@ -227,31 +200,32 @@ CENTURIES = ("19", "20")
 # In this order: what an earlier rule has read, a later one does not see.
 RULES = (
     Rule(CENTURIES, r"(?<!\w-)(?P<year>(?:19|20)\d\d)(?P<sign>[-/])(?P<month>\d\d?)(?P=sign)(?P<day>\d\d?)(?!\d)",
-        read_numeric),
-    Rule(CENTURIES, r"(?<![\w/]/)(?P<month>\d\d?)/(?P<day>\d\d?)/(?P<year>(?:19|20)\d\d)(?!\d)", read_numeric),
-    Rule(CENTURIES, r"(?<!\w-)(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])(?![\d-])", read_numeric),
-    Rule((*MONTHS,), rf"{ON_WEEKDAY}{DATE_NUMBERS}\s+(?P<of>of\s+)?{MONTH}{OF_YEAR}", read_date),
-    Rule((*MONTHS,), rf"{ON_WEEKDAY}{MONTH}\s+(?:the\s+)?{DATE_NUMBERS}{OF_YEAR}", read_date),
-    Rule(("ago",), rf"(?P<stretch>{STRETCH})\s+ago\b", read_ago),
-    Rule(("last", "past", "previous"), rf"(?P<which>last|past|previous)\s+(?P<stretch>{STRETCH}){NOT_OF}", read_lately),
+        readings.read_numeric),
+    Rule(CENTURIES, r"(?<![\w/]/)(?P<month>\d\d?)/(?P<day>\d\d?)/(?P<year>(?:19|20)\d\d)(?!\d)", readings.read_numeric),
+    Rule(CENTURIES, r"(?<!\w-)(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])(?![\d-])", readings.read_numeric),
+    Rule((*MONTHS,), rf"{ON_WEEKDAY}{DATE_NUMBERS}\s+(?P<of>of\s+)?{MONTH}{OF_YEAR}", readings.read_date),
+    Rule((*MONTHS,), rf"{ON_WEEKDAY}{MONTH}\s+(?:the\s+)?{DATE_NUMBERS}{OF_YEAR}", readings.read_date),
+    Rule(("ago",), rf"(?P<stretch>{STRETCH})\s+ago\b", readings.read_ago),
+    Rule(("last", "past", "previous"), rf"(?P<which>last|past|previous)\s+(?P<stretch>{STRETCH}){NOT_OF}",
+        readings.read_lately),
     Rule(("christmas", "new year", "day", "halloween", "thanksgiving", "easter"),
-        rf"(?:{WHICH})?(?P<feast>{FEAST})\b{OF_YEAR}", read_feast),
-    Rule(("q",), rf"{YEAR}\s+Q(?P<quarter>[1-4])\b", read_quarter),
+        rf"(?:{WHICH})?(?P<feast>{FEAST})\b{OF_YEAR}", readings.read_feast),
+    Rule(("q",), rf"{YEAR}\s+Q(?P<quarter>[1-4])\b", readings.read_quarter),
     Rule(("q",), rf"(?:{WHICH})?(?:Q(?P<quarter>[1-4])|(?P<nth>first|second|third|fourth)\s+quarter)\b{OF_YEAR}",
-        read_quarter),
-    Rule((*SEASONS,), rf"(?:{WHICH})?{NO_TITLE}(?P<season>{either(SEASONS)})\b{OF_YEAR}", read_season),
-    Rule((*DAY_NAMES,), rf"(?P<name>{either(DAY_NAMES)})\b(?:\s+{PART_OF_DAY})?", read_day),
-    Rule((*HOURS,), rf"(?P<which>last|this)\s+{PART_OF_DAY}{NOT_OF}", read_day),
+        readings.read_quarter),
+    Rule((*SEASONS,), rf"(?:{WHICH})?{NO_TITLE}(?P<season>{either(SEASONS)})\b{OF_YEAR}", readings.read_season),
+    Rule((*DAY_NAMES,), rf"(?P<name>{either(DAY_NAMES)})\b(?:\s+{PART_OF_DAY})?", readings.read_day),
+    Rule((*HOURS,), rf"(?P<which>last|this)\s+{PART_OF_DAY}{NOT_OF}", readings.read_day),
     Rule(("day",),
         rf"(?:{WHICH})?(?P<weekday>{WEEKDAY})\b(?!\s+(?:{either(HOURS)})s)(?:\s+{PART_OF_DAY})?"
-        r"(?:\s+(?:of\s+)?(?P<week>last|this|next)\s+week\b)?", read_weekday),
-    Rule(("before",), r"(?P<unit>week|weekend|month|year)\s+before\s+last\b(?!\s+\w)", read_unit_before_last),
-    Rule((*MONTHS,), rf"(?:{WHICH})?{MONTH}{OF_YEAR}", read_month),
+        r"(?:\s+(?:of\s+)?(?P<week>last|this|next)\s+week\b)?", readings.read_weekday),
+    Rule(("before",), r"(?P<unit>week|weekend|month|year)\s+before\s+last\b(?!\s+\w)", readings.read_unit_before_last),
+    Rule((*MONTHS,), rf"(?:{WHICH})?{MONTH}{OF_YEAR}", readings.read_month),
     Rule(("week", "month", "quarter", "year"), rf"{WHICH}(?P<unit>week|weekend|month|quarter|year)\b{NOT_OF}",
-        read_unit),
-    Rule(("weekend",), r"(?P<unit>weekend)\b", read_the_weekend),
-    Rule(("beginning", "start"), r"(?<=the )(?P<unit>week|month|year)\b", read_the_unit),
-    Rule(CENTURIES, rf"(?P<number>{BARE_YEAR})\b{COUNTED}", read_year),
+        readings.read_unit),
+    Rule(("weekend",), r"(?P<unit>weekend)\b", readings.read_the_weekend),
+    Rule(("beginning", "start"), r"(?<=the )(?P<unit>week|month|year)\b", readings.read_the_unit),
+    Rule(CENTURIES, rf"(?P<number>{BARE_YEAR})\b{COUNTED}", readings.read_year),
 )  # fmt: skip
 
 
@@ -259,12 +233,12 @@ RULES = (
 class Mention:
     start: int
     end: int
-    said: Said
-    reader: Reader
-    reading: Reading
+    said: readings.Said
+    reader: readings.Reader
+    reading: readings.Reading
 
     def read_again(self, asked: datetime, which: str = "") -> Mention:
-        reading = read(self.reader, defaultdict(str, self.said, which=which), asked)
+        reading = readings.read(self.reader, defaultdict(str, self.said, which=which), asked)
         return replace(self, reading=reading or self.reading)
 
 
@@ -286,6 +260,6 @@ def matching(rule: Rule, question: str, asked: datetime) -> Iterator[Mention]:
     for match in pattern(rule.body).finditer(question):
         groups = match.groupdict(default="")
         said = defaultdict(str, {name: " ".join(text.lower().split()) for name, text in groups.items()})
-        reading = read(rule.reader, said, asked)
+        reading = readings.read(rule.reader, said, asked)
         if reading is not None:
             yield Mention(match.start(), match.end(), said, rule.reader, reading)

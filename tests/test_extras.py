@@ -19,7 +19,7 @@ class Blocker:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 BLOCKED = {"mcp", "mcp_types", "pydantic", "anyio", "httpx2", "starlette", "uvicorn", "typer", "matplotlib", "keyring",
-           "vaderSentiment", "sentence_transformers"}
+           "sentence_transformers"}
 sys.meta_path.insert(0, Blocker())
 """
 LIBRARY_AND_CLI = """

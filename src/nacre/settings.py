@@ -56,7 +56,7 @@ class Settings:
     Writing: `on_conflict` is note, ignore, warn, supersede or raise. `conflict_judge` is model (the shipped one),
     rules (exact ones alone) or language-model (the shipped one, and a language model for a second opinion).
     `importance` rates a text when the caller does not: rules, fixed (`default_importance`) or language-model. `emotion`
-    is own, vader or off. `secrets` (redact, refuse, allow) and `personal_data` (allow, redact) say what happens to
+    is own or off. `secrets` (redact, refuse, allow) and `personal_data` (allow, redact) say what happens to
     these in a text; `secrets_allow` lists strings that are not secrets, separated by spaces (/…/ is a pattern).
     `suspicious` (mark, refuse, allow) is for texts that look like instructions to a model; recall leaves out memories
     below `min_trust`. `strict_links` refuses unknown relations and missing targets.

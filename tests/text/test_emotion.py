@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
-
 import pytest
 
-from nacre.errors import ConfigError, UnknownName
-from nacre.text.emotion import Emotion, detect_emotion, quadrant, salience, shades, tables, vader
+from nacre.text.emotion import Emotion, detect_emotion, quadrant, salience, shades, tables
 
 
 def feeling(text: str) -> Emotion:
@@ -162,32 +158,3 @@ def test_no_table_has_a_word_twice() -> None:
     for table in ("felt", "of a person", "after feel", "emoji"):
         words = [word for line in tables()[table] for word in line.split()[2:]]
         assert len(words) == len(set(words))
-
-
-def test_an_unknown_lexicon_is_named_with_the_known_ones() -> None:
-    with pytest.raises(UnknownName, match="did you mean 'vader'"):
-        detect_emotion("happy", lexicon="wader")
-
-
-def test_a_missing_extra_names_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    vader.cache_clear()
-    monkeypatch.setitem(sys.modules, "vaderSentiment.vaderSentiment", None)
-    with pytest.raises(ConfigError, match=r'pip install "\.\[emotion\]"'):
-        detect_emotion("happy", lexicon="vader")
-
-
-def test_vader_adds_words_and_neither_technical_ones_nor_its_own_idea_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    class SentimentIntensityAnalyzer:
-        lexicon = {"blithe": 2.0, "kill": -3.7, "sad": 4.0, "meh": -0.3, "exhausted": -1.5}  # noqa: RUF012
-
-    module = ModuleType("vaderSentiment.vaderSentiment")
-    monkeypatch.setattr(module, "SentimentIntensityAnalyzer", SentimentIntensityAnalyzer, raising=False)
-    monkeypatch.setitem(sys.modules, "vaderSentiment", ModuleType("vaderSentiment"))
-    monkeypatch.setitem(sys.modules, "vaderSentiment.vaderSentiment", module)
-    vader.cache_clear()
-    try:
-        assert detect_emotion("a blithe spirit", lexicon="vader") == Emotion(0.5, 0.0, ("blithe",))
-        assert detect_emotion("kill the exhausted pool, meh", lexicon="vader") is None
-        assert detect_emotion("sad", lexicon="vader") == detect_emotion("sad")
-    finally:
-        vader.cache_clear()

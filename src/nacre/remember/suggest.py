@@ -189,7 +189,7 @@ def read_answer(answer: str, identity: str) -> Appraisal | None:
 Ask: TypeAlias = "Callable[[str], Appraisal | None]"
 
 IMPORTANCES = ("rules", "fixed", "language-model")
-EMOTIONS = ("own", "vader", "off")
+EMOTIONS = ("own", "off")
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +215,7 @@ class Suggester:
         if "importance" not in fields:
             suggested["importance"] = self._importance(text, fields)
         if self.emotion != "off" and "valence" not in fields and "arousal" not in fields:
-            feeling = detect_emotion(text, self.emotion)
+            feeling = detect_emotion(text)
             if feeling is not None:
                 suggested |= {"valence": feeling.valence, "arousal": feeling.arousal}
         return suggested

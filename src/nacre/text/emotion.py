@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
 
-from nacre.errors import MissingExtra, UnknownName
 from nacre.files import data_sections
 from nacre.text.grammar import NEGATION_WORDS
 from nacre.text.tokens import WORD, WORD_LISTS
@@ -42,9 +41,6 @@ CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 EXCLAMATION = re.compile(r"(?<=[^\s!])!+(?![=\w(\[])")
 COMPARATIVE = re.compile(r"\w{3,}er\Z")
 JOINED = re.compile(r"[\w][^\w\s'][\w]|[\d_]")
-LEXICONS = ("own", "vader")
-VADER_MAXIMUM = 4.0
-VADER_FLOOR = 0.5  # words with a weaker rating are ignored
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +73,10 @@ def salience(valence: float, arousal: float) -> float:
     return AROUSAL_SHARE * (abs(arousal) + 1) / 2 + VALENCE_SHARE * (abs(valence) + 1) / 2
 
 
-def detect_emotion(text: str, lexicon: str = "own") -> Emotion | None:
-    """None when no word expresses a feeling.
-
-    `vader` knows more words, those for their valence alone. Raises `ConfigError` when its package is not installed.
-    """
-    if lexicon not in LEXICONS:
-        raise UnknownName("lexicon", lexicon, LEXICONS)
-    further = vader() if lexicon == "vader" else {}
+def detect_emotion(text: str) -> Emotion | None:
+    """None when no word expresses a feeling."""
     tokens = cut(text)
-    shades = [(tokens[place], shade) for place in range(len(tokens)) if (shade := shade_at(tokens, place, further))]
+    shades = [(tokens[place], shade) for place in range(len(tokens)) if (shade := shade_at(tokens, place))]
     if not shades:
         return None
     valence, arousal = middle([shade for _, shade in shades])
@@ -117,8 +107,8 @@ def one_of(phrases: Iterable[str]) -> str:
     return f"(?:{'|'.join(listed)})(?![\\w'])"
 
 
-def shade_at(tokens: Sequence[str], place: int, further: Mapping[str, float]) -> Shade | None:
-    shade = meant(tokens, place) or borrowed(tokens[place], further)
+def shade_at(tokens: Sequence[str], place: int) -> Shade | None:
+    shade = meant(tokens, place)
     if shade is None:
         return None
     before = clause_before(tokens, place)
@@ -272,21 +262,3 @@ def phrase_shades() -> Mapping[str, Shade]:
 
 def divided(lines: Iterable[str]) -> list[str]:
     return [phrase.strip() for line in lines for phrase in line.split("|")]
-
-
-def borrowed(token: str, further: Mapping[str, float]) -> Shade | None:
-    valence = further.get(token.lower())
-    return None if valence is None else (valence, 0.0)
-
-
-@cache
-def vader() -> Mapping[str, float]:
-    try:
-        from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
-    except ImportError as error:
-        raise MissingExtra('The lexicon "vader"', "emotion", 'use the lexicon "own"') from error
-    plain = " ".join(tables()["plain words"]).split()
-    own = {*plain, *shades("of a person"), *shades("after feel")}
-    lexicon: dict[str, float] = SentimentIntensityAnalyzer().lexicon
-    scaled = {word: value / VADER_MAXIMUM for word, value in lexicon.items() if word.isalpha() and word not in own}
-    return {word: clipped(value) for word, value in scaled.items() if abs(value) >= VADER_FLOOR}

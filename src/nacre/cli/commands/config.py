@@ -44,7 +44,7 @@ CHOICES: Mapping[str, Sequence[str]] = {
     "personal_data": ("allow", "redact"),
     "suspicious": ("mark", "refuse", "allow"),
     "importance": ("rules", "fixed", "language-model"),
-    "emotion": ("own", "vader", "off"),
+    "emotion": ("own", "off"),
     "conflict_judge": ("model", "rules", "language-model"),
     "decay_model": ("strength", "simple"),
     "reflect_consolidate": ("soft", "none", "hard"),

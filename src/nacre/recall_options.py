@@ -120,8 +120,6 @@ class RecallOptions(Scope, total=False):
     also: Iterable[str]
     emotion: tuple[float, float] | None
     emotion_weight: float
-    diversity: float
-    per_session: int
     expand: ExpandSpec | None
     weights: HybridWeights | None
     overfetch: int

@@ -26,8 +26,6 @@ def store() -> Iterator[MemoryStore]:
         {"emotion": (0.0, 0.0, 0.0)},
         {"emotion": (1.1, 0.0)},
         {"emotion": (0.0, -1.1)},
-        {"diversity": 1.1},
-        {"diversity": -0.1},
         {"min_relevance": 1.1},
         {"emotion": (0.0, 0.0), "emotion_weight": -0.1},
     ],
@@ -43,7 +41,6 @@ def test_an_option_outside_of_its_range_is_refused_by_its_name(store: MemoryStor
     [
         {"emotion": (1.0, -1.0)},
         {"emotion": (-1.0, 1.0), "emotion_weight": 1},
-        {"diversity": 1},
         {"min_relevance": 0},
     ],
 )

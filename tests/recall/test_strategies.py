@@ -161,7 +161,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(store: MemoryStore) -> None
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"min_relevance": 1.1}, {"diversity": -0.1}, {"emotion_weight": float("nan")}, {"emotion": (2.0, 0.0)},
+    [{"min_relevance": 1.1}, {"emotion_weight": float("nan")}, {"emotion": (2.0, 0.0)},
      {"emotion": (0.1,)}],
 )  # fmt: skip
 def test_a_share_that_is_none_is_refused(store: MemoryStore, wrong: dict[str, Any]) -> None:

@@ -10,7 +10,6 @@ import pytest
 from nacre import MemoryStore
 from nacre.model import Hit, Query
 from nacre.recall.gather import understand
-from nacre.recall.recall import diversify
 from nacre.recall.signals import adjust
 from tests.recall.factories import DAY, NOW, found
 from tests.samples import memory
@@ -87,17 +86,6 @@ def test_scores_that_only_rounding_tells_apart_are_ordered_by_importance_then_by
     ]
     ranked = adjust(hits, understand(query), query)
     assert [hit.memory.id for hit in ranked] == ["new", "old", "plain", "less"]
-
-
-def test_diversity_compares_with_the_first_pick_too_and_not_only_with_the_last() -> None:
-    hits = [
-        Hit(memory("first", "red apples from the north"), 1.0),
-        Hit(memory("unlike", "boats sail under bridges"), 0.9),
-        Hit(memory("like the first", "red apples from the north again"), 0.8),
-        Hit(memory("unlike both", "seven stones lie there"), 0.5),
-    ]
-    chosen = [hit.memory.id for hit in diversify(hits, 3, 0.6)]
-    assert chosen == ["first", "unlike", "unlike both"]
 
 
 def test_with_one_place_a_superseded_best_match_yields_to_its_successor(store: MemoryStore) -> None:

@@ -54,8 +54,8 @@ class ExpandSpec:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`emotion` is (valence, arousal); `diversity` trades relevance for difference, 0 to 1; `contexts` are those that
-    hold where the question is asked, `also` are further words to look for beside those of the question."""
+    """`emotion` is (valence, arousal); `contexts` are those that hold where the question is asked, `also` are further
+    words to look for beside those of the question."""
 
     text: str
     k: int = 5
@@ -69,8 +69,6 @@ class Query:
     also: tuple[str, ...] = ()
     emotion: tuple[float, float] | None = None
     emotion_weight: float = 0.3
-    diversity: float = 0.0
-    per_session: int = 0
     expand: ExpandSpec | None = None
     hybrid: HybridWeights = field(default_factory=HybridWeights)
     overfetch: int = 4

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -16,11 +15,10 @@ from nacre.recall.gather import Question, understand
 from nacre.recall.sessions import ScoredSession, rank_sessions
 from nacre.recall.signals import adjust, relevance_alone
 from nacre.recall.strategies import STRATEGIES, Scored, Sources, rank
-from nacre.text.tokens import stems
 
 GROUPINGS = ("session",)
 # How many times k candidates are looked at: later steps may move hits up or drop the first ones.
-WIDE, WIDER, WIDEST = 3, 8, 16
+WIDE, WIDEST = 3, 16
 RERANKED = 30  # hits that the reranker reads; a model of 20 million parameters needs about 10 ms a text on one core
 BLEND = 0.5  # share of the reranker; any share from 0.3 to 0.7 is as good in published trials with small cross-encoders
 WORD = re.compile(r"\w+")
@@ -52,7 +50,7 @@ def check_query(query: Query) -> None:
         raise UnknownName("grouping", query.group_by, GROUPINGS)
     if query.recency_basis not in RECENCY_BASES:
         raise UnknownName("recency basis", query.recency_basis, RECENCY_BASES)
-    for name in ("min_relevance", "emotion_weight", "diversity"):
+    for name in ("min_relevance", "emotion_weight"):
         if not 0 <= getattr(query, name) <= 1:
             raise InvalidInput(f"{name} is {getattr(query, name)}; it must lie between 0 and 1.")
     if query.emotion is not None and not (len(query.emotion) == 2 and all(-1 <= each <= 1 for each in query.emotion)):
@@ -60,8 +58,6 @@ def check_query(query: Query) -> None:
 
 
 def width(question: Question, query: Query, reranker: Reranker | None) -> int:
-    if query.per_session or query.diversity:
-        return WIDER
     return WIDE if query.emotion or question.windows or reranker else 1
 
 
@@ -125,10 +121,9 @@ def reranked_text(memory: Memory) -> str:
 
 
 def select(hits: Sequence[Hit], query: Query) -> list[Hit]:
-    """Drops irrelevant hits and copies, limits the hits of a session, and takes the best k."""
+    """Drops irrelevant hits and copies, and takes the best k."""
     relevant = [hit for hit in hits if hit.relevance >= query.min_relevance]
-    limited = cap_sessions(collapse_copies(relevant) if query.collapse else relevant, query.per_session)
-    return diversify(limited, query.k, query.diversity) if query.diversity else limited[: query.k]
+    return (collapse_copies(relevant) if query.collapse else relevant)[: query.k]
 
 
 def collapse_copies(hits: Sequence[Hit]) -> list[Hit]:
@@ -152,41 +147,6 @@ def collapse_copies(hits: Sequence[Hit]) -> list[Hit]:
 def normalized_words(memory: Memory) -> tuple[str, ...]:
     # Not stems: stemming sixteen texts costs as much as finding them.
     return tuple(WORD.findall(f"{memory.title}\n{memory.text}".casefold())) or (memory.title, memory.text)
-
-
-def cap_sessions(hits: Sequence[Hit], most: int) -> list[Hit]:
-    """Puts at most `most` hits of each session first; the others follow, so that the number of hits does not shrink."""
-    if most <= 0:
-        return list(hits)
-    seen: Counter[str] = Counter()
-    first: list[Hit] = []
-    rest: list[Hit] = []
-    for hit in hits:
-        seen[hit.memory.session] += 1
-        (first if not hit.memory.session or seen[hit.memory.session] <= most else rest).append(hit)
-    return first + rest
-
-
-def diversify(hits: Sequence[Hit], k: int, share: float) -> list[Hit]:
-    """Maximal marginal relevance: each hit is relevant and shares few words with those before it."""
-    words = {hit.memory.id: frozenset(stems(hit.memory.text)) for hit in hits}
-    best = max([0.0, *(hit.score for hit in hits)]) or 1.0
-    similarity: dict[str, float] = defaultdict(float)
-    left = list(hits)
-    chosen: list[Hit] = []
-    while left and len(chosen) < k:
-        pick = max(left, key=lambda hit: (1 - share) * hit.score / best - share * similarity[hit.memory.id])
-        left.remove(pick)
-        chosen.append(pick)
-        for hit in left:
-            similarity[hit.memory.id] = max(
-                similarity[hit.memory.id], overlap(words[hit.memory.id], words[pick.memory.id])
-            )
-    return chosen
-
-
-def overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other) if one | other else 0.0
 
 
 def expand(hits: Sequence[Hit], spec: ExpandSpec | None, where: Filter, *, space: str, store: Reader) -> list[Hit]:

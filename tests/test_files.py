@@ -79,8 +79,6 @@ def test_files_written_by_commands_are_their_owners_alone(
 def test_a_store_in_use_and_what_lies_beside_it_are_their_owners_alone(tmp_path: Path) -> None:
     with MemoryStore(tmp_path / "deep" / "store.db", embedder="hashing") as store:
         store.remember("the well is deep")
-        store.export_journal(tmp_path / "journal.jsonl")
-        store.export_journal(tmp_path / "journal.jsonl.gz")
         assert (tmp_path / "deep" / "store.db-wal").is_file()
         assert readable_by_others(tmp_path) == []
 

@@ -88,7 +88,6 @@ class AsyncMemoryStore:
     count = off_loop(MemoryStore.count)
     stats = off_loop(MemoryStore.stats)
     journal = off_loop(MemoryStore.journal)
-    export_journal = off_loop(MemoryStore.export_journal)
     recall = off_loop(MemoryStore.recall)
     recall_pack = off_loop(MemoryStore.recall_pack)
     types = off_loop(MemoryStore.types)

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TextIO, Unpack, cast
+from typing import TYPE_CHECKING, Self, Unpack, cast
 from uuid import uuid4
 
 from nacre.conflicts.candidates import Comparison
@@ -31,7 +31,6 @@ from nacre.model import (
     Graph,
     History,
     JournalEntry,
-    JournalExport,
     JournalFilter,
     Link,
     Linked,
@@ -733,21 +732,6 @@ class MemoryStore(Closing):
         """Oldest first, however many there are, in bounded memory; what is written meanwhile is left out."""
         where = JournalFilter(id, None, operation, actor, instant(since), instant(until))
         return map(self._visible_entry, history.iterate_entries(self._store, self.space, where))
-
-    def export_journal(
-        self,
-        out: TextIO | Path | str,
-        *,
-        operation: str | None = None,
-        actor: str | None = None,
-        id: str | None = None,
-        since: Instant | None = None,
-        until: Instant | None = None,
-    ) -> JournalExport:
-        """Writes what was done until now as lines of JSON, oldest first. A path is written completely or not at all,
-        and packed when it ends in `.gz`. Raises `StorageError` when the path cannot be written."""
-        where = JournalFilter(id, None, operation, actor, instant(since), instant(until))
-        return history.export_entries(self._store, self.space, where, out)
 
     def _visible_entry(self, entry: JournalEntry) -> JournalEntry:
         """Gaps between the numbers would tell a restricted agent how much others have written."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -40,11 +39,6 @@ def every(call: Callable[[MemoryStore, str], object]) -> Call:
     return lambda store: [outcome(call, store, id) for id in (*FOREIGN, "a1", "nowhere")]
 
 
-def exported(store: MemoryStore) -> str:
-    out = io.StringIO()
-    return f"{store.export_journal(out)} {out.getvalue()}"
-
-
 CALLS: dict[str, Call] = {
     "get": every(lambda s, id: (s.get(id), s.get(id, as_of=START + 5), s.get(id, valid_at=START + 5))),
     "get_many": lambda s: s.get_many([*FOREIGN, "a1"]),
@@ -76,7 +70,6 @@ CALLS: dict[str, Call] = {
     "diff": lambda s: s.diff(START - 5),
     "journal": lambda s: (s.journal(limit=None), [s.journal(id) for id in FOREIGN]),
     "iterate_journal": lambda s: list(s.iterate_journal()),
-    "export_journal": exported,
     "resolve_operation": lambda s: [outcome(s.resolve_operation, p) for p in ("", "zzz")],
     "review": lambda s: s.review(),
     "entities": lambda s: s.entities(),
@@ -187,7 +180,7 @@ def test_an_agent_cannot_tell_through_any_method_whether_others_are_there(
 
 LOOKING = (
     "get get_many list_recent iterate count stats spaces resolve_id recall recall_pack vectors edges neighbors subgraph"
-    " relations history diff journal iterate_journal export_journal review find_conflicts"
+    " relations history diff journal iterate_journal review find_conflicts"
 ).split()
 
 

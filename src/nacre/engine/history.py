@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
-import io
-import json
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from pathlib import Path
-from typing import BinaryIO, TextIO, cast
 
-from nacre import files
-from nacre.errors import HistoryLost, MemoryNotFound, StorageError
-from nacre.model import (
-    Changed,
-    Difference,
-    Filter,
-    History,
-    JournalEntry,
-    JournalExport,
-    JournalFilter,
-    Memory,
-    Transition,
-)
+from nacre.errors import HistoryLost, MemoryNotFound
+from nacre.model import Changed, Difference, Filter, History, JournalEntry, JournalFilter, Memory, Transition
 from nacre.model.instants import iso
-from nacre.model.journal import to_line
 from nacre.model.memory import JOURNALED, Json, plain
 from nacre.protocols import Backend, Reader
 
@@ -160,31 +142,3 @@ def iterate_entries(store: Reader, space: str, where: JournalFilter) -> Iterator
     while page := store.journal(space, where, newest_first=False, limit=PAGE):
         yield from page
         where = replace(where, after=page[-1].seq)
-
-
-def export_entries(store: Reader, space: str, where: JournalFilter, out: TextIO | Path | str) -> JournalExport:
-    """Writes lines of JSON, oldest first. A path is replaced when all went well, and packed when it ends in `.gz`."""
-    if isinstance(out, str | Path):
-        with replacing(Path(out).expanduser()) as file:
-            return export_entries(store, space, where, file)
-    count = damaged = 0
-    for entry in iterate_entries(store, space, where):
-        out.write(json.dumps(to_line(entry), ensure_ascii=False) + "\n")
-        count, damaged = count + 1, damaged + entry.damaged
-    return JournalExport(count, damaged)
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[TextIO]:
-    try:
-        with files.atomic_writer(path) as raw, ExitStack() as stack:
-            out = stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw)) if path.suffix == ".gz" else raw
-            lines = io.TextIOWrapper(cast(BinaryIO, out), encoding="utf-8", newline="\n")
-            yield lines
-            lines.flush()
-            lines.detach()
-    except StorageError:
-        raise
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise StorageError(f"The journal cannot be written to {path} ({reason}); choose another place.") from error

@@ -2,16 +2,7 @@
 
 from nacre.model.filter import Condition, Filter
 from nacre.model.graph import Direction, Edge, Graph, Linked, Neighbor, Neighborhood, Path
-from nacre.model.journal import (
-    Changed,
-    Difference,
-    History,
-    JournalEntry,
-    JournalExport,
-    JournalFilter,
-    Operation,
-    Transition,
-)
+from nacre.model.journal import Changed, Difference, History, JournalEntry, JournalFilter, Operation, Transition
 from nacre.model.memory import GENERIC_ROLES, LIVE_STATUSES, STATUSES, TYPES, Link, Listing, Memory
 from nacre.model.recollection import (
     ExpandSpec,
@@ -30,7 +21,7 @@ from nacre.model.review import Conflict, RememberResult
 __all__ = [
     "GENERIC_ROLES", "LIVE_STATUSES", "STATUSES", "TYPES", "Changed", "Condition", "Conflict", "Difference",
     "Direction", "Edge", "ExpandSpec", "Filter", "Graph", "History", "Hit", "HybridWeights", "JournalEntry",
-    "JournalExport", "JournalFilter", "Link", "Linked", "Listing", "Memory", "Neighbor", "Neighborhood", "Operation",
+    "JournalFilter", "Link", "Linked", "Listing", "Memory", "Neighbor", "Neighborhood", "Operation",
     "Pack", "PackedMemory", "Path", "Query", "RankFusion", "Reason", "Recollection", "RememberResult", "SessionHit",
     "Transition",
 ]  # fmt: skip

@@ -68,14 +68,6 @@ class JournalFilter:
 EVERYTHING = JournalFilter()
 
 
-@dataclass(frozen=True, slots=True)
-class JournalExport:
-    """How many entries were written, and how many of those could not be read whole."""
-
-    count: int
-    damaged: int = 0
-
-
 def to_line(entry: JournalEntry) -> dict[str, Json]:
     """An entry as one line of JSON tells it, outside the store; its number means nothing there.
 

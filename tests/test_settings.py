@@ -43,10 +43,8 @@ def test_each_source_overrules_the_ones_below_it(user_file: Path, folder: Path) 
 
 
 def test_what_a_nearer_source_does_not_say_comes_from_the_farther_one(user_file: Path, folder: Path) -> None:
-    found = settings(
-        {"editor": "vi"}, environment={"NACRE_DEFAULT_IMPORTANCE": "0.25"}, folder=folder, user_file=user_file
-    )
-    assert (found.editor, found.default_importance, found.space) == ("vi", 0.25, "of-project")
+    found = settings({"editor": "vi"}, environment={"NACRE_DECAY_RATE": "0.25"}, folder=folder, user_file=user_file)
+    assert (found.editor, found.decay_rate, found.space) == ("vi", 0.25, "of-project")
     assert (found.embedder, found.default_type) == ("hashing", "episodic")
 
 
@@ -64,12 +62,12 @@ def test_in_memory_in_a_file_stays_in_memory(tmp_path: Path) -> None:
     ("written", "said"),
     [
         ("spce = 'x'", "did you mean 'space'"),
-        ("default_importance = 'much'", "not a number"),
+        ("decay_rate = 'much'", "not a number"),
         ("space = 5", "in quotes"),
         ("space = ", "cannot be read"),
         ("[table]\nx = 1", "not a setting"),
-        (f"default_importance = 1{'0' * 400}", "not a number"),
-        (f"default_importance = 1{'0' * 5000}", "cannot be read"),
+        (f"decay_rate = 1{'0' * 400}", "not a number"),
+        (f"decay_rate = 1{'0' * 5000}", "cannot be read"),
         ("store = '~nobody-of-that-name/x.db'", "home folder"),
     ],
 )
@@ -82,8 +80,8 @@ def test_a_setting_that_cannot_be_read_names_its_file_and_key(tmp_path: Path, wr
 
 
 def test_an_unreadable_number_in_the_environment_names_the_variable(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="NACRE_DEFAULT_IMPORTANCE"):
-        settings(environment={"NACRE_DEFAULT_IMPORTANCE": "lots"}, folder=tmp_path, user_file=tmp_path / "none")
+    with pytest.raises(ConfigError, match="NACRE_DECAY_RATE"):
+        settings(environment={"NACRE_DECAY_RATE": "lots"}, folder=tmp_path, user_file=tmp_path / "none")
 
 
 def test_a_key_file_is_meant_from_where_the_settings_lie_and_other_keys_stay_as_they_are(tmp_path: Path) -> None:

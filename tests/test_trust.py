@@ -179,7 +179,7 @@ def test_a_file_made_to_break_the_reader_is_ignored_with_a_line(file: Path, cont
     assert str(file) in notice and "ignored" in notice
 
 
-@pytest.mark.parametrize("line", ["nonsense = 1", "default_importance = 'much'", "hook_capture = 'nein'", "space = 5"])
+@pytest.mark.parametrize("line", ["nonsense = 1", "decay_rate = 'much'", "hook_capture = 'nein'", "space = 5"])
 def test_a_mistake_in_a_project_that_nobody_trusts_stops_nothing_and_hides_no_harmless_key(
     file: Path, line: str
 ) -> None:

@@ -18,7 +18,6 @@ WRITTEN = """
 on_conflict = "warn"
 strict_links = true
 conflict_judge = "language-model"
-conflict_threshold = 0.7
 journal_days = 30
 journal_mirror = "logs/acts.jsonl"
 """
@@ -32,7 +31,7 @@ def from_file(folder: Path, written: str, **environment: str) -> Settings:
 def test_they_are_read_from_a_file_and_a_path_is_meant_from_where_it_lies(tmp_path: Path) -> None:
     found = from_file(tmp_path, WRITTEN)
     assert (found.on_conflict, found.strict_links, found.conflict_judge) == ("warn", True, "language-model")
-    assert (found.conflict_threshold, found.journal_days) == (0.7, 30.0)
+    assert found.journal_days == 30.0
     assert found.journal_mirror == str(tmp_path / "logs" / "acts.jsonl")
 
 

@@ -221,7 +221,7 @@ def make_suggester(settings: Settings) -> Suggester:
         from nacre.remember.suggest import ask_importance
 
         asked = ask_importance(model)
-    return Suggester(settings.importance, settings.emotion, settings.default_importance, asked)
+    return Suggester(settings.importance, settings.emotion, asked=asked)
 
 
 def make_guard(settings: Settings) -> Guard:
@@ -242,8 +242,6 @@ def make_access(
     if capabilities is None:
         capabilities = AgentCapabilities(
             scope_named(settings.scope),
-            max_query_cost=settings.scope_max_cost,
-            memory_quota_mb=settings.scope_quota_mb or None,
             allowed_types=settings.scope_types.replace(",", " ").split(),
             allowed_spaces=settings.scope_spaces.replace(",", " ").split(),
         )
@@ -271,7 +269,7 @@ def make_journal_mirror(settings: Settings) -> JournalSink | None:
     from nacre.storage.journal_mirror import JournalMirror
 
     file = Path(settings.journal_mirror).expanduser()
-    return JournalMirror(file, rotate_mb=settings.journal_mirror_mb, keep_days=settings.journal_mirror_days)
+    return JournalMirror(file)
 
 
 def make_reranker(settings: Settings) -> Reranker | None:
@@ -299,7 +297,7 @@ class StoreOptions:
     capabilities: AgentCapabilities | None
     reranker: Reranker | None
     on_conflict: str | None
-    conflict_threshold: float | None
+    conflict_threshold: float
     contradiction_fn: ConflictFn | None
     strict_links: bool | None
 
@@ -375,9 +373,7 @@ def build_parts(
         engine=Engine(backend, embedder, options.clock, actor, mirror, guard.words),
         reranker=make_reranker(settings) if options.reranker is None else options.reranker,
         policy=check_policy(settings.on_conflict if options.on_conflict is None else options.on_conflict),
-        conflict_threshold=(
-            settings.conflict_threshold if options.conflict_threshold is None else options.conflict_threshold
-        ),
+        conflict_threshold=options.conflict_threshold,
         conflict_model=make_conflict_model(settings),
         second_judge=make_second_judge(settings),
         strict_links=settings.strict_links if options.strict_links is None else options.strict_links,

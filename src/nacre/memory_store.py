@@ -127,7 +127,7 @@ class MemoryStore(Closing):
         actor: str = "lib",
         clock: Clock = time.time,
         on_conflict: str | None = None,
-        conflict_threshold: float | None = None,
+        conflict_threshold: float = 0.8,
         contradiction_fn: ConflictFn | None = None,
         strict_links: bool | None = None,
         agent: str | None = None,
@@ -281,7 +281,7 @@ class MemoryStore(Closing):
 
     def _draft(self, values: Mapping[str, object]) -> Memory:
         fields, doubts, _ = self._guarded(self._validate(values))
-        memory = self._build({"importance": self._settings.default_importance, **fields})
+        memory = self._build(fields)
         return mark_suspicious(memory, doubts, trust_given="trust" in values)
 
     def _validate(self, values: Mapping[str, object]) -> dict[str, object]:

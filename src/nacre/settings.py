@@ -8,10 +8,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 
 from nacre.errors import ConfigError
-from nacre.files import restrict_to_owner
+from nacre.files import data_sections, restrict_to_owner
 from nacre.project import project_of
 from nacre.trust import ProjectFile, consent_to, read_project_file
 
@@ -31,53 +32,13 @@ PERSONAL = "personal"
 PATHS = ("store", "journal_mirror", "backup_folder")
 TABLES = ("spaces",)
 DEFAULT = "default"
-UNSPACED = (
-    "store",
-    "space",
-    "key",
-    "embedder",
-    "embedder_url",
-    "embedder_key",
-    *TABLES,
-)  # valid for the complete store
+UNSPACED = ("store", "space", "key", "embedder", "embedder_url", "embedder_key", *TABLES)  # for the complete store
 TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`key` names where the key of an encrypted store is (file:PATH, env:VARIABLE, keyring:NAME), never the key itself.
-    `embedder_key` and `language_model_key` name a place in the same way, or are the key of the service.
-
-    Models: `embedder` is auto, multilingual, english, hashing, openai:MODEL or sentence-transformers:MODEL.
-    Multilingual and english come with the package; english is smaller and faster. auto is the one that filled the
-    store, and multilingual for a new one. `language_model` is empty, openai:MODEL or anthropic:MODEL. `reranker` is
-    empty or language-model.
-
-    Writing: `on_conflict` is note, ignore, warn, supersede or raise. `conflict_judge` is model (the shipped one),
-    rules (exact ones alone) or language-model (the shipped one, and a language model for a second opinion).
-    `importance` rates a text when the caller does not: rules, fixed (`default_importance`) or language-model. `emotion`
-    is own or off. `secrets` (redact, refuse, allow) and `personal_data` (allow, redact) say what happens to
-    these in a text; `secrets_allow` lists strings that are not secrets, separated by spaces (/…/ is a pattern).
-    `suspicious` (mark, refuse, allow) is for texts that look like instructions to a model; recall leaves out memories
-    below `min_trust`. `strict_links` refuses unknown relations and missing targets.
-
-    Access: `agent` and `session` name the writer. `scope` (session_only, cross_session_read, cross_session_write,
-    global_read, global_write) restricts what it can see and change; `scope_…` limits types, spaces, cost and size.
-
-    Journal: kept for `journal_days` days (0: forever). Its mirror, a JSONL file, is rotated by size and age.
-
-    Maintenance: `maintenance_…_every` is the interval of each job, and `maintenance_tick` how often jobs are checked:
-    30m, 24h, 7d, or "off". Decay (`decay_model` is strength or simple) moves memories to the trash, which is emptied
-    after `trash_days`; types in `decay_protect` never fade. Reflections are only counted unless `reflect_apply`;
-    `reflect_consolidate` (soft, none, hard) says what happens to their episodes; `summarizer` is central, extractive
-    or language-model. In `retain_…`, 0 means no limit. Long texts that were not used for `compress_days` are
-    compressed. Backups go to `backup_folder`, by default beside the store.
-
-    Lessons: a search returns `lesson_limit` lessons, weighs vectors and keywords by `lesson_semantic` and
-    `lesson_keyword`, and adds related terms to the question (`lesson_expand`: vocabulary, language-model, none).
-
-    Hooks: `hook_capture` stores what is said; `hook_inject` adds relevant memories to a prompt, at most `hook_budget`
-    tokens, of at least `hook_min_relevance`. Their helper process ends after `hook_idle` seconds without work."""
+    """What each means is in `settings.txt`; `nacre config describe` prints it."""
 
     store: str = ""
     key: str = ""
@@ -90,7 +51,6 @@ class Settings:
     language_model_url: str = ""
     language_model_key: str = ""
     default_type: str = "semantic"
-    default_importance: float = 0.5
     importance: str = "rules"
     emotion: str = "own"
     secrets: str = "redact"
@@ -103,57 +63,55 @@ class Settings:
     scope: str = ""
     scope_types: str = ""
     scope_spaces: str = ""
-    scope_max_cost: float = 100.0
-    scope_quota_mb: float = 0.0
     editor: str = ""
     on_conflict: str = "note"
-    conflict_threshold: float = 0.8
     conflict_judge: str = "model"
     strict_links: bool = False
     journal_days: float = 0.0
     journal_mirror: str = ""
-    journal_mirror_mb: float = 64.0
-    journal_mirror_days: float = 90.0
-    maintenance_tick: str = "5m"
     maintenance_decay_every: str = "24h"
     maintenance_reflect_every: str = "7d"
     maintenance_consolidate_every: str = "off"
-    maintenance_retain_every: str = "24h"
-    maintenance_trash_every: str = "24h"
-    maintenance_reindex_every: str = "1h"
     maintenance_backup_every: str = "off"
-    maintenance_compact_every: str = "off"
-    decay_model: str = "strength"
     decay_rate: float = 0.02  # a month's half-life for what nobody uses
-    decay_min_score: float = 0.05
     decay_protect: str = "procedural,lesson"
     reflect_apply: bool = False
-    reflect_consolidate: str = "soft"
     summarizer: str = "central"
-    reflect_min_cluster: float = 3.0
     retain_max_days: float = 0.0
     retain_max_count: float = 0.0
-    retain_max_mb: float = 0.0
-    retain_outcome: str = "archive"
-    compress_days: float = 90.0
     lesson_limit: float = 10.0
     lesson_semantic: float = 0.7
     lesson_keyword: float = 0.3
-    lesson_expand: str = "vocabulary"
     hook_capture: bool = True
     hook_inject: bool = True
     hook_budget: float = 500.0
     hook_min_relevance: float = 0.1  # silent on three of four unrelated questions, answers five of six related ones
-    hook_idle: float = 600.0
     trash_days: float = 30.0
     backup_folder: str = ""
-    backup_keep: float = 7.0
     spaces: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     def for_space(self, space: str) -> Settings:
         """With the values of a file's table `[spaces.NAME]`, which take precedence over every other source."""
         own = self.spaces.get(space)
         return replace(self, **own) if own else self  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """`values` are those that there are; empty where there are others."""
+
+    group: str
+    values: tuple[str, ...]
+    about: str
+
+
+@cache
+def descriptions() -> Mapping[str, Description]:
+    """What each setting means, by its name."""
+    lines = ((group, *line.split("|", 2)) for group, lines in data_sections("settings.txt") for line in lines)
+    return {
+        name.strip(): Description(group, tuple(values.split()), about.strip()) for group, name, values, about in lines
+    }
 
 
 def own_space(value: object, file: Path) -> bool:

@@ -8,15 +8,11 @@ from typing import Any
 import pytest
 
 from nacre.access.capabilities import ScopeLevel
-from nacre.cli.commands.config import CHOICES
 from nacre.engine.remember import POLICIES
-from nacre.lessons.recall import EXPANSIONS
-from nacre.lifecycle.decay import MODELS
-from nacre.lifecycle.retention import OUTCOMES
 from nacre.memory_store import MemoryStore
 from nacre.remember.guard import MODES, PERSONAL, SUSPICIOUS
 from nacre.remember.suggest import EMOTIONS, IMPORTANCES
-from nacre.settings import Settings
+from nacre.settings import Settings, descriptions
 from tests.command_line import CommandLine
 
 
@@ -70,7 +66,7 @@ def test_a_type_that_the_store_has_learned_can_be_the_default(nacre: CommandLine
         ("secrets", "hide", "redact, refuse"),
         ("maintenance_decay_every", "often", "no length of time"),
         ("embedder", "multilingul", "did you mean 'multilingual'"),
-        ("default_importance", "7", "from 0 to 1"),
+        ("min_trust", "7", "from 0 to 1"),
         ("default_type", "semantc", "did you mean 'semantic'"),
         ("space", "", "space is empty"),
         ("spaces.work.default_type", "foo", "memory type"),
@@ -113,11 +109,15 @@ def test_the_words_are_those_that_the_parts_know() -> None:
         "suspicious": SUSPICIOUS,
         "importance": IMPORTANCES,
         "emotion": EMOTIONS,
-        "retain_outcome": OUTCOMES,
-        "lesson_expand": EXPANSIONS,
-        "decay_model": tuple(MODELS),
-        "scope": ("", *map(str, ScopeLevel)),
+        "scope": tuple(map(str, ScopeLevel)),
     }
     for key, words in real.items():
-        assert set(CHOICES[key]) == set(words), key
-    assert set(CHOICES) <= set(Settings.__dataclass_fields__)
+        assert set(descriptions()[key].values) == set(words), key
+
+
+def test_every_setting_is_described(nacre: CommandLine) -> None:
+    rendered = {each["key"]: each for each in nacre.json("config", "describe")}
+    assert set(rendered) == set(Settings.__dataclass_fields__) - {"spaces"}
+    assert all(each["about"].endswith(".") for each in rendered.values())
+    assert "One of: redact, refuse, allow." in nacre.ok("config", "describe", "secrets")
+    assert nacre("config", "describe", "secret").exit_code == 2

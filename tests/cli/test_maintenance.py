@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from nacre import MemoryStore
+from nacre.errors import InvalidInput
 from nacre.lifecycle import daemon
+from nacre.lifecycle.backups import Backups
 from nacre.lifecycle.daemon import DaemonFiles, Process, this_host
 from nacre.lifecycle.jobs import JOBS
 from tests.command_line import CommandLine
@@ -74,19 +76,23 @@ def test_every_space_is_looked_after_unless_one_is_named(nacre: CommandLine) -> 
     assert {each["space"]: each["done"] for each in all_of_them} == {"a": 0, "b": 3, "default": 0}
 
 
+def failing(*_: object) -> None:
+    raise InvalidInput("There is no room for a copy.")
+
+
 def test_a_job_that_fails_ends_with_its_reason_and_the_others_are_done(
     nacre: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remember_old(nacre)
-    monkeypatch.setenv("NACRE_BACKUP_KEEP", "0")
+    monkeypatch.setattr(Backups, "make", failing)
     result = nacre("maintenance", "tick", "--job", "backup", "--job", "decay")
-    assert result.exit_code == 4 and "it must be 1 or more" in result.stderr
+    assert result.exit_code == 4 and "no room" in result.stderr
     assert job(nacre, "decay")["done"] == 3
-    assert "it must be 1 or more" in str(job(nacre, "backup")["error"])
+    assert "no room" in str(job(nacre, "backup")["error"])
 
 
 def test_a_setting_that_is_no_interval_is_misuse(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NACRE_MAINTENANCE_TRASH_EVERY", "often")
+    monkeypatch.setenv("NACRE_MAINTENANCE_BACKUP_EVERY", "often")
     result = nacre("maintenance", "tick")
     assert result.exit_code == 2 and "30m" in result.stderr
 
@@ -158,7 +164,7 @@ def test_a_file_left_by_a_process_whose_number_another_has_now_is_in_nobodys_way
 
 
 def test_a_start_that_fails_says_why(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NACRE_MAINTENANCE_TICK", "often")
+    monkeypatch.setenv("NACRE_MAINTENANCE_DECAY_EVERY", "often")
     result = nacre.process("maintenance", "start")
     assert result.returncode == 2 and "often" in result.stderr
     assert nacre("--store", ":memory:", "maintenance", "start").exit_code == 2

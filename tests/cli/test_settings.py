@@ -55,14 +55,14 @@ def test_a_folder_as_store_gets_a_file_inside(nacre: CommandLine, tmp_path: Path
     assert (tmp_path / "folder" / "nacre.db").is_file()
 
 
-def test_the_default_type_and_importance_are_settings(nacre: CommandLine, elsewhere: Path) -> None:
-    write(elsewhere / ".nacre.toml", default_type="procedural", default_importance=0.7)
+def test_the_default_type_is_a_setting(nacre: CommandLine, elsewhere: Path) -> None:
+    write(elsewhere / ".nacre.toml", default_type="procedural", importance="fixed")
     trusted(elsewhere / ".nacre.toml")
     nacre.ok("remember", "x")
     nacre.ok("remember", "y", "-t", "episodic", "-i", "0.1")
     assert [(each["type"], each["importance"]) for each in nacre.json("list")] == [
         ("episodic", 0.1),
-        ("procedural", 0.7),
+        ("procedural", 0.5),
     ]
 
 

@@ -128,9 +128,9 @@ def test_a_store_asks_the_model_that_its_settings_name_and_remembers_either_way(
     answer: str, told: list[tuple[str, str, str]]
 ) -> None:
     with serving(Loopback(lambda _: said(answer))) as service:
-        known = Settings(store=":memory:", conflict_judge="language-model", conflict_threshold=0.5)
+        known = Settings(store=":memory:", conflict_judge="language-model")
         known = replace(known, language_model="openai:tiny", language_model_url=service.url)
-        with MemoryStore(embedder=WordBag(), settings=known) as store:
+        with MemoryStore(embedder=WordBag(), settings=known, conflict_threshold=0.5) as store:
             store.remember("the zorb glimmers at night over the plonk", id="old")
             result = store.remember_result("the zorb glimmers at night over the plonk and hums", id="new")
             assert len(service.asked) == 1

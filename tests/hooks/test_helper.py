@@ -86,22 +86,15 @@ def test_many_hooks_at_once_start_one_helper(client: Client) -> None:
 
 def test_a_second_helper_ends_at_once(client: Client) -> None:
     pid = begun(client)
-    words = [sys.executable, "-m", "nacre.hooks.helper", str(client.store), "60", "hashing"]
+    words = [sys.executable, "-m", "nacre.hooks.helper", str(client.store), "hashing"]
     assert subprocess.run(words, timeout=PATIENCE, check=True).returncode == 0
     assert client.helpers() == [pid] and client.places.address.exists()
 
 
-@pytest.mark.slow
-def test_the_helper_ends_when_nobody_asks_it(client: Client) -> None:
-    words = [sys.executable, "-m", "nacre.hooks.helper", str(client.store), "0.5", "hashing"]
-    assert subprocess.run(words, timeout=PATIENCE, check=True).returncode == 0
-    assert not client.places.address.exists()
-
-
-def test_the_helper_is_told_how_long_to_wait(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NACRE_HOOK_IDLE", "77")
-    words = Path(f"/proc/{begun(client)}/cmdline").read_bytes().split(b"\0")
-    assert words[-3:-1] == [b"77.0", b"hashing"]
+def test_the_helper_ends_when_nobody_asks_it(tmp_path: Path) -> None:
+    channel = UnixChannel(tmp_path / "a.sock")
+    Helper(tmp_path / "s.db", idle=0.1).serve(channel, tmp_path)
+    assert not channel.path.exists()
 
 
 def test_the_helper_ends_with_the_folder_of_its_store(nacre: CommandLine, tmp_path: Path) -> None:

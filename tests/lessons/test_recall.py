@@ -352,17 +352,6 @@ def test_a_recall_asks_the_configured_model_and_finds_by_its_words(service: Loop
     assert len(service.asked) == 1
 
 
-def test_the_setting_decides_where_the_question_does_not(service: Loopback) -> None:
-    known = Settings(
-        language_model="openai:tiny", language_model_url=service.url, lesson_expand="language-model"
-    )  # fmt: skip
-    book = new_book(settings=known)
-    book.recall("everything hangs")
-    assert len(service.asked) == 1
-    book.recall("everything hangs", expand="none")
-    assert len(service.asked) == 1
-
-
 def test_with_a_limit_of_one_a_replaced_best_match_yields_to_its_successor() -> None:
     book = new_book()
     old = book.learn(title="Retry", content="retry the failing request three times").data.id

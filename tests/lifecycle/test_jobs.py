@@ -138,8 +138,8 @@ def test_the_bounds_of_retention_are_settings(store: MemoryStore, settings: Sett
     remember_old(store, 5)
     assert run("retain", store, settings).done == 0
     assert run("retain", store, replace(settings, retain_max_count=3.0)).done == 2
-    assert run("retain", store, replace(settings, retain_max_days=90.0, retain_outcome="trash")).done == 3
-    assert store.count(status="trashed") == 3
+    assert run("retain", store, replace(settings, retain_max_days=90.0)).done == 3
+    assert store.count(status="archived") == 5
 
 
 def test_reindexing_embeds_what_waits(tmp_path: Path, settings: Settings) -> None:

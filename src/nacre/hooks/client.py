@@ -78,7 +78,7 @@ def answer(request: Request, until: float) -> str:
         reply = None  # the helper ended in this moment
     if reply is not None:
         return str(reply.get("output") or "")
-    start(file, places, settings)
+    start(file, places, settings.embedder)
     return answer_in_process(request, until)
 
 
@@ -91,7 +91,7 @@ def store_path(setting: str) -> Path:
     return (file / STORE_FILE if file.is_dir() or setting.endswith(("/", "\\")) else file).absolute()
 
 
-def start(file: Path, places: HelperFiles, settings: Settings) -> None:
+def start(file: Path, places: HelperFiles, embedder: str) -> None:
     """Only one of many hooks starts the helper; the helper makes sure that it is the only one."""
     if not first_to_start(places.starting):
         return
@@ -103,7 +103,7 @@ def start(file: Path, places: HelperFiles, settings: Settings) -> None:
     private_folder(file.parent)
     process = subprocess.Popen(
         # -P: a folder named nacre in the client's working directory is not imported.
-        [sys.executable, "-P", "-m", "nacre.hooks.helper", str(file), str(settings.hook_idle), settings.embedder],
+        [sys.executable, "-P", "-m", "nacre.hooks.helper", str(file), embedder],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

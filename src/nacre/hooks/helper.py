@@ -35,6 +35,7 @@ WORKERS = 4
 MOST_STORES = 16  # open at once, one for each space and settings; the least recently used one is closed
 POLL_SECONDS = 1.0  # how often it checks whether it should end
 RECEIVING_SECONDS = 5.0
+IDLE_SECONDS = 600.0  # without work it ends
 PRELOADED = ("numpy", "nacre.recall.recall", "nacre.hooks.inject", "nacre.hooks.capture", "nacre.safety.secrets")
 
 
@@ -112,7 +113,7 @@ class Stores:
 
 
 class Helper:
-    def __init__(self, file: Path, idle: float) -> None:
+    def __init__(self, file: Path, idle: float = IDLE_SECONDS) -> None:
         self.stores = Stores(file)
         self.idle = idle
         self.ending = threading.Event()
@@ -199,12 +200,12 @@ class Helper:
             log_line(request.event, str(error))
 
 
-def main(file: Path, idle: float, embedder: str) -> None:
+def main(file: Path, embedder: str) -> None:
     """Ends at once when this store has a helper already. Loads the model before the first request."""
     places = HelperFiles.of(file)
     try:
         with file_lock(places.lock, exclusive=True, patience=0.0):
-            helper = Helper(file, idle)
+            helper = Helper(file)
             helper.stores.warm(embedder)
             # Removed once it listens: a hook that finds neither this file nor a helper starts another helper.
             remove_mark = partial(places.starting.unlink, missing_ok=True)
@@ -216,4 +217,4 @@ def main(file: Path, idle: float, embedder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3])
+    main(Path(sys.argv[1]), sys.argv[2])

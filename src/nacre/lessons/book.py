@@ -29,6 +29,7 @@ from nacre.lessons.lesson import (
 )
 from nacre.lessons.parse import parse_document
 from nacre.lessons.recall import (
+    EXPANSIONS,
     OVERFETCH,
     RANK_OFFSET,
     STRATEGIES,
@@ -241,7 +242,7 @@ class LessonBook(StoreUser):
             raise InvalidInput(f"A limit of {wanted} finds no lessons; give 1 or more.")
         validator = TermValidator(self.store)
         where = lesson_filter(narrowing, validator)
-        also, notes = expand_query(query, settings.lesson_expand if expand is None else expand, validator)
+        also, notes = expand_query(query, expand or EXPANSIONS[0], validator)
         reorders = bool(freshness or narrowing.get("include_superseded"))
         hits = self.store.recall(
             query,

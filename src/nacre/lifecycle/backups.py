@@ -38,7 +38,7 @@ class Backups:
 
     def __post_init__(self) -> None:
         if self.keep < 1:
-            raise InvalidInput(f"backup_keep is {self.keep}; it must be 1 or more.")
+            raise InvalidInput(f"{self.keep} backups cannot be kept; keep 1 or more.")
 
     def files(self) -> list[Path]:
         """The existing copies, oldest first."""

@@ -17,12 +17,15 @@ from nacre.settings import IN_MEMORY, Settings
 
 if TYPE_CHECKING:  # listing the jobs must not import the store
     from nacre.lifecycle.backups import Backups
-    from nacre.lifecycle.reflection import Consolidate
     from nacre.memory_store import MemoryStore
 
 ACTOR = "maintenance"
 WHY = UNATTENDED
 BACKUPS = "backups"  # the folder beside the store
+MIN_SCORE = 0.05  # what has decayed to less goes to the trash
+DECAY_MODEL = "strength"
+MIN_CLUSTER = 3  # similar episodes that make a summary
+COMPRESS_DAYS = 90.0  # long texts that nobody used for so long are compressed
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +50,13 @@ class Run(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job with `per_store` runs once, the others run in each space; the settings say how often. `seen` finds the last
-    run from the job's own results: a process may be killed before it could record the run."""
+    """A job with `per_store` runs once, the others run in each space; `every` says how often, else the settings. `seen`
+    finds the last run from the job's own results: a process may be killed before it could record the run."""
 
     name: str
     run: Run
     per_store: bool = False
+    every: str = ""
     seen: Callable[[Settings], float | None] | None = None
 
     def key(self, space: str) -> str:
@@ -63,7 +67,7 @@ def decay(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) 
     from nacre.lifecycle.decay import DecayEngine
 
     protected = listed(settings.decay_protect)
-    engine = DecayEngine(store, settings.decay_rate, settings.decay_min_score, protected, settings.decay_model)
+    engine = DecayEngine(store, settings.decay_rate, MIN_SCORE, protected, DECAY_MODEL)
     return carry_out("decay", engine, now, "moved to the trash", dry_run)
 
 
@@ -73,12 +77,8 @@ def reflect(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool
 
     dry = dry_run or not settings.reflect_apply
     writer = summarizer_from(settings)
-    engine = ReflectionEngine(store, min_cluster_size=int(settings.reflect_min_cluster), summarizer=writer)
-    ways: dict[str, Consolidate] = {"none": False, "soft": "soft", "hard": "hard"}
-    way = settings.reflect_consolidate
-    if way not in ways:
-        raise UnknownName("way to consolidate", way, ways)
-    done = len(engine.clusters()) if dry else len(engine.apply(engine.plan(now), ways[way], why=WHY))
+    engine = ReflectionEngine(store, min_cluster_size=MIN_CLUSTER, summarizer=writer)
+    done = len(engine.clusters()) if dry else len(engine.apply(engine.plan(now), "soft", why=WHY))
     return result_of("reflect", done, "condensed", dry, ("group of episodes", "groups of episodes"))
 
 
@@ -92,11 +92,11 @@ def retain(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool)
     from nacre.lifecycle.retention import Bounds, Retention, RetentionPolicy, compress_old
 
     count = int(settings.retain_max_count) or None
-    bounds = Bounds(settings.retain_max_days or None, count, settings.retain_max_mb or None, settings.retain_outcome)
+    bounds = Bounds(settings.retain_max_days or None, count)
     retention = Retention(store, RetentionPolicy(bounds, protect_types=listed(settings.decay_protect)))
     result = carry_out("retain", retention, now, "archived or trashed", dry_run)
-    if settings.compress_days > 0 and not dry_run:
-        compress_old(store, settings.compress_days, now)  # not an operation: every text reads as before
+    if not dry_run:
+        compress_old(store, COMPRESS_DAYS, now)  # not an operation: every text reads as before
     return result
 
 
@@ -143,10 +143,10 @@ JOBS: Mapping[str, Job] = {
         Job("decay", decay),
         Job("reflect", reflect),
         Job("consolidate", consolidate),
-        Job("retain", retain),
-        Job("trash", trash),
-        Job("compact", compact),
-        Job("reindex", reindex, per_store=True),
+        Job("retain", retain, every="24h"),
+        Job("trash", trash, every="24h"),
+        Job("compact", compact, every="24h"),
+        Job("reindex", reindex, per_store=True, every="1h"),
     )
 }
 
@@ -168,10 +168,10 @@ def backups_of(settings: Settings) -> Backups:
         raise InvalidInput("A store in memory has no folder for backups; set backup_folder.")
     file = store_file(settings.store or "nacre").absolute()
     if not settings.backup_folder:
-        return Backups(file.parent / BACKUPS, int(settings.backup_keep), stem(file))
+        return Backups(file.parent / BACKUPS, name=stem(file))
     # Several stores may use one folder, and must not remove each other's copies.
     apart = blake2b(str(file).encode(), digest_size=4).hexdigest()
-    return Backups(Path(settings.backup_folder).expanduser(), int(settings.backup_keep), f"{stem(file)}-{apart}")
+    return Backups(Path(settings.backup_folder).expanduser(), name=f"{stem(file)}-{apart}")
 
 
 class Planner(Protocol):

@@ -40,7 +40,7 @@ def create(cli: CliContext, path: str | None) -> None:
     """Copy the store while others go on writing. Prints where the copy is.
 
     PATH is a file or a folder. Without it the copy goes to the setting `backup_folder`, by default beside the store,
-    where the last few are kept (the setting `backup_keep`).
+    where the last seven are kept.
     """
     from nacre.lifecycle.jobs import backups_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +23,9 @@ from nacre.settings import (
     PROJECT_FILE,
     TABLES,
     Setting,
+    Settings,
     converted,
+    descriptions,
     explained,
     flat,
     parsed,
@@ -35,23 +37,7 @@ if TYPE_CHECKING:
     from nacre.trust import Consent, ProjectFile
 
 OFF = "off"
-SHARES = ("default_importance", "min_trust", "conflict_threshold", "lesson_semantic", "lesson_keyword")
-# As the parts themselves have them, which are slow to import; a test holds the two together.
-CHOICES: Mapping[str, Sequence[str]] = {
-    "on_conflict": ("note", "ignore", "warn", "supersede", "raise"),
-    "scope": ("", "session_only", "cross_session_read", "cross_session_write", "global_read", "global_write"),
-    "secrets": ("redact", "refuse", "allow"),
-    "personal_data": ("allow", "redact"),
-    "suspicious": ("mark", "refuse", "allow"),
-    "importance": ("rules", "fixed", "language-model"),
-    "emotion": ("own", "off"),
-    "conflict_judge": ("model", "rules", "language-model"),
-    "decay_model": ("strength", "simple"),
-    "reflect_consolidate": ("soft", "none", "hard"),
-    "summarizer": ("central", "extractive", "language-model"),
-    "retain_outcome": ("archive", "trash"),
-    "lesson_expand": ("vocabulary", "language-model", "none"),
-}
+SHARES = ("min_trust", "lesson_semantic", "lesson_keyword", "hook_min_relevance")
 
 
 def check_value(key: str, value: str) -> None:
@@ -66,8 +52,9 @@ def check_value(key: str, value: str) -> None:
 
         required_label("space", value)
     read = converted(key, value, "The command line")
-    if value not in CHOICES.get(key, (value,)):
-        raise UnknownName(f"value of {key}", value, CHOICES[key])
+    values = descriptions()[key].values
+    if values and value not in (*values, getattr(Settings(), key)):
+        raise UnknownName(f"value of {key}", value, values)
     if key.startswith("maintenance_") and value.lower() != OFF:
         from nacre.model.instants import parse_duration
 
@@ -138,6 +125,31 @@ def get(cli: CliContext, key: str, form: Form) -> None:
     else:
         put(value_text(setting.value))
         say(f"from {setting.source}")
+
+
+@command("describe", click.argument("key", required=False), form_option(), group=config_command)
+def describe(_cli: CliContext, key: str | None, form: Form) -> None:
+    """Say what each setting means, or the one of this name, with its default."""
+    if key is not None:
+        check_key(key)
+
+    def default(name: str) -> str:
+        return value_text(getattr(Settings(), name))
+
+    def meaning(name: str) -> str:
+        known = descriptions()[name]
+        return known.about + (f" One of: {', '.join(known.values)}." if known.values else "")
+
+    columns: list[Column[str]] = [
+        Column("key", lambda name: name, style="cyan"),
+        Column("default", default, style="magenta"),
+        Column("meaning", meaning, wide=True, wraps=True),
+    ]
+
+    def record(name: str) -> dict[str, object]:
+        return {"key": name, **asdict(descriptions()[name]), "default": getattr(Settings(), name)}
+
+    print_items([key] if key else list(descriptions()), columns, record, form)
 
 
 @command("set", click.argument("key"), click.argument("value"), project_option, group=config_command)

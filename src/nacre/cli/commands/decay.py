@@ -36,7 +36,7 @@ from nacre.cli.ui.records import ROOMY, excerpt, headline, memory_record, short
 from nacre.cli.ui.times import age
 from nacre.errors import UnknownName
 from nacre.lifecycle.decay import BELIEF_TYPES, MODELS, NO_SUPPORT, ConfidenceDecay, DecayEngine, FadedConfidence, audit
-from nacre.lifecycle.jobs import listed
+from nacre.lifecycle.jobs import DECAY_MODEL, MIN_SCORE, listed
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.model.instants import iso
@@ -54,7 +54,7 @@ def model_options(command: F) -> F:
         click.option(
             "--model",
             type=click.Choice(list(MODELS)),
-            help="simple: importance and time; strength: also uses, validation and links. The setting decay_model.",
+            help="simple: importance and time; strength: also uses, validation and links.",
         ),
         click.option(
             "--decay-rate",
@@ -66,7 +66,7 @@ def model_options(command: F) -> F:
 
 
 min_score_option = click.option(
-    "--min-score", type=Number(0, 1), metavar="0-1", help="What scores less is pruned. The setting decay_min_score."
+    "--min-score", type=Number(0, 1), default=MIN_SCORE, show_default=True, help="What scores less is pruned."
 )
 protect_option = click.option(
     "--protect-type", "protected", metavar="TYPE", multiple=True,
@@ -79,7 +79,7 @@ class DecayOptions(TypedDict, total=False):
 
     model: str | None
     decay_rate: float | None
-    min_score: float | None
+    min_score: float
     protected: tuple[str, ...]
 
 
@@ -87,13 +87,13 @@ class PruneOptions(DecayOptions, PlanOptions): ...
 
 
 def engine_of(store: MemoryStore, options: DecayOptions) -> DecayEngine:
-    settings, rate, least = store.settings, options.get("decay_rate"), options.get("min_score")
+    settings, rate = store.settings, options.get("decay_rate")
     return DecayEngine(
         store,
         settings.decay_rate if rate is None else rate,
-        settings.decay_min_score if least is None else least,
+        options.get("min_score", MIN_SCORE),
         protected_types(store, options.get("protected", ())),
-        options.get("model") or settings.decay_model,
+        options.get("model") or DECAY_MODEL,
     )
 
 
@@ -158,7 +158,7 @@ class RetainOptions(PlanOptions):
     max_days: float | None
     max_count: int | None
     max_mb: float | None
-    outcome: str | None
+    outcome: str
 
 
 @command("retain", plan_options)
@@ -168,12 +168,10 @@ class RetainOptions(PlanOptions):
 @click.option(
     "--max-count", type=click.IntRange(min=0), metavar="N", help="Keep so many. The setting retain_max_count."
 )
-@click.option("--max-mb", type=Number(min=0), metavar="N", help="Keep so much text. The setting retain_max_mb.")
+@click.option("--max-mb", type=Number(min=0), metavar="N", help="Keep so much text.")
 @click.option("--type", "types", metavar="TYPE", multiple=True, help="Bounds for this type alone; repeat for others.")
 @protect_option
-@click.option(
-    "--outcome", type=click.Choice(["archive", "trash"]), help="Where the rest goes. The setting retain_outcome."
-)
+@click.option("--outcome", type=click.Choice(["archive", "trash"]), default="archive", help="Where the rest goes.")
 @click.option(
     "--compress-older-than", callback=days_option, metavar="LENGTH",
     help="Also compress long texts unused so long: 90d.",
@@ -226,8 +224,7 @@ def bounds_of(settings: Settings, asked: RetainOptions) -> Bounds:
 
     age_days = settings.retain_max_days if asked["max_days"] is None else asked["max_days"]
     count = int(settings.retain_max_count if asked["max_count"] is None else asked["max_count"])
-    megabytes = settings.retain_max_mb if asked["max_mb"] is None else asked["max_mb"]
-    return Bounds(age_days or None, count or None, megabytes or None, asked["outcome"] or settings.retain_outcome)
+    return Bounds(age_days or None, count or None, asked["max_mb"] or None, asked["outcome"])
 
 
 def apply_retention(retention: Retention, plan: tuple[Leaving, ...], bounds: Bounds, asked: PlanOptions) -> None:

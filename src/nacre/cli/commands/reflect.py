@@ -12,7 +12,8 @@ from nacre.cli.options import Number, PlanOptions, command, confirm_plan, plan_o
 from nacre.cli.ui.output import DATA, Column, print_data, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.cli.ui.records import group_text, memory_record, short
-from nacre.errors import ConfigError, LanguageModelError, UnknownName
+from nacre.errors import ConfigError, LanguageModelError
+from nacre.lifecycle.jobs import MIN_CLUSTER
 from nacre.model.journal import PERSON
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ class WatchedModel:
     "--threshold", type=Number(0, 1), default=0.75, show_default=True, metavar="0-1", help="How alike a group is."
 )
 @click.option(
-    "--min-cluster-size", type=click.IntRange(min=2), metavar="N",
-    help="At least so many. The setting reflect_min_cluster.",
+    "--min-cluster-size", "size", type=click.IntRange(min=2), default=MIN_CLUSTER, show_default=True, metavar="N",
+    help="At least so many.",
 )  # fmt: skip
 @click.option(
     "--summarizer",
@@ -62,10 +63,12 @@ class WatchedModel:
 @click.option(
     "--consolidate",
     type=click.Choice(list(CONSOLIDATE)),
-    help="Episodes stay, are superseded by the summary, or are removed. The setting reflect_consolidate (soft).",
+    default="soft",
+    show_default=True,
+    help="Episodes stay, are superseded by the summary, or are removed.",
 )
 def reflect_command(
-    cli: CliContext, threshold: float, min_cluster_size: int | None, summarizer: str | None, consolidate: str | None,
+    cli: CliContext, threshold: float, size: int, summarizer: str | None, consolidate: str,
     **asked: Unpack[PlanOptions],
 ) -> None:  # fmt: skip
     """List summaries of similar episodes, and with --apply store each as a semantic memory.
@@ -82,7 +85,6 @@ def reflect_command(
     with cli.open() as store:
         if applied:
             store.acting_as(PERSON).embedder.check()  # before anybody is asked
-        size = min_cluster_size or int(settings.reflect_min_cluster)
         engine = ReflectionEngine(store, threshold, size, writer)
         with progress_line() as progress:
             plan = engine.plan(cli.now(), progress)
@@ -106,7 +108,7 @@ def reflect_command(
         if not plan:
             say(f"No {size} episodes are so similar; a lower --threshold may find some.")
         else:
-            apply_reflections(engine, plan, consolidate or settings.reflect_consolidate, asked)
+            apply_reflections(engine, plan, consolidate, asked)
 
 
 def configured_model(settings: Settings) -> WatchedModel:
@@ -126,8 +128,6 @@ def apply_reflections(
     question = f"Condense {sources} into {count_of(len(plan))} and remove them? `nacre undo` can bring them back."
     if not confirm_plan(asked, would, question if consolidate == "hard" else ""):
         return
-    if consolidate not in CONSOLIDATE:
-        raise UnknownName("way to consolidate", consolidate, CONSOLIDATE)
     way = cast("Literal[False, 'soft', 'hard']", CONSOLIDATE[consolidate])
     saved = engine.apply(plan, way, why=asked["why"])
     say(f"Stored {count_of(len(saved), 'summary', 'summaries')}; `nacre undo` takes it back.")

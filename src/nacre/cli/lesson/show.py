@@ -63,11 +63,12 @@ def limit_option(default: int | None) -> Callable[[F], F]:
 @limit_option(None)
 @click.option("--fresh", is_flag=True, help="Rank lessons lower that were not updated for long.")
 @click.option(
-    "--expand", type=click.Choice(EXPANSIONS), help="Where more search terms come from; else the setting lesson_expand."
-)
+    "--expand", type=click.Choice(EXPANSIONS), default=EXPANSIONS[0], show_default=True,
+    help="Where more search terms come from.",
+)  # fmt: skip
 @click.option("--why", is_flag=True, help="Print the reasons for each result.")
 def search_command(
-    cli: CliContext, words: tuple[str, ...], strategy: str, limit: int | None, fresh: bool, expand: str | None,
+    cli: CliContext, words: tuple[str, ...], strategy: str, limit: int | None, fresh: bool, expand: str,
     why: bool, form: Form, **filters: Unpack[LessonFilters],
 ) -> None:  # fmt: skip
     """Find the lessons that answer a question, best first."""

@@ -82,6 +82,14 @@ DECIMALS = 6  # of an importance: three steps of 0.1 are 0.3, not 0.300000000000
 Relations = str | Iterable[str] | None
 
 
+class RememberOptions(Fields, total=False):
+    """The options of `remember_result` beside the fields."""
+
+    on_conflict: str | None
+    contradiction_fn: ConflictFn | None
+    replaces: str | None
+
+
 class Closing(ABC):
     """Closes itself at the end of a `with` block."""
 
@@ -202,17 +210,9 @@ class MemoryStore(Closing):
 
     # Remembering
 
-    def remember(
-        self,
-        text: str,
-        *,
-        on_conflict: str | None = None,
-        contradiction_fn: ConflictFn | None = None,
-        replaces: str | None = None,
-        **fields: Unpack[Fields],
-    ) -> Memory:
+    def remember(self, text: str, **options: Unpack[RememberOptions]) -> Memory:
         """Stores a text. Conflicts are handled as `on_conflict` says; `remember_result` returns them."""
-        return self._remember({**fields, "text": text}, on_conflict, contradiction_fn, replaces).memory
+        return self.remember_result(text, **options).memory
 
     def remember_result(
         self,
@@ -230,16 +230,7 @@ class MemoryStore(Closing):
         merges it into what says the same; `raise` stores nothing and raises `ConflictError`. A memory that it
         `replaces` is superseded in the same operation, and nothing is compared.
         """
-        return self._remember({**fields, "text": text}, on_conflict, contradiction_fn, replaces)
-
-    def _remember(
-        self,
-        fields: Mapping[str, object],
-        on_conflict: str | None,
-        contradiction_fn: ConflictFn | None,
-        replaces: str | None,
-    ) -> RememberResult:
-        validated = self._validate(fields)
+        validated = self._validate({**fields, "text": text})
         guarded, doubts, notes = self._guarded(validated)
         suggested = self._parts.suggester.fields(guarded)
         memory = mark_suspicious(self._build({**suggested, **guarded}), doubts, trust_given="trust" in fields)

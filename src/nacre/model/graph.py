@@ -6,31 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
+from nacre.files import data_sections
 from nacre.model.memory import Link, Memory
 
 Direction: TypeAlias = Literal["both", "out", "in"]
 DIRECTIONS: tuple[Direction, ...] = ("both", "out", "in")
 
 # The relations that every store knows; any other word may be used, and waits in the review queue to be confirmed.
-RELATIONS: Mapping[str, str] = {
-    "related": "has to do with it, in no particular way",
-    "supersedes": "takes its place; set by `supersede`",
-    "refines": "says the same more exactly",
-    "derived_from": "was made from it: a summary, a conclusion",
-    "example_of": "is a case of it",
-    "contradicts": "says the opposite, and both were kept on purpose",
-    "conflicts": "may not be true beside it; waits in the review queue",
-    "distinct_from": "was compared with it, and both stand",
-    "similar_to": "resembles it",
-    "transitioned_to": "is the value that it had before this one",
-    "consolidates": "is the summary that stands for it",
-    "attended_to": "is the observation that it began as",
-    "procedure_derives_from": "is the way of doing that it taught",
-    "causes": "brings it about",
-    "depends_on": "needs it",
-    "part_of": "belongs to it",
-    "mentions": "names it",
-}
+RELATIONS = dict(line.split(": ", 1) for _, lines in data_sections("model/relations.txt") for line in lines)
 
 
 class Edge(NamedTuple):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from nacre.files import data_sections
 
 WEIGHTS = Path(__file__).with_name("weights")
 DIGESTS = "digests.json"  # written by the programs in training/ that write the files
@@ -24,38 +27,14 @@ class ShippedModel:
     files: tuple[str, ...]
 
 
-MODELS = (
-    ShippedModel(
-        "english",
-        "the embedder for English, and the part of the multilingual one that reads English: six layers, trained for "
-        "memories",
-        "Apache-2.0; learned from gte-small (MIT), begun from all-MiniLM-L6-v2 (Apache-2.0)",
-        384,
-        ("english.onnx", "english.bin", "wordpiece.txt"),
-    ),
-    ShippedModel(
-        "multilingual",
-        "the part of the multilingual embedder that reads other languages: the universal sentence encoder",
-        "Apache-2.0; universal-sentence-encoder-multilingual 3 by Google, made smaller",
-        576,
-        (
-            "multilingual.onnx",
-            "multilingual.bin",
-            "pieces.bin",
-            "unigram.txt",
-            "unigram.npy",
-            "english_pieces.npy",
-            "combination.npz",
-        ),
-    ),
-    ShippedModel(
-        "cross-encoder",
-        "reads two texts together: how a newer memory relates to an older one; twelve layers, trained for memories",
-        "Apache-2.0; begun from gte-small (MIT)",
-        0,
-        ("cross_encoder.onnx", "cross_encoder.bin", "cross_encoder.json", "wordpiece.txt"),
-    ),
-)
+def read_models() -> Iterator[ShippedModel]:
+    for name, lines in data_sections("models/shipped.txt"):
+        fields = dict(line.split(": ", 1) for line in lines)
+        files = tuple(fields["files"].split())
+        yield ShippedModel(name, fields["about"], fields["licence"], int(fields["dimensions"]), files)
+
+
+MODELS = tuple(read_models())
 
 
 @cache

@@ -44,11 +44,11 @@ MOST_NAMED = 100  # faults that are listed; the others are only counted
 class Header:
     form: str
     version: int
-    exported_at: str
-    space: str
-    embedder: str
-    dimensions: int
-    count: int  # when the export began; the closing line has the final count
+    exported_at: str = ""
+    space: str = ""
+    embedder: str = ""
+    dimensions: int = 0
+    count: int = 0  # when the export began; the closing line has the final count
     options: Mapping[str, Json] = field(default_factory=dict)
 
 

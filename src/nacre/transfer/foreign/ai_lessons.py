@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,10 +10,9 @@ from pathlib import Path
 
 from nacre.model.levels import LEVELS
 from nacre.model.memory import LESSON, Json
-from nacre.protocols import Progress
 from nacre.transfer.foreign import source as foreign
-from nacre.transfer.foreign.source import ForeignSource, Record, printable
-from nacre.transfer.read_archive import BadRow, MemoryRow, Row, TermRow
+from nacre.transfer.foreign.source import DatabaseSource, Record, printable
+from nacre.transfer.read_archive import MemoryRow, Row, TermRow
 from nacre.transfer.vocabulary import ALIAS_OF, TYPE
 
 NAME = "ai-lessons"
@@ -59,23 +57,12 @@ class Edges:
     successors: dict[str, tuple[str, object]] = field(default_factory=dict)
 
 
-@dataclass(slots=True, kw_only=True)
-class AiLessons(ForeignSource):
-    database: sqlite3.Connection
-
-    def rows(self, progress: Progress | None = None) -> Iterator[Row]:  # noqa: ARG002 - one reading is quick
-        self.partial.clear()
-        number = 0
-        try:
-            for row in self._words():
-                number += 1
-                yield TermRow(number, *row)
-            edges = self._edges()
-            for lesson in foreign.records(self.database, "SELECT * FROM lessons NOT INDEXED ORDER BY rowid"):
-                number += 1
-                yield MemoryRow(number, self._fields(lesson, edges), name=printable(lesson["id"]))
-        except sqlite3.Error as error:
-            yield BadRow(number + 1, f"the rest cannot be read ({error})")
+class AiLessons(DatabaseSource):
+    def read(self) -> Iterator[Row]:
+        yield from (TermRow(0, *term) for term in self._words())
+        edges = self._edges()
+        for lesson in foreign.records(self.database, "SELECT * FROM lessons NOT INDEXED ORDER BY rowid"):
+            yield MemoryRow(0, self._fields(lesson, edges), name=printable(lesson["id"]))
 
     def _fields(self, lesson: Record, edges: Edges) -> dict[str, object]:
         id = str(lesson["id"])

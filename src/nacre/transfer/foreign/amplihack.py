@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from nacre.errors import ArchiveRefused
 from nacre.model.memory import Json
-from nacre.protocols import Progress
 from nacre.transfer.foreign import source as foreign
-from nacre.transfer.foreign.source import ForeignSource, Record, printable
+from nacre.transfer.foreign.source import DatabaseSource, Record, printable
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row
 
 NAME = "amplihack"
@@ -44,24 +41,15 @@ def opened(path: Path) -> Iterator[Amplihack]:
         yield source
 
 
-@dataclass(slots=True, kw_only=True)
-class Amplihack(ForeignSource):
-    database: sqlite3.Connection
+class Amplihack(DatabaseSource):
+    def read(self) -> Iterator[Row]:
+        query = "SELECT * FROM experiences NOT INDEXED ORDER BY rowid"
+        return map(self._row, foreign.records(self.database, query))
 
-    def rows(self, progress: Progress | None = None) -> Iterator[Row]:  # noqa: ARG002 - one reading is quick
-        self.partial.clear()
-        number = 0
-        try:
-            for record in foreign.records(self.database, "SELECT * FROM experiences NOT INDEXED ORDER BY rowid"):
-                number += 1
-                yield self._row(number, record)
-        except sqlite3.Error as error:
-            yield BadRow(number + 1, f"the rest cannot be read ({error})")
-
-    def _row(self, number: int, record: Record) -> Row:
+    def _row(self, record: Record) -> Row:
         id, kind = str(record["experience_id"]), str(record["experience_type"])
         if kind not in TYPES:
-            return BadRow(number, f"{printable(id)}: its type is {printable(kind)!r}, which is not an experience type.")
+            return BadRow(0, f"{printable(id)}: its type is {printable(kind)!r}, which is not an experience type.")
         tags, own = foreign.string_list(record.get("tags")), foreign.from_json(record.get("metadata"), dict)
         for what, value in (("tags", tags), ("metadata", own)):
             if value is None:
@@ -74,7 +62,7 @@ class Amplihack(ForeignSource):
         }  # fmt: skip
         if record.get("confidence") is not None:
             fields["confidence"] = record["confidence"]
-        return MemoryRow(number, fields, name=printable(id))
+        return MemoryRow(0, fields, name=printable(id))
 
 
 def metadata(kind: str, own: Json, *, compressed: bool) -> dict[str, Json]:

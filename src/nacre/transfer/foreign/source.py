@@ -8,13 +8,15 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote
 
 from nacre.errors import ArchiveRefused
 from nacre.model.memory import Json
+from nacre.protocols import Progress
 from nacre.transfer.archive import Header
+from nacre.transfer.read_archive import BadRow, Row
 
 FORM = "foreign/"  # with the source's name, in a header
 VERSION = 1
@@ -23,7 +25,7 @@ LONGEST_NAME = 80  # characters of an id in a message
 
 
 def header(name: str) -> Header:
-    return Header(f"{FORM}{name}", VERSION, exported_at="", space="", embedder="", dimensions=0, count=0)
+    return Header(f"{FORM}{name}", VERSION)
 
 
 @dataclass(slots=True)
@@ -42,6 +44,25 @@ class ForeignSource:
 
     def lacks(self, id: str, what: str) -> None:
         self.partial.setdefault(what, []).append(printable(id))
+
+
+@dataclass(slots=True, kw_only=True)
+class DatabaseSource(ForeignSource):
+    """A source whose records are rows of one SQLite file; `read` gives them without their numbers."""
+
+    database: sqlite3.Connection
+
+    def read(self) -> Iterator[Row]:
+        raise NotImplementedError
+
+    def rows(self, progress: Progress | None = None) -> Iterator[Row]:  # noqa: ARG002 - one reading is quick
+        self.partial.clear()
+        number = 0
+        try:
+            for number, row in enumerate(self.read(), 1):
+                yield replace(row, line=number)
+        except sqlite3.Error as error:
+            yield BadRow(number + 1, f"the rest cannot be read ({error})")
 
 
 def note(what: str, ids: list[str]) -> str:

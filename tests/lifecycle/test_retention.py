@@ -6,7 +6,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.errors import InvalidInput, UnknownName
-from nacre.lifecycle.retention import Bounds, Leaving, Retention, RetentionPolicy
+from nacre.lifecycle.retention import Bounds, Leaving, Retention
 from nacre.model import Filter
 from tests.lifecycle.aged import DAY, NOW, Turned
 from tests.lifecycle.placed import acts, held, recalled, whole
@@ -20,7 +20,7 @@ def kept(store: MemoryStore, id: str, days: float = 0.0, **fields: object) -> No
 
 
 def bounded(store: MemoryStore, **bounds: object) -> Retention:
-    return Retention(store, RetentionPolicy(Bounds(**bounds)))  # type: ignore[arg-type]
+    return Retention(store, Bounds(**bounds))  # type: ignore[arg-type]
 
 
 def told(plan: tuple[Leaving, ...]) -> dict[str, tuple[str, str]]:
@@ -110,19 +110,13 @@ def test_archived_memories_do_not_count(store: MemoryStore) -> None:
     assert store.count(include_archived=True) == 5
 
 
-def test_each_type_has_its_own_bounds_and_they_come_before_those_of_the_whole(store: MemoryStore) -> None:
+def test_the_bounds_may_hold_for_each_of_some_types(store: MemoryStore) -> None:
     for number in range(3):
         kept(store, f"e{number}", 100 + number, type="episodic")
         kept(store, f"s{number}", 100 + number)
-    policy = RetentionPolicy(
-        Bounds(max_age_days=101.5),
-        {"episodic": Bounds(max_age_days=100.5, outcome="trash"), "semantic": Bounds(max_count=2)},
-    )
-    assert told(Retention(store, policy).plan()) == {
-        "e1": ("trash", "older than 100.5 days"),
-        "e2": ("trash", "older than 100.5 days"),
-        "s2": ("archive", "older than 101.5 days"),
-    }
+        kept(store, f"f{number}", 100 + number, type="feedback")
+    retention = Retention(store, Bounds(max_count=2), types=("episodic", "semantic"))
+    assert told(retention.plan()) == {"e2": ("archive", "more than 2"), "s2": ("archive", "more than 2")}
 
 
 def test_no_more_leave_than_must(store: MemoryStore) -> None:
@@ -130,17 +124,15 @@ def test_no_more_leave_than_must(store: MemoryStore) -> None:
     for number in range(3):
         kept(store, f"old{number}", 100, importance=1.0, access_count=50)
         kept(store, f"weak{number}", importance=0.1)
-    both = RetentionPolicy(Bounds(max_age_days=90, max_count=3, max_megabytes=0.0001))
+    both = Bounds(max_age_days=90, max_count=3, max_megabytes=0.0001)
     assert set(told(Retention(store, both).plan())) == {"old0", "old1", "old2"}
-    parts = RetentionPolicy(Bounds(max_count=4), {"semantic": Bounds(max_count=4)})
-    assert len(Retention(store, parts).plan()) == 2
+    assert len(Retention(store, Bounds(max_count=4)).plan()) == 2
 
 
-def test_protected_types_are_the_policys_own(store: MemoryStore) -> None:
+def test_the_protected_types_can_be_chosen(store: MemoryStore) -> None:
     kept(store, "how", 100, type="procedural")
     kept(store, "said", 100, type="feedback")
-    policy = RetentionPolicy(Bounds(max_age_days=90), protect_types=("feedback",))
-    assert list(told(Retention(store, policy).plan())) == ["how"]
+    assert list(told(Retention(store, Bounds(max_age_days=90), ("feedback",)).plan())) == ["how"]
 
 
 def test_what_was_used_pinned_or_changed_since_the_plan_stays(store: MemoryStore, clock: Turned) -> None:

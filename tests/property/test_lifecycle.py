@@ -16,7 +16,7 @@ from nacre import MemoryStore
 from nacre.lifecycle.consolidation import ConsolidationConfig, Consolidator
 from nacre.lifecycle.decay import ConfidenceDecay, DecayEngine
 from nacre.lifecycle.reflection import Consolidate, ReflectionEngine
-from nacre.lifecycle.retention import Bounds, Retention, RetentionPolicy, compress_old
+from nacre.lifecycle.retention import Bounds, Retention, compress_old
 from tests.embedders import WordBag
 from tests.property.acting import TEXTS, Choice, Rising, choices, perform, told
 
@@ -60,8 +60,7 @@ def consolidating(store: MemoryStore, now: float, choice: int) -> Doing:
 def retaining(store: MemoryStore, now: float, choice: int) -> Doing:
     outcome = ("archive", "trash")[choice % 2]
     bounds = (Bounds(1.0, outcome=outcome), Bounds(max_count=choice % 5, outcome=outcome), Bounds(max_megabytes=5e-5))
-    policy = RetentionPolicy(bounds[choice % 3], {"episodic": Bounds(max_count=choice % 2, outcome="trash")})
-    retention = Retention(store, policy)
+    retention = Retention(store, bounds[choice % 3], types=("episodic",) if choice % 7 == 0 else ())
     plan = retention.plan(now + choice % 4 * DAY)
     return lambda: retention.apply(plan)
 

@@ -89,11 +89,11 @@ def consolidate(store: MemoryStore, settings: Settings, now: float, *, dry_run: 
 
 
 def retain(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
-    from nacre.lifecycle.retention import Bounds, Retention, RetentionPolicy, compress_old
+    from nacre.lifecycle.retention import Bounds, Retention, compress_old
 
     count = int(settings.retain_max_count) or None
     bounds = Bounds(settings.retain_max_days or None, count)
-    retention = Retention(store, RetentionPolicy(bounds, protect_types=listed(settings.decay_protect)))
+    retention = Retention(store, bounds, listed(settings.decay_protect))
     result = carry_out("retain", retention, now, "archived or trashed", dry_run)
     if not dry_run:
         compress_old(store, COMPRESS_DAYS, now)  # not an operation: every text reads as before

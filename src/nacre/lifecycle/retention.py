@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from nacre.engine.removal import purge
@@ -79,18 +79,6 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class RetentionPolicy:
-    """`overall` limits the space, `types` each memory type; expired memories are always trashed.
-
-    Pinned memories and protected types count, but are never removed.
-    """
-
-    overall: Bounds = Bounds()
-    types: Mapping[str, Bounds] = field(default_factory=dict)
-    protect_types: tuple[str, ...] = ("procedural",)
-
-
-@dataclass(frozen=True, slots=True)
 class Leaving:
     memory: Memory
     outcome: str
@@ -99,18 +87,23 @@ class Leaving:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
+    """The bounds hold for the space or, with `types`, for each of these types. Expired memories are always trashed;
+    pinned memories and protected types count, but are never removed."""
+
     store: MemoryStore
-    policy: RetentionPolicy = RetentionPolicy()
+    bounds: Bounds = Bounds()
+    protect_types: tuple[str, ...] = ("procedural",)
+    types: tuple[str, ...] = ()
 
     def plan(self, now: float | None = None) -> tuple[Leaving, ...]:
         """What would leave, each once, and no more than necessary. Changes nothing."""
         at = self.store.now() if now is None else now
-        bounds = [*self.policy.types.items(), (None, self.policy.overall)]
+        types = self.types or (None,)
         leaving_by_id: dict[str, Leaving] = {}
-        for leaving in chain(self._expired(at), *(self._too_old(each, type, at) for type, each in bounds)):
+        for leaving in chain(self._expired(at), *(self._too_old(type, at) for type in types)):
             leaving_by_id.setdefault(leaving.memory.id, leaving)
-        for type, each in bounds:
-            leaving_by_id |= {leaving.memory.id: leaving for leaving in self._too_many(each, type, at, leaving_by_id)}
+        for type in types:
+            leaving_by_id |= {leaving.memory.id: leaving for leaving in self._too_many(type, at, leaving_by_id)}
         return tuple(leaving_by_id.values())
 
     def apply(self, plan: Sequence[Leaving], *, why: str = "") -> list[Memory]:
@@ -135,22 +128,22 @@ class Retention:
         )
         return (Leaving(memory, "trash", "expired") for memory in everywhere)
 
-    def _too_old(self, bounds: Bounds, type: str | None, now: float) -> Iterator[Leaving]:
+    def _too_old(self, type: str | None, now: float) -> Iterator[Leaving]:
+        bounds = self.bounds
         if bounds.max_age_days is None:
             return
         old = Filter.where(created_at__lt=now - bounds.max_age_days * DAY, pinned=False)
         for memory in self.store.iterate(type=type, where=ACTIVE & old):
-            if memory.type not in self.policy.protect_types:
+            if memory.type not in self.protect_types:
                 yield Leaving(memory, bounds.outcome, f"older than {bounds.max_age_days:g} days")
 
-    def _too_many(
-        self, bounds: Bounds, type: str | None, now: float, gone: Mapping[str, Leaving]
-    ) -> Iterator[Leaving]:  # fmt: skip
+    def _too_many(self, type: str | None, now: float, gone: Mapping[str, Leaving]) -> Iterator[Leaving]:
         """The weakest first, until the rest is within the limits."""
+        bounds = self.bounds
         if bounds.max_count is None and bounds.max_megabytes is None:
             return
         memories = [m for m in self.store.iterate(type=type, where=ACTIVE) if m.id not in gone]
-        free = [m for m in memories if not m.pinned and m.type not in self.policy.protect_types]
+        free = [m for m in memories if not m.pinned and m.type not in self.protect_types]
         over = 0 if bounds.max_count is None else len(memories) - bounds.max_count
         heavy = 0.0 if bounds.max_megabytes is None else sum(map(size, memories)) - bounds.max_megabytes * 1e6
         for memory in sorted(free, key=lambda memory: strength(DecayInput(memory, now, GENTLE_RATE))):

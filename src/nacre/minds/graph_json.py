@@ -14,16 +14,7 @@ from nacre.errors import InvalidInput
 from nacre.factory import make_guard
 from nacre.memory_store import MemoryStore
 from nacre.minds.knowledge_facts import add_link, lower_confidence, temporal_index
-from nacre.minds.subgraph import (
-    DERIVED_FROM,
-    SIMILAR_TO,
-    SOURCE_ID,
-    SUPERSEDES,
-    TRANSITIONED_TO,
-    relation_type,
-    relationship_name,
-    source_of,
-)
+from nacre.minds.subgraph import Key, Rel, relation_type, relationship_name, source_of
 from nacre.model import Link, Memory
 from nacre.model.instants import iso
 from nacre.model.memory import Json, by_target
@@ -31,10 +22,10 @@ from nacre.transfer.import_plan import RowChecker, written_over
 
 NODES = {"semantic_nodes": "semantic", "episodic_nodes": "episodic"}
 EDGE_LISTS = {
-    "similar_to_edges": SIMILAR_TO,
-    "derives_from_edges": DERIVED_FROM,
-    "supersedes_edges": SUPERSEDES,
-    "transitioned_to_edges": TRANSITIONED_TO,
+    "similar_to_edges": Rel.SIMILAR_TO,
+    "derives_from_edges": Rel.DERIVED_FROM,
+    "supersedes_edges": Rel.SUPERSEDES,
+    "transitioned_to_edges": Rel.TRANSITIONED_TO,
     "other_edges": "",  # each names its own relation
 }
 EDGE_FIELDS = ("source_id", "target_id", "weight", "metadata", "relationship", "rel")
@@ -59,13 +50,13 @@ def read_graph(store: MemoryStore, data: Mapping[str, Json]) -> ParsedGraph:
     edges = list(read_edges(rows, data))
     later: dict[str, list[str]] = {}
     for source, link in edges:
-        if link["rel"] == SUPERSEDES:
+        if link["rel"] == Rel.SUPERSEDES:
             later.setdefault(str(link["to"]), []).append(source)
     # Here a node has one successor, the next in time, but other systems link every later node to it.
     successions = {old: min(sources, key=lambda id: order(rows[id])) for old, sources in later.items()}
     for source, link in edges:
-        skipped = link["rel"] == SUPERSEDES and successions[str(link["to"])] != source
-        rows[source]["links"].append({**link, "rel": TRANSITIONED_TO} if skipped else link)
+        skipped = link["rel"] == Rel.SUPERSEDES and successions[str(link["to"])] != source
+        rows[source]["links"].append({**link, "rel": Rel.TRANSITIONED_TO} if skipped else link)
     checker = RowChecker(store.space, make_guard(store.settings), store.types())
     return ParsedGraph({id: read_memory(checker, row) for id, row in rows.items()}, successions, len(edges))
 
@@ -95,16 +86,16 @@ def read_nodes(store: MemoryStore, data: Mapping[str, Json]) -> Iterator[tuple[s
             if kind == "semantic":
                 row |= {"title": entry.get("concept") or "", "confidence": entry.get("confidence", 0.8)}
                 row.setdefault("entities", [entry["entity_name"]] if entry.get("entity_name") else [])
-                row["metadata"].setdefault(SOURCE_ID, entry.get("source_id") or "")
+                row["metadata"].setdefault(Key.SOURCE_ID, entry.get("source_id") or "")
             else:
                 row["source"] = entry.get("source_label") or ""
             yield id, row
 
 
 def read_memory(checker: RowChecker, row: Row) -> Memory:
-    sources = [link.get("to") for link in row["links"] if link.get("rel") == DERIVED_FROM]
-    if row["metadata"].get(SOURCE_ID, "") in ("", *sources):
-        row["metadata"].pop(SOURCE_ID, None)  # the link says it
+    sources = [link.get("to") for link in row["links"] if link.get("rel") == Rel.DERIVED_FROM]
+    if row["metadata"].get(Key.SOURCE_ID, "") in ("", *sources):
+        row["metadata"].pop(Key.SOURCE_ID, None)  # the link says it
     try:
         return checker.memory(row)
     except InvalidInput as error:
@@ -199,7 +190,7 @@ def node_to_json(memory: Memory, there: Mapping[str, Memory]) -> dict[str, Json]
 
 def edge_to_json(source: str, link: Link) -> dict[str, Json]:
     data = dict(link.data)
-    flat = {name: data.pop(name) for name in TRANSITION_FIELDS if link.rel == TRANSITIONED_TO and name in data}
+    flat = {name: data.pop(name) for name in TRANSITION_FIELDS if link.rel == Rel.TRANSITIONED_TO and name in data}
     edge: dict[str, Json] = {"source_id": source, "target_id": link.to, "weight": link.weight, **flat, "metadata": data}
     listed = link.rel in EDGE_LISTS.values()
     return edge if listed else {**edge, "relationship": relationship_name(link.rel), "rel": link.rel}

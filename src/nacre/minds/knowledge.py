@@ -22,15 +22,11 @@ from nacre.minds.knowledge_facts import (
 )
 from nacre.minds.mind import Mind
 from nacre.minds.subgraph import (
-    CATEGORY,
-    DERIVED_FROM,
-    SIMILAR_TO,
-    SOURCE_ID,
-    SUPERSEDES,
-    TRANSITIONED_TO,
+    Key,
     KnowledgeCategory,
     KnowledgeNode,
     KnowledgeSubgraph,
+    Rel,
     as_edges,
     as_node,
     source_of,
@@ -45,7 +41,7 @@ from nacre.text.tokens import stem, stems
 
 NEWEST_SCANNED = 500  # facts that are searched for parts of words; whole words are found however old the fact is
 WORD_HITS = 4  # for each fact that is wanted, from the word index
-CHAINS = (SUPERSEDES, TRANSITIONED_TO)
+CHAINS = (Rel.SUPERSEDES, Rel.TRANSITIONED_TO)
 LONGEST_CHAIN = 64  # steps; a value that changed more often is a series of measurements
 
 
@@ -73,7 +69,7 @@ class Retrieval:
         self.follow_chains(facts_by_id, list(facts_by_id))
         frontier = list(facts_by_id)
         for _ in range(self.max_depth):
-            alike = self.linked(frontier, (SIMILAR_TO,), above=self.similarity_threshold)
+            alike = self.linked(frontier, (Rel.SIMILAR_TO,), above=self.similarity_threshold)
             frontier = self.add(facts_by_id, alike)
             self.follow_chains(facts_by_id, frontier)
         return list(facts_by_id.values())
@@ -150,10 +146,10 @@ def count_hits(memory: Memory, wanted: Sequence[str], *, concept_only: bool = Fa
 
 AGGREGATIONS = ("count_total", "count_entities", "list_entities", "count_concepts", "list_concepts", "count_by_concept")
 COUNTED_LINKS = {
-    SIMILAR_TO: "similar_to_edges",
-    DERIVED_FROM: "derives_from_edges",
-    SUPERSEDES: "supersedes_edges",
-    TRANSITIONED_TO: "transitioned_to_edges",
+    Rel.SIMILAR_TO: "similar_to_edges",
+    Rel.DERIVED_FROM: "derives_from_edges",
+    Rel.SUPERSEDES: "supersedes_edges",
+    Rel.TRANSITIONED_TO: "transitioned_to_edges",
 }
 
 
@@ -179,11 +175,12 @@ class HierarchicalMemory(Mind):
         metadata = check_temporal_metadata(temporal_metadata)
         source = label("source_id", source_id)
         is_memory = bool(source) and self.store.get(source) is not None
+        metadata |= {Key.CATEGORY: str(known), **({Key.SOURCE_ID: source} if source and not is_memory else {})}
         fact = self.store.draft(
             text, id_prefix="sem_", type=FACT, title=about, confidence=confidence, tags=tags or (),
             entities=[name] if name else [], occurred_at=parse_date(metadata.get("source_date")),
-            metadata={**metadata, CATEGORY: str(known), **({SOURCE_ID: source} if source and not is_memory else {})},
-            links=[Link(source, DERIVED_FROM)] if is_memory else [],
+            metadata=metadata,
+            links=[Link(source, Rel.DERIVED_FROM)] if is_memory else [],
         )  # fmt: skip
         store_fact(self.store, fact)
         return fact.id

@@ -8,15 +8,7 @@ from dataclasses import dataclass, field, replace
 from nacre.engine.engine import Edit
 from nacre.errors import InvalidInput, MemoryNotFound
 from nacre.memory_store import MemoryStore
-from nacre.minds.subgraph import (
-    CATEGORY,
-    SIMILAR_TO,
-    SOURCE_ID,
-    SOURCE_LABEL,
-    SUPERSEDED,
-    SUPERSEDED_BY,
-    TRANSITIONED_TO,
-)
+from nacre.minds.subgraph import Key, Rel
 from nacre.model import Filter, Link, Memory
 from nacre.model.instants import seconds
 from nacre.model.memory import Json
@@ -28,7 +20,7 @@ RECENT = 50  # facts that a new one is compared with; what was learned together 
 RIVALS = 200  # current facts about one entity that are checked for a contradiction
 ALIKE, MUCH_ALIKE = 0.3, 0.5  # linked above the first; above the second also checked for contradicting numbers
 DOUBTED, LEAST_CONFIDENCE = 0.5, 0.1  # what is left of the confidence in a fact that was superseded
-RESERVED = (CATEGORY, SOURCE_ID, SOURCE_LABEL, SUPERSEDED, SUPERSEDED_BY)
+RESERVED = (Key.CATEGORY, Key.SOURCE_ID, Key.SOURCE_LABEL, Key.SUPERSEDED, Key.SUPERSEDED_BY)
 
 
 class PlanOutdated(Exception):
@@ -53,7 +45,7 @@ class Succession:
     def link(self) -> Link:
         (newer, older), turn = self.values, temporal_index(self.newer.metadata)
         said: dict[str, Json] = {"from_value": newer, "to_value": older, "turn": turn, "transition_type": "update"}
-        return Link(self.older.id, TRANSITIONED_TO, data=said)
+        return Link(self.older.id, Rel.TRANSITIONED_TO, data=said)
 
 
 def store_fact(store: MemoryStore, fact: Memory) -> None:
@@ -136,7 +128,7 @@ def similarity_links(fact: Memory, others: Sequence[Memory]) -> Iterator[Link]:
         if score > ALIKE:
             clash = number_conflict(fact.text, other.text, fact.title, other.title) if score > MUCH_ALIKE else ""
             said: dict[str, Json] = {"contradiction": True, "conflicting_values": clash} if clash else {}
-            yield Link(other.id, SIMILAR_TO, round(score, 4), said)
+            yield Link(other.id, Rel.SIMILAR_TO, round(score, 4), said)
 
 
 def comparable(memory: Memory) -> dict[str, object]:

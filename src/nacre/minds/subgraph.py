@@ -78,11 +78,22 @@ def one_line(text: str) -> str:
     return OUR_MARKS.sub("(", " ".join(escaped(scrub(text).text).split()))
 
 
-CATEGORY = "knowledge_category"  # in the metadata of a fact; without it the fact is semantic
-SOURCE_ID = "source_id"  # in the metadata too, of a fact whose source is not a stored episode
-ENTITY, SOURCE_LABEL, SUPERSEDED, SUPERSEDED_BY = "entity_name", "source_label", "superseded", "superseded_by"
-DERIVED_FROM, SUPERSEDES, TRANSITIONED_TO, SIMILAR_TO = "derived_from", "supersedes", "transitioned_to", "similar_to"
-RELATIONSHIP_NAMES = {DERIVED_FROM: "DERIVES_FROM"}  # where the relation is not simply the same word in capitals
+class Key:
+    """Keys of a fact's metadata; without a category it is semantic, and `source_id` names a source that is not a stored
+    episode."""
+
+    CATEGORY, SOURCE_ID = "knowledge_category", "source_id"
+    ENTITY, SOURCE_LABEL, SUPERSEDED, SUPERSEDED_BY = "entity_name", "source_label", "superseded", "superseded_by"
+
+
+class Rel:
+    """The relations between facts and episodes."""
+
+    DERIVED_FROM, SUPERSEDES = "derived_from", "supersedes"
+    TRANSITIONED_TO, SIMILAR_TO = "transitioned_to", "similar_to"
+
+
+RELATIONSHIP_NAMES = {Rel.DERIVED_FROM: "DERIVES_FROM"}  # where the relation is not simply the same word in capitals
 RELATION_TYPES = {name: rel for rel, name in RELATIONSHIP_NAMES.items()}
 
 
@@ -157,15 +168,15 @@ def relation_type(relationship: str) -> str:
 def as_node(memory: Memory, labels: Mapping[str, str] | None = None) -> KnowledgeNode:
     """`labels` are the provenance labels of episodes, by id."""
     source = source_of(memory)
-    category = str(memory.metadata.get(CATEGORY, memory.type))
+    category = str(memory.metadata.get(Key.CATEGORY, memory.type))
     known = KnowledgeCategory(category) if category in list(KnowledgeCategory) else KnowledgeCategory.SEMANTIC
-    metadata = {key: value for key, value in memory.metadata.items() if key not in (CATEGORY, SOURCE_ID)}
+    metadata = {key: value for key, value in memory.metadata.items() if key not in (Key.CATEGORY, Key.SOURCE_ID)}
     if memory.entities:
-        metadata.setdefault(ENTITY, memory.entities[0])
+        metadata.setdefault(Key.ENTITY, memory.entities[0])
     if label := (labels or {}).get(source, ""):
-        metadata[SOURCE_LABEL] = label
+        metadata[Key.SOURCE_LABEL] = label
     if memory.superseded_by:
-        metadata |= {SUPERSEDED: True, SUPERSEDED_BY: memory.superseded_by}
+        metadata |= {Key.SUPERSEDED: True, Key.SUPERSEDED_BY: memory.superseded_by}
     return KnowledgeNode(
         memory.id, known, content=memory.text, concept=memory.title, confidence=memory.confidence, source_id=source,
         created_at=iso(memory.created_at), tags=list(memory.tags), metadata=metadata,
@@ -184,5 +195,5 @@ def as_edges(memories: Sequence[Memory]) -> list[KnowledgeEdge]:
 
 
 def source_of(memory: Memory) -> str:
-    tied = next((link.to for link in memory.links if link.rel == DERIVED_FROM), "")
-    return tied or str(memory.metadata.get(SOURCE_ID, ""))
+    tied = next((link.to for link in memory.links if link.rel == Rel.DERIVED_FROM), "")
+    return tied or str(memory.metadata.get(Key.SOURCE_ID, ""))

@@ -185,7 +185,7 @@ def retain_command(
     A bound of 0 is none. Of what is too many or too much the least used goes first; what has expired goes to the trash.
     Pinned memories and protected types count, and stay.
     """
-    from nacre.lifecycle.retention import Retention, RetentionPolicy, compress_old
+    from nacre.lifecycle.retention import Retention, compress_old
 
     now = cli.now()
     with cli.open() as store:
@@ -194,8 +194,7 @@ def retain_command(
             if name in shielded:
                 raise UsageProblem(f"{name!r} is protected and never put away; --protect-type '' protects none.")
         bounds = bounds_of(store.settings, asked)
-        policy = RetentionPolicy(types=dict.fromkeys(types, bounds), protect_types=shielded)
-        retention = Retention(store, policy if types else RetentionPolicy(bounds, protect_types=shielded))
+        retention = Retention(store, bounds, shielded, types)
         plan = retention.plan(now)
         columns: list[Column[Leaving]] = [
             Column("id", lambda each: each.memory.id, lambda each: short(each.memory.id), style="cyan"),

@@ -52,8 +52,6 @@ EXERCISED_ELSEWHERE = {
     "nacre.engine.removal": "engine/test_redact_and_compact.py",
     "nacre.hooks.places": "hooks/test_helper.py",
     "nacre.hooks.request": "hooks/test_client.py",
-    "nacre.lessons.document": "lessons/test_export.py",
-    "nacre.lessons.import_plan": "lessons/test_parse.py",
     "nacre.lifecycle.doctor": "cli/test_doctor.py",
     "nacre.mcp.profiles.maintenance": "mcp/profiles/test_full.py",
     "nacre.mcp.resources": "mcp/test_server.py",

@@ -14,8 +14,7 @@ from nacre import MemoryStore
 from nacre.errors import InvalidInput, UnknownName
 from nacre.lifecycle.decay import DecayEngine
 from nacre.lifecycle.jobs import JOBS
-from nacre.lifecycle.scheduler import Lease, MaintenanceScheduler, TickResult, intervals
-from nacre.lifecycle.state import StoredHistories
+from nacre.lifecycle.scheduler import Lease, MaintenanceScheduler, StoredHistories, TickResult, intervals
 from nacre.settings import Settings
 from tests.lifecycle.aged import DAY, NOW, Turned, opened, remember_episodes, remember_old
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nacre.lifecycle.state import JobHistory, StoredHistories
+from nacre.lifecycle.scheduler import JobHistory, StoredHistories
 from tests.lifecycle.aged import NOW, opened
 
 

@@ -10,9 +10,8 @@ from typing import Any, TypedDict, Unpack
 from nacre.engine import Engine
 from nacre.engine.engine import Edit
 from nacre.errors import InvalidInput, LinkRefused, MemoryNotFound, UnknownName
-from nacre.lessons.document import Out, Source, format_of, read, write
-from nacre.lessons.export import Redaction, export_document, warn_lost_links
-from nacre.lessons.import_plan import ImportReport, plan_import
+from nacre.lessons.document import Out, Redaction, Source, export_document, format_of, read, warn_lost_links, write
+from nacre.lessons.import_plan import ImportReport, parse_document, plan_import
 from nacre.lessons.lesson import (
     AGENT_TAG,
     Answer,
@@ -27,7 +26,6 @@ from nacre.lessons.lesson import (
     agent_tag,
     normalize_title,
 )
-from nacre.lessons.parse import parse_document
 from nacre.lessons.recall import (
     EXPANSIONS,
     OVERFETCH,

@@ -24,8 +24,7 @@ from nacre.factory import store_file
 from nacre.lifecycle import daemon
 from nacre.lifecycle.daemon import DaemonFiles
 from nacre.lifecycle.jobs import JOBS, JobResult
-from nacre.lifecycle.scheduler import MaintenanceScheduler
-from nacre.lifecycle.state import JobHistory
+from nacre.lifecycle.scheduler import JobHistory, MaintenanceScheduler
 from nacre.model.instants import format_duration, iso
 from nacre.settings import IN_MEMORY
 

@@ -74,7 +74,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "no title": {"title": None}, "a title that is a number": {"title": 404}, "no content": {"content": " "},
     "a content that is a list": {"content": ["text"]}, "NUL": {"content": "a\0b"}, "half a pair": {"title": "a\ud800"},
     "tags that are no list": {"tags": "db"}, "a tag that is a number": {"tags": [3]},
-    "a tag with NUL": {"tags": ["a\0"]}, "a context that is none": {"contexts": [None]},
+    "a tag with NUL": {"tags": ["a\0"]}, "a context that is none": {"contexts": [5]},
     "an unknown level": {"confidence": "sure"},
     "too sure": {"certainty": 1.5}, "sure in words": {"certainty": "high"}, "a bad time": {"created_at": "yesterday"},
     "a time of no year": {"updated_at": 1e20}, "a number for an id": {"id": 7}, "an unknown field": {"colour": "red"},

@@ -1,4 +1,4 @@
-"""The file of lessons and their vocabulary, written and read as JSON or YAML. A file that is read is untrusted input."""
+"""The file of lessons and their vocabulary, written and read as JSON or YAML. What is read is untrusted input."""
 
 from __future__ import annotations
 

@@ -28,7 +28,6 @@ NO_MEANING = "hashing"  # an embedder that knows letters only
 SEPARATORS = re.compile(r"[\s._/-]+")
 NUMBER = re.compile(r"\d+(?:[\s._/-]+\d+)*")
 PARTS = re.compile(r"\d+(?:\.\d+)*|[^\W\d_]+|[^\w\s]+")
-NUMERONYM = re.compile(r"([a-z])(\d{1,2})([a-z])")  # k8s, i18n, a11y
 SHORTEST_PLURAL = 4  # letters: "apis" is a plural, "aws" and "ios" are not
 # Names that look like a plural and are not.
 NOT_PLURAL = frozenset("https news windows rails pandas jenkins kubernetes sales".split())
@@ -255,15 +254,6 @@ def short_names(heads: Mapping[str, str]) -> Iterator[NamePair]:
         long = known.get(key, key)
         if long in heads and long != key:
             yield NamePair(heads[long], name, "a usual short form")
-    by_ends: defaultdict[tuple[str, str, int], list[str]] = defaultdict(list)
-    for key in heads:
-        if key.isalpha():
-            by_ends[key[0], key[-1], len(key) - 2].append(key)
-    for key, name in heads.items():
-        if (match := NUMERONYM.fullmatch(key)) and key not in known:
-            longs = by_ends[match[1], match[3], int(match[2])]
-            if len(longs) == 1:  # with several it is not clear which
-                yield NamePair(heads[longs[0]], name, "a short form with the number of letters left out")
 
 
 @lru_cache(maxsize=1)
@@ -276,51 +266,34 @@ def mistyped_names(heads: Iterable[str], counts: Mapping[str, int]) -> Iterator[
     """Compares names as written and in the singular."""
     seen: set[tuple[str, str]] = set()
     for name, also in islice(near_pairs(heads), MAX_CANDIDATES):
-        pair = (min(name, also), max(name, also))
-        less, more = sorted(counts.get(each, 0) for each in pair)
+        less, more = sorted(counts.get(each, 0) for each in (name, also))
         both_common = less >= COMMON and more < less * RARER
-        if pair not in seen and not both_common and is_typo(*pair):
-            yield NamePair(*pair, "spelled almost alike")
-        seen.add(pair)
+        if (name, also) not in seen and not both_common and is_typo(name, also):
+            yield NamePair(name, also, "spelled almost alike")
+        seen.add((name, also))
 
 
 def near_pairs(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Pairs with a small edit distance. Only names with the same numbers, the same first letter and about the same
-    length are compared, so that a thousand ticket numbers cost nothing."""
-    blocks: defaultdict[tuple[object, ...], defaultdict[int, list[tuple[str, str]]]]
-    blocks = defaultdict(lambda: defaultdict(list))
-    for name in sorted(names):
-        for key in dict.fromkeys(("".join(words(name)), folded(name))):
-            if len(key) >= MIN_MISSING:
-                blocks[key[0], numbers(name)][len(key)].append((key, name))
-    for by_length in blocks.values():
-        for length, shorter in by_length.items():
-            for more in range(max_errors(length) + 1):
-                for one, other in within_distance(shorter, by_length.get(length + more, []), max_errors(length)):
-                    if one != other:
-                        yield one, other
-
-
-def max_errors(length: int) -> int:
-    return MAX_ERRORS if length >= MIN_TWO_ERRORS else 1
-
-
-def within_distance(
-    shorter: Sequence[tuple[str, str]], longer: Sequence[tuple[str, str]], most: int
-) -> Iterator[tuple[str, str]]:
+    """Pairs with a small edit distance. Only names with the same numbers and the same first letter are compared: a
+    thousand ticket numbers cost nothing."""
     import numpy as np
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
-    if not longer or (shorter is longer and len(shorter) == 1):
-        return
-    keys = [key for key, _ in longer]
-    for start in range(0, len(shorter), BLOCK):
-        block = shorter[start : start + BLOCK]
-        ours = [key for key, _ in block]
-        distances = process.cdist(ours, keys, scorer=OSA.distance, score_cutoff=most, dtype=np.uint8)
-        for row, column in np.argwhere(distances <= most).tolist():
-            yield block[row][1], longer[column][1]
+    blocks: defaultdict[tuple[object, ...], list[tuple[str, str]]] = defaultdict(list)
+    for name in sorted(names):
+        for key in dict.fromkeys(("".join(words(name)), folded(name))):
+            if len(key) >= MIN_MISSING:
+                blocks[key[0], numbers(name)].append((key, name))
+    for block in blocks.values():
+        keys = [key for key, _ in block]
+        for start in range(0, len(keys), BLOCK):
+            some = keys[start : start + BLOCK]
+            distances = process.cdist(some, keys, scorer=OSA.distance, score_cutoff=MAX_ERRORS, dtype=np.uint8)
+            for row, column in np.argwhere(distances <= MAX_ERRORS).tolist():
+                one, other = block[start + row][1], block[column][1]
+                if one < other:
+                    yield one, other
 
 
 def is_typo(one: str, other: str) -> bool:

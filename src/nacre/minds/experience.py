@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import blake2b
-from typing import cast
 
 from nacre.errors import InvalidInput, UnknownName, WrongType
 from nacre.model import Memory
@@ -20,7 +19,7 @@ PREFIX = "exp_"  # of every experience's id and of no other id: journal entries 
 HASH_DIGITS = 6
 # Keys of the memory's metadata; the caller's own metadata is under CALLER_METADATA.
 TYPE, CALLER_METADATA, COMPRESSED = "experience_type", "given", "compressed"
-EXACT, AWARE, KIND = "exact", "aware", "kind"
+AWARE, KIND = "aware", "kind"
 
 
 class ExperienceType(StrEnum):
@@ -146,9 +145,6 @@ def memory_fields(experience: Experience, agent: str) -> Fields:
         metadata[KIND] = "pattern"
     if experience.metadata:
         metadata[CALLER_METADATA] = experience.metadata
-    # A memory's text has no space around it. Where this one has, the exact text is stored too, and used while it fits.
-    if exact := {name: text for name in ("context", "outcome") if (text := getattr(experience, name)) != text.strip()}:
-        metadata[EXACT] = cast(Json, exact)
     if experience.timestamp.tzinfo is not None:
         metadata[AWARE] = True
     return Fields(
@@ -159,8 +155,7 @@ def memory_fields(experience: Experience, agent: str) -> Fields:
 
 
 def experience_of(memory: Memory) -> Experience:
-    metadata, exact = memory.metadata.get(CALLER_METADATA), memory.metadata.get(EXACT)
-    written = exact if isinstance(exact, dict) else {}
+    metadata = memory.metadata.get(CALLER_METADATA)
     at = datetime.fromtimestamp(memory.created_at, UTC if memory.metadata.get(AWARE) else None)
     experience = Experience(
         parse_type(memory.metadata[TYPE]), memory.title[:LONGEST_CONTEXT] or memory.text[:LONGEST_CONTEXT],
@@ -168,13 +163,8 @@ def experience_of(memory: Memory) -> Experience:
         dict(metadata) if isinstance(metadata, dict) else {}, list(memory.tags),
     )  # fmt: skip
     # A placeholder may be longer than the secret it replaced, and an edit longer still: neither is cut.
-    experience.context = original_text(memory.title, written.get("context")) or experience.context
-    experience.outcome = original_text(memory.text, written.get("outcome"))
+    experience.context, experience.outcome = memory.title or experience.context, memory.text
     return experience
-
-
-def original_text(stored: str, written: Json) -> str:
-    return written if isinstance(written, str) and written.strip() == stored else stored
 
 
 def is_experience(memory: Memory) -> bool:

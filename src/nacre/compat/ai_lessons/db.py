@@ -176,24 +176,20 @@ def is_older(file: Path) -> bool:
 
 
 def import_database(file: Path, settings: Settings) -> None:
-    """Replaces a database that ai-lessons wrote with a store that holds all its lessons; a backup stays beside it. The
-    file is replaced only after every lesson is imported. Raises `StoreBusy` while another program uses the file, and
-    `ArchiveRefused` when a lesson cannot be imported."""
+    """Replaces a database that ai-lessons wrote with a store that holds all its lessons; the old file stays beside it.
+    The file is replaced only after every lesson is imported. Raises `StoreBusy` while another program uses the file,
+    and `ArchiveRefused` when a lesson cannot be imported."""
     inode = file.stat().st_ino
-    backup = unused_path(file.with_name(file.name + BACKUP_SUFFIX))
     fresh = file.with_name(f".{file.name}.{uuid4().hex}")
     with closing(sqlite3.connect(file, timeout=LOCK_TIMEOUT, isolation_level=None)) as older:
         lock(older, file)
         if file.stat().st_ino != inode:  # another process imported it while we waited
             return
         try:
-            with closing(sqlite3.connect(file)) as reader, closing(sqlite3.connect(backup)) as target:
-                reader.backup(target)
-            import_lessons(backup, fresh, settings)
+            import_lessons(file, fresh, settings)
+            unused_path(file.with_name(file.name + BACKUP_SUFFIX)).hardlink_to(file)
             fresh.replace(file)  # while nobody else can write to the older database
         finally:
-            if file.stat().st_ino == inode:  # not replaced: the database itself is still there
-                backup.unlink(missing_ok=True)
             for leftover in file.parent.glob(f"{fresh.name}*"):
                 leftover.unlink()
 
@@ -209,13 +205,12 @@ def lock(older: sqlite3.Connection, file: Path) -> None:
         raise StoreBusy(file, LOCK_TIMEOUT)
 
 
-def import_lessons(backup: Path, fresh: Path, settings: Settings) -> None:
+def import_lessons(file: Path, fresh: Path, settings: Settings) -> None:
     with MemoryStore(fresh, settings=replace(settings, store=str(fresh))) as store:
-        summary = import_foreign(store, NAME, backup)
+        summary = import_foreign(store, NAME, file)
     if summary.errors:
         reason = f"{summary.errors} of its lessons cannot be imported ({summary.faults[0].why})"
-        original = backup.with_name(backup.name.partition(BACKUP_SUFFIX)[0])
-        raise ArchiveRefused(original, reason, "Correct or delete them, and try again.")
+        raise ArchiveRefused(file, reason, "Correct or delete them, and try again.")
 
 
 def unused_path(path: Path) -> Path:

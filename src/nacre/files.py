@@ -153,6 +153,11 @@ def atomic_write(path: Path, content: str | bytes, mode: int | None = PRIVATE_FI
         file.write(content.encode("utf-8") if isinstance(content, str) else content)
 
 
+def data_text(name: str) -> str:
+    """A text file of this package, without the line end that closes it."""
+    return (PACKAGE / name).read_text("utf-8").removesuffix("\n")
+
+
 def data_sections(name: str) -> list[tuple[str, list[str]]]:
     """The sections of a text file of this package: each `[heading]`, and the lines below it.
 
@@ -161,7 +166,7 @@ def data_sections(name: str) -> list[tuple[str, list[str]]]:
     """
     sections: list[tuple[str, list[str]]] = []
     definitions: dict[str, str] = {}
-    for written in CONTINUED.sub("", (PACKAGE / name).read_text("utf-8")).splitlines():
+    for written in CONTINUED.sub("", data_text(name)).splitlines():
         if not written or written[0] == "#":
             continue
         line = DEFINED.sub(lambda match: definitions[match[1]], written)

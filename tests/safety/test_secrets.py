@@ -63,18 +63,6 @@ def test_the_rest_of_an_address_stays_readable() -> None:
     assert scrubbed == "postgres://app:[REDACTED:database_password]@db.internal:5432/app"
 
 
-def test_a_policy_that_allows_secrets_changes_nothing_and_still_reports_them() -> None:
-    scrubbed = scrub(key(), policy=Policy(mode="allow"))
-    assert scrubbed.text == key()
-    assert scrubbed.findings
-
-
-def test_a_policy_that_refuses_leaves_the_decision_to_the_caller() -> None:
-    scrubbed = scrub(key(), policy=Policy(mode="refuse"))
-    assert key() not in scrubbed.text
-    assert scrubbed.findings
-
-
 @pytest.mark.parametrize("allowed", [key(), re.compile(r"gh\w_.+")])
 def test_what_is_on_the_allow_list_is_let_be(allowed: str | re.Pattern[str]) -> None:
     assert not contains_secret(f"use {key()} today", policy=Policy(allow=(allowed,)))
@@ -207,4 +195,4 @@ def test_scrubbing_metadata_twice_changes_nothing(value: Json) -> None:
 
 def test_the_default_redacts_secrets_and_leaves_personal_data() -> None:
     assert Policy() == DEFAULT
-    assert (DEFAULT.mode, DEFAULT.personal, DEFAULT.allow) == ("redact", False, ())
+    assert (DEFAULT.personal, DEFAULT.allow) == (False, ())

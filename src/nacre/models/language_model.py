@@ -89,17 +89,16 @@ RERANKER_REMEDY = "Choose a more capable language model, or another reranker."
 
 
 class LanguageModelReranker:
-    def __init__(self, model: LanguageModel, *, characters: int = CHARACTERS_A_PASSAGE) -> None:
+    def __init__(self, model: LanguageModel) -> None:
         self.identity = f"language-model:{model.identity}"
         self._model = model
-        self._characters = characters
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         batches = (texts[start : start + PASSAGES_A_PROMPT] for start in range(0, len(texts), PASSAGES_A_PROMPT))
         return [score for batch in batches for score in self._batch(query, batch)]
 
     def _batch(self, query: str, texts: Sequence[str]) -> list[float]:
-        prompt = reranking_prompt(query, [text[: self._characters] for text in texts])
+        prompt = reranking_prompt(query, [text[:CHARACTERS_A_PASSAGE] for text in texts])
         try:
             answer = self._model.complete(prompt, system=SYSTEM, max_tokens=TOKENS_AROUND + TOKENS_A_MARK * len(texts))
         except LanguageModelError as error:

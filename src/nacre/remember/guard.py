@@ -135,7 +135,7 @@ class Guard:
     def _policy(self) -> Policy:
         from nacre.safety.secrets import Policy
 
-        return Policy(mode="redact", personal=self.personal == "redact", allow=self.allow)
+        return Policy(personal=self.personal == "redact", allow=self.allow)
 
 
 def guard_notes(kinds: tuple[str, ...], doubts: tuple[str, ...] = ()) -> tuple[str, ...]:

@@ -7,13 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
 
 from nacre.model.memory import Json
 from nacre.safety.secret_values import Span, entropy, find_in_values, is_about_a_secret, is_placeholder
 from nacre.safety.token_rules import RULES, Row, Rule, Where, branches, compiled
 
-Mode = Literal["redact", "refuse", "allow"]
 Entry = tuple[str, tuple[Row, ...]]  # a keyword and the rules that begin with it
 
 PLACEHOLDER = re.compile(r"\[REDACTED(?::[a-z0-9_]+)?\]")
@@ -60,9 +58,8 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What to do with secrets. `allow` holds exact strings and patterns of whole secrets that stay."""
+    """What counts as a secret. `allow` holds exact strings and patterns of whole secrets that stay."""
 
-    mode: Mode = "redact"
     personal: bool = False  # also e-mail addresses, telephone, card and account numbers
     allow: tuple[str | re.Pattern[str], ...] = ()
 
@@ -326,7 +323,7 @@ NAMED = Rule("secret", "", (), loose=True)
 
 @dataclass(frozen=True, slots=True)
 class Scrubbed:
-    """`text` without its secrets, unless the policy allows them; the findings are listed in either case."""
+    """`text` without its secrets, which the findings list."""
 
     text: str
     findings: tuple[Finding, ...] = ()
@@ -341,8 +338,8 @@ class ScrubbedJson:
 def scrub(text: str, *, policy: Policy = DEFAULT) -> Scrubbed:
     """Changes only the findings; scrubbing the result again changes nothing."""
     secrets = tuple(findings(text, policy))
-    if policy.mode == "allow" or not secrets:
-        return Scrubbed(text, secrets)
+    if not secrets:
+        return Scrubbed(text)
     return Scrubbed("".join(redact(text, secrets)), secrets)
 
 
@@ -401,7 +398,7 @@ def unique_key(taken: dict[str, Json], key: str, copies: Counter[str]) -> str:
 def clean_text(value: str, named: str, policy: Policy, kinds: list[str]) -> str:
     if named and is_withheld(value, policy):
         kinds.append(named)
-        return value if policy.mode == "allow" else placeholder(named)
+        return placeholder(named)
     result = scrub(value, policy=policy)
     kinds += (each.kind for each in result.findings)
     return result.text

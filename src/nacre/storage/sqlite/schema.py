@@ -7,11 +7,11 @@ from pathlib import Path
 import apsw
 
 from nacre.errors import NotAStore, SchemaTooNew
+from nacre.files import data_text
 
 WAL = "wal"
 APPLICATION_ID = 0x4E414352  # "NACR": tells our file from any other SQLite database
 CURRENT = 1
-TABLES = Path(__file__).with_name("schema.sql")
 
 
 def version(connection: apsw.Connection) -> int:
@@ -45,7 +45,7 @@ def prepare(connection: apsw.Connection, path: Path) -> None:
     try:
         check_ours(connection, path)
         if version(connection) < CURRENT:
-            connection.execute(TABLES.read_text("utf-8"))
+            connection.execute(data_text("storage/sqlite/schema.sql"))
         connection.pragma("application_id", APPLICATION_ID)
         connection.pragma("user_version", CURRENT)
         connection.execute("COMMIT")

@@ -11,7 +11,6 @@ from hypothesis import strategies as some
 
 from nacre.clients import jsonc
 from nacre.clients.files import CannotEdit
-from nacre.clients.jsonc import GAP
 
 PLACE = ("mcpServers", "nacre")
 ENTRY = {"command": "/opt/nacre", "args": ["mcp"], "env": {"NACRE_STORE": "/home/é/m.db"}}
@@ -191,8 +190,3 @@ def at(found: object, path: list[str]) -> dict[str, object] | None:
 def comments(text: str) -> list[str]:
     words = re.sub(r'"(?:[^"\\]|\\.)*"', '""', text)
     return sorted(found.strip() for found in re.findall(r"//[^\n]*|/\*.*?\*/", words))
-
-
-def test_a_gap_is_blanks_and_comments_alone() -> None:
-    found = GAP.match(" // a\n/* b */\t{")
-    assert found is not None and found.group() == " // a\n/* b */\t"

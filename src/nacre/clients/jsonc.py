@@ -5,30 +5,31 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from typing import cast
 
 from nacre.clients.files import CannotEdit
 
-GAP = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-CLOSING = {"{": "}", "[": "]"}
+STRING = r'"(?:[^"\\]|\\.)*+"'
+COMMENT = re.compile(rf"{STRING}|//[^\n]*|/\*.*?\*/", re.DOTALL)
+TRAILING_COMMA = re.compile(rf"{STRING}|[{{\[]\s*,|(,)(?=\s*[}}\]])", re.DOTALL)
+NO_LINE_END = re.compile(r"[^\n]")
+BLANKS = re.compile(r"\s*")
 BYTE_ORDER_MARK = "\ufeff"
 NOTHING = -1
+INDENT = "  "  # where the text has no indentation
+Step = str | int
+Splice = tuple[int, int, str]
 _decoder = json.JSONDecoder()
-
-
-class Malformed(ValueError):
-    def __init__(self, text: str, at: int, wanted: str) -> None:
-        line = text.count("\n", 0, at) + 1
-        super().__init__(f"line {line}: {wanted} is missing")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """`start` is where its name begins, or its value in a list; `comma` is the place of the next comma or `NOTHING`."""
 
-    name: str | int
+    name: Step
     start: int
     node: Node
     comma: int
@@ -36,95 +37,73 @@ class Entry:
 
 @dataclass(frozen=True)
 class Node:
-    """A value and its place. `entries` are parsed on demand: most of a large file is never needed."""
+    """A value and its place. `entries` are parsed on demand: most of a large file is never needed.
+
+    `bare` is the text without comments, and `strict` also without trailing commas; all places are the same in them.
+    """
 
     start: int
     end: int
     value: object
-    text: str = field(repr=False)
+    bare: str
+    strict: str
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
         """Those of an object or a list, in order."""
-        return tuple(entries_at(self.text, self.start)) if self.text[self.start] in CLOSING else ()
+        return tuple(self._scan()) if isinstance(self.value, dict | list) else ()
 
-    def entry(self, name: str | int) -> Entry | None:
+    def entry(self, name: Step) -> Entry | None:
         """The last one of equal names, as in every JSON parser."""
         return next((each for each in reversed(self.entries) if each.name == name), None)
+
+    def _scan(self) -> Iterator[Entry]:
+        at = after_blanks(self.strict, self.start + 1)
+        for number in count():
+            if self.strict[at] in "}]":
+                return
+            name: Step = number
+            start = at
+            if isinstance(self.value, dict):
+                name, at = _decoder.raw_decode(self.strict, at)
+                at = after_blanks(self.strict, after_blanks(self.strict, at) + 1)  # behind the colon
+            node = node_at(self.bare, self.strict, at)
+            at = after_blanks(self.bare, node.end)
+            ended = self.bare[at] == ","
+            yield Entry(name, start, node, at if ended else NOTHING)
+            at = after_blanks(self.strict, at + ended)
+
+
+def node_at(bare: str, strict: str, at: int) -> Node:
+    value, end = _decoder.raw_decode(strict, at)
+    return Node(at, end, value, bare, strict)
+
+
+def after_blanks(text: str, at: int) -> int:
+    blanks = BLANKS.match(text, at)
+    return blanks.end() if blanks else at
 
 
 def parse(text: str) -> Node:
     """Raises `ValueError`, with the line number, for a text that is not JSON."""
+    bare = without_comments(text)
+    strict = TRAILING_COMMA.sub(lambda match: " " if match[1] else match[0], bare)
     try:
-        root = node_at(text, first_place(text))
+        json.loads(strict)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
-    end = after_gap(text, root.end)
-    if end != len(text):
-        raise Malformed(text, end, "the end")
-    return root
+    return node_at(bare, strict, after_blanks(strict, 0))
+
+
+def without_comments(text: str) -> str:
+    """With blanks in their place."""
+    bare = COMMENT.sub(lambda match: match[0] if match[0][0] == '"' else NO_LINE_END.sub(" ", match[0]), text)
+    return bare.replace(BYTE_ORDER_MARK, " ", 1) if bare.startswith(BYTE_ORDER_MARK) else bare
 
 
 def is_blank(text: str) -> bool:
     """Whether it holds only blanks and comments."""
-    return first_place(text) == len(text)
-
-
-def first_place(text: str) -> int:
-    return after_gap(text, len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0)
-
-
-def after_gap(text: str, at: int) -> int:
-    gap = GAP.match(text, at)
-    return gap.end() if gap else at
-
-
-def node_at(text: str, at: int) -> Node:
-    """A part without comments is read by Python's own decoder, ten times as fast."""
-    try:
-        value, end = _decoder.raw_decode(text, at)
-        return Node(at, end, value, text)
-    except ValueError as error:
-        if text[at : at + 1] not in CLOSING:
-            raise Malformed(text, at, "a value") from error
-    entries = tuple(entries_at(text, at))
-    end = after_gap(text, max(entries[-1].node.end, entries[-1].comma + 1) if entries else at + 1) + 1
-    values = [entry.node.value for entry in entries]
-    node = Node(at, end, {entry.name: entry.node.value for entry in entries} if text[at] == "{" else values, text)
-    node.__dict__["entries"] = entries  # known already
-    return node
-
-
-def entries_at(text: str, at: int) -> Iterator[Entry]:
-    named, closing = text[at] == "{", CLOSING[text[at]]
-    here, index, comma = after_gap(text, at + 1), 0, 0
-    while text[here : here + 1] != closing:
-        if comma == NOTHING:
-            raise Malformed(text, here, f"a comma or {closing!r}")
-        entry = entry_at(text, here, index, named=named)
-        yield entry
-        here, index, comma = after_gap(text, max(entry.node.end, entry.comma + 1)), index + 1, entry.comma
-
-
-def entry_at(text: str, start: int, index: int, *, named: bool) -> Entry:
-    name: str | int = index
-    at = start
-    if named:
-        if text[at : at + 1] != '"':
-            raise Malformed(text, at, "a name in double quotes, or '}',")
-        word = node_at(text, at)
-        name, at = str(word.value), after_gap(text, word.end)
-        if text[at : at + 1] != ":":
-            raise Malformed(text, at, "a colon")
-        at = after_gap(text, at + 1)
-    node = node_at(text, at)
-    comma = after_gap(text, node.end)
-    return Entry(name, start, node, comma if text[comma : comma + 1] == "," else NOTHING)
-
-
-INDENT = "  "  # where the text has no indentation
-Step = str | int
-Splice = tuple[int, int, str]
+    return not without_comments(text).strip()
 
 
 def read(text: str) -> dict[str, object]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import asdict
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import anyio.to_thread
@@ -21,20 +23,12 @@ if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
 
 BUDGET = 800
-START, END = "start_session", "end_session"
 NOTHING_YET = "Nothing is remembered about it yet."
-START_TEXT = """We begin to work on: {task}
 
-{known}
 
-Use what is remembered where it helps, and say so when it seems outdated. Ask the memory again when you need more."""
-END_TEXT = """Before this session ends, look back over it and keep what a later session needs, one `remember` to each:
-- decisions, and why they were made
-- what I corrected you on, and how I prefer things
-- how something is done here, once it was found out
-- what is still open
-Look with `recall` first; where a memory is outdated, give its id as `replaces`. Keep no secrets, and nothing that the
-files or the history of the project show anyway. {about}"""
+@cache
+def described_prompts() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8"))
 
 
 class Prompts:
@@ -42,29 +36,27 @@ class Prompts:
         self._provider = provider
 
     async def list(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:  # noqa: ARG002
-        task = types.PromptArgument(name="task", description="What the session is about.", required=True)
-        about = types.PromptArgument(name="about", description="What to mind in particular.", required=False)
-        return types.ListPromptsResult(
-            prompts=[
-                types.Prompt(name=START, description="Begin with what is remembered of a task.", arguments=[task]),
-                types.Prompt(name=END, description="Keep what was learned before the session ends.", arguments=[about]),
-            ]
-        )
+        prompts = [
+            types.Prompt(name=name, description=each["about"], arguments=[types.PromptArgument(**each["argument"])])
+            for name, each in described_prompts().items()
+        ]
+        return types.ListPromptsResult(prompts=prompts)
 
     async def get(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        arguments = params.arguments or {}
+        arguments, described = params.arguments or {}, described_prompts()
         try:
-            if params.name == END:
-                return user_message(END_TEXT.format(about=arguments.get("about", "")).strip())
-            if params.name != START:
-                raise UnknownName("prompt", params.name, (START, END))
+            if params.name not in described:
+                raise UnknownName("prompt", params.name, described)
+            text = described[params.name]["text"]
+            if params.name == "end_session":
+                return user_message(text.format(about=arguments.get("about", "")).strip())
             task, store = arguments.get("task", ""), partial(self._provider.store, client_of(context))
             packed = await anyio.to_thread.run_sync(
                 lambda: store().recall_pack(task, token_budget=BUDGET, fence=True), limiter=workers()
             )
         except NacreError as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from error
-        return user_message(START_TEXT.format(task=task, known=packed.text or NOTHING_YET))
+        return user_message(text.format(task=task, known=packed.text or NOTHING_YET))
 
 
 def user_message(text: str) -> types.GetPromptResult:

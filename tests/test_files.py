@@ -60,8 +60,6 @@ def test_files_written_by_commands_are_their_owners_alone(
     (tmp_path / "copies").mkdir(mode=0o700)
     copy = nacre.ok("backup", "create", str(tmp_path / "copies" / "own.db"))
     nacre.ok("backup", "restore", copy, "--yes")
-    nacre.ok("journal", "export", str(tmp_path / "journal.jsonl"))
-    nacre.ok("journal", "export", str(tmp_path / "journal.jsonl.gz"))
     nacre.ok("lesson", "add", "--title", "Measure first", "--content", "Measure before you optimise.")
     nacre.ok("lesson", "export", "-o", str(tmp_path / "lessons.yaml"))
     nacre.ok("config", "set", "space", "me")

@@ -164,10 +164,3 @@ def test_a_client_must_be_named_and_known(nacre: CommandLine) -> None:
     assert "name a client: claude-code" in nacre("install").stderr
     assert "name a client: claude-code" in nacre("uninstall").stderr
     assert "did you mean 'codex'?" in nacre("install", "codx").stderr
-
-
-@pytest.mark.slow
-def test_verify_starts_the_real_server_from_what_was_written(nacre: CommandLine) -> None:
-    result = nacre("install", "opencode", "--verify")
-    assert result.exit_code == 0, result.output
-    assert "The server answered in" in result.stderr and "remember" in result.stderr

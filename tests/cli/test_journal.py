@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-from pathlib import Path
 
 import pytest
 
@@ -147,38 +145,11 @@ def test_undoing_a_link_also_reports_its_relation(filled: CommandLine) -> None:
     assert "relation adores is gone again" in result.stderr
 
 
-def test_the_export_is_json_lines_oldest_first(filled: CommandLine, tmp_path: Path) -> None:
-    lines = [json.loads(line) for line in filled.ok("journal", "export").split("\n")]
-    assert operations(lines) == ["remember", "remember", "edit"]
-    assert lines == filled.json("journal", "--all")[::-1]
-    result = filled("journal", "export", str(tmp_path / "out.jsonl"), "--act", "edit")
-    assert result.stdout == "" and "1 entry" in result.stderr
-    assert operations([json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]) == [
-        "edit"
-    ]
-    assert sorted(file.name for file in tmp_path.glob("out*")) == ["out.jsonl"]
-
-
-@pytest.mark.parametrize(("file", "options"), [("out.gz", []), ("out", ["--gzip"])])
-def test_the_export_can_be_compressed(filled: CommandLine, tmp_path: Path, file: str, options: list[str]) -> None:
-    filled.ok("journal", "export", str(tmp_path / file), *options)
-    assert len(gzip.decompress((tmp_path / file).read_bytes()).splitlines()) == 3
-    packed = filled("journal", "export", "--gzip").stdout_bytes
-    assert packed == (tmp_path / file).read_bytes()
-
-
-def test_an_export_of_nasty_text_is_still_one_line_an_entry(nacre: CommandLine) -> None:
+def test_the_journal_of_nasty_text_is_one_json_line_an_entry(nacre: CommandLine) -> None:
     nacre.ok("remember", "-", input="line\nbreak \x1b[31m \x9b \u2028 é")
-    (line,) = nacre("journal", "export").stdout_bytes.decode().rstrip("\n").split("\n")
+    (line,) = nacre("journal", "--all", "-f", "jsonl").stdout_bytes.decode().rstrip("\n").split("\n")
     assert json.loads(line)["after"]["text"] == "line\nbreak \x1b[31m \x9b \u2028 é"
     assert "\x1b" not in line and "\x9b" not in line
-
-
-def test_an_export_to_where_nothing_can_be_written_is_one_sentence(filled: CommandLine, tmp_path: Path) -> None:
-    done = filled.process("journal", "export", str(tmp_path / "nowhere" / "out"))
-    assert (done.returncode, done.stdout) == (4, "")
-    assert done.stderr.startswith("nacre: No such file or directory") and done.stderr.count("\n") == 1
-    assert filled("journal", "export", str(tmp_path)).exit_code == 2
 
 
 def test_compacting_asks_first_and_reports_what_it_dropped(filled: CommandLine) -> None:

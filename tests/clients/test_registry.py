@@ -15,7 +15,7 @@ import pytest
 from nacre.clients import installer as launching
 from nacre.clients.claude_code import ClaudeCodeInstaller
 from nacre.clients.files import BACKUP
-from nacre.clients.installer import Installer, Launch
+from nacre.clients.installer import Installer
 from nacre.clients.registry import INSTALLERS, ClaudeDesktopInstaller, installer_for
 from nacre.errors import ConfigError, UnknownName
 
@@ -142,10 +142,8 @@ def test_a_broken_file_is_left_alone_unless_it_may_be_replaced(client: str) -> N
 def test_what_the_settings_say_starts_what_was_meant(client: str) -> None:
     installer = made(client, space="work", profile="full", extra_env={"NACRE_KEY": "file:/k"})
     installer.install()
-    entry = installer.entry()
-    assert entry is not None
-    launch = installer.launch_of(entry)
-    assert launch == installer.launch()
+    assert installer.entry() == installer.build_mcp_block()
+    launch = installer.launch()
     assert launch.args[-3:] == ("mcp", "--profile", "full")
     assert launch.env == {"NACRE_STORE": "/data/m.db", "NACRE_SPACE": "work", "NACRE_KEY": "file:/k"}
     assert Path(launch.command).is_absolute()
@@ -269,8 +267,3 @@ def test_the_command_needs_no_path_and_imports_nothing_from_the_callers_folder(
     assert launching.own_command() == (str(bin / launching.SCRIPT),)
     monkeypatch.setattr(sys, "executable", os.path.relpath(bin / "python"))
     assert launching.own_command() == (str(bin / launching.SCRIPT),)
-
-
-def test_settings_that_say_something_else_start_nothing() -> None:
-    assert made("cursor").launch_of({"url": "https://x"}) == Launch("")
-    assert made("opencode").launch_of({"type": "remote"}) == Launch("")

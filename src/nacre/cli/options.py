@@ -256,18 +256,6 @@ def positive_days_option(ctx: click.Context, option: click.Parameter, value: str
     return result
 
 
-def shares_option(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[float, ...]:
-    """Numbers from 0 to 1, given one by one or with commas between them."""
-    text = ",".join(values)
-    try:
-        numbers = tuple(float(part) for part in text.split(",")) if values else ()
-    except ValueError:
-        numbers = (math.nan,)
-    if not all(0 <= each <= 1 for each in numbers):
-        raise click.BadParameter(f"{text!r} cannot be plotted; write numbers from 0 to 1: 0.9,0.5,0.1.")
-    return numbers
-
-
 def confidence_option(_ctx: click.Context, _option: click.Parameter, value: str) -> tuple[float, float]:
     try:
         return confidence_range(value)

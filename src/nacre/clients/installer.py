@@ -212,10 +212,6 @@ class Installer:
         except ConfigError:
             return False
 
-    def launch_of(self, entry: Mapping[str, object]) -> Launch:
-        """How the client would start the server by its settings."""
-        return Launch(str(entry.get("command", "")), string_list(entry.get("args")), string_map(entry.get("env")))
-
     def guidance(self) -> str:
         return guidance(self.server_name)
 
@@ -230,11 +226,3 @@ class Installer:
         if place is None:
             return False
         return rewrite(place, lambda text: without_guidance(text, self.guidance_header)).changed
-
-
-def string_list(value: object) -> tuple[str, ...]:
-    return tuple(map(str, value)) if isinstance(value, list) else ()
-
-
-def string_map(value: object) -> dict[str, str]:
-    return {str(name): str(each) for name, each in value.items()} if isinstance(value, dict) else {}

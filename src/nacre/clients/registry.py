@@ -11,13 +11,10 @@ from nacre.clients import toml
 from nacre.clients.claude_code import ClaudeCodeInstaller
 from nacre.clients.installer import (
     Installer,
-    Launch,
     Notation,
     config_home,
     folder_from,
     settings_home,
-    string_list,
-    string_map,
 )
 from nacre.errors import UnknownName
 
@@ -103,10 +100,6 @@ class OpenCodeInstaller(Installer):
         launch = self.launch()
         env = {"environment": dict(launch.env)} if launch.env else {}
         return {"type": "local", "command": [launch.command, *launch.args], "enabled": True, **env}
-
-    def launch_of(self, entry: Mapping[str, object]) -> Launch:
-        command, *args = string_list(entry.get("command")) or ("",)
-        return Launch(command, tuple(args), string_map(entry.get("environment")))
 
 
 INSTALLERS: Mapping[str, type[Installer]] = {

@@ -247,11 +247,10 @@ def shell_environment(cli: CliContext) -> Mapping[str, str]:
 @click.option("--print", "printing", is_flag=True, help="Print what would be written, and write nothing.")
 @click.option("--guidance", is_flag=True, help="Print what to tell the agent about its memory, and end.")
 @click.option("--write-guidance", is_flag=True, help="Also write that into the client's file of instructions.")
-@click.option("--verify", is_flag=True, help="Start the server as the client would, and list its tools.")
 @click.option("--force", is_flag=True, help="Replace settings that cannot be read; the old file is kept.")
 def install_command(
     cli: CliContext, client: str | None, listing: bool, project: bool, server_name: str, profile: str | None,
-    hooks: bool, printing: bool, guidance: bool, write_guidance: bool, verify: bool, force: bool, yes: bool,
+    hooks: bool, printing: bool, guidance: bool, write_guidance: bool, force: bool, yes: bool,
     form: Form,
 ) -> None:  # fmt: skip
     """Set this memory up in an agent's program: claude-code, claude-desktop, cursor, vscode, windsurf, codex,
@@ -283,12 +282,6 @@ def install_command(
             put(require_hooks(installer).hooks_text())
     else:
         write_settings(installer, hooks=hooks, write_guidance=write_guidance, force=force, yes=yes)
-        if verify:
-            from nacre.clients.probe import probe
-
-            answer = probe(installer.launch_of(installer.entry() or {}))
-            tools = ", ".join(answer.tools)
-            say(f"The server answered in {answer.seconds:.1f} s with {len(answer.tools)} tools: {tools}.")
 
 
 def write_settings(installer: Installer, *, hooks: bool, write_guidance: bool, force: bool, yes: bool) -> None:

@@ -27,7 +27,6 @@ from nacre.cli.options import (
     limit_option,
     plan_options,
     positive_days_option,
-    shares_option,
     show_plan,
 )
 from nacre.cli.ui.output import Column, Form, print_items, print_table, say
@@ -277,8 +276,8 @@ def scores(cli: CliContext, limit: int, weakest: bool, form: Form, **options: Un
     "--days", type=Number(0, min_open=True), metavar="N", default=90.0, show_default=True, help="How far ahead."
 )
 @click.option(
-    "--importance", multiple=True, callback=shares_option, metavar="0-1[,0-1]",
-    help="Without an ID: examples of this importance. 0.9,0.5,0.1, unless given.",
+    "--importance", multiple=True, type=Number(0, 1), metavar="0-1", default=EXAMPLES, show_default=True,
+    help="Without an ID: examples of this importance; repeat for several.",
 )  # fmt: skip
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write an .svg or .png."
@@ -290,14 +289,12 @@ def plot(
     """Plot how memories will fade if nobody uses them: those with these IDs, or examples."""
     from nacre.lifecycle.decay_curves import curve, write
 
-    if ids and importance:
-        raise click.UsageError("--importance is for examples, without an ID; several are written 0.9,0.5,0.1.")
     now = cli.now()
     with cli.open() as store:
         engine = engine_of(store, options)
         memories = find_memories(store, ids) if ids else [
             Memory("", f"importance {share:g}", importance=share, created_at=now, last_accessed=now)
-            for share in importance or EXAMPLES
+            for share in importance
         ]  # fmt: skip
         supported = Counter(
             edge.target for edge in store.edges(into=[memory.id for memory in memories]) if edge.rel not in NO_SUPPORT

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
-from typing import IO, NamedTuple, TypedDict, Unpack
+from typing import NamedTuple, TypedDict, Unpack
 
 import click
 
@@ -32,7 +29,6 @@ from nacre.cli.ui.output import (
     Column,
     Form,
     chosen_form,
-    json_line,
     one_line,
     print_data,
     print_items,
@@ -59,7 +55,6 @@ from nacre.cli.ui.records import (
 from nacre.cli.ui.times import DAY, age, known_by, since, until
 from nacre.engine.undo import undone_batches
 from nacre.errors import MemoryNotFound, UndoRefused
-from nacre.files import atomic_writer
 from nacre.memory_store import MemoryStore
 from nacre.model import Difference, JournalEntry, Memory, Transition
 from nacre.model.instants import iso
@@ -163,24 +158,6 @@ def undo(cli: CliContext, batch: str, why: str) -> None:
         report_undo(store, store.undo(find_operation(store, batch), why=why), cli.now())
 
 
-@command("export", group=journal_command)
-@click.argument("file", default="-", metavar="[FILE|-]", type=click.Path(dir_okay=False, path_type=Path))
-@entry_options
-@click.option("--gzip", "packed", is_flag=True, help="Compress it; a FILE that ends in .gz is, without asking.")
-def export(cli: CliContext, file: Path, about: str | None, packed: bool, **chosen: Unpack[EntryFilter]) -> None:
-    """Write the journal as JSON lines, oldest first, to FILE or to stdout."""
-    if str(file) == "-" and packed and sys.stdout.isatty():
-        raise click.UsageError("A terminal cannot show what is compressed; name a FILE.")
-    with cli.open() as store:
-        entries = store.iterate_journal(resolve_id(store, about) if about is not None else None, **chosen)
-        if str(file) == "-":
-            write_entries(entries, sys.stdout.buffer, packed=packed)
-            return
-        with atomic_writer(file) as out:  # what broke off must not stand where a whole export stood
-            written = write_entries(entries, out, packed=packed or file.suffix == ".gz")
-    say(f"Wrote {count_of(written, 'entry', 'entries')} to {file}.")
-
-
 @command("compact", yes_option, why_option, group=journal_command)
 @click.option("--older-than", metavar="WHEN", help="90d, 2y or a date; the setting journal_days unless given.")
 def compact(cli: CliContext, older_than: str | None, yes: bool, why: str) -> None:
@@ -198,15 +175,6 @@ def compact(cli: CliContext, older_than: str | None, yes: bool, why: str) -> Non
         dropped = store.compact(older_than_days=days, why=why)
     done = f"Dropped {count_of(dropped, 'entry', 'entries')} for good."
     say(done if dropped else "The journal holds nothing so old.")
-
-
-def write_entries(entries: Iterable[JournalEntry], out: IO[bytes], *, packed: bool) -> int:
-    count = 0
-    with gzip.GzipFile(fileobj=out, mode="wb", filename="", mtime=0) if packed else nullcontext(out) as stream:
-        for count, entry in enumerate(entries, 1):  # noqa: B007 (the count is returned)
-            stream.write(json_line(entry_record(entry)).encode())
-    out.flush()
-    return count
 
 
 def operation_lines(entries: list[JournalEntry], now: float) -> Iterator[str]:

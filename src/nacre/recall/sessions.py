@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from nacre.model import Reason
 from nacre.protocols import Vectors
 from nacre.recall.gather import PlacedCandidates, Question, gather
@@ -50,8 +52,6 @@ def rank_sessions(question: Question, sources: Sources, k: int) -> tuple[list[Sc
 
 
 def score_sessions(candidates: PlacedCandidates, question: Question, k: int) -> list[ScoredSession]:
-    import numpy as np
-
     if not candidates.places:
         return []
     signals = session_signals(candidates, question)
@@ -71,8 +71,6 @@ def score_sessions(candidates: PlacedCandidates, question: Question, k: int) -> 
 
 
 def session_signals(candidates: PlacedCandidates, question: Question) -> dict[str, Vectors]:
-    import numpy as np
-
     by_voice = said_by(candidates, question.voice)
     by_voice = by_voice if by_voice.any() else np.ones_like(by_voice)
     meaning = np.maximum(candidates.cosines, 0)
@@ -87,8 +85,6 @@ def session_signals(candidates: PlacedCandidates, question: Question) -> dict[st
 
 
 def best_of_turns(values: Vectors, candidates: PlacedCandidates) -> Vectors:
-    import numpy as np
-
     best = np.zeros(int(candidates.session.max()) + 1, np.float32)
     np.maximum.at(best, candidates.session, values)
     return best
@@ -96,8 +92,6 @@ def best_of_turns(values: Vectors, candidates: PlacedCandidates) -> Vectors:
 
 def saturated_words(shares: Vectors, candidates: PlacedCandidates) -> Vectors:
     """For each term its weight in all turns of the session, saturating, times its rarity."""
-    import numpy as np
-
     total = np.zeros(int(candidates.session.max()) + 1, np.float32)
     for row, rarity in zip(shares, candidates.rarity, strict=True):
         mass = np.bincount(candidates.session, row / max(float(rarity), 1e-9), len(total))
@@ -107,8 +101,6 @@ def saturated_words(shares: Vectors, candidates: PlacedCandidates) -> Vectors:
 
 def coverage_by_session(shares: Vectors, candidates: PlacedCandidates) -> Vectors:
     """The share of the question's terms that occurs anywhere in the session; rare terms count more."""
-    import numpy as np
-
     total = np.zeros(int(candidates.session.max()) + 1, np.float32)
     for row, rarity in zip(shares, candidates.rarity, strict=True):
         total += rarity * (np.bincount(candidates.session, row, len(total)) > 0)
@@ -116,8 +108,6 @@ def coverage_by_session(shares: Vectors, candidates: PlacedCandidates) -> Vector
 
 
 def time_signal(candidates: PlacedCandidates, question: Question) -> Vectors:
-    import numpy as np
-
     if not question.windows:
         return np.zeros(len(candidates.places), np.float32)
     return np.array([when_weight(place.at, question.windows) for place in candidates.places], np.float32)
@@ -129,14 +119,10 @@ def rescaled(values: Vectors) -> Vectors:
 
 
 def turn_scores(candidates: PlacedCandidates) -> Vectors:
-    import numpy as np
-
     return rescaled(np.maximum(candidates.cosines, 0)) + rescaled(candidates.shares.sum(axis=0))
 
 
 def best_turns(candidates: PlacedCandidates, best: Vectors, code: int) -> tuple[BestTurn, ...]:
-    import numpy as np
-
     turns = np.flatnonzero(candidates.session == code)
     ranked = turns[np.argsort(-best[turns], kind="stable")][:TURNS_RETURNED].tolist()
     return tuple(BestTurn(candidates.places[i].id, float(candidates.cosines[i])) for i in ranked)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nacre.model import Hit, Memory, Query, Reason
 from nacre.model.instants import DAY
@@ -14,10 +16,6 @@ from nacre.protocols import Vectors
 from nacre.recall.gather import REACH, PlacedCandidates, Question
 from nacre.text.dates import when_weight
 from nacre.text.tokens import stems
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 # Fitted by `benchmarks/fit_recall.py` on the development halves of LoCoMo and BEAM together, five folds over whole
 # conversations; benchmarks/RECALL.md says what each gives. That of meaning belongs to the embedder
@@ -44,8 +42,6 @@ BRIEF, LONG = 110, 560
 
 
 def signals(candidates: PlacedCandidates, question: Question) -> dict[str, Vectors]:
-    import numpy as np
-
     shares = candidates.shares
     meaning = relative_to_best(np.maximum(candidates.cosines, 0))
     words = words_of(shares, candidates.worth)
@@ -73,8 +69,6 @@ def weights_with(meaning: float) -> dict[str, float]:
 
 
 def weighted_sum(signals: Mapping[str, Vectors], weights: Mapping[str, float]) -> Vectors:
-    import numpy as np
-
     total = np.zeros(len(next(iter(signals.values()))), np.float32)
     for name, values in signals.items():
         total += np.float32(weights[name]) * values
@@ -83,8 +77,6 @@ def weighted_sum(signals: Mapping[str, Vectors], weights: Mapping[str, float]) -
 
 def style_signals(candidates: PlacedCandidates) -> dict[str, Vectors]:
     """Length and form of turns. They count only in conversations: a short note is as good as a long one."""
-    import numpy as np
-
     turn = np.array([bool(p.session) and p.position is not None for p in candidates.places], np.float32)
     characters = np.array([place.characters for place in candidates.places], np.float32)
     asks = np.array([place.asks for place in candidates.places], np.float32)
@@ -102,22 +94,16 @@ def relative_to_best(values: Vectors) -> Vectors:
 
 def words_of(shares: Vectors, worth: Vectors) -> Vectors:
     """Relative to the best if all terms were worth the same: where only common words match, no place is at 1."""
-    import numpy as np
-
     best = float(shares.sum(axis=0).max(initial=0))
     return np.asarray(worth @ shares / (best or 1), np.float32)
 
 
 def shifted(values: Vectors, to: NDArray[np.int64]) -> Vectors:
-    import numpy as np
-
     return np.where(to >= 0, values[to], 0)
 
 
 def best_within(shares: Vectors, candidates: PlacedCandidates, reach: int) -> Vectors:
     """For each term, the best share of a place or of any turn within reach of it."""
-    import numpy as np
-
     best = backward = forward = shares
     for _ in range(reach):
         backward = np.where(candidates.before >= 0, backward[:, candidates.before], 0)
@@ -128,8 +114,6 @@ def best_within(shares: Vectors, candidates: PlacedCandidates, reach: int) -> Ve
 
 def coverage(shares: Vectors, candidates: PlacedCandidates, question: Question) -> Vectors:
     """The share of the question's terms that is present; rare terms count more, the names of speakers do not count."""
-    import numpy as np
-
     names = question.speaker_stems(frozenset(place.role for place in candidates.places))
     worth = np.array(
         [0 if term in names else rarity for term, rarity in zip(candidates.terms, candidates.rarity, strict=True)]
@@ -140,14 +124,10 @@ def coverage(shares: Vectors, candidates: PlacedCandidates, question: Question) 
 
 
 def said_by(candidates: PlacedCandidates, speakers: frozenset[str]) -> Vectors:
-    import numpy as np
-
     return np.array([place.role in speakers for place in candidates.places], np.float32)
 
 
 def best_of_session(values: Vectors, candidates: PlacedCandidates) -> Vectors:
-    import numpy as np
-
     best = np.zeros(int(candidates.session.max(initial=-1)) + 1, np.float32)
     np.maximum.at(best, candidates.session, values)
     return best[candidates.session]
@@ -155,8 +135,6 @@ def best_of_session(values: Vectors, candidates: PlacedCandidates) -> Vectors:
 
 def relevances(candidates: PlacedCandidates, signals: Mapping[str, Vectors], curve: Calibration) -> Vectors:
     """The probability that each candidate answers; without vectors, the share of the question's terms."""
-    import numpy as np
-
     if not candidates.cosines.any():
         return signals["coverage nearby"]
     by_meaning = curve.intercept + curve.by_cosine * np.maximum(candidates.cosines, 0)

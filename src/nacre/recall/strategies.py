@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
 from nacre.errors import EmbeddingError, UnknownName
 from nacre.model import Link, Memory, Query, Reason
 from nacre.model.instants import DAY
@@ -78,8 +80,6 @@ def auto(question: Question, query: Query, sources: Sources) -> Ranking:
 
 def score_candidates(candidates: PlacedCandidates, question: Question, curve: Calibration, wanted: int) -> list[Scored]:
     """The best `wanted` candidates that match in words or meaning, with their reasons."""
-    import numpy as np
-
     if not candidates.places:
         return []
     by_name = signals(candidates, question)

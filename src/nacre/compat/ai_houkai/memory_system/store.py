@@ -38,7 +38,6 @@ from nacre.model import Direction, Filter, Hit, Recollection
 from nacre.model import Memory as NativeMemory
 from nacre.protocols import Embedder
 from nacre.recall.pack import HEADER, estimated_tokens, pack
-from nacre.recall.strategies import pool_words
 from nacre.settings import IN_MEMORY, Settings
 from nacre.transfer.archive import AHKAI
 from nacre.transfer.export import Choice, export_archive
@@ -508,5 +507,7 @@ def clamp(importance: float) -> float:
 
 
 def _bm25_score_pool(query: str, docs: Sequence[str]) -> list[float]:
+    from nacre.recall.strategies import pool_words  # imports numpy
+
     scores = pool_words(query, [NativeMemory(id=str(at), text=text) for at, text in enumerate(docs)])
     return [scores[str(at)] for at in range(len(docs))]

@@ -71,34 +71,11 @@ def test_a_package_that_is_really_installed_keeps_its_name(installed: Path) -> N
     assert ran(asked + "print(ai_lessons.REAL, ai_lessons.core.REAL)", path=installed) == "True True"
 
 
-def test_force_takes_its_place_also_when_it_was_imported_already(installed: Path) -> None:
-    asked = "import ai_lessons.core; import nacre.compat; nacre.compat.install('ai_lessons', force=True); "
-    again = "import ai_lessons.core as core; print(core.__name__, hasattr(core, 'REAL'))"
-    assert ran(asked + again, path=installed) == "nacre.compat.ai_lessons.core False"
-
-
 def test_a_mere_folder_of_that_name_is_no_package(tmp_path: Path) -> None:
     (tmp_path / "mnemosyne").mkdir()
     (tmp_path / "ai_lessons").mkdir()
     asked = "import nacre.compat; nacre.compat.install(); import ai_lessons.core; print(ai_lessons.core.__name__)"
     assert ran(asked, path=tmp_path) == "nacre.compat.ai_lessons.core"
-
-
-def test_uninstalling_frees_the_names_and_gives_back_the_real_one(installed: Path) -> None:
-    result = ran(
-        "from nacre.compat import install, uninstall; install(force=True); install()\n"
-        "install('ai_lessons', force=True)\n"
-        "import ai_lessons.core as ours; uninstall(); import ai_lessons.core as theirs\n"
-        "print(ours.add_lesson.__name__, theirs.REAL)\n"
-        "import sys; print(any(type(each).__module__.startswith('nacre') for each in sys.meta_path))",
-        path=installed,
-    )
-    assert result.split() == ["add_lesson", "True", "False"]
-
-
-def test_after_uninstalling_there_is_no_such_package() -> None:
-    asked = "from nacre.compat import install, uninstall; install(); import ai_lessons; uninstall(); import ai_lessons"
-    assert "No module named 'ai_lessons'" in ran(asked, code=1)
 
 
 def test_only_those_that_are_named_are_aliased() -> None:

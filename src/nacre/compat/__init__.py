@@ -1,5 +1,5 @@
 """The four older systems under their own names: code written for them runs on one engine."""
 
-from nacre.compat.aliases import install, uninstall
+from nacre.compat.aliases import install
 
-__all__ = ["install", "uninstall"]
+__all__ = ["install"]

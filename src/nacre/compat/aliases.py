@@ -43,20 +43,19 @@ class Aliases(MetaPathFinder):
     """Is the first finder, so that no other one loads a part of such a package a second time."""
 
     def __init__(self) -> None:
-        self.systems: dict[str, bool] = {}  # whether each also replaces an installed package
+        self.systems: set[str] = set()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         root = fullname.partition(".")[0]
-        if root not in self.systems or not (is_ours(root) if path is not None else self._may(root, target)):
+        if root not in self.systems or not (is_ours(root) if path is not None else self._is_free(root, target)):
             return None
         result = find_spec(f"{HOME}.{fullname}")
         return None if result is None else spec_from_loader(fullname, Alias(result), origin=result.origin)
 
-    def _may(self, root: str, target: ModuleType | None) -> bool:
-        if self.systems[root]:
-            return True
+    def _is_free(self, root: str, target: ModuleType | None) -> bool:
+        """A package of that name that is really installed keeps its name."""
         others = (finder for finder in sys.meta_path if finder is not self)
         matches = (finder.find_spec(root, None, target) for finder in others)
         return not any(spec is not None and spec.origin is not None for spec in matches)  # a mere folder has none
@@ -65,25 +64,12 @@ class Aliases(MetaPathFinder):
 ALIASES = Aliases()
 
 
-def install(*systems: str, force: bool = False) -> None:
-    """From now on these packages, or all four, are imported from here. An installed package of that name is replaced
-    only with `force`. Raises `UnknownName`."""
-    names = [named(system) for system in systems] or list(SYSTEMS)
-    ALIASES.systems |= dict.fromkeys(names, force)
+def install(*systems: str) -> None:
+    """From now on these packages, or all four, are imported from here, unless they are installed. Raises
+    `UnknownName`."""
+    ALIASES.systems |= {named(system) for system in systems} or {*SYSTEMS}
     if ALIASES not in sys.meta_path:
         sys.meta_path.insert(0, ALIASES)
-    for name in names if force else ():
-        if not is_ours(name):
-            dropped(name)
-
-
-def uninstall(*systems: str) -> None:
-    """Undoes `install`; modules that a program has imported already stay with it."""
-    for name in [named(system) for system in systems] or list(SYSTEMS):
-        if ALIASES.systems.pop(name, None) is not None and is_ours(name):
-            dropped(name)
-    if not ALIASES.systems and ALIASES in sys.meta_path:
-        sys.meta_path.remove(ALIASES)
 
 
 def named(system: str) -> str:
@@ -96,8 +82,3 @@ def named(system: str) -> str:
 
 def is_ours(root: str) -> bool:
     return root in sys.modules and sys.modules[root] is sys.modules.get(f"{HOME}.{root}")
-
-
-def dropped(root: str) -> None:
-    for name in [name for name in sys.modules if name == root or name.startswith(f"{root}.")]:
-        del sys.modules[name]

@@ -145,12 +145,7 @@ def count_hits(memory: Memory, wanted: Sequence[str], *, concept_only: bool = Fa
 
 
 AGGREGATIONS = ("count_total", "count_entities", "list_entities", "count_concepts", "list_concepts", "count_by_concept")
-COUNTED_LINKS = {
-    Rel.SIMILAR_TO: "similar_to_edges",
-    Rel.DERIVED_FROM: "derives_from_edges",
-    Rel.SUPERSEDES: "supersedes_edges",
-    Rel.TRANSITIONED_TO: "transitioned_to_edges",
-}
+COUNTED_LINKS = {rel: name for name, rel in graph_json.EDGE_LISTS.items() if rel}
 
 
 @checks_arguments

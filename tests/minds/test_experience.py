@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nacre.memory_store import MemoryStore
-from nacre.minds.experience import Experience, ExperienceType, experience_of, make_id, memory_fields
+from nacre.minds.experience import Experience, ExperienceType
 from tests.minds.experience_factory import NOON, make_experience
 
 
@@ -130,10 +130,10 @@ def test_it_comes_back_from_a_memory_exactly_as_it_was(timestamp: datetime) -> N
     one = Experience(
         ExperienceType.PATTERN, "leading", "trailing", 0.25, timestamp, "", {"type": "x", "n": [1]}, ["b", "a"]
     )
-    memory = store.draft(one.outcome, **memory_fields(one, "gardener"))
+    memory = store.draft(one.outcome, **one.memory_fields("gardener"))
     assert (memory.title, memory.text, memory.type) == ("leading", "trailing", "semantic")
-    assert vars(experience_of(memory)) == vars(one)
+    assert vars(Experience.of(memory)) == vars(one)
 
 
 def test_another_attempt_at_an_id_gives_another_one() -> None:
-    assert len({make_id(make_experience(), attempt) for attempt in range(8)}) == 8
+    assert len({make_experience().make_id(attempt) for attempt in range(8)}) == 8

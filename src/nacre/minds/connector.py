@@ -10,18 +10,7 @@ from pathlib import Path
 from nacre.access.permission import Quota
 from nacre.errors import AccessDenied, InvalidInput, NotAStore, QueryCostExceeded, UnknownName, WrongType
 from nacre.memory_store import MemoryStore
-from nacre.minds.experience import (
-    TYPE,
-    Experience,
-    ExperienceType,
-    check,
-    experience_of,
-    id_start,
-    is_experience,
-    make_id,
-    memory_fields,
-    parse_type,
-)
+from nacre.minds.experience import TYPE, Experience, ExperienceType, is_experience, parse_type
 from nacre.minds.mind import Mind, check_agent_name
 from nacre.model import Filter, Memory
 from nacre.model.arguments import checks_arguments
@@ -141,7 +130,7 @@ class MemoryConnector(Mind):
 
     def get_experience(self, experience_id: str) -> Experience | None:
         memory = self.store.get(experience_id)
-        return experience_of(memory) if memory is not None and is_experience(memory) else None
+        return Experience.of(memory) if memory is not None and is_experience(memory) else None
 
     def retrieve_experiences(
         self, limit: int = PAGE, experience_type: ExperienceType | str | None = None, min_confidence: float = 0.0
@@ -167,12 +156,12 @@ class MemoryConnector(Mind):
 
         live = sure & Filter.live(self.store.now())
         matches = search_words(self._records, self.store.space, query, live, limit, newest_first)
-        return [experience_of(memory) for memory in matches]
+        return [Experience.of(memory) for memory in matches]
 
     def find_duplicates(self, experience: Experience) -> list[Experience]:
         """Those of its type that say the same in the same words, whenever that was."""
         same = self._find_same(self._draft(experience))
-        return [experience_of(memory) for memory in same if memory.id != experience.experience_id]
+        return [Experience.of(memory) for memory in same if memory.id != experience.experience_id]
 
     def get_statistics(self) -> dict[str, object]:
         """`storage_size_kb` is what the experiences take of the file, with their words, vectors and journal."""
@@ -190,14 +179,14 @@ class MemoryConnector(Mind):
     def _draft(self, experience: Experience) -> Memory:
         if not isinstance(experience, Experience):
             raise WrongType("experience", "Experience", experience)
-        check(experience)
-        fields = memory_fields(experience, self.agent_name)
+        experience.check()
+        fields = experience.memory_fields(self.agent_name)
         try:
             return self.store.draft(experience.outcome, **fields)
         except AccessDenied:
             # An agent with limited capabilities may not choose an id: it could feel for those that it does not see.
             del fields["id"]
-            fields["id_prefix"] = id_start(experience)
+            fields["id_prefix"] = experience.id_start()
             return self.store.draft(experience.outcome, **fields)
 
     def _find_same(self, draft: Memory) -> list[Memory]:
@@ -218,7 +207,7 @@ class MemoryConnector(Mind):
 
     def _with_free_id(self, draft: Memory) -> Memory | None:
         """Gives the draft a free id; None when the same experience is stored already."""
-        experience = experience_of(draft)
+        experience = Experience.of(draft)
         for attempt in range(1, ATTEMPTS):
             existing = self._records.get_many(self.store.space, [draft.id])
             if not existing:
@@ -226,7 +215,7 @@ class MemoryConnector(Mind):
             same = all(getattr(existing[0], name) == getattr(draft, name) for name in ("title", "text", "created_at"))
             if same and existing[0].metadata.get(TYPE) == draft.metadata[TYPE]:
                 return None
-            draft = replace(draft, id=make_id(experience, attempt))
+            draft = replace(draft, id=experience.make_id(attempt))
         return draft
 
     def _check_quota(self, draft: Memory) -> None:

@@ -58,8 +58,8 @@ class Experience:
         for name, made in DEFAULTS.items():
             if getattr(self, name) is None:
                 setattr(self, name, made())
-        check(self)
-        self.experience_id = self.experience_id or make_id(self)
+        self.check()
+        self.experience_id = self.experience_id or self.make_id()
 
     def __eq__(self, other: object) -> bool:
         return self.experience_id == other.experience_id if isinstance(other, Experience) else NotImplemented
@@ -83,24 +83,61 @@ class Experience:
             fields["timestamp"] = read_time(fields["timestamp"])
         return cls(**fields)  # type: ignore[arg-type]
 
+    @classmethod
+    def of(cls, memory: Memory) -> Experience:
+        metadata = memory.metadata.get(CALLER_METADATA)
+        at = datetime.fromtimestamp(memory.created_at, UTC if memory.metadata.get(AWARE) else None)
+        experience = cls(
+            parse_type(memory.metadata[TYPE]), memory.title[:LONGEST_CONTEXT] or memory.text[:LONGEST_CONTEXT],
+            memory.text[:LONGEST_OUTCOME], memory.confidence, at, memory.id,
+            dict(metadata) if isinstance(metadata, dict) else {}, list(memory.tags),
+        )  # fmt: skip
+        # A placeholder may be longer than the secret it replaced, and an edit longer still: neither is cut.
+        experience.context, experience.outcome = memory.title or experience.context, memory.text
+        return experience
 
-def check(experience: Experience) -> None:
-    """Raises `WrongType` for a value of another kind, and `InvalidInput` for one outside its bounds."""
-    for name, kind in KINDS.items():
-        value = getattr(experience, name)
-        if not isinstance(value, kind) or isinstance(value, bool):
-            wanted = kind[-1].__name__ if isinstance(kind, tuple) else kind.__name__
-            raise WrongType(name, wanted, value)
-    for name, longest in (("context", LONGEST_CONTEXT), ("outcome", LONGEST_OUTCOME)):
-        text = getattr(experience, name)
-        if not text.strip():
-            raise InvalidInput(f"An experience's {name} cannot be empty; say it in a sentence.")
-        if len(text) > longest:
-            raise InvalidInput(f"An experience's {name} has {len(text):,} characters; shorten it to {longest:,}.")
-    if not 0 <= experience.confidence <= 1:
-        raise InvalidInput(f"confidence must be from 0 to 1, not {experience.confidence}.")
-    if experience.experience_id and not experience.experience_id.startswith(PREFIX):
-        raise InvalidInput(f"The id {experience.experience_id!r} must begin with {PREFIX!r}; leave it out to have one.")
+    def memory_fields(self, agent: str) -> Fields:
+        """The context is the title, so that it comes before the outcome wherever the memory is searched or shown."""
+        metadata: dict[str, Json] = {TYPE: self.experience_type.value}
+        if self.experience_type is ExperienceType.PATTERN:
+            metadata[KIND] = "pattern"
+        if self.metadata:
+            metadata[CALLER_METADATA] = self.metadata
+        if self.timestamp.tzinfo is not None:
+            metadata[AWARE] = True
+        return Fields(
+            id=self.experience_id, agent=agent, title=self.context, confidence=self.confidence,
+            type=MEMORY_TYPES[self.experience_type], created_at=self.timestamp.timestamp(),
+            tags=self.tags, metadata=metadata,
+        )  # fmt: skip
+
+    def check(self) -> None:
+        """Raises `WrongType` for a value of another kind, and `InvalidInput` for one outside its bounds."""
+        for name, kind in KINDS.items():
+            value = getattr(self, name)
+            if not isinstance(value, kind) or isinstance(value, bool):
+                wanted = kind[-1].__name__ if isinstance(kind, tuple) else kind.__name__
+                raise WrongType(name, wanted, value)
+        for name, longest in (("context", LONGEST_CONTEXT), ("outcome", LONGEST_OUTCOME)):
+            text = getattr(self, name)
+            if not text.strip():
+                raise InvalidInput(f"An experience's {name} cannot be empty; say it in a sentence.")
+            if len(text) > longest:
+                raise InvalidInput(f"An experience's {name} has {len(text):,} characters; shorten it to {longest:,}.")
+        if not 0 <= self.confidence <= 1:
+            raise InvalidInput(f"confidence must be from 0 to 1, not {self.confidence}.")
+        if self.experience_id and not self.experience_id.startswith(PREFIX):
+            raise InvalidInput(f"The id {self.experience_id!r} must begin with {PREFIX!r}; leave it out to have one.")
+
+    def make_id(self, attempt: int = 0) -> str:
+        """exp_YYYYMMDD_HHMMSS_hash6: the same experience always has the same one. Another attempt gives another hash,
+        for the rare case of two in one second that share one."""
+        parts = (self.experience_type, self.context, self.outcome, self.timestamp.isoformat(), str(attempt))
+        hashed = "\0".join(parts).encode("utf-8", "replace")
+        return self.id_start() + blake2b(hashed, digest_size=HASH_DIGITS // 2).hexdigest()
+
+    def id_start(self) -> str:
+        return f"{PREFIX}{self.timestamp:%Y%m%d_%H%M%S}_"
 
 
 KINDS: dict[str, type | tuple[type, ...]] = {
@@ -110,19 +147,6 @@ KINDS: dict[str, type | tuple[type, ...]] = {
 DEFAULTS: dict[str, Callable[[], object]] = {
     "timestamp": datetime.now, "experience_id": str, "metadata": dict, "tags": list,
 }  # fmt: skip
-
-
-def make_id(experience: Experience, attempt: int = 0) -> str:
-    """exp_YYYYMMDD_HHMMSS_hash6: the same experience always has the same one. Another attempt gives another hash, for
-    the rare case of two in one second that share one."""
-    hashed = "\0".join((experience.experience_type, experience.context, experience.outcome,
-                      experience.timestamp.isoformat(), str(attempt)))  # fmt: skip
-    digest = blake2b(hashed.encode("utf-8", "replace"), digest_size=HASH_DIGITS // 2).hexdigest()
-    return id_start(experience) + digest
-
-
-def id_start(experience: Experience) -> str:
-    return f"{PREFIX}{experience.timestamp:%Y%m%d_%H%M%S}_"
 
 
 def parse_type(value: object) -> ExperienceType:
@@ -136,35 +160,6 @@ def read_time(value: object) -> datetime:
         return value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
     except ValueError as error:
         raise InvalidInput(f"timestamp: {value!r} is not a time; write it as 2026-03-31T09:00:00.") from error
-
-
-def memory_fields(experience: Experience, agent: str) -> Fields:
-    """The context is the title, so that it comes before the outcome wherever the memory is searched or shown."""
-    metadata: dict[str, Json] = {TYPE: experience.experience_type.value}
-    if experience.experience_type is ExperienceType.PATTERN:
-        metadata[KIND] = "pattern"
-    if experience.metadata:
-        metadata[CALLER_METADATA] = experience.metadata
-    if experience.timestamp.tzinfo is not None:
-        metadata[AWARE] = True
-    return Fields(
-        id=experience.experience_id, agent=agent, title=experience.context, confidence=experience.confidence,
-        type=MEMORY_TYPES[experience.experience_type], created_at=experience.timestamp.timestamp(),
-        tags=experience.tags, metadata=metadata,
-    )  # fmt: skip
-
-
-def experience_of(memory: Memory) -> Experience:
-    metadata = memory.metadata.get(CALLER_METADATA)
-    at = datetime.fromtimestamp(memory.created_at, UTC if memory.metadata.get(AWARE) else None)
-    experience = Experience(
-        parse_type(memory.metadata[TYPE]), memory.title[:LONGEST_CONTEXT] or memory.text[:LONGEST_CONTEXT],
-        memory.text[:LONGEST_OUTCOME], memory.confidence, at, memory.id,
-        dict(metadata) if isinstance(metadata, dict) else {}, list(memory.tags),
-    )  # fmt: skip
-    # A placeholder may be longer than the secret it replaced, and an edit longer still: neither is cut.
-    experience.context, experience.outcome = memory.title or experience.context, memory.text
-    return experience
 
 
 def is_experience(memory: Memory) -> bool:

@@ -165,7 +165,7 @@ class HierarchicalMemory(Mind):
         text, about = check_text("content", content), check_text("concept", concept, empty=True)
         if category is not None and category not in list(KnowledgeCategory):
             raise UnknownName("category", str(category), [each.value for each in KnowledgeCategory])
-        known = classify(text, about).type if category is None else KnowledgeCategory(category)
+        known = classify(text, about) if category is None else KnowledgeCategory(category)
         name = entity_in(self.store, text, about)
         metadata = check_temporal_metadata(temporal_metadata)
         source = label("source_id", source_id)

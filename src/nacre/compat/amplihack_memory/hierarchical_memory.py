@@ -44,7 +44,7 @@ class MemoryClassifier:
     }
 
     def classify(self, content: str, concept: str = "") -> MemoryCategory:
-        data, said = classify(content, concept).type, set(words(f"{concept} {content}"))
+        data, said = classify(content, concept), set(words(f"{concept} {content}"))
         for category, further in self.FURTHER_WORDS.items():
             if data == category or not said.isdisjoint(further):
                 return category

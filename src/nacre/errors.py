@@ -46,7 +46,7 @@ NacreError
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -77,6 +77,12 @@ class UnknownName(InvalidInput):
         near = get_close_matches(str(name).lower(), names, n=1, cutoff=0.5)
         remedy = f"did you mean {near[0]!r}?" if near else "use one of: " + ", ".join(names) + "."
         super().__init__(f"Unknown {kind} {name!r}; {remedy}")
+
+    @classmethod
+    def check(cls, kind: str, name: object, known: Collection[str]) -> None:
+        """Raises unless the name is known."""
+        if name not in known:
+            raise cls(kind, str(name), known)
 
 
 class WrongType(InvalidInput, TypeError):

@@ -191,8 +191,7 @@ def make_language_model(settings: Settings) -> LanguageModel | None:
 
 def make_conflict_model(settings: Settings) -> ConflictModel | None:
     """The shipped one, which is loaded when it reads the first pair; None where exact rules are to judge alone."""
-    if settings.conflict_judge not in CONFLICT_JUDGES:
-        raise UnknownName("conflict judge", settings.conflict_judge, CONFLICT_JUDGES)
+    UnknownName.check("conflict judge", settings.conflict_judge, CONFLICT_JUDGES)
     if settings.conflict_judge == "rules":
         return None
     from nacre.models.conflict_model import ShippedConflictModel

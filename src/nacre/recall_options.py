@@ -44,8 +44,7 @@ class Scope(TypedDict, total=False):
 
 def make_filter(scope: Scope, *, now: float, types: Iterable[str]) -> Filter:
     for name in scope:
-        if name not in Scope.__annotations__:
-            raise UnknownName("filter", name, Scope.__annotations__)
+        UnknownName.check("filter", name, Scope.__annotations__)
     where = scope.get("where")
     if where is not None and not isinstance(where, Filter):
         raise WrongType("where", "a Filter", where)
@@ -99,8 +98,7 @@ def known_names(kind: str, value: str | Iterable[str] | None, known: Iterable[st
     names = [value] if isinstance(value, str) else list(value)
     allowed = list(known)
     for name in names:
-        if name not in allowed:
-            raise UnknownName(kind, str(name), allowed)
+        UnknownName.check(kind, name, allowed)
     return names
 
 
@@ -140,8 +138,7 @@ def recall_hints() -> Mapping[str, object]:
 def split_options(options: RecallOptions) -> tuple[dict[str, Any], Scope]:
     """The options of the ranking, checked, and those of the filter."""
     for name in options:
-        if name not in RecallOptions.__annotations__:
-            raise UnknownName("option of recall", name, RecallOptions.__annotations__)
+        UnknownName.check("option of recall", name, RecallOptions.__annotations__)
     ranking: dict[str, Any] = {name: value for name, value in options.items() if name in RANKING and value is not None}
     for name, value in ranking.items():
         ranking[name] = list(value) if isinstance(value, Iterator) else value

@@ -176,8 +176,7 @@ def run(
 
 def selected_rankers(only: Collection[str] | None) -> dict[str, Ranker]:
     for name in only or ():
-        if name not in RANKERS:
-            raise UnknownName("ranker", name, RANKERS)
+        UnknownName.check("ranker", name, RANKERS)
     return {name: rank for name, rank in RANKERS.items() if only is None or name == DEFAULT or name in only}
 
 

@@ -112,6 +112,5 @@ INSTALLERS: Mapping[str, type[Installer]] = {
 
 
 def installer_for(client: str) -> type[Installer]:
-    if client not in INSTALLERS:
-        raise UnknownName("client", client, INSTALLERS)
+    UnknownName.check("client", client, INSTALLERS)
     return INSTALLERS[client]

@@ -78,8 +78,7 @@ def check_links(store: Backend, space: str, source: str, links: Sequence[Link], 
     if strict and links:
         known, existing = relations(store), {m.id for m in store.get_many(space, [each.to for each in links])}
         for each in links:
-            if each.rel not in known:
-                raise UnknownName("relation", each.rel, known)
+            UnknownName.check("relation", each.rel, known)
             if each.to not in existing:
                 raise MemoryNotFound(each.to, space)
 

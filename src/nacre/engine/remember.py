@@ -36,8 +36,7 @@ class ConflictHandling:
 
 
 def check_policy(name: str) -> str:
-    if name not in POLICIES:
-        raise UnknownName("conflict policy", name, POLICIES)
+    UnknownName.check("conflict policy", name, POLICIES)
     return name
 
 

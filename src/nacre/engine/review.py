@@ -195,8 +195,7 @@ def decide(
 ) -> bool:
     """Carries a decision out as one operation; False for `skip`. `into` names the relation that a term is merged with,
     or the name of merged entities; `text` is the text of two memories that are merged."""
-    if decision not in DECISIONS[item.kind]:
-        raise UnknownName(f"decision on a {item.kind}", decision, DECISIONS[item.kind])
+    UnknownName.check(f"decision on a {item.kind}", decision, DECISIONS[item.kind])
     if decision == "skip":
         return False
     if item.kind == "entity":

@@ -176,8 +176,7 @@ class LessonBook(StoreUser):
         """Converts the fields of a lesson into fields of a memory."""
         known = LessonChanges.__annotations__
         for name in fields:
-            if name not in known:
-                raise UnknownName("field of a lesson", name, known)
+            UnknownName.check("field of a lesson", name, known)
         values: dict[str, Any] = {}
         typical = DEFAULT_LEVEL
         if "source" in fields:
@@ -234,8 +233,7 @@ class LessonBook(StoreUser):
         fuses the ranks by meaning and by words; `expand` is vocabulary, language-model or none."""
         settings = self.store.settings
         wanted = int(settings.lesson_limit) if limit is None else limit
-        if strategy not in STRATEGIES:
-            raise UnknownName("strategy", strategy, STRATEGIES)
+        UnknownName.check("strategy", strategy, STRATEGIES)
         if wanted < 1:
             raise InvalidInput(f"A limit of {wanted} finds no lessons; give 1 or more.")
         validator = TermValidator(self.store)
@@ -376,8 +374,7 @@ class LessonBook(StoreUser):
 
     def keep_apart(self, kind: str, name: str, other: str) -> Answer[bool]:
         """Records that the two differ, so that no review proposes to merge them again."""
-        if kind not in KINDS:
-            raise UnknownName("kind of term", kind, KINDS)
+        UnknownName.check("kind of term", kind, KINDS)
         vocabulary = self._vocabulary(kind)
         one, two = vocabulary.term_name(name), vocabulary.term_name(other)
         vocabulary.check_different(one, two)
@@ -518,8 +515,7 @@ class LessonBook(StoreUser):
         return self.store.write(operation, edits=edits, terms=words, why=why)
 
     def _relate(self, kind: str, name: str, other: str, relation: str) -> Answer[bool]:
-        if relation not in RELATIONS:
-            raise UnknownName("relation between terms", relation, RELATIONS)
+        UnknownName.check("relation between terms", relation, RELATIONS)
         vocabulary, key = self._vocabulary(kind), RELATIONS[relation]
         one, two = (vocabulary.resolve(vocabulary.term_name(each)) for each in (name, other))
         vocabulary.check_different(one, two)

@@ -89,8 +89,7 @@ def objects(values: object, what: str) -> Iterator[Values]:
 def parse_lesson(validator: TermValidator, values: Values) -> Memory:
     """Aliases of this store are resolved, whatever they were where the lesson comes from."""
     for name in values:
-        if name not in FIELDS:
-            raise UnknownName("field of a lesson", str(name), FIELDS)
+        UnknownName.check("field of a lesson", name, FIELDS)
     record = json_object("record", values.get("record") or {})
     title = storable_text("title", values.get("title"))
     tags, contexts, sources = (validator.vocabulary(kind) for kind in (TAG, CONTEXT, SOURCE))
@@ -169,8 +168,7 @@ def parse_links(id: str, values: Values) -> tuple[Link, ...]:
     links = []
     for each in objects(values.get("links") or [], "its list of links"):
         for name in each:
-            if name not in LINK_FIELDS:
-                raise UnknownName("field of a link", str(name), LINK_FIELDS)
+            UnknownName.check("field of a link", name, LINK_FIELDS)
         rel = label("relation", each.get("relation", RELATED))
         target, data = label("to", each.get("to")), each.get("data") or {}
         links.append(Link(target, RELATION_SPELLINGS.get(rel, rel), each.get("weight", 1.0), data))
@@ -183,8 +181,7 @@ def parse_terms(vocabulary: object) -> Iterator[tuple[tuple[str, str], dict[str,
     if not isinstance(vocabulary, dict) or not all(isinstance(terms, dict) for terms in vocabulary.values()):
         raise import_error("the vocabulary is not an object of objects; export them again")
     for kind, terms in vocabulary.items():
-        if kind not in (*KINDS, REFERENCE):
-            raise UnknownName("kind of term", str(kind), (*KINDS, REFERENCE))
+        UnknownName.check("kind of term", kind, (*KINDS, REFERENCE))
         for name, data in terms.items():
             try:
                 term = normalize(label("term", name)) if kind in KINDS else label("term", name)
@@ -345,8 +342,7 @@ class ImportPlan:
 
 
 def plan_import(store: MemoryStore, document: ParsedDocument, policy: str) -> ImportPlan:
-    if policy not in POLICIES:
-        raise UnknownName("policy for existing lessons", policy, POLICIES)
+    UnknownName.check("policy for existing lessons", policy, POLICIES)
     plan = ImportPlan(store, document, {memory.id: memory for memory in store.get_many(list(document.lessons))})
     plan.choose_lessons(policy)
     plan.choose_links()

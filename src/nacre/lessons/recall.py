@@ -64,8 +64,7 @@ class LessonFilters(TypedDict, total=False):
 
 def lesson_filter(filters: LessonFilters, validator: TermValidator) -> Filter:
     for name in filters:
-        if name not in LessonFilters.__annotations__:
-            raise UnknownName("filter", name, LessonFilters.__annotations__)
+        UnknownName.check("filter", name, LessonFilters.__annotations__)
     where = LESSONS & tag_filter(filters, validator) & context_filter(filters.get("contexts"), validator)
     if least := filters.get("confidence_min"):
         where &= Filter.where(confidence__ge=level_named(str(least)).least)
@@ -78,8 +77,7 @@ def lesson_filter(filters: LessonFilters, validator: TermValidator) -> Filter:
 
 def tag_filter(filters: LessonFilters, validator: TermValidator) -> Filter:
     match = filters.get("match", "any")
-    if match not in TAG_MATCHES:
-        raise UnknownName("way to match tags", match, TAG_MATCHES)
+    UnknownName.check("way to match tags", match, TAG_MATCHES)
     names = validator.tags(filters.get("tags"))
     families = [validator.vocabulary(TAG).family(name) for name in names]
     if not families:
@@ -123,8 +121,7 @@ def adjust_scores(hits: Sequence[Hit], now: float, *, freshness: bool) -> tuple[
 
 def expand_query(query: str, expansion: str, validator: TermValidator) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Further search terms, and notes for the caller. "language-model" uses the vocabulary as well."""
-    if expansion not in EXPANSIONS:
-        raise UnknownName("way to expand a question", expansion, EXPANSIONS)
+    UnknownName.check("way to expand a question", expansion, EXPANSIONS)
     if expansion == "none":
         return (), ()
     terms = vocabulary_terms(query, validator.vocabulary(TAG))

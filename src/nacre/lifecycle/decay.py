@@ -84,8 +84,7 @@ MODELS: Mapping[str, Model] = {"simple": simple, "strength": strength}
 
 
 def model_named(name: str) -> Model:
-    if name not in MODELS:
-        raise UnknownName("decay model", name, MODELS)
+    UnknownName.check("decay model", name, MODELS)
     return MODELS[name]
 
 

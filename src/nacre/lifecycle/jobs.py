@@ -152,8 +152,7 @@ JOBS: Mapping[str, Job] = {
 
 
 def job_named(name: str) -> Job:
-    if name not in JOBS:
-        raise UnknownName("job", name, JOBS)
+    UnknownName.check("job", name, JOBS)
     return JOBS[name]
 
 

@@ -126,8 +126,7 @@ def summarizer_named(summarizer: Summarizer | str | None) -> Summarizer:
     if callable(summarizer):
         return summarizer
     name = "central" if summarizer is None else summarizer
-    if name not in SUMMARIZERS:
-        raise UnknownName("summarizer", name, SUMMARIZERS)
+    UnknownName.check("summarizer", name, SUMMARIZERS)
     return SUMMARIZERS[name]
 
 

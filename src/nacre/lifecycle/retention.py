@@ -72,8 +72,7 @@ class Bounds:
     outcome: str = "archive"
 
     def __post_init__(self) -> None:
-        if self.outcome not in OUTCOMES:
-            raise UnknownName("outcome", self.outcome, OUTCOMES)
+        UnknownName.check("outcome", self.outcome, OUTCOMES)
         if any(bound is not None and bound < 0 for bound in (self.max_age_days, self.max_count, self.max_megabytes)):
             raise InvalidInput("A limit is below 0; use 0 or more, or leave it out.")
 

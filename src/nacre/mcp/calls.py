@@ -113,8 +113,7 @@ async def call(
 
 def tool_named(profile: Profile, name: str) -> Tool:
     known = {tool.name: tool for tool in profile.tools}
-    if name not in known:
-        raise UnknownName("tool", name, known)
+    UnknownName.check("tool", name, known)
     return known[name]
 
 
@@ -123,8 +122,7 @@ def check_arguments(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
     expected = metadata(tool.run)
     known = [field.alias or name for name, field in expected.arg_model.model_fields.items()]
     for name in arguments:
-        if name not in known:
-            raise UnknownName(f"argument of {tool.name}", name, known)
+        UnknownName.check(f"argument of {tool.name}", name, known)
     return expected.validate_arguments({name: value for name, value in arguments.items() if value is not None})
 
 

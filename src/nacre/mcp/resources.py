@@ -45,8 +45,7 @@ class Prompts:
     async def get(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         arguments, described = params.arguments or {}, described_prompts()
         try:
-            if params.name not in described:
-                raise UnknownName("prompt", params.name, described)
+            UnknownName.check("prompt", params.name, described)
             text = described[params.name]["text"]
             if params.name == "end_session":
                 return user_message(text.format(about=arguments.get("about", "")).strip())

@@ -103,8 +103,7 @@ class MemoryConnector(Mind):
         *,
         store: MemoryStore | None = None,
     ) -> None:
-        if backend not in BACKENDS:
-            raise UnknownName("backend", str(backend), BACKENDS)
+        UnknownName.check("backend", backend, BACKENDS)
         if isinstance(max_memory_mb, bool) or not isinstance(max_memory_mb, int | float) or max_memory_mb <= 0:
             raise InvalidInput(f"max_memory_mb must be above 0, not {max_memory_mb!r}.")
         check_agent_name(agent_name)  # before anything is created

@@ -234,8 +234,7 @@ class HierarchicalMemory(Mind):
 
         `entity_filter` leaves out what is about others. All but the plain count of everything read each fact once.
         """
-        if query_type not in AGGREGATIONS:
-            raise UnknownName("aggregation", query_type, AGGREGATIONS)
+        UnknownName.check("aggregation", query_type, AGGREGATIONS)
         if query_type == "count_total" and not entity_filter:
             return {"query_type": query_type, "count": self.store.count(type=FACT, include_superseded=True)}
         about = entity_filter.casefold().strip()

@@ -44,12 +44,10 @@ def recall(
 
 
 def check_query(query: Query) -> None:
-    if query.strategy not in STRATEGIES:
-        raise UnknownName("strategy", query.strategy, STRATEGIES)
+    UnknownName.check("strategy", query.strategy, STRATEGIES)
     if query.group_by and query.group_by not in GROUPINGS:
         raise UnknownName("grouping", query.group_by, GROUPINGS)
-    if query.recency_basis not in RECENCY_BASES:
-        raise UnknownName("recency basis", query.recency_basis, RECENCY_BASES)
+    UnknownName.check("recency basis", query.recency_basis, RECENCY_BASES)
     for name in ("min_relevance", "emotion_weight"):
         if not 0 <= getattr(query, name) <= 1:
             raise InvalidInput(f"{name} is {getattr(query, name)}; it must lie between 0 and 1.")

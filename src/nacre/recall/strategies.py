@@ -65,8 +65,7 @@ Strategy: TypeAlias = Callable[[Question, Query, Sources], Ranking]
 
 def rank(question: Question, query: Query, sources: Sources) -> Ranking:
     """Gathers and scores candidates with the strategy of the query."""
-    if query.strategy not in STRATEGIES:
-        raise UnknownName("strategy", query.strategy, STRATEGIES)
+    UnknownName.check("strategy", query.strategy, STRATEGIES)
     return STRATEGIES[query.strategy](question, query, sources)
 
 

@@ -37,8 +37,7 @@ class Walk:
     hidden: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        if self.direction not in DIRECTIONS:
-            raise UnknownName("direction", self.direction, DIRECTIONS)
+        UnknownName.check("direction", self.direction, DIRECTIONS)
 
     def reversed(self) -> Walk:
         """The same walk against the direction of the links."""

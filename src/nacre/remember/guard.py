@@ -35,12 +35,9 @@ class Guard:
     suspicious: str = "mark"
 
     def __post_init__(self) -> None:
-        if self.secrets not in MODES:
-            raise UnknownName("policy for secrets", self.secrets, MODES)
-        if self.personal not in PERSONAL:
-            raise UnknownName("policy for personal data", self.personal, PERSONAL)
-        if self.suspicious not in SUSPICIOUS:
-            raise UnknownName("policy for suspicious texts", self.suspicious, SUSPICIOUS)
+        UnknownName.check("policy for secrets", self.secrets, MODES)
+        UnknownName.check("policy for personal data", self.personal, PERSONAL)
+        UnknownName.check("policy for suspicious texts", self.suspicious, SUSPICIOUS)
 
     def fields(self, fields: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, ...]]:
         """Validated fields without their secrets, and the kinds of the secrets. Raises `SecretRefused`."""

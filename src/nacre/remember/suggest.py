@@ -191,10 +191,8 @@ class Suggester:
     asked: Ask | None = None
 
     def __post_init__(self) -> None:
-        if self.importance not in IMPORTANCES:
-            raise UnknownName("way to find an importance", self.importance, IMPORTANCES)
-        if self.emotion not in EMOTIONS:
-            raise UnknownName("way to find an emotion", self.emotion, EMOTIONS)
+        UnknownName.check("way to find an importance", self.importance, IMPORTANCES)
+        UnknownName.check("way to find an emotion", self.emotion, EMOTIONS)
 
     def fields(self, fields: Mapping[str, object]) -> dict[str, object]:
         """Suggestions for validated fields, only for those that the caller did not give."""

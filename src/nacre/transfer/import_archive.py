@@ -81,8 +81,7 @@ def check_allowed(store: MemoryStore, options: ImportOptions) -> None:
             f"The agent {store.agent!r} may not import an archive, because an import chooses ids and teaches terms. "
             "Import it without restricting the agent."
         )
-    if policy not in POLICIES:
-        raise UnknownName("policy for ids that already exist", policy, POLICIES)
+    UnknownName.check("policy for ids that already exist", policy, POLICIES)
 
 
 def import_rows(
@@ -349,8 +348,7 @@ def import_foreign(
     `collections` are those of Chroma. Raises `ArchiveRefused`, `ImportConflict`, and `UnknownName` for another source.
     """
     check_allowed(store, options)
-    if source not in SOURCES:
-        raise UnknownName("source of memories", source, SOURCES)
+    UnknownName.check("source of memories", source, SOURCES)
     file = Path(path).expanduser()
     opening: AbstractContextManager[Source]
     if source == chroma.NAME:

@@ -290,8 +290,7 @@ class ImportPlanner:
 
     def _check_links(self, memory: Memory, known: frozenset[str]) -> None:
         for link in memory.links:
-            if link.rel not in known:
-                raise UnknownName("relation", link.rel, known)
+            UnknownName.check("relation", link.rel, known)
             there = id_hash(link.to) in self.ids or self._matches_archive(link.to)
             if not there and self.lookup.get(self.space, link.to) is None:
                 raise InvalidInput(f"it is linked to {link.to[:40]!r}, which is neither in this store nor in the file.")

@@ -173,8 +173,7 @@ def check_together(cli: CliContext, name: str, value: str) -> None:
     with both."""
     if name == "default_type":
         with cli.open_if_made() as store:
-            if value not in store.types():
-                raise UnknownName("memory type", value, store.types())
+            UnknownName.check("memory type", value, store.types())
     if name in ("key", "journal_mirror") and value:
         from dataclasses import replace
 

@@ -105,8 +105,7 @@ def protected_types(store: MemoryStore, names: tuple[str, ...]) -> tuple[str, ..
 def known_types(store: MemoryStore, names: tuple[str, ...]) -> tuple[str, ...]:
     known = store.types()
     for name in names:
-        if name not in known:
-            raise UnknownName("memory type", name, known)
+        UnknownName.check("memory type", name, known)
     return names
 
 

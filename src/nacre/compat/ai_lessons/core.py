@@ -128,8 +128,7 @@ def recall(
     query: str, tags: Names = None, contexts: Names = None, confidence_min: str | None = None,
     source: str | None = None, limit: int | None = None, strategy: str = "hybrid", config: Config | None = None,
 ) -> list[SearchResult]:  # fmt: skip
-    if strategy not in STRATEGIES:
-        raise UnknownName("search strategy", strategy, STRATEGIES)
+    UnknownName.check("search strategy", strategy, STRATEGIES)
     return STRATEGIES[strategy](query, limit, tags, contexts, confidence_min, source, config)
 
 

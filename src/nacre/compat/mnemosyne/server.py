@@ -66,8 +66,7 @@ def store_memory(
     session: ToolSession, content: str, summary: str | None = None, memory_type: str = "episodic",  # noqa: ARG001
     tags: list[str] | None = None, emotional_context: dict[str, Any] | None = None,
 ) -> dict[str, Json]:  # fmt: skip
-    if memory_type not in KINDS:
-        raise UnknownName("memory type", memory_type, KINDS)
+    UnknownName.check("memory type", memory_type, KINDS)
     memory = Memory(content=content, summary=summary or content[:MEMORY_SUMMARY_LENGTH], tags=tags or [])
     memory.memory_type, memory.emotional_context = MemoryType(memory_type), _felt(emotional_context)
     memory.importance_score = memory.compute_importance()

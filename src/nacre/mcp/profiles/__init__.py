@@ -11,7 +11,6 @@ PROFILES = ("core", "full", "houkai", "mnemosyne", "lessons")
 
 
 def profile_named(name: str) -> Profile:
-    if name not in PROFILES:
-        raise UnknownName("profile", name, PROFILES)
+    UnknownName.check("profile", name, PROFILES)
     profile: Profile = import_module(f"nacre.mcp.profiles.{name}").PROFILE
     return profile

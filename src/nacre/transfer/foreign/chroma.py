@@ -216,8 +216,7 @@ class Chroma(ForeignSource):
         records = foreign.records(self.database, "SELECT * FROM collections ORDER BY name")
         there = {str(each["name"]): each for each in records}
         for name in names:
-            if name not in there:
-                raise UnknownName("collection", name, there)
+            UnknownName.check("collection", name, there)
         wanted = list(names) or [name for name in TOGETHER if name in there] or list(there)
         left = [name for name in there if name not in wanted]
         if not names and len(wanted) > 1 and not set(wanted) <= set(TOGETHER):

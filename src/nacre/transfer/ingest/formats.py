@@ -51,8 +51,7 @@ FORMATS: Mapping[str, Format] = {
 
 
 def format_named(name: str) -> Format:
-    if name not in FORMATS:
-        raise UnknownName("format", name, FORMATS)
+    UnknownName.check("format", name, FORMATS)
     return FORMATS[name]
 
 

@@ -273,8 +273,7 @@ class MemoryStore:
     ) -> RememberResult:  # fmt: skip
         """As `remember`, and returns the conflicts; `raise` is decided before anything is written."""
         policy = on_conflict or self.conflict_policy
-        if policy not in POLICIES:
-            raise UnknownName("conflict policy", policy, POLICIES)
+        UnknownName.check("conflict policy", policy, POLICIES)
         fields: dict[str, Any] = {"type": type, "tags": list(tags), "source": source or "", "polarity": polarity}
         draft = self.native.draft(text, importance=clamp(importance), **fields)
         contradicts = contradiction_fn or self.contradiction_fn

@@ -44,7 +44,8 @@ class Scope(TypedDict, total=False):
 
 def make_filter(scope: Scope, *, now: float, types: Iterable[str]) -> Filter:
     for name in scope:
-        UnknownName.check("filter", name, Scope.__annotations__)
+        if name not in Scope.__annotations__:
+            raise UnknownName("filter", name, Scope.__annotations__)
     where = scope.get("where")
     if where is not None and not isinstance(where, Filter):
         raise WrongType("where", "a Filter", where)
@@ -138,7 +139,8 @@ def recall_hints() -> Mapping[str, object]:
 def split_options(options: RecallOptions) -> tuple[dict[str, Any], Scope]:
     """The options of the ranking, checked, and those of the filter."""
     for name in options:
-        UnknownName.check("option of recall", name, RecallOptions.__annotations__)
+        if name not in RecallOptions.__annotations__:
+            raise UnknownName("option of recall", name, RecallOptions.__annotations__)
     ranking: dict[str, Any] = {name: value for name, value in options.items() if name in RANKING and value is not None}
     for name, value in ranking.items():
         ranking[name] = list(value) if isinstance(value, Iterator) else value

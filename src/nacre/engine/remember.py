@@ -36,7 +36,8 @@ class ConflictHandling:
 
 
 def check_policy(name: str) -> str:
-    UnknownName.check("conflict policy", name, POLICIES)
+    if name not in POLICIES:
+        raise UnknownName("conflict policy", name, POLICIES)
     return name
 
 

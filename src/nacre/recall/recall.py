@@ -14,7 +14,7 @@ from nacre.protocols import Embedder, Reader, Reranker
 from nacre.recall.gather import Question, understand
 from nacre.recall.sessions import ScoredSession, rank_sessions
 from nacre.recall.signals import adjust, relevance_alone
-from nacre.recall.strategies import STRATEGIES, Scored, Sources, rank
+from nacre.recall.strategies import STRATEGIES, Scored, Sources
 
 GROUPINGS = ("session",)
 # How many times k candidates are looked at: later steps may move hits up or drop the first ones.
@@ -44,10 +44,12 @@ def recall(
 
 
 def check_query(query: Query) -> None:
-    UnknownName.check("strategy", query.strategy, STRATEGIES)
+    if query.strategy not in STRATEGIES:
+        raise UnknownName("strategy", query.strategy, STRATEGIES)
     if query.group_by and query.group_by not in GROUPINGS:
         raise UnknownName("grouping", query.group_by, GROUPINGS)
-    UnknownName.check("recency basis", query.recency_basis, RECENCY_BASES)
+    if query.recency_basis not in RECENCY_BASES:
+        raise UnknownName("recency basis", query.recency_basis, RECENCY_BASES)
     for name in ("min_relevance", "emotion_weight"):
         if not 0 <= getattr(query, name) <= 1:
             raise InvalidInput(f"{name} is {getattr(query, name)}; it must lie between 0 and 1.")
@@ -63,7 +65,8 @@ def best_hits(
     question: Question, query: Query, sources: Sources, reranker: Reranker | None, width: int
 ) -> tuple[list[Hit], tuple[str, ...]]:
     """The best k of `width` times k candidates."""
-    ranking = rank(question, replace(query, k=width * query.k), sources)  # gather and score
+    gather_and_score = STRATEGIES[query.strategy]
+    ranking = gather_and_score(question, replace(query, k=width * query.k), sources)
     cosines = {each.id: each.cosine for each in ranking.scored if each.relevance is None}
     hits = load_hits(ranking.scored, sources)
     if query.min_relevance:

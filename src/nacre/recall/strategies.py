@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from nacre.errors import EmbeddingError, UnknownName
+from nacre.errors import EmbeddingError
 from nacre.model import Link, Memory, Query, Reason
 from nacre.model.instants import DAY
 from nacre.models.calibration import Calibration, calibration
@@ -61,12 +61,6 @@ class Sources:
 
 
 Strategy: TypeAlias = Callable[[Question, Query, Sources], Ranking]
-
-
-def rank(question: Question, query: Query, sources: Sources) -> Ranking:
-    """Gathers and scores candidates with the strategy of the query."""
-    UnknownName.check("strategy", query.strategy, STRATEGIES)
-    return STRATEGIES[query.strategy](question, query, sources)
 
 
 def auto(question: Question, query: Query, sources: Sources) -> Ranking:

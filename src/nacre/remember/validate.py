@@ -71,7 +71,8 @@ def validate_fields(fields: Mapping[str, object], types: Iterable[str]) -> dict[
     """Each value in the record's own form. Raises `InvalidInput` for the first invalid one."""
     valid = {}
     for name, value in fields.items():
-        UnknownName.check("field", name, CHECKS)
+        if name not in CHECKS:
+            raise UnknownName("field", name, CHECKS)
         valid[name] = CHECKS[name](name, value)
     if "type" in valid and valid["type"] not in (known := tuple(types)):
         raise UnknownName("memory type", str(valid["type"]), known)

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import blake2b
-from typing import Any, cast
+from typing import Any
 
 import apsw
 import numpy as np
 
 from nacre.model import Filter, JournalEntry, Memory, Operation
+from nacre.model.journal import MEMORY
 from nacre.model.memory import images
-from nacre.protocols import ALL, Backend, Chunk, Derived, Order, Reader, Vectors, Words
-from nacre.storage.commit import Transaction, TransactionalBackend
+from nacre.protocols import (
+    ALL,
+    AnyChange,
+    Backend,
+    Change,
+    Chunk,
+    Committed,
+    Data,
+    Derived,
+    EmbedderBound,
+    EmbedderIdentity,
+    JournalDropped,
+    Order,
+    Reader,
+    Scrubbed,
+    SpaceRenamed,
+    TermChange,
+    TermSet,
+    Vectors,
+    Words,
+)
 from nacre.storage.sqlite.rows import only_row
 from nacre.storage.sqlite.search import STAND, Mirror, Stand, VectorIndex
 
@@ -54,13 +74,66 @@ def entry(memory_id: str = "m1", *, batch: str = "b1", space: str = SPACE, **fie
     )
 
 
-def writing(store: Backend) -> AbstractContextManager[Transaction]:
-    """What the backend's `commit` writes with."""
-    return cast("TransactionalBackend", store).transaction()
+class Steps:
+    """Commits one change after the other; what is put waits for its journal entry, or changes the present in place."""
+
+    def __init__(self, store: Backend) -> None:
+        self._store = store
+        self._waiting: dict[tuple[str, str], tuple[Memory | None, Derived | None]] = {}
+
+    def put(self, kept: Memory, found: Derived | None = None) -> None:
+        _, known = self._waiting.get((kept.space, kept.id), (None, None))
+        self._waiting[kept.space, kept.id] = (kept, known if found is None else found)
+
+    def remove(self, space: str, id: str) -> None:
+        self._waiting[space, id] = (None, None)
+
+    def append(self, entries: Sequence[JournalEntry]) -> None:
+        for each in entries:
+            if each.kind == MEMORY and (each.space, each.memory_id) in self._waiting:
+                self._commit(*self._change(each.space, each.memory_id), operation=each.operation)
+            else:
+                told = TermChange(each.space, each.kind, each.memory_id, each.before, each.after, written=False)
+                self._commit(told, operation=each.operation)
+
+    def scrub_journal(self, space: str, id: str) -> None:
+        self.finish(Scrubbed(space, id))
+
+    def forget_journal(self, space: str, upto: int) -> int:
+        return self.finish(JournalDropped(space, upto))
+
+    def rename_space(self, old: str, new: str) -> None:
+        self.finish(SpaceRenamed(old, new))
+
+    def put_term(self, kind: str, name: str, data: Data | None) -> None:
+        self.finish(TermSet(kind, name, data))
+
+    def bind_embedder(self, identity: EmbedderIdentity) -> None:
+        self.finish(EmbedderBound(identity))
+
+    def change_embedder(self, identity: EmbedderIdentity) -> None:
+        self.finish(EmbedderBound(identity, anew=True))
+
+    def finish(self, *changes: AnyChange) -> int:
+        """Writes what waits, then these; returns how many entries were dropped."""
+        waiting = [change for key in list(self._waiting) for change in self._change(*key)]
+        return self._commit(*waiting, *changes)
+
+    def _change(self, space: str, id: str) -> list[Change]:
+        before, (after, found) = self._store.get(space, id), self._waiting.pop((space, id))
+        return [Change(before, after, found)] if before or after else []
+
+    def _commit(self, *changes: AnyChange, operation: Operation | None = None) -> int:
+        done = self._store.commit(changes, None, operation, lambda: operation.at if operation else 0.0)
+        assert isinstance(done, Committed)
+        return done.dropped
 
 
-def present(transaction: Transaction, space: str, id: str) -> Memory | None:
-    return next(iter(transaction.get_many(space, [id])), None)
+@contextmanager
+def writing(store: Backend) -> Iterator[Steps]:
+    steps = Steps(store)
+    yield steps
+    steps.finish()
 
 
 def put(store: Backend, *pairs: tuple[Memory, Derived | None] | Memory) -> None:
@@ -81,7 +154,7 @@ def written(store: Backend, *pairs: tuple[Memory, Derived | None] | Memory, at: 
     with writing(store) as transaction:
         for pair in pairs:
             kept, found = pair if isinstance(pair, tuple) else (pair, None)
-            before = present(transaction, kept.space, kept.id)
+            before = store.get(kept.space, kept.id)
             transaction.put(kept, found)
             transaction.append([change_entry(before, kept, at)])
     return store.seq_at(kept.space, float("inf"))
@@ -90,7 +163,7 @@ def written(store: Backend, *pairs: tuple[Memory, Derived | None] | Memory, at: 
 def removed(store: Backend, *ids: str, space: str = SPACE, at: float = 1.0) -> int:
     with writing(store) as transaction:
         for id in ids:
-            before = present(transaction, space, id)
+            before = store.get(space, id)
             transaction.remove(space, id)
             transaction.append([change_entry(before, None, at)])
     return store.seq_at(space, float("inf"))

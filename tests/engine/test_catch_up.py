@@ -14,7 +14,6 @@ from nacre.access.capabilities import AgentCapabilities, ScopeLevel
 from nacre.engine import engine as engine_module
 from nacre.errors import StorageError
 from tests.embedders import Moody
-from tests.samples import writing
 
 LIMIT = 60.0  # seconds; what is waited for takes milliseconds
 
@@ -79,7 +78,7 @@ def test_a_recall_does_not_wait_while_somebody_writes(embedder: Moody) -> None:
         store.remember("The kettle is blue")
         embedder.well = True
         answered: list[object] = []
-        with writing(store._store):
+        with store._store.transaction():  # type: ignore[attr-defined]
             reader = threading.Thread(target=lambda: answered.append(store.recall("kettle", touch=False)))
             reader.start()
             reader.join(LIMIT)

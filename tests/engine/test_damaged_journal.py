@@ -33,7 +33,7 @@ def damage(folder: Path, changes: str) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    ["new = 999", "old = 999", *(f"old = NULL, new = NULL, after = {value}" for value in BROKEN_IMAGES)],
+    ["key = 999", "key = -1", *(f"key = NULL, after = {value}" for value in BROKEN_IMAGES)],
 )
 def test_a_damaged_row_is_marked_and_everything_else_works(store: MemoryStore, tmp_path: Path, changes: str) -> None:
     began = store.journal("hurt")[-1].operation.at
@@ -57,7 +57,7 @@ def test_a_damaged_row_is_marked_and_everything_else_works(store: MemoryStore, t
 
 def test_what_is_beside_a_damaged_row_can_be_undone_shown_and_redacted(store: MemoryStore, tmp_path: Path) -> None:
     began = store.journal("hurt")[-1].operation.at
-    damage(tmp_path, "old = 999")
+    damage(tmp_path, "key = -1")
     assert [each.id for each in store.history("hurt").versions] == ["hurt"]
     assert sorted(changed.after.id for changed in store.diff(began).changed) == ["hurt", "well"]
     store.undo()

@@ -9,7 +9,6 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import EmbeddingError, EmbeddingMismatch
 from tests.embedders import Moody, WordBag
-from tests.samples import writing
 
 
 def test_what_is_kept_without_the_model_is_found_by_words_and_embedded_later(
@@ -105,8 +104,8 @@ def test_a_model_that_cannot_answer_does_not_cost_the_old_vectors(store: MemoryS
 def test_reindexing_mends_a_damaged_word_index(tmp_path: Path) -> None:
     with MemoryStore(tmp_path / "s.db", embedder=WordBag()) as store:
         kept = store.remember("findable words")
-        with writing(store._store) as transaction:
-            transaction._connection.execute("INSERT INTO word(word) VALUES ('delete-all')")  # type: ignore[attr-defined]
+        with store._store._connected() as connection:  # type: ignore[attr-defined]
+            connection.execute("INSERT INTO word(word) VALUES ('delete-all')")
         assert "nacre reindex" in store.health().problems[0]
         store.reindex()
         assert store.health().problems == ()

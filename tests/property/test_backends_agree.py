@@ -13,11 +13,24 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nacre.model import Filter, Link, Memory
-from nacre.protocols import ALL, Backend, Chunk, Derived, Order, Reader, Search, Words
+from nacre.model import Filter, Link, Memory, Operation
+from nacre.protocols import (
+    ALL,
+    AnyChange,
+    Backend,
+    Change,
+    Chunk,
+    Committed,
+    Derived,
+    Order,
+    Reader,
+    Scrubbed,
+    Search,
+    Words,
+)
 from nacre.storage.in_memory import InMemoryBackend
 from nacre.storage.sqlite import SQLiteBackend
-from tests.samples import change_entry, digest_of, entry, ids, listed, present, unit, writing
+from tests.samples import digest_of, ids, listed, unit
 
 SPACES = ("one", "two")
 IDS = ("a", "b", "c", "d")
@@ -53,29 +66,23 @@ def take(store: Backend, kind: str, memories: Sequence[Memory]) -> None:
     if kind == "touch":
         store.touch(memory.space, [memory.id], 9.0)
         return
-    with writing(store) as transaction:
-        if kind in ("write", "several"):
-            for each in memories:
-                before = present(transaction, each.space, each.id)
-                transaction.put(each, derived(each))
-                transaction.append([change_entry(before, each, 1.0)])
-            return
-        before = present(transaction, memory.space, memory.id)
-        if before is None:
-            return
-        if kind == "reindex":
-            transaction.put(before, derived(before))
-            return
-        if kind == "redact":
-            empty = Memory(memory.id, "[redacted]", memory.space)
-            transaction.put(empty, derived(empty))
-        else:
-            transaction.remove(memory.space, memory.id)
-        if kind == "remove":
-            transaction.append([change_entry(before, None, 1.0)])
-        else:
-            transaction.scrub_journal(memory.space, memory.id)
-            transaction.append([entry(memory.id, space=memory.space)])
+    now = {(each.space, each.id): store.get(each.space, each.id) for each in memories}
+    changes: list[AnyChange] = []
+    if kind in ("write", "several"):
+        for each in memories:
+            changes.append(Change(now[each.space, each.id], each, derived(each)))
+            now[each.space, each.id] = each
+    elif (before := now[memory.space, memory.id]) is not None:
+        empty = Memory(memory.id, "[redacted]", memory.space)
+        scrubbed = Scrubbed(memory.space, memory.id)
+        changes += {
+            "reindex": [Change(before, before, derived(before), journaled=False)],
+            "redact": [Change(before, empty, derived(empty), journaled=False), scrubbed],
+            "remove": [Change(before, None)],
+            "purge": [Change(before, None, journaled=False), scrubbed],
+        }[kind]
+    result = store.commit(changes, None, Operation("write", "tester", 0.0, "b1"), lambda: 1.0)
+    assert isinstance(result, Committed)
 
 
 def derived(memory: Memory) -> Derived:

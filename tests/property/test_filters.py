@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nacre.model import Filter, Memory
 from nacre.storage.sqlite import SQLiteBackend
 from tests.property.strategies import filters, from_memory, memories
-from tests.samples import listed, put
+from tests.samples import listed, put, writing
 
 SPACE = "here"
 
@@ -25,7 +25,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SQLiteBackend]:
 
 
 def fill(store: SQLiteBackend, several: list[Memory]) -> None:
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         for found in listed(store, SPACE):
             transaction.remove(SPACE, found.id)
     put(store, *several)

@@ -12,7 +12,7 @@ from nacre.protocols import EmbedderIdentity
 from nacre.remember.derive import chunk, chunk_memory, derive
 from nacre.storage.in_memory import InMemoryBackend
 from tests.embedders import WordBag
-from tests.samples import memory
+from tests.samples import memory, writing
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_a_long_title_leaves_half_of_the_room_to_the_text() -> None:
 
 def test_vectors_of_another_model_are_not_taken_for_ours(embedder: WordBag) -> None:
     store = InMemoryBackend()
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.bind_embedder(EmbedderIdentity("another", 64))
         transaction.put(memory(text="word"), derive([memory(text="word")], embedder, store)[0])
     embedder.asked.clear()

@@ -7,14 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any, Protocol, cast
 
 from nacre.model import JournalEntry, Memory, Operation
 from nacre.model.journal import JOURNAL, MEMORY, SPACE_NAME
 from nacre.model.memory import images
 from nacre.protocols import (
-    ALL,
     AnyChange,
     Change,
     Clock,
@@ -44,33 +42,29 @@ COMPARABLE = (
     "ids_like", "page", "iterate", "values", "count", "tally", "spaces", "edges", "replaced_by", "terms", "journal",
     "border", "journal_begins",
 )  # fmt: skip
-LOADED_AT_ONCE = 1_000  # memories of a space that is purged
-WHOLE_JOURNAL = 2**62  # above the number of every entry
 
 
 class Transaction(Protocol):
-    """What a change set is written with: each change by the method of its name. Reads its own writes; nobody else sees
-    them before the transaction ends.
+    """What a change set is written with.
 
-    The state that `put` writes begins with the number that `append` gives to the memory's next entry, and the one
-    before stays readable; of several states before that entry, the last one counts. The version of a memory that was
-    changed and that an entry names increases by one. What has no entry changes the present in place.
+    `seq` is the journal entry with which the written state begins, while the one before stays readable. Without it the
+    present changes in place.
     """
 
-    def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]: ...
-    def put(self, memory: Memory, derived: Derived | None = None) -> None: ...
-    def remove(self, space: str, id: str) -> bool: ...
+    def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]: ...  # with what was written so far
+    def put(self, memory: Memory, derived: Derived | None, seq: int | None) -> None: ...
+    def remove(self, space: str, id: str, seq: int | None) -> None: ...
     def compress(self, space: str, ids: Sequence[str]) -> int: ...
     def embedder(self) -> EmbedderIdentity: ...
-    def bind_embedder(self, identity: EmbedderIdentity) -> None: ...
-    def change_embedder(self, identity: EmbedderIdentity) -> None: ...
+    def bind_embedder(self, identity: EmbedderIdentity, *, anew: bool) -> None: ...
     def rebuild_indexes(self) -> None: ...
-    def append(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]: ...  # with their numbers
+    def next_seq(self, space: str) -> int: ...  # the number of the next entry, each time another one
+    def append(self, entries: Sequence[JournalEntry]) -> None: ...  # once, last, with their numbers
     def last_at(self, space: str) -> float: ...  # the time of the last entry that there ever was; 0.0 without one
-    def scrub_journal(self, space: str, id: str) -> int: ...
-    def forget_journal(self, space: str, upto: int) -> int: ...
+    def scrub(self, space: str, id: str) -> None: ...
+    def drop_journal(self, space: str, upto: int) -> int: ...
+    def purge_space(self, space: str) -> list[str]: ...  # the ids that were there
     def rename_space(self, old: str, new: str) -> None: ...
-    def forget_terms(self, space: str) -> None: ...
     def term(self, kind: str, name: str) -> Data | None: ...
     def put_term(self, kind: str, name: str, data: Data | None) -> None: ...
 
@@ -97,7 +91,7 @@ class TransactionalBackend(ABC):
             present, actual = compared(store, transaction, changes, expected or Expected())
             if len(actual):
                 return Outdated(actual)
-            return Writing(store, transaction, present, operation).write(changes, clock)
+            return Writing(transaction, present, operation).write(changes, clock)
 
 
 class Observed:
@@ -206,7 +200,6 @@ def essence(method: str, answer: Any) -> Any:
 class Writing:
     """Writes one change set, whose expectations hold. `present` are the memories as they are by now."""
 
-    store: Reader
     transaction: Transaction
     present: dict[Key, Memory]
     operation: Operation | None
@@ -219,79 +212,70 @@ class Writing:
             if isinstance(change, Change):
                 self._change(change)
             elif isinstance(change, TermChange):
-                self._change_term(change)
+                if change.written:
+                    self.transaction.put_term(change.kind, change.name, change.after)
+                self._record(change.space, change.name, change.before, change.after, change.kind)
+            elif isinstance(change, TermSet):
+                self.transaction.put_term(change.kind, change.name, change.data)
             else:
                 self._administer(change)
-        entries = self._append(clock)
-        return Committed(tuple(entries), self._versions(), self.dropped)
+        return Committed(self._append(clock), self._versions(), self.dropped)
 
     def _change(self, change: Change) -> None:
         before, after = self.present.get(change.key), change.after
-        if after is None:
-            self.transaction.remove(*change.key)
-            self.present.pop(change.key, None)
-        else:
-            if before is not None and change.before is not None and with_uses_of(after, change.before) == after:
-                after = with_uses_of(after, before)
-            after = replace(after, version=0 if before is None else before.version)
-            self.transaction.put(after, change.derived)
-            self.present[change.key] = after
+        if before and after and change.before and with_uses_of(after, change.before) == after:
+            after = with_uses_of(after, before)
+        seq = self._record(*change.key, *images(before, after)) if change.journaled else None
         self.changed.append(change.key)
-        if change.journaled:
-            self._record(*change.key, *images(before, after))
-
-    def _change_term(self, change: TermChange) -> None:
-        if change.written:
-            self.transaction.put_term(change.kind, change.name, change.after)
-        self._record(change.space, change.name, change.before, change.after, change.kind)
+        if after is None:
+            self.transaction.remove(*change.key, seq)
+            self.present.pop(change.key, None)
+            return
+        version, changed = 0 if before is None else before.version, not same(before, after)
+        after = replace(after, version=version + (changed and self.operation is not None))
+        self.transaction.put(after, change.derived, seq if changed else None)
+        self.present[change.key] = after
 
     def _administer(self, change: AnyChange) -> None:
         transaction = self.transaction
         match change:
-            case TermSet():
-                transaction.put_term(change.kind, change.name, change.data)
             case Scrubbed():
-                transaction.scrub_journal(change.space, change.id)
+                transaction.scrub(change.space, change.id)
                 self._record(change.space, change.id, None, None)
             case SpacePurged():
-                self._purge(change.space)
+                for id in transaction.purge_space(change.space):
+                    self._record(change.space, id, None, None)
             case SpaceRenamed():
                 transaction.rename_space(change.old, change.new)
                 self._record(change.new, change.new, {"name": change.old}, {"name": change.new}, SPACE_NAME)
             case JournalDropped():
-                self.dropped = transaction.forget_journal(change.space, change.upto)
+                self.dropped = transaction.drop_journal(change.space, change.upto)
                 if self.dropped:
                     self._record(change.space, "", None, {"dropped": self.dropped}, JOURNAL)
             case Compressed():
                 self.dropped += transaction.compress(change.space, change.ids)
             case EmbedderBound():
-                (transaction.change_embedder if change.anew else transaction.bind_embedder)(change.identity)
+                transaction.bind_embedder(change.identity, anew=change.anew)
             case IndexesRebuilt():
                 transaction.rebuild_indexes()
 
-    def _purge(self, space: str) -> None:
-        ids = [id for (id,) in self.store.values(space, ALL, ("id",))]
-        left = iter(ids)
-        while part := list(islice(left, LOADED_AT_ONCE)):
-            self.transaction.get_many(space, part)
-            for id in part:
-                self.transaction.remove(space, id)
-        self.transaction.forget_terms(space)
-        self.transaction.forget_journal(space, WHOLE_JOURNAL)
-        for id in ids:
-            self._administer(Scrubbed(space, id))
+    def _record(self, space: str, id: str, before: Data | None, after: Data | None, kind: str = MEMORY) -> int | None:
+        """The number of the entry; None where there is no operation, and nothing is recorded."""
+        if self.operation is None:
+            return None
+        seq = self.transaction.next_seq(space)
+        self.entries.append(JournalEntry(seq, self.operation, space, id, before, after, kind))
+        return seq
 
-    def _record(self, space: str, id: str, before: Data | None, after: Data | None, kind: str = MEMORY) -> None:
-        if self.operation is not None:
-            self.entries.append(JournalEntry(0, self.operation, space, id, before, after, kind))
-
-    def _append(self, clock: Clock) -> list[JournalEntry]:
+    def _append(self, clock: Clock) -> tuple[JournalEntry, ...]:
         """The time never runs backwards within a space: what was asked for as of a moment must stay the same answer."""
         if not self.entries or self.operation is None:
-            return []
+            return ()
         at = max(clock(), *(self.transaction.last_at(space) for space in {entry.space for entry in self.entries}))
         operation = replace(self.operation, at=at)
-        return self.transaction.append([replace(entry, operation=operation) for entry in self.entries])
+        entries = tuple(replace(entry, operation=operation) for entry in self.entries)
+        self.transaction.append(entries)
+        return entries
 
     def _versions(self) -> Mapping[Key, int]:
         spaces = dict.fromkeys(space for space, _ in self.changed)

@@ -117,58 +117,43 @@ class InMemoryTransaction:
 
     def __init__(self, state: State) -> None:
         self._state = state
-        # What was written since the last `append`, as it was before.
-        self._earlier: dict[tuple[str, str], Version | None] = {}
 
     def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]:
         versions = (self._state.space(space).version(id) for id in dict.fromkeys(ids))
         return [version.memory for version in versions if version is not None]
 
-    def put(self, memory: Memory, derived: Derived | None = None) -> None:
+    def put(self, memory: Memory, derived: Derived | None, seq: int | None) -> None:
         space = self._state.spaces.setdefault(memory.space, Space())
-        current = self._set_aside(memory.space, memory.id)
-        self._forget_walks(space, current, {(link.to, link.rel) for link in memory.links})
+        current, past = space.version(memory.id), space.versions.get(memory.id, ())
+        forget_walks(space, current, {(link.to, link.rel) for link in memory.links})
         if current is None:
             space.numbered += 1
-            new = Version(replace(memory, version=0), derived or NO_WORDS, space.numbered, space.seq)
+            new = Version(memory, derived or NO_WORDS, space.numbered, space.seq if seq is None else seq)
         else:
-            memory = replace(memory, version=current.memory.version)
+            past = past[:-1] if seq is None else (*past[:-1], replace(current, seq_to=seq))
             new = replace(current, memory=memory, derived=current.derived if derived is None else derived)
-        space.versions[memory.id] = (*(with_uses(each, new) for each in space.versions.get(memory.id, ())), new)
-        earlier = self._earlier[memory.space, memory.id]
-        self._earlier[memory.space, memory.id] = None if earlier is None else with_uses(earlier, new)
+            if seq is not None:
+                new = replace(new, seq_from=seq)
+        space.versions[memory.id] = (*(with_uses(each, new) for each in past), new)
+
+    def remove(self, space: str, id: str, seq: int | None) -> None:
+        kept = self._state.space(space)
+        current = kept.version(id)
+        forget_walks(kept, current, set())
+        if current is not None and seq is None:
+            del kept.versions[id]
+        elif current is not None:
+            kept.versions[id] = (*kept.versions[id][:-1], replace(current, seq_to=seq))
 
     def compress(self, space: str, ids: Sequence[str]) -> int:  # noqa: ARG002
         return 0
 
-    def remove(self, space: str, id: str) -> bool:
-        current = self._set_aside(space, id)
-        self._forget_walks(self._state.space(space), current, set())
-        return current is not None
-
-    def _set_aside(self, space: str, id: str) -> Version | None:
-        """Takes the present version out and returns it, so that another may take its place."""
-        versions = self._state.space(space).versions
-        current = self._state.space(space).version(id)
-        self._earlier.setdefault((space, id), current)
-        if current is not None:
-            versions[id] = versions[id][:-1]
-        return current
-
-    def _forget_walks(self, space: Space, version: Version | None, kept: set[tuple[str, str]]) -> None:
-        for link in version.memory.links if version is not None else ():
-            if (link.to, link.rel) not in kept:
-                space.walks.pop((version.memory.id, link.to, link.rel), None)  # type: ignore[union-attr]
-
     def embedder(self) -> EmbedderIdentity:
         return self._state.embedder
 
-    def bind_embedder(self, identity: EmbedderIdentity) -> None:
+    def bind_embedder(self, identity: EmbedderIdentity, *, anew: bool) -> None:
         self._state.embedder = identity
-
-    def change_embedder(self, identity: EmbedderIdentity) -> None:
-        self._state.embedder = identity
-        for space in self._state.spaces.values():
+        for space in self._state.spaces.values() if anew else ():
             for id, versions in space.versions.items():
                 bare = (replace(each, derived=replace(each.derived, vectors=None)) for each in versions)
                 space.versions[id] = tuple(bare)
@@ -176,55 +161,34 @@ class InMemoryTransaction:
     def rebuild_indexes(self) -> None:
         """There are none."""
 
-    def append(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
-        numbered = []
+    def next_seq(self, space: str) -> int:
+        kept = self._state.spaces.setdefault(space, Space())
+        kept.seq += 1
+        return kept.seq
+
+    def append(self, entries: Sequence[JournalEntry]) -> None:
         for entry in entries:
             space = self._state.spaces.setdefault(entry.space, Space())
-            space.seq += 1
             space.last_at = entry.operation.at
-            numbered.append(replace(entry, seq=space.seq))
-            space.journal.append(numbered[-1])
-            if entry.kind == MEMORY:
-                self._begin_version(space, entry.space, entry.memory_id)
-        return numbered
-
-    def _begin_version(self, space: Space, name: str, id: str) -> None:
-        """Ends the version before what was written, and begins the present one, with the last entry."""
-        current = space.version(id)
-        past = [each for each in space.versions.get(id, ()) if each is not current]
-        earlier = self._earlier.pop((name, id), current)
-        if current is not None and earlier is not None and earlier.memory == current.memory:
-            return
-        if earlier is not None:
-            past.append(replace(earlier, seq_to=space.seq))
-        if current is not None:
-            past.append(replace(counted(current), seq_from=space.seq))
-        if past:
-            space.versions[id] = tuple(past)
+            space.journal.append(entry)
 
     def last_at(self, space: str) -> float:
         return self._state.space(space).last_at
 
-    def scrub_journal(self, space: str, id: str) -> int:
-        self._scrub_versions(space, id)
-        journal = self._state.space(space).journal
-        places = [at for at, entry in enumerate(journal) if (entry.memory_id, entry.kind) == (id, MEMORY)]
-        for at in places:
-            bare = replace(journal[at].operation, why="")
-            journal[at] = replace(journal[at], before=None, after=None, operation=bare)
-        return len(places)
-
-    def _scrub_versions(self, name: str, id: str) -> None:
-        """Only the present one is left, and stands for all that were; nothing of a memory that is gone."""
-        space = self._state.space(name)
-        current = space.version(id)
-        earlier = self._earlier.pop((name, id), current)
-        versions = space.versions.pop(id, ())
+    def scrub(self, space: str, id: str) -> None:
+        """Only the present version is left, and stands for all that were; nothing of a memory that is gone."""
+        kept = self._state.space(space)
+        current, versions = kept.version(id), kept.versions.pop(id, ())
         if current is not None:
-            changed = earlier is None or earlier.memory != current.memory
-            space.versions[id] = (replace(counted(current) if changed else current, seq_from=versions[0].seq_from),)
+            kept.versions[id] = (replace(current, seq_from=versions[0].seq_from),)
+        kept.journal = [
+            replace(entry, before=None, after=None, operation=replace(entry.operation, why=""))
+            if (entry.memory_id, entry.kind) == (id, MEMORY)
+            else entry
+            for entry in kept.journal
+        ]
 
-    def forget_journal(self, space: str, upto: int) -> int:
+    def drop_journal(self, space: str, upto: int) -> int:
         kept = self._state.space(space)
         gone = [entry for entry in kept.journal if entry.seq <= upto]
         if gone:
@@ -233,6 +197,16 @@ class InMemoryTransaction:
             for id, versions in list(kept.versions.items()):
                 kept.versions[id] = tuple(each for each in versions if each.seq_to is None or each.seq_to > upto)
         return len(gone)
+
+    def purge_space(self, space: str) -> list[str]:
+        kept = self._state.spaces.setdefault(space, Space())
+        ids = [version.memory.id for version in kept.versions_at()]
+        self.drop_journal(space, kept.seq)
+        kept.versions, kept.walks = {}, {}
+        words = self._state.vocabulary
+        own = [(k, n) for k, n in words if k.partition("/")[2] == space or (k, n) == ("space", space)]
+        self._state.vocabulary = {key: data for key, data in words.items() if key not in own}
+        return ids
 
     def rename_space(self, old: str, new: str) -> None:
         def named(space: str) -> str:
@@ -250,16 +224,10 @@ class InMemoryTransaction:
             for entry in (replace(entry, space=new, kind=kind_of(entry.kind)) for entry in space.journal)
         ]
         self._state.spaces[new] = space
-        self._earlier = {(named(of), id): version for (of, id), version in self._earlier.items()}
         self._state.vocabulary = {
             (kind_of(kind), named(name) if kind == "space" else name): data
             for (kind, name), data in self._state.vocabulary.items()
         }
-
-    def forget_terms(self, space: str) -> None:
-        words = self._state.vocabulary
-        own = [(k, n) for k, n in words if k.partition("/")[2] == space or (k, n) == ("space", space)]
-        self._state.vocabulary = {key: data for key, data in words.items() if key not in own}
 
     def term(self, kind: str, name: str) -> Data | None:
         return self._state.vocabulary.get((kind, name))
@@ -269,6 +237,13 @@ class InMemoryTransaction:
             self._state.vocabulary.pop((kind, name), None)
         else:
             self._state.vocabulary[kind, name] = dict(data)
+
+
+def forget_walks(space: Space, version: Version | None, kept: set[tuple[str, str]]) -> None:
+    if version is not None:
+        for link in version.memory.links:
+            if (link.to, link.rel) not in kept:
+                space.walks.pop((version.memory.id, link.to, link.rel), None)
 
 
 class SpaceIndex:
@@ -549,10 +524,6 @@ def with_uses(version: Version, present: Version) -> Version:
         return version
     last, count = present.memory.last_accessed, present.memory.access_count
     return replace(version, memory=replace(version.memory, last_accessed=last, access_count=count))
-
-
-def counted(version: Version) -> Version:
-    return replace(version, memory=replace(version.memory, version=version.memory.version + 1))
 
 
 def used(memory: Memory, at: float) -> Memory:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from nacre.model import Filter, JournalFilter, Link
-from nacre.protocols import Backend, EmbedderIdentity
+from nacre.model import Filter, JournalFilter, Link, Operation
+from nacre.protocols import Backend, EmbedderIdentity, SpaceRenamed
 from tests.samples import SPACE, derived, entry, ids, listed, memory, unit, writing
 
 EVERYTHING = Filter()
@@ -63,13 +63,11 @@ def test_what_the_journal_says_of_its_description_is_of_the_new_name(store: Back
 def test_a_renaming_that_fails_leaves_the_old_name(store: Backend) -> None:
     filled(store)
 
-    def fail() -> None:
-        with writing(store) as transaction:
-            transaction.rename_space(SPACE, "new")
-            raise RuntimeError
+    def fail() -> float:
+        raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        fail()
+        store.commit([SpaceRenamed(SPACE, "new")], None, Operation("rename", "tester", 0.0, "b2"), fail)
     assert store.spaces() == {SPACE: 2}
     assert ids(store.by_vector(SPACE, unit(0, 1), EVERYTHING, 1)) == ["b"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from nacre.model import Filter, JournalFilter
 from nacre.protocols import Backend, Search
-from tests.samples import derived, entry, ids, listed, memory, present, put, unit, writing
+from tests.samples import derived, entry, ids, listed, memory, put, unit, writing
 
 EVERYTHING = Filter()
 
@@ -28,9 +28,7 @@ def two(store: Backend) -> Backend:
 def test_the_same_id_lives_apart_in_two_spaces(two: Backend) -> None:
     assert [m.text for m in two.get_many("one", ["same", "other"])] == ["of one"]
     assert [m.text for m in two.get_many("two", ["same"])] == ["of two"]
-    with writing(two) as transaction:
-        assert present(transaction, "one", "other") is None
-        assert not transaction.remove("one", "other")
+    assert two.get("one", "other") is None
 
 
 def test_no_question_in_one_space_is_answered_from_another(two: Backend) -> None:
@@ -49,7 +47,6 @@ def test_no_question_in_one_space_is_answered_from_another(two: Backend) -> None
 def test_each_space_numbers_its_own_journal_without_a_gap(two: Backend) -> None:
     with writing(two) as transaction:
         transaction.append([entry("same", space=space, at=7.0) for space in ("two", "one", "two")])
-        assert (transaction.last_at("one"), transaction.last_at("none")) == (7.0, 0.0)
     assert [e.seq for e in two.journal("one", newest_first=False)] == [1, 2]
     assert [e.seq for e in two.journal("two", newest_first=False)] == [1, 2, 3, 4]
 
@@ -94,7 +91,7 @@ def test_touching_and_removing_reach_only_their_space(two: Backend) -> None:
 def test_scrubbing_reaches_only_its_space(store: Backend) -> None:
     with writing(store) as transaction:
         transaction.append([entry("same", space=space, after={"text": "secret"}) for space in ("one", "two")])
-        assert transaction.scrub_journal("one", "same") == 1
+        transaction.scrub_journal("one", "same")
     assert store.journal("one")[0].after is None
     assert store.journal("two")[0].after == {"text": "secret"}
 

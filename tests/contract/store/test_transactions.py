@@ -7,12 +7,23 @@ from dataclasses import replace
 
 import pytest
 
-from nacre.model import Filter, Link
-from nacre.protocols import Backend, EmbedderIdentity
-from nacre.storage.commit import Transaction
-from tests.samples import SPACE, derived, digest_of, entry, ids, listed, memory, present, put, unit, writing
+from nacre.model import Filter, Link, Operation
+from nacre.protocols import (
+    AnyChange,
+    Backend,
+    Change,
+    Clock,
+    Committed,
+    EmbedderBound,
+    EmbedderIdentity,
+    JournalDropped,
+    Scrubbed,
+    TermSet,
+)
+from tests.samples import SPACE, derived, digest_of, entry, ids, listed, memory, put, unit, writing
 
 EVERYTHING = Filter()
+OPERATION = Operation("write", "tester", 0.0, "b2")
 
 
 class Interrupted(Exception):
@@ -45,16 +56,27 @@ def snapshot(store: Backend) -> tuple[object, ...]:
     )
 
 
-def write_everything(transaction: Transaction) -> None:
-    transaction.put(memory("a", "changed", tags=("fresh",)), derived("new word", unit(0, 0, 1)))
-    transaction.put(memory("c", superseded_by="heir"), derived("new word", unit(0, 1)))
-    transaction.remove(SPACE, "b")
-    transaction.append([entry("a", batch="b2")])
-    transaction.scrub_journal(SPACE, "a")
-    transaction.forget_journal(SPACE, 1)
-    transaction.put_term("type", "dream", {})
-    transaction.put_term("relation", "needs", None)
-    transaction.change_embedder(EmbedderIdentity("another", 8))
+def everything(store: Backend) -> list[AnyChange]:
+    a, b = (store.get(SPACE, id) for id in "ab")
+    return [
+        Change(a, memory("a", "changed", tags=("fresh",)), derived("new word", unit(0, 0, 1))),
+        Change(None, memory("c", superseded_by="heir"), derived("new word", unit(0, 1))),
+        Change(b, None),
+        Scrubbed(SPACE, "a"),
+        JournalDropped(SPACE, 1),
+        TermSet("type", "dream", {}),
+        TermSet("relation", "needs", None),
+        EmbedderBound(EmbedderIdentity("another", 8), anew=True),
+    ]
+
+
+def interrupt() -> float:
+    """The clock is asked when all else is written."""
+    raise Interrupted
+
+
+def commit(store: Backend, *changes: AnyChange, clock: Clock = lambda: 2.0) -> None:
+    assert isinstance(store.commit(changes, None, OPERATION, clock), Committed)
 
 
 @pytest.fixture
@@ -71,109 +93,98 @@ def filled(store: Backend) -> Backend:
 
 def test_an_exception_inside_a_transaction_changes_nothing_at_all(filled: Backend) -> None:
     before = snapshot(filled)
-    with pytest.raises(Interrupted), writing(filled) as transaction:
-        write_everything(transaction)
-        raise Interrupted
+    with pytest.raises(Interrupted):
+        commit(filled, *everything(filled), clock=interrupt)
     assert snapshot(filled) == before
 
 
 def test_the_same_writes_without_an_exception_change_all_of_it(filled: Backend) -> None:
     before = snapshot(filled)
-    with writing(filled) as transaction:
-        write_everything(transaction)
+    commit(filled, *everything(filled))
     assert all(was != now for was, now in zip(before[:14], snapshot(filled)[:14], strict=True))
 
 
 def test_a_store_can_be_written_after_a_transaction_that_failed(filled: Backend) -> None:
-    with pytest.raises(Interrupted), writing(filled) as transaction:
-        transaction.put(memory("lost"), derived("lost", unit(1)))
-        raise Interrupted
+    with pytest.raises(Interrupted):
+        commit(filled, Change(None, memory("lost"), derived("lost", unit(1))), clock=interrupt)
     put(filled, (memory("kept"), derived("kept", unit(0, 0, 0, 1))))
     assert ids(filled.by_vector(SPACE, unit(0, 0, 0, 1), EVERYTHING, 1)) == ["kept"]
     assert ids(filled.by_words(SPACE, ["lost", "kept"], EVERYTHING, 5)) == ["kept"]
 
 
 def test_vectors_looked_up_inside_a_failing_transaction_do_not_haunt_the_store(filled: Backend) -> None:
-    with pytest.raises(Interrupted), writing(filled) as transaction:
-        for _ in range(2):  # the second writes the first one's vectors out
-            transaction.put(memory("ghost"), derived("ghost", unit(0, 0, 1)))
+    def interrupted() -> float:
         filled.by_vector(SPACE, unit(0, 0, 1), EVERYTHING, 5)
         raise Interrupted
+
+    with pytest.raises(Interrupted):
+        commit(filled, Change(None, memory("ghost"), derived("ghost", unit(0, 0, 1))), clock=interrupted)
     put(filled, (memory("real"), derived("real", unit(0, 0, 1, 1))))
     best = filled.by_vector(SPACE, unit(0, 0, 1), EVERYTHING, 1)[0]
     assert (best.id, round(best.score, 2)) == ("real", 0.71)
 
 
-def test_a_transaction_reads_its_own_writes(store: Backend) -> None:
-    with writing(store) as transaction:
-        transaction.put(memory("a", "first"))
-        assert present(transaction, SPACE, "a") == memory("a", "first")
-        transaction.put(memory("a", "second"))
-        assert present(transaction, SPACE, "a") == memory("a", "second")
-        assert transaction.remove(SPACE, "a")
-        assert present(transaction, SPACE, "a") is None
-
-
-def test_another_thread_sees_nothing_of_an_open_transaction(filled: Backend) -> None:
+def test_another_thread_sees_nothing_of_what_is_not_committed(filled: Backend) -> None:
     seen: list[tuple[object, ...]] = []
     before = snapshot(filled)
-    with writing(filled) as transaction:
-        write_everything(transaction)
+
+    def clock() -> float:
         reader = threading.Thread(target=lambda: seen.append(snapshot(filled)))
         reader.start()
         reader.join()
+        return 2.0
+
+    commit(filled, *everything(filled), clock=clock)
     assert seen == [before]
 
 
-def test_transactions_of_many_threads_come_one_after_the_other(store: Backend) -> None:
-    put(store, memory("counter", access_count=0))
+def test_commits_of_many_threads_come_one_after_the_other(store: Backend) -> None:
+    put(store, memory("counter", importance=0.0))
 
     def count_up() -> None:
-        for _ in range(10):
-            with writing(store) as transaction:
-                found = present(transaction, SPACE, "counter")
-                assert found is not None
-                transaction.put(replace(found, access_count=found.access_count + 1))
+        done = 0
+        while done < 10:
+            found = store.get(SPACE, "counter")
+            assert found is not None
+            change = Change(found, replace(found, importance=found.importance + 1))
+            done += isinstance(store.commit([change], None, OPERATION), Committed)
 
     threads = [threading.Thread(target=count_up) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert store.get_many(SPACE, ["counter"])[0].access_count == 40
+    assert [(each.importance, each.version) for each in listed(store, SPACE)] == [(40.0, 40)]
 
 
-def test_putting_a_memory_twice_in_one_transaction_keeps_the_second(store: Backend) -> None:
-    put(store, (memory("a"), derived("first", unit(1))), (memory("a", "later"), derived("second", unit(0, 1))))
-    assert store.get_many(SPACE, ["a"])[0].text == "later"
-    assert store.by_words(SPACE, ["first"], EVERYTHING, 5) == []
-    assert [round(m.score, 2) for m in store.by_vector(SPACE, unit(0, 1), EVERYTHING, 5)] == [1.0]
-    assert store.health().problems == ()
+def test_each_of_two_changes_of_a_memory_in_one_commit_has_its_entry_and_version(store: Backend) -> None:
+    first, second = memory("a", "first", tags=("x",)), memory("a", "second", tags=("y",))
+    commit(store, Change(None, first, derived("old", unit(1))), Change(first, second, derived("new", unit(0, 1))))
+    assert [(each.text, each.version) for each in store.at(SPACE, 1).get_many(SPACE, ["a"])] == [("first", 1)]
+    assert [(each.text, each.version) for each in store.get_many(SPACE, ["a"])] == [("second", 2)]
+    assert [entry.after for entry in store.journal(SPACE)] == [{"tags": ["y"], "text": "second"}, first.to_dict()]
+    assert ids(store.at(SPACE, 1).by_words(SPACE, ["old"], EVERYTHING, 5)) == ["a"]
+    assert store.health(thorough=True).problems == ()
 
 
-def test_putting_and_removing_in_one_transaction_leaves_nothing(store: Backend) -> None:
-    with writing(store) as transaction:
-        transaction.put(memory("a", tags=("t",)), derived("word", unit(1)))
-        transaction.remove(SPACE, "a")
+def test_putting_and_removing_in_one_commit_leaves_nothing(store: Backend) -> None:
+    kept = memory("a", tags=("t",))
+    store.commit([Change(None, kept, derived("word", unit(1))), Change(kept, None)])
     assert store.by_vector(SPACE, unit(1), EVERYTHING, 5) == []
     assert store.by_words(SPACE, ["word"], EVERYTHING, 5) == []
     assert (store.health().chunks, store.health().vectors, store.health().problems) == (0, 0, ())
 
 
-def test_a_transaction_reads_and_writes_whose_vectors_the_store_has(store: Backend) -> None:
+def test_a_store_says_whose_vectors_it_has(store: Backend) -> None:
     assert store.embedder() == EmbedderIdentity()
     bound = EmbedderIdentity("first", 8, unit(1).astype("<f2").tobytes())
-    with writing(store) as transaction:
-        transaction.bind_embedder(EmbedderIdentity("first", 8))
-        assert transaction.embedder() == EmbedderIdentity("first", 8)
-        transaction.bind_embedder(bound)
+    store.commit([EmbedderBound(EmbedderIdentity("first", 8))])
+    assert store.embedder() == EmbedderIdentity("first", 8)
+    store.commit([EmbedderBound(bound)])
     assert store.embedder() == bound
-    put(store, memory("a"))
-    with writing(store) as transaction:
-        assert (transaction.last_at(SPACE), transaction.embedder()) == (0.0, bound)
-        transaction.change_embedder(EmbedderIdentity("first", 4, bound.probe[:8]))
-        assert transaction.embedder() == EmbedderIdentity("first", 4, bound.probe[:8])
-    assert store.embedder() == EmbedderIdentity("first", 4, bound.probe[:8])
+    other = EmbedderIdentity("first", 4, bound.probe[:8])
+    store.commit([EmbedderBound(other, anew=True)])
+    assert store.embedder() == other
 
 
 def test_changing_the_embedder_forgets_every_vector_and_makes_all_pending(filled: Backend) -> None:
@@ -188,9 +199,8 @@ def test_changing_the_embedder_forgets_every_vector_and_makes_all_pending(filled
 
 
 def test_vectors_put_before_the_change_of_embedder_in_one_transaction_are_forgotten_too(store: Backend) -> None:
-    with writing(store) as transaction:
-        transaction.put(memory("a"), derived("word", unit(1)))
-        transaction.change_embedder(EmbedderIdentity("second", 8))
+    anew = EmbedderBound(EmbedderIdentity("second", 8), anew=True)
+    store.commit([Change(None, memory("a"), derived("word", unit(1))), anew])
     assert store.by_vector(SPACE, unit(1), EVERYTHING, 5) == []
     assert ids(store.pending(5)) == ["a"]
     assert store.health().problems == ()
@@ -198,8 +208,7 @@ def test_vectors_put_before_the_change_of_embedder_in_one_transaction_are_forgot
 
 def test_after_a_change_vectors_of_the_new_size_are_found(filled: Backend) -> None:
     assert filled.by_vector(SPACE, unit(1), EVERYTHING, 5)
-    with writing(filled) as transaction:
-        transaction.change_embedder(EmbedderIdentity("second", 4))
-        transaction.put(memory("a"), derived("old word", unit(0, 1)[:4]))
+    anew, before = EmbedderBound(EmbedderIdentity("second", 4), anew=True), filled.get(SPACE, "a")
+    filled.commit([anew, Change(before, memory("a"), derived("old word", unit(0, 1)[:4]))])
     assert ids(filled.by_vector(SPACE, unit(0, 1)[:4], EVERYTHING, 5)) == ["a"]
     assert ids(filled.pending(5)) == ["b"]

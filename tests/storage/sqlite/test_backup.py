@@ -19,7 +19,7 @@ from nacre.storage.sqlite import backup as rekeying
 from nacre.storage.sqlite import backup as restoring
 from nacre.storage.sqlite.backup import encrypted, rekey, restore, verify
 from nacre.storage.sqlite.connection import unlock
-from tests.samples import SPACE, derived, entry, ids, listed, memory, put, unit
+from tests.samples import SPACE, derived, entry, ids, listed, memory, put, unit, writing
 
 FIRST, SECOND = Key("walnut under the snow"), Key("5a" * 32)
 TOLD = "heliotrope"
@@ -29,14 +29,14 @@ EVERYTHING = Filter()
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     store = SQLiteBackend(tmp_path / "s.db")
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.bind_embedder(EmbedderIdentity("first", 8))
         transaction.put(memory("a", TOLD, tags=("x",)), derived("old word", unit(1)))
         transaction.put(memory("b", "b" * 9000), derived("new word", unit(0, 1)))
         transaction.append([entry("a")])
         transaction.put_term("type", "dream", {"seen": 1})
     put(store, memory("c"))
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.remove(SPACE, "c")  # leaves a gap in the numbers of rows
     store.close()
     return tmp_path / "s.db"
@@ -211,7 +211,7 @@ KEY, OTHER = Key("walnut under the snow"), Key("5a" * 32)
 def written(path: Path, key: Key | None, *ids: str) -> Path:
     store = SQLiteBackend(path, key)
     put(store, *((memory(id), derived(id, unit(1))) for id in ids))
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.append([entry(ids[0])])
     store.close()
     return path

@@ -81,7 +81,7 @@ def test_the_journal_of_a_memory_and_its_predecessors_are_found_through_an_index
 
 
 def test_counts_of_what_is_live_read_no_memory(store: SQLiteBackend) -> None:
-    assert "SEARCH version USING INDEX version_expires" in plans(store, lambda: store.count(SPACE, LIVE))
+    assert "SEARCH lead USING INDEX version_expires" in plans(store, lambda: store.count(SPACE, LIVE))
     assert "version_created" not in plans(store, lambda: store.tally(SPACE, "tags", ALL))
 
 

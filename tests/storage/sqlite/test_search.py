@@ -18,11 +18,9 @@ from nacre import MemoryStore
 from nacre.model import Filter, Memory
 from nacre.protocols import Chunk, Derived, EmbedderIdentity, Vectors, Words
 from nacre.storage.sqlite import Key, SQLiteBackend, backup, search, signs
-from nacre.storage.sqlite import transaction as transaction_module
 from nacre.storage.sqlite.search import Mirror, Mirrors, VectorIndex
-from nacre.storage.sqlite.transaction import SQLiteTransaction
 from tests.embedders import WordBag
-from tests.samples import SPACE, derived, digest_of, memory, put, unit, vectors_now
+from tests.samples import SPACE, Steps, derived, digest_of, memory, put, unit, vectors_now, writing
 
 WIDTH = 128
 
@@ -484,7 +482,7 @@ def test_a_damaged_vector_is_left_out_and_the_others_are_found(
 @pytest.mark.usefixtures("small")
 def test_missing_signs_are_reported_by_the_doctor(tmp_path: Path) -> None:
     store = SQLiteBackend(tmp_path / "s.db")
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         for number in range(300):
             put_with_vectors(transaction, f"m{number}", number)
     assert store.health(thorough=True).problems == ()
@@ -553,27 +551,27 @@ def test_a_forked_child_has_mirrors_of_its_own(monkeypatch: pytest.MonkeyPatch) 
 
 
 FILE_SPACE = "default"
-HELD = 320  # vectors that a transaction holds back, here
+HELD = 320
 
 
-def put_with_vectors(transaction: SQLiteTransaction, id: str, seed: int, pieces: int = 1) -> None:
+def put_with_vectors(transaction: Steps, id: str, seed: int, pieces: int = 1) -> None:
     chunks = tuple(Chunk(place, place + 1, f"{id} {seed} {place}".encode()) for place in range(pieces))
     transaction.put(Memory(id, "some text"), Derived(Words(text="some text"), chunks, rows(seed, pieces)))
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SQLiteBackend:
-    monkeypatch.setattr(transaction_module, "DRAFTS_HELD", HELD)
+def store(tmp_path: Path) -> SQLiteBackend:
     store = SQLiteBackend(tmp_path / "store.db")
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.bind_embedder(EmbedderIdentity("test", 8))
         for number in range(HELD + 500):
             put_with_vectors(transaction, f"m{number}", number, pieces=1 + number % 3)
-        for number in range(0, 300, 7):  # some were written to the file already, and some wait in the transaction
+    with writing(store) as transaction:
+        for number in range(0, 300, 7):
             put_with_vectors(transaction, f"m{number}", number + 100_000)
             transaction.remove(FILE_SPACE, f"m{number + 1}")
             put_with_vectors(transaction, f"m{HELD + number}", number + 200_000, pieces=2)
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.remove(FILE_SPACE, "m100")
         put_with_vectors(transaction, "m200", 7, pieces=4)
     return store

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from nacre.model import Link
-from nacre.protocols import ALL
+from nacre.protocols import ALL, JournalDropped
 from nacre.storage.sqlite import SQLiteBackend
-from nacre.storage.sqlite import transaction as transaction_module
-from tests.samples import SPACE, change_entry, derived, ids, listed, memory, unit, written
+from tests.samples import SPACE, derived, ids, listed, memory, unit, written
 
 LONG = "a long text " * 500
 
@@ -51,13 +48,6 @@ def test_the_journal_does_not_store_a_text_again(store: SQLiteBackend) -> None:
     assert first.after == memory("a", LONG).to_dict()
 
 
-def test_images_that_the_versions_would_not_give_are_stored_as_they_are(store: SQLiteBackend) -> None:
-    with store.transaction() as transaction:
-        transaction.put(memory("a"))
-        transaction.append([replace(change_entry(None, memory("a"), 1.0), after={"text": "something else"})])
-    assert store.journal(SPACE)[0].after == {"text": "something else"}
-
-
 def test_uses_in_an_image_are_those_of_its_time(store: SQLiteBackend) -> None:
     written(store, memory("a", last_accessed=5.0, access_count=2))
     store.touch(SPACE, ["a"], 9.0)
@@ -65,40 +55,16 @@ def test_uses_in_an_image_are_those_of_its_time(store: SQLiteBackend) -> None:
     assert after is not None and (after["last_accessed"], after["access_count"]) == (5.0, 2)
 
 
-def test_more_records_than_a_transaction_holds_are_numbered_all_the_same(
-    store: SQLiteBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They are written before their entries are known, and take their numbers from these."""
-    monkeypatch.setattr(transaction_module, "DRAFTS_HELD", 3)
-    written(store, *(memory(f"m{i}", tags=("old",)) for i in range(5)))
-    with store.transaction() as transaction:
-        changes = [(memory(f"m{i}", tags=("old",)), memory(f"m{i}", tags=("new",))) for i in range(5)]
-        for _, after in changes:
-            transaction.put(after)
-        transaction.remove(SPACE, "m4")
-        entries = [change_entry(*change, 2.0) for change in changes[:4]]
-        transaction.append([*entries, change_entry(memory("m4", tags=("old",)), None, 2.0)])
-    assert [len(listed(store.at(SPACE, seq), SPACE)) for seq in range(5, 11)] == [5, 5, 5, 5, 5, 4]
-    tallies = [store.at(SPACE, seq).tally(SPACE, "tags", ALL) for seq in range(5, 11)]
-    assert tallies[0] == {"old": 5} and tallies[2] == {"old": 3, "new": 2} and tallies[5] == {"new": 4}
-    assert [entry.after for entry in store.journal(SPACE, limit=2)] == [None, {"tags": ["new"]}]
-    assert store.health(thorough=True).problems == ()
-
-
-def test_a_read_inside_a_transaction_sees_what_it_wrote(store: SQLiteBackend) -> None:
-    written(store, memory("a", links=(Link("b"),)))
-    with store.transaction() as transaction:
-        transaction.put(memory("a"))
-        transaction.put(memory("c", superseded_by="a", tags=("x",)))
-        assert store.edges(SPACE) == []
-        assert store.count(SPACE, ALL) == 2 and store.tally(SPACE, "tags", ALL) == {"x": 1}
-        assert ids(store.replaced_by(SPACE, "a")) == ["c"]
-        transaction.put(memory("a", links=(Link("b"),)))
-        transaction.remove(SPACE, "c")
-        assert ids(listed(store, SPACE)) == ["a"]
-        transaction.append([change_entry(memory("c"), None, 2.0)])
-    assert ids(listed(store, SPACE)) == ids(listed(store.at(SPACE, 2), SPACE)) == ["a"]
-    assert [edge.target for edge in store.edges(SPACE)] == ["b"]
+def test_a_version_whose_anchor_was_compacted_away_is_found_through_the_indexes(store: SQLiteBackend) -> None:
+    """Only the first of several versions with the same indexed values is in the indexes."""
+    written(store, (memory("a", tags=("x",)), derived("tea", unit(1))), memory("other"))
+    written(store, memory("a", tags=("y",)))
+    written(store, memory("a", tags=("z",)))
+    assert rows(store, "SELECT anchor, seq_from FROM version WHERE key = 1") == [(1, 1), (1, 3), (1, 4)]
+    store.commit([JournalDropped(SPACE, 3)])
+    for reader, tag in ((store.at(SPACE, 3), "y"), (store, "z")):
+        assert [each.tags for each in listed(reader, SPACE, order="importance") if each.id == "a"] == [(tag,)]
+        assert ids(reader.by_words(SPACE, ["tea"], ALL, 5)) == ids(reader.by_vector(SPACE, unit(1), ALL, 1)) == ["a"]
     assert store.health(thorough=True).problems == ()
 
 

@@ -71,6 +71,7 @@ def copied(connection: apsw.Connection, target: Path, key: Key | None) -> None:
     destination = apsw.Connection(str(target))
     try:
         unlock(destination, target, key)
+        destination.pragma("page_size", connection.pragma("page_size"))  # an encrypted one takes no other
         # All pages in one step are one snapshot, beside which others go on writing; a copy in several steps begins
         # again with every write, and beside a busy writer would never end.
         with destination.backup("main", connection, "main") as backup:

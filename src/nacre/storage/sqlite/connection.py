@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import apsw
 
@@ -249,10 +249,6 @@ def log_size(path: Path) -> int:
         return 0
 
 
-class Flushable(Protocol):
-    def flush(self) -> None: ...
-
-
 class Connections:
     """A connection for each thread, closed with its thread or all together. A forked process opens its own."""
 
@@ -270,29 +266,18 @@ class Connections:
 
     @contextmanager
     def use(self) -> Iterator[apsw.Connection]:
-        """This thread's connection; the store is not closed under it. What its transaction holds back is written."""
+        """This thread's connection; the store is not closed under it."""
         thread = threading.get_ident()
         with self._idle:
             self._busy[thread] += 1
         try:
-            connection = self.get()
-            if self.writing:
-                self._local.transaction.flush()
-            yield connection
+            yield self.get()
         finally:
             with self._idle:
                 self._busy[thread] -= 1
                 if not self._busy[thread]:
                     del self._busy[thread]
                     self._idle.notify_all()
-
-    @contextmanager
-    def within(self, transaction: Flushable) -> Iterator[None]:
-        self._local.transaction = transaction
-        try:
-            yield
-        finally:
-            self._local.transaction = None
 
     @contextmanager
     def in_passing(self, connection: apsw.Connection) -> Iterator[None]:
@@ -310,11 +295,6 @@ class Connections:
         if on != self._local.waits_for_disk:
             connection.execute(f"PRAGMA synchronous = {'full' if on else 'normal'}")
             self._local.waits_for_disk = on
-
-    @property
-    def writing(self) -> bool:
-        """Whether this thread is inside a transaction."""
-        return getattr(self._local, "transaction", None) is not None
 
     def after_commit(self, connection: apsw.Connection, *, scrubbed: bool) -> None:
         """Keeps the write-ahead log small, and empties it of what was scrubbed.

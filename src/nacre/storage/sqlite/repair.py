@@ -35,13 +35,13 @@ from nacre.storage.sqlite.backup import (
 )
 from nacre.storage.sqlite.connection import Connections, Key, header, is_encrypted, translated, unlock
 from nacre.storage.sqlite.rows import CONTENT, IDENTITY, RECORDS, SCALARS, SELECTED, DamagedRecord, SQLValue, from_row
-from nacre.storage.sqlite.transaction import Counts, counted, links_of, names_of, write_counts
+from nacre.storage.sqlite.transaction import Counts, counted, links_of, names_of, renew_anchors, write_counts
 
 STAMP = "%Y%m%dT%H%M%SZ"
 COPIED_AT_ONCE = 1 << 20
 MOST_PROBED = 5_000_000  # row numbers; a damaged counter may tell of many more than there can be
 VERSION = (
-    "key", "space", "seq_from", "seq_to", "content", "version", *SCALARS, "lists", "uses", "stems", "length"
+    "key", "space", "seq_from", "seq_to", "anchor", "content", "version", *SCALARS, "lists", "uses", "stems", "length"
 )  # fmt: skip
 VERSION_COLUMNS = ", ".join(VERSION)
 FAULTS = (apsw.Error, DamagedRecord, UnicodeDecodeError, StoreDamaged)
@@ -86,6 +86,7 @@ def repaired_in_place(path: Path, key: Key | None, now: float) -> Repaired | Non
         try:
             connection.execute("REINDEX")
             aside = [set_aside(connection, row, why, now) for row, why in damage.damaged_rows(connection).items()]
+            renew_anchors(connection)
             if aside:
                 drop_orphans(connection)
             sound = not any(damage.broken_structure(connection, 1)) and not any(damage.unreadable_tables(connection))
@@ -110,7 +111,7 @@ def set_aside(connection: apsw.Connection, row: int, why: str, now: float) -> st
     of_it = "key IN (SELECT key FROM main.version WHERE row = ? AND seq_to IS NULL)"
     connection.execute(f"UPDATE main.memory SET gone = key WHERE {of_it}", (row,))
     for table in ("label", "link"):
-        connection.execute(f"DELETE FROM {table} WHERE seq_to IS NULL AND {of_it}", (row,))
+        connection.execute(f"DELETE FROM main.{table} WHERE seq_to IS NULL AND {of_it}", (row,))
     connection.execute("DELETE FROM main.version WHERE row = ?", (row,))
     return id
 
@@ -155,7 +156,8 @@ def rebuild_words(connection: apsw.Connection) -> None:
     """Fills the index again from the stems that lie with the contents."""
     connection.execute("INSERT INTO word(word) VALUES ('delete-all')")
     made: list[tuple[Any, ...]] = connection.execute(
-        "SELECT number, words, (SELECT space FROM version WHERE version.content = number LIMIT 1) FROM content"
+        "SELECT number, words, (SELECT space FROM version WHERE version.content = number AND anchor = seq_from LIMIT 1)"
+        " FROM content"
         " WHERE words IS NOT NULL"
     ).fetchall()
     connection.executemany(
@@ -170,9 +172,8 @@ def rebuild_words(connection: apsw.Connection) -> None:
 
 def recount(connection: apsw.Connection) -> None:
     """Counts the present state of every space again."""
-    connection.execute("DELETE FROM counter; DELETE FROM term_count; UPDATE space SET memories = 0, stems = 0")
-    counter: Counts = Counter()
-    terms: Counts = Counter()
+    connection.execute("DELETE FROM counter; UPDATE space SET memories = 0, stems = 0")
+    counts: Counts = Counter()
     totals: Counter[int] = Counter()
     lengths: Counter[int] = Counter()
     present: list[tuple[Any, ...]] = connection.execute(
@@ -180,12 +181,12 @@ def recount(connection: apsw.Connection) -> None:
         " WHERE version.seq_to IS NULL"
     ).fetchall()
     for space, stems, length, lines, *record in present:
-        counter.update(counted(space, from_row(record)))
+        counts.update(counted(space, from_row(record)))
         distinct = rows.distinct_stems(*rows.unpacked_stems(lines, 3), *rows.unpacked_stems(stems, 2))
-        terms.update((space, stem) for stem in distinct)
+        counts.update((space, rows.TERM, "", stem) for stem in distinct)
         totals[space] += 1
         lengths[space] += length
-    write_counts(connection, counter, terms)
+    write_counts(connection, counts)
     connection.execute(
         "UPDATE space SET worded = (SELECT count(*) FROM content WHERE words IS NOT NULL AND number IN"
         " (SELECT content FROM main.version WHERE version.space = space.number))"
@@ -383,7 +384,7 @@ def carry_journal(old: apsw.Connection, new: apsw.Connection) -> None:
     """Entry by entry, from both ends and by every number that one may have."""
     carry_table(old, new, "journal")
     columns = [str(row[1]) for row in new.execute("PRAGMA table_info(journal)").fetchall()]
-    plain = ("space", "seq", "at", "old", "new", "latest")
+    plain = ("space", "seq", "at", "key", "old", "new", "latest")
     cast = ", ".join(name if name in plain else f"CAST({name} AS BLOB)" for name in columns)
     insert = ", ".join("?" if name in plain else "CAST(? AS TEXT)" for name in columns)
     spaces: list[tuple[Any, ...]] = new.execute("SELECT number, seq FROM space").fetchall()
@@ -405,7 +406,7 @@ def carry_memories(old: apsw.Connection, new: apsw.Connection, now: float) -> Re
     names = {row[0]: row[1:] for row in walk(
         old, "SELECT key, space, CAST(id AS BLOB), gone FROM memory INDEXED BY sqlite_autoindex_memory_1"
     )}  # fmt: skip
-    others = ("SELECT row FROM version INDEXED BY version_content", "SELECT new FROM journal WHERE new IS NOT NULL")
+    others = ("SELECT row FROM version INDEXED BY version_updated",)
     aside, lost = list[str](), list[str]()
     for row in row_numbers(old, "version", "row", others):
         try:
@@ -452,6 +453,7 @@ def put_version(
     scalars = [version[each] for each in (*SCALARS, "version", "lists")]
     memory = from_row([name[0][0], *known, *texts_of, *scalars])
     stems = next((row[0] for row in walk(old, f"SELECT words FROM content WHERE number = {content}")), None)
+    version["anchor"] = version["seq_from"]  # in every index, whatever was there before it
     version["stems"] = damage.legible(version["stems"])
     version["uses"] = damage.legible(version["uses"])
     if not is_pair(version["uses"]):

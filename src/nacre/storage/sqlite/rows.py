@@ -246,6 +246,10 @@ AMONG = "IN (SELECT value FROM json_each(?))"
 # A narrow condition leads the search when it admits at most this many: to sort them costs less than to walk past
 # all the others in the order asked for.
 NARROW = 2_000
+# The version that the partial indexes hold, and by its key the one of the state: see `anchor` in schema.sql.
+LED = "main.version AS lead CROSS JOIN version ON version.key = lead.key AND version.anchor = lead.seq_from"
+ANCHORED = "anchor = seq_from"
+IS_LEAD = "lead.anchor = lead.seq_from"
 JOIN_MEMORY = " CROSS JOIN memory ON memory.key = version.key"
 JOIN_CONTENT = " CROSS JOIN content ON content.number = version.content"
 
@@ -267,11 +271,12 @@ class State:
 
 @dataclass(slots=True)
 class Clause:
-    """A condition on `version` and the tables that it needs beside it."""
+    """A condition on `version` and the tables that it needs beside it; `base` is the one that is looked up first."""
 
     parts: list[str] = field(default_factory=list)
     values: list[SQLValue] = field(default_factory=list)
     tables: set[str] = field(default_factory=set)
+    base: str = "version"
 
     @property
     def sql(self) -> str:
@@ -280,26 +285,31 @@ class Clause:
     def joined(self, *more: str) -> str:
         """The tables of a query that also reads from `more`."""
         needed = {*self.tables, *more}
-        return "version" + (JOIN_MEMORY if "memory" in needed else "") + (JOIN_CONTENT if "content" in needed else "")
+        first = LED if self.base == "lead" else "version"
+        return first + (JOIN_MEMORY if "memory" in needed else "") + (JOIN_CONTENT if "content" in needed else "")
 
 
-BY_CONTENT = f"version.content {AMONG}"  # the first value of the query is a list of contents
+BY_CONTENT = f"lead.content {AMONG}"  # the first value of the query is a list of contents
 
 
-def clause(state: State, where: Filter, *, by: str = "") -> Clause:
-    """`by` is the condition that the versions are found by; else those of the space are walked in some order."""
-    made = Clause([by] if by else [])
+def clause(state: State, where: Filter, *, by: str = "", led: bool = False) -> Clause:
+    """`by` is the condition that the versions are found by; else those of the space are walked in some order: that of a
+    partial index where `led`, or a time of such an index is asked for."""
+    timed = not by and any(condition.field in LEADING_TIMES for condition in where.conditions)
+    made = Clause([by] if by else [], base="lead" if led or timed or by.startswith("lead.") else "version")
     # The plus keeps the planner from the indexes that begin with the space.
-    made.parts += [f"{'+' if made.parts else ''}version.space = ?", state.of("version")]
+    made.parts += [f"{'+' if by else ''}{made.base}.space = ?", state.of("version")]
     made.values.append(state.space)
+    if made.base == "lead":
+        made.parts.append(IS_LEAD)
     for condition in where.conditions:
-        part, values = said(state, condition, made.tables)
+        part, values = said(state, condition, made)
         made.parts.append(part)
         made.values += values
     return made
 
 
-def narrowed(connection: apsw.Connection, state: State, where: Filter, *, by: str = "") -> Clause:
+def narrowed(connection: apsw.Connection, state: State, where: Filter, *, by: str = "", led: bool = False) -> Clause:
     """As `clause`, but by the narrowest condition that an index answers, where that is worth it."""
     best: tuple[int, str, list[SQLValue]] | None = None
     for condition in where.conditions:
@@ -311,7 +321,7 @@ def narrowed(connection: apsw.Connection, state: State, where: Filter, *, by: st
             if count < limit:
                 best = (count, sql, values)
     if best is None:
-        return clause(state, where, by=by)
+        return clause(state, where, by=by, led=led)
     made = clause(state, where, by=f"version.key IN ({best[1]})")
     made.values = [*best[2], *made.values]
     return made
@@ -326,15 +336,16 @@ def leading(state: State, condition: Condition) -> tuple[str, list[SQLValue]] | 
         return f"SELECT key FROM memory WHERE space = ? AND id {AMONG}", [state.space, as_list(wanted)]
     if name in RANGED and op in COMPARISONS and (name != "trust" or is_doubted(op, wanted[0])):
         return (
-            f"SELECT key FROM version WHERE space = ? AND {name} {COMPARISONS[op]} ? AND {RANGED[name]}",
+            f"SELECT key FROM version WHERE space = ? AND {name} {COMPARISONS[op]} ? AND {RANGED[name]} AND {ANCHORED}",
             [state.space, wanted[0]],
         )
     if op != "eq" or not isinstance(condition.value, str) or not condition.value:
         return None
     if name in ("type", "status"):
-        return f"SELECT key FROM version WHERE space = ? AND {name} = ?", [state.space, condition.value]
+        return f"SELECT key FROM version WHERE space = ? AND {name} = ? AND {ANCHORED}", [state.space, wanted[0]]
     if name in ("session", "superseded_by"):  # indexed where they are set, which a bound value does not say
-        return f"SELECT key FROM version WHERE space = ? AND {name} = ? AND {name} <> ''", [state.space, wanted[0]]
+        sql = f"SELECT key FROM version WHERE space = ? AND {name} = ? AND {name} <> '' AND {ANCHORED}"
+        return sql, [state.space, wanted[0]]
     return None
 
 
@@ -367,11 +378,11 @@ def table_of_list(name: str) -> tuple[str, str]:
     return "label", "label.name"
 
 
-def said(state: State, condition: Condition, tables: set[str]) -> tuple[str, list[SQLValue]]:
+def said(state: State, condition: Condition, made: Clause) -> tuple[str, list[SQLValue]]:
     check_field(condition.field)  # again, at the last place before it is part of a statement
     if condition.field in LIST_FIELDS:
         return said_of_list(state, condition.field, condition.op, several(condition.value))
-    column = column_of(condition.field, tables)
+    column = column_of(condition.field, made)
     if condition.op in ("in", "not_in"):
         return said_membership(column, condition.op, several(condition.value))
     if condition.op == "under":
@@ -388,21 +399,22 @@ def said(state: State, condition: Condition, tables: set[str]) -> tuple[str, lis
     return (f"({column} IS NULL OR {compared})" if condition.op.endswith("_or_unset") else compared), [value]
 
 
-INDEXED_TIMES = ("created_at", "updated_at", "occurred_at")
+LEADING_TIMES = ("created_at", "occurred_at")
 
 
-def column_of(name: str, tables: set[str]) -> str:
+def column_of(name: str, made: Clause) -> str:
     if name == "text":
-        tables.add("content")
+        made.tables.add("content")
         return PLAIN_TEXT
     if name == "space":
         return SPACE_NAME
     if name in IDENTITY or name in CONTENT:
         table = "memory" if name in IDENTITY else "content"
-        tables.add(table)
+        made.tables.add(table)
         return f"+{table}.{name}"
     if not name.startswith("metadata."):
-        return f"version.{name}" if name in INDEXED_TIMES else f"+version.{name}"
+        indexed = name in LEADING_TIMES if made.base == "lead" else name == "updated_at"
+        return f"{made.base}.{name}" if indexed else f"+version.{name}"
     path = f"""'$.metadata."{name.removeprefix("metadata.")}"'"""
     plain_kind = f"json_type(version.lists, {path}) NOT IN ('object', 'array')"
     return f"(CASE WHEN {plain_kind} THEN json_extract(version.lists, {path}) END)"
@@ -425,16 +437,20 @@ def said_among(column: str, wanted: Sequence[SQLValue]) -> tuple[str, list[SQLVa
 def said_of_list(state: State, name: str, op: str, wanted: list[SQLValue]) -> tuple[str, list[SQLValue]]:
     table, column = table_of_list(name)
     # The plus keeps the planner to the index by key: the others would be searched anew for each version.
-    rows = f"FROM {table} WHERE {table}.key = version.key AND {state.of(table)}"
-    values: list[SQLValue] = []
+    rows, column = f"FROM link WHERE link.key = version.key AND {state.of('link')}", f"+{column}"
     if table == "label":
-        rows, values = f"{rows} AND +label.field = ?", [name]
+        rows, column = f"FROM {listed(name)} WHERE 1", "listed.value"
     if op == "unset":
-        return f"{'NOT ' if wanted[0] else ''}EXISTS (SELECT 1 {rows})", values
-    part, more = said_dotted(f"+{column}", op, wanted) if op in DOTTED else said_among(f"+{column}", wanted)
+        return f"{'NOT ' if wanted[0] else ''}EXISTS (SELECT 1 {rows})", []
+    part, values = said_dotted(column, op, wanted) if op in DOTTED else said_among(column, wanted)
     if op == "all":
-        return f"(SELECT count(DISTINCT {column}) {rows} AND {part}) = {len(set(wanted))}", [*values, *more]
-    return f"{'NOT ' if op == 'none' else ''}EXISTS (SELECT 1 {rows} AND {part})", [*values, *more]
+        return f"(SELECT count(DISTINCT {column}) {rows} AND {part}) = {len(set(wanted))}", values
+    return f"{'NOT ' if op == 'none' else ''}EXISTS (SELECT 1 {rows} AND {part})", values
+
+
+def listed(name: str) -> str:
+    """A table of the names in a list of a version."""
+    return f"json_each(version.lists, '$.{name}') AS listed"
 
 
 def said_dotted(column: str, op: str, names: list[SQLValue]) -> tuple[str, list[SQLValue]]:
@@ -468,6 +484,7 @@ def as_list(values: Sequence[SQLValue]) -> str:
 
 # The word index
 
+TERM = "term"  # the field of `counter` under which stems are counted
 INSERT_WORDS = "INSERT INTO word(rowid, title, text, role) VALUES (?, ?, ?, ?)"
 DELETE_WORDS = "INSERT INTO word(word, rowid, title, text, role) VALUES ('delete', ?, ?, ?, ?)"
 

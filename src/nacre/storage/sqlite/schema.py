@@ -12,6 +12,9 @@ from nacre.files import data_text
 WAL = "wal"
 APPLICATION_ID = 0x4E414352  # "NACR": tells our file from any other SQLite database
 CURRENT = 1
+# The smallest write is a page, in the file and in its log, and an edit changes a few bytes on each of a dozen pages.
+# Measured with 20,000 memories: no operation is slower than with pages of 4,096 bytes, and a tag writes half as much.
+PAGE_BYTES = 1_024
 
 
 def version(connection: apsw.Connection) -> int:
@@ -40,6 +43,7 @@ def share(connection: apsw.Connection) -> None:
 
 def prepare(connection: apsw.Connection, path: Path) -> None:
     """Creates the tables; of two processes at once, the second finds the work done."""
+    connection.pragma("page_size", PAGE_BYTES)  # of a new file; an existing one keeps its own
     connection.pragma("journal_mode", WAL)
     connection.execute("BEGIN IMMEDIATE")
     try:

@@ -5,12 +5,11 @@ CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 INSERT INTO meta VALUES ('vector_epoch', 0);
 
 -- A space, and what is counted of its present state. `seq` and `last_at` are of its last journal entry, `dropped` and
--- `dropped_at` of the last one that was compacted away; `steady` until an entry is earlier than the one before it;
--- `latest` is the highest time of creation or change that a version ever had; `worded` counts the contents with words,
--- of all states.
+-- `dropped_at` of the last one that was compacted away; `latest` is the highest time of creation or change that a
+-- version ever had; `worded` counts the contents with words, of all states.
 CREATE TABLE space(
     number INTEGER PRIMARY KEY AUTOINCREMENT, name NOT NULL UNIQUE,
-    seq INTEGER NOT NULL DEFAULT 0, last_at REAL NOT NULL DEFAULT 0, steady INTEGER NOT NULL DEFAULT 1,
+    seq INTEGER NOT NULL DEFAULT 0, last_at REAL NOT NULL DEFAULT 0,
     dropped INTEGER NOT NULL DEFAULT 0, dropped_at REAL NOT NULL DEFAULT 0,
     memories INTEGER NOT NULL DEFAULT 0, stems INTEGER NOT NULL DEFAULT 0, latest REAL NOT NULL DEFAULT 0,
     worded INTEGER NOT NULL DEFAULT 0
@@ -32,35 +31,39 @@ CREATE INDEX content_pending ON content(number) WHERE pending;
 
 -- Each state that was written, from journal entry `seq_from` until `seq_to`, which is NULL for the present one. `stems`
 -- are those of tags and entities, a line each; `length` counts all stems, and `uses` what was used when it was written.
+-- `anchor` is the `seq_from` of the first of the versions in a row that have the same values in the partial indexes.
+-- Only that one is in them, so that an edit of a tag touches none. A query finds it as `lead`, and by its key the
+-- version of the state that is asked about.
 CREATE TABLE version(
-    row INTEGER PRIMARY KEY AUTOINCREMENT, key INTEGER NOT NULL, space INTEGER NOT NULL,
-    seq_from INTEGER NOT NULL, seq_to INTEGER, content INTEGER NOT NULL, version INTEGER NOT NULL,
+    row INTEGER PRIMARY KEY, key INTEGER NOT NULL, space INTEGER NOT NULL,
+    seq_from INTEGER NOT NULL, seq_to INTEGER, anchor INTEGER NOT NULL, content INTEGER NOT NULL, version INTEGER NOT NULL,
     agent, type, source, source_notes, importance, salience, confidence, polarity, trust, pinned, valence, arousal,
     session, position, created_at, updated_at, occurred_at, valid_from, valid_until, expires_at, last_validated_at,
     status, trashed_from, superseded_by, superseded_at,
     lists TEXT NOT NULL, uses TEXT NOT NULL, stems TEXT NOT NULL, length INTEGER NOT NULL
 );
 CREATE UNIQUE INDEX version_key ON version(key, seq_from);
-CREATE INDEX version_content ON version(content);
-CREATE INDEX version_created ON version(space, created_at, key);
-CREATE INDEX version_importance ON version(space, importance, created_at, key);
-CREATE INDEX version_confidence ON version(space, confidence, created_at, key);
 CREATE INDEX version_updated ON version(space, updated_at, key);
-CREATE INDEX version_type ON version(space, type);
-CREATE INDEX version_status ON version(space, status);
-CREATE INDEX version_session ON version(space, session, position) WHERE session <> '';
-CREATE INDEX version_occurred ON version(space, occurred_at) WHERE occurred_at IS NOT NULL;
-CREATE INDEX version_expires ON version(space, expires_at) WHERE expires_at IS NOT NULL;
-CREATE INDEX version_trust ON version(space, trust) WHERE trust < 1;
-CREATE INDEX version_validated ON version(space, last_validated_at) WHERE last_validated_at IS NOT NULL;
-CREATE INDEX version_superseded ON version(space, superseded_by) WHERE superseded_by <> '';
+CREATE INDEX version_content ON version(content, key, seq_from) WHERE anchor = seq_from;
+CREATE INDEX version_created ON version(space, created_at, key, seq_from) WHERE anchor = seq_from;
+CREATE INDEX version_importance ON version(space, importance, created_at, key, seq_from) WHERE anchor = seq_from;
+CREATE INDEX version_confidence ON version(space, confidence, created_at, key, seq_from) WHERE anchor = seq_from;
+CREATE INDEX version_type ON version(space, type, key) WHERE anchor = seq_from;
+CREATE INDEX version_status ON version(space, status, key) WHERE anchor = seq_from;
+CREATE INDEX version_session ON version(space, session, position, key, seq_from) WHERE anchor = seq_from AND session <> '';
+CREATE INDEX version_occurred ON version(space, occurred_at, key, seq_from) WHERE anchor = seq_from AND occurred_at IS NOT NULL;
+CREATE INDEX version_expires ON version(space, expires_at, key, seq_from) WHERE anchor = seq_from AND expires_at IS NOT NULL;
+CREATE INDEX version_trust ON version(space, trust, key) WHERE anchor = seq_from AND trust < 1;
+CREATE INDEX version_validated ON version(space, last_validated_at, key)
+    WHERE anchor = seq_from AND last_validated_at IS NOT NULL;
+CREATE INDEX version_superseded ON version(space, superseded_by, key, seq_from) WHERE anchor = seq_from AND superseded_by <> '';
 
--- Names in the lists of a memory, and the stems of its tags and entities; `times` is how often one is in the list.
+-- Names in the lists of a memory, and the stems of its tags and entities; `times` is how often one is in the list. What
+-- the names of a given memory are, its versions say.
 CREATE TABLE label(
     space INTEGER NOT NULL, field TEXT NOT NULL, name NOT NULL, key INTEGER NOT NULL,
     seq_from INTEGER NOT NULL, seq_to INTEGER, times INTEGER NOT NULL, PRIMARY KEY(space, field, name, key, seq_from)
 ) WITHOUT ROWID;
-CREATE INDEX label_key ON label(key);
 CREATE TABLE link(
     space INTEGER NOT NULL, target NOT NULL, rel NOT NULL, key INTEGER NOT NULL,
     seq_from INTEGER NOT NULL, seq_to INTEGER, weight REAL NOT NULL, walks INTEGER NOT NULL, kind TEXT NOT NULL,
@@ -70,13 +73,11 @@ CREATE INDEX link_key ON link(key);
 CREATE INDEX link_rel ON link(space, rel);
 
 -- Counted of the present state. `status` is a memory's, with a star when it is superseded; those with a time
--- of expiry are not counted here, because time alone changes what they are.
+-- of expiry are not counted here, because time alone changes what they are. The field `term` counts the memories that
+-- have a stem, of any status.
 CREATE TABLE counter(
     space INTEGER NOT NULL, field TEXT NOT NULL, status TEXT NOT NULL, name NOT NULL, n INTEGER NOT NULL,
     PRIMARY KEY(space, field, status, name)
-) WITHOUT ROWID;
-CREATE TABLE term_count(
-    space INTEGER NOT NULL, term TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY(space, term)
 ) WITHOUT ROWID;
 
 CREATE TABLE chunk(
@@ -114,17 +115,16 @@ CREATE VIRTUAL TABLE word USING fts5(
 INSERT INTO word(word, rank) VALUES ('secure-delete', 1);
 CREATE VIRTUAL TABLE occurrence USING fts5vocab(word, instance);
 
--- `old` and `new` are the versions that the entry ended and began, from which its images are made; where they would
--- say something else than what was recorded, `before` and `after` hold the images instead. `latest` is that of the
--- space at the time: a list of an earlier state begins there, and not at the newest memory of all.
+-- `old` and `new` say whether the entry ended and began a version of the memory `key`, from which its images are made;
+-- without a key, `before` and `after` hold the images. `latest` is that of the space at the time: a list of an earlier
+-- state begins there, and not at the newest memory of all. The times never fall.
 CREATE TABLE journal(
     space INTEGER NOT NULL, seq INTEGER NOT NULL, memory_id TEXT NOT NULL, kind TEXT NOT NULL,
     act TEXT NOT NULL, actor TEXT NOT NULL, at REAL NOT NULL, batch TEXT NOT NULL, why TEXT NOT NULL,
-    old INTEGER, new INTEGER, before TEXT, after TEXT, latest REAL NOT NULL, PRIMARY KEY(space, seq)
+    key INTEGER, old INTEGER, new INTEGER, before TEXT, after TEXT, latest REAL NOT NULL, PRIMARY KEY(space, seq)
 ) WITHOUT ROWID;
 CREATE INDEX journal_memory ON journal(space, memory_id);
 CREATE INDEX journal_batch ON journal(batch);
-CREATE INDEX journal_at ON journal(space, at);
 
 CREATE TABLE vocabulary(kind TEXT NOT NULL, name TEXT NOT NULL, data TEXT, PRIMARY KEY(kind, name)) WITHOUT ROWID;
 

@@ -28,6 +28,7 @@ from nacre.storage.candidates import COLUMN_WEIGHTS, NO_KEYS, Posting, occurrenc
 from nacre.storage.sqlite.rows import (
     AMONG,
     BY_CONTENT,
+    TERM,
     DamagedRecord,
     SQLValue,
     State,
@@ -98,8 +99,9 @@ STAND = (
 # What a search has to know of a space before it begins, in one statement; last, on how many memories each of a list of
 # stems is.
 SEARCHED = (
-    f"SELECT number, memories, stems, {STAND.format('space.number')}, (SELECT json_group_object(term, n)"
-    f" FROM term_count WHERE space = space.number AND term {AMONG}) FROM space WHERE name = ?"
+    f"SELECT number, memories, stems, {STAND.format('space.number')}, (SELECT json_group_object(name, n)"
+    f" FROM counter WHERE space = space.number AND field = '{TERM}' AND status = '' AND name {AMONG})"
+    " FROM space WHERE name = ?"
 )
 
 
@@ -183,7 +185,7 @@ class SQLiteIndex:
         if not terms:
             return result
         simple = {tokens(self._state.space, term): term for term in terms if term.isascii() and term.isalnum()}
-        texts = clause(self._state, visible, by="version.content = occurrence.doc")
+        texts = clause(self._state, visible, by="lead.content = occurrence.doc")
         names = clause(self._state, visible, by="version.key = label.key")
         rows = fetch(
             self._connection,
@@ -204,7 +206,7 @@ class SQLiteIndex:
 
     def _count(self, term: str, visible: Filter, result: dict[int, float], lengths: dict[int, int]) -> None:
         """Phrases, and signs that the index may fold, are counted in the stems themselves."""
-        texts = clause(self._state, visible, by="version.content = word.rowid")
+        texts = clause(self._state, visible, by="lead.content = word.rowid")
         names = clause(self._state, visible, by="version.key = label.key")
         stems = "SELECT version.content, version.length, content.words, version.stems FROM"
         rows = fetch(
@@ -284,13 +286,13 @@ class SQLiteIndex:
     def around(self, spots: Sequence[tuple[str, int]], reach: int, where: Filter) -> list[Place]:
         if not spots:
             return []
-        made = clause(self._state, where)
+        made = clause(self._state, where, led=True)
         asked = [(session, position - reach, position + reach) for session, position in spots]
         rows = self._connection.execute(
             f"WITH spot(session, first, last) AS (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?))"
             f" SELECT DISTINCT {PLACE} FROM spot CROSS JOIN {made.joined('memory', 'content')}"
-            " WHERE version.session = spot.session AND version.session <> ''"
-            f" AND version.position BETWEEN spot.first AND spot.last AND {made.sql} ORDER BY version.content",
+            " WHERE lead.session = spot.session AND lead.session <> ''"
+            f" AND lead.position BETWEEN spot.first AND spot.last AND {made.sql} ORDER BY version.content",
             (json.dumps(asked), *made.values),
         ).fetchall()
         return [Place._make(row) for row in rows]

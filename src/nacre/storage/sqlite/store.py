@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache, partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import apsw
 
@@ -37,8 +37,21 @@ from nacre.storage.commit import TransactionalBackend
 from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
 from nacre.storage.sqlite import damage, health, rows
 from nacre.storage.sqlite.connection import Connections, Key, translated
-from nacre.storage.sqlite.rows import AMONG, RECORDS, SELECTED, SQLValue, State, fetch, from_row, narrowed
-from nacre.storage.sqlite.transaction import BY_MEMORY, SUPERSEDED, TOTAL, SQLiteTransaction, replaced_by
+from nacre.storage.sqlite.rows import (
+    AMONG,
+    IS_LEAD,
+    JOIN_CONTENT,
+    JOIN_MEMORY,
+    LED,
+    RECORDS,
+    SELECTED,
+    SQLValue,
+    State,
+    fetch,
+    from_row,
+    narrowed,
+)
+from nacre.storage.sqlite.transaction import BY_MEMORY, SUPERSEDED, TOTAL, SQLiteTransaction
 
 if TYPE_CHECKING:
     from nacre.storage.sqlite.search import Mirrors, SQLiteIndex
@@ -52,11 +65,11 @@ NOWHERE = 0  # the number of a space that does not exist
 TALLIED_COLUMNS: Mapping[str, str] = {
     TOTAL: "version.row", "type": "version.type", "status": "version.status", "source": "version.source",
     "week": "date(floor(version.created_at), 'unixepoch', 'weekday 0', '-6 days')",
-    **dict.fromkeys(LISTS, "label.name"),
+    **dict.fromkeys(LISTS, "listed.value"),
 }  # fmt: skip
 TEXTS = ("memory_id", "kind", "act", "actor", "batch", "why", "before", "after")
 # As bytes: a text that is no UTF-8 would make the driver give up on all the rows.
-SELECTED_ENTRY = ", ".join(("seq", "at", "old", "new", *(f"CAST({name} AS BLOB)" for name in TEXTS)))
+SELECTED_ENTRY = ", ".join(("seq", "at", "key", "old", "new", *(f"CAST({name} AS BLOB)" for name in TEXTS)))
 ENTRY_CONDITIONS = {
     "memory_id": "memory_id = ?",
     "batch": "batch >= ? AND batch < ?",
@@ -69,6 +82,7 @@ ENTRY_CONDITIONS = {
 }
 LAST_CHARACTER = "\U0010ffff"
 
+Versions: TypeAlias = dict[tuple[SQLValue, SQLValue, str], Memory]  # by key, entry, and whether it ended or began it
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
@@ -136,10 +150,10 @@ class SQLiteReader:
     ) -> Page:
         check_page(limit, offset)
         after = read_cursor(cursor, order)
-        columns = [f"{'memory' if name == 'last_accessed' else 'version'}.{name}" for name in ORDERS[order]]
-        columns.append("memory.key" if order == "accessed" else "version.key")
         with self._reading(space) as (connection, state):
-            made = narrowed(connection, state, where, by=BY_USE if order == "accessed" else "")
+            by_use, led = (BY_USE, False) if order == "accessed" else ("", order != "updated")
+            made = narrowed(connection, state, where, by=by_use, led=led)
+            columns = [f"{'memory' if by_use else made.base}.{name}" for name in (*ORDERS[order], "key")]
             tables = made.joined("memory", "content")
             if made.parts[0] == BY_USE:  # the walk begins at the memories, which are in the order of their use
                 tables = f"memory CROSS JOIN version{rows.JOIN_CONTENT}"
@@ -186,11 +200,12 @@ class SQLiteReader:
     ) -> list[tuple[Any, ...]]:
         columns = ", ".join(f"{'memory' if name in rows.IDENTITY else 'version'}.{name}" for name in fields)
         with self._reading(space) as (connection, state):
-            made = narrowed(connection, state, where)
+            made = narrowed(connection, state, where, led=True)
+            place = f"{made.base}.created_at, {made.base}.key"
             result = fetch(
                 connection,
-                f"SELECT version.created_at, version.key, {columns} FROM {made.joined('memory')} WHERE {made.sql}"
-                " AND (version.created_at, version.key) > (?, ?) ORDER BY version.created_at, version.key LIMIT ?",
+                f"SELECT {place}, {columns} FROM {made.joined('memory')} WHERE {made.sql}"
+                f" AND ({place}) > (?, ?) ORDER BY {place} LIMIT ?",
                 (*made.values, *after, VALUES_PAGE),
             )
             rows.check_columns(("created_at", "version", *fields), result)
@@ -214,14 +229,10 @@ class SQLiteReader:
             if known is not None:
                 return known
             made = narrowed(connection, state, where)
-            labels = (
-                f" CROSS JOIN label ON label.key = version.key AND +label.field = '{field}' AND {state.of('label')}"
-                if field in LISTS
-                else ""
-            )
+            names = f" CROSS JOIN {rows.listed(field)}" if field in LISTS else ""
             result = connection.execute(
-                f"SELECT count(*), {TALLIED_COLUMNS[field]} FROM {made.joined()}{labels} WHERE {made.sql}"
-                " GROUP BY 2 ORDER BY 1 DESC, 2",
+                f"SELECT count(DISTINCT version.row), {TALLIED_COLUMNS[field]} FROM {made.joined()}{names}"
+                f" WHERE {made.sql} GROUP BY 2 ORDER BY 1 DESC, 2",
                 made.values,
             ).fetchall()
         return {str(name): int(count) for count, name in result}  # type: ignore[arg-type]
@@ -289,7 +300,13 @@ class SQLiteReader:
     @without_damaged
     def replaced_by(self, space: str, id: str) -> list[Memory]:
         with self._reading(space) as (connection, state):
-            return replaced_by(connection, state, id)
+            result = connection.execute(
+                f"SELECT {SELECTED} FROM {LED}{JOIN_MEMORY}{JOIN_CONTENT} WHERE lead.space = ?"
+                f" AND lead.superseded_by = ? AND lead.superseded_by <> '' AND {IS_LEAD} AND {state.of('version')}"
+                " ORDER BY +version.created_at, version.key",
+                (state.space, id),
+            ).fetchall()
+            return [from_row(row) for row in result]
 
     @without_damaged
     def vectors(self, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
@@ -363,15 +380,13 @@ class SQLiteReader:
     @contextmanager
     def _searching(self, space: str, terms: Sequence[str] = ()) -> Iterator[SQLiteIndex]:
         """Only these terms can be searched."""
-        from nacre.storage.sqlite.search import NO_VECTORS, SEARCHED, Mirror, SQLiteIndex, Stand
+        from nacre.storage.sqlite.search import NO_VECTORS, SEARCHED, SQLiteIndex, Stand
 
         asked = json.dumps(list({stem for term in terms for stem in term.split()}))
         with self._snapshot() as connection:
             result = fetch(connection, SEARCHED, (asked, space))
             number, memories, stems, *stand, holding = result[0] if result else (NOWHERE, 0, 0, *NO_VECTORS, "{}")
-            # Not shared inside a transaction: what may yet be rolled back must not be seen by others.
-            mirror = Mirror(number) if self._connections.writing else self._mirrors().of(number)
-            vectors = partial(mirror.current, connection, Stand(*stand))
+            vectors = partial(self._mirrors().of(number).current, connection, Stand(*stand))
             yield SQLiteIndex(connection, State(number, self._seq), vectors, (memories, stems), json.loads(holding))
 
     def _hide_damaged(self) -> bool:
@@ -403,14 +418,12 @@ class SQLiteBackend(SQLiteReader, TransactionalBackend):
     def transaction(self) -> Iterator[SQLiteTransaction]:
         """What `commit` writes with. Transactions run one after the other."""
         with self._connected() as connection:
-            if not self._connections.writing:
-                self._connections.set_waiting_for_disk(connection, on=True)
+            self._connections.set_waiting_for_disk(connection, on=True)
             connection.execute("BEGIN IMMEDIATE")
             try:
                 transaction = SQLiteTransaction(connection)
-                with self._connections.within(transaction):
-                    yield transaction
-                    transaction.finish()
+                yield transaction
+                transaction.flush()
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
@@ -481,8 +494,8 @@ class SQLiteBackend(SQLiteReader, TransactionalBackend):
     def pending(self, limit: int) -> list[Memory]:
         with self._connected() as connection:
             result = connection.execute(
-                f"SELECT {SELECTED} FROM {RECORDS} WHERE version.content IN (SELECT number FROM content WHERE pending)"
-                " AND version.seq_to IS NULL LIMIT ?",
+                f"SELECT {SELECTED} FROM {LED}{JOIN_MEMORY}{JOIN_CONTENT} WHERE {IS_LEAD}"
+                " AND lead.content IN (SELECT number FROM content WHERE pending) AND version.seq_to IS NULL LIMIT ?",
                 (limit,),
             ).fetchall()
             return [from_row(row) for row in result]
@@ -563,14 +576,14 @@ def has_status(counted_as: str, conditions: Sequence[Condition]) -> bool:
 
 def expiring(connection: apsw.Connection, state: State, field: str, where: Filter) -> Iterable[str]:
     """The values of the memories that have a time of expiry; these are few."""
-    made = rows.clause(state, where)
-    labels = f" CROSS JOIN label ON label.key = version.key AND label.field = '{field}' AND label.seq_to IS NULL"
+    made = rows.clause(state, where, led=True)
+    names = f" CROSS JOIN {rows.listed(field)}" if field in LISTS else ""
     result = connection.execute(
-        f"SELECT {TALLIED_COLUMNS[field]} FROM {made.joined()}{labels if field in LISTS else ''}"
-        f" WHERE version.expires_at IS NOT NULL AND {made.sql}",
+        f"SELECT DISTINCT version.row, {TALLIED_COLUMNS[field]} FROM {made.joined()}{names}"
+        f" WHERE lead.expires_at IS NOT NULL AND {made.sql}",
         made.values,
     ).fetchall()
-    return ["" if field == TOTAL else str(name) for (name,) in result]
+    return ["" if field == TOTAL else str(name) for _, name in result]
 
 
 def latest_change(connection: apsw.Connection, space: int, seq: int) -> float | None:
@@ -596,33 +609,39 @@ def read_journal(
         f" ORDER BY seq {'DESC' if newest_first else 'ASC'} LIMIT ?",
         (*values, -1 if limit is None else limit),
     )
-    versions = versions_of(connection, {number for row in result for number in row[2:4] if number is not None})
+    versions = versions_of(connection, [(key, seq) for seq, _, key, *_ in result if key is not None])
     return [from_entry_row(row, name, versions) for row in result]
 
 
-def versions_of(connection: apsw.Connection, numbers: set[int]) -> dict[int, Memory]:
-    """As they were written: their uses, too. One that cannot be read is left out."""
-    if not numbers:
+def versions_of(connection: apsw.Connection, entries: Sequence[tuple[int, int]]) -> Versions:
+    """As they were written, their uses too, by the entries (a key and a number each) that ended and began them. What
+    cannot be read is left out."""
+    if not entries:
         return {}
-    sql = f"SELECT version.row, version.uses, {SELECTED} FROM {RECORDS} WHERE version.row {AMONG}"
-    result = fetch(connection, sql, (json.dumps(sorted(numbers)),))
-    versions: dict[int, Memory] = {}
-    for row, uses, *record in result:
+    sql = (
+        "SELECT version.key, version.seq_from, version.seq_to, version.uses,"
+        f" {SELECTED} FROM json_each(?) AS entry CROSS JOIN {RECORDS} WHERE version.key = entry.value ->> 0"
+        " AND (version.seq_from = entry.value ->> 1 OR version.seq_to = entry.value ->> 1)"
+    )
+    versions: Versions = {}
+    for key, began, ended, uses, *record in fetch(connection, sql, (json.dumps(entries),)):
         with suppress(ValueError, TypeError, zlib.error):
             last_accessed, access_count = json.loads(uses)
-            versions[row] = replace(from_row(record), last_accessed=last_accessed, access_count=access_count)
+            memory = replace(from_row(record), last_accessed=last_accessed, access_count=access_count)
+            versions |= {(key, ended, "old"): memory, (key, began, "new"): memory}
     return versions
 
 
-def from_entry_row(row: Sequence[SQLValue], space: str, versions: Mapping[int, Memory]) -> JournalEntry:
-    seq, at, old, new, *texts = row
+def from_entry_row(row: Sequence[SQLValue], space: str, versions: Versions) -> JournalEntry:
+    seq, at, key, old, new, *texts = row
     memory_id, kind, name, actor, batch, why, *stored = map(legible, texts)
     damaged = not all(isinstance(each, str) for each in (memory_id, kind, name, actor, batch, why))
     before: Mapping[str, Json] | None = None
     after: Mapping[str, Json] | None = None
     try:
-        if old is not None or new is not None:
-            before, after = images(*(None if each is None else versions[int(each)] for each in (old, new)))
+        if key is not None:
+            sides = (("old", old), ("new", new))
+            before, after = images(*(versions[key, seq, side] if there else None for side, there in sides))
         else:
             before, after = map(parsed, stored)
     except (KeyError, ValueError):  # one broken row must not hide the others
@@ -665,14 +684,16 @@ def number(value: SQLValue) -> float:
 
 
 def last_entry(connection: apsw.Connection, space: int, at: float) -> int:
-    steady, dropped, last_at, seq = connection.execute(
-        "SELECT steady, dropped, last_at, seq FROM space WHERE number = ?", (space,)
-    ).fetchall()[0]
-    if at >= last_at:  # type: ignore[operator]
-        return int(seq)  # type: ignore[arg-type]
-    # While times never fell, the last entry by time is the last by number.
-    order = "at DESC, seq DESC" if steady else "seq DESC"
-    row = connection.execute(
-        f"SELECT seq FROM journal WHERE space = ? AND at <= ? ORDER BY {order} LIMIT 1", (space, at)
-    ).fetchone()
-    return int(row[0] if row else dropped)  # type: ignore[arg-type]
+    """Times never fall with the numbers, so that half of what is left can be put aside at each step."""
+    middle = "(low + high + 1) / 2"
+    earlier = f"(SELECT at FROM journal WHERE space = ?1 AND seq <= {middle} ORDER BY seq DESC LIMIT 1) <= ?2"
+    return int(
+        rows.only_row(
+            connection,
+            "WITH RECURSIVE span(low, high) AS (SELECT dropped, seq FROM space WHERE number = ?1 UNION ALL"
+            f" SELECT iif({earlier}, {middle}, low), iif({earlier}, high, {middle} - 1) FROM span WHERE low < high)"
+            " SELECT max(low) FROM span",
+            space,
+            at,
+        )[0]
+    )

@@ -1,21 +1,21 @@
-"""Writes one operation: versions, contents, names, words, vectors, counts and journal, together or not at all."""
+"""Writes a change set: versions, contents, names, words, vectors, counts and journal, together or not at all."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 import apsw
 
 from nacre.model import JournalEntry, Memory
 from nacre.model.journal import MEMORY
-from nacre.model.memory import LISTS, Json, images
+from nacre.model.memory import LISTS, Json
 from nacre.protocols import Chunk, Derived, EmbedderIdentity, Vectors, Words
 from nacre.storage.sqlite import rows
-from nacre.storage.sqlite.rows import AMONG, CONTENT, SCALARS, SELECTED, SQLValue, State, Stems, as_json, from_row
+from nacre.storage.sqlite.rows import AMONG, CONTENT, SCALARS, SELECTED, TERM, SQLValue, Stems, as_json, from_row
 
 Place = tuple[str, str]  # a space's name and an id
 Kept = tuple[float, str]  # of a link: its weight and its kind
@@ -24,90 +24,91 @@ Counts = Counter[tuple[SQLValue, ...]]
 
 TOTAL = ""  # the field under which memories themselves are counted
 SUPERSEDED = "*"  # after the status of a superseded memory
-
-# The number of what is written before its journal entry, which gives it its own: above every entry's.
-UNNUMBERED = 2**62
-DRAFTS_HELD = 1_024  # records that wait for their journal entries; an operation on a million holds no more than these
 STEM_FIELDS = ("tag_stems", "entity_stems")
-HISTORIES = ("version", "label", "link")  # tables with `key`, `seq_from` and `seq_to`
+ERASED_AT_ONCE = 1_000  # contents whose words are held in memory
 
 
 def insertion(table: str, *columns: str) -> str:
     return f"INSERT INTO main.{table}({', '.join(columns)}) VALUES ({', '.join('?' for _ in columns)})"
 
 
-VERSION = ("key", "space", "seq_from", "content", "version", *SCALARS, "lists", "uses", "stems", "length")
-OPEN_LABEL = "FROM label WHERE space = ? AND field = ? AND name = ? AND key = ? AND seq_to IS NULL"
-OPEN_LINK = "space = ? AND target = ? AND rel = ? AND key = ? AND seq_to IS NULL"
+VERSION = ("key", "space", "seq_from", "anchor", "content", "version", *SCALARS, "lists", "uses", "stems", "length")
+# The fields of a memory that the partial indexes of `version` hold, besides its content.
+INDEXED = (
+    "created_at", "importance", "confidence", "type", "status", "session", "position", "occurred_at", "expires_at",
+    "trust", "last_validated_at", "superseded_by",
+)  # fmt: skip
+OPEN_LABEL = "label WHERE space = ?2 AND field = ?3 AND name = ?4 AND key = ?5 AND seq_to IS NULL"
+OPEN_LINK = "link WHERE space = ?2 AND target = ?3 AND rel = ?4 AND key = ?5 AND seq_to IS NULL"
 INSERT_MEMORY = insertion("memory", "key", "space", "id", "gone", "last_accessed", "access_count")
 INSERT_CONTENT = insertion("content", "number", *CONTENT, "characters", "asks", "words", "pending")
-INSERT_VERSION = insertion("version", "row", *VERSION)
+INSERT_VERSION = insertion("version", *VERSION)
 INSERT_LABEL = insertion("label", "space", "field", "name", "key", "seq_from", "times")
-INSERT_LINK = insertion("link", "space", "target", "rel", "key", "seq_from", "weight", "kind", "walks")
 INSERT_ENTRY = insertion(
-    "journal", "space", "seq", "memory_id", "kind", "act", "actor", "at", "batch", "why", "old", "new", "before",
+    "journal", "space", "seq", "memory_id", "kind", "act", "actor", "at", "batch", "why", "key", "old", "new", "before",
     "after", "latest",
 )  # fmt: skip
-# A space, and what else a writer needs: the last number given in each table, and the embedder of the file.
-LAST_NUMBERS = "(SELECT json_group_object(name, seq) FROM sqlite_sequence)"
-READ_SPACE = (
-    f"SELECT number, seq, last_at, steady, memories, stems, latest, worded, {LAST_NUMBERS},"
-    f" {', '.join(rows.EMBEDDER_VALUES)} FROM space WHERE name = ?"
-)
-# Said to the planner, which would rather walk the whole journal in the order asked for.
-BY_MEMORY = " INDEXED BY journal_memory"
-# Takes the place of one that ends: only the weight or the kind is another.
-REPLACE_LINK = (
-    "INSERT INTO main.link(space, target, rel, key, seq_from, weight, kind, walks)"
-    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, coalesce("
-    "(SELECT walks FROM main.link WHERE space = ?1 AND target = ?2 AND rel = ?3 AND key = ?4 AND seq_to = ?5), 0))"
+# One that takes the place of another, because its weight or kind has changed, keeps its walks.
+INSERT_LINK = (
+    "INSERT OR REPLACE INTO main.link(space, target, rel, key, seq_from, weight, kind, walks)"
+    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, CASE ?8 WHEN 0 THEN 0 ELSE coalesce((SELECT walks FROM main.link"
+    " WHERE space = ?1 AND target = ?2 AND rel = ?3 AND key = ?4 ORDER BY seq_from DESC LIMIT 1), 0) END)"
 )
 INSERT_CHUNK = insertion("chunk", "id", "content", "space", "start", "stop", "digest", "embedded")
-END_VERSION = "UPDATE main.version SET seq_to = ? WHERE row = ?"
-END_LABEL = OPEN_LABEL.replace("FROM label", "UPDATE label SET seq_to = ?")
-END_LINK = f"UPDATE link SET seq_to = ? WHERE {OPEN_LINK}"
-REPLACE_VERSION = f"UPDATE main.version SET {', '.join(f'{name} = ?' for name in VERSION)} WHERE row = ?"
-SET_STEMS = "UPDATE main.version SET stems = ?, length = ? WHERE row = ?"
+END_VERSION = "UPDATE main.version SET seq_to = ? WHERE key = ? AND seq_from = ?"
+END_LABEL = f"UPDATE {OPEN_LABEL} AND seq_from < ?1".replace("label", "label SET seq_to = ?1", 1)
+END_LINK = f"UPDATE {OPEN_LINK} AND seq_from < ?1".replace("link", "link SET seq_to = ?1", 1)
+DELETE_LABEL = f"DELETE FROM {OPEN_LABEL} AND seq_from = ?1"
+DELETE_LINK = f"DELETE FROM {OPEN_LINK} AND seq_from = ?1"
+REPLACE_VERSION = (
+    f"UPDATE main.version SET {', '.join(f'{name} = ?' for name in VERSION)} WHERE key = ? AND seq_from = ?"
+)
+SET_STEMS = "UPDATE main.version SET stems = ?, length = ? WHERE key = ? AND seq_from = ?"
 SET_WORDS = "UPDATE content SET words = ? WHERE number = ?"
 SET_PENDING = "UPDATE content SET pending = ? WHERE number = ?"
 SET_USES = "UPDATE main.memory SET last_accessed = ?, access_count = ? WHERE key = ?"
 REMOVE_MEMORY = "UPDATE main.memory SET gone = key WHERE key = ?"
-DELETE_LABEL = f"DELETE {OPEN_LABEL}"
 DELETE_CHUNK = "DELETE FROM chunk WHERE id = ?"
-# What came and went before it had a number.
-VOID = tuple(
-    f"DELETE FROM main.{table} WHERE key = ? AND seq_from = {UNNUMBERED} AND seq_to = {UNNUMBERED}"
-    for table in HISTORIES
-)
-VOID_MEMORY = "DELETE FROM main.memory WHERE key = ? AND key NOT IN (SELECT key FROM main.version)"
 # In this order, so that what is ended or taken away never stands in the way of what comes.
 STATEMENTS = (
-    REMOVE_MEMORY, END_VERSION, END_LABEL, END_LINK, *VOID, VOID_MEMORY, DELETE_LABEL, DELETE_CHUNK, rows.DELETE_WORDS,
+    REMOVE_MEMORY, END_VERSION, END_LABEL, END_LINK, DELETE_LABEL, DELETE_LINK, DELETE_CHUNK, rows.DELETE_WORDS,
     INSERT_MEMORY, INSERT_CONTENT, INSERT_VERSION, REPLACE_VERSION, SET_STEMS, SET_WORDS, SET_PENDING, SET_USES,
-    INSERT_LABEL, INSERT_LINK, REPLACE_LINK, rows.INSERT_WORDS, INSERT_CHUNK,
+    INSERT_LABEL, INSERT_LINK, rows.INSERT_WORDS, INSERT_CHUNK,
 )  # fmt: skip
+# A space with what else a writer needs, and those of its memories that are asked for: one row for each, or one without.
+LAST_NUMBERS = "(SELECT json_group_object(name, seq) FROM sqlite_sequence)"  # given so far, by table
+SPACE = ("number", "seq", "last_at", "memories", "stems", "latest", "worded")
+READ = (
+    f"SELECT {', '.join(f'space.{name}' for name in SPACE)}, {LAST_NUMBERS},"
+    f" {', '.join(rows.EMBEDDER_VALUES)}, version.key, version.content, version.seq_from, version.anchor,"
+    f" version.stems, version.length, {SELECTED} FROM space"
+    f" LEFT JOIN memory ON memory.space = space.number AND memory.id {AMONG} AND memory.gone = 0"
+    " LEFT JOIN version ON version.key = memory.key AND version.seq_to IS NULL"
+    " LEFT JOIN content ON content.number = version.content WHERE space.name = ?"
+)
+# Said to the planner, which would rather walk the whole journal in the order asked for.
+BY_MEMORY = " INDEXED BY journal_memory"
 
 
 @dataclass(slots=True)
 class Space:
     number: int
-    seq: int
-    last_at: float
-    steady: int
-    memories: int
-    stems: int
-    latest: float
-    worded: int
+    seq: int = 0
+    last_at: float = 0.0
+    memories: int = 0
+    stems: int = 0
+    latest: float = 0.0
+    worded: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The present version of a memory, as it is in the file."""
+    """The present version of a memory."""
 
     key: int
-    row: int
     content: int
     seq_from: int
+    anchor: int
     stems: Stems  # of tags and entities
     length: int
     memory: Memory
@@ -122,75 +123,62 @@ class Content:
     chunks: tuple[tuple[int, Chunk, bool], ...]  # its number, and whether it has a vector
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """What is to be written: None removes the memory; without `derived`, words and vectors stay."""
-
-    memory: Memory | None
-    derived: Derived | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What was written of a memory, for its journal entry."""
-
-    old: Stored | None
-    new: Stored | None
-
-
 class SQLiteTransaction:
-    """Records wait as drafts until the journal gives them their numbers, so that many are written at once."""
+    """What `storage.commit` writes with. Rows wait until all changes are known, and are written table by table."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._spaces: dict[str, Space] = {}
-        self._in_file: dict[str, Space] = {}  # the same, as they were read or written last
+        self._in_file: dict[str, Space] = {}  # the same, as they were read
         self._last: dict[str, int] = {}  # the last number given, by table
         self._embedder: EmbedderIdentity | None = None  # as it was read with a space
         self._stored: dict[Place, Stored | None] = {}
-        self._drafts: dict[Place, Draft] = {}
-        self._written: dict[Place, Written] = {}  # what has no journal entry so far
-        self._early = False  # whether something was written without its number
-        self._batch: dict[str, list[Sequence[SQLValue]]] = defaultdict(list)
-        self._counter: Counts = Counter()
-        self._terms: Counts = Counter()
+        self._contents: dict[int, Content] = {}
+        self._waiting: set[Place] = set()  # memories whose rows wait
+        self._rows: dict[str, list[Sequence[SQLValue]]] = defaultdict(list)
+        # By space and number of an entry: the memory, and whether it ended and began a version.
+        self._versions: dict[tuple[str, int], tuple[int, bool, bool]] = {}
+        self._counts: Counts = Counter()
         self._vectors: dict[int, list[tuple[int, int, Vectors]]] = defaultdict(list)
         self._dropped: dict[int, list[int]] = defaultdict(list)  # chunks whose vectors go, by space
+        self._orphans: list[tuple[int, int]] = []  # spaces and contents that may have no version any more
         self.scrubbed = False
 
     # What is there
 
     def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]:
-        self._load([(space, id) for id in ids if (space, id) not in self._drafts])
-        memories = (self._current((space, id)) for id in dict.fromkeys(ids))
-        return [memory for memory in memories if memory is not None]
+        self._load(space, ids)
+        stored = (self._stored[space, id] for id in dict.fromkeys(ids))
+        return [each.memory for each in stored if each is not None]
 
-    def _current(self, place: Place) -> Memory | None:
-        if place in self._drafts:
-            return self._drafts[place].memory
-        stored = self._stored[place]
-        return None if stored is None else stored.memory
+    def _load(self, name: str, ids: Sequence[str]) -> None:
+        unknown = [id for id in dict.fromkeys(ids) if (name, id) not in self._stored]
+        if name in self._spaces and not unknown:
+            return
+        self._stored.update({(name, id): None for id in unknown})
+        for row in rows.fetch(self._connection, READ, (json.dumps(unknown), name)):
+            space, (last, *embedder), stored = row[:7], row[7:11], row[11:]
+            if name not in self._spaces:
+                self._spaces[name], self._in_file[name] = Space(*space), Space(*space)
+                self._last = self._last or json.loads(last)
+                self._embedder = self._embedder or rows.embedder_identity(*embedder)
+            key, content, seq_from, anchor, stems, length, *record = stored
+            if key is not None:
+                memory = from_row(record)
+                self._stored[name, memory.id] = Stored(
+                    key, content, seq_from, anchor, rows.unpacked_stems(stems, 2), length, memory
+                )
 
-    def _load(self, places: Iterable[Place]) -> None:
-        unknown: dict[str, list[str]] = defaultdict(list)
-        for space, id in places:
-            if (space, id) not in self._stored:
-                self._stored[space, id] = None
-                unknown[space].append(id)
-        for space, ids in unknown.items():
-            known = self._space(space)
-            if known is None:
-                continue
-            result: list[tuple[Any, ...]] = self._connection.execute(
-                f"SELECT version.key, version.row, version.content, version.seq_from, version.stems, version.length,"
-                f" {SELECTED} FROM memory CROSS JOIN version ON version.key = memory.key AND version.seq_to IS NULL"
-                " CROSS JOIN content ON content.number = version.content"
-                f" WHERE memory.space = ? AND memory.id {AMONG} AND memory.gone = 0",
-                (known.number, json.dumps(ids)),
-            ).fetchall()
-            for key, row, content, seq_from, stems, length, *record in result:
-                stored = Stored(key, row, content, seq_from, rows.unpacked_stems(stems, 2), length, from_row(record))
-                self._stored[space, stored.memory.id] = stored
+    def _space(self, name: str) -> Space | None:
+        self._load(name, ())
+        return self._spaces.get(name)
+
+    def _made_space(self, name: str) -> Space:
+        known = self._space(name)
+        if known is None:
+            self._connection.execute("INSERT INTO space(name) VALUES (?)", (name,))
+            known = self._spaces[name] = Space(self._connection.last_insert_rowid())
+        return known
 
     def last_at(self, space: str) -> float:
         known = self._space(space)
@@ -199,280 +187,165 @@ class SQLiteTransaction:
     def term(self, kind: str, name: str) -> Mapping[str, Json] | None:
         return rows.vocabulary(self._connection, kind, name).get(name)
 
-    def _space(self, name: str) -> Space | None:
-        if name not in self._spaces:
-            row: Any = self._connection.execute(READ_SPACE, (name,)).fetchone()
-            if row is None:
-                return None
-            values, (last, *embedder) = row[:-4], row[-4:]
-            self._last = self._last or json.loads(last)
-            self._embedder = self._embedder or rows.embedder_identity(*embedder)
-            self._spaces[name], self._in_file[name] = Space(*values), Space(*values)
-        return self._spaces[name]
+    def embedder(self) -> EmbedderIdentity:
+        return self._embedder or rows.stored_embedder(self._connection)
 
-    def _made_space(self, name: str) -> Space:
-        known = self._space(name)
-        if known is None:
-            self._connection.execute("INSERT INTO space(name) VALUES (?)", (name,))
-            known = self._spaces[name] = Space(self._connection.last_insert_rowid(), 0, 0.0, 1, 0, 0, 0.0, 0)
-        return known
+    def _content(self, number: int) -> Content:
+        """What is derived from it; all that was loaded is read together, because one change seldom comes alone."""
+        if number not in self._contents:
+            present = (each.content for each in self._stored.values() if each is not None)
+            asked = (json.dumps([each for each in {number, *present} if each not in self._contents]),)
+            chunks: dict[int, list[tuple[int, Chunk, bool]]] = defaultdict(list)
+            sql = f"SELECT content, id, start, stop, digest, embedded FROM chunk WHERE content {AMONG} ORDER BY id"
+            for content, id, start, stop, digest, embedded in rows.fetch(self._connection, sql, asked):
+                chunks[content].append((id, Chunk(start, stop, digest), bool(embedded)))
+            sql = f"SELECT number, words, pending FROM content WHERE number {AMONG}"
+            for content, stems, pending in rows.fetch(self._connection, sql, asked):
+                words = None if stems is None else rows.unpacked_stems(stems, 3)
+                self._contents[content] = Content(words, bool(pending), tuple(chunks[content]))
+        return self._contents[number]
 
-    def _number(self, space: str) -> int:
-        known = self._space(space)
-        return 0 if known is None else known.number
+    # A memory
 
-    # What is written
-
-    def put(self, memory: Memory, derived: Derived | None = None) -> None:
+    def put(self, memory: Memory, derived: Derived | None, seq: int | None) -> None:
         place = (memory.space, memory.id)
-        waiting = self._drafts.get(place)
-        self._drafts[place] = Draft(memory, waiting.derived if derived is None and waiting is not None else derived)
-        if len(self._drafts) >= DRAFTS_HELD:
-            self._write({})
-
-    def remove(self, space: str, id: str) -> bool:
-        place = (space, id)
-        self._load([place])
-        if self._current(place) is None:
-            return False
-        if self._stored[place] is None:
-            del self._drafts[place]
-        else:
-            self._drafts[place] = Draft(None)
-        return True
-
-    def append(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
-        numbered: list[tuple[Space, int, JournalEntry]] = []
-        numbers: dict[Place, int] = {}
-        for entry in entries:
-            space = self._made_space(entry.space)
-            space.seq += 1
-            space.steady &= entry.operation.at >= space.last_at
-            space.last_at = entry.operation.at
-            numbered.append((space, space.seq, entry))
-            if entry.kind == MEMORY:
-                numbers.setdefault((entry.space, entry.memory_id), space.seq)
-        self._write(numbers)
-        self._give_numbers(numbers)
-        if numbered:
-            made = [
-                [*entry_row(space.number, seq, entry, self._versions(entry)), space.latest]
-                for space, seq, entry in numbered
-            ]
-            self._connection.executemany(INSERT_ENTRY, made)
-        return [replace(entry, seq=seq) for _, seq, entry in numbered]
-
-    def _versions(self, entry: JournalEntry) -> tuple[SQLValue, SQLValue] | None:
-        """The versions from which the entry's images can be made; None where they would say something else."""
-        written = self._written.pop((entry.space, entry.memory_id), None) if entry.kind == MEMORY else None
-        if written is None:
-            return None
-        old, new = written.old, written.new
-        made = images(None if old is None else old.memory, None if new is None else new.memory)
-        if made != (entry.before, entry.after):
-            return None
-        return None if old is None else old.row, None if new is None else new.row
-
-    def _give_numbers(self, numbers: Mapping[Place, int]) -> None:
-        """To what was written before its journal entry."""
-        if not self._early:
-            return
-        late: list[tuple[int, int]] = []
-        for place, seq in numbers.items():
-            written = self._written.get(place)
-            if written is not None:
-                late += [(seq, stored.key) for stored in (written.new or written.old,) if stored is not None]
-                if written.new is not None:
-                    self._written[place] = replace(written, new=replace(written.new, seq_from=seq))
-                    self._stored[place] = self._written[place].new
-        for table in HISTORIES:
-            for column in ("seq_from", "seq_to"):
-                sql = f"UPDATE main.{table} SET {column} = ? WHERE key = ? AND {column} = {UNNUMBERED}"
-                self._connection.executemany(sql, late)
-
-    def flush(self) -> None:
-        """Writes all that waits, so that a query of this connection sees it."""
-        self._write({})
-        self._write_counts()
-
-    def finish(self) -> None:
-        """What has no journal entry changes the present state in place."""
-        self._write({})
-        if self._written:
-            self._settle()
-        self._write_counts()
-
-    def _write(self, numbers: Mapping[Place, int]) -> None:
-        drafts, self._drafts = self._drafts, {}
-        if not drafts:
-            return
-        self._load(drafts)
-        contents = self._contents(drafts)
-        orphans: list[tuple[int, int]] = []
-        for place, draft in drafts.items():
-            seq = numbers.get(place, UNNUMBERED)
-            self._early = self._early or seq == UNNUMBERED
-            old, space = self._stored[place], self._made_space(place[0])
-            new = self._drafted(space, draft, old, seq, contents, orphans)
-            if place in self._written:
-                self._written[place] = Written(self._written[place].old, new)  # changed twice before its entry
-            elif new is None or old is None or new.row != old.row:
-                self._written[place] = Written(old, new)
-            self._stored[place] = new
-        self._write_batch()
-        self._erase(orphans)
-
-    def _contents(self, drafts: Mapping[Place, Draft]) -> dict[int, Content]:
-        """What is derived from the contents of the memories whose words or vectors may change."""
-        wanted = []
-        for place, draft in drafts.items():
-            stored = self._stored[place]
-            if stored is not None and (
-                draft.memory is None or draft.derived is not None or not same_content(stored.memory, draft.memory)
-            ):
-                wanted.append(stored.content)
-        if not wanted:
-            return {}
-        chunks: dict[int, list[tuple[int, Chunk, bool]]] = defaultdict(list)
-        asked = (json.dumps(wanted),)
-        sql = f"SELECT content, id, start, stop, digest, embedded FROM chunk WHERE content {AMONG} ORDER BY id"
-        for content, id, start, stop, digest, embedded in rows.fetch(self._connection, sql, asked):
-            chunks[content].append((id, Chunk(start, stop, digest), bool(embedded)))
-        sql = f"SELECT number, words, pending FROM content WHERE number {AMONG}"
-        return {
-            number: Content(
-                None if stems is None else rows.unpacked_stems(stems, 3), bool(pending), tuple(chunks[number])
-            )
-            for number, stems, pending in rows.fetch(self._connection, sql, asked)
-        }
-
-    def _drafted(
-        self,
-        space: Space,
-        draft: Draft,
-        old: Stored | None,
-        seq: int,
-        contents: Mapping[int, Content],
-        orphans: list[tuple[int, int]],
-    ) -> Stored | None:
-        """Adds the rows of one memory to the batch; returns the version that it then has."""
-        if draft.memory is None:
-            if old is not None:
-                self._remove(space, old, seq, contents, orphans)
-            return None
-        memory, derived = draft.memory, draft.derived
-        had = None if old is None else contents.get(old.content)
-        if old is not None and same_content(old.memory, memory):
-            content = old.content
-            if derived is not None and had is not None:
-                self._derive_again(space, content, had, derived)
-        else:
-            if derived is None and old is not None and had is not None:
-                derived = self._derived(old, had)
-            content = self._insert_content(space, memory, derived)
-            if old is not None:
-                self._add(SET_PENDING, 0, old.content)
-                if old.seq_from == UNNUMBERED:
-                    orphans.append((space.number, old.content))
-        stems, length = (old.stems, old.length) if old is not None else (("", ""), 0)
+        old, space = self._old(place), self._made_space(memory.space)
+        content, derived = self._put_content(space, memory, derived, old)
+        stems, length = (("", ""), 0) if old is None else (old.stems, old.length)
         if derived is not None:
+            had = None if old is None else self._content(old.content)
+            before = frozenset[str]() if had is None else rows.distinct_stems(*(had.words or ()), *stems)
             lines = content_lines(derived.words)
-            before = rows.distinct_stems(*(had.words or ()), *stems) if had is not None else frozenset[str]()
             stems = rows.unpacked_stems(rows.packed_stems((derived.words.tags, derived.words.entities)), 2)
             length = rows.count_stems((*lines, *stems))
-            after = rows.distinct_stems(*lines, *stems)
-            self._terms.update((space.number, stem) for stem in after - before)
-            self._terms.subtract((space.number, stem) for stem in before - after)
-        return self._put_version(space, memory, old, seq, content, stems, length)
-
-    def _put_version(
-        self, space: Space, memory: Memory, old: Stored | None, seq: int, content: int, stems: Stems, length: int
-    ) -> Stored:
-        space.stems += length - (old.length if old is not None else 0)
+            self._count_terms(space, before, rows.distinct_stems(*lines, *stems))
+        space.stems += length - (0 if old is None else old.length)
         space.latest = max(space.latest, memory.created_at, memory.updated_at)
-        uses = (memory.last_accessed, memory.access_count)
         if old is None:
-            space.memories += 1
-            self._counter.update(counted(space.number, memory))
-            stored = Stored(
-                self._next("memory"), self._next("version"), content, seq, stems, length, replace(memory, version=1)
+            start = space.seq if seq is None else seq
+            new = Stored(self._next("memory"), content, start, start, stems, length, memory)
+            self._insert(space, new, seq)
+        else:
+            start = old.seq_from if seq is None else seq
+            moved = old.content != content or any(
+                getattr(old.memory, name) != getattr(memory, name) for name in INDEXED
             )
-            self._add(INSERT_MEMORY, stored.key, space.number, memory.id, 0, *uses)
-            self._add(INSERT_VERSION, stored.row, *version_row(space, stored))
-            self._put_names(space, stored.key, {}, names_of(memory, stems), seq)
-            self._put_links(space, stored.key, {}, links_of(memory), seq)
-            return stored
-        known = old.memory
+            new = Stored(old.key, content, start, start if moved else old.anchor, stems, length, memory)
+            self._edit(space, old, new, seq)
+        self._stored[place] = new
+        self._waiting.add(place)
+
+    def _old(self, place: Place) -> Stored | None:
+        if place in self._waiting:  # changed twice
+            self.flush()
+        self._load(place[0], [place[1]])
+        return self._stored[place]
+
+    def _insert(self, space: Space, new: Stored, seq: int | None) -> None:
+        memory = new.memory
+        space.memories += 1
+        self._counts.update(counted(space.number, memory))
+        self._add(INSERT_MEMORY, new.key, space.number, memory.id, 0, memory.last_accessed, memory.access_count)
+        self._add(INSERT_VERSION, *version_row(space, new))
+        self._put_names(space, new.key, {}, names_of(memory, new.stems), new.seq_from)
+        self._put_links(space, new.key, {}, links_of(memory), new.seq_from)
+        if seq is not None:
+            self._versions[memory.space, seq] = (new.key, False, True)
+
+    def _edit(self, space: Space, old: Stored, new: Stored, seq: int | None) -> None:
+        """Begins a version with the entry, or changes the present one in place."""
+        memory, known, start = new.memory, old.memory, new.seq_from
+        uses = (memory.last_accessed, memory.access_count)
         if uses != (known.last_accessed, known.access_count):
             self._add(SET_USES, *uses, old.key)
-        same = memory == replace(known, last_accessed=uses[0], access_count=uses[1])
-        if same and (stems, length) == (old.stems, old.length):
-            return old if memory == known else replace(old, memory=replace(memory, version=known.version))
-        self._put_names(space, old.key, names_of(known, old.stems), names_of(memory, stems), None if same else seq, old)
-        if same:
-            self._add(SET_STEMS, rows.packed_stems(stems), length, old.row)
-            return replace(old, stems=stems, length=length, memory=replace(memory, version=known.version))
-        self._put_links(space, old.key, links_of(known), links_of(memory), seq)
-        self._counter.update(counted(space.number, memory))
-        self._counter.subtract(counted(space.number, known))
-        if old.seq_from == UNNUMBERED:
-            self._void(old.key)
-            memory = replace(memory, version=known.version)
-            stored = replace(old, content=content, stems=stems, length=length, memory=memory)
-            self._add(REPLACE_VERSION, *version_row(space, stored), stored.row)
-            return stored
-        memory = replace(memory, version=known.version + 1)
-        stored = Stored(old.key, self._next("version"), content, seq, stems, length, memory)
-        self._add(END_VERSION, seq, old.row)
-        self._add(INSERT_VERSION, stored.row, *version_row(space, stored))
-        return stored
+        self._counts.update(counted(space.number, memory))
+        self._counts.subtract(counted(space.number, known))
+        names = names_of(known, old.stems), names_of(memory, new.stems)
+        self._put_names(space, old.key, *names, start, in_place=seq is None)
+        self._put_links(space, old.key, links_of(known), links_of(memory), start, in_place=seq is None)
+        if seq is not None:
+            self._versions[memory.space, seq] = (old.key, True, True)
+            self._add(END_VERSION, seq, old.key, old.seq_from)
+            self._add(INSERT_VERSION, *version_row(space, new))
+        elif memory != replace(known, last_accessed=uses[0], access_count=uses[1]):
+            self._add(REPLACE_VERSION, *version_row(space, new), old.key, old.seq_from)
+            if old.content != new.content:
+                self._orphans.append((space.number, old.content))
+        elif (new.stems, new.length) != (old.stems, old.length):
+            self._add(SET_STEMS, rows.packed_stems(new.stems), new.length, old.key, old.seq_from)
 
-    def _remove(
-        self, space: Space, old: Stored, seq: int, contents: Mapping[int, Content], orphans: list[tuple[int, int]]
-    ) -> None:
-        space.memories -= 1
-        space.stems -= old.length
-        self._counter.subtract(counted(space.number, old.memory))
-        had = contents[old.content].words or ()
-        self._terms.subtract((space.number, stem) for stem in rows.distinct_stems(*had, *old.stems))
-        self._put_names(space, old.key, names_of(old.memory, old.stems), {}, seq)
-        self._put_links(space, old.key, links_of(old.memory), {}, seq)
+    def remove(self, space: str, id: str, seq: int | None) -> None:
+        """Without an entry nothing of the memory is left, of earlier states neither."""
+        old, known = self._old((space, id)), self._made_space(space)
+        if old is None:
+            return
+        known.memories -= 1
+        known.stems -= old.length
+        self._counts.subtract(counted(known.number, old.memory))
+        words = self._content(old.content).words or ()
+        self._count_terms(known, rows.distinct_stems(*words, *old.stems), frozenset())
+        self._stored[space, id] = None
+        if seq is None:
+            self._delete(known, old.key)
+            return
+        self._put_names(known, old.key, names_of(old.memory, old.stems), {}, seq)
+        self._put_links(known, old.key, links_of(old.memory), {}, seq)
         self._add(REMOVE_MEMORY, old.key)
-        self._add(END_VERSION, seq, old.row)
+        self._add(END_VERSION, seq, old.key, old.seq_from)
         self._add(SET_PENDING, 0, old.content)
-        if old.seq_from == UNNUMBERED:
-            self._void(old.key)
-            self._add(VOID_MEMORY, old.key)
-            orphans.append((space.number, old.content))
+        self._versions[space, seq] = (old.key, True, False)
+        self._waiting.add((space, id))
 
-    def _void(self, key: int) -> None:
-        for sql in VOID:
-            self._add(sql, key)
+    def _count_terms(self, space: Space, before: frozenset[str], after: frozenset[str]) -> None:
+        self._counts.update((space.number, TERM, "", stem) for stem in after - before)
+        self._counts.subtract((space.number, TERM, "", stem) for stem in before - after)
 
-    def _put_names(
-        self, space: Space, key: int, had: Names, has: Names, seq: int | None, old: Stored | None = None
-    ) -> None:
-        """Without a number the names were always there, since the version `old` began."""
+    def _put_names(self, space: Space, key: int, had: Names, has: Names, seq: int, *, in_place: bool = False) -> None:
+        """From this entry on. Where the version that began with it is changed in place, what began with it was never
+        there."""
         for (field, name), times in had.items():
             if has.get((field, name)) != times:
-                ended: tuple[SQLValue, ...] = () if seq is None else (seq,)
-                self._add(DELETE_LABEL if seq is None else END_LABEL, *ended, space.number, field, name, key)
-        start = seq if seq is not None or old is None else old.seq_from
+                for sql in (END_LABEL, DELETE_LABEL) if in_place else (END_LABEL,):
+                    self._add(sql, seq, space.number, field, name, key)
         for (field, name), times in has.items():
             if had.get((field, name)) != times:
-                self._add(INSERT_LABEL, space.number, field, name, key, start, times)
+                self._add(INSERT_LABEL, space.number, field, name, key, seq, times)
 
     def _put_links(
-        self, space: Space, key: int, had: Mapping[Place, Kept], has: Mapping[Place, Kept], seq: int
+        self,
+        space: Space,
+        key: int,
+        had: Mapping[Place, Kept],
+        has: Mapping[Place, Kept],
+        seq: int,
+        *,
+        in_place: bool = False,
     ) -> None:
         for (target, rel), kept in had.items():
             if has.get((target, rel)) != kept:
                 self._add(END_LINK, seq, space.number, target, rel, key)
+            if in_place and (target, rel) not in has:
+                self._add(DELETE_LINK, seq, space.number, target, rel, key)
         for (target, rel), kept in has.items():
-            if (target, rel) not in had:
-                self._add(INSERT_LINK, space.number, target, rel, key, seq, *kept, 0)
-            elif had[target, rel] != kept:
-                self._add(REPLACE_LINK, space.number, target, rel, key, seq, *kept)
+            if had.get((target, rel)) != kept:
+                self._add(INSERT_LINK, space.number, target, rel, key, seq, *kept, int((target, rel) in had))
+
+    # Its content
+
+    def _put_content(
+        self, space: Space, memory: Memory, derived: Derived | None, old: Stored | None
+    ) -> tuple[int, Derived | None]:
+        """Returns its number, and what is derived from it, where that may be something else than before."""
+        if old is None:
+            return self._insert_content(space, memory, derived), derived
+        if same_content(old.memory, memory):
+            if derived is not None:
+                self._derive_again(space, old.content, self._content(old.content), derived)
+            return old.content, derived
+        if derived is None:
+            derived = self._derived(old, self._content(old.content))
+        self._add(SET_PENDING, 0, old.content)
+        return self._insert_content(space, memory, derived), derived
 
     def _insert_content(self, space: Space, memory: Memory, derived: Derived | None) -> int:
         number = self._next("content")
@@ -519,15 +392,182 @@ class SQLiteTransaction:
             return None
         from nacre.storage.sqlite.search import stored_vectors
 
-        self._write_vectors()
-        title, text, role = had.words
-        tags, entities = old.stems
-        rows = stored_vectors(self._connection, [id for id, _, is_in in had.chunks if is_in])
-        stacked = None if had.pending or len(rows) != len(had.chunks) else as_matrix(rows)
-        return Derived(Words(title, text, role, tags, entities), tuple(chunk for _, chunk, _ in had.chunks), stacked)
+        stored = stored_vectors(self._connection, [id for id, _, is_in in had.chunks if is_in])
+        stacked = None if had.pending or len(stored) != len(had.chunks) else as_matrix(stored)
+        return Derived(Words(*had.words, *old.stems), tuple(chunk for _, chunk, _ in had.chunks), stacked)
+
+    # The journal
+
+    def next_seq(self, space: str) -> int:
+        known = self._made_space(space)
+        known.seq += 1
+        return known.seq
+
+    def append(self, entries: Sequence[JournalEntry]) -> None:
+        for entry in entries:
+            space = self._made_space(entry.space)
+            space.last_at = entry.operation.at
+            versions = self._versions.get((entry.space, entry.seq)) if entry.kind == MEMORY else None
+            self._add(INSERT_ENTRY, *entry_row(space.number, entry, versions), space.latest)
+
+    def scrub(self, space: str, id: str) -> None:
+        self.flush()
+        self.scrubbed = True
+        known = self._made_space(space)
+        sql = "SELECT key, gone FROM memory WHERE space = ? AND id = ?"
+        for key, gone in rows.fetch(self._connection, sql, (known.number, id)):
+            (self._delete if gone else self._delete_past)(known, key)
+        self._stored.pop((space, id), None)
+        self._connection.execute(
+            "UPDATE journal SET key = NULL, before = NULL, after = NULL, why = '' WHERE (space, seq) IN"
+            f" (SELECT space, seq FROM journal{BY_MEMORY} WHERE space = ? AND memory_id = ? AND kind = ?)",
+            (known.number, id, MEMORY),
+        )
+
+    def _delete(self, space: Space, key: int) -> None:
+        """Everything of a memory that is gone."""
+        self._delete_names(space, key)
+        sql = "SELECT DISTINCT content FROM main.version WHERE key = ?"
+        self._orphans += [(space.number, content) for (content,) in rows.fetch(self._connection, sql, (key,))]
+        for table in ("version", "link", "memory"):
+            self._connection.execute(f"DELETE FROM main.{table} WHERE key = ?", (key,))
+
+    def _delete_past(self, space: Space, key: int) -> None:
+        """The memory's earlier versions: it reads as it is now, from when it first existed."""
+        self._delete_names(space, key)
+        first, *_ = rows.only_row(self._connection, "SELECT min(seq_from) FROM main.version WHERE key = ?", key)
+        sql = "SELECT content FROM main.version WHERE key = ? AND seq_to IS NOT NULL"
+        self._orphans += [(space.number, content) for (content,) in rows.fetch(self._connection, sql, (key,))]
+        for table in ("version", "link"):
+            self._connection.execute(f"DELETE FROM main.{table} WHERE key = ? AND seq_to IS NOT NULL", (key,))
+        self._connection.execute("UPDATE main.version SET seq_from = ?1, anchor = ?1 WHERE key = ?2", (first, key))
+        self._connection.execute("UPDATE main.link SET seq_from = ? WHERE key = ?", (first, key))
+        for (field, name), times in self._names(key).items():
+            self._add(INSERT_LABEL, space.number, field, name, key, first, times)
+
+    def _delete_names(self, space: Space, key: int) -> None:
+        """Of all versions of a memory."""
+        self._connection.executemany(
+            "DELETE FROM label WHERE space = ? AND field = ? AND name = ? AND key = ?",
+            [(space.number, field, name, key) for field, name in self._names(key)],
+        )
+
+    def _names(self, key: int) -> Names:
+        names: Names = {}
+        sql = "SELECT lists, stems FROM main.version WHERE key = ?"
+        for lists, stems in rows.fetch(self._connection, sql, (key,)):
+            with suppress(ValueError, AttributeError, TypeError):  # a damaged version tells none
+                names |= listed_names(json.loads(lists), rows.unpacked_stems(stems, 2))
+        return names
+
+    def drop_journal(self, space: str, upto: int) -> int:
+        self.flush()
+        known = self._space(space)
+        number = 0 if known is None else known.number
+        sql = "SELECT seq, at FROM journal WHERE space = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
+        last = next(iter(rows.fetch(self._connection, sql, (number, upto))), None)
+        if last is None:
+            return 0
+        self._connection.execute("UPDATE space SET dropped = ?, dropped_at = ? WHERE number = ?", (*last, number))
+        past = "WHERE space = ? AND seq_to <= ?"
+        sql = f"SELECT DISTINCT content FROM main.version {past}"
+        self._orphans += [(number, content) for (content,) in rows.fetch(self._connection, sql, (number, upto))]
+        for table in ("version", "label", "link"):
+            self._connection.execute(f"DELETE FROM main.{table} {past}", (number, upto))
+        renew_anchors(self._connection)
+        self._connection.execute(
+            "DELETE FROM main.memory WHERE space = ? AND gone <> 0"
+            " AND NOT EXISTS (SELECT 1 FROM main.version WHERE version.key = memory.key)",
+            (number,),
+        )
+        self._connection.execute("DELETE FROM journal WHERE space = ? AND seq <= ?", (number, upto))
+        return self._connection.changes()
+
+    # The rest of the store
+
+    def purge_space(self, space: str) -> list[str]:
+        self.flush()
+        self.scrubbed = True
+        known = self._made_space(space)
+        sql = "SELECT id FROM main.memory WHERE space = ? AND gone = 0 ORDER BY key"
+        ids = [str(id) for (id,) in rows.fetch(self._connection, sql, (known.number,))]
+        self._connection.execute(
+            "UPDATE space SET (dropped, dropped_at) = (SELECT seq, at FROM journal WHERE space = number"
+            " ORDER BY seq DESC LIMIT 1) WHERE number = ? AND EXISTS (SELECT 1 FROM journal WHERE space = number)",
+            (known.number,),
+        )
+        self._empty(known)
+        rows.forget_terms(self._connection, space)
+        known.memories = known.stems = 0
+        self._stored = {place: stored for place, stored in self._stored.items() if place[0] != space}
+        return ids
+
+    def _empty(self, space: Space) -> None:
+        sql = "SELECT DISTINCT content FROM main.version WHERE space = ?"
+        self._orphans += [(space.number, content) for (content,) in rows.fetch(self._connection, sql, (space.number,))]
+        for table in ("version", "label", "link", "memory", "counter", "journal"):
+            self._connection.execute(f"DELETE FROM main.{table} WHERE space = ?", (space.number,))
+        self._erase_orphans()
+
+    def compress(self, space: str, ids: Sequence[str]) -> int:
+        self.flush()
+        known = self._space(space)
+        return 0 if known is None else rows.compress(self._connection, known.number, ids)
+
+    def rename_space(self, old: str, new: str) -> None:
+        self.flush()
+        known, other = self._space(old), self._space(new)
+        if other is not None:  # it is empty: what is left is what it once held
+            self.scrubbed = True
+            self._empty(other)
+            for table in ("signs", "centre", "removed"):
+                self._connection.execute(f"DELETE FROM main.{table} WHERE space = ?", (other.number,))
+            self._connection.execute("DELETE FROM space WHERE number = ?", (other.number,))
+        number = 0 if known is None else known.number
+        self._connection.execute("UPDATE space SET name = ? WHERE number = ?", (new, number))
+        rows.rename_terms(self._connection, old, new, number)
+        self._spaces.clear()
+        self._stored.clear()
+
+    def put_term(self, kind: str, name: str, data: Mapping[str, Json] | None) -> None:
+        if data is None:
+            self._connection.execute("DELETE FROM vocabulary WHERE kind = ? AND name = ?", (kind, name))
+        else:
+            self._connection.execute(
+                "INSERT OR REPLACE INTO vocabulary VALUES (?, ?, ?)", (kind, name, as_json(dict(data)))
+            )
+
+    def bind_embedder(self, identity: EmbedderIdentity, *, anew: bool) -> None:
+        if anew:
+            from nacre.storage.sqlite import search
+
+            self.flush()
+            search.clear(self._connection)
+            self._contents.clear()
+            self._connection.execute("UPDATE chunk SET embedded = 0")
+            self._connection.execute(
+                "UPDATE content SET pending = 1 WHERE number IN (SELECT content FROM main.version WHERE seq_to IS NULL)"
+            )
+        self._embedder = identity
+        values = (identity.name, identity.dimensions, identity.probe)
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO meta VALUES (?, ?)", list(zip(rows.EMBEDDER_KEYS, values, strict=True))
+        )
+
+    def rebuild_indexes(self) -> None:
+        """Also fills a word index that is damaged or disagrees with the contents, and counts everything again."""
+        from nacre.storage.sqlite import repair
+
+        self.flush()
+        self._connection.execute("REINDEX")
+        repair.complete_indexes(self._connection)
+        self._spaces.clear()
+        self._stored.clear()
+
+    # Rows
 
     def _add(self, sql: str, *values: SQLValue) -> None:
-        self._batch[sql].append(values)
+        self._rows[sql].append(values)
 
     def _next(self, table: str) -> int:
         if not self._last:
@@ -535,11 +575,25 @@ class SQLiteTransaction:
         self._last[table] = self._last.get(table, 0) + 1
         return self._last[table]
 
-    def _write_batch(self) -> None:
-        for sql in STATEMENTS:
-            if sql in self._batch:
-                self._connection.executemany(sql, self._batch.pop(sql))
+    def flush(self) -> None:
+        """Writes all that waits, for what is said in SQL and not row by row."""
+        for sql in (*STATEMENTS, INSERT_ENTRY):
+            if sql in self._rows:
+                self._connection.executemany(sql, self._rows.pop(sql))
+        self._waiting.clear()
         self._write_vectors()
+        self._erase_orphans()
+        write_counts(self._connection, self._counts)
+        self._counts.clear()
+        self._connection.executemany(
+            f"UPDATE space SET {', '.join(f'{name} = ?' for name in SPACE[1:])} WHERE number = ?",
+            [
+                (s.seq, s.last_at, s.memories, s.stems, s.latest, s.worded, s.number)
+                for name, s in self._spaces.items()
+                if s != self._in_file.get(name)
+            ],
+        )
+        self._in_file = {name: replace(space) for name, space in self._spaces.items()}
 
     def _write_vectors(self) -> None:
         """Together: one statement for a batch of a thousand."""
@@ -557,213 +611,42 @@ class SQLiteTransaction:
         self._dropped.clear()
         self._vectors.clear()
 
-    def _write_counts(self) -> None:
-        write_counts(self._connection, self._counter, self._terms)
-        self._counter.clear()
-        self._terms.clear()
-        self._connection.executemany(
-            "UPDATE space SET seq = ?, last_at = ?, steady = ?, memories = ?, stems = ?, latest = ?, worded = ?"
-            " WHERE number = ?",
-            [
-                (s.seq, s.last_at, s.steady, s.memories, s.stems, s.latest, s.worded, s.number)
-                for name, s in self._spaces.items()
-                if s != self._in_file.get(name)
-            ],
-        )
-        self._in_file = {name: replace(space) for name, space in self._spaces.items()}
-
-    def _settle(self) -> None:
-        """Puts what has no journal entry in the place of the version before it."""
-        orphans: list[tuple[int, int]] = []
-        for place, written in self._written.items():
-            space, (old, new) = self._made_space(place[0]), (written.old, written.new)
-            if new is None:
-                for stored in filter(None, (old,)):
-                    orphans += self._delete(space, stored.key)
-                continue
-            start = space.seq if old is None else old.seq_from
-            version = 0 if old is None else old.memory.version
-            if old is not None:
-                self._connection.execute("DELETE FROM main.version WHERE row = ?", (old.row,))
-                if old.content != new.content:
-                    orphans.append((space.number, old.content))
-            for table in ("label", "link"):
-                # What is older than the version stays in the past.
-                sql = f"UPDATE {table} SET seq_to = ?1 WHERE key = ?2 AND seq_to = {UNNUMBERED} AND seq_from < ?1"
-                self._connection.execute(sql, (start, new.key))
-                sql = f"DELETE FROM {table} WHERE key = ? AND seq_to = {UNNUMBERED}"
-                self._connection.execute(sql, (new.key,))
-                sql = f"UPDATE {table} SET seq_from = ? WHERE key = ? AND seq_from = {UNNUMBERED}"
-                self._connection.execute(sql, (start, new.key))
-            sql = "UPDATE main.version SET seq_from = ?, version = ? WHERE row = ?"
-            self._connection.execute(sql, (start, version, new.row))
-        self._written.clear()
-        self._stored.clear()
-        self._erase(orphans)
-
-    def _delete(self, space: Space, key: int) -> list[tuple[int, int]]:
-        """Everything of a memory that is gone; returns its contents, which may still have to be erased."""
-        sql = "SELECT DISTINCT content FROM main.version WHERE key = ?"
-        contents = [int(content) for (content,) in self._connection.execute(sql, (key,)).fetchall()]  # type: ignore[arg-type]
-        for table in (*HISTORIES, "memory"):
-            self._connection.execute(f"DELETE FROM main.{table} WHERE key = ?", (key,))
-        return [(space.number, content) for content in contents]
-
-    def _erase(self, contents: Iterable[tuple[int, int]]) -> None:
-        """Those (with their spaces) that no version has any more, with their words and vectors."""
-        spaces = {content: space for space, content in contents}
-        if not spaces:
-            return
-        result: list[tuple[Any, ...]] = self._connection.execute(
-            f"SELECT number, words FROM content WHERE number {AMONG}"
-            " AND NOT EXISTS (SELECT 1 FROM main.version WHERE version.content = content.number)",
-            (json.dumps(list(spaces)),),
-        ).fetchall()
-        known = {space.number: space for space in self._spaces.values()}
-        for number, stems in result:
-            if stems is not None:
-                known[spaces[number]].worded -= 1
-                self._connection.execute(
-                    rows.DELETE_WORDS, rows.word_row(spaces[number], number, rows.unpacked_stems(stems, 3))
-                )
-        gone = json.dumps([number for number, _ in result])
-        chunks = self._connection.execute(
-            f"SELECT id, content FROM chunk WHERE content {AMONG} AND embedded", (gone,)
-        ).fetchall()
-        for id, content in chunks:
-            self._dropped[spaces[content]].append(id)  # type: ignore[index, arg-type]
-        self._connection.execute(f"DELETE FROM chunk WHERE content {AMONG}", (gone,))
-        self._connection.execute(f"DELETE FROM content WHERE number {AMONG}", (gone,))
+    def _erase_orphans(self) -> None:
+        """Contents that no version has any more, with their words and vectors."""
+        spaces = {content: space for space, content in self._orphans}
+        self._orphans.clear()
+        by_number = {space.number: space for space in self._spaces.values()}
+        numbers = list(spaces)
+        for start in range(0, len(numbers), ERASED_AT_ONCE):
+            result = rows.fetch(
+                self._connection,
+                f"SELECT number, words FROM content WHERE number {AMONG}"
+                " AND NOT EXISTS (SELECT 1 FROM main.version AS lead WHERE lead.content = content.number"
+                " AND lead.anchor = lead.seq_from)",
+                (json.dumps(numbers[start : start + ERASED_AT_ONCE]),),
+            )
+            worded = [(spaces[number], number, stems) for number, stems in result if stems is not None]
+            for space, _, _ in worded:
+                by_number[space].worded -= 1
+            self._connection.executemany(
+                rows.DELETE_WORDS,
+                [rows.word_row(space, number, rows.unpacked_stems(stems, 3)) for space, number, stems in worded],
+            )
+            gone = json.dumps([number for number, _ in result])
+            sql = f"SELECT id, content FROM chunk WHERE content {AMONG} AND embedded"
+            for id, content in rows.fetch(self._connection, sql, (gone,)):
+                self._dropped[spaces[content]].append(id)
+            self._connection.execute(f"DELETE FROM chunk WHERE content {AMONG}", (gone,))
+            self._connection.execute(f"DELETE FROM content WHERE number {AMONG}", (gone,))
         self._write_vectors()
 
-    # The journal's past
 
-    def scrub_journal(self, space: str, id: str) -> int:
-        self.flush()
-        self.scrubbed = True
-        known = self._made_space(space)
-        orphans: list[tuple[int, int]] = []
-        result: list[tuple[Any, ...]] = self._connection.execute(
-            "SELECT key, gone FROM memory WHERE space = ? AND id = ?", (known.number, id)
-        ).fetchall()
-        for key, gone in result:
-            orphans += self._delete(known, key) if gone else self._delete_past(known, key)
-        self._erase(orphans)
-        self._written.pop((space, id), None)
-        self._stored.pop((space, id), None)
-        self._connection.execute(
-            "UPDATE journal SET old = NULL, new = NULL, before = NULL, after = NULL, why = '' WHERE (space, seq) IN"
-            f" (SELECT space, seq FROM journal{BY_MEMORY} WHERE space = ? AND memory_id = ? AND kind = ?)",
-            (known.number, id, MEMORY),
-        )
-        return self._connection.changes()
-
-    def _delete_past(self, space: Space, key: int) -> list[tuple[int, int]]:
-        """The memory's earlier versions: it reads as it is now, from when it first existed."""
-        first, *_ = rows.only_row(self._connection, "SELECT min(seq_from) FROM main.version WHERE key = ?", key)
-        sql = "SELECT content FROM main.version WHERE key = ? AND seq_to IS NOT NULL"
-        contents = [int(content) for (content,) in self._connection.execute(sql, (key,)).fetchall()]  # type: ignore[arg-type]
-        for table in HISTORIES:
-            self._connection.execute(f"DELETE FROM main.{table} WHERE key = ? AND seq_to IS NOT NULL", (key,))
-            self._connection.execute(f"UPDATE main.{table} SET seq_from = ? WHERE key = ?", (first, key))
-        return [(space.number, content) for content in contents]
-
-    def forget_journal(self, space: str, upto: int) -> int:
-        self.flush()
-        known = self._space(space)
-        last = (
-            known
-            and self._connection.execute(
-                "SELECT seq, at FROM journal WHERE space = ? AND seq <= ? ORDER BY seq DESC LIMIT 1",
-                (known.number, upto),
-            ).fetchone()
-        )
-        if known is None or last is None:
-            return 0
-        number = known.number
-        self._connection.execute("UPDATE space SET dropped = ?, dropped_at = ? WHERE number = ?", (*last, number))  # type: ignore[misc]
-        past = "WHERE space = ? AND seq_to <= ?"
-        sql = f"SELECT DISTINCT content FROM main.version {past}"
-        contents = [int(content) for (content,) in self._connection.execute(sql, (number, upto)).fetchall()]  # type: ignore[arg-type]
-        for table in HISTORIES:
-            self._connection.execute(f"DELETE FROM main.{table} {past}", (number, upto))
-        self._connection.execute(
-            "DELETE FROM main.memory WHERE space = ? AND gone <> 0"
-            " AND NOT EXISTS (SELECT 1 FROM main.version WHERE version.key = memory.key)",
-            (number,),
-        )
-        self._erase((number, content) for content in contents)
-        self._connection.execute("DELETE FROM journal WHERE space = ? AND seq <= ?", (number, upto))
-        return self._connection.changes()
-
-    # The rest of the store
-
-    def compress(self, space: str, ids: Sequence[str]) -> int:
-        self.flush()
-        return rows.compress(self._connection, self._number(space), ids)
-
-    def rename_space(self, old: str, new: str) -> None:
-        self.flush()
-        known, other = self._space(old), self._space(new)
-        if other is not None:  # it is empty: what is left is what it once held
-            self.scrubbed = True
-            sql = "SELECT key FROM main.memory WHERE space = ?"
-            keys = [int(key) for (key,) in self._connection.execute(sql, (other.number,)).fetchall()]  # type: ignore[arg-type]
-            self._erase([orphan for key in keys for orphan in self._delete(other, key)])
-            for table in ("journal", "counter", "term_count", "signs", "centre", "removed", "space"):
-                column = "number" if table == "space" else "space"
-                self._connection.execute(f"DELETE FROM main.{table} WHERE {column} = ?", (other.number,))
-        if known is not None:
-            self._connection.execute("UPDATE space SET name = ? WHERE number = ?", (new, known.number))
-        rows.rename_terms(self._connection, old, new, self._number(old))
-        self._spaces.clear()
-        self._stored.clear()
-        self._written = {
-            (new if space == old else space, id): written for (space, id), written in self._written.items()
-        }
-
-    def forget_terms(self, space: str) -> None:
-        self.scrubbed = True
-        rows.forget_terms(self._connection, space)
-
-    def put_term(self, kind: str, name: str, data: Mapping[str, Json] | None) -> None:
-        if data is None:
-            self._connection.execute("DELETE FROM vocabulary WHERE kind = ? AND name = ?", (kind, name))
-        else:
-            self._connection.execute(
-                "INSERT OR REPLACE INTO vocabulary VALUES (?, ?, ?)", (kind, name, as_json(dict(data)))
-            )
-
-    def embedder(self) -> EmbedderIdentity:
-        return self._embedder or rows.stored_embedder(self._connection)
-
-    def bind_embedder(self, identity: EmbedderIdentity) -> None:
-        self._embedder = None
-        values = (identity.name, identity.dimensions, identity.probe)
-        self._connection.executemany(
-            "INSERT OR REPLACE INTO meta VALUES (?, ?)", list(zip(rows.EMBEDDER_KEYS, values, strict=True))
-        )
-
-    def change_embedder(self, identity: EmbedderIdentity) -> None:
-        from nacre.storage.sqlite import search
-
-        self.flush()
-        search.clear(self._connection)
-        self._connection.execute("UPDATE chunk SET embedded = 0")
-        self._connection.execute(
-            "UPDATE content SET pending = 1 WHERE number IN (SELECT content FROM main.version WHERE seq_to IS NULL)"
-        )
-        self.bind_embedder(identity)
-
-    def rebuild_indexes(self) -> None:
-        """Also fills a word index that is damaged or disagrees with the contents, and counts everything again."""
-        from nacre.storage.sqlite import repair
-
-        self.flush()
-        self._connection.execute("REINDEX")
-        repair.complete_indexes(self._connection)
-        self._spaces.clear()
-        self._last.clear()
+def renew_anchors(connection: apsw.Connection) -> None:
+    """Puts versions into the indexes whose anchor was removed."""
+    connection.execute(
+        "UPDATE main.version SET anchor = seq_from WHERE anchor <> seq_from AND NOT EXISTS (SELECT 1 FROM main.version"
+        " AS lead WHERE lead.key = version.key AND lead.seq_from = version.anchor AND lead.anchor = lead.seq_from)"
+    )
 
 
 def same_content(one: Memory, other: Memory) -> bool:
@@ -777,14 +660,18 @@ def content_lines(stems: Words) -> Stems:
 def version_row(space: Space, stored: Stored) -> list[SQLValue]:
     memory = stored.memory
     return [
-        stored.key, space.number, stored.seq_from, stored.content, memory.version, *rows.version_values(memory),
-        rows.packed_stems(stored.stems), stored.length,
+        stored.key, space.number, stored.seq_from, stored.anchor, stored.content, memory.version,
+        *rows.version_values(memory), rows.packed_stems(stored.stems), stored.length,
     ]  # fmt: skip
 
 
 def names_of(memory: Memory, stems: Stems) -> Names:
     """The rows of `label` that a memory has, with how often each name is in its list."""
-    fields = [(field, getattr(memory, field)) for field in LISTS]
+    return listed_names({field: getattr(memory, field) for field in LISTS}, stems)
+
+
+def listed_names(lists: Mapping[str, Sequence[str]], stems: Stems) -> Names:
+    fields = [(field, lists.get(field, ())) for field in LISTS]
     fields += [(field, line.split()) for field, line in zip(STEM_FIELDS, stems, strict=True)]
     return {(field, name): times for field, names in fields for name, times in Counter(names).items()}
 
@@ -807,31 +694,24 @@ def counted(space: int, memory: Memory) -> Iterator[tuple[SQLValue, ...]]:
             yield space, field, status, name
 
 
-def write_counts(connection: apsw.Connection, counter: Counts, terms: Counts) -> None:
-    for table, columns, counts in (
-        ("counter", "space, field, status, name", counter),
-        ("term_count", "space, term", terms),
-    ):
-        new = [(*key, n) for key, n in sorted(counts.items(), key=str) if n]
-        if new:
-            marks = ", ".join("?" for _ in new[0])
-            connection.executemany(
-                f"INSERT INTO {table}({columns}, n) VALUES ({marks}) ON CONFLICT DO UPDATE SET n = n + excluded.n", new
-            )
-        if any(n < 0 for n in counts.values()):
-            gone = " AND ".join(f"{column} = ?" for column in columns.split(", "))
-            connection.executemany(
-                f"DELETE FROM {table} WHERE {gone} AND n <= 0", [key for key, n in counts.items() if n < 0]
-            )
+def write_counts(connection: apsw.Connection, counts: Counts) -> None:
+    connection.executemany(
+        "INSERT INTO counter(space, field, status, name, n) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT DO UPDATE SET n = n + excluded.n",
+        [(*key, n) for key, n in sorted(counts.items(), key=str) if n],
+    )
+    connection.executemany(
+        "DELETE FROM counter WHERE space = ? AND field = ? AND status = ? AND name = ? AND n <= 0",
+        [key for key, n in counts.items() if n < 0],
+    )
 
 
-def entry_row(space: int, seq: int, entry: JournalEntry, versions: tuple[SQLValue, SQLValue] | None) -> list[SQLValue]:
-    """`versions` are the rows that give the entry's images; without them the images themselves are stored."""
+def entry_row(space: int, entry: JournalEntry, versions: tuple[int, bool, bool] | None) -> list[SQLValue]:
+    """`versions` give the entry's images; without them the images themselves are stored."""
     done = entry.operation
-    stored: tuple[SQLValue, ...] = (None, None) if versions else (maybe_json(entry.before), maybe_json(entry.after))
-    numbers = versions or (None, None)
+    images = (None, None) if versions else (maybe_json(entry.before), maybe_json(entry.after))
     named = (entry.memory_id, entry.kind, done.name, done.actor, done.at, done.batch, done.why)
-    return [space, seq, *named, *numbers, *stored]
+    return [space, entry.seq, *named, *(versions or (None, None, None)), *images]
 
 
 def maybe_json(fields: Mapping[str, Json] | None) -> str | None:
@@ -842,12 +722,3 @@ def as_matrix(made: Sequence[Vectors]) -> Vectors:
     import numpy as np
 
     return np.stack(made)
-
-
-def replaced_by(connection: apsw.Connection, state: State, id: str) -> list[Memory]:
-    result = connection.execute(
-        f"SELECT {SELECTED} FROM {rows.RECORDS} WHERE version.space = ? AND version.superseded_by = ?"
-        f" AND version.superseded_by <> '' AND {state.of('version')} ORDER BY +version.created_at, version.key",
-        (state.space, id),
-    ).fetchall()
-    return [from_row(row) for row in result]

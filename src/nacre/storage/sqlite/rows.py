@@ -298,7 +298,7 @@ def clause(state: State, where: Filter, *, by: str = "", led: bool = False) -> C
     timed = not by and any(condition.field in LEADING_TIMES for condition in where.conditions)
     made = Clause([by] if by else [], base="lead" if led or timed or by.startswith("lead.") else "version")
     # The plus keeps the planner from the indexes that begin with the space.
-    made.parts += [f"{'+' if by else ''}{made.base}.space = ?", state.of("version")]
+    made.parts += ["+version.space = ?" if by else f"{made.base}.space = ?", state.of("version")]
     made.values.append(state.space)
     if made.base == "lead":
         made.parts.append(IS_LEAD)

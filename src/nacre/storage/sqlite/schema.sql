@@ -44,19 +44,23 @@ CREATE TABLE version(
 );
 CREATE UNIQUE INDEX version_key ON version(key, seq_from);
 CREATE INDEX version_updated ON version(space, updated_at, key);
-CREATE INDEX version_content ON version(content, key, seq_from) WHERE anchor = seq_from;
-CREATE INDEX version_created ON version(space, created_at, key, seq_from) WHERE anchor = seq_from;
-CREATE INDEX version_importance ON version(space, importance, created_at, key, seq_from) WHERE anchor = seq_from;
-CREATE INDEX version_confidence ON version(space, confidence, created_at, key, seq_from) WHERE anchor = seq_from;
+CREATE INDEX version_content ON version(content, key, seq_from, anchor) WHERE anchor = seq_from;
+CREATE INDEX version_created ON version(space, created_at, key, seq_from, anchor) WHERE anchor = seq_from;
+CREATE INDEX version_importance ON version(space, importance, created_at, key, seq_from, anchor) WHERE anchor = seq_from;
+CREATE INDEX version_confidence ON version(space, confidence, created_at, key, seq_from, anchor) WHERE anchor = seq_from;
 CREATE INDEX version_type ON version(space, type, key) WHERE anchor = seq_from;
 CREATE INDEX version_status ON version(space, status, key) WHERE anchor = seq_from;
-CREATE INDEX version_session ON version(space, session, position, key, seq_from) WHERE anchor = seq_from AND session <> '';
-CREATE INDEX version_occurred ON version(space, occurred_at, key, seq_from) WHERE anchor = seq_from AND occurred_at IS NOT NULL;
-CREATE INDEX version_expires ON version(space, expires_at, key, seq_from) WHERE anchor = seq_from AND expires_at IS NOT NULL;
+CREATE INDEX version_session ON version(space, session, position, key, seq_from, anchor)
+    WHERE anchor = seq_from AND session <> '';
+CREATE INDEX version_occurred ON version(space, occurred_at, key, seq_from, anchor)
+    WHERE anchor = seq_from AND occurred_at IS NOT NULL;
+CREATE INDEX version_expires ON version(space, expires_at, key, seq_from, anchor)
+    WHERE anchor = seq_from AND expires_at IS NOT NULL;
 CREATE INDEX version_trust ON version(space, trust, key) WHERE anchor = seq_from AND trust < 1;
 CREATE INDEX version_validated ON version(space, last_validated_at, key)
     WHERE anchor = seq_from AND last_validated_at IS NOT NULL;
-CREATE INDEX version_superseded ON version(space, superseded_by, key, seq_from) WHERE anchor = seq_from AND superseded_by <> '';
+CREATE INDEX version_superseded ON version(space, superseded_by, key, seq_from, anchor)
+    WHERE anchor = seq_from AND superseded_by <> '';
 
 -- Names in the lists of a memory, and the stems of its tags and entities; `times` is how often one is in the list. What
 -- the names of a given memory are, its versions say.

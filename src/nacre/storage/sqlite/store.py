@@ -579,7 +579,7 @@ def expiring(connection: apsw.Connection, state: State, field: str, where: Filte
     made = rows.clause(state, where, led=True)
     names = f" CROSS JOIN {rows.listed(field)}" if field in LISTS else ""
     result = connection.execute(
-        f"SELECT DISTINCT version.row, {TALLIED_COLUMNS[field]} FROM {made.joined()}{names}"
+        f"SELECT {'DISTINCT' if names else ''} version.row, {TALLIED_COLUMNS[field]} FROM {made.joined()}{names}"
         f" WHERE lead.expires_at IS NOT NULL AND {made.sql}",
         made.values,
     ).fetchall()

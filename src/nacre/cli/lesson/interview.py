@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 import click
 from prompt_toolkit import prompt
-from prompt_toolkit.completion import CompleteEvent, Completer, Completion
-from prompt_toolkit.document import Document
+from prompt_toolkit.completion import CompleteEvent, Completer, FuzzyCompleter, WordCompleter
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.validation import Validator
 
@@ -21,7 +20,7 @@ from nacre.errors import NacreError
 from nacre.lessons import LessonBook
 from nacre.lessons.lesson import AGENT_TAG, normalize_title
 from nacre.lessons.validate_terms import TermValidator
-from nacre.lessons.vocabulary import CONTEXT, SOURCE, TAG, Key, Vocabulary, check_known, normalize
+from nacre.lessons.vocabulary import CONTEXT, SOURCE, TAG, Key, Vocabulary, check_known
 from nacre.model.levels import LEVELS, NAMES, level_named, level_of
 
 T = TypeVar("T")
@@ -93,25 +92,25 @@ class Questions:
     def _tags(self) -> tuple[str, ...]:
         vocabulary = Vocabulary(self._store, TAG)
         known = {name: text for name, text in describe_terms(vocabulary) if not name.startswith(AGENT_TAG)}
-        names = vocabulary.resolve_all(split_terms(self._line("Tags", "tags", TermCompleter(known, several=True))))
+        names = vocabulary.resolve_all(split_terms(self._line("Tags", "tags", term_completer(known))))
         return tuple(dict.fromkeys(ask_meant(vocabulary, name) for name in names))
 
     def _contexts(self, question: str, field: str, likely: tuple[str, ...] = ()) -> tuple[str, ...]:
         """Offers the likely ones first."""
         vocabulary = Vocabulary(self._store, CONTEXT)
         known = {**dict.fromkeys(likely, "of similar lessons"), **dict(describe_terms(vocabulary))}
-        return vocabulary.resolve_all(split_terms(self._line(question, field, TermCompleter(known, several=True))))
+        return vocabulary.resolve_all(split_terms(self._line(question, field, term_completer(known))))
 
     def _source(self) -> str:
         vocabulary = Vocabulary(self._store, SOURCE)
-        completer = TermCompleter(dict(describe_terms(vocabulary)), several=False)
+        completer = term_completer(dict(describe_terms(vocabulary)))
         name = vocabulary.resolve(self._line("Source", "source", completer))
         return ask_meant(vocabulary, name) if name else ""
 
     def _confidence(self, source: str) -> str | float:
         validator = TermValidator(self._store)
         usual = level_of(validator.confidence(None, validator.source(source)[1])).name
-        levels = TermCompleter(dict.fromkeys(reversed(NAMES), ""), several=False)
+        levels = term_completer(dict.fromkeys(reversed(NAMES), ""))
         is_valid = Validator.from_callable(is_level, f"Write {', '.join(NAMES)}, or nothing for {usual}.")
         level = self._line(f"Confidence, {usual} unless you say", "confidence", levels, is_valid)
         return level_named(level).name if level else usual
@@ -126,31 +125,9 @@ class Questions:
         return answer.strip()
 
 
-class TermCompleter(Completer):
-    """`known` maps each term to the text beside it, likeliest first; `several` terms are separated by commas."""
-
-    def __init__(self, known: Mapping[str, str], *, several: bool) -> None:
-        self._known = known
-        self._several = several
-
-    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:  # noqa: ARG002
-        before = document.text_before_cursor
-        typed = (before.rpartition(",")[2] if self._several else before).lstrip()
-        for name in matching(normalize(typed), self._known):
-            yield Completion(name, start_position=-len(typed), display_meta=self._known[name])
-
-
-def matching(typed: str, known: Iterable[str]) -> list[str]:
-    """Names that begin with the text, then those that contain it, then those with its letters in this order."""
-
-    def rank(name: str) -> int | None:
-        if typed in name:
-            return 0 if name.startswith(typed) else 1
-        letters = iter(name)
-        return 2 if all(letter in letters for letter in typed) else None
-
-    ranks = {name: at for name in known if (at := rank(name)) is not None}
-    return sorted(ranks, key=ranks.__getitem__)
+def term_completer(known: Mapping[str, str]) -> Completer:
+    """Completes one of several terms between commas, by its letters; `known` maps each to the text beside it."""
+    return FuzzyCompleter(WordCompleter(list(known), meta_dict=known), pattern=r"^[^,\s]+")
 
 
 def describe_terms(vocabulary: Vocabulary) -> Iterator[tuple[str, str]]:

@@ -65,7 +65,7 @@ def test_a_key_that_is_not_where_the_setting_says_is_one_clear_error(
 ) -> None:
     kept_in_keyring(monkeypatch)
     with pytest.raises(ConfigError, match=r"language_model_key|keyring set nacre none"):
-        make_language_model(Settings(language_model="openai:x", language_model_key=value))
+        make_language_model(Settings(language_model="openai:x", language_model_key=value), "It")
 
 
 def test_the_service_gets_the_key_that_the_setting_names(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -173,10 +173,11 @@ def embedder_from(value: Embedder | EmbedFunction | str | None, settings: Settin
     return FunctionEmbedder(value, identity=f"callable:{getattr(value, '__name__', type(value).__name__)}")
 
 
-def make_language_model(settings: Settings) -> LanguageModel | None:
+def make_language_model(settings: Settings, purpose: str) -> LanguageModel:
+    """Raises `ConfigError` where none is set; `purpose` is what needs it."""
     kind, _, model = settings.language_model.partition(":")
     if not kind:
-        return None
+        raise ConfigError(f"{purpose} by a language model needs one; set language_model to openai:MODEL, for example.")
     url, key = settings.language_model_url, service_key(settings, "language_model_key")
     if kind == "openai" and model:
         from nacre.models.services import OpenAILanguageModel
@@ -203,23 +204,17 @@ def make_second_judge(settings: Settings) -> Judge | None:
     """A second opinion on pairs that are alike and in which the conflict model sees no conflict."""
     if settings.conflict_judge != "language-model":
         return None
-    model = make_language_model(settings)
-    if model is None:
-        raise ConfigError("The conflict judge 'language-model' needs one; set language_model to openai:MODEL, say.")
     from nacre.conflicts.language_model import LanguageModelJudge
 
-    return LanguageModelJudge(model)
+    return LanguageModelJudge(make_language_model(settings, "Judging conflicts"))
 
 
 def make_suggester(settings: Settings) -> Suggester:
     asked = None
     if settings.importance == "language-model":
-        model = make_language_model(settings)
-        if model is None:
-            raise ConfigError("The importance 'language-model' needs one; set language_model to openai:MODEL, say.")
         from nacre.remember.suggest import ask_importance
 
-        asked = ask_importance(model)
+        asked = ask_importance(make_language_model(settings, "Rating the importance"))
     return Suggester(settings.importance, settings.emotion, asked=asked)
 
 
@@ -267,8 +262,7 @@ def make_journal_mirror(settings: Settings) -> JournalSink | None:
         return None
     from nacre.storage.journal_mirror import JournalMirror
 
-    file = Path(settings.journal_mirror).expanduser()
-    return JournalMirror(file)
+    return JournalMirror(Path(settings.journal_mirror).expanduser())
 
 
 def make_reranker(settings: Settings) -> Reranker | None:
@@ -278,10 +272,7 @@ def make_reranker(settings: Settings) -> Reranker | None:
         raise UnknownName("reranker", settings.reranker, ("language-model",))
     from nacre.models.language_model import LanguageModelReranker
 
-    model = make_language_model(settings)
-    if model is None:
-        raise ConfigError("The reranker 'language-model' needs one; set language_model to openai:MODEL, say.")
-    return LanguageModelReranker(model)
+    return LanguageModelReranker(make_language_model(settings, "Reranking"))
 
 
 @dataclass(frozen=True, slots=True)

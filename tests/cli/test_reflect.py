@@ -110,7 +110,7 @@ def test_what_makes_no_sense_is_reported_in_a_sentence(nacre: CommandLine, words
 
 def test_a_language_model_writes_the_summary(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     remember_episodes(nacre)
-    monkeypatch.setattr("nacre.factory.make_language_model", lambda _settings: Scripted())
+    monkeypatch.setattr("nacre.lifecycle.reflection.make_language_model", lambda *_: Scripted())
     (result,) = nacre.json("reflect", "--summarizer", "language-model")
     assert result["summary"]["text"] == "Backups take some forty minutes."
 
@@ -123,7 +123,7 @@ def test_a_language_model_that_fails_is_reported_and_not_asked_again(
         for number in range(3):
             store.remember(f"Anna talked about the summer party in Lisbon, part {number}", type="episodic")
     model = Scripted(fails=True)
-    monkeypatch.setattr("nacre.factory.make_language_model", lambda _settings: model)
+    monkeypatch.setattr("nacre.lifecycle.reflection.make_language_model", lambda *_: model)
     result = nacre("reflect", "--summarizer", "language-model")
     assert result.exit_code == 0 and len(result.stdout.splitlines()) == 2
     assert "Condensed without the language model." in result.stderr and "it is down" in result.stderr

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
-from nacre.errors import ConfigError, UnknownName
+from nacre.errors import UnknownName
 from nacre.factory import make_language_model
 from nacre.lessons.lesson import AGENT_TAG, Lesson, LessonHit, agent_tag
 from nacre.lessons.validate_terms import TermValidator
@@ -127,10 +127,7 @@ def expand_query(query: str, expansion: str, validator: TermValidator) -> tuple[
     terms = vocabulary_terms(query, validator.vocabulary(TAG))
     if expansion == "vocabulary":
         return terms, ()
-    model = make_language_model(validator.store.settings)
-    if model is None:
-        raise ConfigError("Expanding by language-model needs one; set language_model, to openai:MODEL for example.")
-    more, notes = ask_model(model, query)
+    more, notes = ask_model(make_language_model(validator.store.settings, "Expanding a question"), query)
     return tuple(dict.fromkeys((*terms, *more))), notes
 
 

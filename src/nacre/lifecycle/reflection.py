@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 from uuid import uuid4
 
-from nacre.errors import ConfigError, LanguageModelError, UnknownName
+from nacre.errors import LanguageModelError, UnknownName
 from nacre.factory import make_language_model
 from nacre.lifecycle.clustering import DERIVED_FROM, all_unchanged, by_seed, mean_direction, replace_members
 from nacre.memory_store import MemoryStore
@@ -94,15 +94,25 @@ def shortened(sentence: str) -> str:
     return (head.rpartition(" ")[0] or head).rstrip(" ,;:") + " …"
 
 
-def with_language_model(model: LanguageModel) -> Summarizer:
-    """Summaries by the model; the central sentences when it fails."""
+def log_failure(error: LanguageModelError) -> None:
+    log.warning("Summarised without the language model: %s", error)
+
+
+def with_language_model(
+    model: LanguageModel, on_failure: Callable[[LanguageModelError], None] = log_failure
+) -> Summarizer:
+    """Summaries by the model. When it has failed once it is not asked again, and the central sentences are taken."""
+    failed = False
 
     def summarize(memories: Sequence[Memory]) -> str:
+        nonlocal failed
         notes = "\n".join(json_line(memory.text[:LONGEST_SOURCE]) for memory in memories)
+        prompt = f"<notes>\n{notes}\n</notes>\nCondense these notes."
         try:
-            return model.complete(f"<notes>\n{notes}\n</notes>\nCondense these notes.", system=SYSTEM, max_tokens=200)
+            return central(memories) if failed else model.complete(prompt, system=SYSTEM, max_tokens=200)
         except LanguageModelError as error:
-            log.warning("Summarised without the language model: %s", error)
+            failed = True
+            on_failure(error)
             return central(memories)
 
     return summarize
@@ -111,15 +121,11 @@ def with_language_model(model: LanguageModel) -> Summarizer:
 SUMMARIZERS: dict[str, Summarizer] = {"central": central, "extractive": extractive}
 
 
-def summarizer_from(settings: Settings) -> Summarizer:
+def summarizer_from(settings: Settings, on_failure: Callable[[LanguageModelError], None] = log_failure) -> Summarizer:
     """By the setting `summarizer`: central, extractive or language-model."""
     if settings.summarizer != "language-model":
         return summarizer_named(settings.summarizer)
-    model = make_language_model(settings)
-    if model is None:
-        need = "The summarizer 'language-model' needs a model"
-        raise ConfigError(f"{need}; set language_model, for example to openai:MODEL.")
-    return with_language_model(model)
+    return with_language_model(make_language_model(settings, "Summarizing"), on_failure)
 
 
 def summarizer_named(summarizer: Summarizer | str | None) -> Summarizer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Literal, Unpack, cast
 
 import click
@@ -12,39 +12,15 @@ from nacre.cli.options import Number, PlanOptions, command, confirm_plan, plan_o
 from nacre.cli.ui.output import DATA, Column, print_data, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.cli.ui.records import group_text, memory_record, short
-from nacre.errors import ConfigError, LanguageModelError
 from nacre.lifecycle.jobs import MIN_CLUSTER
 from nacre.model.journal import PERSON
 
 if TYPE_CHECKING:
     from nacre.lifecycle.consolidation import ConsolidationReport, Consolidator, MemoryCluster
-    from nacre.lifecycle.reflection import Reflection, ReflectionEngine, Summarizer
-    from nacre.protocols import LanguageModel
-    from nacre.settings import Settings
+    from nacre.lifecycle.reflection import Reflection, ReflectionEngine
 
 SUMMARY_INDENT = 12  # characters that the other columns take
-LANGUAGE_MODEL = "language-model"
 CONSOLIDATE = {"none": False, "soft": "soft", "hard": "hard"}
-
-
-@dataclass(slots=True)
-class WatchedModel:
-    """A model that has failed is not asked again, and says why it was not."""
-
-    model: LanguageModel
-    fault: LanguageModelError | None = None
-
-    @property
-    def identity(self) -> str:
-        return self.model.identity
-
-    def complete(self, prompt: str, *, system: str = "", max_tokens: int = 512) -> str:
-        if self.fault is None:
-            try:
-                return self.model.complete(prompt, system=system, max_tokens=max_tokens)
-            except LanguageModelError as error:
-                self.fault = error
-        raise self.fault
 
 
 @command("reflect", plan_options)
@@ -57,7 +33,7 @@ class WatchedModel:
 )  # fmt: skip
 @click.option(
     "--summarizer",
-    type=click.Choice(["central", "extractive", LANGUAGE_MODEL]),
+    type=click.Choice(["central", "extractive", "language-model"]),
     help="Who writes: central sentences, all cut short, or the configured model. The setting summarizer.",
 )
 @click.option(
@@ -75,13 +51,13 @@ def reflect_command(
 
     Episodes that were condensed before are left out.
     """
-    from nacre.lifecycle.reflection import ReflectionEngine, with_language_model
+    from nacre.lifecycle.reflection import ReflectionEngine, summarizer_from
 
     settings, applied = cli.space_settings(), asked["applied"]
-    writer: Summarizer | str = summarizer or settings.summarizer
-    watched = configured_model(settings) if writer == LANGUAGE_MODEL else None
-    if watched is not None:
-        writer = with_language_model(watched)
+    writer = summarizer_from(
+        replace(settings, summarizer=summarizer or settings.summarizer),
+        lambda error: say(f"Condensed without the language model. {error}"),
+    )
     with cli.open() as store:
         if applied:
             store.acting_as(PERSON).embedder.check()  # before anybody is asked
@@ -100,8 +76,6 @@ def reflect_command(
             Column("summary", lambda each: each.summary.text, text, wide=True, wraps=True),
         ]
         show_plan(plan, columns, lambda each: reflection_record(each, applied=applied), asked)
-        if watched is not None and watched.fault is not None:
-            say(f"Condensed without the language model. {watched.fault}")
         waiting = store.stats().waiting_for_model
         if waiting:
             say(f"{count_of(waiting)} without a vector left out; `nacre doctor` says why.")
@@ -109,15 +83,6 @@ def reflect_command(
             say(f"No {size} episodes are so similar; a lower --threshold may find some.")
         else:
             apply_reflections(engine, plan, consolidate, asked)
-
-
-def configured_model(settings: Settings) -> WatchedModel:
-    from nacre.factory import make_language_model
-
-    model = make_language_model(settings)
-    if model is None:
-        raise ConfigError("The summarizer 'language-model' needs one; set language_model to openai:MODEL, say.")
-    return WatchedModel(model)
 
 
 def apply_reflections(

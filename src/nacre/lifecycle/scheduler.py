@@ -71,13 +71,7 @@ class Lease:
             other = self._holding(reader.term(LEASE_KIND, self.name))
             taken = other is None or other.owner == self.owner
             until = self.clock() + self.seconds
-            mine: dict[str, Json] = {
-                "owner": self.owner,
-                "pid": me.pid,
-                "host": me.host,
-                "born": me.born,
-                "until": until,
-            }
+            mine: dict[str, Json] = {"owner": self.owner, **asdict(me), "until": until}
             return [TermSet(LEASE_KIND, self.name, mine)] if taken else []
 
         self._engine().write(None, plan)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import count, islice, takewhile
 from pathlib import Path
 
 from nacre.access.permission import Quota
@@ -25,36 +26,8 @@ COPIES, VECTOR = 3, 768
 EXPERIENCES = Filter.where(metadata__experience_type__in=tuple(ExperienceType))
 
 POOL = 200  # a word on fewer experiences than this gives them all in one reading
-FIRST_PAGE, LAST_PAGE = 32, 512  # a common word is among the first few; one that is not needs long strides
+STRIDE = 128  # experiences that are read at once where every word is common
 PHRASE = 12  # stems: so many in a row are in hardly any other text
-
-NewestFirst = Callable[[int, int], list[Memory]]  # limit, offset
-
-
-def search_words(
-    store: Backend, space: str, query: str, where: Filter, limit: int, newest_first: NewestFirst
-) -> list[Memory]:
-    """The newest experiences that have every word of the query in some form. Exact; reads more than a few pages only
-    when each word is common and few experiences have them all."""
-    terms = content_stems(query)
-    if limit <= 0:
-        return []
-    if not terms:
-        return newest_first(limit, 0)
-    newest = [memory for memory in newest_first(FIRST_PAGE, 0) if has_all_terms(memory, terms)]
-    if len(newest) >= limit:
-        return newest[:limit]  # a common word costs most to look up, and needs no looking up
-    for term in sorted(terms, key=len, reverse=True):  # long words are rare ones, as a rule
-        ids = [match.id for match in store.by_words(space, [term], where, POOL)]
-        if len(ids) < POOL:
-            matches = (memory for memory in store.get_many(space, ids) if has_all_terms(memory, terms))
-            return sorted(matches, key=lambda memory: -memory.created_at)[:limit]
-    results: list[Memory] = []
-    offset, size = 0, FIRST_PAGE
-    while len(results) < limit and (page := newest_first(size, offset)):
-        results += (memory for memory in page if has_all_terms(memory, terms))
-        offset, size = offset + len(page), min(2 * size, LAST_PAGE)
-    return results[:limit]
 
 
 def has_all_terms(memory: Memory, terms: list[str]) -> bool:
@@ -149,13 +122,21 @@ class MemoryConnector(Mind):
             metadata__experience_type=None if experience_type is None else parse_type(experience_type).value,
             confidence__ge=fraction("min_confidence", min_confidence) or None,
         )
+        terms, most = content_stems(query), max(0, limit)
+        newest = islice(self._with_all(terms, sure), most) if terms else self.store.list_recent(most, where=sure)
+        return [Experience.of(memory) for memory in newest]
 
-        def newest_first(limit: int, offset: int) -> list[Memory]:
-            return self.store.list_recent(limit, offset=offset, where=sure)
-
-        live = sure & Filter.live(self.store.now())
-        matches = search_words(self._records, self.store.space, query, live, limit, newest_first)
-        return [Experience.of(memory) for memory in matches]
+    def _with_all(self, terms: list[str], where: Filter) -> Iterator[Memory]:
+        """Newest first. A long word is a rare one, as a rule, and found by the index; where all words are common, the
+        newest experiences are read page by page."""
+        for term in sorted(terms, key=len, reverse=True):
+            live = where & Filter.live(self.store.now())
+            ids = [match.id for match in self._records.by_words(self.store.space, [term], live, POOL)]
+            if len(ids) < POOL:
+                matches = sorted(self._records.get_many(self.store.space, ids), key=lambda memory: -memory.created_at)
+                return (memory for memory in matches if has_all_terms(memory, terms))
+        pages = (self.store.list_recent(STRIDE, offset=offset, where=where) for offset in count(0, STRIDE))
+        return (memory for page in takewhile(bool, pages) for memory in page if has_all_terms(memory, terms))
 
     def find_duplicates(self, experience: Experience) -> list[Experience]:
         """Those of its type that say the same in the same words, whenever that was."""

@@ -9,8 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from nacre.compat.ai_houkai.memory_system.models import Memory
-from nacre.compat.ai_houkai.memory_system.store import MemoryStore
+from nacre.compat.ai_houkai.memory_system.store import Memory, MemoryStore
 from nacre.errors import MemoryNotFound
 
 SHORT, COLUMN_WIDTH = 8, 65  # characters of an id, and of a text, in a table

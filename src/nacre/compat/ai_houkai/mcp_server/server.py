@@ -9,8 +9,14 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, Literal
 
-from nacre.compat.ai_houkai.memory_system.models import Conflict, ConflictError, ImportConflictError
-from nacre.compat.ai_houkai.memory_system.store import MemoryStore, model_of_environment, settings_for
+from nacre.compat.ai_houkai.memory_system.store import (
+    Conflict,
+    ConflictError,
+    ImportConflictError,
+    MemoryStore,
+    model_of_environment,
+    settings_for,
+)
 from nacre.errors import InvalidInput, NacreError
 from nacre.mcp.profiles import houkai as profile
 from nacre.mcp.profiles.maintenance import new_archive_path

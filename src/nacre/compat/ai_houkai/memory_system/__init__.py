@@ -1,23 +1,22 @@
 """The store, its values and its maintenance engines, under the names that AI-Houkai exports."""
 
-from nacre.compat.ai_houkai.memory_system.models import (
+from nacre.compat.ai_houkai.memory_system.store import (
     Conflict,
     ConflictError,
     ConflictFn,
-    ExpandSpec,
-    ExportSummary,
     Graph,
-    HybridWeights,
     ImportConflictError,
     ImportSummary,
     Link,
     Memory,
+    MemoryStore,
     MemoryType,
     PackedMemory,
     PackResult,
     RememberResult,
 )
-from nacre.compat.ai_houkai.memory_system.store import MemoryStore
+from nacre.model import ExpandSpec, HybridWeights
+from nacre.transfer.archive import ExportSummary
 
 from .decay import DecayEngine
 from .journal import Journal, JournalEntry

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nacre.compat.ai_houkai.memory_system.models import Memory
-from nacre.compat.ai_houkai.memory_system.store import MemoryStore
+from nacre.compat.ai_houkai.memory_system.store import Memory, MemoryStore
 from nacre.lifecycle.decay import DecayInput, simple
 
 

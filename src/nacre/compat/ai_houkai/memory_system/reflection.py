@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from nacre.compat.ai_houkai.memory_system.models import Memory
-from nacre.compat.ai_houkai.memory_system.store import MemoryStore
+from nacre.compat.ai_houkai.memory_system.store import Memory, MemoryStore
 from nacre.lifecycle.reflection import ReflectionEngine as NativeEngine
 
 ACTOR = "reflection"

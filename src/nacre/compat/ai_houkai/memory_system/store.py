@@ -1,48 +1,239 @@
-"""AI-Houkai's MemoryStore, with its defaults and return values, over one space of a Nacre store."""
+"""AI-Houkai's values, its rules for conflicts, and its MemoryStore, over one space of a Nacre store."""
 
 from __future__ import annotations
 
 import operator
 import os
+import re
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
-from nacre.compat.ai_houkai.memory_system import conflicts
-from nacre.compat.ai_houkai.memory_system.conflicts import negation_diff as _negation_diff
-from nacre.compat.ai_houkai.memory_system.conflicts import tokenize as _tokenize
 from nacre.compat.ai_houkai.memory_system.journal import Journal, JournalEntry
-from nacre.compat.ai_houkai.memory_system.models import (
-    Conflict,
-    ConflictError,
-    ConflictFn,
-    ExpandSpec,
-    ExportSummary,
-    Graph,
-    HybridWeights,
-    ImportConflictError,
-    ImportSummary,
-    Memory,
-    Neighbors,
-    PackedMemory,
-    PackResult,
-    RememberResult,
-)
 from nacre.errors import ArchiveRefused, ImportConflict, MemoryNotFound, SupersedeCycle, UnknownName
 from nacre.files import private_folder
+from nacre.lifecycle.clustering import mean_direction
 from nacre.memory_store import MemoryStore as NativeStore
-from nacre.model import Direction, Filter, Hit, Recollection
+from nacre.model import Direction, ExpandSpec, Filter, Hit, HybridWeights, Recollection
+from nacre.model import Link as NativeLink
 from nacre.model import Memory as NativeMemory
+from nacre.model.memory import Json
 from nacre.protocols import Embedder
 from nacre.recall.pack import HEADER, estimated_tokens, pack
 from nacre.settings import IN_MEMORY, Settings
-from nacre.transfer.archive import AHKAI
+from nacre.transfer import ahkai
+from nacre.transfer.archive import AHKAI, ExportSummary
 from nacre.transfer.export import Choice, export_archive
 from nacre.transfer.import_archive import import_archive
 from nacre.transfer.read_archive import Archive
+
+MemoryType: TypeAlias = Literal["episodic", "semantic", "procedural", "feedback"]
+ConflictFn: TypeAlias = "Callable[[Memory, Memory], bool]"
+
+
+@dataclass
+class Link:
+    to: str
+    rel: str = "related"
+
+
+@dataclass
+class Memory:
+    id: str
+    text: str
+    type: str = "semantic"
+    tags: list[str] = field(default_factory=list)
+    importance: float = 0.5
+    created_at: float = field(default_factory=time.time)
+    last_accessed: float = field(default_factory=time.time)
+    access_count: int = 0
+    source: str | None = None
+    links: list[Link] = field(default_factory=list)
+    superseded_by: str = ""
+    superseded_at: float = 0.0
+    polarity: int = 0
+
+    @classmethod
+    def from_record(cls, id: str, text: str, meta: Mapping[str, object]) -> Memory:
+        """Missing metadata get the defaults of a new memory; unreadable links are dropped."""
+        return cls.from_dict(ahkai.fields({"id": id, "text": text, "meta": dict(meta)}))
+
+    def to_metadata(self) -> dict[str, Json]:
+        """Plain values only: tags joined by commas, links as JSON."""
+        meta = ahkai.row(self.native(""))["meta"]
+        return meta if isinstance(meta, dict) else {}
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Memory:
+        known = {name: values[name] for name in NAMES if values.get(name) is not None}
+        listed = (each for each in known.get("links", ()) if "to" in each)
+        links = [Link(str(each["to"]), str(each.get("rel", "related"))) for each in listed]
+        known |= {"tags": list(known.get("tags", ())), "links": links, "source": known.get("source") or None}
+        return cls(**known)
+
+    @classmethod
+    def of(cls, memory: NativeMemory) -> Memory:
+        values = {name: getattr(memory, name) for name in NAMES}
+        return cls.from_dict({**values, "links": [{"to": link.to, "rel": link.rel} for link in memory.links]})
+
+    def native(self, space: str) -> NativeMemory:
+        values: dict[str, Any] = {name: getattr(self, name) for name in NAMES}
+        values |= {"tags": tuple(self.tags), "links": tuple(NativeLink(link.to, link.rel) for link in self.links)}
+        values |= {"source": self.source or "", "superseded_at": self.superseded_at or None}
+        return NativeMemory(**values, space=space, updated_at=self.created_at)
+
+
+NAMES = tuple(each.name for each in fields(Memory))
+
+
+@dataclass
+class Graph:
+    nodes: dict[str, Memory]
+    edges: list[tuple[str, str, str]]
+
+
+class Neighbors(list[tuple[Memory, str]]):
+    """Pairs of a memory and the relation that led to it; `dangling` are ids that lead nowhere."""
+
+    def __init__(self, matches: Sequence[tuple[Memory, str]] = (), dangling: Sequence[str] = ()) -> None:
+        super().__init__(matches)
+        self.dangling = list(dangling)
+
+
+@dataclass
+class Conflict:
+    a: Memory
+    b: Memory
+    similarity: float
+    kind: str
+    reason: str
+
+
+class ConflictError(Exception):
+    def __init__(self, conflicts: list[Conflict]) -> None:
+        super().__init__(f"Nothing was stored: {len(conflicts)} conflict(s) were found; supersede them first.")
+        self.conflicts = conflicts
+
+
+@dataclass
+class RememberResult:
+    memory: Memory
+    conflicts: list[Conflict] = field(default_factory=list)
+    action: str = "stored"
+
+
+@dataclass
+class PackedMemory:
+    memory: Memory
+    score: float
+    tokens: int
+
+
+@dataclass
+class PackResult:
+    items: list[PackedMemory]
+    text: str
+    used_tokens: int
+    budget: int
+    truncated: bool
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def ids(self) -> list[str]:
+        return [item.memory.id for item in self.items]
+
+
+@dataclass
+class ImportSummary:
+    """`errors` are pairs of a line and what is wrong with it."""
+
+    imported: int = 0
+    skipped: int = 0
+    overwritten: int = 0
+    renamed: int = 0
+    errors: list[tuple[str, str]] = field(default_factory=list)
+    vectors_regenerated: bool = False
+
+
+class ImportConflictError(Exception):
+    def __init__(self, message: str, *, collisions: Sequence[str]) -> None:
+        super().__init__(message)
+        self.collisions = list(collisions)
+
+
+WORD = re.compile(r"[a-z0-9]+")
+NEGATIONS = frozenset(
+    "not never no dont doesnt wont shouldnt cant cannot isnt arent without avoid neither nor nothing nobody nowhere"
+    " none".split()
+)
+NEAREST = 12
+
+
+def _tokenize(text: str) -> list[str]:
+    return WORD.findall(text.lower())
+
+
+def _negation_diff(one: str, other: str) -> bool:
+    """Whether exactly one of the texts has an odd number of negations."""
+    counts = [sum(word in NEGATIONS for word in _tokenize(re.sub("['’]", "", text))) for text in (one, other)]
+    return counts[0] % 2 != counts[1] % 2
+
+
+def judge(a: Memory, b: Memory, similarity: float, contradicts: ConflictFn | None) -> Conflict:
+    derived = any(link.rel == "derived_from" and link.to in (a.id, b.id) for link in (*a.links, *b.links))
+    if derived:
+        return Conflict(a, b, similarity, "duplicate", "similarity")
+    if a.polarity * b.polarity == -1:
+        return Conflict(a, b, similarity, "contradiction", "polarity")
+    if _negation_diff(a.text, b.text):
+        return Conflict(a, b, similarity, "contradiction", "negation_diff")
+    if contradicts is not None and contradicts(a, b):
+        return Conflict(a, b, similarity, "contradiction", "custom_fn")
+    return Conflict(a, b, similarity, "duplicate", "similarity")
+
+
+def comparable(a: Memory, b: Memory) -> bool:
+    return a.id != b.id and a.type == b.type and not (a.tags and b.tags and not set(a.tags) & set(b.tags))
+
+
+def conflicts_of(
+    store: NativeStore, memory: Memory, threshold: float, contradicts: ConflictFn | None
+) -> list[Conflict]:
+    """Among the nearest current memories."""
+    vector = store.embedder.embed([memory.text])[0]
+    near = store.acting_as("conflicts").store.by_vector(store.space, vector, Filter.live(store.now()), NEAREST + 1)
+    nearest = [match for match in near if match.id != memory.id][:NEAREST]
+    alike = {match.id: min(1.0, match.score) for match in nearest if match.score >= threshold}
+    others = [Memory.of(other) for other in store.get_many(list(alike)) if not other.superseded_by]
+    return [judge(memory, other, alike[other.id], contradicts) for other in others if comparable(memory, other)]
+
+
+def all_conflicts(store: NativeStore, threshold: float, contradicts: ConflictFn | None) -> list[Conflict]:
+    """Every pair, the newer of each first."""
+    current = [Memory.of(each) for each in store.list_recent(store.count())]
+    alike = pairs(store, current, threshold)
+    return [judge(a, b, similarity, contradicts) for a, b, similarity in alike if comparable(a, b)]
+
+
+def pairs(store: NativeStore, memories: Sequence[Memory], threshold: float) -> Iterator[tuple[Memory, Memory, float]]:
+    import numpy as np
+
+    vectors = store.vectors([memory.id for memory in memories])
+    known = [memory for memory in memories if memory.id in vectors]
+    rows = np.stack([mean_direction(vectors[memory.id]) for memory in known]) if known else np.zeros((0, 1))
+    for at, memory in enumerate(known):
+        cosines = rows[at + 1 :] @ rows[at]
+        for other in np.flatnonzero(cosines >= threshold).tolist():
+            yield memory, known[at + 1 + other], min(1.0, float(cosines[other]))
+
 
 Where = Mapping[str, Any]
 Rows = dict[str, Any]
@@ -412,11 +603,11 @@ class MemoryStore:
         if memory_id is not None:
             return self._conflicts(self._existing(memory_id), threshold, self.contradiction_fn)
         least = self.conflict_threshold if threshold is None else threshold
-        return conflicts.all_conflicts(self.native, least, self.contradiction_fn)
+        return all_conflicts(self.native, least, self.contradiction_fn)
 
     def _conflicts(self, memory: Memory, threshold: float | None, contradicts: ConflictFn | None) -> list[Conflict]:
         least = self.conflict_threshold if threshold is None else threshold
-        return conflicts.conflicts_of(self.native, memory, least, contradicts)
+        return conflicts_of(self.native, memory, least, contradicts)
 
     def _existing(self, memory_id: str) -> Memory:
         result = self.get(memory_id)

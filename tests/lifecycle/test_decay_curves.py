@@ -11,7 +11,7 @@ import pytest
 
 from nacre import Memory
 from nacre.errors import InvalidInput, UnknownName
-from nacre.lifecycle.decay_curves import POINTS, Curve, curve, write
+from nacre.lifecycle.decay import POINTS, Curve, curve, write_plot
 from tests.lifecycle.aged import NOW
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -40,13 +40,13 @@ def test_an_unknown_model_has_no_curve() -> None:
 
 def test_nothing_to_plot_is_an_error() -> None:
     with pytest.raises(InvalidInput, match="nothing to plot"):
-        write([], Path("plot.svg"))
+        write_plot([], Path("plot.svg"))
 
 
 def test_the_ending_of_a_file_decides(tmp_path: Path) -> None:
     for name in ("plot.pdf", "plot"):
         with pytest.raises(InvalidInput, match=r"\.svg or \.png"):
-            write([fading()], tmp_path / name)
+            write_plot([fading()], tmp_path / name)
         assert not (tmp_path / name).exists()
 
 
@@ -54,7 +54,7 @@ def test_a_file_without_matplotlib_names_the_extra(tmp_path: Path, monkeypatch: 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(InvalidInput, match=r'pip install "\.\[plot\]"'):
-        write([fading()], tmp_path / "plot.png")
+        write_plot([fading()], tmp_path / "plot.png")
     assert not (tmp_path / "plot.png").exists()
 
 
@@ -62,8 +62,8 @@ def test_a_file_without_matplotlib_names_the_extra(tmp_path: Path, monkeypatch: 
 def test_a_file_is_written_where_matplotlib_is(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     curves = [fading("costs $5 or $6, _maybe_"), fading("colour \x1b[31m red \x07"), fading("<script>é</script>")]
-    write(curves, tmp_path / "plot.png", floor=0.05)
+    write_plot(curves, tmp_path / "plot.png", floor=0.05)
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
-    write(curves, tmp_path / "plot.svg", floor=0.05)
+    write_plot(curves, tmp_path / "plot.svg", floor=0.05)
     root = ElementTree.fromstring((tmp_path / "plot.svg").read_text("utf-8"))
     assert root.tag == f"{SVG}svg" and not list(root.iter(f"{SVG}script"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -37,7 +37,6 @@ from nacre.lessons.recall import (
     lesson_filter,
     likely_contexts,
 )
-from nacre.lessons.staleness import STALE_DAYS, contradicted_lessons, stale_lessons
 from nacre.lessons.tag_review import MergeProposal, propose_merges
 from nacre.lessons.term_relations import (
     CHILD_OF,
@@ -76,6 +75,7 @@ from nacre.memory_store import MemoryStore, StoreUser
 from nacre.model import Direction, Filter, Link, Memory, RankFusion
 from nacre.model.arguments import checks_arguments
 from nacre.model.filter import is_under
+from nacre.model.instants import DAY
 from nacre.model.levels import LEVELS, NAMES, Level, confidence_range, level_named, level_of
 from nacre.model.memory import LESSON, Json
 from nacre.protocols import Change, Derived, Progress, Reader
@@ -83,6 +83,9 @@ from nacre.recall_options import Scope
 from nacre.remember.derive import chunk_memory, indexed_words, same_derived_input
 
 Names = Iterable[str] | str | None
+STALE_DAYS = 365.0
+FADE = "fade"
+CHECKED_FIELDS = ("title", "text", "confidence")  # a change of one of these means that somebody has read the lesson
 
 
 class LessonFields(TypedDict, total=False):
@@ -741,3 +744,40 @@ def embed_again(engine: Engine, memory: Memory) -> None:
         return [Change(current, current, derived)] if fits else []
 
     engine.write(None, plan)
+
+
+def stale_lessons(store: MemoryStore, days: float) -> Iterator[tuple[Memory, str]]:
+    """Lessons that nobody wrote or validated for so many days, oldest first, each with a question."""
+    now = store.now()
+    before = now - days * DAY
+    where = LESSONS & Filter.where(created_at__le=before, last_validated_at__le_or_unset=before)
+    checked = [(last_checked(store, memory, before), memory) for memory in store.iterate(where=where)]
+    for at, memory in sorted(checked, key=lambda each: (each[0], each[1].id)):
+        if at <= before:
+            level, age = level_of(memory.confidence).name, int((now - at) / DAY)
+            yield memory, f"Held with {level} confidence, and {age} days old: is it still so?"
+
+
+def last_checked(store: MemoryStore, memory: Memory, before: float) -> float:
+    """When somebody last wrote or validated the lesson; renaming a tag does not count."""
+    at = max(memory.created_at, memory.last_validated_at or 0.0)
+    if memory.updated_at <= before:  # no change at all since then
+        return at
+    entries = (entry for entry in store.journal(memory.id, limit=None) if entry.operation.name != FADE)
+    edits = (entry for entry in entries if entry.before and not {*CHECKED_FIELDS}.isdisjoint(entry.after or {}))
+    return max(at, next((entry.operation.at for entry in edits), 0.0))
+
+
+def contradicted_lessons(store: MemoryStore) -> Iterator[tuple[Memory, str]]:
+    """Lessons that another one contradicts and nobody has validated since, each with a question."""
+    edges = store.edges(rel=[CONTRADICTS])
+    ids = list(dict.fromkeys(id for edge in edges for id in (edge.source, edge.target)))
+    current = {
+        memory.id: memory
+        for memory in store.get_many(ids)
+        if memory.type == LESSON and memory.status not in ("trashed", "archived") and not memory.superseded_by
+    }
+    for edge in edges:
+        target, against = current.get(edge.target), current.get(edge.source)
+        if target and against and (target.last_validated_at or 0.0) <= against.created_at:
+            yield target, f"{store.clean(against).title!r} ({against.id}) contradicts it: is it still so?"

@@ -42,7 +42,7 @@ from nacre.model.instants import iso
 from nacre.settings import Settings
 
 if TYPE_CHECKING:
-    from nacre.lifecycle.decay_curves import Curve
+    from nacre.lifecycle.decay import Curve
     from nacre.lifecycle.retention import Bounds, Leaving, Retention
 
 Scored = tuple[Memory, float]
@@ -286,7 +286,7 @@ def plot(
     **options: Unpack[DecayOptions],
 ) -> None:  # fmt: skip
     """Plot how memories will fade if nobody uses them: those with these IDs, or examples."""
-    from nacre.lifecycle.decay_curves import curve, write
+    from nacre.lifecycle.decay import curve, write_plot
 
     now = cli.now()
     with cli.open() as store:
@@ -306,7 +306,7 @@ def plot(
         for memory in memories
     ]  # fmt: skip
     if output is not None:
-        write(curves, output, floor=engine.min_score)
+        write_plot(curves, output, floor=engine.min_score)
         say(f"Drew {count_of(len(curves), 'curve', 'curves')} to {output}.")
         return
     rows = [

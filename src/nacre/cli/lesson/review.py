@@ -24,8 +24,8 @@ from nacre.cli.options import command, form_option, why_option
 from nacre.cli.ui.output import Column, Form, say
 from nacre.cli.ui.records import short
 from nacre.lessons import LessonBook
+from nacre.lessons.book import STALE_DAYS
 from nacre.lessons.lesson import ReviewDue
-from nacre.lessons.staleness import STALE_DAYS
 from nacre.model.levels import LEVELS, NAMES
 
 HOLDS = Choice("v", "it holds", "validate", "Validated.")

@@ -74,7 +74,9 @@ def main() -> None:
     for name, precision in (("noted", NOTED), ("sure", SURE)):
         points[name] = round(point(rows, precision), 3)
         print(f"{name} from {points[name]}; out of fold: {out_of_fold(rows, precision, wanted)}")
-    (given.weights / "cross_encoder.json").write_text(json.dumps({"relation": points}, indent=1) + "\n")
+    file = given.weights / "cross_encoder.json"
+    others = json.loads(file.read_text()) if file.exists() else {}
+    file.write_text(json.dumps(others | {"relation": points}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -6,12 +6,13 @@ import base64
 import binascii
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import prod
 
 from nacre.files import data_sections
+from nacre.safety.orders import reads_like_orders
 from nacre.safety.secrets import lower
 from nacre.safety.token_rules import branches
 
@@ -84,6 +85,7 @@ def undo_leet(lowered: str) -> str:
     return LEET_WORD.sub(lambda match: match[0].translate(LEET), lowered)
 
 
+READS_LIKE_ORDERS, READ_WEIGHT = "reads like orders to a model", 0.7
 SUSPICIOUS = 0.5  # from this score on a text should be shown to a person before it is trusted
 BLOB = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{32,8192}+={0,2}")
 BLOBS = 20  # of a text that are looked into
@@ -141,10 +143,16 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 def suspicion(text: str) -> Suspicion:
     """Looks also behind invisible characters, look-alike letters, letters set apart, and base64; a rule for work is no
-    suspicion."""
+    suspicion. Where no rule is sure, a model reads what looks like orders."""
     readable = fold_text(text)
     weights = {**dict(hidden_signs(text)), **order_signs(readable), **dict(encoded_signs(readable))}
-    return Suspicion(round(1 - prod(1 - weight for weight in weights.values()), 3), tuple(weights))
+    if together(weights) < SUSPICIOUS and reads_like_orders(readable):
+        weights[READS_LIKE_ORDERS] = READ_WEIGHT
+    return Suspicion(together(weights), tuple(weights))
+
+
+def together(weights: Mapping[str, float]) -> float:
+    return round(1 - prod(1 - weight for weight in weights.values()), 3)
 
 
 def order_signs(readable: str) -> dict[str, float]:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import update_wrapper
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from nacre.memory_store import MemoryStore
-from nacre.model import JournalEntry, Memory
-from nacre.model.instants import Instant
-from nacre.recall_options import Scope
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -22,6 +19,17 @@ def off_loop(
 ) -> Callable[Concatenate[AsyncMemoryStore, P], Coroutine[Any, Any, R]]:
     async def run(self: AsyncMemoryStore, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await asyncio.to_thread(method, self.sync, *args, **kwargs)
+
+    return update_wrapper(run, method)
+
+
+def streamed(
+    method: Callable[Concatenate[MemoryStore, P], Iterator[R]],
+) -> Callable[Concatenate[AsyncMemoryStore, P], AsyncIterator[R]]:
+    async def run(self: AsyncMemoryStore, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[R]:
+        values = await asyncio.to_thread(method, self.sync, *args, **kwargs)
+        while (value := await asyncio.to_thread(next, values, None)) is not None:
+            yield value
 
     return update_wrapper(run, method)
 
@@ -104,24 +112,8 @@ class AsyncMemoryStore:
     check_records = off_loop(MemoryStore.check_records)
     health = off_loop(MemoryStore.health)
     close = off_loop(MemoryStore.close)
-
-    async def iterate(self, **scope: Unpack[Scope]) -> AsyncIterator[Memory]:
-        memories = await asyncio.to_thread(self.sync.iterate, **scope)
-        while (memory := await asyncio.to_thread(next, memories, None)) is not None:
-            yield memory
-
-    async def iterate_journal(
-        self,
-        id: str | None = None,
-        *,
-        operation: str | None = None,
-        actor: str | None = None,
-        since: Instant | None = None,
-        until: Instant | None = None,
-    ) -> AsyncIterator[JournalEntry]:
-        entries = self.sync.iterate_journal(id, operation=operation, actor=actor, since=since, until=until)
-        while (entry := await asyncio.to_thread(next, entries, None)) is not None:
-            yield entry
+    iterate = streamed(MemoryStore.iterate)
+    iterate_journal = streamed(MemoryStore.iterate_journal)
 
     async def __aenter__(self) -> Self:
         return self

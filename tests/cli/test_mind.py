@@ -30,7 +30,6 @@ def test_the_status_counts_each_kind(minded: CommandLine) -> None:
         "sensory": 1, "working": 2, "episodic": 3, "semantic": 2, "procedural": 1, "prospective": 1, "total": 10,
     }  # fmt: skip
     assert minded.ok("mind", "status", "planner").splitlines()[2] == "episodic\t3"
-    assert "memories" in minded.ok("mind", "status", "planner", "-f", "table")
     assert minded.json("mind", "status", "nobody")["total"] == 0, "agents see nothing of each other"
 
 

@@ -202,6 +202,6 @@ def test_stats_and_spaces_count(filled: CommandLine) -> None:
     filled.ok("--space", "other", "remember", "elsewhere")
     stats = filled.json("stats")
     assert (stats["total"], stats["by_type"], stats["top_tags"]["python"]) == (3, {"semantic": 2, "episodic": 1}, 2)
-    assert "type episodic\t1" in filled.ok("stats")
+    assert "by type episodic\t1" in filled.ok("stats")
     assert filled.ok("spaces") == "default\t3\t\nother\t1\t"
     assert [(each["space"], each["memories"]) for each in filled.json("spaces")] == [("default", 3), ("other", 1)]

@@ -39,8 +39,8 @@ def test_growth_counts_by_the_week_and_shows_the_gaps(grown: CommandLine) -> Non
 
 def test_a_pipe_gets_the_same_lines_and_the_weeks(grown: CommandLine) -> None:
     lines = dict(line.split("\t") for line in grown.ok("stats").splitlines())
-    assert (lines["total"], lines["type episodic"], lines["tag often"]) == ("12", "8", "9")
-    assert [count for name, count in lines.items() if name.startswith("week ")] == ["8", "0", "1"]
+    assert (lines["total"], lines["by type episodic"], lines["top tags often"]) == ("12", "8", "9")
+    assert [count for name, count in lines.items() if name.startswith("growth ")] == ["8", "0", "1"]
 
 
 def test_a_terminal_gets_bars_and_a_sparkline(grown: CommandLine) -> None:

@@ -56,9 +56,9 @@ def test_info_shows_what_is_in_it_in_every_form(filled: CommandLine, tmp_path: P
     filled.ok("export", file)
     result = filled.json("info", file)
     assert result["whole"] and result["count"] == 6 and result["types"]["procedural"] == 1 and result["vectors"] == 6
-    assert "memories\t6" in filled.ok("info", file)
-    assert "memories" in filled.ok("info", file, "-f", "table")
-    assert "| memories | 6 |" in filled.ok("info", file, "-f", "markdown")
+    assert "count\t6" in filled.ok("info", file)
+    assert "count" in filled.ok("info", file, "-f", "table")
+    assert "| count | 6 |" in filled.ok("info", file, "-f", "markdown")
     assert "count: 6" in filled.ok("info", file, "-f", "yaml")
     assert json.loads(filled.ok("info", file, "-f", "jsonl"))["count"] == 6
 

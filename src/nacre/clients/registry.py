@@ -9,13 +9,7 @@ from typing import ClassVar
 
 from nacre.clients import toml
 from nacre.clients.claude_code import ClaudeCodeInstaller
-from nacre.clients.installer import (
-    Installer,
-    Notation,
-    config_home,
-    folder_from,
-    settings_home,
-)
+from nacre.clients.installer import Installer, Notation, config_home, folder_from, settings_home
 from nacre.errors import UnknownName
 
 

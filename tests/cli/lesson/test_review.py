@@ -123,7 +123,7 @@ def test_a_book_is_counted(book: CommandLine) -> None:
     assert (rendered["total"], rendered["archived"], rendered["tags"], rendered["links"]) == (3, 1, 1, 1)
     assert (rendered["by_confidence"]["high"], rendered["by_source"]["hearsay"]) == (2, 1)
     rows = dict(row.split("\t") for row in book.ok("lesson", "stats").splitlines())
-    assert (rows["lessons"], rows["confidence high"], rows["source tested"]) == ("3", "2", "1")
+    assert (rows["total"], rows["by confidence high"], rows["by source tested"]) == ("3", "2", "1")
 
 
 # the verification of a new book, command by command
@@ -135,7 +135,7 @@ def test_a_new_book_is_verified_by_its_commands_in_processes_of_their_own(nacre:
         assert done.returncode == 0, done.stderr
         return str(done.stdout)
 
-    assert run("stats").startswith("lessons\t0\n")
+    assert run("stats").startswith("total\t0\n")
     assert run("tags") == ""
     assert {row.split("\t")[0] for row in run("sources").splitlines()} >= {"inferred", "tested", "documented"}
     id = run(
@@ -148,4 +148,4 @@ def test_a_new_book_is_verified_by_its_commands_in_processes_of_their_own(nacre:
     assert run("tags", "--counts").split("\t")[:2] == ["test", "1"]
     run("delete", id)
     assert nacre.process("lesson", "search", "test").returncode == 1
-    assert run("stats").startswith("lessons\t0\n")
+    assert run("stats").startswith("total\t0\n")

@@ -13,7 +13,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.options import F, command, form_option
-from nacre.cli.ui.output import Column, Form, print_items, print_table, put, say, shortened
+from nacre.cli.ui.output import Column, Form, print_facts, print_items, put, say, shortened
 from nacre.cli.ui.records import count_column
 from nacre.cli.ui.times import age
 from nacre.model.instants import iso
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 LISTED = 400  # characters of a text in a table
 ID = 12  # characters of an id: the prefix of its kind, and enough to be unique
-Line = tuple[str, int]
 
 
 @click.group("mind")
@@ -56,11 +55,7 @@ def status(cli: CliContext, agent: str, form: Form) -> None:
     """Count the memories of each kind."""
     with opened(cli, agent) as mind:
         counted = mind.get_statistics()
-    columns: list[Column[Line]] = [
-        Column("kind", lambda line: line[0], style="cyan"),
-        count_column("memories", lambda line: line[1]),
-    ]
-    print_table(list(counted.items()), columns, counted, form)
+    print_facts(counted, form)
 
 
 @command("working", click.argument("agent"), click.argument("task"), form_option(), group=mind_command)

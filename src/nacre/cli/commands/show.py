@@ -11,23 +11,14 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.lookup import find_memory_at
-from nacre.cli.options import (
-    TimeOptions,
-    command,
-    filter_options,
-    form_option,
-    limit_option,
-    near_tag,
-    time_options,
-)
+from nacre.cli.options import TimeOptions, command, filter_options, form_option, limit_option, near_tag, time_options
 from nacre.cli.ui.output import (
-    Column,
     Form,
     chosen_form,
     one_line,
+    print_facts,
     print_items,
     print_record,
-    print_table,
     printable,
     put,
     say,
@@ -183,32 +174,17 @@ def list_command(
         say(f"{len(memories):,} of {total:,}; next: --cursor {memories.cursor} (-n 0 lists them all).")
 
 
-StatsLine = tuple[str, str]
-
-
 @command("stats", form_option())
 def stats_command(cli: CliContext, form: Form) -> None:
     """Count what is there, and on a terminal draw it: types, tags, and how many memories came each week."""
     with cli.open() as store:
         counted = store.stats()
-    record = asdict(counted)
-    columns: list[Column[StatsLine]] = [
-        Column("what", lambda line: line[0], style="cyan"),
-        Column("count", lambda line: line[1]),
-    ]
-    drawn = chosen_form(form) == "table"
-    rows = [
-        (name.replace("_", " "), f"{value:,}" if drawn and isinstance(value, int) else str(value))
-        for name, value in record.items()
-        if not isinstance(value, dict)
-    ]
-    if not drawn:
-        rows += [(f"type {name}", str(count)) for name, count in counted.by_type.items()]
-        rows += [(f"tag {name}", str(count)) for name, count in counted.top_tags.items()]
-        rows += [(f"week {monday}", str(count)) for monday, count in counted.growth.items()]
-    print_table(rows, columns, record, form)
-    if drawn:
+    facts = asdict(counted)
+    if chosen_form(form) == "table":
+        print_facts({name: value for name, value in facts.items() if not isinstance(value, dict)}, form)
         draw_stats(counted)
+    else:
+        print_facts(facts, form)
 
 
 def draw_stats(stats: Stats) -> None:

@@ -17,7 +17,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, Refused, StoreProblem
 from nacre.cli.options import F, command, created_options, form_option, why_option, yes_option
-from nacre.cli.ui.output import DATA, FORMS, Column, Form, print_data, print_items, print_table, say
+from nacre.cli.ui.output import DATA, FORMS, Column, Form, print_data, print_facts, print_items, say
 from nacre.cli.ui.prompts import confirm, count_of, progress_line
 from nacre.errors import ImportConflict, InvalidInput
 from nacre.model.journal import PERSON
@@ -188,9 +188,6 @@ def report_import(done: ImportSummary, form: Form, verb: str, source: str = "") 
     say(*done.notes)
 
 
-Pair = tuple[str, str]
-
-
 @command("info", click.argument("file", metavar="FILE|-"), form_option())
 def info_command(_cli: CliContext, file: str, form: Form) -> None:
     """Describe an archive without importing it: what it is, what it holds, and whether it is complete."""
@@ -199,31 +196,9 @@ def info_command(_cli: CliContext, file: str, form: Form) -> None:
     with archive_file(file) as path, progress_line() as progress:
         archive = info(path, progress=progress)
     name = "stdin" if file == STREAM else file
-    columns: list[Column[Pair]] = [
-        Column("what", lambda pair: pair[0], style="cyan"),
-        Column("value", lambda pair: pair[1], wide=True, wraps=True),
-    ]
-    print_table(info_pairs(archive, name), columns, info_record(archive, name), form)
+    print_facts(info_record(archive, name), form)
     if not archive.intact:
         raise StoreProblem(f"{name} is not whole: {archive.problem}. It cannot be imported.")
-
-
-def info_pairs(archive: ArchiveInfo, name: str) -> list[Pair]:
-    header = archive.header
-    pairs = [
-        ("file", name),
-        ("form", f"{header.form} {header.version}"),
-        ("exported", header.exported_at),
-        ("space", header.space),
-        ("embedder", f"{header.embedder}, {header.dimensions} dimensions" if header.dimensions else header.embedder),
-        ("memories", f"{archive.count:,}"),
-        ("with vectors", f"{archive.vectors:,}"),
-        ("words", f"{archive.words:,}"),
-        ("bad lines", f"{archive.errors:,}"),
-        ("bytes", f"{archive.bytes:,}, unpacked {archive.unpacked:,}"),
-        ("whole", "yes" if archive.intact else "no"),
-    ]
-    return [*pairs, *((f"type {name}", f"{count:,}") for name, count in archive.types.items())]
 
 
 def info_record(archive: ArchiveInfo, name: str) -> dict[str, object]:

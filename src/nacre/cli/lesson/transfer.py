@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -12,14 +12,12 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.lesson.common import find_lesson, open_book, print_answer, terms_option
 from nacre.cli.options import command, form_option
-from nacre.cli.ui.output import Column, Form, escape_unsafe, print_items, say
+from nacre.cli.ui.output import Form, escape_unsafe, print_facts, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.lessons.document import FORMATS
 from nacre.lessons.import_plan import POLICIES
-from nacre.lessons.lesson import LessonStats
 
 FILE = click.Path(dir_okay=False, path_type=Path)
-Row = tuple[str, str]
 
 
 @command("export")
@@ -100,19 +98,4 @@ def stats_command(cli: CliContext, form: Form) -> None:
     """Count lessons, tags, contexts and links, and lessons by confidence and by source."""
     with open_book(cli) as book:
         stats = book.stats()
-    columns: list[Column[Row]] = [
-        Column("what", lambda row: row[0], style="cyan"),
-        Column("count", lambda row: row[1], right=True),
-    ]
-    print_answer(stats, form, lambda counts: print_items(list(stats_rows(counts)), columns, repr, form))
-
-
-def stats_rows(stats: LessonStats) -> Iterator[Row]:
-    yield "lessons", str(stats.total)
-    yield "archived", str(stats.archived)
-    yield from ((f"confidence {name}", str(count)) for name, count in stats.by_confidence.items())
-    yield from ((f"source {name}", str(count)) for name, count in stats.by_source.items())
-    yield "tags", str(stats.tags)
-    yield "contexts", str(stats.contexts)
-    yield "links", str(stats.links)
-    yield "embedder", stats.embedder
+    print_answer(stats, form, lambda counts: print_facts(asdict(counts), form))

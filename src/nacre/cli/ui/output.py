@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
@@ -68,6 +68,26 @@ def print_table(rows: Sequence[T], columns: Sequence[Column[T]], record: object,
         print_data(record, form)
     else:
         print_items(rows, columns, repr, form)
+
+
+def print_facts(facts: Mapping[str, object], form: Form) -> None:
+    """Named values, one a row; those of a mapping inside are named by both names."""
+    rows = [
+        (f"{name} {key}".rstrip().replace("_", " "), value)
+        for name, inner in facts.items()
+        for key, value in (inner.items() if isinstance(inner, Mapping) else [("", inner)])
+    ]
+    columns: list[Column[tuple[str, object]]] = [
+        Column("what", lambda row: row[0], style="cyan"),
+        Column("value", lambda row: fact_text(row[1]), lambda row: fact_text(row[1], ","), wraps=True),
+    ]
+    print_table(rows, columns, facts, form)
+
+
+def fact_text(value: object, thousands: str = "") -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:{thousands}}" if isinstance(value, int) else str(value)
 
 
 def print_record(record: object, lines: Iterable[str], form: Form) -> None:

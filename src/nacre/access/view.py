@@ -279,7 +279,7 @@ class RestrictedView(RestrictedReader):
         clock: Clock = time.time,
     ) -> Committed | Outdated:
         """Raises `AccessDenied` for what is not the agent's, and `QuotaExceeded`."""
-        relied_on = expected or Expected()
+        relied_on = Expected() if expected is None else expected
         permission = Permission(self._access, self._below.observed(relied_on))
         permitted = permission.permitted(changes)
         more = growth(permitted)

@@ -283,7 +283,8 @@ class Engine:
         result = self.store.commit(changes, expected, operation, self.clock)
         if isinstance(result, Outdated):
             blind = [each for each in changes if isinstance(each, Change) and each.key not in expected.memories]
-            refuse_taken(*(each for each in blind if each.before is None and result.actual.memories.get(each.key)))
+            taken = (each for each in blind if each.before is None and result.actual.memories.get(each.key))
+            refuse_taken(*(each.subject for each in taken))
         return result
 
     def register(
@@ -387,15 +388,14 @@ def updated(expected: Expected, actual: Expected) -> Expected:
 
 def insertions(memories: Sequence[Memory], derived: Sequence[Derived]) -> list[Change]:
     """That their ids are free is not read before: it turns out when they are written. Raises `InvalidInput`."""
-    changes = [Change(None, memory, each) for memory, each in zip(memories, derived, strict=True)]
-    last = {change.key: change for change in changes}
-    refuse_taken(*(change for change in changes if last[change.key] is not change))
-    return changes
+    last = {key_of(memory): memory for memory in memories}
+    refuse_taken(*(memory for memory in memories if last[key_of(memory)] is not memory))
+    return [Change(None, memory, each) for memory, each in zip(memories, derived, strict=True)]
 
 
-def refuse_taken(*changes: Change) -> None:
-    for change in changes:
-        raise InvalidInput(f"A memory {change.subject.id!r} exists already; edit it, or give another id.")
+def refuse_taken(*memories: Memory) -> None:
+    for memory in memories:
+        raise InvalidInput(f"A memory {memory.id!r} exists already; edit it, or give another id.")
 
 
 def new_relations(changes: Sequence[AnyChange], reader: Reader) -> list[TermChange]:

@@ -88,8 +88,8 @@ class TransactionalBackend(ABC):
         """As `Backend.commit`."""
         store = cast("Reader", self)
         with self.transaction() as transaction:
-            present, actual = compared(store, transaction, changes, expected or Expected())
-            if len(actual):
+            present, actual = compared(store, transaction, changes, Expected() if expected is None else expected)
+            if actual != Expected():
                 return Outdated(actual)
             return Writing(transaction, present, operation).write(changes, clock)
 
@@ -167,8 +167,14 @@ def before_changes(changes: Iterable[AnyChange]) -> dict[Key, Memory | None]:
     before: dict[Key, Memory | None] = {}
     for change in changes:
         if isinstance(change, Change):
-            before.setdefault(change.key, change.before)
+            before.setdefault(key_of(change), change.before)
     return before
+
+
+def key_of(change: Change) -> Key:
+    memory = change.after or change.before
+    assert memory is not None, "a change has one side at least"
+    return memory.space, memory.id
 
 
 def same(one: Memory | None, other: Memory | None) -> bool:
@@ -222,19 +228,20 @@ class Writing:
         return Committed(self._append(clock), self._versions(), self.dropped)
 
     def _change(self, change: Change) -> None:
-        before, after = self.present.get(change.key), change.after
+        key, after = key_of(change), change.after
+        before = self.present.get(key)
         if before and after and change.before and with_uses_of(after, change.before) == after:
             after = with_uses_of(after, before)
-        seq = self._record(*change.key, *images(before, after)) if change.journaled else None
-        self.changed.append(change.key)
+        seq = self._record(*key, *images(before, after)) if change.journaled else None
+        self.changed.append(key)
         if after is None:
-            self.transaction.remove(*change.key, seq)
-            self.present.pop(change.key, None)
+            self.transaction.remove(*key, seq)
+            self.present.pop(key, None)
             return
         version, changed = 0 if before is None else before.version, not same(before, after)
         after = replace(after, version=version + (changed and self.operation is not None))
         self.transaction.put(after, change.derived, seq if changed else None)
-        self.present[change.key] = after
+        self.present[key] = after
 
     def _administer(self, change: AnyChange) -> None:
         transaction = self.transaction

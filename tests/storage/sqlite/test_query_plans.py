@@ -43,6 +43,7 @@ def plans(store: SQLiteBackend, ask: Callable[[], object]) -> str:
             str(row[3])
             for sql in asked
             for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", [None] * sql.count("?")).fetchall()
+            if row[3] != "SCAN CONSTANT ROW"
         )
 
 
@@ -81,7 +82,7 @@ def test_the_journal_of_a_memory_and_its_predecessors_are_found_through_an_index
 
 
 def test_counts_of_what_is_live_read_no_memory(store: SQLiteBackend) -> None:
-    assert "SEARCH lead USING INDEX version_expires" in plans(store, lambda: store.count(SPACE, LIVE))
+    assert "SEARCH lead USING COVERING INDEX version_expires" in plans(store, lambda: store.count(SPACE, LIVE))
     assert "version_created" not in plans(store, lambda: store.tally(SPACE, "tags", ALL))
 
 

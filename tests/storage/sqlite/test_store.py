@@ -131,6 +131,20 @@ def test_what_another_space_holds_changes_neither_rank_nor_score(tmp_path: Path)
         assert [(hit.memory.id, hit.score, hit.relevance) for hit in store.recall("red kettle")] == before
 
 
+@pytest.mark.parametrize("space", [SPACE, "nowhere"])
+def test_all_that_is_read_for_one_answer_is_of_one_state(tmp_path: Path, space: str) -> None:
+    store = SQLiteBackend(tmp_path / "s.db")
+    put(store, memory("a"))
+    count = "SELECT count(*) FROM memory"
+    with store._reading(space) as (connection, _):
+        writer = threading.Thread(target=lambda: put(store, memory("b")))
+        writer.start()
+        writer.join()
+        assert connection.execute(count).fetchall() == [(1,)]
+    assert connection.execute(count).fetchall() == [(2,)]
+    store.close()
+
+
 def test_uses_while_somebody_writes_are_counted_with_the_next_use_or_write(tmp_path: Path) -> None:
     with (
         MemoryStore(tmp_path / "s.db", embedder="hashing") as reader,

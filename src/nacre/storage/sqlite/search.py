@@ -96,12 +96,13 @@ STAND = (
     " (SELECT chunk FROM vector WHERE space = {0} ORDER BY chunk DESC LIMIT 1),"
     " (SELECT max(last) FROM signs WHERE space = {0})"
 )
-# What a search has to know of a space before it begins, in one statement; last, on how many memories each of a list of
-# stems is.
+# What a search has to know of a space before it begins, in one row, also where there is no such space; last, on how
+# many memories each of a list of stems is.
 SEARCHED = (
-    f"SELECT number, memories, stems, {STAND.format('space.number')}, (SELECT json_group_object(name, n)"
-    f" FROM counter WHERE space = space.number AND field = '{TERM}' AND status = '' AND name {AMONG})"
-    " FROM space WHERE name = ?"
+    f"SELECT coalesce(number, 0), coalesce(memories, 0), coalesce(stems, 0), {STAND.format('space.number')},"
+    " (SELECT json_group_object(counter.name, n)"
+    f" FROM counter WHERE space = space.number AND field = '{TERM}' AND status = '' AND counter.name {AMONG})"
+    " FROM (SELECT 1) LEFT JOIN space ON space.name = ?"
 )
 
 
@@ -113,9 +114,6 @@ class Stand(NamedTuple):
     removals: int
     last: int | None  # chunk with a vector
     packed: int | None  # chunk with signs
-
-
-NO_VECTORS = Stand(None, None, 0, None, None)
 
 
 class SQLiteIndex:
@@ -135,7 +133,8 @@ class SQLiteIndex:
         self._size = size  # how many memories the space has at present, and how many stems they have
         self._holding = holding  # on how many of these each stem is that may be asked about
         self._signs: VectorIndex | None = None
-        self._cosines: dict[int, float] = {}  # of the only vector that it is asked about
+        self._asked: Vectors | None = None  # the vector that it is asked about
+        self._cosines: dict[int, float] = {}  # of that vector
 
     def measure(self, where: Filter) -> tuple[int, int]:
         if where.conditions:
@@ -149,8 +148,7 @@ class SQLiteIndex:
         holding = self.holding(terms)
         weighed, common = divided(holding)
         lengths: dict[int, int] = {}
-        frequencies = self._frequencies(weighed, visible, lengths)
-        newest = self._newest(common)
+        frequencies, newest = self._frequencies(weighed, common, visible, lengths)
         if visible.conditions and newest:
             keys_read = np.array([key for keys in newest.values() for key in keys], np.int64)
             seen = {place.key for place in self.places(keys_read, visible)}
@@ -178,15 +176,22 @@ class SQLiteIndex:
         return {term: n for term, n in smallest if n}
 
     def _frequencies(
-        self, terms: Sequence[str], visible: Filter, lengths: dict[int, int]
-    ) -> dict[str, dict[int, float]]:
-        """How often each term is in each memory of the state, weighted by field; adds the lengths of those."""
+        self, terms: Sequence[str], common: Mapping[str, int], visible: Filter, lengths: dict[int, int]
+    ) -> tuple[dict[str, dict[int, float]], dict[str, list[int]]]:
+        """How often each term is in each memory of the state, weighted by field, to which it adds the lengths; and the
+        newest contents with each of the common ones, so many at most."""
         result: dict[str, dict[int, float]] = {term: defaultdict(float) for term in terms}
-        if not terms:
-            return result
+        newest: dict[str, list[int]] = {term: [] for term in common}
+        if not terms and not common:
+            return result, newest
         simple = {tokens(self._state.space, term): term for term in terms if term.isascii() and term.isalnum()}
         texts = clause(self._state, visible, by="lead.content = occurrence.doc")
         names = clause(self._state, visible, by="version.key = label.key")
+        one = (
+            " UNION ALL SELECT ?, rowid, 0, NULL, 0"
+            " FROM (SELECT rowid FROM word WHERE word MATCH ? ORDER BY rowid DESC LIMIT ?)"
+        )
+        searched = [(term, phrase(self._state.space, term), limit) for term, limit in common.items()]
         rows = fetch(
             self._connection,
             "SELECT occurrence.term, version.content, version.length, occurrence.col, 1"
@@ -194,15 +199,19 @@ class SQLiteIndex:
             " UNION ALL SELECT label.name, version.content, version.length, label.field, label.times"
             f" FROM label CROSS JOIN {names.joined()} WHERE label.space = ?"
             f" AND label.field IN ('tag_stems', 'entity_stems') AND label.name {AMONG} AND {self._state.of('label')}"
-            f" AND {names.sql}",
-            (as_json(list(simple)), *texts.values, self._state.space, as_json(list(terms)), *names.values),
-        )
+            f" AND {names.sql}{one * len(searched)}",
+            (as_json(list(simple)), *texts.values, self._state.space, as_json(list(terms)), *names.values,
+             *(value for each in searched for value in each)),
+        )  # fmt: skip
         for term, key, length, field, times in rows:
-            result[simple.get(term, term)][key] += FIELD_WEIGHTS[field] * times
-            lengths[key] = length
+            if field is None:
+                newest[term].append(key)
+            else:
+                result[simple.get(term, term)][key] += FIELD_WEIGHTS[field] * times
+                lengths[key] = length
         for term in result.keys() - set(simple.values()):
             self._count(term, visible, result[term], lengths)
-        return result
+        return result, newest
 
     def _count(self, term: str, visible: Filter, result: dict[int, float], lengths: dict[int, int]) -> None:
         """Phrases, and signs that the index may fold, are counted in the stems themselves."""
@@ -224,23 +233,9 @@ class SQLiteIndex:
             if frequency := sum(weight * occurrences(term, line) for weight, line in pairs):
                 result[key], lengths[key] = frequency, length
 
-    def _newest(self, limits: dict[str, int]) -> dict[str, list[int]]:
-        """The newest contents with each term, so many at most."""
-        result: dict[str, list[int]] = {term: [] for term in limits}
-        if not limits:
-            return result
-        one = "SELECT ? AS term, rowid FROM (SELECT rowid FROM word WHERE word MATCH ? ORDER BY rowid DESC LIMIT ?)"
-        values = [value for term, limit in limits.items() for value in (term, phrase(self._state.space, term), limit)]
-        rows: list[tuple[Any, ...]] = self._connection.execute(
-            " UNION ALL ".join(one for _ in limits), values
-        ).fetchall()
-        for term, key in rows:
-            result[term].append(key)
-        return result
-
     def _index(self, vector: Vectors) -> VectorIndex:
         if self._signs is None:
-            self._signs = self._vectors(len(vector))
+            self._signs, self._asked = self._vectors(len(vector)), vector
         return self._signs
 
     def nearest(self, vector: Vectors, limit: int, only: Keys | None = None, also: Keys = NO_KEYS) -> Keys:
@@ -288,14 +283,34 @@ class SQLiteIndex:
             return []
         made = clause(self._state, where, led=True)
         asked = [(session, position - reach, position + reach) for session, position in spots]
-        rows = self._connection.execute(
+        places = (
             f"WITH spot(session, first, last) AS (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?))"
             f" SELECT DISTINCT {PLACE} FROM spot CROSS JOIN {made.joined('memory', 'content')}"
             " WHERE lead.session = spot.session AND lead.session <> ''"
-            f" AND lead.position BETWEEN spot.first AND spot.last AND {made.sql} ORDER BY version.content",
-            (json.dumps(asked), *made.values),
-        ).fetchall()
-        return [Place._make(row) for row in rows]
+            f" AND lead.position BETWEEN spot.first AND spot.last AND {made.sql}"
+        )
+        # With their vectors, where these are read from the file: their cosines will be asked for next.
+        read = self._signs is not None and self._signs.centre is not None
+        rows = fetch(
+            self._connection,
+            f"SELECT place.*, vector.chunk, vector.halves FROM ({places}) AS place LEFT JOIN chunk"
+            f" ON chunk.content = place.content AND place.content NOT {AMONG} AND ? LEFT JOIN vector"
+            " ON vector.chunk = chunk.id ORDER BY place.content",
+            (json.dumps(asked), *made.values, json.dumps(list(self._cosines)), read),
+        )
+        self._compare([(chunk, row[0], halves) for *row, chunk, halves in rows if halves is not None])
+        return list(dict.fromkeys(Place._make(row[:-2]) for row in rows))
+
+    def _compare(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Adds the cosines of vectors (with their chunks and owners) to those that are known."""
+        index, vector = self._signs, self._asked
+        if index is None or vector is None or not rows:
+            return
+        _, owners, halves = arrays(rows, index.dimensions)
+        cosines: dict[int, float] = {}
+        for owner, cosine in zip(owners.tolist(), (halves.astype(np.float32) @ vector).tolist(), strict=True):
+            cosines[owner] = max(cosine, cosines.get(owner, -1.0))
+        self._cosines = cosines | self._cosines
 
     def allowed(self, where: Filter) -> Keys:
         made = narrowed(self._connection, self._state, where)

@@ -366,26 +366,31 @@ class SQLiteReader:
             yield connection
 
     @contextmanager
-    def _snapshot(self) -> Iterator[apsw.Connection]:
-        """All that is read meanwhile is of one state of the file."""
-        with self._connected() as connection, connection:
-            yield connection
+    def _snapshot(self, sql: str, values: tuple[SQLValue, ...]) -> Iterator[tuple[apsw.Connection, tuple[Any, ...]]]:
+        """The only row of a query. All that is read meanwhile is of the same state of the file: that of a statement
+        which has not ended."""
+        with self._connected() as connection:
+            cursor = connection.cursor()
+            try:
+                row: Any = cursor.execute(sql, values).fetchone()
+                yield connection, row
+            finally:
+                cursor.close()
 
     @contextmanager
     def _reading(self, space: str) -> Iterator[tuple[apsw.Connection, State]]:
-        with self._snapshot() as connection:
-            result = fetch(connection, "SELECT number FROM space WHERE name = ?", (space,))
-            yield connection, State(result[0][0] if result else NOWHERE, self._seq)
+        sql = f"SELECT coalesce((SELECT number FROM space WHERE name = ?), {NOWHERE})"
+        with self._snapshot(sql, (space,)) as (connection, (number,)):
+            yield connection, State(number, self._seq)
 
     @contextmanager
     def _searching(self, space: str, terms: Sequence[str] = ()) -> Iterator[SQLiteIndex]:
         """Only these terms can be searched."""
-        from nacre.storage.sqlite.search import NO_VECTORS, SEARCHED, SQLiteIndex, Stand
+        from nacre.storage.sqlite.search import SEARCHED, SQLiteIndex, Stand
 
         asked = json.dumps(list({stem for term in terms for stem in term.split()}))
-        with self._snapshot() as connection:
-            result = fetch(connection, SEARCHED, (asked, space))
-            number, memories, stems, *stand, holding = result[0] if result else (NOWHERE, 0, 0, *NO_VECTORS, "{}")
+        with self._snapshot(SEARCHED, (asked, space)) as (connection, row):
+            number, memories, stems, *stand, holding = row
             vectors = partial(self._mirrors().of(number).current, connection, Stand(*stand))
             yield SQLiteIndex(connection, State(number, self._seq), vectors, (memories, stems), json.loads(holding))
 

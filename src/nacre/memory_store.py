@@ -68,12 +68,12 @@ from nacre.remember.validate import (
     storable_text,
     validate_fields,
 )
-from nacre.safety.injection import Suspicion
 from nacre.settings import Settings
 from nacre.settings import settings as read_settings
 
 if TYPE_CHECKING:
     from nacre.access.capabilities import AgentCapabilities
+    from nacre.safety.injection import Suspicion  # only writing needs its rules
 
 IGNORE = "ignore"
 ARCHIVED = "archived"

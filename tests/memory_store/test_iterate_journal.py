@@ -78,7 +78,7 @@ def test_a_damaged_entry_is_marked(tmp_path: Path) -> None:
         store.remember("a", id="a")
         store.remember("b", id="b")
         with apsw.Connection(str(tmp_path / "s.db")) as file:
-            file.execute("UPDATE journal SET new = 99 WHERE memory_id = 'a'")
+            file.execute("UPDATE journal SET key = 99 WHERE memory_id = 'a'")
         one, other = store.iterate_journal()
         assert (one.memory_id, one.damaged, one.after) == ("a", True, None)
         assert to_line(one)["damaged"] and from_line(to_line(one)).damaged

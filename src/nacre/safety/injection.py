@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 import unicodedata
+from collections import ChainMap, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -124,14 +125,16 @@ Row = tuple[int, Sign]
 
 @cache
 def anchors() -> tuple[re.Pattern[str], dict[str, tuple[Row, ...]]]:
-    """One pattern for all anchors, tried wherever a word or a sign begins, and the signs of each."""
-    words = sorted({anchor for each in SIGNS for anchor in each.anchors})
-    table = {
-        word: tuple(
-            (number, each) for number, each in enumerate(SIGNS) if any(word.startswith(a) for a in each.anchors)
-        )
-        for word in words
-    }
+    """One pattern for all anchors, tried wherever a word or a sign begins; and for each the signs that it begins."""
+    signs: dict[str, dict[int, Sign]] = defaultdict(dict)
+    for number, each in enumerate(SIGNS):
+        for anchor in each.anchors:
+            signs[anchor][number] = each
+    words = sorted(signs)
+    table = {}
+    for word in words:
+        begun = ChainMap(*(signs[word[:end]] for end in range(1, len(word) + 1) if word[:end] in signs))
+        table[word] = tuple(sorted(begun.items()))
     return re.compile(rf"(?<![a-z])(?=({branches(words)}))"), table
 
 

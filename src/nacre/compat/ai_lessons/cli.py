@@ -13,10 +13,12 @@ from . import __version__, core
 from .config import DEFAULT_CONFIG_PATH, get_config, settings_of
 from .db import init_db
 
-SAME_NAME = ("add search show delete related link unlink tags sources contexts export import reembed stats list restore"
-             " audit review validate archive unarchive").split()  # fmt: skip
+OF_LESSONS = ("add search show delete related link unlink tags sources contexts export import reembed stats list audit"
+              " review validate").split()  # fmt: skip
+OF_MEMORIES = ("restore", "archive", "unarchive", "graph")
 # The command of `nacre` for each of ours.
-NATIVE = {**{name: ("lesson", name) for name in SAME_NAME}, "update": ("lesson", "edit"), "graph": ("graph",)}
+NATIVE = {name: ("lesson", name) for name in OF_LESSONS} | {name: (name,) for name in OF_MEMORIES}
+NATIVE["update"] = ("lesson", "edit")
 PRUNE = ("prune-links", "--below", "2", "--apply", "--yes")  # of any weight: ai-lessons has no weights
 FIELD_OPTIONS = {"-t": "--title", "-c": "--content", "--context": "--contexts", "--anti-context": "--anti-contexts",
                  "--source-notes": "--notes"}  # fmt: skip

@@ -12,12 +12,14 @@ from nacre.errors import InvalidInput, LinkRefused, MemoryNotFound, SupersedeCyc
 from nacre.lessons import Answer
 from nacre.lessons import Lesson as BookLesson
 from nacre.lessons.vocabulary import TAG, Vocabulary, nearest, normalize, relation_name
+from nacre.model.levels import Level as ConfidenceLevel
 from nacre.transfer.foreign.ai_lessons import level
 
 from .config import Config
 from .db import book_of, init_db, ulid
 from .embeddings import embed_text as embed_text
 from .search import SearchResult as SearchResult
+from .search import fields_of
 from .search import graph_walk as graph_walk
 from .search import hybrid_search as hybrid_search
 from .search import keyword_search as keyword_search
@@ -51,23 +53,14 @@ class SourceType:
 
 
 @dataclass
-class ConfidenceLevel:
-    name: str
-    ordinal: int
-
-
-@dataclass
 class Tag:
     name: str
     count: int = 0
 
 
 def from_book(lesson: BookLesson) -> Lesson:
-    return Lesson(
-        lesson.id, lesson.title, lesson.content, lesson.confidence, lesson.source or None,
-        lesson.source_notes or None, list(lesson.tags), list(lesson.contexts), list(lesson.anti_contexts),
-        datetime.fromtimestamp(lesson.created_at, UTC), datetime.fromtimestamp(lesson.updated_at, UTC),
-    )  # fmt: skip
+    created, updated = (datetime.fromtimestamp(at, UTC) for at in (lesson.created_at, lesson.updated_at))
+    return Lesson(**fields_of(lesson), created_at=created, updated_at=updated)
 
 
 def ensure_initialized(config: Config | None = None) -> None:
@@ -192,7 +185,7 @@ def add_source(
 
 
 def list_confidence_levels(config: Config | None = None) -> list[ConfidenceLevel]:
-    return [ConfidenceLevel(level.name, level.ordinal) for level in book_of(config).levels().data]
+    return list(book_of(config).levels().data)
 
 
 def add_reference(

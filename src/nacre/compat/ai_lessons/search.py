@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
-from nacre.lessons import LessonHit
+from nacre.lessons import Lesson
 from nacre.lessons.recall import LessonFilters
 
 from .config import Config
@@ -47,7 +48,7 @@ def search_by(strategy: str) -> Callable[..., list[SearchResult]]:
             "include_superseded": True,  # a superseded lesson is included, with a lower rank
         }
         results = book_of(config).recall(query, limit=limit, strategy=strategy, **filters).data
-        return [search_result(each) for each in results]
+        return [SearchResult(**fields_of(each.lesson), score=each.score) for each in results]
 
     return search
 
@@ -56,9 +57,8 @@ hybrid_search, vector_search = search_by("hybrid"), search_by("semantic")
 keyword_search, graph_walk = search_by("keyword"), search_by("graph")
 
 
-def search_result(result: LessonHit) -> SearchResult:
-    lesson = result.lesson
-    return SearchResult(
-        lesson.id, lesson.title, lesson.content, result.score, lesson.confidence, lesson.source or None,
-        lesson.source_notes or None, list(lesson.tags), list(lesson.contexts), list(lesson.anti_contexts),
-    )  # fmt: skip
+def fields_of(lesson: Lesson) -> dict[str, Any]:
+    """The fields that a lesson and a search result share; what is empty is None or a list."""
+    texts = {name: getattr(lesson, name) or None for name in ("confidence", "source", "source_notes")}
+    lists = {name: list(getattr(lesson, name)) for name in ("tags", "contexts", "anti_contexts")}
+    return {"id": lesson.id, "title": lesson.title, "content": lesson.content, **texts, **lists}

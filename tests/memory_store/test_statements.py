@@ -62,9 +62,9 @@ def test_a_recall_needs_few_statements(store: MemoryStore, counted: Counted) -> 
 
 def test_a_remember_needs_few_statements(store: MemoryStore, counted: Counted) -> None:
     statements = counted(lambda: store.remember(told(901)))
-    assert len(statements) <= 22, statements
+    assert len(statements) <= 21, statements
 
 
 def test_many_memories_at_once_need_few_statements(store: MemoryStore, counted: Counted) -> None:
     statements = counted(lambda: store.remember_many([told(1_000 + number) for number in range(256)]))
-    assert len(statements) <= 17, statements
+    assert len(statements) <= 16, statements

@@ -155,18 +155,9 @@ def words_agree(connection: apsw.Connection) -> bool:
 def rebuild_words(connection: apsw.Connection) -> None:
     """Fills the index again from the stems that lie with the contents."""
     connection.execute("INSERT INTO word(word) VALUES ('delete-all')")
-    made: list[tuple[Any, ...]] = connection.execute(
-        "SELECT number, words, (SELECT space FROM version WHERE version.content = number AND anchor = seq_from LIMIT 1)"
-        " FROM content"
-        " WHERE words IS NOT NULL"
-    ).fetchall()
-    connection.executemany(
-        rows.INSERT_WORDS,
-        [
-            rows.word_row(space, number, rows.unpacked_stems(stems, 3))
-            for number, stems, space in made
-            if space is not None
-        ],
+    connection.execute(
+        "INSERT INTO word(rowid, title, text, role) SELECT number, tokens(space, words, 0), tokens(space, words, 1),"
+        " tokens(space, words, 2) FROM content WHERE words IS NOT NULL"
     )
 
 
@@ -188,8 +179,7 @@ def recount(connection: apsw.Connection) -> None:
         lengths[space] += length
     write_counts(connection, counts)
     connection.execute(
-        "UPDATE space SET worded = (SELECT count(*) FROM content WHERE words IS NOT NULL AND number IN"
-        " (SELECT content FROM main.version WHERE version.space = space.number))"
+        "UPDATE space SET worded = (SELECT count(*) FROM content WHERE words IS NOT NULL AND space = space.number)"
     )
     connection.executemany(
         "UPDATE space SET memories = ?, stems = ? WHERE number = ?",
@@ -301,6 +291,7 @@ def salvage(file: Path, path: Path, key: Key | None, fresh: Path, now: float) ->
         if not table_readable(old, "version"):
             raise NotAStore(path, "nothing in it can be read")
         rows.register(old)
+        rows.register(new)
         new.execute("BEGIN IMMEDIATE")
         carry_meta(old, new)
         for table in ("vocabulary", "space", "quarantine"):
@@ -464,8 +455,8 @@ def put_version(
     )
     pending = int(version["seq_to"] is None)
     new.execute(
-        "INSERT OR IGNORE INTO content VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (content, texts_of[0], *rows.content_values(memory)[1:], stems, pending),
+        "INSERT OR IGNORE INTO content VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (content, version["space"], texts_of[0], *rows.content_values(memory)[1:], stems, pending),
     )
     if pending:
         new.execute("UPDATE content SET pending = 1 WHERE number = ?", (content,))

@@ -147,6 +147,7 @@ def plain_text_if_legible(*stored: Any) -> Any:
 
 def register(connection: apsw.Connection) -> None:
     connection.create_scalar_function("plain_text", plain_text_if_legible, 1, deterministic=True)
+    connection.create_scalar_function("tokens", tokens_of_line, 3, deterministic=True)
 
 
 def unpack_lists(packed: str, fields: dict[str, object]) -> None:
@@ -485,8 +486,6 @@ def as_list(values: Sequence[SQLValue]) -> str:
 # The word index
 
 TERM = "term"  # the field of `counter` under which stems are counted
-INSERT_WORDS = "INSERT INTO word(rowid, title, text, role) VALUES (?, ?, ?, ?)"
-DELETE_WORDS = "INSERT INTO word(word, rowid, title, text, role) VALUES ('delete', ?, ?, ?, ?)"
 
 
 def packed_stems(lines: Iterable[str]) -> str:
@@ -506,9 +505,10 @@ def distinct_stems(*lines: str) -> frozenset[str]:
     return frozenset(stem for line in lines for stem in line.split())
 
 
-def word_row(space: int, content: int, lines: Iterable[str]) -> tuple[SQLValue, ...]:
-    """The row of the index for `INSERT_WORDS`, and for `DELETE_WORDS`, which needs every word that was inserted."""
-    return content, *(tokens(space, line) for line in lines)
+def tokens_of_line(*arguments: Any) -> str:
+    """As a function in SQL: of a space, the `words` of a content, and the number of a line in these."""
+    space, words, line = arguments
+    return tokens(space, unpacked_stems(words, 3)[line])
 
 
 def tokens(space: int, stems: str) -> str:

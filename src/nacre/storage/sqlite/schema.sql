@@ -24,7 +24,7 @@ CREATE INDEX memory_accessed ON memory(space, last_accessed);
 
 -- What words and vectors are made of. `words` are the stems of title, text and role, a line each.
 CREATE TABLE content(
-    number INTEGER PRIMARY KEY AUTOINCREMENT, text, title, role,
+    number INTEGER PRIMARY KEY AUTOINCREMENT, space INTEGER NOT NULL, text, title, role,
     characters INTEGER NOT NULL, asks INTEGER NOT NULL, words TEXT, pending INTEGER NOT NULL
 );
 CREATE INDEX content_pending ON content(number) WHERE pending;
@@ -117,6 +117,28 @@ CREATE VIRTUAL TABLE word USING fts5(
     tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* Co S*' tokenchars '_'"
 );
 INSERT INTO word(word, rank) VALUES ('secure-delete', 1);
+-- The index follows the contents. To take a row out it needs every token that was put in.
+CREATE TRIGGER content_inserted AFTER INSERT ON content WHEN new.words IS NOT NULL BEGIN
+    INSERT INTO word(rowid, title, text, role) VALUES (new.number, tokens(new.space, new.words, 0),
+        tokens(new.space, new.words, 1), tokens(new.space, new.words, 2));
+    UPDATE space SET worded = worded + 1 WHERE number = new.space;
+END;
+CREATE TRIGGER content_deleted AFTER DELETE ON content WHEN old.words IS NOT NULL BEGIN
+    INSERT INTO word(word, rowid, title, text, role) VALUES ('delete', old.number, tokens(old.space, old.words, 0),
+        tokens(old.space, old.words, 1), tokens(old.space, old.words, 2));
+    UPDATE space SET worded = worded - 1 WHERE number = old.space;
+END;
+CREATE TRIGGER content_reworded AFTER UPDATE OF words ON content WHEN old.words IS NOT NULL BEGIN
+    INSERT INTO word(word, rowid, title, text, role) VALUES ('delete', old.number, tokens(old.space, old.words, 0),
+        tokens(old.space, old.words, 1), tokens(old.space, old.words, 2));
+    INSERT INTO word(rowid, title, text, role) VALUES (new.number, tokens(new.space, new.words, 0),
+        tokens(new.space, new.words, 1), tokens(new.space, new.words, 2));
+END;
+CREATE TRIGGER content_worded AFTER UPDATE OF words ON content WHEN old.words IS NULL BEGIN
+    INSERT INTO word(rowid, title, text, role) VALUES (new.number, tokens(new.space, new.words, 0),
+        tokens(new.space, new.words, 1), tokens(new.space, new.words, 2));
+    UPDATE space SET worded = worded + 1 WHERE number = new.space;
+END;
 CREATE VIRTUAL TABLE occurrence USING fts5vocab(word, instance);
 
 -- `old` and `new` say whether the entry ended and began a version of the memory `key`, from which its images are made;

@@ -25,7 +25,6 @@ Counts = Counter[tuple[SQLValue, ...]]
 TOTAL = ""  # the field under which memories themselves are counted
 SUPERSEDED = "*"  # after the status of a superseded memory
 STEM_FIELDS = ("tag_stems", "entity_stems")
-ERASED_AT_ONCE = 1_000  # contents whose words are held in memory
 
 
 def insertion(table: str, *columns: str) -> str:
@@ -41,7 +40,7 @@ INDEXED = (
 OPEN_LABEL = "label WHERE space = ?2 AND field = ?3 AND name = ?4 AND key = ?5 AND seq_to IS NULL"
 OPEN_LINK = "link WHERE space = ?2 AND target = ?3 AND rel = ?4 AND key = ?5 AND seq_to IS NULL"
 INSERT_MEMORY = insertion("memory", "key", "space", "id", "gone", "last_accessed", "access_count")
-INSERT_CONTENT = insertion("content", "number", *CONTENT, "characters", "asks", "words", "pending")
+INSERT_CONTENT = insertion("content", "number", "space", *CONTENT, "characters", "asks", "words", "pending")
 INSERT_VERSION = insertion("version", *VERSION)
 INSERT_LABEL = insertion("label", "space", "field", "name", "key", "seq_from", "times")
 INSERT_ENTRY = insertion(
@@ -71,13 +70,13 @@ REMOVE_MEMORY = "UPDATE main.memory SET gone = key WHERE key = ?"
 DELETE_CHUNK = "DELETE FROM chunk WHERE id = ?"
 # In this order, so that what is ended or taken away never stands in the way of what comes.
 STATEMENTS = (
-    REMOVE_MEMORY, END_VERSION, END_LABEL, END_LINK, DELETE_LABEL, DELETE_LINK, DELETE_CHUNK, rows.DELETE_WORDS,
+    REMOVE_MEMORY, END_VERSION, END_LABEL, END_LINK, DELETE_LABEL, DELETE_LINK, DELETE_CHUNK,
     INSERT_MEMORY, INSERT_CONTENT, INSERT_VERSION, REPLACE_VERSION, SET_STEMS, SET_WORDS, SET_PENDING, SET_USES,
-    INSERT_LABEL, INSERT_LINK, rows.INSERT_WORDS, INSERT_CHUNK,
+    INSERT_LABEL, INSERT_LINK, INSERT_CHUNK,
 )  # fmt: skip
 # A space with what else a writer needs, and those of its memories that are asked for: one row for each, or one without.
 LAST_NUMBERS = "(SELECT json_group_object(name, seq) FROM sqlite_sequence)"  # given so far, by table
-SPACE = ("number", "seq", "last_at", "memories", "stems", "latest", "worded")
+SPACE = ("number", "seq", "last_at", "memories", "stems", "latest")
 READ = (
     f"SELECT {', '.join(f'space.{name}' for name in SPACE)}, {LAST_NUMBERS},"
     f" {', '.join(rows.EMBEDDER_VALUES)}, version.key, version.content, version.seq_from, version.anchor,"
@@ -98,7 +97,6 @@ class Space:
     memories: int = 0
     stems: int = 0
     latest: float = 0.0
-    worded: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +139,7 @@ class SQLiteTransaction:
         self._counts: Counts = Counter()
         self._vectors: dict[int, list[tuple[int, int, Vectors]]] = defaultdict(list)
         self._dropped: dict[int, list[int]] = defaultdict(list)  # chunks whose vectors go, by space
-        self._orphans: list[tuple[int, int]] = []  # spaces and contents that may have no version any more
+        self._orphans: list[int] = []  # contents that may have no version any more
         self.scrubbed = False
 
     # What is there
@@ -157,7 +155,7 @@ class SQLiteTransaction:
             return
         self._stored.update({(name, id): None for id in unknown})
         for row in rows.fetch(self._connection, READ, (json.dumps(unknown), name)):
-            space, (last, *embedder), stored = row[:7], row[7:11], row[11:]
+            space, (last, *embedder), stored = row[:6], row[6:10], row[10:]
             if name not in self._spaces:
                 self._spaces[name], self._in_file[name] = Space(*space), Space(*space)
                 self._last = self._last or json.loads(last)
@@ -270,7 +268,7 @@ class SQLiteTransaction:
         elif memory != replace(known, last_accessed=uses[0], access_count=uses[1]):
             self._add(REPLACE_VERSION, *version_row(space, new), old.key, old.seq_from)
             if old.content != new.content:
-                self._orphans.append((space.number, old.content))
+                self._orphans.append(old.content)
         elif (new.stems, new.length) != (old.stems, old.length):
             self._add(SET_STEMS, rows.packed_stems(new.stems), new.length, old.key, old.seq_from)
 
@@ -352,10 +350,8 @@ class SQLiteTransaction:
         lines = None if derived is None else content_lines(derived.words)
         pending = derived is None or derived.vectors is None
         stems = None if lines is None else rows.packed_stems(lines)
-        self._add(INSERT_CONTENT, number, *rows.content_values(memory), stems, int(pending))
-        if derived is not None and lines is not None:
-            space.worded += 1
-            self._add(rows.INSERT_WORDS, *rows.word_row(space.number, number, lines))
+        self._add(INSERT_CONTENT, number, space.number, *rows.content_values(memory), stems, int(pending))
+        if derived is not None:
             self._put_chunks(space, number, derived)
         return number
 
@@ -371,11 +367,6 @@ class SQLiteTransaction:
         """Words and vectors of a text that stays; those that stay too are not written again."""
         lines = content_lines(derived.words)
         if lines != had.words:
-            if had.words is None:
-                space.worded += 1
-            else:
-                self._add(rows.DELETE_WORDS, *rows.word_row(space.number, content, had.words))
-            self._add(rows.INSERT_WORDS, *rows.word_row(space.number, content, lines))
             self._add(SET_WORDS, rows.packed_stems(lines), content)
         embedded = derived.vectors is not None
         if [(chunk, embedded) for chunk in derived.chunks] != [(chunk, is_in) for _, chunk, is_in in had.chunks]:
@@ -428,7 +419,7 @@ class SQLiteTransaction:
         """Everything of a memory that is gone."""
         self._delete_names(space, key)
         sql = "SELECT DISTINCT content FROM main.version WHERE key = ?"
-        self._orphans += [(space.number, content) for (content,) in rows.fetch(self._connection, sql, (key,))]
+        self._orphans += [content for (content,) in rows.fetch(self._connection, sql, (key,))]
         for table in ("version", "link", "memory"):
             self._connection.execute(f"DELETE FROM main.{table} WHERE key = ?", (key,))
 
@@ -437,7 +428,7 @@ class SQLiteTransaction:
         self._delete_names(space, key)
         first, *_ = rows.only_row(self._connection, "SELECT min(seq_from) FROM main.version WHERE key = ?", key)
         sql = "SELECT content FROM main.version WHERE key = ? AND seq_to IS NOT NULL"
-        self._orphans += [(space.number, content) for (content,) in rows.fetch(self._connection, sql, (key,))]
+        self._orphans += [content for (content,) in rows.fetch(self._connection, sql, (key,))]
         for table in ("version", "link"):
             self._connection.execute(f"DELETE FROM main.{table} WHERE key = ? AND seq_to IS NOT NULL", (key,))
         self._connection.execute("UPDATE main.version SET seq_from = ?1, anchor = ?1 WHERE key = ?2", (first, key))
@@ -471,7 +462,7 @@ class SQLiteTransaction:
         self._connection.execute("UPDATE space SET dropped = ?, dropped_at = ? WHERE number = ?", (*last, number))
         past = "WHERE space = ? AND seq_to <= ?"
         sql = f"SELECT DISTINCT content FROM main.version {past}"
-        self._orphans += [(number, content) for (content,) in rows.fetch(self._connection, sql, (number, upto))]
+        self._orphans += [content for (content,) in rows.fetch(self._connection, sql, (number, upto))]
         for table in ("version", "label", "link"):
             self._connection.execute(f"DELETE FROM main.{table} {past}", (number, upto))
         renew_anchors(self._connection)
@@ -504,7 +495,7 @@ class SQLiteTransaction:
 
     def _empty(self, space: Space) -> None:
         sql = "SELECT DISTINCT content FROM main.version WHERE space = ?"
-        self._orphans += [(space.number, content) for (content,) in rows.fetch(self._connection, sql, (space.number,))]
+        self._orphans += [content for (content,) in rows.fetch(self._connection, sql, (space.number,))]
         for table in ("version", "label", "link", "memory", "counter", "journal"):
             self._connection.execute(f"DELETE FROM main.{table} WHERE space = ?", (space.number,))
         self._erase_orphans()
@@ -588,7 +579,7 @@ class SQLiteTransaction:
         self._connection.executemany(
             f"UPDATE space SET {', '.join(f'{name} = ?' for name in SPACE[1:])} WHERE number = ?",
             [
-                (s.seq, s.last_at, s.memories, s.stems, s.latest, s.worded, s.number)
+                (s.seq, s.last_at, s.memories, s.stems, s.latest, s.number)
                 for name, s in self._spaces.items()
                 if s != self._in_file.get(name)
             ],
@@ -613,31 +604,19 @@ class SQLiteTransaction:
 
     def _erase_orphans(self) -> None:
         """Contents that no version has any more, with their words and vectors."""
-        spaces = {content: space for space, content in self._orphans}
+        if not self._orphans:
+            return
+        gone = (
+            f"SELECT number FROM content WHERE number {AMONG} AND NOT EXISTS (SELECT 1 FROM main.version AS lead"
+            " WHERE lead.content = content.number AND lead.anchor = lead.seq_from)"
+        )
+        asked = (json.dumps(self._orphans),)
         self._orphans.clear()
-        by_number = {space.number: space for space in self._spaces.values()}
-        numbers = list(spaces)
-        for start in range(0, len(numbers), ERASED_AT_ONCE):
-            result = rows.fetch(
-                self._connection,
-                f"SELECT number, words FROM content WHERE number {AMONG}"
-                " AND NOT EXISTS (SELECT 1 FROM main.version AS lead WHERE lead.content = content.number"
-                " AND lead.anchor = lead.seq_from)",
-                (json.dumps(numbers[start : start + ERASED_AT_ONCE]),),
-            )
-            worded = [(spaces[number], number, stems) for number, stems in result if stems is not None]
-            for space, _, _ in worded:
-                by_number[space].worded -= 1
-            self._connection.executemany(
-                rows.DELETE_WORDS,
-                [rows.word_row(space, number, rows.unpacked_stems(stems, 3)) for space, number, stems in worded],
-            )
-            gone = json.dumps([number for number, _ in result])
-            sql = f"SELECT id, content FROM chunk WHERE content {AMONG} AND embedded"
-            for id, content in rows.fetch(self._connection, sql, (gone,)):
-                self._dropped[spaces[content]].append(id)
-            self._connection.execute(f"DELETE FROM chunk WHERE content {AMONG}", (gone,))
-            self._connection.execute(f"DELETE FROM content WHERE number {AMONG}", (gone,))
+        sql = f"SELECT id, space FROM chunk WHERE embedded AND content IN ({gone})"
+        for id, space in rows.fetch(self._connection, sql, asked):
+            self._dropped[space].append(id)
+        self._connection.execute(f"DELETE FROM chunk WHERE content IN ({gone})", asked)
+        self._connection.execute(f"DELETE FROM content WHERE number IN ({gone})", asked)
         self._write_vectors()
 
 

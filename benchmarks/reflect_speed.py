@@ -76,10 +76,9 @@ def grouped(_: int, file: str) -> tuple[float, int]:
 
 def grouped_since(count: int, file: str) -> tuple[float, int]:
     with opened(file) as store:
-        since = time.time()
         store.remember(f"{count} was an episode", type="episodic", on_conflict="ignore")
         start = time.perf_counter()
-        groups = ReflectionEngine(store, THRESHOLD).clusters(since)
+        groups = ReflectionEngine(store, THRESHOLD).clusters()
         return time.perf_counter() - start, len(groups)
 
 

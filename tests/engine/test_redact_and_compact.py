@@ -43,7 +43,7 @@ def raw(folder: Path) -> bytes:
 def mirrored(tmp_path: Path, clock: Ticking, monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryStore]:
     """A store whose journal is mirrored into a file and many archives."""
     monkeypatch.setattr(journal_mirror, "LOOK_EVERY", 1)
-    defaults = JournalMirror.__init__.__kwdefaults__
+    defaults = JournalMirror.__init__.__kwdefaults__ or {}
     monkeypatch.setattr(JournalMirror.__init__, "__kwdefaults__", {**defaults, "rotate_mb": 1e-3, "keep_days": 0})
     known = Settings(journal_mirror=str(tmp_path / "mirror" / "acts.jsonl"))
     with MemoryStore(tmp_path / "s.db", embedder=WordBag(), clock=clock, settings=known) as store:

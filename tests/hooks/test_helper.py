@@ -197,7 +197,7 @@ def test_a_hook_that_comes_while_a_helper_comes_up_starts_no_second_one(
     started: list[object] = []
     monkeypatch.setattr(subprocess, "Popen", lambda *given, **named: started.append((given, named)))
     assert not client.places.starting.exists()
-    asking.start(client.store, client.places, Settings())
+    asking.start(client.store, client.places, Settings().embedder)
     assert started == [] and not client.places.starting.exists()
 
 

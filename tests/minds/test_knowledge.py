@@ -144,7 +144,7 @@ def test_what_is_trashed_or_archived_does_not_come_back(mind: HierarchicalMemory
 @pytest.mark.parametrize("how", [{"max_nodes": -1}, {"max_depth": -1}, {"max_nodes": True}, {"max_depth": 1.5}])
 def test_a_wrong_way_to_ask_is_refused(mind: HierarchicalMemory, how: dict[str, int]) -> None:
     with pytest.raises(InvalidInput):
-        mind.retrieve_subgraph("rope", **how)  # type: ignore[arg-type]
+        mind.retrieve_subgraph("rope", **how)
 
 
 @pytest.mark.accepts("A2.13")

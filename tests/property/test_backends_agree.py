@@ -75,12 +75,13 @@ def take(store: Backend, kind: str, memories: Sequence[Memory]) -> None:
     elif (before := now[memory.space, memory.id]) is not None:
         empty = Memory(memory.id, "[redacted]", memory.space)
         scrubbed = Scrubbed(memory.space, memory.id)
-        changes += {
+        made: dict[str, list[AnyChange]] = {
             "reindex": [Change(before, before, derived(before), journaled=False)],
             "redact": [Change(before, empty, derived(empty), journaled=False), scrubbed],
             "remove": [Change(before, None)],
             "purge": [Change(before, None, journaled=False), scrubbed],
-        }[kind]
+        }
+        changes += made[kind]
     result = store.commit(changes, None, Operation("write", "tester", 0.0, "b1"), lambda: 1.0)
     assert isinstance(result, Committed)
 

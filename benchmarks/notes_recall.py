@@ -1,6 +1,6 @@
 """Measures how well a recall finds hand-written notes: by words and meaning, as a user asks.
 
-python benchmarks/notes_recall.py FOLDER-OR-AUTHOR… [--embedder NAME]
+python benchmarks/notes_recall.py FOLDER-OR-AUTHOR… [--embedder NAME] [--rerank-ms MILLISECONDS]
 
 A folder holds `memories.jsonl` and `questions.jsonl`; `training/notes/author5` means the two files of that author.
 Each world is a space of its own. `auc` says how often the best relevance of a question that has an answer is above
@@ -90,8 +90,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("notes", type=Path, nargs="+")
     parser.add_argument("--embedder", default="multilingual")
+    parser.add_argument("--rerank-ms", type=float, default=Settings().rerank_ms)
     given = parser.parse_args()
-    settings = replace(Settings(), embedder=given.embedder)
+    settings = replace(Settings(), embedder=given.embedder, rerank_ms=given.rerank_ms)
     for path in given.notes:
         print(path.name, figures(path, settings), flush=True)
 

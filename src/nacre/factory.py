@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from nacre.errors import ConfigError, InvalidInput, PlainMirror, UnknownName
-from nacre.protocols import Backend, Clock, ConflictModel, Embedder, JournalSink, LanguageModel, Reranker
+from nacre.protocols import AnswerModel, Backend, Clock, ConflictModel, Embedder, JournalSink, LanguageModel, Reranker
 from nacre.remember.suggest import Suggester
 from nacre.remember.validate import label
 from nacre.settings import ADDRESS, STORE_FILE, Settings
@@ -275,6 +275,16 @@ def make_reranker(settings: Settings) -> Reranker | None:
     return LanguageModelReranker(make_language_model(settings, "Reranking"))
 
 
+def make_answer_model(settings: Settings, embedder: Embedder) -> AnswerModel | None:
+    """Not awaited where the embedder is not: in a long-lived process."""
+    if settings.rerank_ms <= 0:
+        return None
+    from nacre.models.answers import ShippedAnswerModel
+    from nacre.models.background import BackgroundEmbedder
+
+    return ShippedAnswerModel(settings.rerank_ms, waits=not isinstance(embedder, BackgroundEmbedder))
+
+
 @dataclass(frozen=True, slots=True)
 class StoreOptions:
     """What the caller of `MemoryStore` gave; None leaves an option to the settings of each space."""
@@ -309,6 +319,7 @@ class StoreParts:
     suggester: Suggester
     engine: Engine
     reranker: Reranker | None
+    answer_model: AnswerModel | None
     policy: str
     conflict_threshold: float
     conflict_model: ConflictModel | None
@@ -362,6 +373,7 @@ def build_parts(
         suggester=make_suggester(settings),
         engine=Engine(backend, embedder, options.clock, actor, mirror, guard.words),
         reranker=make_reranker(settings) if options.reranker is None else options.reranker,
+        answer_model=make_answer_model(settings, embedder.inner),
         policy=check_policy(settings.on_conflict if options.on_conflict is None else options.on_conflict),
         conflict_threshold=options.conflict_threshold,
         conflict_model=make_conflict_model(settings),

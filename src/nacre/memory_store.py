@@ -399,7 +399,7 @@ class MemoryStore(Closing):
         self, query: str, k: int = 5, *, touch: bool = True, rerank: bool = True, **options: Unpack[RecallOptions]
     ) -> Recollection:
         """The memories that answer best, each with its reasons. A hit counts as a use unless `touch` is False; the
-        configured reranker, if any, reads the best ones unless `rerank` is False.
+        configured reranker, or within `rerank_ms` the shipped model, reads the best ones unless `rerank` is False.
 
         With `as_of` it answers as the store would have then, which never counts as a use; with `valid_at`, from what
         held at that time.
@@ -413,8 +413,14 @@ class MemoryStore(Closing):
         as_of = scope.get("as_of")
         now = self._clock() if as_of is None else seconds(as_of)
         question, reader = make_query(query, k, ranking, self._filter(scope), now), self._at(as_of)
-        reranker = self._parts.reranker if rerank else None
-        hits = recall(question, space=self.space, store=reader, embedder=self._engine.embedder, reranker=reranker)
+        hits = recall(
+            question,
+            space=self.space,
+            store=reader,
+            embedder=self._engine.embedder,
+            reranker=self._parts.reranker if rerank else None,
+            answer_model=self._parts.answer_model if rerank else None,
+        )
         if touch and hits and as_of is None:
             ids = [hit.memory.id for hit in hits]
             self._store.touch(self.space, ids, now)

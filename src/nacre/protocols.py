@@ -545,6 +545,25 @@ class Reranker(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """What reading a question with one memory gives: a share of the best score, which is added to that of the memory,
+    and log odds, which are added to those of its relevance."""
+
+    gain: float
+    evidence: float
+
+
+class AnswerModel(Protocol):
+    """Reads a question with each of the best memories. Safe to call from several threads."""
+
+    @property
+    def identity(self) -> str: ...
+
+    def answers(self, question: str, texts: Sequence[str]) -> list[Answer]:
+        """Of the first texts, as many as there is time for; none where the model is not there (yet)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Relation:
     """How a newer text relates to an older one: the probability of each answer; together 1."""
 

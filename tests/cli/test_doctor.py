@@ -77,8 +77,8 @@ def only(findings: list[Finding]) -> tuple[str, str, str]:
 
 
 def test_another_embedder_than_the_stores_is_a_problem_that_reindexing_mends() -> None:
-    assert only(list(judged_vectors(WELL, "other"))) == ("embedder", "problem", "reindex")
-    assert all(each.level == "ok" for each in judged_vectors(WELL, "bag"))
+    assert only(list(judged_vectors(WELL, "other", calibrated=True))) == ("embedder", "problem", "reindex")
+    assert all(each.level == "ok" for each in judged_vectors(WELL, "bag", calibrated=True))
     assert all(each.level == "ok" for each in judged_vectors(WELL, ""))
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from nacre import MemoryStore
 from nacre.errors import RerankingError
 from nacre.model import Hit, Query
+from nacre.protocols import Answer
 from nacre.recall.gather import Question, understand
-from nacre.recall.recall import BLEND, RERANKED, rerank
+from nacre.recall.recall import BLEND, RERANKED, moved, read_answers, rerank
 from tests.embedders import WordBag
 from tests.samples import memory
 
@@ -100,3 +102,37 @@ def test_the_second_reader_sees_the_title_too_and_can_be_left_out() -> None:
     assert store.recall("the old endpoint", rerank=False) and reader.read == []
     store.recall("the old endpoint")
     assert reader.read == ["The old endpoint\n\nIt drops custom fields."]
+
+
+class Judging:
+    """Reads the first `count` texts."""
+
+    identity = "judging"
+
+    def __init__(self, count: int, **gains: float) -> None:
+        self.count, self.gains = count, gains
+
+    def answers(self, question: str, texts: Sequence[str]) -> list[Answer]:  # noqa: ARG002
+        return [Answer(self.gains.get(text, 0.0), 2.0 if text in self.gains else -2.0) for text in texts[: self.count]]
+
+
+def test_a_memory_that_answers_rises_and_its_relevance_with_it() -> None:
+    best = [replace(hit, relevance=0.5) for hit in hits(0.8, 0.6, 0.4)]
+    first, second, third = read_answers(best, ASKED, Judging(3, t2=0.9))
+    assert [each.memory.id for each in (first, second, third)] == ["m2", "m0", "m1"]
+    assert first.score == pytest.approx(0.4 + 0.9 * 0.8) and str(first.why[-1]) == "reading 0.72"
+    assert first.relevance == pytest.approx(0.881, abs=0.001) and second.relevance == pytest.approx(0.119, abs=0.001)
+
+
+def test_what_was_not_read_stays_behind_what_was() -> None:
+    read = read_answers(hits(0.8, 0.6, 0.4, 0.2), ASKED, Judging(2, t1=1.0))
+    assert [hit.memory.id for hit in read] == ["m1", "m0", "m2", "m3"]
+    assert [hit.score for hit in read] == sorted((hit.score for hit in read), reverse=True)
+    assert (
+        read_answers(hits(0.8, 0.6), ASKED, Judging(0)) == read_answers(hits(0.8, 0.6), ASKED, None) == hits(0.8, 0.6)
+    )
+
+
+@pytest.mark.parametrize(("probability", "log_odds"), [(0.0, 5.0), (1.0, -5.0), (0.0, -800.0), (1.0, 700.0)])
+def test_a_moved_probability_stays_one(probability: float, log_odds: float) -> None:
+    assert 0 <= moved(probability, log_odds) <= 1

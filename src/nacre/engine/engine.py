@@ -16,9 +16,10 @@ from uuid import uuid4
 
 from nacre.errors import EmbeddingMismatch, InvalidInput, MemoryNotFound, NacreError, StorageError
 from nacre.files import ThreadLock
-from nacre.model import JournalEntry, Memory, Operation
+from nacre.model import Filter, JournalEntry, Memory, Operation
 from nacre.model.graph import RELATIONS
 from nacre.model.memory import Json, json_list
+from nacre.models.calibration import MEASURED, UPKEEP, is_calibrated, measured_values, median_cosines
 from nacre.protocols import (
     AnyChange,
     Backend,
@@ -413,7 +414,8 @@ def new_relations(changes: Sequence[AnyChange], reader: Reader) -> list[TermChan
 
 BATCH = 256
 STEPS_WITHOUT_EFFECT = 20  # others may edit what is being embedded, but not twenty times the same 256
-UPKEEP, UNDER_WAY = "upkeep", "reindex"  # the term that exists while a reindexing is under way
+UNDER_WAY = "reindex"  # the term of upkeep that exists while a reindexing is under way
+TEXTS_A_SPACE = 100  # of which the meaning of cosines is measured
 
 
 def import_under_way(space: str) -> tuple[str, str]:
@@ -477,8 +479,19 @@ def reindex(engine: Engine, *, restart: bool = False, progress: Progress | None 
         anew = EmbedderBound(engine.embedder.current(), anew=True)
         engine.store.commit([anew, TermSet(UPKEEP, UNDER_WAY, {"embedder": identity})])
     done = catch_up_all(engine, progress=progress)
-    engine.store.commit([TermSet(UPKEEP, UNDER_WAY, None)])
+    engine.store.commit([TermSet(UPKEEP, UNDER_WAY, None), TermSet(UPKEEP, MEASURED, measured(engine))])
     return done
+
+
+def measured(engine: Engine) -> dict[str, Json] | None:
+    """What the cosines of a foreign embedder mean, measured on the store's own texts; None where that is known, or
+    there are too few texts."""
+    if is_calibrated(engine.embedder.identity):
+        return None
+    spaces = engine.store.spaces()
+    pages = (engine.store.page(space, Filter(), limit=TEXTS_A_SPACE).memories for space in spaces)
+    medians = median_cosines([memory.text for memories in pages for memory in memories], engine.embedder)
+    return measured_values(engine.embedder.identity, engine.embedder.dimensions, medians) if medians else None
 
 
 def fits(engine: Engine) -> bool:

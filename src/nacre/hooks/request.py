@@ -79,7 +79,7 @@ class Request:
         """The settings of the folder. Raises `ConfigError`."""
         # No reranker at every prompt: it is slow, and a language model costs money.
         merged = settings(self.flags, environment=self.environment, folder=Path(self.folder), notify=ignore)
-        return replace(merged, reranker="")
+        return replace(merged, reranker="", rerank_ms=0.0)
 
     def space(self, spaces: Callable[[], Iterable[str]]) -> str:
         """The chosen space, else the project's. `spaces` lists the existing ones and is only called when needed.

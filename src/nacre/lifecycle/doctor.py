@@ -20,7 +20,7 @@ from nacre.factory import (
     store_file,
 )
 from nacre.memory_store import MemoryStore
-from nacre.models.calibration import is_calibrated
+from nacre.models.calibration import curve_of
 from nacre.protocols import Embedder, Health, Progress
 from nacre.settings import Settings
 
@@ -59,13 +59,14 @@ def examined_store(settings: Settings, embedder: Embedder | None) -> list[Findin
         return [Finding("store", "problem", str(error), mended_by=remedy(error))]
     try:
         health = store.health(thorough=True)
+        _, calibrated = curve_of(health.embedder, store)
     except StorageError as error:
         return [Finding("integrity", "problem", str(error), mended_by=remedy(error))]
     finally:
         store.close()
     opened = Finding("store", "ok", f"{store_file(settings.store)} opens, with schema {health.schema}.")
     identity = embedder_of_store(embedder, lambda: health.embedder).identity if embedder is not None else ""
-    return [opened, *judged_contents(health), *judged_vectors(health, identity)]
+    return [opened, *judged_contents(health), *judged_vectors(health, identity, calibrated=calibrated)]
 
 
 def remedy(error: Exception) -> Remedy:
@@ -90,14 +91,15 @@ def judged_contents(health: Health) -> Iterator[Finding]:
         yield Finding("integrity", "ok", f"The file, its words and its vectors agree ({counts}).")
 
 
-def judged_vectors(health: Health, identity: str) -> Iterator[Finding]:
+def judged_vectors(health: Health, identity: str, *, calibrated: bool) -> Iterator[Finding]:
     """`identity` is that of the embedder in use; empty where there is none."""
     if health.embedder and identity and health.embedder != identity:
         says = f"The store was indexed with {health.embedder}, but {identity} is configured."
         advice = "Configure the first one again, or run `nacre reindex`."
         yield Finding("embedder", "problem", f"{says} {advice}", mended_by="reindex")
     elif health.embedder:
-        uncalibrated = "" if is_calibrated(health.embedder) else " The relevance of its hits is uncalibrated."
+        advice = "`nacre reindex` calibrates it on the store's own texts, if there are enough."
+        uncalibrated = "" if calibrated else f" The relevance of its hits is uncalibrated; {advice}"
         yield Finding("embedder", "ok", f"Vectors come from {health.embedder}.{uncalibrated}")
     if health.pending:
         says = f"Memories without vectors, which are found by keywords only: {health.pending:,}."

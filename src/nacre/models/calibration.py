@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from nacre.model.memory import Json
+from nacre.protocols import Embedder, Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,11 @@ CALIBRATIONS: Mapping[str, Calibration] = {
 }
 # For an embedder that nobody has measured: its relevance orders hits of one question, and is no probability.
 UNCALIBRATED = CALIBRATIONS["all-MiniLM-L6-v2"]
+SHIPPED = CALIBRATIONS["nacre-multilingual-1"]
+# Median cosines of the shipped embedders (0.03 and 0.21, 0.01 and 0.28): of halves of different texts, and of the two
+# halves of one. Where those of another embedder are known, its cosines are read on the shipped ones' scale.
+UNRELATED, RELATED = 0.02, 0.24
+LEAST_GAP = 0.05  # between the two medians; an embedder with less tells texts apart by their words alone
 
 
 def calibration(identity: str) -> Calibration:
@@ -34,3 +42,54 @@ def calibration(identity: str) -> Calibration:
 
 def is_calibrated(identity: str) -> bool:
     return identity in CALIBRATIONS
+
+
+def rescaled(unrelated: float, related: float) -> Calibration | None:
+    """For an embedder with these median cosines; None where they are too near to each other to mean anything."""
+    if related - unrelated < LEAST_GAP:
+        return None
+    scale = (RELATED - UNRELATED) / (related - unrelated)
+    intercept = SHIPPED.intercept + SHIPPED.by_cosine * (UNRELATED - scale * unrelated)
+    return Calibration(intercept, SHIPPED.by_cosine * scale, SHIPPED.by_coverage, UNCALIBRATED.meaning)
+
+
+UPKEEP, MEASURED = "upkeep", "calibration"  # the term of a store that holds what was measured of its embedder
+
+
+def measured_values(identity: str, dimensions: int, medians: tuple[float, float]) -> dict[str, Json]:
+    """What a store keeps, with the identity that it belongs to."""
+    unrelated, related = medians
+    return {"embedder": identity, "dimensions": dimensions, "unrelated": unrelated, "related": related}
+
+
+def curve_of(identity: str, store: Reader) -> tuple[Calibration, bool]:
+    """How this embedder's cosines are read, and whether that was measured: by us, or at a reindexing of the store."""
+    if is_calibrated(identity):
+        return calibration(identity), True
+    measured = store.term(UPKEEP, MEASURED) or {}
+    unrelated, related = measured.get("unrelated"), measured.get("related")
+    if measured.get("embedder") != identity or not isinstance(unrelated, float) or not isinstance(related, float):
+        return UNCALIBRATED, False
+    curve = rescaled(unrelated, related)
+    return (UNCALIBRATED, False) if curve is None else (curve, True)
+
+
+FEWEST_WORDS = 8  # of a text whose halves say something
+FEWEST_TEXTS, MOST_TEXTS = 30, 200
+
+
+def median_cosines(texts: Sequence[str], embedder: Embedder) -> tuple[float, float] | None:
+    """Of halves of different texts, and of the two halves of one text; None where there are too few texts.
+
+    Raises `EmbeddingError`.
+    """
+    words = [each for text in texts if len(each := text.split()) >= FEWEST_WORDS][:MOST_TEXTS]
+    if len(words) < FEWEST_TEXTS:
+        return None
+    import numpy as np
+
+    halves = [" ".join(part) for each in words for part in (each[: len(each) // 2], each[len(each) // 2 :])]
+    rows = embedder.embed(halves)
+    first, second = rows[::2], rows[1::2]
+    others = np.roll(second, len(second) // 2, axis=0)
+    return float(np.median((first * others).sum(axis=1))), float(np.median((first * second).sum(axis=1)))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from nacre.errors import InvalidInput, RerankingError, UnknownName
 from nacre.model import ExpandSpec, Filter, Hit, Memory, Query, Reason, Recollection, SessionHit
 from nacre.model.recollection import RECENCY_BASES
-from nacre.models.calibration import Calibration, is_calibrated
-from nacre.protocols import Embedder, Reader, Reranker
+from nacre.models.calibration import Calibration, curve_of
+from nacre.protocols import AnswerModel, Embedder, Reader, Reranker
 from nacre.recall.gather import Question, understand
 from nacre.recall.sessions import ScoredSession, rank_sessions
 from nacre.recall.signals import adjust, relevance_alone
@@ -21,26 +22,35 @@ GROUPINGS = ("session",)
 WIDE, WIDEST = 3, 16
 RERANKED = 30  # hits that the reranker reads; a model of 20 million parameters needs about 10 ms a text on one core
 BLEND = 0.5  # share of the reranker; any share from 0.3 to 0.7 is as good in published trials with small cross-encoders
+SMALLEST = 1e-6  # probability: its log odds can be added to
 WORD = re.compile(r"\w+")
 
 
 def recall(
-    query: Query, *, space: str, store: Reader, embedder: Embedder, reranker: Reranker | None = None
+    query: Query,
+    *,
+    space: str,
+    store: Reader,
+    embedder: Embedder,
+    reranker: Reranker | None = None,
+    answer_model: AnswerModel | None = None,
 ) -> Recollection:
-    """Reads only: the caller decides whether a hit counts as a use."""
+    """Reads only: the caller decides whether a hit counts as a use. The `answer_model` reads the best hits where no
+    `reranker` does."""
     check_query(query)
-    question, sources = understand(query), Sources(space, store, embedder)
+    question, sources = understand(query), Sources(space, store, embedder, *curve_of(embedder.identity, store))
     if not question.text or query.k <= 0:
         return Recollection()
     if query.group_by:
         return recall_sessions(question, query, sources)
-    selected, notes = best_hits(question, query, sources, reranker, width(question, query, reranker))
+    readers = Readers(reranker, answer_model)
+    selected, notes = best_hits(question, query, sources, readers, width(question, query, reranker))
     if len(selected) < query.k and any(hit.collapsed for hit in selected):
         # Copies of a few memories took the places of others.
-        selected, notes = best_hits(question, query, sources, reranker, WIDEST)
+        selected, notes = best_hits(question, query, sources, readers, WIDEST)
     expanded = expand(selected, query.expand, question.where, space=space, store=store)
     hits = tuple(with_context(expanded, query, question, sources))
-    return Recollection(hits, notes, calibrated=is_calibrated(embedder.identity))
+    return Recollection(hits, notes, calibrated=sources.calibrated)
 
 
 def check_query(query: Query) -> None:
@@ -61,8 +71,14 @@ def width(question: Question, query: Query, reranker: Reranker | None) -> int:
     return WIDE if query.emotion or question.windows or reranker else 1
 
 
+@dataclass(frozen=True, slots=True)
+class Readers:
+    reranker: Reranker | None
+    answer_model: AnswerModel | None
+
+
 def best_hits(
-    question: Question, query: Query, sources: Sources, reranker: Reranker | None, width: int
+    question: Question, query: Query, sources: Sources, readers: Readers, width: int
 ) -> tuple[list[Hit], tuple[str, ...]]:
     """The best k of `width` times k candidates."""
     gather_and_score = STRATEGIES[query.strategy]
@@ -72,7 +88,9 @@ def best_hits(
     if query.min_relevance:
         hits = with_relevance(hits, cosines, question, sources.curve)
     adjusted = adjust(hits, question, query)
-    reranked, notes = rerank(adjusted, question, reranker)
+    if readers.reranker is None and query.strategy == "auto" and sources.calibrated:
+        adjusted = read_answers(adjusted, question, readers.answer_model)
+    reranked, notes = rerank(adjusted, question, readers.reranker)
     return with_relevance(select(reranked, query), cosines, question, sources.curve), ranking.notes + notes
 
 
@@ -115,6 +133,27 @@ def rerank(hits: Sequence[Hit], question: Question, reranker: Reranker | None) -
     ]
     unread = [replace(hit, score=(1 - BLEND) * max(hit.score, 0)) for hit in rest]
     return sorted(blended, key=lambda hit: -hit.score) + unread, ()
+
+
+def read_answers(hits: Sequence[Hit], question: Question, model: AnswerModel | None) -> list[Hit]:
+    """Lifts those of the best hits that answer, as far as there is time to read them; the others stay behind them."""
+    answers = model.answers(question.text, [reranked_text(hit.memory) for hit in hits]) if model is not None else []
+    best = max([0.0, *(hit.score for hit in hits)])
+    read = [
+        replace(
+            hit,
+            score=hit.score + best * answer.gain,
+            relevance=moved(hit.relevance, answer.evidence),
+            why=(*hit.why, Reason("reading", best * answer.gain)),
+        )
+        for hit, answer in zip(hits, answers, strict=False)
+    ]
+    return sorted(read, key=lambda hit: -hit.score) + list(hits[len(read) :])
+
+
+def moved(probability: float, log_odds: float) -> float:
+    bounded = min(max(probability, SMALLEST), 1 - SMALLEST)
+    return (1 + math.tanh((math.log(bounded / (1 - bounded)) + log_odds) / 2)) / 2
 
 
 def reranked_text(memory: Memory) -> str:
@@ -197,7 +236,7 @@ def recall_sessions(question: Question, query: Query, sources: Sources) -> Recol
     sessions = [session_hit(each, memories, question, query, sources) for each in ranked]
     with_hits = tuple(each for each in sessions if each.hits)
     hits = tuple(hit for session in with_hits for hit in session.hits)
-    return Recollection(hits, notes, with_hits, is_calibrated(sources.embedder.identity))
+    return Recollection(hits, notes, with_hits, sources.calibrated)
 
 
 def session_hit(

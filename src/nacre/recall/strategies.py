@@ -13,7 +13,7 @@ import numpy as np
 from nacre.errors import EmbeddingError
 from nacre.model import Link, Memory, Query, Reason
 from nacre.model.instants import DAY
-from nacre.models.calibration import Calibration, calibration
+from nacre.models.calibration import Calibration
 from nacre.protocols import Embedder, Match, Reader, Vectors
 from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, PlacedCandidates, Question, gather
 from nacre.recall.signals import relevances, signals, weighted_sum, weights_with
@@ -54,10 +54,8 @@ class Sources:
     space: str
     store: Reader
     embedder: Embedder
-
-    @property
-    def curve(self) -> Calibration:
-        return calibration(self.embedder.identity)
+    curve: Calibration
+    calibrated: bool
 
 
 Strategy: TypeAlias = Callable[[Question, Query, Sources], Ranking]

@@ -47,7 +47,10 @@ def recall_command(
         hits = store.recall(question, k, touch=touch, **options)
         near = "" if hits else near_tag(store, options.get("all_tags"))
     say(*hits.notes)
-    print_items(hits, hit_columns(cli.now(), explain=explain), hit_record, form)
+    if not hits.calibrated and (explain or options.get("min_relevance")):
+        say("Relevance is uncalibrated for this embedder: no probability, good only to compare hits of one question.")
+    columns = hit_columns(cli.now(), explain=explain)
+    print_items(hits, columns, lambda hit: {**hit_record(hit), "calibrated": hits.calibrated}, form)
     if not hits and cli.reported_empty:
         raise click.exceptions.Exit(NotFound.exit_code)
     if not hits:

@@ -109,7 +109,7 @@ def settings_of(config: Config) -> Settings:
     return Settings(
         store=str(config.db_path), embedder=chosen.name, embedder_url=chosen.url, embedder_key=chosen.key,
         lesson_limit=config.search.default_limit, lesson_semantic=config.search.hybrid_weight_semantic,
-        lesson_keyword=config.search.hybrid_weight_keyword,
+        lesson_keyword=config.search.hybrid_weight_keyword, rerank_ms=0.0,
     )  # fmt: skip
 
 

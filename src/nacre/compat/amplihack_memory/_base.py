@@ -27,7 +27,8 @@ class OwnDatabase(Mind):
 
     def _open_store(self, path: Path | str | None) -> MemoryStore:
         name = self.agent_name
-        return MemoryStore(path, space=name, actor=name, embedder=self.embedding, settings=Settings(embedder="english"))
+        settings = Settings(embedder="english", rerank_ms=0.0)
+        return MemoryStore(path, space=name, actor=name, embedder=self.embedding, settings=settings)
 
 
 class Mutable:

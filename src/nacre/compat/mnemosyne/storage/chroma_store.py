@@ -130,7 +130,9 @@ class ChromaMemoryStore:
             space=f"{data.short_term_collection}+{data.long_term_collection}",
             embedder=embedder_named(embedding_model or data.embedding_model),
             # Mnemosyne guesses no field.
-            settings=NativeSettings(importance="fixed", emotion="off", default_type="episodic", on_conflict="ignore"),
+            settings=NativeSettings(
+                importance="fixed", emotion="off", default_type="episodic", on_conflict="ignore", rerank_ms=0.0
+            ),
             actor="mnemosyne",
         )
         self.client = Client(self.memories)

@@ -1,0 +1,70 @@
+"""The shipped cross-encoder reads a question with the best memories, as many as there is time for."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from nacre.models import answers, cross_encoder
+from nacre.models.answers import FIRST_PACE, MOST_READ, Pace, ShippedAnswerModel, load_in_background
+from nacre.models.cross_encoder import constants, is_loaded
+
+QUESTION = "When does the bakery close on Saturdays?"
+TEXTS = ["The bakery closes at one on Saturdays.", "Anna prefers green tea."]
+LONG = 1e6  # milliseconds: there is always time
+
+
+def test_a_memory_that_answers_gains_more_than_one_that_does_not() -> None:
+    right, wrong = ShippedAnswerModel(LONG).answers(QUESTION, TEXTS)
+    assert right.gain > wrong.gain >= 0 and right.evidence > wrong.evidence
+
+
+def test_at_most_eight_are_read_and_fewer_where_there_is_no_time() -> None:
+    many = [f"Memory number {number} is about tea." for number in range(20)]
+    assert len(ShippedAnswerModel(LONG).answers(QUESTION, many)) == MOST_READ
+    tokens = len(cross_encoder.graph().pair(QUESTION, many[0]).ids)
+    some = ShippedAnswerModel(3.5 * tokens, pace=Pace(1.0)).answers(QUESTION, many)
+    assert len(some) == 3
+    assert ShippedAnswerModel(1.5 * tokens, pace=Pace(1.0)).answers(QUESTION, many) == []
+    assert ShippedAnswerModel(LONG).answers(QUESTION, []) == []
+
+
+def test_the_pace_follows_what_was_measured() -> None:
+    pace = Pace()
+    for _ in range(30):
+        pace.took(100, 5.0)
+    assert pace.ms_a_token == pytest.approx(0.05, rel=0.01)
+    assert pace.affordable([100, 100, 100], 11) == 2
+
+
+def test_after_a_slow_time_it_is_tried_again() -> None:
+    pace = Pace(FIRST_PACE * 100)
+    assert pace.affordable([50, 50], 80) == 0
+    assert any(pace.affordable([50, 50], 80) for _ in range(200))
+
+
+def test_a_single_memory_is_read_too() -> None:
+    assert len(ShippedAnswerModel(LONG).answers(QUESTION, TEXTS[:1])) == 1
+
+
+def test_a_long_lived_process_does_not_wait_for_the_model() -> None:
+    cross_encoder._graph.cache_clear()
+    model = ShippedAnswerModel(LONG, waits=False)
+    assert model.answers(QUESTION, TEXTS) == []
+    load_in_background().join(60)
+    assert is_loaded() and len(model.answers(QUESTION, TEXTS)) == 2
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_without_onnxruntime_nothing_is_read(waits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    cross_encoder._graph.cache_clear()
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    assert ShippedAnswerModel(LONG, waits=waits).answers(QUESTION, TEXTS) == []
+    load_in_background().join(60)
+    assert not is_loaded()
+
+
+def test_the_numbers_of_the_head_were_fitted_for_these_weights() -> None:
+    assert constants("answers").keys() == {"weight", "by_reading", "shift"} and constants("answers")["weight"] > 0
+    assert answers.logistic(0) == 0.5

@@ -247,19 +247,19 @@ def test_what_another_store_wrote_counts_towards_the_quota(tmp_path: Path, clock
 def test_the_measure_of_room_is_near_to_what_the_file_takes(tmp_path: Path, clock: Clock) -> None:
     store = opened(tmp_path / "garden.db", clock)
     words = [f"{a}{b}" for a in "kelmnoprst" for b in ("andra", "ollin", "ustero", "imba", "evaro")]
-    before = pages(store)
+    before = file_bytes(store)
     for n in range(300):
         store.add(make_experience(f"case {n}", " ".join(words[(n * 7 + i * 3) % 50] for i in range(120))))
-    grown = (pages(store) - before) * 4_096
+    grown = file_bytes(store) - before
     measured = store.get_statistics()["storage_size_kb"] * 1_000  # type: ignore[operator]
     assert 0.4 < measured / grown < 2.5
 
 
-def pages(store: ExperienceStore) -> int:
+def file_bytes(store: ExperienceStore) -> int:
     connection = apsw.Connection(str(store._records.path))  # type: ignore[attr-defined]
-    count = int(connection.pragma("page_count"))
+    size = int(connection.pragma("page_count")) * int(connection.pragma("page_size"))
     connection.close()
-    return count
+    return size
 
 
 def test_four_threads_may_write_at_once(tmp_path: Path, clock: Clock) -> None:

@@ -47,7 +47,7 @@ class Settings:
     embedder_url: str = "https://api.openai.com/v1"
     embedder_key: str = ""
     reranker: str = ""
-    rerank_ms: float = 0.0
+    rerank_ms: float = 80.0
     language_model: str = ""
     language_model_url: str = ""
     language_model_key: str = ""

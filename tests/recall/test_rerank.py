@@ -120,7 +120,8 @@ def test_a_memory_that_answers_rises_and_its_relevance_with_it() -> None:
     best = [replace(hit, relevance=0.5) for hit in hits(0.8, 0.6, 0.4)]
     first, second, third = read_answers(best, ASKED, Judging(3, t2=0.9))
     assert [each.memory.id for each in (first, second, third)] == ["m2", "m0", "m1"]
-    assert first.score == pytest.approx(0.4 + 0.9 * 0.8) and str(first.why[-1]) == "reading 0.72"
+    assert first.score == pytest.approx(1.0) and second.score == pytest.approx(0.8 / 1.12)
+    assert str(first.why[-1]) == "reading 0.60" and str(second.why[-1]) == "reading -0.086"
     assert first.relevance == pytest.approx(0.881, abs=0.001) and second.relevance == pytest.approx(0.119, abs=0.001)
 
 

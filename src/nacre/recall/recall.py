@@ -136,19 +136,26 @@ def rerank(hits: Sequence[Hit], question: Question, reranker: Reranker | None) -
 
 
 def read_answers(hits: Sequence[Hit], question: Question, model: AnswerModel | None) -> list[Hit]:
-    """Lifts those of the best hits that answer, as far as there is time to read them; the others stay behind them."""
+    """Lifts those of the best hits that answer, as far as there is time to read them; the others stay behind them.
+
+    No score rises above 1: where one would, all are divided.
+    """
     answers = model.answers(question.text, [reranked_text(hit.memory) for hit in hits]) if model is not None else []
+    if not answers:
+        return list(hits)
     best = max([0.0, *(hit.score for hit in hits)])
+    lifted = [hit.score + best * answer.gain for hit, answer in zip(hits, answers, strict=False)]
+    most = max([1.0, *lifted])
     read = [
-        replace(
-            hit,
-            score=hit.score + best * answer.gain,
-            relevance=moved(hit.relevance, answer.evidence),
-            why=(*hit.why, Reason("reading", best * answer.gain)),
-        )
-        for hit, answer in zip(hits, answers, strict=False)
+        replace(with_reading(hit, score / most), relevance=moved(hit.relevance, answer.evidence))
+        for hit, score, answer in zip(hits, lifted, answers, strict=False)
     ]
-    return sorted(read, key=lambda hit: -hit.score) + list(hits[len(read) :])
+    unread = [with_reading(hit, hit.score / most) if most > 1 else hit for hit in hits[len(read) :]]
+    return sorted(read, key=lambda hit: -hit.score) + unread
+
+
+def with_reading(hit: Hit, score: float) -> Hit:
+    return replace(hit, score=score, why=(*hit.why, Reason("reading", score - hit.score)))
 
 
 def moved(probability: float, log_odds: float) -> float:

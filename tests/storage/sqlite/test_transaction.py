@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.protocols import ALL, JournalDropped
+from nacre.protocols import ALL, IndexesRebuilt, JournalDropped
 from nacre.storage.sqlite import SQLiteBackend
 from tests.samples import SPACE, derived, ids, listed, memory, unit, written
 
@@ -66,6 +66,15 @@ def test_a_version_whose_anchor_was_compacted_away_is_found_through_the_indexes(
         assert [each.tags for each in listed(reader, SPACE, order="importance") if each.id == "a"] == [(tag,)]
         assert ids(reader.by_words(SPACE, ["tea"], ALL, 5)) == ids(reader.by_vector(SPACE, unit(1), ALL, 1)) == ["a"]
     assert store.health(thorough=True).problems == ()
+
+
+def test_versions_that_are_in_no_index_are_reported_and_put_back(store: SQLiteBackend) -> None:
+    written(store, memory("a"), memory("a", tags=("x",)))
+    rows(store, "UPDATE version SET anchor = 99 WHERE seq_to IS NULL")
+    assert listed(store, SPACE) == []
+    assert "nacre reindex" in store.health(thorough=True).problems[0]
+    store.commit([IndexesRebuilt()])
+    assert ids(listed(store, SPACE)) == ["a"] and store.health(thorough=True).problems == ()
 
 
 def test_a_text_that_was_replaced_no_longer_waits_for_the_model(store: SQLiteBackend) -> None:

@@ -71,6 +71,13 @@ def miscounted(connection: apsw.Connection) -> Iterator[str]:
     )
     if not counted == memories == total + expiring:
         yield f"The counters say {counted} memories, and there are {memories}. {REINDEX}"
+    hidden = only_row(
+        connection,
+        "SELECT count(*) FROM main.version WHERE anchor <> seq_from AND NOT EXISTS (SELECT 1 FROM main.version AS lead"
+        " WHERE lead.key = version.key AND lead.seq_from = version.anchor AND lead.anchor = lead.seq_from)",
+    )[0]
+    if hidden:
+        yield f"No list shows {hidden} versions of memories, because they are in no index. {REINDEX}"
     worded, contents = only_row(
         connection,
         "SELECT coalesce(sum(worded), 0), (SELECT count(*) FROM content WHERE words IS NOT NULL) FROM space",

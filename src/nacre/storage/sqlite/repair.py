@@ -449,10 +449,8 @@ def put_version(
     version["uses"] = damage.legible(version["uses"])
     if not is_pair(version["uses"]):
         version["uses"] = rows.as_json([memory.last_accessed, memory.access_count])
-    new.execute(
-        "INSERT OR IGNORE INTO memory(key, space, id, gone, last_accessed, access_count) VALUES (?, ?, ?, ?, ?, ?)",
-        (key, space, memory.id, gone, memory.last_accessed, memory.access_count),
-    )
+    uses = (memory.last_accessed, memory.access_count)
+    put_memory(new, (key, space, memory.id, gone, *uses), names)
     pending = int(version["seq_to"] is None)
     new.execute(
         "INSERT OR IGNORE INTO content VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -462,6 +460,20 @@ def put_version(
         new.execute("UPDATE content SET pending = 1 WHERE number = ?", (content,))
     marks = ", ".join("?" for _ in values)
     new.execute(f"INSERT INTO version(row, {VERSION_COLUMNS}) VALUES ({marks})", list(version.values()))
+
+
+def put_memory(new: apsw.Connection, row: tuple[Any, ...], names: dict[int, tuple[Any, ...]]) -> None:
+    """A row whose own number is damaged may stand in the place of another: then the index has the name of that one."""
+    key, space, id, gone, *uses = row
+    own = names.get(key, (space, id.encode(), gone))
+    if own[1] != id.encode() and any(other != key and name[1] == id.encode() for other, name in names.items()):
+        space, id, gone = own[0], own[1].decode(), own[2]
+    new.execute(
+        "INSERT OR IGNORE INTO memory(key, space, id, gone, last_accessed, access_count) VALUES (?, ?, ?, ?, ?, ?)",
+        (key, space, id, gone, *uses),
+    )
+    if not new.execute("SELECT 1 FROM memory WHERE key = ?", (key,)).fetchall():
+        raise DamagedRecord("another memory has its id")
 
 
 def is_pair(uses: object) -> bool:

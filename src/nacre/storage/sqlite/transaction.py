@@ -551,6 +551,7 @@ class SQLiteTransaction:
 
         self.flush()
         self._connection.execute("REINDEX")
+        renew_anchors(self._connection)
         repair.complete_indexes(self._connection)
         self._spaces.clear()
         self._stored.clear()

@@ -19,4 +19,3 @@ if [ ! -f "$stamp" ] || [ benchmarks/setup.sh -nt "$stamp" ] || [ pyproject.toml
     $pip $reference --editable .
     touch "$stamp"
 fi
-"$venv/bin/nacre" model install

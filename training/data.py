@@ -38,8 +38,10 @@ def lines(path: Path) -> Iterator[Any]:
         yield from map(json.loads, file)
 
 
-def example(question: str, positives: Sequence[str], negatives: Sequence[str], source: str) -> Example:
-    chosen = random.Random(f"{SEED}{question}").sample(list(negatives), min(NEGATIVES, len(negatives)))
+def example(
+    question: str, positives: Sequence[str], negatives: Sequence[str], source: str, most: int = NEGATIVES
+) -> Example:
+    chosen = random.Random(f"{SEED}{question}").sample(list(negatives), min(most, len(negatives)))
     return Example(question, tuple(each[:LONGEST] for each in positives), tuple(n[:LONGEST] for n in chosen), source)
 
 
@@ -107,7 +109,7 @@ def rephrased(path: Path, most: int) -> Iterator[Example]:
         yield example(record["prompt_a"], [record["prompt_b"]], others, "semanticmemo")
 
 
-def notes(folder: Path, held_out: Sequence[str] = ()) -> Iterator[Example]:
+def notes(folder: Path, held_out: Sequence[str] = (), most: int = NEGATIVES) -> Iterator[Example]:
     """Notes and questions about them, against the other notes of the same world. Questions in another language than
     their answer are "across": only together with the multilingual part can they be answered."""
     for path in sorted(folder.glob("*.notes.jsonl")):
@@ -120,7 +122,7 @@ def notes(folder: Path, held_out: Sequence[str] = ()) -> Iterator[Example]:
             if answers:
                 others = [text for at, text in texts.items() if at[0] == asked["world"] and at not in answers]
                 source = "across" if asked["kind"] == "crosslingual" else "notes"
-                yield example(asked["q"], [texts[at] for at in sorted(answers)], others, source)
+                yield example(asked["q"], [texts[at] for at in sorted(answers)], others, source, most)
 
 
 def pair_texts(folder: Path) -> Iterator[str]:

@@ -27,6 +27,7 @@ from tokenizers import Tokenizer
 
 SEED = 20261115
 TOKENS = 256  # of a pair, as in training
+INPUTS = {"ids": 0, "segments": 0}  # width 0: rows of ids
 RANGE_PAIRS = 300
 HERE = Path(__file__).parent
 HELD_OUT = ("author2", "author6", "held_out")
@@ -130,16 +131,16 @@ def main() -> None:
     if given.ranges and given.ranges.exists():
         ranges = dict(np.load(given.ranges))
     else:
-        ranges = measured_ranges(cross_encoder(state, None), range_pairs(tokenizer), ["ids", "segments"])
+        ranges = measured_ranges(cross_encoder(state, None), range_pairs(tokenizer), INPUTS)
         if given.ranges:
             np.savez(given.ranges, **ranges)
     with tempfile.TemporaryDirectory() as folder:
         trunk = Path(folder) / "trunk.onnx"
-        cross_encoder(state, ranges).save(trunk, ["ids", "segments"], {"read": 2 * WIDTH})
+        cross_encoder(state, ranges).save(trunk, INPUTS, {"read": 2 * WIDTH})
         state |= one_place_head(trunk, tokenizer, heads(state)["relation"])
     given.out.mkdir(parents=True, exist_ok=True)
     sizes = {name: len(bias) for name, (_, bias) in heads(state).items()}
-    cross_encoder(state, ranges).save(given.out / "cross_encoder.onnx", ["ids", "segments"], sizes)
+    cross_encoder(state, ranges).save(given.out / "cross_encoder.onnx", INPUTS, sizes)
 
 
 if __name__ == "__main__":

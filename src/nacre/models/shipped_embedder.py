@@ -108,7 +108,8 @@ class BothParts:
         # A word of a script that a tokenizer does not know counts as one token there, however long it is.
         return max(self._english.count(text), self._multilingual.count(text))
 
-    def rows(self, texts: Sequence[str]) -> Vectors:
+    def halves(self, texts: Sequence[str]) -> tuple[Vectors, Vectors]:
+        """The place of each text among English ones, and the encoder's centred row."""
         import numpy as np
 
         encoded = [self._multilingual.encode(text) for text in texts]
@@ -118,8 +119,14 @@ class BothParts:
         readable = np.flatnonzero(shares).tolist()
         if readable:
             placed[readable] += shares[readable, None] * self._english.rows([texts[place] for place in readable])
+        return _unit(placed), centred
+
+    def rows(self, texts: Sequence[str]) -> Vectors:
+        import numpy as np
+
+        placed, centred = self.halves(texts)
         own = self._weight * _unit(centred @ self._projection)
-        return _unit(np.concatenate([_unit(placed), own], axis=1))
+        return _unit(np.concatenate([placed, own], axis=1))
 
 
 NO_LETTER = -128  # marks a piece of digits or punctuation, which says nothing of the language

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from nacre.models.cross_encoder import graph
-from nacre.safety.injection import SUSPICIOUS, fold_text, order_signs, suspicion, together
-from nacre.safety.orders import parts, quick_look
+from nacre.safety.injection import SUSPICIOUS, fold_text, order_signs, parts, quick_look, suspicion, together
 
 TRAINING = Path(__file__).parent.parent / "training"
 HELD_OUT = TRAINING / "orders" / "author3.jsonl"

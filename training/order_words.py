@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from nacre.safety import orders
-from nacre.safety.orders import BIAS, BUCKETS, SCALE, WORDS, features, order_scores, parts, quick_look, words_of
+from nacre.safety import injection
+from nacre.safety.injection import BIAS, BUCKETS, SCALE, WORDS, features, order_scores, parts, quick_look, words_of
 
 HERE = Path(__file__).parent
 INJECTIONS = HERE.parent / "benchmarks" / "injection_texts"
@@ -91,7 +91,7 @@ def main() -> None:
     stored, ordinary = trained(given.held_out)
     (given.folder / WORDS).write_bytes(stored.tobytes())
     weights = array("b", stored.tobytes())
-    orders.word_weights = lambda: weights  # type: ignore[assignment]  # not the shipped ones
+    injection.word_weights = lambda: weights  # type: ignore[assignment]  # not the shipped ones
     looks_like = float(np.quantile([max(map(quick_look, parts(text))) for text in ordinary], 1 - LOOKED_AT))
     held = [HERE / "orders" / f"{name}.jsonl" for name in given.held_out]
     truth = np.array([bool(label) for path in held for label in read(path, "orders")])

@@ -29,7 +29,7 @@ EXAMPLES: list[tuple[errors.NacreError, type[Exception], str]] = [
     (errors.StoreReadOnly("f"), OSError, "choose another file with --store."),
     (errors.StoreFull("f"), OSError, "Free some space and repeat."),
     (errors.StoreBusy("f", 10), OSError, "end the process that holds it."),
-    (errors.SchemaTooNew("f", 9, 1), OSError, "Upgrade nacre to open it."),
+    (errors.SchemaMismatch("f", 9, 1), OSError, "remove the file to begin a new store."),
     (errors.EmbeddingMismatch("one", "two"), ValueError, "configure the first model again."),
     (errors.ModelUnavailable("m", "offline", "Go online."), RuntimeError, "Go online."),
     (errors.EmbeddingServiceFailed("http://x", "404"), RuntimeError, "the model's name is right."),

@@ -33,7 +33,7 @@ NacreError
 │   ├── StoreFull
 │   ├── StoreInUseAtFork             a process that was forked while a thread of its parent used the store
 │   ├── StoreBusy
-│   ├── SchemaTooNew
+│   ├── SchemaMismatch
 │   ├── ArchiveRefused               a portable archive that is damaged, foreign or too large
 │   └── EmbeddingMismatch (ValueError)
 ├── EmbeddingError (RuntimeError)
@@ -329,10 +329,11 @@ class StoreBusy(StorageError):
         )
 
 
-class SchemaTooNew(StorageError):
+class SchemaMismatch(StorageError):
     def __init__(self, path: Path | str, schema: int, known: int) -> None:
         super().__init__(
-            f"{path} has schema {schema}, and this program knows schemas up to {known}. Upgrade nacre to open it."
+            f"{path} was made by another version of nacre (schema {schema}; this version has {known}). Run "
+            "`nacre export` with that version and import the archive here, or remove the file to begin a new store."
         )
 
 

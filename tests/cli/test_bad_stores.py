@@ -44,12 +44,17 @@ def test_a_truncated_file_is_refused(filled: CommandLine) -> None:
     assert filled("doctor").exit_code == 4
 
 
-def test_a_newer_schema_asks_for_an_upgrade(filled: CommandLine) -> None:
+def test_a_store_of_another_schema_is_refused_by_every_command_and_by_doctor(filled: CommandLine) -> None:
     connection = apsw.Connection(str(filled.store))
-    connection.pragma("user_version", 99)
+    connection.pragma("user_version", 1)
     connection.close()
-    result = filled("list")
-    assert result.exit_code == 4 and "Upgrade nacre" in result.stderr
+    for command in (["list"], ["recall", "fact"], ["remember", "x"], ["journal"], ["backup", "verify", filled.store]):
+        result = filled(*map(str, command))
+        assert result.exit_code == 4 and one_sentence(result.stderr), command
+        assert "`nacre export` with that version" in result.stderr and "doctor" not in result.stderr
+    for options in ([], ["--fix"]):
+        doctor = filled("doctor", *options)
+        assert doctor.exit_code == 4 and "another version of nacre" in doctor.stdout
 
 
 def test_a_path_through_a_file_cannot_be_opened(nacre: CommandLine, tmp_path: Path) -> None:

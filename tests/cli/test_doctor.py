@@ -79,7 +79,7 @@ def only(findings: list[Finding]) -> tuple[str, str, str]:
 def test_another_embedder_than_the_stores_is_a_problem_that_reindexing_mends() -> None:
     assert only(list(judged_vectors(WELL, "other", calibrated=True))) == ("embedder", "problem", "reindex")
     assert all(each.level == "ok" for each in judged_vectors(WELL, "bag", calibrated=True))
-    assert all(each.level == "ok" for each in judged_vectors(WELL, ""))
+    assert all(each.level == "ok" for each in judged_vectors(WELL, "", calibrated=True))
 
 
 def test_what_the_backend_complains_of_is_printed_word_for_word() -> None:

@@ -133,7 +133,7 @@ def while_opening(
     monkeypatch: pytest.MonkeyPatch, file: Path, key: Key | None, moment: str, act: Callable[[], None]
 ) -> None:
     """Lets the next opening be overtaken. A look leaves the file unlocked only where it is not in WAL mode."""
-    where, name = (connection, "header") if moment == "before its first look" else (schema, "check_ours")
+    where, name = (connection, "header") if moment == "before its first look" else (schema, "has_tables")
     if where is schema:
         raw = apsw.Connection(str(file))
         unlock(raw, file, key)

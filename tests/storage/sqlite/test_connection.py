@@ -15,10 +15,10 @@ import apsw
 import pytest
 
 from nacre import MemoryStore
-from nacre.errors import NotAStore, SchemaTooNew, StorageError, StoreBusy, StoreFull, StoreReadOnly, StoreUnreachable
+from nacre.errors import NotAStore, SchemaMismatch, StorageError, StoreBusy, StoreFull, StoreReadOnly, StoreUnreachable
 from nacre.lifecycle import doctor
 from nacre.settings import Settings
-from nacre.storage.sqlite import SQLiteBackend, connection
+from nacre.storage.sqlite import SQLiteBackend, connection, schema
 from nacre.storage.sqlite.connection import make_private
 from nacre.transfer.export import export_archive
 from tests.embedders import WordBag
@@ -217,13 +217,30 @@ def test_a_damaged_page_is_told_by_the_examination(tmp_path: Path) -> None:
     assert "nacre doctor --fix" in problems[0] and "backup" in problems[0]
 
 
-def test_a_newer_schema_is_refused_and_the_upgrade_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [1, 99, 0])
+def test_another_schema_is_refused_unchanged_and_the_export_named(tmp_path: Path, version: int) -> None:
     file = filled(tmp_path / "s.db", 1)
     raw = apsw.Connection(str(file))
-    raw.pragma("user_version", 99)
+    raw.pragma("user_version", version)
     raw.close()
-    with pytest.raises(SchemaTooNew, match=r"schema 99.*Upgrade nacre"):
+    before = file.read_bytes()
+    with pytest.raises(SchemaMismatch, match=rf"schema {version};.*`nacre export` with that version"):
         opened(file)
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("part", "other", "same"),
+    [
+        ("seq_to INTEGER,", "", False),
+        ("INDEX memory_accessed ON memory(space,", "INDEX memory_accessed ON memory(", False),
+        ("-- A space,", "-- Some space,", True),
+        ("    worded INTEGER", "  worded  INTEGER", True),
+    ],
+)
+def test_any_change_of_a_statement_is_another_schema(part: str, other: str, same: bool) -> None:
+    assert part in schema.STATEMENTS
+    assert (schema.digest(schema.STATEMENTS.replace(part, other)) == schema.CURRENT) is same
 
 
 def test_the_limit_of_pages_reads_as_a_full_disk_and_changes_nothing(tmp_path: Path) -> None:

@@ -164,11 +164,8 @@ def alone(file: Path, path: Path, key: Key | None) -> Iterator[apsw.Connection]:
     set_checkpoint_on_close(holder, on=False)  # what it has locked may turn out to be a file that was replaced
     try:
         unlock(holder, path, key)
-        schema.check_ours(holder, path)
-        if int(holder.pragma("application_id")) != schema.APPLICATION_ID:
+        if not schema.has_tables(holder, path):
             raise NotAStore(path, "it is empty")
-        if schema.version(holder) < schema.CURRENT:  # so that nobody who opens the old file has tables to write there
-            patiently(lambda: schema.prepare(holder, path))
         patiently(lambda: lock(holder))
         if overtaken(holder):
             raise StoreBusy(path, connecting.BUSY_SECONDS)
@@ -309,14 +306,13 @@ class Copy:
 
 
 def verify(file: Path, key: Key | None) -> Copy:
-    """Reads every page and changes nothing. Raises `NotAStore`, `WrongKey`, `SchemaTooNew` and `StoreUnreachable`."""
+    """Reads every page and changes nothing. Raises `NotAStore`, `WrongKey`, `SchemaMismatch` and `StoreUnreachable`."""
     with translated(file):
         opened = open_copy(file)
         try:
             secret = is_encrypted(header(opened))
             unlock(opened, file, key if secret else None)
-            schema.check_ours(opened, file)
-            if int(opened.pragma("application_id")) != schema.APPLICATION_ID:
+            if not schema.has_tables(opened, file):
                 raise NotAStore(file, "it is empty")
             lines = [str(line) for (line,) in opened.execute("PRAGMA integrity_check(1)")]
             if lines != ["ok"]:

@@ -428,9 +428,8 @@ class Connections:
     def _prepare_to_read(self, connection: apsw.Connection) -> None:
         wait_for_others(connection, BUSY_SECONDS)
         unlock(connection, self.path, self.key)
-        schema.check_ours(connection, self.path)
-        if schema.version(connection) < schema.CURRENT:
-            raise StoreReadOnly(self.path)  # it would have to be brought up to date first
+        if not schema.has_tables(connection, self.path):
+            raise StoreReadOnly(self.path)
         rows.register(connection)
         for pragma in PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
@@ -440,8 +439,7 @@ class Connections:
         if self.key is not None and header(connection) == NEW:
             self.key.check_strength()
         unlock(connection, self.path, self.key)
-        schema.check_ours(connection, self.path)
-        if schema.version(connection) < schema.CURRENT:
+        if not schema.has_tables(connection, self.path):
             patiently(lambda: schema.prepare(connection, self.path))
         patiently(lambda: schema.share(connection))
         rows.register(connection)

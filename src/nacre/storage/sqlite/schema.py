@@ -2,36 +2,49 @@
 
 from __future__ import annotations
 
+import re
+import zlib
 from pathlib import Path
 
 import apsw
 
-from nacre.errors import NotAStore, SchemaTooNew
+from nacre.errors import NotAStore, SchemaMismatch
 from nacre.files import data_text
 
 WAL = "wal"
 APPLICATION_ID = 0x4E414352  # "NACR": tells our file from any other SQLite database
-CURRENT = 1
+STATEMENTS = data_text("storage/sqlite/schema.sql")
 # The smallest write is a page, in the file and in its log, and an edit changes a few bytes on each of a dozen pages.
 # Measured with 20,000 memories: no operation is slower than with pages of 4,096 bytes, and a tag writes half as much.
 PAGE_BYTES = 1_024
+
+
+def digest(statements: str) -> int:
+    """Of a schema, so that any other one is noticed without a number that somebody has to change. It is the file's
+    `user_version`: 31 bits, and 0 only in a new file. Comments and blanks do not count."""
+    return zlib.crc32(" ".join(re.sub("--.*", "", statements).split()).encode()) & 0x7FFFFFFF
+
+
+CURRENT = digest(STATEMENTS)
 
 
 def version(connection: apsw.Connection) -> int:
     return int(connection.pragma("user_version"))
 
 
-def check_ours(connection: apsw.Connection, path: Path) -> None:
-    """Refuses a foreign database before anything is written to it."""
+def has_tables(connection: apsw.Connection, path: Path) -> bool:
+    """False for an empty file. Refuses a foreign database, and a store of another schema (`SchemaMismatch`), before
+    anything is written to it."""
     with connection:  # one snapshot: another process may be creating this very store
         application, schema = int(connection.pragma("application_id")), version(connection)
         tables = connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
     if application == APPLICATION_ID:
-        if schema > CURRENT:
-            raise SchemaTooNew(path, schema, CURRENT)
-        return
+        if schema != CURRENT:
+            raise SchemaMismatch(path, schema, CURRENT)
+        return True
     if application != 0 or schema != 0 or tables:
         raise NotAStore(path, "it is a database of another program")
+    return False
 
 
 def share(connection: apsw.Connection) -> None:
@@ -47,11 +60,10 @@ def prepare(connection: apsw.Connection, path: Path) -> None:
     connection.pragma("journal_mode", WAL)
     connection.execute("BEGIN IMMEDIATE")
     try:
-        check_ours(connection, path)
-        if version(connection) < CURRENT:
-            connection.execute(data_text("storage/sqlite/schema.sql"))
-        connection.pragma("application_id", APPLICATION_ID)
-        connection.pragma("user_version", CURRENT)
+        if not has_tables(connection, path):
+            connection.execute(STATEMENTS)
+            connection.pragma("application_id", APPLICATION_ID)
+            connection.pragma("user_version", CURRENT)
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:  # a full disk has ended it already

@@ -15,7 +15,8 @@ WAL = "wal"
 APPLICATION_ID = 0x4E414352  # "NACR": tells our file from any other SQLite database
 STATEMENTS = data_text("storage/sqlite/schema.sql")
 # The smallest write is a page, in the file and in its log, and an edit changes a few bytes on each of a dozen pages.
-# Measured with 20,000 memories: no operation is slower than with pages of 4,096 bytes, and a tag writes half as much.
+# Measured once with 20,000 memories: most operations take as long as with pages of 4,096 bytes, a few a tenth longer,
+# and a tag writes half as much.
 PAGE_BYTES = 1_024
 
 

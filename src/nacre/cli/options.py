@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import math
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from nacre.cli.cli_context import SIMILAR_NAME, CliContext
 from nacre.cli.ui.output import DATA, FORMS, Column, Form, chosen_form, print_items, say
 from nacre.cli.ui.prompts import confirm
 from nacre.cli.ui.times import held_on, known_by, since, until
 from nacre.errors import InvalidInput
-from nacre.model.instants import DAY, parse_duration
+from nacre.model.instants import DAY, iso, parse_duration
 from nacre.model.levels import confidence_range
 from nacre.model.memory import Json
 
@@ -45,6 +47,30 @@ def filter_options(command: F) -> F:
         click.option("--include-archived", is_flag=True, help="Also those in the archive."),
         time_options,
     )(command)
+
+
+NOT_FILTERS = ("form", "limit", "sort", "cursor")
+
+
+def given_filters() -> str:
+    """The filters of the command that runs, with moments written out; empty where there are none."""
+    ctx = click.get_current_context()
+    return "".join(
+        f" {option_text(option, ctx.params[option.name])}"
+        for option in ctx.command.params
+        if isinstance(option, click.Option) and option.name in ctx.params and option.name not in NOT_FILTERS
+        if ctx.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+    )
+
+
+def option_text(option: click.Option, value: object) -> str:
+    name = max(option.opts, key=len)
+    if option.is_flag:
+        return name
+    if option.metavar == "WHEN" and isinstance(value, float):
+        return f"{name} {iso(value)}"
+    values = value if isinstance(value, tuple) else (value,)
+    return " ".join(f"{name} {shlex.quote(str(each))}" for each in values)
 
 
 def near_tag(store: MemoryStore, tags: Iterable[str] | None) -> str:

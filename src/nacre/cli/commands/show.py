@@ -11,7 +11,16 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.lookup import find_memory_at
-from nacre.cli.options import TimeOptions, command, filter_options, form_option, limit_option, near_tag, time_options
+from nacre.cli.options import (
+    TimeOptions,
+    command,
+    filter_options,
+    form_option,
+    given_filters,
+    limit_option,
+    near_tag,
+    time_options,
+)
 from nacre.cli.ui.output import (
     Form,
     chosen_form,
@@ -166,8 +175,8 @@ def list_command(
     with cli.open() as store:
         memories = store.list_recent(limit or ALL, order=ORDERS[sort], cursor=cursor or "", **scope)
         total = store.count(**scope)
-        filtered = any(scope.values()) or trashed or archived or superseded
-        empty = "Nothing matches." if filtered else "No memories here; `nacre remember TEXT` stores one."
+        filters = given_filters()
+        empty = f"Nothing matches{filters}." if filters else "No memories here; `nacre remember TEXT` stores one."
         empty = "" if cli.reported_empty or memories else empty + near_tag(store, scope.get("all_tags"))
     print_items(memories, memory_columns(lambda memory: memory, cli.now()), memory_record, form, empty)
     if memories.cursor and (sys.stdout.isatty() or cursor is not None):

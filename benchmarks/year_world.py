@@ -15,7 +15,6 @@ import numpy as np
 
 from nacre import MemoryStore
 from nacre.factory import make_embedder
-from nacre.lifecycle.jobs import MIN_CLUSTER
 from nacre.lifecycle.reflection import ReflectionEngine
 from nacre.lifecycle.scheduler import MaintenanceScheduler
 from nacre.model import Memory, Recollection
@@ -146,7 +145,7 @@ class World:
             raise SystemExit(f"This is no measurement: {' '.join(failed)}")
         self.done.update({each.job: each.done for each in results})
         if day % WEEK_DAYS == WEEK_DAYS - 1:
-            engine = ReflectionEngine(self.tended, min_cluster_size=MIN_CLUSTER)
+            engine = ReflectionEngine(self.tended, min_cluster_size=int(self.settings.reflect_min_cluster))
             self.done["reflect"] += len(engine.apply(engine.plan(self.clock.now), "soft", why="maintenance"))
 
     def asked(self, questions: Sequence[Told]) -> dict[str, tuple[bool, bool]]:

@@ -69,7 +69,7 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def elsewhere(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     home = SPARE_HOMES.pop() if SPARE_HOMES else homes / str(next(HOME_NUMBERS))
     home.mkdir(exist_ok=True)
-    for name in [name for name in os.environ if name.startswith("NACRE_") and not keeps(name)]:
+    for name in [name for name in os.environ if name.startswith("NACRE_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("USERPROFILE", str(home))
@@ -80,7 +80,3 @@ def elsewhere(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield home
     if home.is_dir() and not any(home.iterdir()):
         SPARE_HOMES.append(home)
-
-
-def keeps(name: str) -> bool:
-    return name.startswith("NACRE_TEST")

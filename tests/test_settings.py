@@ -43,9 +43,22 @@ def test_each_source_overrules_the_ones_below_it(user_file: Path, folder: Path) 
 
 
 def test_what_a_nearer_source_does_not_say_comes_from_the_farther_one(user_file: Path, folder: Path) -> None:
-    found = settings({"editor": "vi"}, environment={"NACRE_DECAY_RATE": "0.25"}, folder=folder, user_file=user_file)
-    assert (found.editor, found.decay_rate, found.space) == ("vi", 0.25, "of-project")
+    found = settings(
+        {"editor": "vi"}, environment={"NACRE_DEFAULT_IMPORTANCE": "0.25"}, folder=folder, user_file=user_file
+    )
+    assert (found.editor, found.default_importance, found.space) == ("vi", 0.25, "of-project")
     assert (found.embedder, found.default_type) == ("hashing", "episodic")
+
+
+def test_a_variable_that_is_not_a_setting_is_named_with_the_nearest_and_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text('key = "env:NACRE_OWN_KEY"\n', "utf-8")
+    environment = {"NACRE_SCOPE_QUOTA": "1", "NACRE_OWN_KEY": "x", "NACRE_HOOK_LIMIT": "2", "NACRE_SPACE": "here"}
+    said: list[str] = []
+    found = settings(environment=environment, folder=tmp_path, user_file=tmp_path / "own.toml", notify=said.append)
+    assert found.space == "here"
+    assert said == [
+        "NACRE_SCOPE_QUOTA is ignored, because 'scope_quota' is not a setting; did you mean 'scope_quota_mb'?"
+    ]
 
 
 def test_a_path_in_a_file_is_meant_from_where_the_file_lies(folder: Path, user_file: Path) -> None:
@@ -61,7 +74,7 @@ def test_in_memory_in_a_file_stays_in_memory(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ("spce = 'x'", "did you mean 'space'"),
+        ("spce = 'x'", "did you mean 'space'\\?$"),
         ("decay_rate = 'much'", "not a number"),
         ("space = 5", "in quotes"),
         ("space = ", "cannot be read"),

@@ -272,7 +272,7 @@ class MemoryStore(Closing):
 
     def _draft(self, values: Mapping[str, object]) -> Memory:
         fields, doubts, _ = self._guarded(self._validate(values))
-        memory = self._build(fields)
+        memory = self._build({"importance": self._settings.default_importance, **fields})
         return mark_suspicious(memory, doubts, trust_given="trust" in values)
 
     def _validate(self, values: Mapping[str, object]) -> dict[str, object]:

@@ -6,7 +6,7 @@ import logging
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -23,8 +23,10 @@ USER_FILE = "config.toml"
 STORE_FILE = "nacre.db"
 IN_MEMORY = ":memory:"
 ENVIRONMENT = "NACRE_"
+NOT_SETTINGS = ("NACRE_HOOK_LIMIT",)  # other variables that the program reads
 KEY_FILE = "file:"  # before the path, in a setting that names a key
-KEY_PLACES = ("env:", KEY_FILE, "keyring:")  # ways to name where a key is, instead of writing it down
+KEY_VARIABLE = "env:"
+KEY_PLACES = (KEY_VARIABLE, KEY_FILE, "keyring:")  # ways to name where a key is, instead of writing it down
 KEYS = ("key", "embedder_key", "language_model_key")
 SERVICES = {"embedder_url": "embedder_key", "language_model_url": "language_model_key"}  # which key goes to which URL
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):[/\\]")  # of a service, not of a file; C:/ is a drive
@@ -52,6 +54,7 @@ class Settings:
     language_model_url: str = ""
     language_model_key: str = ""
     default_type: str = "semantic"
+    default_importance: float = 0.5
     importance: str = "rules"
     emotion: str = "own"
     secrets: str = "redact"
@@ -64,19 +67,28 @@ class Settings:
     scope: str = ""
     scope_types: str = ""
     scope_spaces: str = ""
+    scope_max_cost: float = 100.0
+    scope_quota_mb: float = 0.0
     editor: str = ""
     on_conflict: str = "note"
     conflict_judge: str = "model"
     strict_links: bool = False
     journal_days: float = 0.0
     journal_mirror: str = ""
+    maintenance_tick: str = "5m"
     maintenance_decay_every: str = "24h"
     maintenance_reflect_every: str = "7d"
     maintenance_consolidate_every: str = "off"
+    maintenance_retain_every: str = "24h"
+    maintenance_trash_every: str = "24h"
+    maintenance_compact_every: str = "off"
+    maintenance_reindex_every: str = "1h"
     maintenance_backup_every: str = "off"
     decay_rate: float = 0.02  # a month's half-life for what nobody uses
+    decay_min_score: float = 0.05
     decay_protect: str = "procedural,lesson"
     reflect_apply: bool = False
+    reflect_min_cluster: float = 3.0
     summarizer: str = "central"
     retain_max_days: float = 0.0
     retain_max_count: float = 0.0
@@ -160,8 +172,8 @@ def settings(
     user_file: Path | None = None,
     notify: Notify = log_once,
 ) -> Settings:
-    """`notify` gets one line for a project's file that sets what it may not. Raises `ConfigError`, which names the file
-    and the key, when a setting cannot be read."""
+    """`notify` gets one line for a project's file that sets what it may not, and for a variable that is not a setting.
+    Raises `ConfigError`, which names the file and the key, when a setting cannot be read."""
     environment = os.environ if environment is None else environment
     result = Settings()
     for source in from_files(folder or Path.cwd(), user_file):
@@ -172,6 +184,8 @@ def settings(
         if source.notice:
             notify(source.notice)
     result = replace(result, **from_environment(environment))  # type: ignore[arg-type]
+    for notice in unknown_variables(environment, result):
+        notify(notice)
     result = replace(result, **{k: v for k, v in (flags or {}).items() if v is not None})  # type: ignore[arg-type]
     return result if result.store else replace(result, store=str(default_store()))
 
@@ -396,18 +410,35 @@ def from_where(file: Path, path: str) -> str:
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, object]:
-    names = {ENVIRONMENT + each.name.upper(): each.name for each in fields(Settings) if each.name not in TABLES}
     return {
         name: converted(name, environment[key], key)
-        for key, name in names.items()
+        for key, name in variables().items()
         if environment.get(key, "").strip() != ""
     }
+
+
+def variables() -> dict[str, str]:
+    """The environment variables by name, each with its setting."""
+    return {ENVIRONMENT + each.name.upper(): each.name for each in fields(Settings) if each.name not in TABLES}
+
+
+def unknown_variables(environment: Mapping[str, str], known: Settings) -> list[str]:
+    """A sentence for each that looks like a setting. It stops no command, since another program may read it, and one
+    that holds a key (`env:NAME`) is not meant."""
+    keys = {str(value) for name, value in flat(asdict(known)) if name.rpartition(".")[2] in KEYS}
+    others = {*variables(), *NOT_SETTINGS, *(key.removeprefix(KEY_VARIABLE) for key in keys)}
+    names = {name: name.removeprefix(ENVIRONMENT).lower() for name in sorted(environment) if name not in others}
+    return [
+        f"{name} is ignored, because {key!r} is not a setting; {nearest(key, variables().values())}"
+        for name, key in names.items()
+        if name.startswith(ENVIRONMENT)
+    ]
 
 
 def converted(key: str, value: object, origin: str) -> object:
     kinds = {each.name: each.type for each in fields(Settings) if each.name not in TABLES}
     if key not in kinds:
-        raise ConfigError(f"{origin} sets {key!r}, which is not a setting; {nearest(key, kinds)}.")
+        raise ConfigError(f"{origin} sets {key!r}, which is not a setting; {nearest(key, kinds)}")
     if kinds[key] == "float":
         try:
             return float(value)  # type: ignore[arg-type]
@@ -449,7 +480,7 @@ def truth(key: str, value: object, origin: str) -> bool:
 def nearest(key: str, names: Iterable[str]) -> str:
     known = sorted(names)
     near = get_close_matches(key, known, n=1, cutoff=0.5)
-    return f"did you mean {near[0]!r}?" if near else "`nacre config list` shows all settings"
+    return f"did you mean {near[0]!r}?" if near else "`nacre config list` shows all settings."
 
 
 def space_of(folder: Path, known: Iterable[str] = (), environment: Mapping[str, str] | None = None) -> str:

@@ -197,6 +197,17 @@ def test_the_trash_is_listed_and_gives_back_in_one_act(nacre: CommandLine) -> No
     assert trashed(nacre) == {"a1", "b2"}
 
 
+def test_a_trash_without_a_limit_is_emptied_on_request_only(
+    nacre: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NACRE_TRASH_DAYS", "0")
+    nacre.ok("forget", nacre.ok("remember", "x"), "--yes")
+    assert nacre.json("trash", "list")[0]["kept_until"] is None
+    refused = nacre("trash", "empty", "--yes")
+    assert refused.exit_code == 2 and "trash_days keeps the trash forever" in refused.stderr
+    assert "Deleted 1 memory for good" in nacre("trash", "empty", "--all", "--yes").stderr
+
+
 def test_emptying_the_trash_asks_says_that_it_is_for_good_and_is(nacre: CommandLine) -> None:
     nacre.ok("remember", "doomed", "--id", "doomed")
     assert "The trash is empty" in nacre("trash", "empty").stderr

@@ -118,7 +118,7 @@ def test_an_emptied_trash_does_not_stand_between_a_person_and_their_undo(
     remember_old(store)
     store.remember("mine", id="mine")
     run("decay", store, settings)
-    run("trash", store, replace(settings, trash_days=0))
+    run("trash", store, settings, now=NOW + 40 * DAY)
     assert store.count(include_trashed=True) == 1
     store.undo()
     assert store.get("mine") is None
@@ -192,6 +192,21 @@ def test_a_journal_that_is_kept_for_ever_is_not_compacted(store: MemoryStore, se
     result = run("compact", store, replace(settings, journal_days=0.0), now=NOW + 1_000 * DAY)
     assert result.done == 0 and "forever" in result.note
     assert len(store.journal()) == 1
+
+
+def test_a_trash_that_is_kept_for_ever_is_not_emptied(store: MemoryStore, settings: Settings) -> None:
+    store.forget(store.remember("x").id)
+    result = run("trash", store, replace(settings, trash_days=0.0), now=NOW + 1_000 * DAY)
+    assert result.done == 0 and "forever" in result.note
+    assert store.count(status="trashed") == 1
+
+
+def test_how_weak_and_how_many_is_a_setting_of_the_jobs(store: MemoryStore, settings: Settings) -> None:
+    remember_old(store)
+    remember_episodes(store)
+    assert run("decay", store, replace(settings, decay_min_score=0.0)).done == 0
+    assert run("reflect", store, replace(settings, reflect_min_cluster=4.0)).done == 0
+    assert run("reflect", store, settings).done == 2
 
 
 def test_an_unknown_job_names_the_nearest() -> None:

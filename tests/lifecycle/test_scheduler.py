@@ -32,9 +32,9 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Turned) -> Iter
 
 def scheduler_of(store: MemoryStore, *, all_spaces: bool = False, **settings: object) -> MaintenanceScheduler:
     """With decay and reflection alone, unless the settings say otherwise."""
-    made = MaintenanceScheduler(store, Settings(**settings), all_spaces=all_spaces)  # type: ignore[arg-type]
-    made.every |= dict.fromkeys(("retain", "trash", "reindex"))
-    return made
+    others = dict.fromkeys(("retain_every", "trash_every", "reindex_every"), "off")
+    every = {f"maintenance_{name}": value for name, value in others.items()}
+    return MaintenanceScheduler(store, Settings(**every | settings), all_spaces=all_spaces)  # type: ignore[arg-type]
 
 
 def jobs_of(result: TickResult) -> list[str]:
@@ -83,7 +83,17 @@ def test_further_jobs_have_intervals_by_their_names(store: MemoryStore) -> None:
     known = Settings(maintenance_decay_every="off", maintenance_reflect_every="off", maintenance_consolidate_every="1d")
     result = MaintenanceScheduler(store, known).tick()
     assert jobs_of(result) == ["consolidate", "retain", "trash", "reindex"]
-    assert jobs_of(MaintenanceScheduler(store, replace(known, journal_days=9.0)).tick()) == ["compact"]
+
+
+def test_the_journal_is_deleted_only_where_its_job_is_switched_on(store: MemoryStore) -> None:
+    assert "compact" not in jobs_of(MaintenanceScheduler(store, Settings(journal_days=9.0)).tick())
+    known = Settings(journal_days=9.0, maintenance_compact_every="1d")
+    assert "compact" in jobs_of(MaintenanceScheduler(store, known).tick())
+
+
+def test_every_job_can_be_switched_off(store: MemoryStore) -> None:
+    known = Settings(**{f"maintenance_{name}_every": "off" for name in JOBS})  # type: ignore[arg-type]
+    assert jobs_of(MaintenanceScheduler(store, known).tick()) == []
 
 
 def test_a_dry_reflection_does_not_advance_its_schedule(store: MemoryStore) -> None:
@@ -201,13 +211,12 @@ def test_intervals_are_settings() -> None:
     defaults = intervals(Settings())
     assert (defaults["decay"], defaults["reflect"], defaults["backup"]) == (DAY, 7 * DAY, None)
     with pytest.raises(InvalidInput):
-        intervals(replace(Settings(), maintenance_backup_every="often"))
+        intervals(replace(Settings(), maintenance_trash_every="often"))
 
 
 def test_it_runs_until_it_is_told_to_stop_and_leaves_the_lease_free(store: MemoryStore) -> None:
     remember_old(store)
-    scheduler = scheduler_of(store, maintenance_reflect_every="off")
-    scheduler.tick_interval = 0.01
+    scheduler = scheduler_of(store, maintenance_reflect_every="off", maintenance_tick="0.01")
     stop = threading.Event()
     thread = threading.Thread(target=scheduler.run_forever, args=(stop,))
     thread.start()
@@ -224,8 +233,7 @@ def test_it_runs_until_it_is_told_to_stop_and_leaves_the_lease_free(store: Memor
 
 def test_a_second_one_takes_over_when_the_first_one_ends(store: MemoryStore) -> None:
     stops, threads = [threading.Event(), threading.Event()], []
-    first, second = scheduler_of(store), scheduler_of(store)
-    first.tick_interval = second.tick_interval = 0.01
+    first, second = (scheduler_of(store, maintenance_tick="0.01") for _ in range(2))
     try:
         for scheduler, stop in zip((first, second), stops, strict=True):
             threads.append(threading.Thread(target=scheduler.run_forever, args=(stop,)))

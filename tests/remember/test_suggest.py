@@ -39,8 +39,9 @@ def test_the_caller_outranks_the_rules() -> None:
 
 
 def test_a_fixed_importance_is_the_usual_one() -> None:
-    with opened(importance="fixed") as store:
-        assert store.remember(RULE).importance == 0.5
+    with opened(importance="fixed", default_importance=0.3) as store:
+        assert store.remember(RULE).importance == 0.3
+        assert store.remember_many([RULE])[0].importance == 0.3
 
 
 def test_a_feeling_is_suggested_where_words_tell_one_and_only_there() -> None:

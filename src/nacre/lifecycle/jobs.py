@@ -22,9 +22,7 @@ if TYPE_CHECKING:  # listing the jobs must not import the store
 ACTOR = "maintenance"
 WHY = UNATTENDED
 BACKUPS = "backups"  # the folder beside the store
-MIN_SCORE = 0.05  # what has decayed to less goes to the trash
 DECAY_MODEL = "strength"
-MIN_CLUSTER = 3  # similar episodes that make a summary
 COMPRESS_DAYS = 90.0  # long texts that nobody used for so long are compressed
 
 
@@ -50,13 +48,12 @@ class Run(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job with `per_store` runs once, the others run in each space; `every` says how often, else the settings. `seen`
-    finds the last run from the job's own results: a process may be killed before it could record the run."""
+    """A job with `per_store` runs once, the others run in each space; the setting `maintenance_NAME_every` says how
+    often. `seen` finds the last run from the job's own results: a process may be killed before it could record it."""
 
     name: str
     run: Run
     per_store: bool = False
-    every: str = ""
     seen: Callable[[Settings], float | None] | None = None
 
     def key(self, space: str) -> str:
@@ -67,7 +64,7 @@ def decay(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) 
     from nacre.lifecycle.decay import DecayEngine
 
     protected = listed(settings.decay_protect)
-    engine = DecayEngine(store, settings.decay_rate, MIN_SCORE, protected, DECAY_MODEL)
+    engine = DecayEngine(store, settings.decay_rate, settings.decay_min_score, protected, DECAY_MODEL)
     return carry_out("decay", engine, now, "moved to the trash", dry_run)
 
 
@@ -77,7 +74,7 @@ def reflect(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool
 
     dry = dry_run or not settings.reflect_apply
     writer = summarizer_from(settings)
-    engine = ReflectionEngine(store, min_cluster_size=MIN_CLUSTER, summarizer=writer)
+    engine = ReflectionEngine(store, min_cluster_size=int(settings.reflect_min_cluster), summarizer=writer)
     done = len(engine.clusters()) if dry else len(engine.apply(engine.plan(now), "soft", why=WHY))
     return result_of("reflect", done, "condensed", dry, ("group of episodes", "groups of episodes"))
 
@@ -101,6 +98,8 @@ def retain(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool)
 
 
 def trash(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
+    if settings.trash_days <= 0:
+        return JobResult("trash", note="The trash is kept forever; set trash_days to limit it.")
     from nacre.lifecycle.retention import Trash
 
     return carry_out("trash", Trash(store, settings.trash_days), now, "deleted for good", dry_run)
@@ -143,10 +142,10 @@ JOBS: Mapping[str, Job] = {
         Job("decay", decay),
         Job("reflect", reflect),
         Job("consolidate", consolidate),
-        Job("retain", retain, every="24h"),
-        Job("trash", trash, every="24h"),
-        Job("compact", compact, every="24h"),
-        Job("reindex", reindex, per_store=True, every="1h"),
+        Job("retain", retain),
+        Job("trash", trash),
+        Job("compact", compact),
+        Job("reindex", reindex, per_store=True),
     )
 }
 

@@ -189,7 +189,6 @@ def count(value: Json) -> int:
 
 
 OFF = "off"
-TICK_SECONDS = 300.0  # how often it looks for what is due
 SCHEDULER_LEASE_SECONDS = 600.0  # long, because each renewal writes to the disk
 LOOK_AGAIN = DAY  # a dry run costs as much as a real one
 WORK = "tick"  # held during one tick; "maintenance" is held by the long-running scheduler
@@ -225,7 +224,7 @@ class MaintenanceScheduler:
         self.store = store
         self.settings = settings or store.settings
         self.every = intervals(self.settings)  # in seconds; None means that a job is off
-        self.tick_interval = TICK_SECONDS
+        self.tick_interval = parse_duration(self.settings.maintenance_tick)
         self.all_spaces = all_spaces
         self.lease = Lease(store, seconds=SCHEDULER_LEASE_SECONDS)
         self._histories = StoredHistories(store)
@@ -340,10 +339,7 @@ class MaintenanceScheduler:
 
 def intervals(settings: Settings) -> dict[str, float | None]:
     """The interval of every job, in seconds; None when it is off."""
-    every = {name: job.every or str(getattr(settings, f"maintenance_{name}_every")) for name, job in JOBS.items()}
-    if settings.journal_days <= 0:
-        every["compact"] = OFF  # the journal is kept forever
-    return {name: interval(value) for name, value in every.items()}
+    return {name: interval(str(getattr(settings, f"maintenance_{name}_every"))) for name in JOBS}
 
 
 def interval(value: str) -> float | None:

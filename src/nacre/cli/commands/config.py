@@ -37,7 +37,14 @@ if TYPE_CHECKING:
     from nacre.trust import Consent, ProjectFile
 
 OFF = "off"
-SHARES = ("min_trust", "lesson_semantic", "lesson_keyword", "hook_min_relevance")
+SHARES = (
+    "default_importance",
+    "decay_min_score",
+    "min_trust",
+    "lesson_semantic",
+    "lesson_keyword",
+    "hook_min_relevance",
+)
 
 
 def check_value(key: str, value: str) -> None:
@@ -55,7 +62,7 @@ def check_value(key: str, value: str) -> None:
     values = descriptions()[key].values
     if values and value not in (*values, getattr(Settings(), key)):
         raise UnknownName(f"value of {key}", value, values)
-    if key.startswith("maintenance_") and value.lower() != OFF:
+    if key.startswith("maintenance_") and (value.lower() != OFF or not key.endswith("_every")):
         from nacre.model.instants import parse_duration
 
         parse_duration(value)

@@ -35,7 +35,7 @@ from nacre.cli.ui.records import ROOMY, excerpt, headline, memory_record, short
 from nacre.cli.ui.times import age
 from nacre.errors import UnknownName
 from nacre.lifecycle.decay import BELIEF_TYPES, MODELS, NO_SUPPORT, ConfidenceDecay, DecayEngine, FadedConfidence, audit
-from nacre.lifecycle.jobs import DECAY_MODEL, MIN_SCORE, listed
+from nacre.lifecycle.jobs import DECAY_MODEL, listed
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.model.instants import iso
@@ -65,7 +65,7 @@ def model_options(command: F) -> F:
 
 
 min_score_option = click.option(
-    "--min-score", type=Number(0, 1), default=MIN_SCORE, show_default=True, help="What scores less is pruned."
+    "--min-score", type=Number(0, 1), metavar="0-1", help="What scores less is pruned. The setting decay_min_score."
 )
 protect_option = click.option(
     "--protect-type", "protected", metavar="TYPE", multiple=True,
@@ -78,7 +78,7 @@ class DecayOptions(TypedDict, total=False):
 
     model: str | None
     decay_rate: float | None
-    min_score: float
+    min_score: float | None
     protected: tuple[str, ...]
 
 
@@ -86,11 +86,11 @@ class PruneOptions(DecayOptions, PlanOptions): ...
 
 
 def engine_of(store: MemoryStore, options: DecayOptions) -> DecayEngine:
-    settings, rate = store.settings, options.get("decay_rate")
+    settings, rate, least = store.settings, options.get("decay_rate"), options.get("min_score")
     return DecayEngine(
         store,
         settings.decay_rate if rate is None else rate,
-        options.get("min_score", MIN_SCORE),
+        settings.decay_min_score if least is None else least,
         protected_types(store, options.get("protected", ())),
         options.get("model") or DECAY_MODEL,
     )

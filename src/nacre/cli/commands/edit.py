@@ -243,22 +243,27 @@ def list_command(cli: CliContext, **rows: Unpack[RowOptions]) -> None:
     with cli.open() as store:
         memories = trashed_memories(store)
 
-    def kept_until(memory: Memory) -> float:
-        return memory.updated_at + days * DAY
+    def kept_until(memory: Memory) -> float | None:
+        return memory.updated_at + days * DAY if days > 0 else None
 
     def time_left(memory: Memory) -> str:
-        return "next time" if kept_until(memory) <= now else age(kept_until(memory), now)
+        until = kept_until(memory)
+        return "never" if until is None else "next time" if until <= now else age(until, now)
+
+    def kept(memory: Memory) -> str:
+        until = kept_until(memory)
+        return "" if until is None else iso(until)
 
     columns: list[Column[Memory]] = [
         Column("id", lambda memory: memory.id, lambda memory: short(memory.id), style="cyan"),
         Column("type", lambda memory: memory.type, style="magenta"),
         Column("trashed", lambda memory: iso(memory.updated_at), lambda memory: age(memory.updated_at, now)),
-        Column("deleted", lambda memory: iso(kept_until(memory)), time_left),
+        Column("deleted", kept, time_left),
         Column("text", lambda memory: memory.text, headline, wide=True),
     ]
 
     def record(memory: Memory) -> dict[str, object]:
-        return {**memory_record(memory), "kept_until": iso(kept_until(memory))}
+        return {**memory_record(memory), "kept_until": kept(memory) or None}
 
     show_plan(memories, columns, record, rows, "The trash is empty.")
 
@@ -274,7 +279,10 @@ def empty(cli: CliContext, older_than: float | None, everything: bool, yes: bool
 
     if everything and older_than is not None:
         raise click.UsageError("--all is whatever is there, --older-than only a part of it; give one of them.")
-    grace = 0.0 if everything else cli.space_settings().trash_days if older_than is None else older_than
+    days = cli.space_settings().trash_days
+    if days <= 0 and not everything and older_than is None:
+        raise click.UsageError("The setting trash_days keeps the trash forever; say --older-than 30d, for example.")
+    grace = 0.0 if everything else days if older_than is None else older_than
     with cli.open() as store:
         trash = Trash(store, grace)
         plan = trash.plan()

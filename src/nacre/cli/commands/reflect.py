@@ -12,7 +12,6 @@ from nacre.cli.options import Number, PlanOptions, command, confirm_plan, plan_o
 from nacre.cli.ui.output import DATA, Column, print_data, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.cli.ui.records import group_text, memory_record, short
-from nacre.lifecycle.jobs import MIN_CLUSTER
 from nacre.model.journal import PERSON
 
 if TYPE_CHECKING:
@@ -28,8 +27,8 @@ CONSOLIDATE = {"none": False, "soft": "soft", "hard": "hard"}
     "--threshold", type=Number(0, 1), default=0.75, show_default=True, metavar="0-1", help="How alike a group is."
 )
 @click.option(
-    "--min-cluster-size", "size", type=click.IntRange(min=2), default=MIN_CLUSTER, show_default=True, metavar="N",
-    help="At least so many.",
+    "--min-cluster-size", type=click.IntRange(min=2), metavar="N",
+    help="At least so many. The setting reflect_min_cluster.",
 )  # fmt: skip
 @click.option(
     "--summarizer",
@@ -44,7 +43,7 @@ CONSOLIDATE = {"none": False, "soft": "soft", "hard": "hard"}
     help="Episodes stay, are superseded by the summary, or are removed.",
 )
 def reflect_command(
-    cli: CliContext, threshold: float, size: int, summarizer: str | None, consolidate: str,
+    cli: CliContext, threshold: float, min_cluster_size: int | None, summarizer: str | None, consolidate: str,
     **asked: Unpack[PlanOptions],
 ) -> None:  # fmt: skip
     """List summaries of similar episodes, and with --apply store each as a semantic memory.
@@ -58,6 +57,7 @@ def reflect_command(
         replace(settings, summarizer=summarizer or settings.summarizer),
         lambda error: say(f"Condensed without the language model. {error}"),
     )
+    size = min_cluster_size or int(settings.reflect_min_cluster)
     with cli.open() as store:
         if applied:
             store.acting_as(PERSON).embedder.check()  # before anybody is asked

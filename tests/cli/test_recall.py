@@ -142,6 +142,12 @@ def test_a_filter_that_can_match_nothing_is_refused(filled: CommandLine, words: 
     assert filled("list", "--since", "2026-01-01", "--until", "2026-01-01").exit_code == 0, "a day is a time of its own"
 
 
+@pytest.mark.parametrize("moment", ["--as-of", "--valid-at"])
+def test_the_time_asked_about_may_be_later_than_until(filled: CommandLine, moment: str) -> None:
+    for words in (["--until", "7d", moment, "1d"], [moment, "1d", "--until", "7d"]):
+        assert filled("list", *words).exit_code == 0
+
+
 def test_a_list_is_read_page_by_page_with_its_cursor(filled: CommandLine) -> None:
     first = filled("list", "-n", "2", "-f", "json", "--cursor", "")
     cursor = first.stderr.split("2 of 3; next: --cursor ")[1].split()[0]

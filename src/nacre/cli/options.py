@@ -99,7 +99,9 @@ def moment_option(name: str, parse: Callable[[str, float], float], help: str) ->
         if value is None:
             return None
         at = parse(value, ctx.ensure_object(CliContext).now())
-        if at < ctx.params.get("since", at) if name == "--until" else at > ctx.params.get("until", at):
+        since_after_until = name == "--since" and at > ctx.params.get("until", at)
+        until_before_since = name == "--until" and at < ctx.params.get("since", at)
+        if since_after_until or until_before_since:
             raise click.BadParameter("--since is later than --until, so nothing can match; swap them.")
         return at
 

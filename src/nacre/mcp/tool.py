@@ -169,7 +169,7 @@ class ToolSession:
         """The full id for one that may be shortened. Raises `InvalidInput` for a prefix that is too short."""
         full_id = self.store.resolve_id(prefix)
         if full_id != prefix and len(prefix) < SHORTEST_ID:
-            raise InvalidInput(f"{prefix!r} is too short for an id; give at least its first 8 characters.")
+            raise InvalidInput(f"{prefix!r} is too short for an id; give at least its first {SHORTEST_ID} characters.")
         return full_id
 
     def clean(self, conflict: Conflict) -> Conflict:

@@ -40,6 +40,12 @@ def test_what_is_remembered_is_recalled_with_a_reason(agent: Agent) -> None:
     assert found["why"] and found["relevance"] > 0
 
 
+def test_a_shortened_id_needs_six_characters_and_the_refusal_says_so(agent: Agent) -> None:
+    id = agent.ok("remember", text="The pier lamp is switched on at dusk")["id"]
+    assert "at least its first 6 characters" in agent.refused("history", id=id[:5])
+    agent.ok("history", id=id[:6])
+
+
 def test_a_recall_narrows_by_type_tag_and_time(agent: Agent) -> None:
     agent.ok("remember", text="Tie the blue ferry with two ropes", type="procedural", tags=["ferry"])
     agent.ok("remember", text="The blue ferry sank a buoy", type="episodic", tags=["ferry"])

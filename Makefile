@@ -66,7 +66,7 @@ bench-year: $(STAMP)  ## A simulated year of 20,000 memories with maintenance an
 bench-growth: $(STAMP)  ## How every operation grows from 2,000 to 1,000,000 memories: benchmarks/GROWTH.md
 	@$(BIN)/python benchmarks/growth.py $(GROWTH)
 
-mutate: $(STAMP)  ## Small faults planted in a copy of the core, and which of them the tests notice: benchmarks/MUTATION.md
+mutate: $(STAMP)  ## Small faults planted in a copy of the core, and which of them the tests notice; writes benchmarks/MUTATION.md
 	@$(BIN)/python scripts/mutate.py $(MUTATE)
 
 docs: $(STAMP)  ## docs/cli.md from the commands, docs/captures from a terminal

@@ -3,8 +3,8 @@
 Usage: python scripts/mutate.py [--count 200] [--seed 1] [--packages engine,access,...]. A first run of the tests notes
 which functions each test enters; a mutant is then run against the tests that enter its function, the quickest first,
 and against the test files of its package. Results are kept in the work folder, so that an interrupted run continues;
-the report goes to benchmarks/MUTATION.md. Survivors that were judged to change nothing are listed in
-benchmarks/equivalent_mutants.txt.
+the report is written to benchmarks/MUTATION.md. Survivors that were judged to change nothing can be listed in
+benchmarks/equivalent_mutants.txt; the file is optional.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Embedders, rerankers and language models behind their protocols."""
+"""Embedders, the cross-encoder and language models behind their protocols."""

@@ -1,4 +1,4 @@
-"""The profiles: which tools a server offers. One module for each."""
+"""The profiles: a module and a `.toml` file for each. `maintenance` is none; it has tools that several share."""
 
 from __future__ import annotations
 

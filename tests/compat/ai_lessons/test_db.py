@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import struct
 from contextlib import closing
@@ -187,6 +188,19 @@ def test_an_import_leaves_the_database_its_copy_and_nothing_else(older: Config) 
     db.close()
     results = {file.name for file in older.db_path.parent.iterdir()}
     assert results == {"knowledge.db", "knowledge.db.before-nacre", "knowledge.db.before-nacre-2"}
+
+
+@pytest.mark.accepts("L1.7")
+def test_a_database_is_imported_where_the_disk_has_no_links(older: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    assert core.get_lesson("01A", older) is not None
+    copy = older.db_path.with_name("knowledge.db.before-nacre")
+    with closing(sqlite3.connect(copy)) as stored:
+        assert stored.execute("SELECT count(*) FROM lessons").fetchone() == (2,)
+    assert copy.stat().st_nlink == 1 and (os.name == "nt" or not copy.stat().st_mode & 0o077)
 
 
 @pytest.mark.accepts("L1.7")

@@ -14,7 +14,7 @@ from typing import NoReturn, Unpack
 from uuid import uuid4
 
 from nacre.errors import ArchiveRefused, InvalidInput, StoreBusy
-from nacre.files import private_folder
+from nacre.files import create_private, private_folder
 from nacre.lessons import Answer, Lesson, LessonBook
 from nacre.lessons.book import LessonFields, every_lesson
 from nacre.lessons.lesson import normalize_title
@@ -176,22 +176,31 @@ def is_older(file: Path) -> bool:
 
 
 def import_database(file: Path, settings: Settings) -> None:
-    """Replaces a database that ai-lessons wrote with a store that holds all its lessons; the old file stays beside it.
+    """Replaces a database that ai-lessons wrote with a store that holds all its lessons; a copy stays beside it.
     The file is replaced only after every lesson is imported. Raises `StoreBusy` while another program uses the file,
     and `ArchiveRefused` when a lesson cannot be imported."""
     inode = file.stat().st_ino
     fresh = file.with_name(f".{file.name}.{uuid4().hex}")
+    copy = fresh.with_name(f"{fresh.name}.copy")
     with closing(sqlite3.connect(file, timeout=LOCK_TIMEOUT, isolation_level=None)) as older:
         lock(older, file)
         if file.stat().st_ino != inode:  # another process imported it while we waited
             return
         try:
             import_lessons(file, fresh, settings)
-            unused_path(file.with_name(file.name + BACKUP_SUFFIX)).hardlink_to(file)
+            copy_database(file, copy)
+            copy.replace(unused_path(file.with_name(file.name + BACKUP_SUFFIX)))
             fresh.replace(file)  # while nobody else can write to the older database
         finally:
             for leftover in file.parent.glob(f"{fresh.name}*"):
                 leftover.unlink()
+
+
+def copy_database(file: Path, copy: Path) -> None:
+    """By SQLite, which works on every disk, and keeps the locks that closing the file elsewhere would release."""
+    create_private(copy)
+    with closing(sqlite3.connect(file)) as reader, closing(sqlite3.connect(copy)) as target:
+        reader.backup(target)
 
 
 def lock(older: sqlite3.Connection, file: Path) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
 
+from nacre.cli.lesson.interview import TermCompleter
 from tests.cli.terminal import conversation
 from tests.command_line import CommandLine
 
@@ -75,6 +78,20 @@ def test_words_are_completed_from_the_book(book: CommandLine) -> None:
     stored = lessons(book)["Close what is done"]
     assert (stored["tags"], stored["contexts"]) == (["workflow", "jira"], ["team.shared-board"])
     assert (stored["source"], stored["source_notes"], stored["confidence"]) == ("documented", "page 3", "very-high")
+
+
+@pytest.mark.accepts("L7.7")
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("python,c", "python,code review"), ("python, c", "python, code review"), ("python,", "python,code review"),
+        ("shared b", "shared branch"), ("shared ", "shared branch"), ("a b,shared br", "a b,shared branch"),
+    ],
+)  # fmt: skip
+def test_a_term_is_completed_after_a_comma_and_beyond_its_own_blanks(typed: str, completed: str) -> None:
+    completer = TermCompleter({"code review": "3", "shared branch": "2"})
+    first, *_ = completer.get_completions(Document(typed), CompleteEvent(completion_requested=True))
+    assert typed[: len(typed) + first.start_position] + first.text == completed
 
 
 def test_where_several_words_fit_the_menu_offers_them_and_tab_goes_through_it(book: CommandLine) -> None:

@@ -7,7 +7,8 @@ from typing import TypeVar
 
 import click
 from prompt_toolkit import prompt
-from prompt_toolkit.completion import CompleteEvent, Completer, FuzzyCompleter, WordCompleter
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion, FuzzyCompleter, WordCompleter
+from prompt_toolkit.document import Document
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.validation import Validator
 
@@ -92,25 +93,25 @@ class Questions:
     def _tags(self) -> tuple[str, ...]:
         vocabulary = Vocabulary(self._store, TAG)
         known = {name: text for name, text in describe_terms(vocabulary) if not name.startswith(AGENT_TAG)}
-        names = vocabulary.resolve_all(split_terms(self._line("Tags", "tags", term_completer(known))))
+        names = vocabulary.resolve_all(split_terms(self._line("Tags", "tags", TermCompleter(known))))
         return tuple(dict.fromkeys(ask_meant(vocabulary, name) for name in names))
 
     def _contexts(self, question: str, field: str, likely: tuple[str, ...] = ()) -> tuple[str, ...]:
         """Offers the likely ones first."""
         vocabulary = Vocabulary(self._store, CONTEXT)
         known = {**dict.fromkeys(likely, "of similar lessons"), **dict(describe_terms(vocabulary))}
-        return vocabulary.resolve_all(split_terms(self._line(question, field, term_completer(known))))
+        return vocabulary.resolve_all(split_terms(self._line(question, field, TermCompleter(known))))
 
     def _source(self) -> str:
         vocabulary = Vocabulary(self._store, SOURCE)
-        completer = term_completer(dict(describe_terms(vocabulary)))
+        completer = TermCompleter(dict(describe_terms(vocabulary)))
         name = vocabulary.resolve(self._line("Source", "source", completer))
         return ask_meant(vocabulary, name) if name else ""
 
     def _confidence(self, source: str) -> str | float:
         validator = TermValidator(self._store)
         usual = level_of(validator.confidence(None, validator.source(source)[1])).name
-        levels = term_completer(dict.fromkeys(reversed(NAMES), ""))
+        levels = TermCompleter(dict.fromkeys(reversed(NAMES), ""))
         is_valid = Validator.from_callable(is_level, f"Write {', '.join(NAMES)}, or nothing for {usual}.")
         level = self._line(f"Confidence, {usual} unless you say", "confidence", levels, is_valid)
         return level_named(level).name if level else usual
@@ -125,9 +126,16 @@ class Questions:
         return answer.strip()
 
 
-def term_completer(known: Mapping[str, str]) -> Completer:
+class TermCompleter(Completer):
     """Completes one of several terms between commas, by its letters; `known` maps each to the text beside it."""
-    return FuzzyCompleter(WordCompleter(list(known), meta_dict=known), pattern=r"^[^,\s]+")
+
+    def __init__(self, known: Mapping[str, str]) -> None:
+        self._terms = FuzzyCompleter(WordCompleter(list(known), meta_dict=known), pattern="^.+")
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
+        typed = document.text_before_cursor.rpartition(",")[2].lstrip()
+        for offer in self._terms.get_completions(Document(typed.rstrip()), complete_event):
+            yield Completion(offer.text, -len(typed), offer.display, offer.display_meta)
 
 
 def describe_terms(vocabulary: Vocabulary) -> Iterator[tuple[str, str]]:

@@ -128,7 +128,7 @@ def test_there_are_four_types_and_each_is_its_word() -> None:
 def test_it_comes_back_from_a_memory_exactly_as_it_was(timestamp: datetime) -> None:
     store = MemoryStore(":memory:", embedder="hashing")
     one = Experience(
-        ExperienceType.PATTERN, "leading", "trailing", 0.25, timestamp, "", {"type": "x", "n": [1]}, ["b", "a"]
+        ExperienceType.PATTERN, "\t leading", "trailing\n", 0.25, timestamp, "", {"type": "x", "n": [1]}, ["b", "a"]
     )
     memory = store.draft(one.outcome, **one.memory_fields("gardener"))
     assert (memory.title, memory.text, memory.type) == ("leading", "trailing", "semantic")

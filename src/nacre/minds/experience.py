@@ -15,11 +15,12 @@ from nacre.model.memory import Json
 from nacre.remember.validate import Fields
 
 LONGEST_CONTEXT, LONGEST_OUTCOME = 500, 1000  # characters: an experience is a note, not a document
+TEXTS = {"context": LONGEST_CONTEXT, "outcome": LONGEST_OUTCOME}
 PREFIX = "exp_"  # of every experience's id and of no other id: journal entries of experiences are recognised by it
 HASH_DIGITS = 6
 # Keys of the memory's metadata; the caller's own metadata is under CALLER_METADATA.
 TYPE, CALLER_METADATA, COMPRESSED = "experience_type", "given", "compressed"
-AWARE, KIND = "aware", "kind"
+AWARE, KIND, MARGINS = "aware", "kind", "margins"
 
 
 class ExperienceType(StrEnum):
@@ -94,6 +95,11 @@ class Experience:
         )  # fmt: skip
         # A placeholder may be longer than the secret it replaced, and an edit longer still: neither is cut.
         experience.context, experience.outcome = memory.title or experience.context, memory.text
+        margins = memory.metadata.get(MARGINS)
+        if isinstance(margins, dict):
+            for name in TEXTS:
+                before, _, after = str(margins.get(name, "")).partition("|")
+                setattr(experience, name, f"{before}{getattr(experience, name)}{after}")
         return experience
 
     def memory_fields(self, agent: str) -> Fields:
@@ -101,6 +107,10 @@ class Experience:
         metadata: dict[str, Json] = {TYPE: self.experience_type.value}
         if self.experience_type is ExperienceType.PATTERN:
             metadata[KIND] = "pattern"
+        # A memory's text has no blanks around it, and those of an experience may be the indent of its code.
+        texts = {name: str(getattr(self, name)) for name in TEXTS}
+        if any(text != text.strip() for text in texts.values()):
+            metadata[MARGINS] = {name: text.replace(text.strip(), "|") for name, text in texts.items()}
         if self.metadata:
             metadata[CALLER_METADATA] = self.metadata
         if self.timestamp.tzinfo is not None:
@@ -118,7 +128,7 @@ class Experience:
             if not isinstance(value, kind) or isinstance(value, bool):
                 wanted = kind[-1].__name__ if isinstance(kind, tuple) else kind.__name__
                 raise WrongType(name, wanted, value)
-        for name, longest in (("context", LONGEST_CONTEXT), ("outcome", LONGEST_OUTCOME)):
+        for name, longest in TEXTS.items():
             text = getattr(self, name)
             if not text.strip():
                 raise InvalidInput(f"An experience's {name} cannot be empty; say it in a sentence.")

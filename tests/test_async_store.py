@@ -15,6 +15,14 @@ from nacre.errors import MemoryNotFound
 from tests.embedders import WordBag
 
 STREAMED = ("iterate", "iterate_journal")
+
+
+def test_what_is_streamed_says_that_it_is_an_asynchronous_iterator() -> None:
+    for name, value in zip(STREAMED, ("Memory", "JournalEntry"), strict=True):
+        shape, plain = (inspect.signature(getattr(each, name)) for each in (AsyncMemoryStore, MemoryStore))
+        assert shape.return_annotation == f"AsyncIterator[{value}]" and shape.parameters == plain.parameters
+
+
 # These neither read nor write; `store.sync` has them.
 AT_ONCE = ("now", "acting_as", "as_actor", "in_space", "clean", "reading")
 

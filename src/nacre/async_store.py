@@ -1,10 +1,11 @@
-"""The same face for asynchronous programs: every method runs in a worker thread over the one core."""
+"""The same API for asynchronous programs: every method runs in a worker thread over the one core."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import update_wrapper
+from inspect import signature
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
@@ -31,7 +32,10 @@ def streamed(
         while (value := await asyncio.to_thread(next, values, None)) is not None:
             yield value
 
-    return update_wrapper(run, method)
+    shape = signature(method)
+    streaming = update_wrapper(run, method)
+    streaming.__signature__ = shape.replace(return_annotation=f"Async{shape.return_annotation}")  # type: ignore[attr-defined]
+    return streaming
 
 
 class AsyncMemoryStore:

@@ -48,7 +48,7 @@ def test_the_model_the_rate_and_the_floor_can_be_chosen(nacre: CommandLine) -> N
     assert curve["points"][-1][1] == pytest.approx(0.9 * 2.718281828 ** (-3), abs=1e-4)
     assert "below 0.2 on day 16" in nacre.ok("decay", "plot", "--importance", "0.9", *asked)
     assert "below already" in nacre.ok("decay", "plot", "--importance", "0.1", *asked)
-    several = nacre.json("decay", "plot", "--importance", ".9", "--importance", ".5", "--importance", "0.2")["curves"]
+    several = nacre.json("decay", "plot", "--importance", ".9,.5", "--importance", "0.2")["curves"]
     assert [each["points"][0][1] for each in several] == [0.9, 0.5, 0.2]
 
 

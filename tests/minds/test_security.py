@@ -112,6 +112,12 @@ def test_the_cost_is_the_sum_of_its_parts(sql: str, cost: int) -> None:
         VALIDATOR.validate_query(sql, cost - 1)
 
 
+def test_several_statements_have_a_cost_and_are_not_safe() -> None:
+    several = "SELECT * FROM plants; SELECT * FROM beds"
+    assert VALIDATOR.estimate_cost(several) == 1 + 10 + 3 + 20
+    assert not VALIDATOR.is_safe_query(several)
+
+
 def test_what_cannot_be_read_has_no_cost() -> None:
     with pytest.raises(InvalidInput, match="left open"):
         VALIDATOR.estimate_cost("SELECT 'open")

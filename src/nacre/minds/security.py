@@ -26,7 +26,7 @@ QUOTED_OR_COMMENT = re.compile(
     r"""(?P<quoted>'(?:[^']|'')*+'|"(?:[^"]|"")*+"|`(?:[^`]|``)*+`|\[[^\]]*\])|--[^\n]*|/\*(?!!).*?\*/""", re.DOTALL
 )
 # A quote or comment that is left open, a comment that one database carries out, a quoting that another does not know.
-UNCLEAR = re.compile(r"""['"`\[\]{}\\$;\0]|/\*|\*/""")
+UNCLEAR = re.compile(r"""['"`\[\]{}\\$\0]|/\*|\*/""")
 READING = re.compile(r"SELECT\b|WITH\b.*\bSELECT\b", re.DOTALL)
 PARENTHESES = re.compile(r"\(([^()]*)\)")
 # What changes something may also be inside a statement (WITH … DELETE, SELECT … INTO); the rest begins one, and is
@@ -48,7 +48,7 @@ class QueryValidator:
 
     def is_safe_query(self, sql: str) -> bool:
         plain = readable(sql)
-        return plain is not None and bool(READING.match(plain)) and not WRITING.search(plain)
+        return plain is not None and ";" not in plain and bool(READING.match(plain)) and not WRITING.search(plain)
 
     def estimate_cost(self, sql: str) -> int:
         """A base of 1; 10 where all columns are read, 5 for each join, 3 for each query within, 2 for each order, 20

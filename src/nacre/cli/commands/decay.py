@@ -169,7 +169,10 @@ class RetainOptions(PlanOptions):
 @click.option("--max-mb", type=Number(min=0), metavar="N", help="Keep so much text.")
 @click.option("--type", "types", metavar="TYPE", multiple=True, help="Bounds for this type alone; repeat for others.")
 @protect_option
-@click.option("--outcome", type=click.Choice(["archive", "trash"]), default="archive", help="Where the rest goes.")
+@click.option(
+    "--outcome", type=click.Choice(["archive", "trash"]), default="archive", show_default=True,
+    help="Where the rest goes.",
+)  # fmt: skip
 @click.option(
     "--compress-older-than", callback=days_option, metavar="LENGTH",
     help="Also compress long texts unused so long: 90d.",
@@ -236,7 +239,7 @@ def apply_retention(retention: Retention, plan: tuple[Leaving, ...], bounds: Bou
         report_moved(len(retention.apply(plan, why=asked["why"])), len(plan))
 
 
-EXAMPLES = (0.9, 0.5, 0.1)
+EXAMPLES = "0.9,0.5,0.1"
 POINTS_A_SIGN = 6  # of a curve that is drawn in a table
 
 
@@ -267,6 +270,11 @@ def scores(cli: CliContext, limit: int, weakest: bool, form: Form, **options: Un
         say(f"{len(rows)} of {total:,}; -n 0 lists them all.")
 
 
+def shares_option(ctx: click.Context, option: click.Parameter, lists: tuple[str, ...]) -> tuple[float, ...]:
+    share = Number(0, 1)
+    return tuple(share.convert(part, option, ctx) for shares in lists for part in shares.split(","))
+
+
 @command("plot", form_option(), group=decay_command)
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @model_options
@@ -275,11 +283,15 @@ def scores(cli: CliContext, limit: int, weakest: bool, form: Form, **options: Un
     "--days", type=Number(0, min_open=True), metavar="N", default=90.0, show_default=True, help="How far ahead."
 )
 @click.option(
-    "--importance", multiple=True, type=Number(0, 1), metavar="0-1", default=EXAMPLES, show_default=True,
-    help="Without an ID: examples of this importance; repeat for several.",
+    "--importance", multiple=True, callback=shares_option, metavar="0-1[,0-1]", default=[EXAMPLES],
+    help=f"Without an ID: examples of this importance. {EXAMPLES}, unless given.",
 )  # fmt: skip
 @click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write an .svg or .png."
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write an .svg or .png; needs nacre[plot].",
 )
 def plot(
     cli: CliContext, ids: tuple[str, ...], days: float, importance: tuple[float, ...], output: Path | None, form: Form,

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from nacre.errors import MemoryNotFound
 from nacre.minds.experience import Experience, ExperienceType
 from nacre.minds.patterns import (
     PatternDetector,
     calculate_pattern_confidence,
     extract_pattern_key,
+    pattern_id,
     recognize_patterns,
 )
 from nacre.model.memory import Json
+from tests.minds.experience_factory import Clock, make_experience, opened
 
 
 def discovered(type: str, times: int, **more: Json) -> list[dict[str, Json]]:
@@ -123,3 +128,101 @@ def test_known_patterns_are_left_out() -> None:
 def test_a_threshold_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="1 or more"):
         PatternDetector(threshold=0)
+
+
+@pytest.fixture(params=[pytest.param("memory", marks=pytest.mark.slow), "file"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return ":memory:" if request.param == "memory" else str(tmp_path / "garden.db")
+
+
+def test_what_recurs_in_experiences_is_stored_and_linked_to_them(path: str) -> None:
+    store = opened(path, Clock())
+    ids = [store.add(make_experience(f"case {n}", discovery={"type": "blight"})) for n in range(3)]
+    store.add(make_experience("another", discoveries=[{"type": "slugs"}, {"type": "slugs"}]))
+    (pattern,) = store.recognize_patterns()
+    memory = store.store.get(pattern.experience_id)
+    assert memory is not None and (memory.type, memory.metadata["kind"]) == ("semantic", "pattern")
+    assert {(link.to, link.rel) for link in memory.links} == {(id, "derived_from") for id in ids}
+    assert memory.confidence == pytest.approx(0.8)
+    assert [each.experience_id for each in store.search("blight", ExperienceType.PATTERN)] == [memory.id]
+
+
+def test_recognising_again_changes_nothing_and_growth_is_an_update(path: str) -> None:
+    store = opened(path, Clock())
+    for n in range(3):
+        store.add(make_experience(f"case {n}", type=ExperienceType.FAILURE, discovery={"type": "blight"}))
+    store.recognize_patterns()
+    written = len(store.store.journal(limit=None))
+    assert store.recognize_patterns() == [] and len(store.store.journal(limit=None)) == written
+    store.add(make_experience("case 4", discovery={"type": "blight"}))
+    (grown,) = store.recognize_patterns()
+    assert grown.metadata["occurrences"] == 4 and grown.confidence == pytest.approx(0.9)
+    assert "4 times" in grown.context
+    assert len(store.search("", ExperienceType.PATTERN)) == 1
+
+
+def test_evidence_that_left_still_counts(path: str) -> None:
+    store = opened(path, Clock())
+    ids = [store.add(make_experience(f"case {n}", discovery={"type": "blight"})) for n in range(3)]
+    store.recognize_patterns()
+    store.store.forget(ids[0])
+    store.add(make_experience("case 4", discovery={"type": "blight"}))
+    assert store.recognize_patterns()[0].metadata["occurrences"] == 4
+
+
+def test_recognition_is_one_act_that_can_be_undone(path: str) -> None:
+    store = opened(path, Clock())
+    for n in range(3):
+        store.add(make_experience(f"case {n}", discoveries=[{"type": "blight"}, {"type": "slugs"}]))
+    assert len(store.recognize_patterns()) == 2
+    store.store.undo()
+    assert store.search("", ExperienceType.PATTERN) == []
+    assert len(store.recognize_patterns()) == 2
+
+
+def test_a_forgotten_pattern_stays_forgotten(path: str) -> None:
+    store = opened(path, Clock())
+    for n in range(3):
+        store.add(make_experience(f"case {n}", discovery={"type": "blight"}))
+    store.store.forget(store.recognize_patterns()[0].experience_id)
+    assert store.recognize_patterns() == []
+
+
+def test_validation_moves_the_memorys_confidence_and_survives_growth(path: str) -> None:
+    store = opened(path, Clock())
+    for n in range(3):
+        store.add(make_experience(f"case {n}", discovery={"type": "blight"}))
+    store.recognize_patterns()
+    assert store.validate_pattern("blight", success=True).confidence == pytest.approx(0.88)
+    assert store.validate_pattern("blight", success=False).confidence == pytest.approx(0.72)
+    memory = store.store.get(pattern_id("blight"))
+    assert memory is not None and memory.last_validated_at == store.store.now()
+    store.add(make_experience("case 4", discovery={"type": "blight"}))
+    assert store.recognize_patterns()[0].confidence == pytest.approx(0.9 * 0.9)
+    store.store.undo(last=3)
+    undone = store.store.get(pattern_id("blight"))
+    assert undone is not None and undone.confidence == pytest.approx(0.88)
+
+
+def test_a_pattern_that_was_never_recognised_cannot_be_validated(path: str) -> None:
+    store = opened(path, Clock())
+    id = store.add(make_experience())
+    for name in ("blight", id):
+        with pytest.raises(MemoryNotFound):
+            store.validate_pattern(name, success=True)
+
+
+def test_the_caller_may_say_what_an_experience_discovered(path: str) -> None:
+    store = opened(path, Clock())
+    for n in range(3):
+        store.add(make_experience(f"case {n}", tags=["frost"]))
+    (pattern,) = store.recognize_patterns(discover=lambda each: [{"type": tag} for tag in each.tags])
+    assert "frost" in pattern.context
+
+
+def test_two_stores_on_one_file_keep_one_pattern(tmp_path: Path) -> None:
+    one, other = (opened(tmp_path / "garden.db", Clock()) for _ in range(2))
+    for n in range(3):
+        one.add(make_experience(f"case {n}", discovery={"type": "blight"}))
+    assert len(one.recognize_patterns()) == 1
+    assert other.recognize_patterns() == []

@@ -1,13 +1,16 @@
-"""ExperienceStore: an agent's experiences, with limits on age and number."""
+"""ExperienceStore: an agent's experiences, with limits on age and number, and the patterns in them."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from nacre.engine.review import trashed
-from nacre.errors import InvalidInput
+from nacre.errors import InvalidInput, MemoryNotFound
 from nacre.memory_store import MemoryStore
 from nacre.minds.connector import (
     EXPERIENCES,
@@ -18,13 +21,31 @@ from nacre.minds.connector import (
     mark_compressed,
 )
 from nacre.minds.experience import COMPRESSED, TYPE, Experience, ExperienceType
-from nacre.model import Filter, Memory
+from nacre.minds.patterns import (
+    DERIVED,
+    MAX_EXAMPLES,
+    THRESHOLD,
+    Discover,
+    Discovery,
+    Pattern,
+    discoveries_of,
+    pattern_experience,
+    pattern_id,
+    stored_pattern,
+    type_of,
+    with_evidence,
+    with_pattern,
+)
+from nacre.minds.patterns import extract_pattern_key as key_of
+from nacre.model import Filter, Link, Memory
 from nacre.model.arguments import checks_arguments
 from nacre.model.instants import DAY
 from nacre.protocols import Compressed
 
 COMPRESSED_AFTER_DAYS = 30.0
 PROTECTED_CONFIDENCE = 0.8  # a pattern so sure outlives the bounds
+NEWEST_READ = 5_000  # experiences; what older ones showed is in the links of the patterns already
+NO_PATTERN = Filter.where(metadata__experience_type__ne=ExperienceType.PATTERN.value)
 SWEEP_SECONDS = 3_600.0  # limits are in days, so an hour of delay does no harm
 
 
@@ -84,6 +105,56 @@ class ExperienceStore(MemoryConnector):
     def clean_up(self) -> Cleanup:
         """Does all cleanup that is due, in one operation, and returns what was done."""
         return self._clean_up(sweeping=True)
+
+    def recognize_patterns(
+        self, threshold: int = THRESHOLD, *, discover: Discover = discoveries_of
+    ) -> list[Experience]:  # fmt: skip
+        """Stores what recurs in the newest experiences as patterns, linked to them, in one operation. Returns what is
+        new or has grown: asking again changes nothing. A pattern in the trash stays there."""
+        shown: dict[str, dict[str, Discovery]] = defaultdict(dict)  # by key and by experience
+        for memory in reversed(self.store.list_recent(NEWEST_READ, where=EXPERIENCES & NO_PATTERN)):
+            for discovery in discover(Experience.of(memory)):
+                shown[key_of(discovery)].setdefault(memory.id, discovery)
+        by_id = {pattern_id(key): key for key in shown}
+        stored = {memory.id: memory for memory in self.store.get_many(list(by_id))}
+        recurring = [key for id, key in by_id.items() if id not in stored and len(shown[key]) >= threshold]
+        edits = {
+            id: partial(with_evidence, ids=tuple(shown[by_id[id]]))
+            for id, memory in stored.items()
+            if with_evidence(memory, shown[by_id[id]]) != memory
+        }
+        new = [self._pattern_draft(key, shown[key]) for key in recurring]
+        try:
+            written = self.store.write("recognize", new=new, edits=edits) if new or edits else []
+        except InvalidInput:
+            if not self.store.get_many([memory.id for memory in new]):
+                raise
+            return self.recognize_patterns(threshold, discover=discover)  # another process has just stored it
+        return [Experience.of(memory) for memory in written]
+
+    def _pattern_draft(self, key: str, shown: Mapping[str, Discovery]) -> Memory:
+        discoveries, now = list(shown.values()), self.store.now()
+        examples = [dict(each) for each in discoveries[:MAX_EXAMPLES]]
+        pattern = Pattern(key, type_of(examples[0]), datetime.fromtimestamp(now), len(shown), examples)
+        experience = replace(pattern_experience(pattern), experience_id=pattern_id(key))
+        return replace(self._draft(experience), links=tuple(Link(id, DERIVED) for id in shown))
+
+    def validate_pattern(self, key: str, success: bool) -> Experience:
+        """Says by its key or id whether a pattern held when it was applied, which changes its confidence. Raises
+        `MemoryNotFound`."""
+        found = next((each for each in self.store.get_many([pattern_id(key), key]) if stored_pattern(each)), None)
+        if found is None:
+            raise MemoryNotFound(key, self.store.space)
+
+        def edit(memory: Memory) -> Memory:
+            pattern = stored_pattern(memory)
+            if pattern is None:
+                return memory
+            pattern.successes += bool(success)
+            pattern.failures += not success
+            return replace(with_pattern(memory, pattern), last_validated_at=self.store.now())
+
+        return Experience.of(self.store.write("validate", edits={found.id: edit})[0])
 
     def _sweep_due(self, added: Memory) -> bool:
         now, days = self.store.now(), min(self.max_age_days or COMPRESSED_AFTER_DAYS, COMPRESSED_AFTER_DAYS)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import cast
+from hashlib import blake2b
+from typing import TypeAlias, cast
 
 from nacre.errors import InvalidInput
-from nacre.minds.experience import LONGEST_CONTEXT, Experience, ExperienceType
+from nacre.minds.experience import CALLER_METADATA, LONGEST_CONTEXT, PREFIX, Experience, ExperienceType
+from nacre.model import Link, Memory
 from nacre.model.arguments import checks_arguments
 from nacre.model.memory import Json
 
@@ -155,3 +157,55 @@ def pattern_experience(pattern: Pattern) -> Experience:
         },
         tags=["pattern"],
     )  # fmt: skip
+
+
+DERIVED = "derived_from"
+DIGEST_BYTES = 8
+
+Discover: TypeAlias = Callable[[Experience], Iterable[Discovery]]
+
+
+def discoveries_of(experience: Experience) -> list[Discovery]:
+    """What the metadata holds under `discovery` or `discoveries`, or the metadata itself where it has a `type`."""
+    metadata = experience.metadata
+    held = metadata.get("discoveries") or metadata.get("discovery") or (metadata if metadata.get("type") else [])
+    return [each for each in (held if isinstance(held, list) else [held]) if isinstance(each, dict)]
+
+
+def pattern_id(key: str) -> str:
+    """The same for the same key, so that two processes cannot store one pattern twice."""
+    return f"{PREFIX}pattern_{blake2b(key.encode('utf-8', 'replace'), digest_size=DIGEST_BYTES).hexdigest()}"
+
+
+def stored_pattern(memory: Memory) -> Pattern | None:
+    """What `pattern_experience` wrote; None where somebody else wrote the memory."""
+    metadata = memory.metadata.get(CALLER_METADATA)
+    if not isinstance(metadata, dict) or not metadata.get("pattern_key") or not metadata.get("examples"):
+        return None
+    examples = cast("list[dict[str, Json]]", metadata["examples"])
+    counts = [int(cast(int, metadata[name])) for name in ("occurrences", "successes", "failures")]
+    first_seen = datetime.fromisoformat(str(metadata["first_seen"]))
+    return Pattern(str(metadata["pattern_key"]), type_of(examples[0]), first_seen, counts[0], examples, *counts[1:])
+
+
+def with_pattern(memory: Memory, pattern: Pattern) -> Memory:
+    written = pattern_experience(pattern)
+    metadata: dict[str, Json] = {**memory.metadata, CALLER_METADATA: written.metadata}
+    return replace(
+        memory, title=written.context, text=written.outcome, confidence=pattern.confidence, metadata=metadata
+    )
+
+
+def evidence_of(memory: Memory) -> dict[str, None]:
+    """The ids of the experiences that showed a pattern; some may be deleted since."""
+    return {link.to: None for link in memory.links if link.rel == DERIVED}
+
+
+def with_evidence(memory: Memory, ids: Iterable[str]) -> Memory:
+    """A stored pattern with these experiences, too; the same memory where none is new."""
+    pattern, known = stored_pattern(memory), evidence_of(memory)
+    new = [id for id in ids if id not in known]
+    if pattern is None or not new or memory.status == "trashed":
+        return memory
+    pattern.occurrences = len(known) + len(new)
+    return replace(with_pattern(memory, pattern), links=(*memory.links, *(Link(id, DERIVED) for id in new)))

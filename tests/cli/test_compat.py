@@ -42,6 +42,7 @@ def test_the_line_for_a_pth_file_does_so_for_every_program(tmp_path: Path) -> No
 
 
 def test_force_and_names_stand_in_the_call() -> None:
+    assert ran("alias", "mnemosyne", "--force").endswith("nacre.compat.install('mnemosyne', force=True)\n")
     assert "force" not in ran("alias")
 
 

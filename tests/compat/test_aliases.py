@@ -71,6 +71,17 @@ def test_a_package_that_is_really_installed_keeps_its_name(installed: Path) -> N
     assert ran(asked + "print(ai_lessons.REAL, ai_lessons.core.REAL)", path=installed) == "True True"
 
 
+def test_a_program_is_told_that_an_installed_package_keeps_its_name(installed: Path) -> None:
+    told = ran("import nacre.compat; nacre.compat.install(); import ai_lessons; exit(3)", path=installed, code=3)
+    assert str(installed / "ai_lessons") in told and "force=True" in told
+
+
+def test_force_takes_its_place_also_when_it_was_imported_already(installed: Path) -> None:
+    asked = "import ai_lessons.core; import nacre.compat; nacre.compat.install('ai_lessons', force=True); "
+    again = "import ai_lessons.core as core; print(core.__name__, hasattr(core, 'REAL'))"
+    assert ran(asked + again, path=installed) == "nacre.compat.ai_lessons.core False"
+
+
 def test_a_mere_folder_of_that_name_is_no_package(tmp_path: Path) -> None:
     (tmp_path / "mnemosyne").mkdir()
     (tmp_path / "ai_lessons").mkdir()

@@ -157,6 +157,21 @@ def test_a_validated_lesson_does_not_fade(book: LessonBook, clock: ManualClock) 
     assert [each.confidence for each in decay.plan(clock.at + 365 * DAY)] == [0.35]
 
 
+def test_fading_is_only_reported_unless_it_is_applied_and_only_lessons_fade(
+    book: LessonBook, clock: ManualClock
+) -> None:
+    id = learn(book, "One", confidence=0.8)
+    note = book.store.remember("The sky is blue.", confidence=0.9)
+    clock.at += 365 * DAY
+    (faded,) = book.fade().data
+    assert (faded.lesson.confidence, faded.confidence, faded.certainty) == ("very-high", "medium", 0.4)
+    assert book.get(id).data.certainty == 0.8  # type: ignore[union-attr]
+    book.fade(dry_run=False)
+    assert book.get(id).data.certainty == 0.4  # type: ignore[union-attr]
+    assert book.store.get(note.id).confidence == 0.9  # type: ignore[union-attr]
+    assert book.fade().data == ()
+
+
 def test_archived_lessons_are_found_only_where_they_are_asked_for(book: LessonBook) -> None:
     one, two = learn(book, "Old bridge"), learn(book, "New bridge")
     assert book.archive(one, two).data == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.abc import InspectLoader, MetaPathFinder
@@ -43,7 +44,7 @@ class Aliases(MetaPathFinder):
     """Is the first finder, so that no other one loads a part of such a package a second time."""
 
     def __init__(self) -> None:
-        self.systems: set[str] = set()
+        self.systems: dict[str, bool] = {}  # whether each also replaces an installed package
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -55,21 +56,31 @@ class Aliases(MetaPathFinder):
         return None if result is None else spec_from_loader(fullname, Alias(result), origin=result.origin)
 
     def _is_free(self, root: str, target: ModuleType | None) -> bool:
-        """A package of that name that is really installed keeps its name."""
+        """A package of that name that is really installed keeps its name, unless it is replaced by force."""
+        if self.systems[root]:
+            return True
         others = (finder for finder in sys.meta_path if finder is not self)
         matches = (finder.find_spec(root, None, target) for finder in others)
-        return not any(spec is not None and spec.origin is not None for spec in matches)  # a mere folder has none
+        installed = next((spec.origin for spec in matches if spec is not None and spec.origin is not None), None)
+        if installed is not None:  # a mere folder has no origin
+            remedy = f"nacre.compat.install({root!r}, force=True) replaces it"
+            warnings.warn(f"{root} is the package at {installed}, not Nacre's; {remedy}.", stacklevel=2)
+        return installed is None
 
 
 ALIASES = Aliases()
 
 
-def install(*systems: str) -> None:
-    """From now on these packages, or all four, are imported from here, unless they are installed. Raises
-    `UnknownName`."""
-    ALIASES.systems |= {named(system) for system in systems} or {*SYSTEMS}
+def install(*systems: str, force: bool = False) -> None:
+    """From now on these packages, or all four, are imported from here. An installed package of that name is replaced
+    only with `force`, also where it was imported before; else its import warns. Raises `UnknownName`."""
+    names = [named(system) for system in systems] or list(SYSTEMS)
+    ALIASES.systems |= dict.fromkeys(names, force)
     if ALIASES not in sys.meta_path:
         sys.meta_path.insert(0, ALIASES)
+    replaced = [name for name in names if force and not is_ours(name)]
+    for module in [module for module in sys.modules if module.partition(".")[0] in replaced]:
+        del sys.modules[module]
 
 
 def named(system: str) -> str:

@@ -16,6 +16,7 @@ from nacre.lessons.lesson import (
     AGENT_TAG,
     Answer,
     ContextInfo,
+    Faded,
     Lesson,
     LessonHit,
     LessonStats,
@@ -71,6 +72,7 @@ from nacre.lessons.vocabulary import (
     normalize_all,
     relation_name,
 )
+from nacre.lifecycle.decay import ConfidenceDecay
 from nacre.memory_store import MemoryStore, StoreUser
 from nacre.model import Direction, Filter, Link, Memory, RankFusion
 from nacre.model.arguments import checks_arguments
@@ -602,6 +604,16 @@ class LessonBook(StoreUser):
         self._memory(id)
         value = None if confidence is None else TermValidator(self.store).confidence(confidence)
         return Answer(self._lesson(self.store.validate(id, confidence=value, why=why)))
+
+    def fade(self, now: float | None = None, *, dry_run: bool = True) -> Answer[tuple[Faded, ...]]:
+        """Lowers the confidence of lessons that nobody has validated for long, or only says which, in a dry run."""
+        at = self.store.now() if now is None else now
+        decay = ConfidenceDecay(self.store)
+        plan = [each for each in decay.plan(at) if each.memory.type == LESSON]
+        if not dry_run:
+            decay.apply(plan, at)
+        changes = ((self._lesson(each.memory), each.confidence) for each in plan)
+        return Answer(tuple(Faded(lesson, level_of(value).name, round(value, 4)) for lesson, value in changes))
 
     def archive(self, *ids: str, why: str = "") -> Answer[int]:
         """Hides lessons from searches that do not include archived ones; returns how many changed. Raises

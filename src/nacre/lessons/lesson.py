@@ -120,6 +120,15 @@ class Related:
 
 
 @dataclass(frozen=True, slots=True)
+class Faded:
+    """A lesson before it fades; `confidence` and `certainty` are its values afterwards."""
+
+    lesson: Lesson
+    confidence: str
+    certainty: float
+
+
+@dataclass(frozen=True, slots=True)
 class TagInfo:
     """`count` is the number of lessons with the tag; `review` is set when it was added automatically."""
 

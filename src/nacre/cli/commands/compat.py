@@ -34,7 +34,8 @@ def compat_command() -> None:
 @click.argument("systems", nargs=-1, metavar="[SYSTEM]...")
 @click.option("--python", "way", flag_value="python", default="python", help="Lines for the program itself (default).")
 @click.option("--site", "way", flag_value="site", help="A line for a .pth file, where the program cannot be changed.")
-def alias(systems: tuple[str, ...], way: str) -> None:
+@click.option("--force", is_flag=True, help="Also in the place of a package that is really installed.")
+def alias(systems: tuple[str, ...], way: str, force: bool) -> None:
     """Print what lets a program import the older packages, all four unless you name some.
 
     \b
@@ -43,7 +44,8 @@ def alias(systems: tuple[str, ...], way: str) -> None:
     """
     from nacre.compat.aliases import named
 
-    call = f"nacre.compat.install({', '.join(repr(named(system)) for system in systems)})"
+    words = [repr(named(system)) for system in systems] + ["force=True"] * force
+    call = f"nacre.compat.install({', '.join(words)})"
     if way == "python":
         put(f"import nacre.compat\n\n{call}")
         return

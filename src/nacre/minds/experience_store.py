@@ -111,19 +111,19 @@ class ExperienceStore(MemoryConnector):
     ) -> list[Experience]:  # fmt: skip
         """Stores what recurs in the newest experiences as patterns, linked to them, in one operation. Returns what is
         new or has grown: asking again changes nothing. A pattern in the trash stays there."""
-        shown: dict[str, dict[str, Discovery]] = defaultdict(dict)  # by key and by experience
+        evidence: dict[str, dict[str, Discovery]] = defaultdict(dict)  # by key and by experience
         for memory in reversed(self.store.list_recent(NEWEST_READ, where=EXPERIENCES & NO_PATTERN)):
             for discovery in discover(Experience.of(memory)):
-                shown[key_of(discovery)].setdefault(memory.id, discovery)
-        by_id = {pattern_id(key): key for key in shown}
+                evidence[key_of(discovery)].setdefault(memory.id, discovery)
+        by_id = {pattern_id(key): key for key in evidence}
         stored = {memory.id: memory for memory in self.store.get_many(list(by_id))}
-        recurring = [key for id, key in by_id.items() if id not in stored and len(shown[key]) >= threshold]
+        recurring = [key for id, key in by_id.items() if id not in stored and len(evidence[key]) >= threshold]
         edits = {
-            id: partial(with_evidence, ids=tuple(shown[by_id[id]]))
+            id: partial(with_evidence, ids=tuple(evidence[by_id[id]]))
             for id, memory in stored.items()
-            if with_evidence(memory, shown[by_id[id]]) != memory
+            if with_evidence(memory, evidence[by_id[id]]) != memory
         }
-        new = [self._pattern_draft(key, shown[key]) for key in recurring]
+        new = [self._pattern_draft(key, evidence[key]) for key in recurring]
         try:
             written = self.store.write("recognize", new=new, edits=edits) if new or edits else []
         except InvalidInput:
@@ -132,18 +132,18 @@ class ExperienceStore(MemoryConnector):
             return self.recognize_patterns(threshold, discover=discover)  # another process has just stored it
         return [Experience.of(memory) for memory in written]
 
-    def _pattern_draft(self, key: str, shown: Mapping[str, Discovery]) -> Memory:
-        discoveries, now = list(shown.values()), self.store.now()
+    def _pattern_draft(self, key: str, evidence: Mapping[str, Discovery]) -> Memory:
+        discoveries, now = list(evidence.values()), self.store.now()
         examples = [dict(each) for each in discoveries[:MAX_EXAMPLES]]
-        pattern = Pattern(key, type_of(examples[0]), datetime.fromtimestamp(now), len(shown), examples)
+        pattern = Pattern(key, type_of(examples[0]), datetime.fromtimestamp(now), len(evidence), examples)
         experience = replace(pattern_experience(pattern), experience_id=pattern_id(key))
-        return replace(self._draft(experience), links=tuple(Link(id, DERIVED) for id in shown))
+        return replace(self._draft(experience), links=tuple(Link(id, DERIVED) for id in evidence))
 
     def validate_pattern(self, key: str, success: bool) -> Experience:
         """Says by its key or id whether a pattern held when it was applied, which changes its confidence. Raises
         `MemoryNotFound`."""
-        found = next((each for each in self.store.get_many([pattern_id(key), key]) if stored_pattern(each)), None)
-        if found is None:
+        stored = next((each for each in self.store.get_many([pattern_id(key), key]) if stored_pattern(each)), None)
+        if stored is None:
             raise MemoryNotFound(key, self.store.space)
 
         def edit(memory: Memory) -> Memory:
@@ -154,7 +154,7 @@ class ExperienceStore(MemoryConnector):
             pattern.failures += not success
             return replace(with_pattern(memory, pattern), last_validated_at=self.store.now())
 
-        return Experience.of(self.store.write("validate", edits={found.id: edit})[0])
+        return Experience.of(self.store.write("validate", edits={stored.id: edit})[0])
 
     def _sweep_due(self, added: Memory) -> bool:
         now, days = self.store.now(), min(self.max_age_days or COMPRESSED_AFTER_DAYS, COMPRESSED_AFTER_DAYS)

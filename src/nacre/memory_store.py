@@ -12,13 +12,12 @@ from uuid import uuid4
 
 from nacre.conflicts.candidates import Comparison
 from nacre.conflicts.judge import ConflictFn, PairJudge
-from nacre.engine import Engine, change_set, history, links, merge, removal, review, spaces, supersede, undo
-from nacre.engine import engine as indexing
-from nacre.engine import remember as remembering
-from nacre.engine.change_set import ChangeSet, TermEdit
-from nacre.engine.engine import PART, RELATION, Edit
+from nacre.engine import Engine, history, links, merge, removal, review, spaces, supersede, undo, write_request
+from nacre.engine.engine import PART, RELATION, Edit, catch_up_all, reindex
+from nacre.engine.remember import ConflictHandling, store_all, store_one
 from nacre.engine.review import STALE_DAYS
 from nacre.engine.spaces import SpaceNote, Stats
+from nacre.engine.write_request import TermEdit, WriteRequest
 from nacre.errors import AccessDenied, AmbiguousId, InvalidInput, MemoryNotFound, StorageError
 from nacre.factory import EmbedFunction, StoreOptions, StoreParts, open_parts
 from nacre.model import (
@@ -230,7 +229,7 @@ class MemoryStore(Closing):
         merges it into what says the same; `raise` stores nothing and raises `ConflictError`. A memory that it
         `replaces` is superseded in the same operation, and nothing is compared.
         """
-        validated = self._validate({**fields, "text": text})
+        validated = self._check_fields({**fields, "text": text})
         guarded, doubts, notes = self._guarded(validated)
         suggested = self._parts.suggester.fields(guarded)
         memory = mark_suspicious(self._build({**suggested, **guarded}), doubts, trust_given="trust" in fields)
@@ -238,7 +237,7 @@ class MemoryStore(Closing):
             written = self.write("remember", new=[memory], successors={replaces: memory.id})
             return RememberResult(next(each for each in written if each.id == memory.id), (), "superseded", notes)
         handling = self._handling(on_conflict, contradiction_fn)
-        result = remembering.remember(self._engine, memory, handling)  # chunk, embed, find conflicts, commit
+        result = store_one(self._engine, memory, handling)  # chunk, embed, find conflicts, commit
         self._parts.catch_up.start()
         return replace(result, notes=notes + result.notes) if notes else result
 
@@ -259,9 +258,9 @@ class MemoryStore(Closing):
         for start in range(0, len(drafts), step):
             part = drafts[start : start + step]
             if on_conflict == IGNORE:
-                stored += (result.memory for result in remembering.store_all(self._engine, part, operation))
+                stored += (result.memory for result in store_all(self._engine, part, operation))
             else:
-                stored.append(remembering.remember(self._engine, part[0], handling).memory)
+                stored.append(store_one(self._engine, part[0], handling).memory)
             if progress is not None:
                 progress(len(stored), len(drafts), "remembering")
         return stored
@@ -271,11 +270,11 @@ class MemoryStore(Closing):
         return self._draft({**fields, "text": text})
 
     def _draft(self, values: Mapping[str, object]) -> Memory:
-        fields, doubts, _ = self._guarded(self._validate(values))
+        fields, doubts, _ = self._guarded(self._check_fields(values))
         memory = self._build({"importance": self._settings.default_importance, **fields})
         return mark_suspicious(memory, doubts, trust_given="trust" in values)
 
-    def _validate(self, values: Mapping[str, object]) -> dict[str, object]:
+    def _check_fields(self, values: Mapping[str, object]) -> dict[str, object]:
         if not isinstance(values, Mapping) or "text" not in values:
             raise InvalidInput("A memory needs a text; give it under 'text'.")
         if "id" in values and self._access is not None:
@@ -303,12 +302,10 @@ class MemoryStore(Closing):
         if values:
             links.check_links(self._store, self.space, id, values, strict=self._parts.strict_links)
 
-    def _handling(
-        self, on_conflict: str | None, contradiction_fn: ConflictFn | None = None
-    ) -> remembering.ConflictHandling:
+    def _handling(self, on_conflict: str | None, contradiction_fn: ConflictFn | None = None) -> ConflictHandling:
         policy = self._parts.policy if on_conflict is None else on_conflict
         comparison = self._comparison(contradiction_fn=contradiction_fn)
-        return remembering.ConflictHandling(policy, comparison)
+        return ConflictHandling(policy, comparison)
 
     def _comparison(self, threshold: float | None = None, contradiction_fn: ConflictFn | None = None) -> Comparison:
         judge = PairJudge(
@@ -335,11 +332,11 @@ class MemoryStore(Closing):
         space's terms by kind and name, as one operation of this name: all or nothing. Secrets are removed from all of
         it. Returns the memories that are new or changed. Raises `MemoryNotFound` and `SecretRefused`."""
         terms = {(self._kind(kind), name): edit for (kind, name), edit in (terms or {}).items()}
-        wanted = ChangeSet(new, edits or {}, successors or {}, terms)
-        return change_set.apply(self._engine, self.space, operation, wanted.guarded(self._guard), why=why)
+        wanted = WriteRequest(new, edits or {}, successors or {}, terms)
+        return write_request.apply(self._engine, self.space, operation, wanted.guarded(self._guard), why=why)
 
     def edit(self, id: str, *, text: str | None = None, why: str = "", **fields: Unpack[Editable]) -> Memory:
-        """Embeds again only when the text or title changed."""
+        """Embeds again only when the text, the title or the role changed."""
         changes = self._guarded_changes({**fields} if text is None else {**fields, "text": text})
         self._check_links(id, cast("tuple[Link, ...]", changes.get("links", ())))
         return self._engine.change(self.space, [id], "edit", self._edit_of(changes), why=why)[0]
@@ -355,7 +352,7 @@ class MemoryStore(Closing):
         doubts = self._guard.doubts(changes)
 
         def edit(memory: Memory) -> Memory:
-            return mark_suspicious(change_set.with_fields(memory, changes), doubts, trust_given="trust" in changes)
+            return mark_suspicious(write_request.with_fields(memory, changes), doubts, trust_given="trust" in changes)
 
         return edit
 
@@ -364,8 +361,8 @@ class MemoryStore(Closing):
         return bool(self._engine.change_present(self.space, ids, "forget", review.trashed, why=why))
 
     def purge(self, *ids: str, why: str = "") -> int:
-        """Deletes for good, from the journal too; returns how many. Of a memory that is no longer here but was, what is
-        left of it."""
+        """Deletes for good, from the journal too; returns how many. For a memory that was removed earlier, deletes what
+        the journal still has."""
         return removal.purge(self._engine, self.space, ids, why=why)
 
     def redact(self, *ids: str, why: str = "") -> int:
@@ -412,23 +409,23 @@ class MemoryStore(Closing):
         self._engine.embedder.check()
         as_of = scope.get("as_of")
         now = self._clock() if as_of is None else seconds(as_of)
-        question, reader = make_query(query, k, ranking, self._filter(scope), now), self._at(as_of)
-        hits = recall(
-            question,
+        wanted, reader = make_query(query, k, ranking, self._filter(scope), now), self._at(as_of)
+        recollection = recall(
+            wanted,
             space=self.space,
             store=reader,
             embedder=self._engine.embedder,
             reranker=self._parts.reranker if rerank else None,
             answer_model=self._parts.answer_model if rerank else None,
         )
-        if touch and hits and as_of is None:
-            ids = [hit.memory.id for hit in hits]
+        if touch and recollection and as_of is None:
+            ids = [hit.memory.id for hit in recollection]
             self._store.touch(self.space, ids, now)
-            if question.expand is not None:
-                links = reader.edges(self.space, out_of=ids, into=ids, rels=question.expand.rels)
+            if wanted.expand is not None:
+                links = reader.edges(self.space, out_of=ids, into=ids, rels=wanted.expand.rels)
                 self._store.walked(self.space, links)
         self._parts.catch_up.start()
-        return clean_recollection(hits, self._guard.before_read)
+        return clean_recollection(recollection, self._guard.before_read)
 
     def recall_pack(
         self,
@@ -484,7 +481,7 @@ class MemoryStore(Closing):
         return self._store.vectors(self.space, ids)
 
     def resolve_id(self, prefix: str) -> str:
-        """The only id that begins so. Raises `MemoryNotFound` or `AmbiguousId`."""
+        """The only id that starts with `prefix`. Raises `MemoryNotFound` or `AmbiguousId`."""
         ids = self._store.ids_like(self.space, prefix, limit=6) if prefix else []
         if not ids:
             raise MemoryNotFound(prefix, self.space)
@@ -618,7 +615,7 @@ class MemoryStore(Closing):
         self._engine.register(RELATION, required_label("relation", name), {"description": about}, self.space)
 
     def weak_links(self, *, below: float = links.WEAK, walks: int = 0) -> list[Edge]:
-        """The plan of `prune_links`: links with less weight than `below` that were followed at most so often."""
+        """The plan of `prune_links`: links with less weight than `below` that were followed at most `walks` times."""
         return links.prunable(self._store, self.space, below=below, walks=walks)
 
     def prune_links(self, edges: Iterable[Edge], *, why: str = "") -> int:
@@ -680,7 +677,7 @@ class MemoryStore(Closing):
             return memory if memory.status == "trashed" else edit(memory)
 
         changing = [
-            memory.id for memory in self._engine.existing(self._store, self.space, ids) if mark(memory) != memory
+            memory.id for memory in self._engine.get_existing(self._store, self.space, ids) if mark(memory) != memory
         ]
         marked = self._engine.change(self.space, changing, operation, mark, why=why) if changing else []
         return [memory for memory in marked if memory.status != "trashed"]
@@ -946,11 +943,11 @@ class MemoryStore(Closing):
 
         An interrupted one continues where it ended, unless `restart` begins anew.
         """
-        return indexing.reindex(self._engine, restart=restart, progress=progress)
+        return reindex(self._engine, restart=restart, progress=progress)
 
     def catch_up(self, *, progress: Progress | None = None) -> int:
         """Embeds what was stored while the model was away; returns how many memories."""
-        return indexing.catch_up_all(self._engine, progress=progress)
+        return catch_up_all(self._engine, progress=progress)
 
     def backup(self, path: Path | str) -> Path:
         """Copies the store with all its spaces while others write; a folder gets a file named after the time.

@@ -48,7 +48,7 @@ EXERCISED_ELSEWHERE = {
     "nacre.cli.ui.prompts": "cli/test_review.py",
     "nacre.cli.ui.records": "cli/test_journal.py",
     "nacre.conflicts.candidates": "engine/test_comparing_bounds.py",
-    "nacre.engine.change_set": "engine/test_engine.py",
+    "nacre.engine.write_request": "engine/test_engine.py",
     "nacre.engine.removal": "engine/test_redact_and_compact.py",
     "nacre.hooks.places": "hooks/test_helper.py",
     "nacre.hooks.request": "hooks/test_client.py",

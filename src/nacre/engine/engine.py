@@ -1,4 +1,8 @@
-"""Commits operations: whatever is written goes through `Engine.write`, which has the only retry loop."""
+"""Commits operations, and keeps the indexes complete.
+
+Whatever is written goes through `Engine.write`, which has the only retry loop. The second half is about indexes:
+embedding what waits, in the background too, and reindexing.
+"""
 
 from __future__ import annotations
 
@@ -55,10 +59,18 @@ UNDO = "undo"  # the name of the operation that takes others back
 PART = 256  # changes in one transaction of a long operation: some 50 ms, for which other writers wait
 ATTEMPTS, PATIENCE_SECONDS = 100, 60.0  # both pass before a write that others overtake again and again is given up
 PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.001, 0.05  # before the next attempt, at most: about as long as a write takes
-WRITTEN = 32  # operations under other names that are remembered for `undo`
+RENAMED_BATCHES = 32  # operations under other names that are remembered for `undo`
 # Any text will do that no two models place alike; changed, it would make every store refuse its own model.
 PROBE = "The quick brown fox keeps 12 copper kettles in Lisbon."
 HALF_BYTES = 2
+STEPS_WITHOUT_EFFECT = 20  # others may edit what is being embedded, but not twenty times the same 256
+UNDER_WAY = "reindex"  # the term of upkeep that exists while a reindexing is under way
+TEXTS_A_SPACE = 100  # of which the meaning of cosines is measured
+STEP = 32  # memories that one call leads to: some 50 ms of embedding, in a process that may end soon
+# Where nothing waited, after which one looks again: only a process without a model leaves something behind, and its
+# memories are found by their words meanwhile.
+QUIET_SECONDS = 1.0
+CLOSING_SECONDS = 1.0  # that closing waits for a step; longer only where another process holds the store
 SAME_VECTORS = 0.95  # cosine of one text's vectors: the default model keeps 0.99 when its weights are rounded to 8 bits
 
 
@@ -227,13 +239,13 @@ class Engine:
     actor: str = "lib"
     sink: JournalSink | None = None
     clean: Callable[[str], str] = str  # removes secrets from the reason of an operation
-    # The last operations under another name than the first engine's: that one may undo them as its own.
-    written: deque[str] = field(default_factory=lambda: deque(maxlen=WRITTEN))
-    records: bool = False  # whether this engine writes under such a name
+    # The last operations that this store wrote under another actor's name; its own actor may undo them.
+    renamed_batches: deque[str] = field(default_factory=lambda: deque(maxlen=RENAMED_BATCHES))
+    is_renamed: bool = False
 
     def named(self, actor: str) -> Engine:
         """The same engine with another name in the journal."""
-        return self if actor == self.actor else replace(self, actor=actor, records=True)
+        return self if actor == self.actor else replace(self, actor=actor, is_renamed=True)
 
     def commit(self, name: str, plan: Plan, why: str) -> list[JournalEntry]:
         """Writes what the plan finds to do as one operation, in one transaction. Returns its journal entries."""
@@ -248,7 +260,7 @@ class Engine:
         """Plans outside the transaction, and again whenever something that the plan read has changed by the time at
         which its changes are written. Without an operation nothing is journaled.
 
-        Somebody else has written whenever this begins again: all together always get on.
+        A retry means that another writer has succeeded, so that writers as a group always make progress.
         """
         expected, began, attempt = Expected(), time.monotonic(), 1
         while isinstance(result := self._attempt(operation, plan, expected), Outdated):
@@ -261,8 +273,8 @@ class Engine:
             expected = Expected(known=updated(expected, result.actual))
             time.sleep(random.uniform(0, min(attempt * PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)))
             attempt += 1
-        if operation is not None and result.entries and self.records and operation.batch not in self.written:
-            self.written.append(operation.batch)
+        if operation and result.entries and self.is_renamed and operation.batch not in self.renamed_batches:
+            self.renamed_batches.append(operation.batch)
         if publish:
             self.publish(result.entries)
         return result
@@ -277,15 +289,16 @@ class Engine:
                 changes += self.embedder.claim(expected)
         except NacreError:
             if expected.several and isinstance(result := self.store.commit((), expected), Outdated):
-                return result  # it was decided on what was never so at one time
+                return result  # the plan failed on values that never existed at the same moment: plan again
             raise
         if not changes and not expected.several:
             return Committed()
         result = self.store.commit(changes, expected, operation, self.clock)
         if isinstance(result, Outdated):
-            blind = [each for each in changes if isinstance(each, Change) and each.key not in expected.memories]
-            taken = (each for each in blind if each.before is None and result.actual.memories.get(each.key))
-            refuse_taken(*(each.subject for each in taken))
+            # New ids are not read first: here one may turn out to exist.
+            unread = [each for each in changes if isinstance(each, Change) and each.key not in expected.memories]
+            existing = (each for each in unread if each.before is None and result.actual.memories.get(each.key))
+            refuse_existing(*(each.subject for each in existing))
         return result
 
     def register(
@@ -305,7 +318,7 @@ class Engine:
         edited: list[Change] = []
 
         def plan(reader: Reader) -> list[Change]:
-            edited[:] = self.edited(reader, space, dict.fromkeys(ids, edit))
+            edited[:] = self.make_edits(reader, space, dict.fromkeys(ids, edit))
             return [change for change in edited if change.after != change.before]
 
         versions = self.write(self.operation(name, why), plan).versions
@@ -327,16 +340,16 @@ class Engine:
         self.commit(name, plan, why)
         return [change.subject for change in changes]
 
-    def edited(self, reader: Reader, space: str, edits: Mapping[str, Edit]) -> list[Change]:
+    def make_edits(self, reader: Reader, space: str, edits: Mapping[str, Edit]) -> list[Change]:
         """The change that each edit makes; those that change nothing have equal sides. Raises `MemoryNotFound`."""
-        pairs = [(before, edits[before.id](before)) for before in self.existing(reader, space, list(edits))]
+        pairs = [(before, edits[before.id](before)) for before in self.get_existing(reader, space, list(edits))]
         derived, now = self.prepare(pairs), self.clock()
         return [
             Change(before, before if after == before else replace(after, updated_at=now), derived.get(before.id))
             for before, after in pairs
         ]
 
-    def derived(self, memories: Sequence[Memory]) -> tuple[list[Derived], tuple[str, ...]]:
+    def derive(self, memories: Sequence[Memory]) -> tuple[list[Derived], tuple[str, ...]]:
         """Words and vectors of each; when the model cannot be reached, words alone and a sentence that says so."""
         self.embedder.check()
         derived, reason = derive_or_defer(memories, self.embedder, self.store)
@@ -346,7 +359,7 @@ class Engine:
         return derived, (f"Kept, and found by its words; its vector follows when the model is there. {reason}",)
 
     def prepare(self, pairs: Iterable[tuple[Memory | None, Memory]]) -> dict[str, Derived]:
-        """What is derived from the memories (before, after) whose text changes, by their ids."""
+        """What is derived from the memories (before, after) whose words or vectors change, by their ids."""
         stale = [after for before, after in pairs if before is None or not same_derived_input(before, after)]
         if not stale:
             return {}
@@ -354,7 +367,7 @@ class Engine:
         derived, _ = derive_or_defer(stale, self.embedder, self.store)
         return {memory.id: each for memory, each in zip(stale, derived, strict=True)}
 
-    def existing(self, reader: Reader, space: str, ids: Sequence[str]) -> list[Memory]:
+    def get_existing(self, reader: Reader, space: str, ids: Sequence[str]) -> list[Memory]:
         """Raises `MemoryNotFound` unless all of them exist."""
         memories = {memory.id: memory for memory in reader.get_many(space, ids)}
         for id in ids:
@@ -362,7 +375,7 @@ class Engine:
                 raise MemoryNotFound(id, space)
         return list(memories.values())
 
-    def required(self, lookup: Lookup, space: str, id: str) -> Memory:
+    def get_required(self, lookup: Lookup, space: str, id: str) -> Memory:
         memory = lookup.get(space, id)
         if memory is None:
             raise MemoryNotFound(id, space)
@@ -388,13 +401,13 @@ def updated(expected: Expected, actual: Expected) -> Expected:
 
 
 def insertions(memories: Sequence[Memory], derived: Sequence[Derived]) -> list[Change]:
-    """That their ids are free is not read before: it turns out when they are written. Raises `InvalidInput`."""
+    """Does not check whether the ids are free; the commit does. Raises `InvalidInput` for an id given twice."""
     last = {key_of(memory): memory for memory in memories}
-    refuse_taken(*(memory for memory in memories if last[key_of(memory)] is not memory))
+    refuse_existing(*(memory for memory in memories if last[key_of(memory)] is not memory))
     return [Change(None, memory, each) for memory, each in zip(memories, derived, strict=True)]
 
 
-def refuse_taken(*memories: Memory) -> None:
+def refuse_existing(*memories: Memory) -> None:
     for memory in memories:
         raise InvalidInput(f"A memory {memory.id!r} exists already; edit it, or give another id.")
 
@@ -412,18 +425,12 @@ def new_relations(changes: Sequence[AnyChange], reader: Reader) -> list[TermChan
     return list(terms.values())
 
 
-BATCH = 256
-STEPS_WITHOUT_EFFECT = 20  # others may edit what is being embedded, but not twenty times the same 256
-UNDER_WAY = "reindex"  # the term of upkeep that exists while a reindexing is under way
-TEXTS_A_SPACE = 100  # of which the meaning of cosines is measured
-
-
 def import_under_way(space: str) -> tuple[str, str]:
     """The term that exists while an import into the space is under way, or was interrupted."""
     return UPKEEP, f"import into {space}"
 
 
-def catch_up(engine: Engine, limit: int = BATCH) -> int:
+def catch_up(engine: Engine, limit: int = PART) -> int:
     """Embeds up to `limit` waiting memories and returns how many; not journaled, since no record changes.
 
     Raises `EmbeddingError` when the model cannot answer.
@@ -452,7 +459,7 @@ def key_of(memory: Memory) -> Key:
 
 def catch_up_all(engine: Engine, *, progress: Progress | None = None) -> int:
     total, done, stuck = engine.store.health().pending, 0, 0
-    while waiting := engine.store.pending(BATCH):
+    while waiting := engine.store.pending(PART):
         step = embed_waiting(engine, waiting)
         done += step
         stuck = 0 if step else stuck + 1
@@ -479,11 +486,11 @@ def reindex(engine: Engine, *, restart: bool = False, progress: Progress | None 
         anew = EmbedderBound(engine.embedder.current(), anew=True)
         engine.store.commit([anew, TermSet(UPKEEP, UNDER_WAY, {"embedder": identity})])
     done = catch_up_all(engine, progress=progress)
-    engine.store.commit([TermSet(UPKEEP, UNDER_WAY, None), TermSet(UPKEEP, MEASURED, measured(engine))])
+    engine.store.commit([TermSet(UPKEEP, UNDER_WAY, None), TermSet(UPKEEP, MEASURED, measure_cosines(engine))])
     return done
 
 
-def measured(engine: Engine) -> dict[str, Json] | None:
+def measure_cosines(engine: Engine) -> dict[str, Json] | None:
     """What the cosines of a foreign embedder mean, measured on the store's own texts; None where that is known, or
     there are too few texts."""
     if is_calibrated(engine.embedder.identity):
@@ -506,13 +513,6 @@ def fits(engine: Engine) -> bool:
 def interrupted(engine: Engine) -> str:
     """The identity of the embedder of a reindexing that did not end; empty when there is none."""
     return str(engine.store.terms(UPKEEP).get(UNDER_WAY, {}).get("embedder", ""))
-
-
-STEP = 32  # memories that one call leads to: some 50 ms of embedding, in a process that may end soon
-# Where nothing waited, after which one looks again: only a process without a model leaves something behind, and its
-# memories are found by their words meanwhile.
-QUIET_SECONDS = 1.0
-CLOSING_SECONDS = 1.0  # that closing waits for a step; longer only where another process holds the store
 
 
 class BackgroundCatchUp:

@@ -32,13 +32,13 @@ def link(engine: Engine, space: str, source: str, wanted: Link, *, strict: bool,
 
     def plan(reader: Reader) -> list[AnyChange]:
         nonlocal new
-        memory = engine.required(reader, space, source)
+        memory = engine.get_required(reader, space, source)
         if wanted.rel == SUPERSEDES:  # the link alone would disagree with the record
-            changes = superseded(reader, engine.required(reader, space, wanted.to), memory, engine.clock())
+            changes = superseded(reader, engine.get_required(reader, space, wanted.to), memory, engine.clock())
             new = bool(changes)
             return [*changes]
         if strict:
-            engine.required(reader, space, wanted.to)
+            engine.get_required(reader, space, wanted.to)
         links = {(each.to, each.rel): each for each in memory.links}
         new = (wanted.to, wanted.rel) not in links
         if links.get((wanted.to, wanted.rel)) == wanted:
@@ -56,7 +56,7 @@ def unlink(engine: Engine, space: str, source: str, target: str, rel: str | None
 
     def plan(reader: Reader) -> list[AnyChange]:
         nonlocal removed
-        memory = engine.required(reader, space, source)
+        memory = engine.get_required(reader, space, source)
         remaining = tuple(each for each in memory.links if each.to != target or rel not in (None, each.rel))
         removed = len(memory.links) - len(remaining)
         after = replace(memory, links=remaining, updated_at=engine.clock())

@@ -25,7 +25,7 @@ def merge(engine: Engine, space: str, keep: str, others: Sequence[str], edit: Ed
     merged: list[Memory] = []
 
     def plan(reader: Reader) -> list[AnyChange]:
-        current = {memory.id: memory for memory in engine.existing(reader, space, ids)}
+        current = {memory.id: memory for memory in engine.get_existing(reader, space, ids)}
         for memory in current.values():
             refuse_unmergeable(memory)
         stays, *rest = without_conflicts_between(list(current.values()))

@@ -20,7 +20,7 @@ POLICIES = ("note", "ignore", "warn", "supersede", "raise")
 SAME = 0.95  # texts that are this similar may say the same, and need not be stored twice
 PUNCTUATION = ".,;:!?'\"’“”«»()-–—"
 WORDINGS = "other_wordings"  # of one that was merged, in its metadata
-SAID_OF = ("polarity", "type", "occurred_at", "valid_from", "valid_until", "expires_at")
+SAME_FIELDS = ("polarity", "type", "occurred_at", "valid_from", "valid_until", "expires_at")
 REPEATED = 0.05  # added to a memory's importance when it is remembered again
 
 
@@ -43,16 +43,16 @@ def check_policy(name: str) -> str:
 
 def store_all(engine: Engine, memories: Sequence[Memory], operation: Operation) -> list[RememberResult]:
     """Stores all of them as a part of the operation, or none, without looking for conflicts."""
-    derived, notes = engine.derived(memories)
+    derived, notes = engine.derive(memories)
     engine.commit_part(operation, lambda _: insertions(memories, derived))
     return [RememberResult(memory, notes=notes) for memory in memories]
 
 
-def remember(engine: Engine, memory: Memory, handling: ConflictHandling, *, why: str = "") -> RememberResult:
+def store_one(engine: Engine, memory: Memory, handling: ConflictHandling, *, why: str = "") -> RememberResult:
     """One operation, whatever the policy does. Two that are written at the same moment do not see each other."""
     if handling.policy == "ignore":
         return store_all(engine, [memory], engine.operation("remember", why))[0]
-    (derived,), notes = engine.derived([memory])
+    (derived,), notes = engine.derive([memory])
     compared = find_conflicts(memory, derived, handling.comparison)
     conflicts, notes = tuple(compared.conflicts), (*notes, *compared.notes)
     if conflicts and handling.policy == "raise":
@@ -85,15 +85,15 @@ def is_statement(memory: Memory) -> bool:
 
 
 def with_conflict_links(memory: Memory, conflicts: Sequence[Conflict]) -> Memory:
-    """The words that decided are not stored with the link: they can be found again, and a redaction would miss them."""
+    """Adds a `conflicts` link for each. The words that decided are not stored with it: they can be found again, and a
+    redaction would miss them."""
     links = [
         Link(
             each.b.id,
             CONFLICTS,
-            data={"kind": each.kind, "reason": each.reason, "similarity": rounded, "sure": each.sure},
+            data={"kind": each.kind, "reason": each.reason, "similarity": round(each.similarity, 3), "sure": each.sure},
         )
         for each in conflicts
-        for rounded in (round(each.similarity, 3),)
     ]
     return replace(memory, links=(*memory.links, *links))
 
@@ -105,9 +105,9 @@ def store_superseding(
     replaced = [each.b.id for each in conflicts if each.kind != "duplicate" and may_replace(each)]
     uncertain = [each for each in conflicts if each.kind != "duplicate" and not may_replace(each)]
     memory = with_conflict_links(memory, uncertain)
-    same = next((each.b for each in conflicts if repeats(each)), None)
+    same = next((each.b for each in conflicts if is_repetition(each)), None)
     if same is not None and not replaced and not uncertain:
-        (merged,) = engine.change(memory.space, [same.id], "merge", lambda old: repeated(old, memory), why=why)
+        (merged,) = engine.change(memory.space, [same.id], "merge", lambda old: merge_repetition(old, memory), why=why)
         return RememberResult(merged, conflicts, "merged", notes)
     stored: list[Memory] = []
 
@@ -130,22 +130,24 @@ def may_replace(conflict: Conflict) -> bool:
     return conflict.sure and not old.pinned and new.trust >= old.trust and is_statement(old) and not earlier
 
 
-def repeats(conflict: Conflict) -> bool:
-    """Whether the new memory adds nothing: much alike, of the same words and signs, and said of the same time."""
+def is_repetition(conflict: Conflict) -> bool:
+    """Whether the new memory adds nothing: much alike, of the same words and symbols, and said of the same time."""
     new, old = conflict.a, conflict.b
     if conflict.kind != "duplicate" or conflict.similarity < SAME:
         return False
-    return content(new.text) == content(old.text) and all(getattr(new, at) == getattr(old, at) for at in SAID_OF)
+    if words_and_symbols(new.text) != words_and_symbols(old.text):
+        return False
+    return all(getattr(new, name) == getattr(old, name) for name in SAME_FIELDS)
 
 
-def content(text: str) -> tuple[set[str], list[str]]:
+def words_and_symbols(text: str) -> tuple[set[str], list[str]]:
     from nacre.text.tokens import content_stems
 
-    signs = sorted(sign for sign in text if not sign.isalnum() and not sign.isspace() and sign not in PUNCTUATION)
-    return set(content_stems(text)), signs
+    symbols = sorted(each for each in text if not each.isalnum() and not each.isspace() and each not in PUNCTUATION)
+    return set(content_stems(text)), symbols
 
 
-def repeated(old: Memory, new: Memory) -> Memory:
+def merge_repetition(old: Memory, new: Memory) -> Memory:
     """The old memory, with the new one's tags and, if it differs, its wording: no text is lost."""
     importance = min(1.0, max(old.importance, new.importance) + REPEATED)
     tags = tuple(dict.fromkeys((*old.tags, *new.tags)))

@@ -72,7 +72,7 @@ def note_conflicts(engine: Engine, space: str, conflicts: Sequence[Conflict], *,
             by_newer.setdefault(conflict.a.id, []).append(conflict)
         changes: list[AnyChange] = []
         for id, own in by_newer.items():
-            memory = engine.required(reader, space, id)
+            memory = engine.get_required(reader, space, id)
             linked = {link.to for link in memory.links if link.rel == CONFLICTS}
             new = [each for each in own if each.b.id not in linked and reader.get(space, each.b.id) is not None]
             if new:
@@ -225,7 +225,7 @@ def refuse_settled(id: str, *memories: Memory) -> None:
 
 def decide_conflict(engine: Engine, space: str, conflict: Conflict, decision: str, text: str, why: str) -> bool:
     def plan(reader: Reader) -> list[AnyChange]:
-        current = engine.existing(reader, space, [conflict.a.id, conflict.b.id])
+        current = engine.get_existing(reader, space, [conflict.a.id, conflict.b.id])
         refuse_settled(conflict_id(conflict), *current)
         newer, older = without_conflict(current[0], current[1].id), without_conflict(current[1], current[0].id)
         after = outcome(reader, newer, older, decision, conflict, text, engine.clock())

@@ -106,7 +106,7 @@ def to_copy(engine: Engine, space: str, target: str) -> list[Memory]:
 def copy(engine: Engine, space: str, target: str, *, why: str = "") -> list[Memory]:
     """One operation of the target. Stored vectors are used again; ids stay, so that links hold there too."""
     memories = to_copy(engine, space, target)
-    derived, _ = engine.derived(memories) if memories else ([], ())
+    derived, _ = engine.derive(memories) if memories else ([], ())
 
     def plan(reader: Reader) -> list[AnyChange]:
         taken = {memory.id for memory in reader.get_many(target, [memory.id for memory in memories])}

@@ -25,7 +25,7 @@ def supersede(engine: Engine, space: str, old: str, new: str, *, why: str = "") 
 
     def plan(reader: Reader) -> list[Change]:
         reader.get_many(space, [old, new])
-        predecessor, successor = engine.required(reader, space, old), engine.required(reader, space, new)
+        predecessor, successor = engine.get_required(reader, space, old), engine.get_required(reader, space, new)
         return superseded(reader, predecessor, successor, engine.clock())
 
     engine.commit("supersede", plan, why)
@@ -37,7 +37,7 @@ def restore(engine: Engine, space: str, ids: Sequence[str], *, why: str = "") ->
     def plan(reader: Reader) -> list[Change]:
         pending = PendingChanges(reader)
         for id in dict.fromkeys(ids):
-            memory = pending.latest(engine.required(reader, space, id))
+            memory = pending.latest(engine.get_required(reader, space, id))
             if is_redacted(memory):
                 raise InvalidInput(f"{id} was redacted; its content is gone for good.")
             pending.add(restored(pending, memory, engine.clock()))  # the next memory may have the same successor

@@ -340,7 +340,9 @@ def own_batches(
     """
     journal = engine.store.journal
     under_other_names = [
-        entry for batch in engine.written for entry in journal(space, JournalFilter(batch=batch), limit=TOOL_ENTRIES)
+        entry
+        for batch in engine.renamed_batches
+        for entry in journal(space, JournalFilter(batch=batch), limit=TOOL_ENTRIES)
     ]
     oldest = min((entry.seq for entry in entries), default=0)
     own = [*entries, *(entry for entry in under_other_names if complete or entry.seq > oldest)]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from nacre.engine.change_set import TermEdit
 from nacre.engine.engine import Edit
 from nacre.engine.supersede import first_cycle
+from nacre.engine.write_request import TermEdit
 from nacre.errors import AccessDenied, InvalidInput, LinkRefused, UnknownName
 from nacre.lessons.document import LESSON_FIELDS, import_error
 from nacre.lessons.lesson import normalize_title

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from nacre.engine.change_set import Term as Data
-from nacre.engine.change_set import TermEdit
 from nacre.engine.engine import Edit
+from nacre.engine.write_request import Term as Data
+from nacre.engine.write_request import TermEdit
 from nacre.lessons.vocabulary import CONTEXT, RELATION_KEYS, SOURCE, TAG, Key, Vocabulary, builtin_sources
 from nacre.model import Filter, Memory
 from nacre.model.filter import is_under

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from nacre.engine.change_set import TermEdit
+from nacre.engine.write_request import TermEdit
 from nacre.errors import AccessDenied, InvalidInput
 from nacre.lessons.vocabulary import (
     CONTEXT,

@@ -201,7 +201,7 @@ class ReflectionEngine:
         if not plan:
             return []
         engine = self.store.acting_as(ACTOR)
-        derived, _ = engine.derived([each.summary for each in plan])
+        derived, _ = engine.derive([each.summary for each in plan])
         saved: list[Memory] = []
 
         def carry_out(reader: Reader) -> list[AnyChange]:

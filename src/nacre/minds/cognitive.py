@@ -11,9 +11,9 @@ from enum import Enum
 from functools import partial
 from typing import TypeAlias
 
-from nacre.engine.change_set import ChangeSet, apply_decided
 from nacre.engine.removal import purge
 from nacre.engine.review import trashed
+from nacre.engine.write_request import WriteRequest, apply_decided
 from nacre.errors import InvalidInput
 from nacre.memory_store import MemoryStore
 from nacre.minds.mind import Mind
@@ -249,9 +249,9 @@ class CognitiveMemory(Mind):
             metadata={MODALITY: validate.required_label("modality", modality)},
         )  # fmt: skip
 
-        def decide(mind: CognitiveMemory) -> ChangeSet:
+        def decide(mind: CognitiveMemory) -> WriteRequest:
             last = highest_position(mind.store, SENSORY, OBSERVATIONS)
-            return ChangeSet(new=[with_position(draft, last, self.store.now())])
+            return WriteRequest(new=[with_position(draft, last, self.store.now())])
 
         return self._commit("record_sensory", [draft], decide)[0].id
 
@@ -273,10 +273,10 @@ class CognitiveMemory(Mind):
         def attended(memory: Memory) -> Memory:
             return replace(memory, links=(*memory.links, Link(episode.id, ATTENDED_TO)))
 
-        def decide(mind: CognitiveMemory) -> ChangeSet | None:
+        def decide(mind: CognitiveMemory) -> WriteRequest | None:
             if mind._live_observation(sensory_id) is None:
                 return None
-            return ChangeSet(new=[mind._next_episode(episode)], edits={sensory_id: attended})
+            return WriteRequest(new=[mind._next_episode(episode)], edits={sensory_id: attended})
 
         return episode.id if self._commit("attend", [episode], decide) else None
 
@@ -310,9 +310,9 @@ class CognitiveMemory(Mind):
             metadata={SLOT_TYPE: kind, RELEVANCE: float(relevance)},
         )  # fmt: skip
 
-        def decide(mind: CognitiveMemory) -> ChangeSet:
+        def decide(mind: CognitiveMemory) -> WriteRequest:
             leaving = mind._slots(task)[self.WORKING_MEMORY_CAPACITY - 1 :]
-            return ChangeSet(new=[draft], edits={memory.id: trashed for memory in leaving})
+            return WriteRequest(new=[draft], edits={memory.id: trashed for memory in leaving})
 
         self._commit("push_working", [draft], decide)
         return draft.id
@@ -325,8 +325,8 @@ class CognitiveMemory(Mind):
         """Moves a task's slots to the trash, in one operation; returns how many."""
         task = validate.required_label("task_id", task_id)
 
-        def decide(mind: CognitiveMemory) -> ChangeSet:
-            return ChangeSet(edits={memory.id: trashed for memory in mind._slots(task)})
+        def decide(mind: CognitiveMemory) -> WriteRequest:
+            return WriteRequest(edits={memory.id: trashed for memory in mind._slots(task)})
 
         return len(self._commit("clear_working", [], decide))
 
@@ -342,8 +342,8 @@ class CognitiveMemory(Mind):
         wanted = None if temporal_index is None else validate.natural_number("temporal_index", temporal_index)
         draft = self._episode_draft(content, source_label, metadata)
 
-        def decide(mind: CognitiveMemory) -> ChangeSet:
-            return ChangeSet(new=[mind._next_episode(draft, wanted)])
+        def decide(mind: CognitiveMemory) -> WriteRequest:
+            return WriteRequest(new=[mind._next_episode(draft, wanted)])
 
         return self._commit("store_episode", [draft], decide)[0].id
 
@@ -397,14 +397,14 @@ class CognitiveMemory(Mind):
             metadata={ORIGINALS: len(episodes)}, links=[Link(memory.id, CONSOLIDATES) for memory in episodes],
         )  # fmt: skip
 
-    def _consolidation(self, episodes: Sequence[Memory], summary: Memory) -> ChangeSet | None:
+    def _consolidation(self, episodes: Sequence[Memory], summary: Memory) -> WriteRequest | None:
         """None when one of the episodes has changed, gone or been consolidated since it was read."""
         ids = [memory.id for memory in episodes]
         live = Filter.live(self.store.now())
         now = {memory.id: memory.text for memory in self.store.get_many(ids) if live.admits(memory)}
         if any(now.get(memory.id) != memory.text for memory in episodes):
             return None
-        return ChangeSet(new=[summary], edits=dict.fromkeys(ids, partial(replace, status=ARCHIVED)))
+        return WriteRequest(new=[summary], edits=dict.fromkeys(ids, partial(replace, status=ARCHIVED)))
 
     def store_fact(
         self, concept: str, content: str, confidence: float = 1.0, source_id: str = "",
@@ -511,9 +511,9 @@ class CognitiveMemory(Mind):
         if not said:
             return []
 
-        def decide(mind: CognitiveMemory) -> ChangeSet:
+        def decide(mind: CognitiveMemory) -> WriteRequest:
             due = mind.store.list_recent(NO_LIMIT, where=WAITING & Filter.where(contexts__any=tuple(said)))
-            return ChangeSet(edits={memory.id: partial(with_state, state=TRIGGERED) for memory in due})
+            return WriteRequest(edits={memory.id: partial(with_state, state=TRIGGERED) for memory in due})
 
         done = sorted(self._commit("trigger", [], decide), key=most_urgent)
         return [ProspectiveMemory.of(memory) for memory in done]
@@ -521,11 +521,11 @@ class CognitiveMemory(Mind):
     def resolve_prospective(self, node_id: str) -> bool:
         """False when there is no such intention, or it was resolved already."""
 
-        def decide(mind: CognitiveMemory) -> ChangeSet | None:
+        def decide(mind: CognitiveMemory) -> WriteRequest | None:
             memory = mind.store.get(node_id)
             if memory is None or memory.type != PROSPECTIVE or memory.status == "trashed":
                 return None
-            return ChangeSet(edits={node_id: partial(with_state, state=RESOLVED)})
+            return WriteRequest(edits={node_id: partial(with_state, state=RESOLVED)})
 
         return bool(self._commit("resolve", [], decide))
 
@@ -538,7 +538,7 @@ class CognitiveMemory(Mind):
         self,
         name: str,
         drafts: Sequence[Memory],
-        decide: Callable[[CognitiveMemory], ChangeSet | None] | None = None,
+        decide: Callable[[CognitiveMemory], WriteRequest | None] | None = None,
     ) -> list[Memory]:
         """One operation; stores the drafts, or what `decide` makes of what it reads in the mind that it is given (None
         changes nothing). Returns the new and changed memories.
@@ -546,12 +546,12 @@ class CognitiveMemory(Mind):
         The drafts are embedded before: `decide` must not change their text.
         """
         engine = self.store.acting_as(self.agent_name)
-        derived, _ = engine.derived(drafts) if drafts else ([], ())
+        derived, _ = engine.derive(drafts) if drafts else ([], ())
 
-        def decided(reader: Reader) -> ChangeSet | None:
+        def decided(reader: Reader) -> WriteRequest | None:
             mind = copy(self)
             mind.store = self.store.reading(reader)
-            return ChangeSet(new=drafts) if decide is None else decide(mind)
+            return WriteRequest(new=drafts) if decide is None else decide(mind)
 
         return apply_decided(engine, self.store.space, name, derived, decided)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from nacre.compat.amplihack_memory._base import Embedding, OwnDatabase, default_path, strip_name
-from nacre.engine.change_set import ChangeSet
+from nacre.engine.write_request import WriteRequest
 from nacre.minds.cognitive import CAPACITY, KEYWORDS, PENDING, RECENT, RESOLVED, SIMILAR, TRIGGERED, SemanticFact
 from nacre.minds.cognitive import CognitiveMemory as Native
 from nacre.model import Memory
@@ -53,7 +53,7 @@ class CognitiveMemory(OwnDatabase, Native):
         super().__init__(agent, self.db_path)
 
     def _commit(
-        self, name: str, drafts: Sequence[Memory], decide: Callable[[Native], ChangeSet | None] | None = None
+        self, name: str, drafts: Sequence[Memory], decide: Callable[[Native], WriteRequest | None] | None = None
     ) -> list[Memory]:
         done = super()._commit(name, drafts, decide)
         if given_up := [memory.id for memory in done if memory.status == "trashed"]:

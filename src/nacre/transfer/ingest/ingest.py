@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
-from nacre.engine.change_set import TermEdit
 from nacre.engine.engine import Edit
 from nacre.engine.review import trashed
+from nacre.engine.write_request import TermEdit
 from nacre.errors import AccessDenied, InvalidInput, SecretRefused
 from nacre.factory import make_guard
 from nacre.model import Memory

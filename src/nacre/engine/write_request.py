@@ -1,4 +1,4 @@
-"""A change set: new memories, edits, successions and terms that are written as one operation."""
+"""A request to write new memories, edits, successions and terms as one operation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TermEdit: TypeAlias = Callable[[Term], Term]
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeSet:
+class WriteRequest:
     """`edits` are by id; `successors` maps the id of a replaced memory to its successor's; `terms` are edits of the
     vocabulary by kind and name, which get None where there is no such term."""
 
@@ -28,9 +28,9 @@ class ChangeSet:
     successors: Mapping[str, str] = field(default_factory=dict)
     terms: Mapping[tuple[str, str], TermEdit] = field(default_factory=dict)
 
-    def guarded(self, guard: Guard) -> ChangeSet:
+    def guarded(self, guard: Guard) -> WriteRequest:
         """Without secrets in what it writes. Raises `SecretRefused`."""
-        return ChangeSet(
+        return WriteRequest(
             [guard.before_write(memory, None) for memory in self.new],
             {id: partial(guarded_edit, guard, edit) for id, edit in self.edits.items()},
             self.successors,
@@ -57,10 +57,10 @@ def with_fields(memory: Memory, fields: Mapping[str, object]) -> Memory:
     return replace(after, trashed_from=memory.status if after.status == "trashed" else "")
 
 
-def apply(engine: Engine, space: str, operation: str, change_set: ChangeSet, *, why: str = "") -> list[Memory]:
+def apply(engine: Engine, space: str, operation: str, request: WriteRequest, *, why: str = "") -> list[Memory]:
     """All or nothing; returns the memories that are new or changed. Raises `MemoryNotFound`."""
-    derived, _ = engine.derived(change_set.new) if change_set.new else ([], ())
-    return apply_decided(engine, space, operation, derived, lambda _: change_set, why=why)
+    derived, _ = engine.derive(request.new) if request.new else ([], ())
+    return apply_decided(engine, space, operation, derived, lambda _: request, why=why)
 
 
 def apply_decided(
@@ -68,7 +68,7 @@ def apply_decided(
     space: str,
     operation: str,
     derived: Sequence[Derived],
-    decide: Callable[[Reader], ChangeSet | None],
+    decide: Callable[[Reader], WriteRequest | None],
     *,
     why: str = "",
 ) -> list[Memory]:
@@ -77,9 +77,9 @@ def apply_decided(
     memories: list[Change] = []
 
     def plan(reader: Reader) -> list[AnyChange]:
-        change_set = decide(reader) or ChangeSet()
-        memories[:] = memory_changes(engine, space, change_set, derived if change_set.new else (), reader)
-        return [*memories, *term_changes(space, change_set, reader)]
+        request = decide(reader) or WriteRequest()
+        memories[:] = memory_changes(engine, space, request, derived if request.new else (), reader)
+        return [*memories, *term_changes(space, request, reader)]
 
     engine.commit(operation, plan, why)
     return [change.subject for change in memories]
@@ -88,23 +88,23 @@ def apply_decided(
 def memory_changes(
     engine: Engine,
     space: str,
-    change_set: ChangeSet,
+    request: WriteRequest,
     derived: Sequence[Derived],
     reader: Reader,
 ) -> list[Change]:
-    """Raises `SupersedeCycle`, also for a ring that the change set's own successions would close."""
-    pending = PendingChanges(reader, insertions(change_set.new, derived))
-    edited = engine.edited(reader, space, change_set.edits)
+    """Raises `SupersedeCycle`, also for a ring that the request's own successions would close."""
+    pending = PendingChanges(reader, insertions(request.new, derived))
+    edited = engine.make_edits(reader, space, request.edits)
     pending.add(change for change in edited if change.after != change.before)
-    for old, successor in change_set.successors.items():
-        pair = engine.required(pending, space, old), engine.required(pending, space, successor)
+    for old, successor in request.successors.items():
+        pair = engine.get_required(pending, space, old), engine.get_required(pending, space, successor)
         pending.add(superseded(pending, *pair, engine.clock()))
     return list(pending)
 
 
-def term_changes(space: str, change_set: ChangeSet, reader: Reader) -> list[TermChange]:
+def term_changes(space: str, request: WriteRequest, reader: Reader) -> list[TermChange]:
     changes = []
-    for (kind, name), edit in change_set.terms.items():
+    for (kind, name), edit in request.terms.items():
         before = reader.term(kind, name)
         after = edit(before)
         if after != before:

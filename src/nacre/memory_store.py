@@ -81,14 +81,6 @@ DECIMALS = 6  # of an importance: three steps of 0.1 are 0.3, not 0.300000000000
 Relations = str | Iterable[str] | None
 
 
-class RememberOptions(Fields, total=False):
-    """The options of `remember_result` beside the fields."""
-
-    on_conflict: str | None
-    contradiction_fn: ConflictFn | None
-    replaces: str | None
-
-
 class Closing(ABC):
     """Closes itself at the end of a `with` block."""
 
@@ -209,9 +201,25 @@ class MemoryStore(Closing):
 
     # Remembering
 
-    def remember(self, text: str, **options: Unpack[RememberOptions]) -> Memory:
-        """Stores a text. Conflicts are handled as `on_conflict` says; `remember_result` returns them."""
-        return self.remember_result(text, **options).memory
+    def remember(
+        self,
+        text: str,
+        *,
+        on_conflict: str | None = None,
+        contradiction_fn: ConflictFn | None = None,
+        replaces: str | None = None,
+        **fields: Unpack[Fields],
+    ) -> Memory:
+        """Stores a text. Conflicts are handled as `on_conflict` says; `remember_result` returns them.
+
+        `fields` are `id` or `id_prefix`, and those of a `Memory`: `title`, `type`, `tags`, `contexts`, `anti_contexts`,
+        `entities`, `links`, `source`, `source_notes`, `metadata`, `importance`, `salience`, `confidence`, `polarity`,
+        `trust`, `pinned`, `valence`, `arousal`, `agent`, `session`, `position`, `role`, `status`, `created_at`,
+        `occurred_at`, `valid_from`, `valid_until`, `expires_at`, `last_accessed`, `access_count`, `last_validated_at`.
+        """
+        return self.remember_result(
+            text, on_conflict=on_conflict, contradiction_fn=contradiction_fn, replaces=replaces, **fields
+        ).memory
 
     def remember_result(
         self,

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import base64
 import json
+import re
+from inspect import signature
 from pathlib import Path
+from pydoc import plain, render_doc
 
 import pytest
 
-from nacre import MemoryStore
+from nacre import AsyncMemoryStore, MemoryStore
 from nacre.engine import undo
 from nacre.engine.engine import PART
 from nacre.errors import InvalidInput
 from nacre.model import Condition, Filter
+from nacre.remember.validate import Fields
 from nacre.transfer.export import export_archive
 from nacre.transfer.import_archive import import_archive
 from tests.embedders import WordBag
@@ -124,3 +128,10 @@ def test_an_import_begins_anew_when_what_it_had_written_is_gone(store: MemorySto
     again = store.in_space("harbour")
     import_archive(again, tmp_path / "many.nacre")
     assert again.count() == count
+
+
+def test_help_names_every_argument_of_remember() -> None:
+    page = plain(render_doc(MemoryStore.remember))
+    names = {*signature(MemoryStore.remember_result).parameters, *Fields.__optional_keys__} - {"fields"}
+    assert [name for name in sorted(names) if not re.search(rf"\b{name}\b", page)] == []
+    assert signature(AsyncMemoryStore.remember).parameters.keys() == signature(MemoryStore.remember).parameters.keys()

@@ -28,7 +28,7 @@ from nacre.lessons.lesson import (
     normalize_title,
 )
 from nacre.lessons.recall import (
-    EXPANSIONS,
+    DEFAULT_EXPANSION,
     OVERFETCH,
     RANK_OFFSET,
     STRATEGIES,
@@ -243,7 +243,7 @@ class LessonBook(StoreUser):
             raise InvalidInput(f"A limit of {wanted} finds no lessons; give 1 or more.")
         validator = TermValidator(self.store)
         where = lesson_filter(narrowing, validator)
-        also, notes = expand_query(query, expand or EXPANSIONS[0], validator)
+        also, notes = expand_query(query, expand or DEFAULT_EXPANSION, validator)
         reorders = bool(freshness or narrowing.get("include_superseded"))
         hits = self.store.recall(
             query,

@@ -29,7 +29,8 @@ FRESHNESS_HALF_LIFE = 365.0  # days
 MIN_FRESHNESS = 0.5
 SUPERSEDED_FACTOR = 0.5  # a superseded lesson keeps this share of its score
 
-EXPANSIONS = ("vocabulary", "language-model", "none")
+DEFAULT_EXPANSION = "vocabulary"
+EXPANSIONS = (DEFAULT_EXPANSION, "language-model", "none")
 MAX_NAME_WORDS = 3  # words of a query that are tried together: "shared branch" may be a tag
 MAX_EXPANSION = 12  # more terms would outweigh the query's own words
 MAX_PHRASE = 60  # characters; a longer line of a model is not a search term

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from nacre.errors import NacreError
 from nacre.files import ThreadLock
@@ -72,7 +72,8 @@ class StoreProvider:
         if embedder.ready:
             return MemoryStore(settings=self.settings, embedder=embedder, actor=ACTOR)
         store = MemoryStore(settings=self.settings, embedder=BackgroundEmbedder(embedder), actor=ACTOR)
-        self.embedder = cast("BackgroundEmbedder", store.embedder)  # that of the store, where the setting is auto
+        own = store.embedder  # where the setting is auto, the one that filled the store
+        self.embedder = own if isinstance(own, BackgroundEmbedder) else None
         return store
 
 

@@ -187,7 +187,8 @@ class Choice:
 
 
 CHOICES = {
-    kind: tuple(Choice(*line.split(" | ")) for line in lines) for kind, lines in data_sections("cli/review_choices.txt")
+    kind: tuple(Choice(*map(str.strip, line.split("|"))) for line in lines)
+    for kind, lines in data_sections("cli/review_choices.txt")
 }
 SKIP, QUIT = CHOICES["always"]
 

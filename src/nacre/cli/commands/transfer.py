@@ -196,9 +196,28 @@ def info_command(_cli: CliContext, file: str, form: Form) -> None:
     with archive_file(file) as path, progress_line() as progress:
         archive = info(path, progress=progress)
     name = "stdin" if file == STREAM else file
-    print_facts(info_record(archive, name), form)
+    print_facts(info_facts(archive, name), form, info_record(archive, name))
     if not archive.intact:
         raise StoreProblem(f"{name} is not whole: {archive.problem}. It cannot be imported.")
+
+
+def info_facts(archive: ArchiveInfo, name: str) -> dict[str, object]:
+    header = archive.header
+    dimensions = f", {header.dimensions} dimensions" if header.dimensions else ""
+    return {
+        "file": name,
+        "form": f"{header.form} {header.version}",
+        "exported": header.exported_at,
+        "space": header.space,
+        "embedder": f"{header.embedder}{dimensions}",
+        "memories": archive.count,
+        "with vectors": archive.vectors,
+        "words": archive.words,
+        "bad lines": archive.errors,
+        "bytes": f"{archive.bytes:,}, unpacked {archive.unpacked:,}",
+        "whole": archive.intact,
+        "type": archive.types,
+    }
 
 
 def info_record(archive: ArchiveInfo, name: str) -> dict[str, object]:

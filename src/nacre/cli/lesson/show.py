@@ -28,7 +28,7 @@ from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.records import short
 from nacre.cli.ui.times import age
 from nacre.lessons import Answer, Lesson, LessonBook, LessonHit, Related
-from nacre.lessons.recall import EXPANSIONS, STRATEGIES, LessonFilters
+from nacre.lessons.recall import DEFAULT_EXPANSION, EXPANSIONS, STRATEGIES, LessonFilters
 from nacre.model.instants import iso
 
 
@@ -63,7 +63,7 @@ def limit_option(default: int | None) -> Callable[[F], F]:
 @limit_option(None)
 @click.option("--fresh", is_flag=True, help="Rank lessons lower that were not updated for long.")
 @click.option(
-    "--expand", type=click.Choice(EXPANSIONS), default=EXPANSIONS[0], show_default=True,
+    "--expand", type=click.Choice(EXPANSIONS), default=DEFAULT_EXPANSION, show_default=True,
     help="Where more search terms come from.",
 )  # fmt: skip
 @click.option("--why", is_flag=True, help="Print the reasons for each result.")

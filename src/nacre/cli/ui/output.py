@@ -70,23 +70,27 @@ def print_table(rows: Sequence[T], columns: Sequence[Column[T]], record: object,
         print_items(rows, columns, repr, form)
 
 
-def print_facts(facts: Mapping[str, object], form: Form) -> None:
-    """Named values, one a row; those of a mapping inside are named by both names."""
+def print_facts(facts: Mapping[str, object], form: Form, record: object = None) -> None:
+    """Named values, one a row; those of a mapping inside are named by both names. What is empty is left out. For
+    programs `record`, or the same facts."""
     rows = [
         (f"{name} {key}".rstrip().replace("_", " "), value)
         for name, inner in facts.items()
         for key, value in (inner.items() if isinstance(inner, Mapping) else [("", inner)])
+        if value not in ("", None, [], ())
     ]
     columns: list[Column[tuple[str, object]]] = [
         Column("what", lambda row: row[0], style="cyan"),
         Column("value", lambda row: fact_text(row[1]), lambda row: fact_text(row[1], ","), wraps=True),
     ]
-    print_table(rows, columns, facts, form)
+    print_table(rows, columns, record or facts, form)
 
 
 def fact_text(value: object, thousands: str = "") -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
     return f"{value:{thousands}}" if isinstance(value, int) else str(value)
 
 

@@ -24,6 +24,7 @@ Listed: TypeAlias = Literal[
 Vectors: TypeAlias = "NDArray[np.float32]"
 Keys: TypeAlias = "NDArray[np.int64]"
 ALL = Filter()
+UPKEEP = "upkeep"  # the kind of terms about work on the store: an import, a reindexing, a calibration
 
 
 class Clock(Protocol):

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from nacre.models import answers, cross_encoder
+from nacre.models import cross_encoder
 from nacre.models.answers import FIRST_PACE, MOST_READ, Pace, ShippedAnswerModel, load_in_background
 from nacre.models.cross_encoder import constants, is_loaded
 
@@ -33,15 +33,17 @@ def test_at_most_eight_are_read_and_fewer_where_there_is_no_time() -> None:
 def test_the_pace_follows_what_was_measured() -> None:
     pace = Pace()
     for _ in range(30):
-        pace.took(100, 5.0)
+        pace.record(100, 5.0)
     assert pace.ms_a_token == pytest.approx(0.05, rel=0.01)
     assert pace.affordable([100, 100, 100], 11) == 2
 
 
 def test_after_a_slow_time_it_is_tried_again() -> None:
     pace = Pace(FIRST_PACE * 100)
-    assert pace.affordable([50, 50], 80) == 0
-    assert any(pace.affordable([50, 50], 80) for _ in range(200))
+    model = ShippedAnswerModel(80, pace=pace)
+    assert model.answers(QUESTION, []) == [] and pace.ms_a_token == FIRST_PACE * 100
+    assert model.answers(QUESTION, ["Tea is nice.", "Tea is hot."]) == []
+    assert any(model.answers(QUESTION, ["Tea is nice.", "Tea is hot."]) for _ in range(200))
 
 
 def test_a_single_memory_is_read_too() -> None:
@@ -67,4 +69,3 @@ def test_without_onnxruntime_nothing_is_read(waits: bool, monkeypatch: pytest.Mo
 
 def test_the_numbers_of_the_head_were_fitted_for_these_weights() -> None:
     assert constants("answers").keys() == {"weight", "by_reading", "shift"} and constants("answers")["weight"] > 0
-    assert answers.logistic(0) == 0.5

@@ -11,9 +11,10 @@ from nacre.models.calibration import (
     FEWEST_TEXTS,
     RELATED,
     SHIPPED,
+    UNCALIBRATED,
     UNRELATED,
-    calibration,
     is_calibrated,
+    logistic,
     median_cosines,
     rescaled,
 )
@@ -28,7 +29,7 @@ def test_the_shipped_embedders_have_constants_of_their_own() -> None:
 
 
 def test_a_recall_with_a_foreign_embedder_says_that_its_relevance_is_uncalibrated() -> None:
-    assert calibration("callable:mine").by_cosine > 0
+    assert UNCALIBRATED.by_cosine > 0
     with MemoryStore(":memory:", embedder="hashing") as store:
         store.remember("the kettle is on", session="morning", position=1)
         assert not store.recall("kettle").calibrated
@@ -79,3 +80,8 @@ def test_a_reindexing_calibrates_a_foreign_embedder_on_the_texts_of_the_store() 
         assert store.recall("Who pays for the kettle?", group_by="session").calibrated
         unrelated = store.recall("How do whales sleep?")
         assert after[0].relevance > 2 * unrelated[0].relevance
+
+
+def test_even_odds_are_a_probability_of_one_half_and_great_odds_do_not_overflow() -> None:
+    assert logistic(0) == 0.5
+    assert (logistic(-1e6), logistic(1e6)) == (0.0, 1.0)

@@ -12,7 +12,7 @@ from nacre.errors import RerankingError
 from nacre.model import Hit, Query
 from nacre.protocols import Answer
 from nacre.recall.gather import Question, understand
-from nacre.recall.recall import BLEND, RERANKED, moved, read_answers, rerank
+from nacre.recall.recall import BLEND, RERANKED, add_log_odds, read_answers, rerank
 from tests.embedders import WordBag
 from tests.samples import memory
 
@@ -136,4 +136,4 @@ def test_what_was_not_read_stays_behind_what_was() -> None:
 
 @pytest.mark.parametrize(("probability", "log_odds"), [(0.0, 5.0), (1.0, -5.0), (0.0, -800.0), (1.0, 700.0)])
 def test_a_moved_probability_stays_one(probability: float, log_odds: float) -> None:
-    assert 0 <= moved(probability, log_odds) <= 1
+    assert 0 <= add_log_odds(probability, log_odds) <= 1

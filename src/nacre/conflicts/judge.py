@@ -29,10 +29,11 @@ log = logging.getLogger("nacre")
 
 ConflictFn: TypeAlias = Callable[[Memory, Memory], bool]
 
-THRESHOLD = 0.80  # cosine from which two texts that differ in nothing we can name are one (AI-Houkai's threshold)
-READ = "conflict_model"
-SAME = 0.9  # probability from which more than nine of ten are one thing in other words
-APART = Verdict("apart", "subjects")  # two things; never returned to a caller
+# From this cosine on, two texts without a difference that we can name count as duplicates (AI-Houkai's threshold).
+THRESHOLD = 0.80
+BY_MODEL = "conflict_model"
+SAME = 0.9  # from this probability on, more than 90 % of the pairs are duplicates
+APART = Verdict("apart", "subjects")  # decided: no conflict; callers of `verdicts` get None instead
 # Pairs that the model reads for one memory, the most alike: some 10 ms each on one core, and two cores share them.
 MOST_READ = 6
 
@@ -58,29 +59,30 @@ class PairJudge:
     ) -> tuple[list[Verdict | None], tuple[str, ...]]:
         """What is said of each pair, and sentences about how. The model reads the most alike in one call; the
         others are judged by the exact rules, whatever the number of neighbours."""
-        ruled = [by_rules(memory, other, similarity, self.threshold) for other, similarity in others]
-        open_ = sorted((place for place, verdict in enumerate(ruled) if verdict is None), key=lambda at: -others[at][1])
+        verdicts = [by_rules(memory, other, similarity, self.threshold) for other, similarity in others]
+        undecided = [at for at, verdict in enumerate(verdicts) if verdict is None]
+        undecided.sort(key=lambda at: -others[at][1])
         notes: tuple[str, ...] = ()
-        if self.model is not None and open_:
-            read = open_[:MOST_READ]
+        if self.model is not None and undecided:
+            read = undecided[:MOST_READ]
             try:
                 relations = self.model.relations([in_order(memory, others[at][0]) for at in read])
                 for at, relation in zip(read, relations, strict=True):
-                    ruled[at] = by_reading(memory, others[at][0], relation, self.model) or APART
-                for at in open_[MOST_READ:]:
-                    ruled[at] = by_value(memory, others[at][0])
-                open_ = []
+                    verdicts[at] = verdict_by_model(memory, others[at][0], relation, self.model) or APART
+                for at in undecided[MOST_READ:]:
+                    verdicts[at] = by_value(memory, others[at][0])
+                undecided = []
             except ConflictModelError as error:
                 notes = (str(error),)
                 log.warning("%s", error)
-        for at in open_:
-            ruled[at] = without_reading(memory, *others[at], self.threshold)
+        for at in undecided:
+            verdicts[at] = verdict_without_model(memory, *others[at], self.threshold)
         return [
-            self.asked(memory, other, similarity, None if verdict is APART else verdict)
-            for (other, similarity), verdict in zip(others, ruled, strict=True)
+            self.with_second_opinion(memory, other, similarity, None if verdict is APART else verdict)
+            for (other, similarity), verdict in zip(others, verdicts, strict=True)
         ], notes
 
-    def asked(self, a: Memory, b: Memory, similarity: float, verdict: Verdict | None) -> Verdict | None:
+    def with_second_opinion(self, a: Memory, b: Memory, similarity: float, verdict: Verdict | None) -> Verdict | None:
         """The verdict, or that of the caller's own judges where they see a conflict that nobody else saw."""
         seen = verdict is not None and (verdict.kind != "duplicate" or verdict.reason == "identical text")
         if seen or similarity < self.threshold or a.type != b.type:
@@ -121,15 +123,15 @@ def derived(product: Memory, source: Memory) -> bool:
     return linked or product.type == "reflection" or "reflection" in product.tags
 
 
-def by_reading(a: Memory, b: Memory, relation: Relation, model: ConflictModel) -> Verdict | None:
+def verdict_by_model(a: Memory, b: Memory, relation: Relation, model: ConflictModel) -> Verdict | None:
     conflict = relation.contradiction + relation.update
     if conflict >= model.noted:
         kind = "update" if relation.update >= relation.contradiction else "contradiction"
         sure = conflict >= model.sure or changed_value(a.text, b.text) is not None
-        return Verdict(kind, READ, differing_words(a.text, b.text), sure=sure)
+        return Verdict(kind, BY_MODEL, differing_words(a.text, b.text), sure=sure)
     value = by_value(a, b, sure=False)  # before likeness: two texts that differ in one number are very much alike
     if value is None and relation.duplicate >= SAME:
-        return Verdict("contradiction", "polarity") if opposed(a, b) else Verdict("duplicate", READ)
+        return Verdict("contradiction", "polarity") if opposed(a, b) else Verdict("duplicate", BY_MODEL)
     return value
 
 
@@ -138,7 +140,7 @@ def by_value(a: Memory, b: Memory, *, sure: bool = True) -> Verdict | None:
     return Verdict("update", "value", values, sure) if values else None
 
 
-def without_reading(a: Memory, b: Memory, similarity: float, threshold: float = THRESHOLD) -> Verdict | None:
+def verdict_without_model(a: Memory, b: Memory, similarity: float, threshold: float = THRESHOLD) -> Verdict | None:
     """Where no model can be asked: a number, a date or a version that changed in an else equal text, and likeness."""
     return by_value(a, b) or by_similarity(similarity, threshold)
 

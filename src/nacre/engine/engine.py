@@ -23,8 +23,9 @@ from nacre.files import ThreadLock
 from nacre.model import Filter, JournalEntry, Memory, Operation
 from nacre.model.graph import RELATIONS
 from nacre.model.memory import Json, json_list
-from nacre.models.calibration import MEASURED, UPKEEP, is_calibrated, measured_values, median_cosines
+from nacre.models.calibration import MEASURED, is_calibrated, measured_values, median_cosines
 from nacre.protocols import (
+    UPKEEP,
     AnyChange,
     Backend,
     Change,

@@ -20,7 +20,7 @@ from nacre.factory import (
     store_file,
 )
 from nacre.memory_store import MemoryStore
-from nacre.models.calibration import curve_of
+from nacre.models.calibration import calibration_of
 from nacre.protocols import Embedder, Health, Progress
 from nacre.settings import Settings
 
@@ -59,7 +59,7 @@ def examined_store(settings: Settings, embedder: Embedder | None) -> list[Findin
         return [Finding("store", "problem", str(error), mended_by=remedy(error))]
     try:
         health = store.health(thorough=True)
-        _, calibrated = curve_of(health.embedder, store)
+        _, calibrated = calibration_of(health.embedder, store)
     except StorageError as error:
         return [Finding("integrity", "problem", str(error), mended_by=remedy(error))]
     finally:

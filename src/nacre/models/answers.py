@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import math
 import threading
 import time
 from collections.abc import Sequence
 
 from nacre.files import ThreadLock
+from nacre.models.calibration import logistic
 from nacre.models.cross_encoder import IDENTITY, constants, failure, graph, is_loaded
 from nacre.protocols import Answer
 
@@ -19,8 +19,8 @@ FEWEST_READ = 2  # one alone cannot change the order
 # Milliseconds a token in a batch, until it was measured: twice what two idle cores of 2020 need.
 FIRST_PACE = 0.35
 LAST_SHARE = 0.3  # of the last batch in the estimate
-# After a question for which there was no time the estimate falls a little: a busy machine does not stay busy.
-HOPE = 0.95
+# A question that was skipped for lack of time lowers the estimate a little, so that reading is tried again.
+RETRY_FACTOR = 0.95
 
 
 class Pace:
@@ -35,12 +35,12 @@ class Pace:
         while count < len(lengths) and (tokens + lengths[count]) * self.ms_a_token <= budget_ms:
             tokens += lengths[count]
             count += 1
-        if count >= min(FEWEST_READ, len(lengths)):
-            return count
-        self.ms_a_token *= HOPE
-        return 0
+        return count if count >= min(FEWEST_READ, len(lengths)) else 0
 
-    def took(self, tokens: int, ms: float) -> None:
+    def record_skipped(self) -> None:
+        self.ms_a_token *= RETRY_FACTOR
+
+    def record(self, tokens: int, ms: float) -> None:
         self.ms_a_token = (1 - LAST_SHARE) * self.ms_a_token + LAST_SHARE * ms / max(1, tokens)
 
 
@@ -72,12 +72,15 @@ class ShippedAnswerModel:
     def _scores(self, question: str, texts: Sequence[str]) -> list[float]:
         model = graph()
         pairs = [model.pair(question, text) for text in texts[:MOST_READ]]
-        pairs = pairs[: self._pace.affordable([len(pair.ids) for pair in pairs], self._budget_ms)]
-        if not pairs:
+        count = self._pace.affordable([len(pair.ids) for pair in pairs], self._budget_ms)
+        if pairs and not count:
+            self._pace.record_skipped()
+        if not count:
             return []
+        pairs = pairs[:count]
         began = time.perf_counter()
         scores = [float(score[0]) for (score,) in model.scores(pairs, "answers")]
-        self._pace.took(sum(len(pair.ids) for pair in pairs), 1e3 * (time.perf_counter() - began))
+        self._pace.record(sum(len(pair.ids) for pair in pairs), 1e3 * (time.perf_counter() - began))
         return scores
 
 
@@ -100,7 +103,3 @@ def _load() -> None:
         graph()
     except Exception as error:  # noqa: BLE001 - as above
         log.debug("The cross-encoder was not loaded: %s", failure(error))
-
-
-def logistic(value: float) -> float:
-    return (1 + math.tanh(value / 2)) / 2

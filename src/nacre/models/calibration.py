@@ -1,12 +1,14 @@
-"""What belongs to an embedder and not to the code: how its cosines are read, by its identity."""
+"""How to read an embedder's cosines: a calibration for each embedder that was measured."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from nacre.model.memory import Json
-from nacre.protocols import Embedder, Reader
+from nacre.protocols import UPKEEP, Embedder, Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,15 @@ class Calibration:
     by_coverage: float
     meaning: float
 
+    def log_odds(self, cosine: Any, coverage: Any) -> Any:
+        """Of one memory, or of arrays of them."""
+        return self.intercept + self.by_cosine * cosine + self.by_coverage * coverage
+
+
+def logistic(log_odds: float) -> float:
+    """The probability."""
+    return (1 + math.tanh(log_odds / 2)) / 2
+
 
 CALIBRATIONS: Mapping[str, Calibration] = {
     "nacre-multilingual-1": Calibration(-5.79, 4.91, 2.06, 7.0),
@@ -30,14 +41,13 @@ CALIBRATIONS: Mapping[str, Calibration] = {
 # For an embedder that nobody has measured: its relevance orders hits of one question, and is no probability.
 UNCALIBRATED = CALIBRATIONS["all-MiniLM-L6-v2"]
 SHIPPED = CALIBRATIONS["nacre-multilingual-1"]
-# Median cosines of the shipped embedders (0.03 and 0.21, 0.01 and 0.28): of halves of different texts, and of the two
-# halves of one. Where those of another embedder are known, its cosines are read on the shipped ones' scale.
+# Median cosine between halves of different texts (unrelated) and of one text (related), for the shipped embedders (0.03
+# and 0.21, 0.01 and 0.28). Another embedder's cosines are rescaled so that its two medians match these.
 UNRELATED, RELATED = 0.02, 0.24
+FEWEST_WORDS = 8  # of a text whose halves say something
+FEWEST_TEXTS, MOST_TEXTS = 30, 200
+MEASURED = "calibration"  # the term of a store that holds what was measured of its embedder
 LEAST_GAP = 0.05  # between the two medians; an embedder with less tells texts apart by their words alone
-
-
-def calibration(identity: str) -> Calibration:
-    return CALIBRATIONS.get(identity, UNCALIBRATED)
 
 
 def is_calibrated(identity: str) -> bool:
@@ -53,33 +63,26 @@ def rescaled(unrelated: float, related: float) -> Calibration | None:
     return Calibration(intercept, SHIPPED.by_cosine * scale, SHIPPED.by_coverage, UNCALIBRATED.meaning)
 
 
-UPKEEP, MEASURED = "upkeep", "calibration"  # the term of a store that holds what was measured of its embedder
-
-
 def measured_values(identity: str, dimensions: int, medians: tuple[float, float]) -> dict[str, Json]:
     """What a store keeps, with the identity that it belongs to."""
     unrelated, related = medians
     return {"embedder": identity, "dimensions": dimensions, "unrelated": unrelated, "related": related}
 
 
-def curve_of(identity: str, store: Reader) -> tuple[Calibration, bool]:
+def calibration_of(identity: str, reader: Reader) -> tuple[Calibration, bool]:
     """How this embedder's cosines are read, and whether that was measured: by us, or at a reindexing of the store."""
     if is_calibrated(identity):
-        return calibration(identity), True
-    measured = store.term(UPKEEP, MEASURED) or {}
+        return CALIBRATIONS[identity], True
+    measured = reader.term(UPKEEP, MEASURED) or {}
     unrelated, related = measured.get("unrelated"), measured.get("related")
     if measured.get("embedder") != identity or not isinstance(unrelated, float) or not isinstance(related, float):
         return UNCALIBRATED, False
-    curve = rescaled(unrelated, related)
-    return (UNCALIBRATED, False) if curve is None else (curve, True)
-
-
-FEWEST_WORDS = 8  # of a text whose halves say something
-FEWEST_TEXTS, MOST_TEXTS = 30, 200
+    calibration = rescaled(unrelated, related)
+    return (UNCALIBRATED, False) if calibration is None else (calibration, True)
 
 
 def median_cosines(texts: Sequence[str], embedder: Embedder) -> tuple[float, float] | None:
-    """Of halves of different texts, and of the two halves of one text; None where there are too few texts.
+    """The medians between halves of different texts, and between the two halves of a text; None for too few texts.
 
     Raises `EmbeddingError`.
     """

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from nacre.errors import InvalidInput, RerankingError, UnknownName
 from nacre.model import ExpandSpec, Filter, Hit, Memory, Query, Reason, Recollection, SessionHit
 from nacre.model.recollection import RECENCY_BASES
-from nacre.models.calibration import Calibration, curve_of
+from nacre.models.calibration import Calibration, calibration_of, logistic
 from nacre.protocols import AnswerModel, Embedder, Reader, Reranker
 from nacre.recall.gather import Question, understand
 from nacre.recall.sessions import ScoredSession, rank_sessions
@@ -38,16 +38,16 @@ def recall(
     """Reads only: the caller decides whether a hit counts as a use. The `answer_model` reads the best hits where no
     `reranker` does."""
     check_query(query)
-    question, sources = understand(query), Sources(space, store, embedder, *curve_of(embedder.identity, store))
+    question, sources = understand(query), Sources(space, store, embedder, *calibration_of(embedder.identity, store))
     if not question.text or query.k <= 0:
         return Recollection()
     if query.group_by:
         return recall_sessions(question, query, sources)
-    readers = Readers(reranker, answer_model)
-    selected, notes = best_hits(question, query, sources, readers, width(question, query, reranker))
+    rerankers = Rerankers(reranker, answer_model)
+    selected, notes = best_hits(question, query, sources, rerankers, candidate_factor(question, query, reranker))
     if len(selected) < query.k and any(hit.collapsed for hit in selected):
         # Copies of a few memories took the places of others.
-        selected, notes = best_hits(question, query, sources, readers, WIDEST)
+        selected, notes = best_hits(question, query, sources, rerankers, WIDEST)
     expanded = expand(selected, query.expand, question.where, space=space, store=store)
     hits = tuple(with_context(expanded, query, question, sources))
     return Recollection(hits, notes, calibrated=sources.calibrated)
@@ -67,31 +67,33 @@ def check_query(query: Query) -> None:
         raise InvalidInput(f"emotion is {query.emotion}; give (valence, arousal), each between -1 and 1.")
 
 
-def width(question: Question, query: Query, reranker: Reranker | None) -> int:
+def candidate_factor(question: Question, query: Query, reranker: Reranker | None) -> int:
     return WIDE if query.emotion or question.windows or reranker else 1
 
 
 @dataclass(frozen=True, slots=True)
-class Readers:
+class Rerankers:
+    """At most one of them reorders the best hits."""
+
     reranker: Reranker | None
     answer_model: AnswerModel | None
 
 
 def best_hits(
-    question: Question, query: Query, sources: Sources, readers: Readers, width: int
+    question: Question, query: Query, sources: Sources, rerankers: Rerankers, factor: int
 ) -> tuple[list[Hit], tuple[str, ...]]:
-    """The best k of `width` times k candidates."""
+    """The best k of `factor` times k candidates."""
     gather_and_score = STRATEGIES[query.strategy]
-    ranking = gather_and_score(question, replace(query, k=width * query.k), sources)
+    ranking = gather_and_score(question, replace(query, k=factor * query.k), sources)
     cosines = {each.id: each.cosine for each in ranking.scored if each.relevance is None}
     hits = load_hits(ranking.scored, sources)
     if query.min_relevance:
-        hits = with_relevance(hits, cosines, question, sources.curve)
+        hits = with_relevance(hits, cosines, question, sources.calibration)
     adjusted = adjust(hits, question, query)
-    if readers.reranker is None and query.strategy == "auto" and sources.calibrated:
-        adjusted = read_answers(adjusted, question, readers.answer_model)
-    reranked, notes = rerank(adjusted, question, readers.reranker)
-    return with_relevance(select(reranked, query), cosines, question, sources.curve), ranking.notes + notes
+    if rerankers.reranker is None and query.strategy == "auto" and sources.calibrated:
+        adjusted = read_answers(adjusted, question, rerankers.answer_model)
+    reranked, notes = rerank(adjusted, question, rerankers.reranker)
+    return with_relevance(select(reranked, query), cosines, question, sources.calibration), ranking.notes + notes
 
 
 def load_hits(scored: Sequence[Scored], sources: Sources) -> list[Hit]:
@@ -102,11 +104,11 @@ def load_hits(scored: Sequence[Scored], sources: Sources) -> list[Hit]:
 
 
 def with_relevance(
-    hits: Sequence[Hit], cosines: Mapping[str, float | None], question: Question, curve: Calibration
+    hits: Sequence[Hit], cosines: Mapping[str, float | None], question: Question, calibration: Calibration
 ) -> list[Hit]:
     """Computes the relevance of hits whose strategy gave none; late, because it reads their texts."""
     return [
-        replace(hit, relevance=relevance_alone(hit.memory, question, cosines[hit.memory.id], curve))
+        replace(hit, relevance=relevance_alone(hit.memory, question, cosines[hit.memory.id], calibration))
         if hit.memory.id in cosines
         else hit
         for hit in hits
@@ -136,7 +138,8 @@ def rerank(hits: Sequence[Hit], question: Question, reranker: Reranker | None) -
 
 
 def read_answers(hits: Sequence[Hit], question: Question, model: AnswerModel | None) -> list[Hit]:
-    """Lifts those of the best hits that answer, as far as there is time to read them; the others stay behind them.
+    """Raises hits that answer the question. The model reads as many of the best as its time budget allows; unread
+    hits are ranked after them.
 
     No score rises above 1: where one would, all are divided.
     """
@@ -147,7 +150,7 @@ def read_answers(hits: Sequence[Hit], question: Question, model: AnswerModel | N
     lifted = [hit.score + best * answer.gain for hit, answer in zip(hits, answers, strict=False)]
     most = max([1.0, *lifted])
     read = [
-        replace(with_reading(hit, score / most), relevance=moved(hit.relevance, answer.evidence))
+        replace(with_reading(hit, score / most), relevance=add_log_odds(hit.relevance, answer.evidence))
         for hit, score, answer in zip(hits, lifted, answers, strict=False)
     ]
     unread = [with_reading(hit, hit.score / most) if most > 1 else hit for hit in hits[len(read) :]]
@@ -158,9 +161,9 @@ def with_reading(hit: Hit, score: float) -> Hit:
     return replace(hit, score=score, why=(*hit.why, Reason("reading", score - hit.score)))
 
 
-def moved(probability: float, log_odds: float) -> float:
+def add_log_odds(probability: float, log_odds: float) -> float:
     bounded = min(max(probability, SMALLEST), 1 - SMALLEST)
-    return (1 + math.tanh((math.log(bounded / (1 - bounded)) + log_odds) / 2)) / 2
+    return logistic(math.log(bounded / (1 - bounded)) + log_odds)
 
 
 def reranked_text(memory: Memory) -> str:
@@ -251,7 +254,7 @@ def session_hit(
 ) -> SessionHit:
     turns = [(memories[turn.id], turn.cosine) for turn in session.turns if turn.id in memories]
     hits = [
-        Hit(memory, session.score, session.why, relevance_alone(memory, question, cosine, sources.curve))
+        Hit(memory, session.score, session.why, relevance_alone(memory, question, cosine, sources.calibration))
         for memory, cosine in turns
     ]
     relevant = [hit for hit in hits if hit.relevance >= query.min_relevance]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nacre.model import Hit, Memory, Query, Reason
 from nacre.model.instants import DAY
-from nacre.models.calibration import Calibration
+from nacre.models.calibration import Calibration, logistic
 from nacre.protocols import Vectors
 from nacre.recall.gather import REACH, PlacedCandidates, Question
 from nacre.text.dates import when_weight
@@ -133,22 +133,19 @@ def best_of_session(values: Vectors, candidates: PlacedCandidates) -> Vectors:
     return best[candidates.session]
 
 
-def relevances(candidates: PlacedCandidates, signals: Mapping[str, Vectors], curve: Calibration) -> Vectors:
+def relevances(candidates: PlacedCandidates, signals: Mapping[str, Vectors], calibration: Calibration) -> Vectors:
     """The probability that each candidate answers; without vectors, the share of the question's terms."""
     if not candidates.cosines.any():
         return signals["coverage nearby"]
-    by_meaning = curve.intercept + curve.by_cosine * np.maximum(candidates.cosines, 0)
-    logit = by_meaning + curve.by_coverage * signals["coverage nearby"]
-    return np.asarray(1 / (1 + np.exp(-logit)), np.float32)
+    log_odds = calibration.log_odds(np.maximum(candidates.cosines, 0), signals["coverage nearby"])
+    return np.asarray(1 / (1 + np.exp(-log_odds)), np.float32)
 
 
-def relevance_alone(memory: Memory, question: Question, cosine: float | None, curve: Calibration) -> float:
+def relevance_alone(memory: Memory, question: Question, cosine: float | None, calibration: Calibration) -> float:
     """The same for one memory by itself, for strategies that do not read its neighbours."""
     held = f" {' '.join(stems(f'{memory.title} {memory.text}'))} "
     covered = sum(f" {term} " in held for term in question.terms) / max(1, len(question.terms))
-    if cosine is None:
-        return covered
-    return 1 / (1 + math.exp(-(curve.intercept + curve.by_cosine * max(cosine, 0.0) + curve.by_coverage * covered)))
+    return covered if cosine is None else logistic(calibration.log_odds(max(cosine, 0.0), covered))
 
 
 HOUR = 3600.0

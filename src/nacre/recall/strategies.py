@@ -39,11 +39,11 @@ class Ranking:
     notes: tuple[str, ...] = ()
 
 
-EXPLAINED = 6  # more than k, since adjusting may swap close scores and copies are dropped
+EXTRA_CANDIDATES = 6  # beyond k, since adjusting may swap close scores and copies are dropped
 SPARE = 2  # times k, for the steps that may drop some
 MATCHED = 4  # matched words shown with a hit
 # A memory outside of any conversation has no neighbours, so these signals come from itself.
-NAMES_ALONE = {"conversation": "words with meaning", "coverage nearby": "coverage", "words nearby": "words"}
+REASONS_ALONE = {"conversation": "words with meaning", "coverage nearby": "coverage", "words nearby": "words"}
 SEEDS, HOPS, PASSED_ON = 5, 2, 0.6  # of the walk along links
 LEAST_SHOWN = 0.005  # a signal that gave less is not listed as a reason
 LOCAL_K1, LOCAL_B = 1.5, 0.75  # of the published hybrid formula, whose BM25 uses only its own pool
@@ -54,7 +54,7 @@ class Sources:
     space: str
     store: Reader
     embedder: Embedder
-    curve: Calibration
+    calibration: Calibration
     calibrated: bool
 
 
@@ -66,17 +66,20 @@ def auto(question: Question, query: Query, sources: Sources) -> Ranking:
     vector, notes = embed_question(question, sources)
     pool = max(POOL, POOL_PER_WANTED * query.k)
     candidates = gather(question, vector, space=sources.space, store=sources.store, pool=pool, reach=REACH)
-    return Ranking(tuple(score_candidates(candidates, question, sources.curve, query.k + EXPLAINED)), notes)
+    scored = score_candidates(candidates, question, sources.calibration, query.k + EXTRA_CANDIDATES)
+    return Ranking(tuple(scored), notes)
 
 
-def score_candidates(candidates: PlacedCandidates, question: Question, curve: Calibration, wanted: int) -> list[Scored]:
+def score_candidates(
+    candidates: PlacedCandidates, question: Question, calibration: Calibration, wanted: int
+) -> list[Scored]:
     """The best `wanted` candidates that match in words or meaning, with their reasons."""
     if not candidates.places:
         return []
     by_name = signals(candidates, question)
-    weights = weights_with(curve.meaning)
+    weights = weights_with(calibration.meaning)
     scores = weighted_sum(by_name, weights)
-    relevance = relevances(candidates, by_name, curve)
+    relevance = relevances(candidates, by_name, calibration)
     matching = (by_name["words"] > 0) | (candidates.cosines > 0) | (by_name["coverage nearby"] > 0)
     best = np.lexsort((-np.array([place.key for place in candidates.places]), -scores))
     best = best[matching[best]][:wanted]
@@ -94,7 +97,7 @@ def score_candidates(candidates: PlacedCandidates, question: Question, curve: Ca
 
 def reasons(names: Sequence[str], signal_shares: Vectors, candidates: PlacedCandidates, i: int) -> tuple[Reason, ...]:
     """What each signal gave; the shares add up to the score, except for those too small to list."""
-    renamed = {} if candidates.places[i].session else NAMES_ALONE
+    renamed = {} if candidates.places[i].session else REASONS_ALONE
     shares: dict[str, float] = defaultdict(float)
     for name, share in zip(names, signal_shares.tolist(), strict=True):
         shares[renamed.get(name, name)] += share

@@ -375,6 +375,9 @@ class Reader(Protocol):
 
     def count(self, space: str, where: Filter) -> int: ...
 
+    def size(self, space: str, where: Filter) -> int:
+        """The bytes of what these memories say (`model.memory.size`)."""
+
     def tally(self, space: str, field: Tallied, where: Filter) -> dict[str, int]:
         """How many memories have each value of the field, the most frequent first, then by name. "week" is the Monday
         (UTC) of the week in which they were created, as 2026-03-30."""

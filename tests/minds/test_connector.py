@@ -14,6 +14,7 @@ from nacre.memory_store import MemoryStore
 from nacre.minds.connector import MemoryConnector
 from nacre.minds.experience import ExperienceType
 from nacre.minds.experience_store import ExperienceStore
+from nacre.storage.sqlite import SQLiteBackend
 from tests.minds.experience_factory import make_experience
 
 
@@ -113,6 +114,17 @@ def test_four_threads_write_ten_experiences_each(tmp_path: Path) -> None:
     for each in threads:
         each.join()
     assert len(connector.retrieve_experiences()) == connector.get_statistics()["total_experiences"] == 40
+
+
+def test_statistics_and_the_quota_read_no_experience(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ExperienceStore("planner", storage_path=tmp_path) as first:
+        first.add(make_experience("first"))
+        stored = first.get_statistics()
+    monkeypatch.setattr(SQLiteBackend, "iterate", lambda *_: pytest.fail("every experience is read"))
+    with MemoryConnector("planner", tmp_path) as later:
+        assert later.get_statistics() == stored
+        later.store_experience(make_experience("second"))
+        assert later.get_statistics()["total_experiences"] == 2
 
 
 def test_another_process_is_heard_of_at_the_next_question(tmp_path: Path) -> None:

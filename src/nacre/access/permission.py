@@ -9,7 +9,7 @@ from nacre.access.capabilities import Access
 from nacre.engine.engine import FOR_REVIEW, RELATION
 from nacre.errors import AccessDenied, QuotaExceeded
 from nacre.files import ThreadLock
-from nacre.model import Filter, Memory
+from nacre.model import Memory
 from nacre.model.memory import size
 from nacre.protocols import (
     AnyChange,
@@ -32,14 +32,12 @@ COUNTED_ANEW = 100  # a hundredth of the quota may be written before others' wri
 
 
 class Quota:
-    """How much room the memories that `own` admits take, counted now and then: other processes may write as well."""
+    """How much room there is for more, with the bytes that `count` tells, asked now and then: other processes may
+    write as well."""
 
-    def __init__(
-        self, below: Reader, space: str, own: Filter, megabytes: float | None, measure: Callable[[Memory], int] = size
-    ) -> None:
+    def __init__(self, count: Callable[[], int], megabytes: float | None) -> None:
         self._limit = None if megabytes is None else megabytes * MEGABYTE
-        self._below, self._space, self._own = below, space, own
-        self._measure = measure
+        self._count = count
         self._held = 0
         self._uncounted = float("inf")
         self._lock = ThreadLock()
@@ -51,15 +49,11 @@ class Quota:
         with self._lock:
             long_ago = self._uncounted + max(more, 0) > self._limit / COUNTED_ANEW
             if long_ago or (self._uncounted and self._held + more > self._limit):  # something may have been undone
-                self._held, self._uncounted = self.count(), 0
+                self._held, self._uncounted = self._count(), 0
             if more > 0 and self._held + more > self._limit:
                 raise QuotaExceeded(self._limit / MEGABYTE)
             self._held += more
             self._uncounted += max(more, 0)
-
-    def count(self) -> int:
-        """In bytes."""
-        return sum(map(self._measure, self._below.iterate(self._space, self._own)))
 
 
 # What concerns everybody, and how it is called in an error.

@@ -153,6 +153,10 @@ class RestrictedReader:
         self._pay(scan(where))
         return self._reader.count(space, self._narrowed(space, where))
 
+    def size(self, space: str, where: Filter) -> int:
+        self._pay(scan(where))
+        return self._reader.size(space, self._narrowed(space, where))
+
     def tally(self, space: str, field: Tallied, where: Filter) -> dict[str, int]:
         self._pay(scan(where))
         return self._reader.tally(space, field, self._narrowed(space, where))
@@ -262,7 +266,7 @@ class RestrictedView(RestrictedReader):
         super().__init__(below, access)
         self._below = below
         own, megabytes = Filter.where(agent=access.agent), access.capabilities.memory_quota_mb
-        self._quota = Quota(below, access.space, own, megabytes)
+        self._quota = Quota(lambda: below.size(access.space, own), megabytes)
         self._permission = Permission(access, below)
 
     def at(self, space: str, seq: int) -> RestrictedReader:

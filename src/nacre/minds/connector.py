@@ -89,8 +89,7 @@ class MemoryConnector(Mind):
         self.enable_compression = enable_compression
         self.backend = backend
         self._records = self.store.acting_as(self.agent_name).store
-        live = EXPERIENCES & Filter.live(self.store.now())
-        self._quota = Quota(self._records, self.store.space, live, max_memory_mb, footprint)
+        self._quota = Quota(self._bytes, max_memory_mb)
 
     @property
     def connector(self) -> MemoryConnector:
@@ -149,12 +148,17 @@ class MemoryConnector(Mind):
         return {
             "total_experiences": sum(kinds.values()),
             "by_type": kinds,
-            "storage_size_kb": self._quota.count() / 1_000,
+            "storage_size_kb": self._bytes() / 1_000,
             "compressed_experiences": self._count(metadata__compressed=True),
         }
 
     def _count(self, **conditions: object) -> int:
-        return self.store.count(where=EXPERIENCES & Filter.where(**conditions))
+        return self.store.count(where=Filter.where(**conditions) if conditions else EXPERIENCES)
+
+    def _bytes(self) -> int:
+        """In the file, nearly."""
+        said = self._records.size(self.store.space, EXPERIENCES & Filter.live(self.store.now()))
+        return footprint(said, self._count())
 
     def _draft(self, experience: Experience) -> Memory:
         if not isinstance(experience, Experience):
@@ -200,7 +204,7 @@ class MemoryConnector(Mind):
 
     def _check_quota(self, draft: Memory) -> None:
         with suppress(QueryCostExceeded):  # an agent that may not count is held to its own quota by the engine
-            self._quota.take(footprint(draft))
+            self._quota.take(footprint(size(draft)))
 
 
 def folder_path(storage_path: Path | str | None) -> Path | str | None:
@@ -213,6 +217,6 @@ def mark_compressed(memory: Memory) -> Memory:
     return replace(memory, metadata={**memory.metadata, "compressed": True})
 
 
-def footprint(memory: Memory) -> int:
-    """Bytes in the file, nearly."""
-    return COPIES * size(memory) + VECTOR
+def footprint(said: int, experiences: int = 1) -> int:
+    """Bytes in the file, nearly, of experiences that say so many bytes."""
+    return COPIES * said + VECTOR * experiences

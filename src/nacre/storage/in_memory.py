@@ -14,6 +14,7 @@ import numpy as np
 from nacre.files import ThreadLock
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.journal import EVERYTHING, MEMORY
+from nacre.model.memory import size
 from nacre.protocols import (
     ALL,
     Candidates,
@@ -345,6 +346,9 @@ class InMemoryReader:
 
     def count(self, space: str, where: Filter) -> int:
         return len(self._versions(space, where))
+
+    def size(self, space: str, where: Filter) -> int:
+        return sum(map(size, self._memories(space, where)))
 
     def tally(self, space: str, field: Tallied, where: Filter) -> dict[str, int]:
         counted: Counter[str] = Counter()

@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from nacre.model import Filter, Memory
+from nacre.model.memory import size
 from nacre.protocols import ALL, IndexesRebuilt, Tallied
 from nacre.storage.in_memory import InMemoryBackend
 from nacre.storage.sqlite import SQLiteBackend
@@ -30,6 +31,14 @@ FILTERS = (
     Filter.live(NOW) & Filter.where(tags=("a", "b")),
     Filter.where(tags__none="a"),
     Filter.where(tags="a", type="semantic"),
+    Filter.live(NOW) & Filter.where(metadata__experience_type="success"),
+    Filter.live(NOW) & Filter.where(metadata__experience_type__in=("success", "failure", "nobody has it")),
+    Filter.where(metadata__experience_type="success", tags="a"),
+    Filter.where(metadata__experience_type__ne="success"),
+    Filter.where(metadata__experience_type=1),
+    Filter.live(NOW) & Filter.where(metadata__compressed=True),
+    Filter.where(metadata__compressed=2**40),
+    Filter.where(metadata__compressed__in=("yes", True)),
 )
 
 
@@ -41,6 +50,10 @@ def varied(random: Random) -> Memory:
         type=random.choice(("semantic", "episodic")), source=random.choice(("", "book")),
         tags=tuple(random.choices(names, k=random.randrange(3))), entities=tuple(random.choices(names, k=2)),
         created_at=random.uniform(-2e6, 2e6),
+        metadata={
+            "experience_type": random.choice(("success", "success", "failure", 1, ["success"], None)),
+            "compressed": random.choice((True, False, 2**40, 2**70, None)),
+        },
         contexts=random.choice(((), ("work",))), anti_contexts=random.choice(((), ("home",))),
     )  # fmt: skip
 
@@ -60,11 +73,26 @@ def test_counters_agree_with_the_reference_after_every_write(tmp_path: Path, see
                 written(each, (new, derived(f"word {new.type}")))
     for where in FILTERS:
         assert store.count(SPACE, where) == reference.count(SPACE, where)
+        assert store.size(SPACE, where) == reference.size(SPACE, where)
         for field in FIELDS:
             ours, theirs = store.tally(SPACE, field, where), reference.tally(SPACE, field, where)
             assert list(ours.items()) == list(theirs.items()), (where, field)
     assert store.health(thorough=True).problems == ()
     assert recounted(store)
+    store.close()
+
+
+def test_experiences_are_counted_and_their_bytes_summed_without_reading_one(tmp_path: Path) -> None:
+    """So that neither grows with their number."""
+    store = SQLiteBackend(tmp_path / "s.db")
+    kinds = ("success", "success", "failure")
+    stored = [memory(f"m{n}", metadata={"experience_type": kind}) for n, kind in enumerate(kinds)]
+    written(store, *stored, memory("other"))
+    experiences = Filter.live(NOW) & Filter.where(metadata__experience_type__in=("success", "failure"))
+    assert (store.count(SPACE, experiences), store.size(SPACE, experiences)) == (3, sum(map(size, stored)))
+    with store._connected() as connection:
+        connection.execute("UPDATE counter SET n = n + 100 WHERE field IN ('metadata.experience_type', 'size')")
+    assert (store.count(SPACE, experiences), store.size(SPACE, experiences)) == (203, sum(map(size, stored)) + 200)
     store.close()
 
 

@@ -78,7 +78,7 @@ CREATE INDEX link_rel ON link(space, rel);
 
 -- Counted of the present state. `status` is a memory's, with a star when it is superseded; those with a time
 -- of expiry are not counted here, because time alone changes what they are. The field `term` counts the memories that
--- have a stem, of any status.
+-- have a stem, of any status; `size` sums the bytes of experiences, by their type.
 CREATE TABLE counter(
     space INTEGER NOT NULL, field TEXT NOT NULL, status TEXT NOT NULL, name NOT NULL, n INTEGER NOT NULL,
     PRIMARY KEY(space, field, status, name)

@@ -18,7 +18,7 @@ import apsw
 from nacre.errors import StoreBusy, StoreDamaged, StoreFull, StoreReadOnly
 from nacre.model import Condition, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.journal import EVERYTHING, MEMORY
-from nacre.model.memory import LISTS, Json, images
+from nacre.model.memory import LISTS, Json, images, size
 from nacre.protocols import (
     ALL,
     Candidates,
@@ -51,7 +51,16 @@ from nacre.storage.sqlite.rows import (
     from_row,
     narrowed,
 )
-from nacre.storage.sqlite.transaction import BY_MEMORY, SUPERSEDED, TOTAL, SQLiteTransaction
+from nacre.storage.sqlite.transaction import (
+    BY_MEMORY,
+    COUNTED_METADATA,
+    EXPERIENCE_TYPE,
+    SIZE,
+    SUPERSEDED,
+    TOTAL,
+    SQLiteTransaction,
+    countable,
+)
 
 if TYPE_CHECKING:
     from nacre.storage.sqlite.search import Mirrors, SQLiteIndex
@@ -221,6 +230,11 @@ class SQLiteReader:
             return int(
                 rows.only_row(connection, f"SELECT count(*) FROM {made.joined()} WHERE {made.sql}", *made.values)[0]
             )
+
+    def size(self, space: str, where: Filter) -> int:
+        with self._reading(space) as (connection, state):
+            known = None if self._damaged else counted_size(connection, state, where)
+        return sum(map(size, self.iterate(space, where))) if known is None else known
 
     @without_damaged
     def tally(self, space: str, field: Tallied, where: Filter) -> dict[str, int]:
@@ -527,26 +541,44 @@ class SQLiteBackend(SQLiteReader, TransactionalBackend):
 
 def counted(connection: apsw.Connection, state: State, where: Filter) -> int | None:
     """How many memories the filter admits, where counters say it: beside what a status says, it may ask for one name
-    in one list. Of an earlier state, and of anything else, they say nothing."""
-    named = [condition for condition in where.conditions if names_one(condition)]
+    in one list, or for values of one key in `COUNTED_METADATA`. Of an earlier state, and of anything else, they say
+    nothing."""
+    named = [condition for condition in where.conditions if is_counted(condition)]
     if not named:
         known = counted_tally(connection, state, TOTAL, where)
         return None if known is None else sum(known.values())
-    rest = tuple(condition for condition in where.conditions if condition is not named[0])
+    lasting = sum_counters(connection, state, named[0].field, named[0], where)
+    return None if lasting is None else lasting + sum(1 for _ in expiring(connection, state, TOTAL, where))
+
+
+def counted_size(connection: apsw.Connection, state: State, where: Filter) -> int | None:
+    """As `counted`, for the bytes of experiences; None also where one of them has a time of expiry."""
+    named = [each for each in where.conditions if each.field == EXPERIENCE_TYPE and is_counted(each)]
+    if not named or list(expiring(connection, state, TOTAL, where)):
+        return None
+    return sum_counters(connection, state, SIZE, named[0], where)
+
+
+def sum_counters(connection: apsw.Connection, state: State, field: str, named: Condition, where: Filter) -> int | None:
+    """Of the names in one of the conditions, over every status that the others admit."""
+    rest = tuple(condition for condition in where.conditions if condition is not named)
     if state.seq is not None or not all(map(answered, rest)):
         return None
     result = fetch(
         connection,
-        "SELECT status, n FROM counter WHERE space = ?1 AND field = ?2 AND name = ?3"
+        f"SELECT status, n FROM counter WHERE space = ?1 AND field = ?2 AND name {AMONG}"
         f" AND status IN (SELECT status FROM counter WHERE space = ?1 AND field = '{TOTAL}')",
-        (state.space, named[0].field, rows.several(named[0].value)[0]),
+        (state.space, field, rows.as_list(rows.several(named.value))),
     )
-    lasting = sum(int(n) for status, n in result if has_status(str(status), rest))
-    return lasting + sum(1 for _ in expiring(connection, state, TOTAL, where))
+    return sum(int(n) for status, n in result if has_status(str(status), rest))
 
 
-def names_one(condition: Condition) -> bool:
-    return condition.field in LISTS and condition.op in ("any", "all") and len(rows.several(condition.value)) == 1
+def is_counted(condition: Condition) -> bool:
+    """Whether no memory counts under two of its names."""
+    names = rows.several(condition.value)
+    if condition.field in COUNTED_METADATA:
+        return condition.op in ("eq", "in") and all(map(countable, names))
+    return condition.field in LISTS and condition.op in ("any", "all") and len(names) == 1
 
 
 def counted_tally(connection: apsw.Connection, state: State, field: str, where: Filter) -> dict[str, int] | None:

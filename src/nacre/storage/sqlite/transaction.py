@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import apsw
 
 from nacre.model import JournalEntry, Memory
+from nacre.model.filter import scalar
 from nacre.model.journal import MEMORY
-from nacre.model.memory import LISTS, Json
+from nacre.model.memory import LISTS, Json, size
 from nacre.protocols import Chunk, Derived, EmbedderIdentity, Vectors, Words
 from nacre.storage.sqlite import rows
 from nacre.storage.sqlite.rows import AMONG, CONTENT, SCALARS, SELECTED, TERM, SQLValue, Stems, as_json, from_row
@@ -23,6 +24,9 @@ Names = dict[tuple[str, str], int]
 Counts = Counter[tuple[SQLValue, ...]]
 
 TOTAL = ""  # the field under which memories themselves are counted
+EXPERIENCE_TYPE = "metadata.experience_type"
+COUNTED_METADATA = (EXPERIENCE_TYPE, "metadata.compressed")  # keys under which experiences are counted
+SIZE = "size"  # the field under which the bytes of experiences are summed, by their type
 SUPERSEDED = "*"  # after the status of a superseded memory
 STEM_FIELDS = ("tag_stems", "entity_stems")
 
@@ -660,18 +664,26 @@ def links_of(memory: Memory) -> dict[Place, Kept]:
     return {(link.to, link.rel): (link.weight, link.kind) for link in memory.links}
 
 
-def counted(space: int, memory: Memory) -> Iterator[tuple[SQLValue, ...]]:
-    """The rows of `counter` in which the memory counts; one that expires counts in none."""
+def counted(space: int, memory: Memory) -> Counts:
+    """What the memory adds to the rows of `counter`; one that expires counts in none."""
     if memory.expires_at is not None:
-        return
+        return Counter()
     status = memory.status + (SUPERSEDED if memory.superseded_by else "")
-    yield space, TOTAL, status, ""
-    yield space, "type", status, memory.type
-    yield space, "source", status, memory.source
-    yield space, "week", status, memory.week
-    for field in LISTS:
-        for name in dict.fromkeys(getattr(memory, field)):
-            yield space, field, status, name
+    names = [(TOTAL, ""), ("type", memory.type), ("source", memory.source), ("week", memory.week)]
+    names += [(field, name) for field in LISTS for name in dict.fromkeys(getattr(memory, field))]
+    counts: Counts = Counter((space, field, status, name) for field, name in names)
+    for field in COUNTED_METADATA:
+        value = rows.plain(scalar(memory, field))
+        if countable(value):
+            counts[space, field, status, value] = 1
+            if field == EXPERIENCE_TYPE:
+                counts[space, SIZE, status, value] = size(memory)
+    return counts
+
+
+def countable(value: SQLValue) -> bool:
+    """A name or true, and no number: it may be too large for a column."""
+    return isinstance(value, str) or value == 1
 
 
 def write_counts(connection: apsw.Connection, counts: Counts) -> None:

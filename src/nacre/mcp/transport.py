@@ -33,7 +33,7 @@ LONGEST_FAULT = 300  # characters of an error's description
 # Requests that were read before the input ended may finish. This is how long one may take after the last answer: a
 # write waits for a lock for 10 s at most, and the rest is for a machine whose cores are busy with other work.
 DRAIN_SECONDS = 60.0
-NO_BATCHES = "batches are not part of the protocol any more; send one message a line"
+NO_BATCHES = "batches, which only version 2025-03-26 of the protocol has, are not served; send one message a line"
 # A string that is not terminated takes the rest of the line, so that no byte is scanned twice.
 TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]|[^\s"\[\]{}:,]+', re.DOTALL)
 COLON = re.compile(rb"\s*:")

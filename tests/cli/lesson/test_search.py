@@ -60,6 +60,7 @@ def test_every_command_has_help_that_begins_like_its_line(nacre: CommandLine, co
 def test_an_unknown_command_names_the_nearest(nacre: CommandLine) -> None:
     result = nacre("lesson", "serach", "x")
     assert result.exit_code == 2 and "Did you mean 'search'?" in result.stderr
+    assert "`nacre archive` is for lessons too" in nacre("lesson", "archive", "x").stderr
     assert "`nacre lesson --help`" in nacre("lesson", "xyzzy").stderr
 
 

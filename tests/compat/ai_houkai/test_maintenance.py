@@ -157,6 +157,8 @@ def test_a_state_is_kept_in_a_file_and_unknown_keys_are_passed_over(tmp_path: Pa
     file.write_text(file.read_text().replace("{", '{"of_tomorrow": 1, ', 1))
     assert MaintenanceState.load(file) == MaintenanceState(last_decay_at=1.0, total_reflected=5)
     assert MaintenanceState.load(tmp_path / "none.json") == MaintenanceState()
+    file.write_text("null", "utf-8")
+    assert MaintenanceState.load(file) == MaintenanceState()
     assert MaintenanceState.next_run_at(None, 60, now=NOW) < NOW
     assert MaintenanceState.next_run_at(NOW, 60) == NOW + 60
 

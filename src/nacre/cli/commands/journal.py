@@ -102,7 +102,7 @@ def journal_command() -> None:
 @command("tail", entry_options, form_option(), group=journal_command)
 @click.argument("id", required=False)
 @limit_option(20)
-@click.option("--all", "everything", is_flag=True, help="All of them, as -n 0.")
+@click.option("--all", "everything", is_flag=True, help="All of them, as -n 0; newest first, too.")
 def tail(
     cli: CliContext, id: str | None, limit: int, everything: bool, about: str | None, form: Form,
     **chosen: Unpack[EntryFilter],

@@ -97,7 +97,10 @@ def episodes(cli: CliContext, agent: str, limit: int, compressed: bool, form: Fo
 @click.argument("agent")
 @click.argument("query", default="")
 def facts(cli: CliContext, agent: str, query: str, limit: int, form: Form) -> None:
-    """List the agent's facts, or those that match a query."""
+    """List the agent's facts, or those with the words of a query.
+
+    `nacre recall QUERY --space AGENT --type semantic` finds them by meaning, and in other languages.
+    """
     with opened(cli, agent) as mind:
         result = mind.search_facts(query, limit)
     columns: list[Column[SemanticFact]] = [

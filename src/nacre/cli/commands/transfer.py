@@ -118,7 +118,8 @@ def import_command(
     write meanwhile; an import that was killed continues when it is run again.
 
     A first word that names another program brings what that one remembers, under its own ids and with its dates, links
-    and successors; nothing of it is changed, and a second time nothing comes twice.
+    and successors; nothing of it is changed, and a second time nothing comes twice. Vectors are computed anew, which
+    costs where the embedder is a service.
 
     \b
       nacre import all.nacre

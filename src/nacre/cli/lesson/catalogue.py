@@ -9,11 +9,15 @@ import click
 from nacre.cli.catalogue import CatalogueGroup, Entry, read_catalogue
 
 COMMANDS: Mapping[str, Entry] = read_catalogue("cli/lesson/commands.txt")
+FOR_ALL_MEMORIES = ("archive", "unarchive", "restore")  # which one may look for here
 
 
 class LessonGroup(CatalogueGroup):
     called = "nacre lesson"
     entries = COMMANDS
+
+    def remedy(self, name: str) -> str:
+        return f"`nacre {name}` is for lessons too." if name in FOR_ALL_MEMORIES else super().remedy(name)
 
 
 @click.command("lesson", cls=LessonGroup)

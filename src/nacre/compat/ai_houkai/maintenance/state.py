@@ -34,7 +34,7 @@ class MaintenanceState:
         except (OSError, ValueError) as error:
             log.warning("The state %s cannot be read, so every job counts as never run: %s", file, error)
             values = {}
-        known = {each.name for each in fields(cls)} & {*values}
+        known = {each.name for each in fields(cls)} & {*(values if isinstance(values, dict) else ())}
         return cls(**{name: values[name] for name in known if isinstance(values[name], int | float)})
 
     @staticmethod

@@ -11,7 +11,7 @@ from pathlib import Path
 from nacre.access.permission import Quota
 from nacre.errors import AccessDenied, InvalidInput, NotAStore, QueryCostExceeded, UnknownName, WrongType
 from nacre.memory_store import MemoryStore
-from nacre.minds.experience import TYPE, Experience, ExperienceType, is_experience, parse_type
+from nacre.minds.experience import COMPRESSED, TYPE, Experience, ExperienceType, is_experience, parse_type
 from nacre.minds.mind import Mind, check_agent_name
 from nacre.model import Filter, Memory
 from nacre.model.arguments import checks_arguments
@@ -214,7 +214,7 @@ def folder_path(storage_path: Path | str | None) -> Path | str | None:
 
 
 def mark_compressed(memory: Memory) -> Memory:
-    return replace(memory, metadata={**memory.metadata, "compressed": True})
+    return replace(memory, metadata={**memory.metadata, COMPRESSED: True})
 
 
 def footprint(said: int, experiences: int = 1) -> int:

@@ -20,7 +20,7 @@ from nacre.minds.connector import (
     MemoryConnector,
     mark_compressed,
 )
-from nacre.minds.experience import COMPRESSED, TYPE, Experience, ExperienceType
+from nacre.minds.experience import TYPE, Experience, ExperienceType
 from nacre.minds.patterns import (
     DERIVED,
     MAX_EXAMPLES,
@@ -163,13 +163,16 @@ class ExperienceStore(MemoryConnector):
     def _clean_up(self, *, sweeping: bool) -> Cleanup:
         """Without `sweeping`, of what grows old by itself nothing is looked for."""
         now = self.store.now()
-        beyond, old, to_compress = self._over_limit(), list[Memory](), list[Memory]()
+        due = self._over_limit()
+        aged: list[Memory] = []
         if sweeping:
-            old = self._older_than(self.max_age_days, now)
-            to_compress = self._older_than(COMPRESSED_AFTER_DAYS if self.auto_compress else None, now, COMPRESSED)
+            if self.max_age_days is not None:
+                due += self._older_than(self.max_age_days, now)
+            if self.auto_compress:
+                aged = self._older_than(COMPRESSED_AFTER_DAYS, now, metadata__compressed__unset=True)
             self._swept_at = now
-        leaving = {memory.id: memory for memory in (*beyond, *old) if not protected(memory)}
-        compressing = {memory.id: memory for memory in to_compress if memory.id not in leaving}
+        leaving = {memory.id: memory for memory in due if not protected(memory)}
+        compressing = {memory.id: memory for memory in aged if memory.id not in leaving}
         edits = dict.fromkeys(compressing, mark_compressed) | dict.fromkeys(leaving, trashed)
         if edits:
             self.store.write(OPERATION, edits=edits, why="beyond the bounds" if leaving else "grown old")
@@ -181,12 +184,8 @@ class ExperienceStore(MemoryConnector):
         beyond = 0 if self.max_experiences is None else self._count() - self.max_experiences
         return self.store.list_recent(beyond, order="oldest", where=EXPERIENCES) if beyond > 0 else []
 
-    def _older_than(self, days: float | None, now: float, unset: str = "") -> list[Memory]:
-        """Those without the metadata key `unset`, where one is given."""
-        if days is None:
-            return []
-        where = {f"metadata__{unset}__unset": True} if unset else {}
-        return list(self.store.iterate(where=EXPERIENCES & Filter.where(created_at__lt=now - days * DAY, **where)))
+    def _older_than(self, days: float, now: float, **also: object) -> list[Memory]:
+        return list(self.store.iterate(where=EXPERIENCES & Filter.where(created_at__lt=now - days * DAY, **also)))
 
 
 def protected(memory: Memory) -> bool:

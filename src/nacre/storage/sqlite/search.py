@@ -178,8 +178,9 @@ class SQLiteIndex:
     def _frequencies(
         self, terms: Sequence[str], common: Mapping[str, int], visible: Filter, lengths: dict[int, int]
     ) -> tuple[dict[str, dict[int, float]], dict[str, list[int]]]:
-        """How often each term is in each memory of the state, weighted by field, to which it adds the lengths; and the
-        newest contents with each of the common ones, so many at most."""
+        """Two answers of one statement, since each statement costs a recall time. First, how often each of `terms` is
+        in each memory of the state, weighted by field; the lengths of these memories are added to `lengths`. Second,
+        for each of `common` its newest contents, so many at most: these rows have no field."""
         result: dict[str, dict[int, float]] = {term: defaultdict(float) for term in terms}
         newest: dict[str, list[int]] = {term: [] for term in common}
         if not terms and not common:

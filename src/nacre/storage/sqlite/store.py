@@ -382,7 +382,7 @@ class SQLiteReader:
     @contextmanager
     def _snapshot(self, sql: str, values: tuple[SQLValue, ...]) -> Iterator[tuple[apsw.Connection, tuple[Any, ...]]]:
         """The only row of a query. All that is read meanwhile is of the same state of the file: that of a statement
-        which has not ended."""
+        which has not ended. So the row is fetched alone: reading on would end the statement, and the snapshot."""
         with self._connected() as connection:
             cursor = connection.cursor()
             try:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from nacre.compat.mnemosyne.config.settings import RetrievalSettings, StorageSettings
 from nacre.compat.mnemosyne.core.models import EmotionalContext, Memory, MemoryStatus, MemoryType
+from nacre.compat.mnemosyne.quality import QualityWeights, quality
 from nacre.errors import MemoryNotFound
 from nacre.files import private_folder
 from nacre.memory_store import MemoryStore
 from nacre.model import Link, RankFusion
 from nacre.model import Memory as Record
-from nacre.recall.signals import UNKNOWN_MOOD, WIDEST_MOODS, QualityWeights, quality
+from nacre.recall.signals import UNKNOWN_MOOD, WIDEST_MOODS
 from nacre.remember.validate import LONGEST_LABEL, Fields
 from nacre.settings import Settings as NativeSettings
 from nacre.text.emotion import quadrant

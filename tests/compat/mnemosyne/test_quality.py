@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from nacre.compat.mnemosyne.quality import QualityWeights, quality
 from nacre.model import Memory
-from nacre.recall.signals import QualityWeights, quality
 
 NOW = 1_800_000_000.0
 HOUR = 3600.0

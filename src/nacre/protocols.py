@@ -296,11 +296,11 @@ AnyChange: TypeAlias = (
 )  # fmt: skip
 
 
-class Question(NamedTuple):
-    """A call of a `Reader`; equal calls have equal `words`."""
+class ReadCall(NamedTuple):
+    """A call of a `Reader`; equal calls have equal keys."""
 
     method: str
-    words: str
+    key: str
     args: tuple[Any, ...]
     options: Mapping[str, Any]
 
@@ -309,13 +309,13 @@ class Question(NamedTuple):
 class Expected:
     """What was read to plan a change set, and must still be so when it is written.
 
-    `answers` are by the words of each question. `known` is what an earlier attempt read, with what its conflict said:
+    `answers` are by the key of each call. `known` is what an earlier attempt read, with what its conflict said:
     a plan is made on that, without reading it again.
     """
 
     memories: dict[Key, Memory | None] = field(default_factory=dict)
     terms: dict[Key, Data | None] = field(default_factory=dict)
-    answers: dict[str, tuple[Question, Any]] = field(default_factory=dict)
+    answers: dict[str, tuple[ReadCall, Any]] = field(default_factory=dict)
     embedder: EmbedderIdentity | None = None
     known: Expected | None = None
 

@@ -28,7 +28,7 @@ from nacre.protocols import (
     Key,
     Outdated,
     Page,
-    Question,
+    ReadCall,
     Reader,
     Scrubbed,
     SpacePurged,
@@ -88,10 +88,10 @@ class TransactionalBackend(ABC):
         """As `Backend.commit`."""
         store = cast("Reader", self)
         with self.transaction() as transaction:
-            present, actual = compared(store, transaction, changes, Expected() if expected is None else expected)
+            present, actual = compare(store, transaction, changes, Expected() if expected is None else expected)
             if actual != Expected():
                 return Outdated(actual)
-            return Writing(transaction, present, operation).write(changes, clock)
+            return ChangeSetWriter(transaction, present, operation).write(changes, clock)
 
 
 class Observed:
@@ -123,26 +123,26 @@ class Observed:
     def __getattr__(self, method: str) -> Callable[..., Any]:
         if method not in COMPARABLE:
             raise AttributeError(f"A plan cannot rely on {method!r}: its answers cannot be compared.")
-        return lambda *args, **options: self._answer(Question(method, f"{method} {args!r} {options!r}", args, options))
+        return lambda *args, **options: self._answer(ReadCall(method, f"{method} {args!r} {options!r}", args, options))
 
-    def _answer(self, question: Question) -> Any:
+    def _answer(self, call: ReadCall) -> Any:
         seen, known = self._expected.answers, self._known.answers
-        if question.words not in seen:
-            kept = known.get(question.words)
-            seen[question.words] = (question, ask(self._below, question)) if kept is None else kept
-        answer = seen[question.words][1]
-        return iter(answer) if question.method in ("iterate", "values") else answer
+        if call.key not in seen:
+            kept = known.get(call.key)
+            seen[call.key] = (call, ask(self._below, call)) if kept is None else kept
+        answer = seen[call.key][1]
+        return iter(answer) if call.method in ("iterate", "values") else answer
 
 
-def ask(reader: Reader, question: Question) -> Any:
-    answer = getattr(reader, question.method)(*question.args, **question.options)
+def ask(reader: Reader, call: ReadCall) -> Any:
+    answer = getattr(reader, call.method)(*call.args, **call.options)
     return list(answer) if isinstance(answer, Iterator) else answer
 
 
-def compared(
+def compare(
     store: Reader, transaction: Transaction, changes: Iterable[AnyChange], expected: Expected
 ) -> tuple[dict[Key, Memory], Expected]:
-    """The memories that are relied on, as they are; and of all that is relied on, what is not as expected."""
+    """Returns the current memories, and what differs from what the plan expected."""
     relied_on = [*before_changes(changes).items(), *expected.memories.items()]
     present: dict[Key, Memory] = {}
     for space in dict.fromkeys(space for (space, _), _ in relied_on):
@@ -153,28 +153,23 @@ def compared(
         now = transaction.term(*key)
         if now != data:
             actual.terms[key] = now
-    for words, (question, answer) in expected.answers.items():
-        now = ask(store, question)
-        if essence(question.method, now) != essence(question.method, answer):
-            actual.answers[words] = (question, now)
+    for call, answer in expected.answers.values():
+        now = ask(store, call)
+        if comparable_part(call.method, now) != comparable_part(call.method, answer):
+            actual.answers[call.key] = (call, now)
     if expected.embedder is not None and (bound := transaction.embedder()) != expected.embedder:
         actual.embedder = bound
     return present, actual
 
 
 def before_changes(changes: Iterable[AnyChange]) -> dict[Key, Memory | None]:
-    """As the first change of each memory says: what an agent does not see is not there for it, whatever was read."""
+    """The expected state of each changed memory: `before` of its first change. It wins over what was read, because a
+    restricted agent may not see the memory."""
     before: dict[Key, Memory | None] = {}
     for change in changes:
         if isinstance(change, Change):
-            before.setdefault(key_of(change), change.before)
+            before.setdefault(change.key, change.before)
     return before
-
-
-def key_of(change: Change) -> Key:
-    memory = change.after or change.before
-    assert memory is not None, "a change has one side at least"
-    return memory.space, memory.id
 
 
 def same(one: Memory | None, other: Memory | None) -> bool:
@@ -191,19 +186,19 @@ def with_uses_of(memory: Memory, other: Memory) -> Memory:
     return replace(memory, last_accessed=other.last_accessed, access_count=other.access_count)
 
 
-def essence(method: str, answer: Any) -> Any:
+def comparable_part(method: str, answer: Any) -> Any:
     """What is compared of an answer: memories without their uses, and spaces without how many memories they have."""
     if isinstance(answer, Memory):
         return replace(answer, last_accessed=0.0, access_count=0)
     if isinstance(answer, Page):
-        return essence(method, answer.memories)
+        return comparable_part(method, answer.memories)
     if method == "spaces":
         return set(answer)
-    return [essence(method, each) for each in answer] if isinstance(answer, list) else answer
+    return [comparable_part(method, each) for each in answer] if isinstance(answer, list) else answer
 
 
 @dataclass(slots=True)
-class Writing:
+class ChangeSetWriter:
     """Writes one change set, whose expectations hold. `present` are the memories as they are by now."""
 
     transaction: Transaction
@@ -224,11 +219,11 @@ class Writing:
             elif isinstance(change, TermSet):
                 self.transaction.put_term(change.kind, change.name, change.data)
             else:
-                self._administer(change)
+                self._write_administrative(change)
         return Committed(self._append(clock), self._versions(), self.dropped)
 
     def _change(self, change: Change) -> None:
-        key, after = key_of(change), change.after
+        key, after = change.key, change.after
         before = self.present.get(key)
         if before and after and change.before and with_uses_of(after, change.before) == after:
             after = with_uses_of(after, before)
@@ -243,7 +238,7 @@ class Writing:
         self.transaction.put(after, change.derived, seq if changed else None)
         self.present[key] = after
 
-    def _administer(self, change: AnyChange) -> None:
+    def _write_administrative(self, change: AnyChange) -> None:
         transaction = self.transaction
         match change:
             case Scrubbed():

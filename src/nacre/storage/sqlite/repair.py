@@ -35,7 +35,7 @@ from nacre.storage.sqlite.backup import (
 )
 from nacre.storage.sqlite.connection import Connections, Key, header, is_encrypted, translated, unlock
 from nacre.storage.sqlite.rows import CONTENT, IDENTITY, RECORDS, SCALARS, SELECTED, DamagedRecord, SQLValue, from_row
-from nacre.storage.sqlite.transaction import Counts, counted, links_of, names_of, renew_anchors, write_counts
+from nacre.storage.sqlite.transaction import Counts, counts_of, links_of, names_of, renew_anchors, write_counts
 
 STAMP = "%Y%m%dT%H%M%SZ"
 COPIED_AT_ONCE = 1 << 20
@@ -172,7 +172,7 @@ def recount(connection: apsw.Connection) -> None:
         " WHERE version.seq_to IS NULL"
     ).fetchall()
     for space, stems, length, lines, *record in present:
-        counts.update(counted(space, from_row(record)))
+        counts.update(counts_of(space, from_row(record)))
         distinct = rows.distinct_stems(*rows.unpacked_stems(lines, 3), *rows.unpacked_stems(stems, 2))
         counts.update((space, rows.TERM, "", stem) for stem in distinct)
         totals[space] += 1

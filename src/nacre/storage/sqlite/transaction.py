@@ -14,11 +14,11 @@ from nacre.model import JournalEntry, Memory
 from nacre.model.filter import scalar
 from nacre.model.journal import MEMORY
 from nacre.model.memory import LISTS, Json, size
-from nacre.protocols import Chunk, Derived, EmbedderIdentity, Vectors, Words
+from nacre.protocols import Chunk, Derived, EmbedderIdentity, Key, Vectors, Words
 from nacre.storage.sqlite import rows
 from nacre.storage.sqlite.rows import AMONG, CONTENT, SCALARS, SELECTED, TERM, SQLValue, Stems, as_json, from_row
 
-Place = tuple[str, str]  # a space's name and an id
+Target = tuple[str, str]  # of a link: the id that it leads to and its relation
 Kept = tuple[float, str]  # of a link: its weight and its kind
 Names = dict[tuple[str, str], int]
 Counts = Counter[tuple[SQLValue, ...]]
@@ -41,8 +41,8 @@ INDEXED = (
     "created_at", "importance", "confidence", "type", "status", "session", "position", "occurred_at", "expires_at",
     "trust", "last_validated_at", "superseded_by",
 )  # fmt: skip
-OPEN_LABEL = "label WHERE space = ?2 AND field = ?3 AND name = ?4 AND key = ?5 AND seq_to IS NULL"
-OPEN_LINK = "link WHERE space = ?2 AND target = ?3 AND rel = ?4 AND key = ?5 AND seq_to IS NULL"
+OPEN_LABEL = "space = ?2 AND field = ?3 AND name = ?4 AND key = ?5 AND seq_to IS NULL"
+OPEN_LINK = "space = ?2 AND target = ?3 AND rel = ?4 AND key = ?5 AND seq_to IS NULL"
 INSERT_MEMORY = insertion("memory", "key", "space", "id", "gone", "last_accessed", "access_count")
 INSERT_CONTENT = insertion("content", "number", "space", *CONTENT, "characters", "asks", "words", "pending")
 INSERT_VERSION = insertion("version", *VERSION)
@@ -59,10 +59,10 @@ INSERT_LINK = (
 )
 INSERT_CHUNK = insertion("chunk", "id", "content", "space", "start", "stop", "digest", "embedded")
 END_VERSION = "UPDATE main.version SET seq_to = ? WHERE key = ? AND seq_from = ?"
-END_LABEL = f"UPDATE {OPEN_LABEL} AND seq_from < ?1".replace("label", "label SET seq_to = ?1", 1)
-END_LINK = f"UPDATE {OPEN_LINK} AND seq_from < ?1".replace("link", "link SET seq_to = ?1", 1)
-DELETE_LABEL = f"DELETE FROM {OPEN_LABEL} AND seq_from = ?1"
-DELETE_LINK = f"DELETE FROM {OPEN_LINK} AND seq_from = ?1"
+END_LABEL = f"UPDATE label SET seq_to = ?1 WHERE {OPEN_LABEL} AND seq_from < ?1"
+END_LINK = f"UPDATE link SET seq_to = ?1 WHERE {OPEN_LINK} AND seq_from < ?1"
+DELETE_LABEL = f"DELETE FROM label WHERE {OPEN_LABEL} AND seq_from = ?1"
+DELETE_LINK = f"DELETE FROM link WHERE {OPEN_LINK} AND seq_from = ?1"
 REPLACE_VERSION = (
     f"UPDATE main.version SET {', '.join(f'{name} = ?' for name in VERSION)} WHERE key = ? AND seq_from = ?"
 )
@@ -72,7 +72,7 @@ SET_PENDING = "UPDATE content SET pending = ? WHERE number = ?"
 SET_USES = "UPDATE main.memory SET last_accessed = ?, access_count = ? WHERE key = ?"
 REMOVE_MEMORY = "UPDATE main.memory SET gone = key WHERE key = ?"
 DELETE_CHUNK = "DELETE FROM chunk WHERE id = ?"
-# In this order, so that what is ended or taken away never stands in the way of what comes.
+# Deletes and ends run before inserts, so that unique keys are free.
 STATEMENTS = (
     REMOVE_MEMORY, END_VERSION, END_LABEL, END_LINK, DELETE_LABEL, DELETE_LINK, DELETE_CHUNK,
     INSERT_MEMORY, INSERT_CONTENT, INSERT_VERSION, REPLACE_VERSION, SET_STEMS, SET_WORDS, SET_PENDING, SET_USES,
@@ -89,7 +89,7 @@ READ = (
     " LEFT JOIN version ON version.key = memory.key AND version.seq_to IS NULL"
     " LEFT JOIN content ON content.number = version.content WHERE space.name = ?"
 )
-# Said to the planner, which would rather walk the whole journal in the order asked for.
+# A hint for SQLite's planner, which otherwise scans the journal.
 BY_MEMORY = " INDEXED BY journal_memory"
 
 
@@ -118,7 +118,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What is derived from a content; no `words` where nothing is."""
+    """What is derived from a content; `words` is None when nothing was derived yet."""
 
     words: Stems | None
     pending: bool
@@ -134,9 +134,9 @@ class SQLiteTransaction:
         self._in_file: dict[str, Space] = {}  # the same, as they were read
         self._last: dict[str, int] = {}  # the last number given, by table
         self._embedder: EmbedderIdentity | None = None  # as it was read with a space
-        self._stored: dict[Place, Stored | None] = {}
+        self._stored: dict[Key, Stored | None] = {}
         self._contents: dict[int, Content] = {}
-        self._waiting: set[Place] = set()  # memories whose rows wait
+        self._waiting: set[Key] = set()  # memories whose rows wait
         self._rows: dict[str, list[Sequence[SQLValue]]] = defaultdict(list)
         # By space and number of an entry: the memory, and whether it ended and began a version.
         self._versions: dict[tuple[str, int], tuple[int, bool, bool]] = {}
@@ -159,7 +159,8 @@ class SQLiteTransaction:
             return
         self._stored.update({(name, id): None for id in unknown})
         for row in rows.fetch(self._connection, READ, (json.dumps(unknown), name)):
-            space, (last, *embedder), stored = row[:6], row[6:10], row[10:]
+            space, last, rest = row[: len(SPACE)], row[len(SPACE)], row[len(SPACE) + 1 :]
+            embedder, stored = rest[: len(rows.EMBEDDER_VALUES)], rest[len(rows.EMBEDDER_VALUES) :]
             if name not in self._spaces:
                 self._spaces[name], self._in_file[name] = Space(*space), Space(*space)
                 self._last = self._last or json.loads(last)
@@ -175,7 +176,7 @@ class SQLiteTransaction:
         self._load(name, ())
         return self._spaces.get(name)
 
-    def _made_space(self, name: str) -> Space:
+    def _get_or_create_space(self, name: str) -> Space:
         known = self._space(name)
         if known is None:
             self._connection.execute("INSERT INTO space(name) VALUES (?)", (name,))
@@ -210,8 +211,8 @@ class SQLiteTransaction:
     # A memory
 
     def put(self, memory: Memory, derived: Derived | None, seq: int | None) -> None:
-        place = (memory.space, memory.id)
-        old, space = self._old(place), self._made_space(memory.space)
+        space_and_id = (memory.space, memory.id)
+        old, space = self._old(space_and_id), self._get_or_create_space(memory.space)
         content, derived = self._put_content(space, memory, derived, old)
         stems, length = (("", ""), 0) if old is None else (old.stems, old.length)
         if derived is not None:
@@ -234,19 +235,20 @@ class SQLiteTransaction:
             )
             new = Stored(old.key, content, start, start if moved else old.anchor, stems, length, memory)
             self._edit(space, old, new, seq)
-        self._stored[place] = new
-        self._waiting.add(place)
+        self._stored[space_and_id] = new
+        self._waiting.add(space_and_id)
 
-    def _old(self, place: Place) -> Stored | None:
-        if place in self._waiting:  # changed twice
+    def _old(self, space_and_id: Key) -> Stored | None:
+        space, id = space_and_id
+        if space_and_id in self._waiting:  # changed twice
             self.flush()
-        self._load(place[0], [place[1]])
-        return self._stored[place]
+        self._load(space, [id])
+        return self._stored[space_and_id]
 
     def _insert(self, space: Space, new: Stored, seq: int | None) -> None:
         memory = new.memory
         space.memories += 1
-        self._counts.update(counted(space.number, memory))
+        self._counts.update(counts_of(space.number, memory))
         self._add(INSERT_MEMORY, new.key, space.number, memory.id, 0, memory.last_accessed, memory.access_count)
         self._add(INSERT_VERSION, *version_row(space, new))
         self._put_names(space, new.key, {}, names_of(memory, new.stems), new.seq_from)
@@ -260,8 +262,8 @@ class SQLiteTransaction:
         uses = (memory.last_accessed, memory.access_count)
         if uses != (known.last_accessed, known.access_count):
             self._add(SET_USES, *uses, old.key)
-        self._counts.update(counted(space.number, memory))
-        self._counts.subtract(counted(space.number, known))
+        self._counts.update(counts_of(space.number, memory))
+        self._counts.subtract(counts_of(space.number, known))
         names = names_of(known, old.stems), names_of(memory, new.stems)
         self._put_names(space, old.key, *names, start, in_place=seq is None)
         self._put_links(space, old.key, links_of(known), links_of(memory), start, in_place=seq is None)
@@ -277,13 +279,13 @@ class SQLiteTransaction:
             self._add(SET_STEMS, rows.packed_stems(new.stems), new.length, old.key, old.seq_from)
 
     def remove(self, space: str, id: str, seq: int | None) -> None:
-        """Without an entry nothing of the memory is left, of earlier states neither."""
-        old, known = self._old((space, id)), self._made_space(space)
+        """Without `seq` it deletes the memory with all its versions."""
+        old, known = self._old((space, id)), self._get_or_create_space(space)
         if old is None:
             return
         known.memories -= 1
         known.stems -= old.length
-        self._counts.subtract(counted(known.number, old.memory))
+        self._counts.subtract(counts_of(known.number, old.memory))
         words = self._content(old.content).words or ()
         self._count_terms(known, rows.distinct_stems(*words, *old.stems), frozenset())
         self._stored[space, id] = None
@@ -303,8 +305,8 @@ class SQLiteTransaction:
         self._counts.subtract((space.number, TERM, "", stem) for stem in before - after)
 
     def _put_names(self, space: Space, key: int, had: Names, has: Names, seq: int, *, in_place: bool = False) -> None:
-        """From this entry on. Where the version that began with it is changed in place, what began with it was never
-        there."""
+        """Names are valid from `seq` on. With `in_place`, rows that began with this version are deleted instead of
+        ended."""
         for (field, name), times in had.items():
             if has.get((field, name)) != times:
                 for sql in (END_LABEL, DELETE_LABEL) if in_place else (END_LABEL,):
@@ -317,8 +319,8 @@ class SQLiteTransaction:
         self,
         space: Space,
         key: int,
-        had: Mapping[Place, Kept],
-        has: Mapping[Place, Kept],
+        had: Mapping[Target, Kept],
+        has: Mapping[Target, Kept],
         seq: int,
         *,
         in_place: bool = False,
@@ -337,7 +339,7 @@ class SQLiteTransaction:
     def _put_content(
         self, space: Space, memory: Memory, derived: Derived | None, old: Stored | None
     ) -> tuple[int, Derived | None]:
-        """Returns its number, and what is derived from it, where that may be something else than before."""
+        """Returns the content's number, and the derived data if it may have changed."""
         if old is None:
             return self._insert_content(space, memory, derived), derived
         if same_content(old.memory, memory):
@@ -385,22 +387,24 @@ class SQLiteTransaction:
         """What was derived from a text that changes while its words and vectors stay."""
         if had.words is None:
             return None
+        import numpy as np
+
         from nacre.storage.sqlite.search import stored_vectors
 
         stored = stored_vectors(self._connection, [id for id, _, is_in in had.chunks if is_in])
-        stacked = None if had.pending or len(stored) != len(had.chunks) else as_matrix(stored)
+        stacked = None if had.pending or len(stored) != len(had.chunks) else np.stack(stored)
         return Derived(Words(*had.words, *old.stems), tuple(chunk for _, chunk, _ in had.chunks), stacked)
 
     # The journal
 
     def next_seq(self, space: str) -> int:
-        known = self._made_space(space)
+        known = self._get_or_create_space(space)
         known.seq += 1
         return known.seq
 
     def append(self, entries: Sequence[JournalEntry]) -> None:
         for entry in entries:
-            space = self._made_space(entry.space)
+            space = self._get_or_create_space(entry.space)
             space.last_at = entry.operation.at
             versions = self._versions.get((entry.space, entry.seq)) if entry.kind == MEMORY else None
             self._add(INSERT_ENTRY, *entry_row(space.number, entry, versions), space.latest)
@@ -408,7 +412,7 @@ class SQLiteTransaction:
     def scrub(self, space: str, id: str) -> None:
         self.flush()
         self.scrubbed = True
-        known = self._made_space(space)
+        known = self._get_or_create_space(space)
         sql = "SELECT key, gone FROM memory WHERE space = ? AND id = ?"
         for key, gone in rows.fetch(self._connection, sql, (known.number, id)):
             (self._delete if gone else self._delete_past)(known, key)
@@ -483,7 +487,7 @@ class SQLiteTransaction:
     def purge_space(self, space: str) -> list[str]:
         self.flush()
         self.scrubbed = True
-        known = self._made_space(space)
+        known = self._get_or_create_space(space)
         sql = "SELECT id FROM main.memory WHERE space = ? AND gone = 0 ORDER BY key"
         ids = [str(id) for (id,) in rows.fetch(self._connection, sql, (known.number,))]
         self._connection.execute(
@@ -494,7 +498,7 @@ class SQLiteTransaction:
         self._empty(known)
         rows.forget_terms(self._connection, space)
         known.memories = known.stems = 0
-        self._stored = {place: stored for place, stored in self._stored.items() if place[0] != space}
+        self._stored = {key: stored for key, stored in self._stored.items() if key[0] != space}
         return ids
 
     def _empty(self, space: Space) -> None:
@@ -572,7 +576,7 @@ class SQLiteTransaction:
         return self._last[table]
 
     def flush(self) -> None:
-        """Writes all that waits, for what is said in SQL and not row by row."""
+        """Writes the collected rows; needed before a statement that works on whole tables."""
         for sql in (*STATEMENTS, INSERT_ENTRY):
             if sql in self._rows:
                 self._connection.executemany(sql, self._rows.pop(sql))
@@ -660,11 +664,11 @@ def listed_names(lists: Mapping[str, Sequence[str]], stems: Stems) -> Names:
     return {(field, name): times for field, names in fields for name, times in Counter(names).items()}
 
 
-def links_of(memory: Memory) -> dict[Place, Kept]:
+def links_of(memory: Memory) -> dict[Target, Kept]:
     return {(link.to, link.rel): (link.weight, link.kind) for link in memory.links}
 
 
-def counted(space: int, memory: Memory) -> Counts:
+def counts_of(space: int, memory: Memory) -> Counts:
     """What the memory adds to the rows of `counter`; one that expires counts in none."""
     if memory.expires_at is not None:
         return Counter()
@@ -708,9 +712,3 @@ def entry_row(space: int, entry: JournalEntry, versions: tuple[int, bool, bool] 
 
 def maybe_json(fields: Mapping[str, Json] | None) -> str | None:
     return None if fields is None else as_json(dict(fields))
-
-
-def as_matrix(made: Sequence[Vectors]) -> Vectors:
-    import numpy as np
-
-    return np.stack(made)

@@ -12,6 +12,7 @@ from pathlib import Path
 from nacre.engine.review import trashed
 from nacre.errors import InvalidInput, MemoryNotFound
 from nacre.memory_store import MemoryStore
+from nacre.minds import patterns
 from nacre.minds.connector import (
     EXPERIENCES,
     OPERATION,
@@ -21,23 +22,8 @@ from nacre.minds.connector import (
     mark_compressed,
 )
 from nacre.minds.experience import TYPE, Experience, ExperienceType
-from nacre.minds.patterns import (
-    DERIVED,
-    MAX_EXAMPLES,
-    THRESHOLD,
-    Discover,
-    Discovery,
-    Pattern,
-    discoveries_of,
-    pattern_experience,
-    pattern_id,
-    stored_pattern,
-    type_of,
-    with_evidence,
-    with_pattern,
-)
-from nacre.minds.patterns import extract_pattern_key as key_of
-from nacre.model import Filter, Link, Memory
+from nacre.minds.patterns import THRESHOLD, Discover, Discovery, discoveries_of
+from nacre.model import Filter, Memory
 from nacre.model.arguments import checks_arguments
 from nacre.model.instants import DAY
 from nacre.protocols import Compressed
@@ -111,19 +97,23 @@ class ExperienceStore(MemoryConnector):
     ) -> list[Experience]:  # fmt: skip
         """Stores what recurs in the newest experiences as patterns, linked to them, in one operation. Returns what is
         new or has grown: asking again changes nothing. A pattern in the trash stays there."""
-        evidence: dict[str, dict[str, Discovery]] = defaultdict(dict)  # by key and by experience
+        evidence: dict[str, dict[str, Discovery]] = defaultdict(dict)  # by the pattern's id and by experience
         for memory in reversed(self.store.list_recent(NEWEST_READ, where=EXPERIENCES & NO_PATTERN)):
             for discovery in discover(Experience.of(memory)):
-                evidence[key_of(discovery)].setdefault(memory.id, discovery)
-        by_id = {pattern_id(key): key for key in evidence}
-        stored = {memory.id: memory for memory in self.store.get_many(list(by_id))}
-        recurring = [key for id, key in by_id.items() if id not in stored and len(evidence[key]) >= threshold]
+                id = patterns.pattern_id(patterns.extract_pattern_key(discovery))
+                evidence[id].setdefault(memory.id, discovery)
+        stored = {memory.id: memory for memory in self.store.get_many(list(evidence))}
         edits = {
-            id: partial(with_evidence, ids=tuple(evidence[by_id[id]]))
+            id: partial(patterns.with_evidence, ids=tuple(evidence[id]))
             for id, memory in stored.items()
-            if with_evidence(memory, evidence[by_id[id]]) != memory
+            if patterns.with_evidence(memory, evidence[id]) != memory
         }
-        new = [self._pattern_draft(key, evidence[key]) for key in recurring]
+        at = datetime.fromtimestamp(self.store.now())
+        new = [
+            patterns.with_evidence(self._draft(patterns.new_pattern(experiences.values(), at)), experiences)
+            for id, experiences in evidence.items()
+            if id not in stored and len(experiences) >= threshold
+        ]
         try:
             written = self.store.write("recognize", new=new, edits=edits) if new or edits else []
         except InvalidInput:
@@ -132,27 +122,21 @@ class ExperienceStore(MemoryConnector):
             return self.recognize_patterns(threshold, discover=discover)  # another process has just stored it
         return [Experience.of(memory) for memory in written]
 
-    def _pattern_draft(self, key: str, evidence: Mapping[str, Discovery]) -> Memory:
-        discoveries, now = list(evidence.values()), self.store.now()
-        examples = [dict(each) for each in discoveries[:MAX_EXAMPLES]]
-        pattern = Pattern(key, type_of(examples[0]), datetime.fromtimestamp(now), len(evidence), examples)
-        experience = replace(pattern_experience(pattern), experience_id=pattern_id(key))
-        return replace(self._draft(experience), links=tuple(Link(id, DERIVED) for id in evidence))
-
     def validate_pattern(self, key: str, success: bool) -> Experience:
         """Says by its key or id whether a pattern held when it was applied, which changes its confidence. Raises
         `MemoryNotFound`."""
-        stored = next((each for each in self.store.get_many([pattern_id(key), key]) if stored_pattern(each)), None)
+        memories = self.store.get_many([patterns.pattern_id(key), key])
+        stored = next((memory for memory in memories if patterns.stored_pattern(memory)), None)
         if stored is None:
             raise MemoryNotFound(key, self.store.space)
 
         def edit(memory: Memory) -> Memory:
-            pattern = stored_pattern(memory)
+            pattern = patterns.stored_pattern(memory)
             if pattern is None:
                 return memory
             pattern.successes += bool(success)
             pattern.failures += not success
-            return replace(with_pattern(memory, pattern), last_validated_at=self.store.now())
+            return replace(patterns.with_pattern(memory, pattern), last_validated_at=self.store.now())
 
         return Experience.of(self.store.write("validate", edits={stored.id: edit})[0])
 

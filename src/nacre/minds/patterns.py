@@ -177,6 +177,13 @@ def pattern_id(key: str) -> str:
     return f"{PREFIX}pattern_{blake2b(key.encode('utf-8', 'replace'), digest_size=DIGEST_BYTES).hexdigest()}"
 
 
+def new_pattern(discoveries: Iterable[Discovery], at: datetime) -> Experience:
+    """For a pattern that is stored for the first time; `with_evidence` adds the experiences that showed it."""
+    examples = [dict(each) for each in discoveries][:MAX_EXAMPLES]
+    pattern = Pattern(extract_pattern_key(examples[0]), type_of(examples[0]), at, 0, examples)
+    return replace(pattern_experience(pattern), experience_id=pattern_id(pattern.key))
+
+
 def stored_pattern(memory: Memory) -> Pattern | None:
     """What `pattern_experience` wrote; None where somebody else wrote the memory."""
     metadata = memory.metadata.get(CALLER_METADATA)
@@ -196,14 +203,9 @@ def with_pattern(memory: Memory, pattern: Pattern) -> Memory:
     )
 
 
-def evidence_of(memory: Memory) -> dict[str, None]:
-    """The ids of the experiences that showed a pattern; some may be deleted since."""
-    return {link.to: None for link in memory.links if link.rel == DERIVED}
-
-
 def with_evidence(memory: Memory, ids: Iterable[str]) -> Memory:
-    """A stored pattern with these experiences, too; the same memory where none is new."""
-    pattern, known = stored_pattern(memory), evidence_of(memory)
+    """A stored pattern with these experiences, too; the same memory where none is new. Some may be deleted since."""
+    pattern, known = stored_pattern(memory), {link.to for link in memory.links if link.rel == DERIVED}
     new = [id for id in ids if id not in known]
     if pattern is None or not new or memory.status == "trashed":
         return memory

@@ -37,14 +37,7 @@ if TYPE_CHECKING:
     from nacre.trust import Consent, ProjectFile
 
 OFF = "off"
-SHARES = (
-    "default_importance",
-    "decay_min_score",
-    "min_trust",
-    "lesson_semantic",
-    "lesson_keyword",
-    "hook_min_relevance",
-)
+SHARE = "from 0 to 1"  # in the description of a setting
 
 
 def check_value(key: str, value: str) -> None:
@@ -72,7 +65,7 @@ def check_value(key: str, value: str) -> None:
         kind, _, model = value.partition(":")
         if (value not in EMBEDDERS or ":" in value) and not (kind in ("openai", "sentence-transformers") and model):
             raise UnknownName("embedder", value, EMBEDDERS)
-    if key in SHARES:
+    if SHARE in descriptions()[key].about:
         from nacre.remember.validate import fraction
 
         fraction(key, read)

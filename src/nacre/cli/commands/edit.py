@@ -243,27 +243,23 @@ def list_command(cli: CliContext, **rows: Unpack[RowOptions]) -> None:
     with cli.open() as store:
         memories = trashed_memories(store)
 
-    def kept_until(memory: Memory) -> float | None:
-        return memory.updated_at + days * DAY if days > 0 else None
+    def kept_until(memory: Memory) -> str:
+        return iso(memory.updated_at + days * DAY) if days > 0 else ""
 
     def time_left(memory: Memory) -> str:
-        until = kept_until(memory)
-        return "never" if until is None else "next time" if until <= now else age(until, now)
-
-    def kept(memory: Memory) -> str:
-        until = kept_until(memory)
-        return "" if until is None else iso(until)
+        until = memory.updated_at + days * DAY
+        return "never" if days <= 0 else "next time" if until <= now else age(until, now)
 
     columns: list[Column[Memory]] = [
         Column("id", lambda memory: memory.id, lambda memory: short(memory.id), style="cyan"),
         Column("type", lambda memory: memory.type, style="magenta"),
         Column("trashed", lambda memory: iso(memory.updated_at), lambda memory: age(memory.updated_at, now)),
-        Column("deleted", kept, time_left),
+        Column("deleted", kept_until, time_left),
         Column("text", lambda memory: memory.text, headline, wide=True),
     ]
 
     def record(memory: Memory) -> dict[str, object]:
-        return {**memory_record(memory), "kept_until": kept(memory) or None}
+        return {**memory_record(memory), "kept_until": kept_until(memory) or None}
 
     show_plan(memories, columns, record, rows, "The trash is empty.")
 

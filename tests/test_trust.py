@@ -12,7 +12,7 @@ import pytest
 from nacre import trust
 from nacre.errors import ConfigError
 from nacre.project import project_of
-from nacre.settings import HARMLESS, Settings, explained, settings
+from nacre.settings import HARMLESS, Settings, settings, settings_with_sources
 from nacre.trust import consents, read_project_file, state_of, withdraw
 from tests.trusting import trusted
 
@@ -227,7 +227,7 @@ def test_a_trusted_project_may_bring_the_key_for_its_own_url(file: Path) -> None
 
 def test_ignored_settings_are_explained_as_such(file: Path) -> None:
     file.write_text('embedder = "hashing"\nhook_inject = false\n[spaces.x]\nsecrets = "allow"\n')
-    found = explained(folder=file.parent, notify=lambda _notice: None)
+    found = settings_with_sources(folder=file.parent, notify=lambda _notice: None)
     ignored = {each.key: each.value for each in found if each.ignored}
     assert ignored == {"embedder": "hashing", "spaces.x.secrets": "allow"}
     assert {each.key: each.source for each in found if not each.ignored}["hook_inject"] == str(file)

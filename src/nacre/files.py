@@ -20,7 +20,7 @@ from typing import IO, BinaryIO
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
-ANY_NEW_FILE = 0o666  # the umask takes away what it says
+ANY_NEW_FILE = 0o666  # reduced by the umask
 GROUP = 0o070
 OTHERS = 0o007
 NOT_A_FILE = "a pipe, a device or a socket, and not a file"
@@ -161,8 +161,8 @@ def data_text(name: str) -> str:
 def data_sections(name: str) -> list[tuple[str, list[str]]]:
     """The sections of a text file of this package: each `[heading]`, and the lines below it.
 
-    A line that begins with `#` is a comment, and an indented one continues the line before it. `NAME = text` on a line
-    says what `{NAME}` stands for on all later lines.
+    A line that begins with `#` is a comment, and an indented one continues the line before it (joined without a blank).
+    `NAME = text` on a line says what `{NAME}` stands for on all later lines.
     """
     sections: list[tuple[str, list[str]]] = []
     definitions: dict[str, str] = {}

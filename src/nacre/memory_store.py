@@ -15,7 +15,6 @@ from nacre.conflicts.judge import ConflictFn, PairJudge
 from nacre.engine import Engine, history, links, merge, removal, review, spaces, supersede, undo, write_request
 from nacre.engine.engine import PART, RELATION, Edit, catch_up_all, reindex
 from nacre.engine.remember import ConflictHandling, store_all, store_one
-from nacre.engine.review import STALE_DAYS
 from nacre.engine.spaces import SpaceNote, Stats
 from nacre.engine.write_request import TermEdit, WriteRequest
 from nacre.errors import AccessDenied, AmbiguousId, InvalidInput, MemoryNotFound, StorageError
@@ -46,7 +45,7 @@ from nacre.model.graph import Entity, EntityPair
 from nacre.model.instants import DAY, Instant, seconds, stamp
 from nacre.model.journal import PERSON, SPACE_NAME
 from nacre.model.memory import Json
-from nacre.model.review import KINDS, ReviewItem
+from nacre.model.review import KINDS, STALE_DAYS, ReviewItem
 from nacre.protocols import Backend, Clock, Embedder, Health, Order, Progress, Reader, Reranker, Tallied, Vectors
 from nacre.recall import walk
 from nacre.recall.pack import HEADER, TokenCounter, pack

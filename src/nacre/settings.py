@@ -34,7 +34,7 @@ PERSONAL = "personal"
 PATHS = ("store", "journal_mirror", "backup_folder")
 TABLES = ("spaces",)
 DEFAULT = "default"
-UNSPACED = ("store", "space", "key", "embedder", "embedder_url", "embedder_key", *TABLES)  # for the complete store
+STORE_WIDE = ("store", "space", "key", "embedder", "embedder_url", "embedder_key", *TABLES)  # for the complete store
 TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
@@ -111,7 +111,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """`values` are those that there are; empty where there are others."""
+    """`values` lists the allowed values; empty when any value is allowed."""
 
     group: str
     values: tuple[str, ...]
@@ -172,7 +172,8 @@ def settings(
     user_file: Path | None = None,
     notify: Notify = log_once,
 ) -> Settings:
-    """`notify` gets one line for a project's file that sets what it may not, and for a variable that is not a setting.
+    """Calls `notify` with one line when a project's file sets something that it is not allowed to set, and for a
+    variable that is not a setting.
     Raises `ConfigError`, which names the file and the key, when a setting cannot be read."""
     environment = os.environ if environment is None else environment
     result = Settings()
@@ -296,7 +297,7 @@ class Setting:
     ignored: bool = False
 
 
-def explained(
+def settings_with_sources(
     flags: Mapping[str, object] | None = None, *, folder: Path | None = None, notify: Notify = log_once
 ) -> list[Setting]:
     """Every setting with its source; those of a single space as `spaces.NAME.KEY`; at the end what is ignored.
@@ -380,7 +381,7 @@ def parsed(content: bytes, file: Path) -> dict[str, object]:
         value = str(read.get(key, ""))
         if value not in ("", IN_MEMORY) and not ADDRESS.match(value):
             # A relative path in a file starts from the folder of the file.
-            read[key] = from_where(file, value)
+            read[key] = relative_to_file(file, value)
     if "spaces" in read:
         tables: Mapping[str, dict[str, object]] = read["spaces"]  # type: ignore[assignment]
         read["spaces"] = {name: with_key_paths(table, file) for name, table in tables.items()}
@@ -391,7 +392,7 @@ def with_key_paths(values: dict[str, object], file: Path) -> dict[str, object]:
     """A relative `file:PATH` starts from the folder of the settings, too."""
     named = {key: str(values[key]) for key in KEYS if key in values}
     paths = {
-        key: KEY_FILE + from_where(file, value.removeprefix(KEY_FILE))
+        key: KEY_FILE + relative_to_file(file, value.removeprefix(KEY_FILE))
         for key, value in named.items()
         if value.startswith(KEY_FILE) and value != KEY_FILE
     }
@@ -402,7 +403,7 @@ def unreadable(file: Path, error: Exception) -> ConfigError:
     return ConfigError(f"{file} cannot be read as settings ({error}). Fix or remove it.")
 
 
-def from_where(file: Path, path: str) -> str:
+def relative_to_file(file: Path, path: str) -> str:
     try:
         return str(file.parent / Path(path).expanduser())
     except RuntimeError as error:
@@ -447,7 +448,7 @@ def converted(key: str, value: object, origin: str) -> object:
                 f"{origin} sets {key} to something that is not a number. Write 0.5, for example."
             ) from error
     if kinds[key] == "bool":
-        return truth(key, value, origin)
+        return parse_bool(key, value, origin)
     if not isinstance(value, str):
         printed = "something" if key.endswith("key") else repr(value)  # it may be the key itself
         raise ConfigError(f"{origin} sets {key} to {printed}; write it as text in quotes.")
@@ -460,7 +461,7 @@ def spaces_of(values: object, origin: str) -> dict[str, dict[str, object]]:
             f"{origin} sets 'spaces' to something other than tables; write [spaces.NAME] above the settings of a space."
         )
     for name, table in values.items():
-        for key in UNSPACED:
+        for key in STORE_WIDE:
             if key in table:
                 raise ConfigError(f"{origin} sets {key!r} for the space {name!r} only; set it for the complete store.")
     return {
@@ -468,7 +469,7 @@ def spaces_of(values: object, origin: str) -> dict[str, dict[str, object]]:
     }
 
 
-def truth(key: str, value: object, origin: str) -> bool:
+def parse_bool(key: str, value: object, origin: str) -> bool:
     if isinstance(value, bool):
         return value
     said = str(value).strip().lower()

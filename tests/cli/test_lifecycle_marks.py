@@ -81,7 +81,7 @@ def test_fading_is_a_plan_then_one_operation_that_undo_takes_back(held: CommandL
 def test_the_half_life_is_a_length_of_time(held: CommandLine) -> None:
     (firm,) = [each for each in held.json("fade", "--half-life", "730d") if each["id"] == "firm"]
     assert firm["faded_to"] == pytest.approx(0.45, abs=0.01)
-    for bad, output in (("365", "write 12h"), ("0d", "no time at all"), ("long", "no length of time")):
+    for bad, output in (("365", "write 12h"), ("0d", "must be longer than zero"), ("long", "is not a duration")):
         result = held("fade", "--half-life", bad)
         assert result.exit_code == 2 and output in result.stderr
 

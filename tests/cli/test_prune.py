@@ -102,7 +102,7 @@ def test_a_table_shows_as_much_as_a_person_reads(nacre: CommandLine) -> None:
         (["retain", "--type", "semantc"], "did you mean 'semantic'?"),
         (["retain", "--compress-older-than", "90"], "write 12h, 30d or 8w"),
         (["trash", "empty", "--older-than", "30"], "write 12h, 30d or 8w"),
-        (["trash", "empty", "--older-than", "soon"], "no length of time"),
+        (["trash", "empty", "--older-than", "soon"], "is not a duration"),
         (["trash", "empty", "--older-than", "1d", "--all"], "one of them"),
     ],
 )

@@ -73,7 +73,7 @@ def option_text(option: click.Option, value: object) -> str:
     return " ".join(f"{name} {shlex.quote(str(each))}" for each in values)
 
 
-def near_tag(store: MemoryStore, tags: Iterable[str] | None) -> str:
+def tag_suggestion(store: MemoryStore, tags: Iterable[str] | None) -> str:
     """A question about the first tag that no memory has but a similar one; empty where there is none."""
     known = store.tally("tags") if tags else {}
     for tag in tags or ():
@@ -195,9 +195,9 @@ def command(
 def parameters_of(*options: Decorator) -> list[click.Parameter]:
     @click.command
     @combine(*options)
-    def bearer() -> None: ...
+    def placeholder() -> None: ...
 
-    parameters: list[click.Parameter] = bearer.params
+    parameters: list[click.Parameter] = placeholder.params
     return parameters
 
 
@@ -209,7 +209,7 @@ def global_options(command: F) -> F:
 
 
 def location_options(command: F) -> F:
-    """Those of them that say where to work."""
+    """--store, --space and --debug."""
     return combine(
         click.option("--store", hidden=True, expose_value=False, callback=set_global_option),
         click.option("--space", hidden=True, expose_value=False, callback=set_global_option),
@@ -261,30 +261,30 @@ class Number(click.FloatRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
-            self.fail(f"{value!r} is no number that can be counted with.", param, ctx)
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
         return number
 
 
-def days_option(_ctx: click.Context, _option: click.Parameter, value: str | None) -> float | None:
-    """A length of time, as days. It needs a unit: a bare 30, meant as days, must not be taken for seconds."""
+def parse_days(_ctx: click.Context, _option: click.Parameter, value: str | None) -> float | None:
+    """A duration, as days. It needs a unit: a bare 30, meant as days, must not be taken for seconds."""
     if value is None:
         return None
     if not UNIT.search(value):
-        raise click.BadParameter(f"{value!r} is no length of time; write 12h, 30d or 8w.")
+        raise click.BadParameter(f"{value!r} is not a duration; write 12h, 30d or 8w.")
     try:
         return parse_duration(value) / DAY
     except InvalidInput as error:
         raise click.BadParameter(str(error)) from error
 
 
-def positive_days_option(ctx: click.Context, option: click.Parameter, value: str) -> float:
-    result = days_option(ctx, option, value)
+def parse_positive_days(ctx: click.Context, option: click.Parameter, value: str) -> float:
+    result = parse_days(ctx, option, value)
     if not result:
-        raise click.BadParameter(f"{value!r} is no time at all; write 12h, 30d or 8w.")
+        raise click.BadParameter(f"{value!r} must be longer than zero; write 12h, 30d or 8w.")
     return result
 
 
-def confidence_option(_ctx: click.Context, _option: click.Parameter, value: str) -> tuple[float, float]:
+def parse_confidence(_ctx: click.Context, _option: click.Parameter, value: str) -> tuple[float, float]:
     try:
         return confidence_range(value)
     except InvalidInput as error:

@@ -18,14 +18,13 @@ from nacre.errors import InvalidInput, UnknownName
 from nacre.model import Conflict, Filter, Link, Memory
 from nacre.model.instants import DAY
 from nacre.model.memory import LESSON
-from nacre.model.review import DECISIONS, KINDS, ReviewItem
+from nacre.model.review import DECISIONS, KINDS, STALE_DAYS, ReviewItem
 from nacre.protocols import ALL, AnyChange, Change, Progress, Reader, TermChange
 from nacre.remember.guard import is_suspicious, restore_trust
 
 PAGE = 256
 REPORTED = 16  # memories between two reports of progress: a conflict model takes some 20 ms for each
 TURN = 50  # items that are read at once: as many as one call of `review` returns unless told otherwise
-STALE_DAYS = 365.0
 DOUBTFUL = 0.5  # a confidence or trust below this needs confirmation
 # Events do not become outdated: what happened has happened. What is held to be true does.
 HELD_TYPES = ("semantic", "procedural", "feedback", "prospective", LESSON)

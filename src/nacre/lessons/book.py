@@ -80,12 +80,12 @@ from nacre.model.filter import is_under
 from nacre.model.instants import DAY
 from nacre.model.levels import LEVELS, NAMES, Level, confidence_range, level_named, level_of
 from nacre.model.memory import LESSON, Json
+from nacre.model.review import STALE_DAYS
 from nacre.protocols import Change, Derived, Progress, Reader
 from nacre.recall_options import Scope
 from nacre.remember.derive import chunk_memory, indexed_words, same_derived_input
 
 Names = Iterable[str] | str | None
-STALE_DAYS = 365.0
 FADE = "fade"
 CHECKED_FIELDS = ("title", "text", "confidence")  # a change of one of these means that somebody has read the lesson
 

@@ -71,10 +71,10 @@ def parse_duration(text: str | float) -> float:
     if seconds is None:
         parts = DURATION_PART.findall(value)
         if not parts or DURATION_PART.sub("", value):
-            raise InvalidInput(f"{text!r} is no length of time; write 90, 30m, 1h 30m, 24h, 7d or 2w.")
+            raise InvalidInput(f"{text!r} is not a duration; write 90, 30m, 1h 30m, 24h, 7d or 2w.")
         seconds = sum(float(number) * UNIT_SECONDS[unit] for number, unit in parts)
     if not math.isfinite(seconds) or seconds < 0:
-        raise InvalidInput(f"{text!r} is no length of time that can be waited for; write 90, 30m, 24h or 7d.")
+        raise InvalidInput(f"{text!r} is not a usable duration; write 90, 30m, 24h or 7d.")
     return seconds
 
 

@@ -51,6 +51,7 @@ class RememberResult:
 
 
 KINDS = ("conflict", "unvalidated", "stale", "word", "entity")
+STALE_DAYS = 365.0  # after which a memory that nobody confirmed should be looked at again
 # `newer` lets the newer memory take the older one's place, `older` the other way round.
 DECISIONS: dict[str, tuple[str, ...]] = {
     "conflict": ("keep_both", "newer", "older", "merge", "trash_newer", "trash_older", "skip"),

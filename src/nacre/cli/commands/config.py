@@ -26,10 +26,10 @@ from nacre.settings import (
     Settings,
     converted,
     descriptions,
-    explained,
     flat,
     parsed,
     project_file,
+    settings_with_sources,
     user_config,
 )
 
@@ -101,7 +101,8 @@ def config_command() -> None:
 @click.option("--changed", is_flag=True, help="Only those that are not as the program has them by default.")
 def list_command(cli: CliContext, changed: bool, form: Form) -> None:
     """List every setting with its value and its source. Keys of services are not shown."""
-    settings = [each for each in explained(cli.flags, notify=cli.notify) if not changed or each.source != "default"]
+    known = settings_with_sources(cli.flags, notify=cli.notify)
+    settings = [each for each in known if not changed or each.source != "default"]
     columns: list[Column[Setting]] = [
         Column("key", lambda each: each.key, style="cyan"),
         Column("value", lambda each: masked_value(each.key, each.value), wide=True, wraps=True),
@@ -229,11 +230,11 @@ def unknown_setting(key: str, known: list[str]) -> UsageProblem:
 
 
 def effective_settings(cli: CliContext) -> dict[str, Setting]:
-    return {each.key: each for each in explained(cli.flags, notify=cli.notify) if not each.ignored}
+    return {each.key: each for each in settings_with_sources(cli.flags, notify=cli.notify) if not each.ignored}
 
 
 def report_overridden(cli: CliContext, key: str, file: Path) -> None:
-    if any(each.ignored and each.key == key for each in explained(cli.flags, notify=cli.notify)):
+    if any(each.ignored and each.key == key for each in settings_with_sources(cli.flags, notify=cli.notify)):
         return  # the notice about the project's file says so
     setting = effective_settings(cli).get(key)
     if setting is not None and Path(setting.source).absolute() != file.absolute():

@@ -20,13 +20,13 @@ from nacre.cli.options import (
     PlanOptions,
     combine,
     command,
-    confidence_option,
     confirm_plan,
-    days_option,
     form_option,
     limit_option,
+    parse_confidence,
+    parse_days,
+    parse_positive_days,
     plan_options,
-    positive_days_option,
     show_plan,
 )
 from nacre.cli.ui.output import Column, Form, print_items, print_table, say
@@ -174,7 +174,7 @@ class RetainOptions(PlanOptions):
     help="Where the rest goes.",
 )  # fmt: skip
 @click.option(
-    "--compress-older-than", callback=days_option, metavar="LENGTH",
+    "--compress-older-than", callback=parse_days, metavar="LENGTH",
     help="Also compress long texts unused so long: 90d.",
 )  # fmt: skip
 def retain_command(
@@ -366,7 +366,7 @@ def protection(engine: DecayEngine, memory: Memory, linked: bool) -> str:
 
 @command("audit", limit_option(20), form_option())
 @click.option(
-    "--confidence", callback=confidence_option, default="0-1", metavar="RANGE",
+    "--confidence", callback=parse_confidence, default="0-1", metavar="RANGE",
     help="How firmly it is held: very-low … very-high, high- for that and more, or 0.2-0.6.",
 )  # fmt: skip
 @click.option("--source", metavar="NAME", help="On this evidence: inferred, hearsay, …")
@@ -422,7 +422,7 @@ def validated(memory: Memory, now: float | None = None) -> str:
 
 @command("fade", plan_options)
 @click.option(
-    "--half-life", callback=positive_days_option, default="365d", show_default=True, metavar="LENGTH",
+    "--half-life", callback=parse_positive_days, default="365d", show_default=True, metavar="LENGTH",
     help="The time in which confidence that nobody renews is halved.",
 )  # fmt: skip
 def fade_command(cli: CliContext, half_life: float, **asked: Unpack[PlanOptions]) -> None:

@@ -16,11 +16,11 @@ from nacre.cli.lookup import find_memories, find_memories_ever
 from nacre.cli.options import (
     RowOptions,
     command,
-    days_option,
     dry_run_option,
     field_options,
     form_option,
     ids_argument,
+    parse_days,
     rows_option,
     show_plan,
     why_option,
@@ -266,7 +266,7 @@ def list_command(cli: CliContext, **rows: Unpack[RowOptions]) -> None:
 
 @command("empty", yes_option, why_option, group=trash_command)
 @click.option(
-    "--older-than", callback=days_option, metavar="LENGTH", help="In the trash so long: 30d. The setting trash_days."
+    "--older-than", callback=parse_days, metavar="LENGTH", help="In the trash so long: 30d. The setting trash_days."
 )
 @click.option("--all", "everything", is_flag=True, help="Whatever is in the trash.")
 def empty(cli: CliContext, older_than: float | None, everything: bool, yes: bool, why: str) -> None:

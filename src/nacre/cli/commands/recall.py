@@ -9,7 +9,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, UsageProblem
-from nacre.cli.options import command, filter_options, form_option, near_tag, strategy_option
+from nacre.cli.options import command, filter_options, form_option, strategy_option, tag_suggestion
 from nacre.cli.ui.output import DATA, Form, print_data, print_items, printable, put, say
 from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.records import hit_columns, hit_record, memory_record
@@ -45,7 +45,7 @@ def recall_command(
     question = asked_question(words)
     with cli.open() as store:
         hits = store.recall(question, k, touch=touch, **options)
-        near = "" if hits else near_tag(store, options.get("all_tags"))
+        near = "" if hits else tag_suggestion(store, options.get("all_tags"))
     say(*hits.notes)
     if not hits.calibrated and (explain or options.get("min_relevance")):
         say("Relevance is uncalibrated for this embedder: no probability, good only to compare hits of one question.")

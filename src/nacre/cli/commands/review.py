@@ -30,13 +30,13 @@ from nacre.cli.ui.times import age
 from nacre.errors import InvalidInput, MemoryNotFound
 from nacre.files import data_sections
 from nacre.model import Conflict, Memory
-from nacre.model.review import KINDS, ReviewItem
+from nacre.model.review import KINDS, STALE_DAYS, ReviewItem
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
 
 stale_option = click.option(
-    "--stale-days", type=click.FloatRange(min=0), default=365.0, show_default=True, metavar="N",
+    "--stale-days", type=click.FloatRange(min=0), default=STALE_DAYS, show_default=True, metavar="N",
     help="What nobody confirmed for so long is stale.",
 )  # fmt: skip
 
@@ -129,13 +129,13 @@ def describe_item(item: ReviewItem) -> str:
     "--threshold",
     type=click.FloatRange(0, 1),
     metavar="0-1",
-    help="How alike two texts are that say the same, if unread.",
+    help="Similarity from which two texts count as duplicates when the model did not compare them.",
 )
 @click.option("--note", is_flag=True, help="Put them into the review queue.")
 def conflicts_command(
     cli: CliContext, id: str | None, threshold: float | None, note: bool, why: str, form: Form
 ) -> None:
-    """Find memories that contradict, update or repeat each other; or the one with this ID. Worst first.
+    """Find memories that contradict, update or repeat each other, worst first. With an ID, only conflicts of that one.
 
     Pairs that were decided before are passed over.
     """

@@ -18,7 +18,7 @@ from nacre.cli.options import (
     form_option,
     given_filters,
     limit_option,
-    near_tag,
+    tag_suggestion,
     time_options,
 )
 from nacre.cli.ui.output import (
@@ -177,7 +177,7 @@ def list_command(
         total = store.count(**scope)
         filters = given_filters()
         empty = f"Nothing matches{filters}." if filters else "No memories here; `nacre remember TEXT` stores one."
-        empty = "" if cli.reported_empty or memories else empty + near_tag(store, scope.get("all_tags"))
+        empty = "" if cli.reported_empty or memories else empty + tag_suggestion(store, scope.get("all_tags"))
     print_items(memories, memory_columns(lambda memory: memory, cli.now()), memory_record, form, empty)
     if memories.cursor and (sys.stdout.isatty() or cursor is not None):
         say(f"{len(memories):,} of {total:,}; next: --cursor {memories.cursor} (-n 0 lists them all).")

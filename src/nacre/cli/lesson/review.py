@@ -24,9 +24,9 @@ from nacre.cli.options import command, form_option, why_option
 from nacre.cli.ui.output import Column, Form, say
 from nacre.cli.ui.records import short
 from nacre.lessons import LessonBook
-from nacre.lessons.book import STALE_DAYS
 from nacre.lessons.lesson import ReviewDue
 from nacre.model.levels import LEVELS, NAMES
+from nacre.model.review import STALE_DAYS
 
 HOLDS = Choice("v", "it holds", "validate", "Validated.")
 LESS = Choice("l", "less surely", "less", "It holds, with one level less confidence.")

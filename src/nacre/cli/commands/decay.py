@@ -287,12 +287,9 @@ def shares_option(ctx: click.Context, option: click.Parameter, lists: tuple[str,
     help=f"Without an ID: examples of this importance. {EXAMPLES}, unless given.",
 )  # fmt: skip
 @click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
     help="Write an .svg or .png; needs nacre[plot].",
-)
+)  # fmt: skip
 def plot(
     cli: CliContext, ids: tuple[str, ...], days: float, importance: tuple[float, ...], output: Path | None, form: Form,
     **options: Unpack[DecayOptions],

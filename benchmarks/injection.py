@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from nacre.safety.injection import SUSPICIOUS, suspicion
+from nacre.safety.injection import SUSPICIOUS_SCORE, suspicion
 
 TEXTS = Path(__file__).parent / "injection_texts"
 FORMS = {
@@ -45,7 +45,7 @@ def harmless(held: bool) -> list[str]:
 
 
 def marked(text: str) -> bool:
-    return suspicion(text).score >= SUSPICIOUS
+    return suspicion(text).score >= SUSPICIOUS_SCORE
 
 
 def report(held: bool, show: bool) -> None:

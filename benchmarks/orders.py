@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from nacre.models.cross_encoder import graph
-from nacre.safety.injection import SUSPICIOUS, fold_text, order_signs, parts, quick_look, suspicion, together
+from nacre.safety.injection import SUSPICIOUS_SCORE, fold_text, order_signs, parts, quick_look, suspicion, together
 
 TRAINING = Path(__file__).parent.parent / "training"
 HELD_OUT = TRAINING / "orders" / "author3.jsonl"
@@ -28,11 +28,11 @@ def read(path: Path) -> list[Any]:
 
 
 def by_rules(text: str) -> bool:
-    return together(order_signs(fold_text(text))) >= SUSPICIOUS
+    return together(order_signs(fold_text(text))) >= SUSPICIOUS_SCORE
 
 
 def marked(text: str) -> bool:
-    return suspicion(text).score >= SUSPICIOUS
+    return suspicion(text).score >= SUSPICIOUS_SCORE
 
 
 def share(rows: Sequence[bool]) -> str:

@@ -237,9 +237,9 @@ class MemoryStore(Closing):
         `replaces` is superseded in the same operation, and nothing is compared.
         """
         validated = self._check_fields({**fields, "text": text})
-        guarded, doubts, notes = self._guarded(validated)
+        guarded, suspicion, notes = self._guarded(validated)
         suggested = self._parts.suggester.fields(guarded)
-        memory = mark_suspicious(self._build({**suggested, **guarded}), doubts, trust_given="trust" in fields)
+        memory = mark_suspicious(self._build({**suggested, **guarded}), suspicion, trust_given="trust" in fields)
         if replaces is not None:
             written = self.write("remember", new=[memory], successors={replaces: memory.id})
             return RememberResult(next(each for each in written if each.id == memory.id), (), "superseded", notes)
@@ -277,9 +277,9 @@ class MemoryStore(Closing):
         return self._draft({**fields, "text": text})
 
     def _draft(self, values: Mapping[str, object]) -> Memory:
-        fields, doubts, _ = self._guarded(self._check_fields(values))
+        fields, suspicion, _ = self._guarded(self._check_fields(values))
         memory = self._build({"importance": self._settings.default_importance, **fields})
-        return mark_suspicious(memory, doubts, trust_given="trust" in values)
+        return mark_suspicious(memory, suspicion, trust_given="trust" in values)
 
     def _check_fields(self, values: Mapping[str, object]) -> dict[str, object]:
         if not isinstance(values, Mapping) or "text" not in values:
@@ -295,8 +295,8 @@ class MemoryStore(Closing):
     def _guarded(self, fields: dict[str, object]) -> tuple[dict[str, object], Suspicion, tuple[str, ...]]:
         """Without secrets; with what is suspicious, and sentences about both."""
         clean, secrets = self._guard.fields(fields)
-        doubts = self._guard.doubts(clean)
-        return clean, doubts, guard_notes(secrets, doubts.reasons)
+        suspicion = self._guard.suspicion(clean)
+        return clean, suspicion, guard_notes(secrets, suspicion.reasons)
 
     def _build(self, fields: Mapping[str, object]) -> Memory:
         now = self._clock()
@@ -356,10 +356,12 @@ class MemoryStore(Closing):
         return self._guard.fields(validate_fields(fields, self.types()))[0]
 
     def _edit_of(self, changes: Mapping[str, object]) -> Edit:
-        doubts = self._guard.doubts(changes)
+        suspicion = self._guard.suspicion(changes)
 
         def edit(memory: Memory) -> Memory:
-            return mark_suspicious(write_request.with_fields(memory, changes), doubts, trust_given="trust" in changes)
+            return mark_suspicious(
+                write_request.with_fields(memory, changes), suspicion, trust_given="trust" in changes
+            )
 
         return edit
 

@@ -10,7 +10,7 @@ import pytest
 from nacre.access.capabilities import ScopeLevel
 from nacre.engine.remember import POLICIES
 from nacre.memory_store import MemoryStore
-from nacre.remember.guard import MODES, PERSONAL, SUSPICIOUS
+from nacre.remember.guard import MODES, PERSONAL, SUSPICIOUS_POLICIES
 from nacre.remember.suggest import EMOTIONS, IMPORTANCES
 from nacre.settings import Settings, descriptions
 from tests.command_line import CommandLine
@@ -107,7 +107,7 @@ def test_the_words_are_those_that_the_parts_know() -> None:
         "on_conflict": POLICIES,
         "secrets": MODES,
         "personal_data": PERSONAL,
-        "suspicious": SUSPICIOUS,
+        "suspicious": SUSPICIOUS_POLICIES,
         "importance": IMPORTANCES,
         "emotion": EMOTIONS,
         "scope": tuple(map(str, ScopeLevel)),

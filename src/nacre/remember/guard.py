@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # importing the rules takes a command 20 ms, and only writing
 
 MODES = ("redact", "refuse", "allow")
 PERSONAL = ("allow", "redact")
-SUSPICIOUS = ("mark", "refuse", "allow")
+SUSPICIOUS_POLICIES = ("mark", "refuse", "allow")
 # Fields that connect memories (id, session, agent, role) are not changed.
 WRITTEN = ("text", "title", "source", "source_notes")
 GUARDED = (*WRITTEN, *LISTS, "metadata", "links")
@@ -37,7 +37,7 @@ class Guard:
     def __post_init__(self) -> None:
         UnknownName.check("policy for secrets", self.secrets, MODES)
         UnknownName.check("policy for personal data", self.personal, PERSONAL)
-        UnknownName.check("policy for suspicious texts", self.suspicious, SUSPICIOUS)
+        UnknownName.check("policy for suspicious texts", self.suspicious, SUSPICIOUS_POLICIES)
 
     def fields(self, fields: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, ...]]:
         """Validated fields without their secrets, and the kinds of the secrets. Raises `SecretRefused`."""
@@ -49,16 +49,15 @@ class Guard:
             raise SecretRefused(kinds)
         return clean, tuple(dict.fromkeys(kinds))
 
-    def doubts(self, fields: Mapping[str, object]) -> Suspicion:
+    def suspicion(self, fields: Mapping[str, object]) -> Suspicion:
         """The reasons to distrust the text: it gives orders to a model. Raises `InvalidInput` when such texts are
         refused."""
-        from nacre.safety.injection import SUSPICIOUS as LEAST_SCORE
-        from nacre.safety.injection import Suspicion, suspicion
+        from nacre.safety.injection import SUSPICIOUS_SCORE, Suspicion, suspicion
 
         if self.suspicious == "allow" or "text" not in fields:
             return Suspicion()
         result = suspicion(f"{fields.get('title', '')}\n{fields['text']}")
-        if result.score < LEAST_SCORE:
+        if result.score < SUSPICIOUS_SCORE:
             return Suspicion()
         if self.suspicious == "refuse":
             raise InvalidInput(
@@ -81,7 +80,9 @@ class Guard:
         guarded = replace(memory, **clean) if clean != changed else memory  # type: ignore[arg-type]
         if "text" not in changed or SUSPICION in guarded.metadata:
             return guarded
-        return mark_suspicious(guarded, self.doubts({"title": guarded.title, "text": guarded.text}), trust_given=False)
+        return mark_suspicious(
+            guarded, self.suspicion({"title": guarded.title, "text": guarded.text}), trust_given=False
+        )
 
     def before_read(self, memory: Memory) -> Memory:
         """Without secrets that were stored before there was a guard, or by a program without one."""
@@ -135,22 +136,22 @@ class Guard:
         return Policy(personal=self.personal == "redact", allow=self.allow)
 
 
-def guard_notes(kinds: tuple[str, ...], doubts: tuple[str, ...] = ()) -> tuple[str, ...]:
+def guard_notes(kinds: tuple[str, ...], reasons: tuple[str, ...] = ()) -> tuple[str, ...]:
     notes = []
     if kinds:
         what = ", ".join(kinds)
         notes.append(f"Kept without what looked like a secret ({what}); the setting `secrets` says what is done.")
-    if doubts:
-        notes.append(f"Kept with little trust, since it seems to give orders to a model ({', '.join(doubts)}).")
+    if reasons:
+        notes.append(f"Kept with little trust, since it seems to give orders to a model ({', '.join(reasons)}).")
     return tuple(notes)
 
 
-def mark_suspicious(memory: Memory, doubts: Suspicion, *, trust_given: bool) -> Memory:
+def mark_suspicious(memory: Memory, suspicion: Suspicion, *, trust_given: bool) -> Memory:
     """Lowers the trust and records the reasons; a trust given by the caller stays."""
-    if not doubts.reasons:
+    if not suspicion.reasons:
         return memory
-    metadata: dict[str, Json] = {**memory.metadata, SUSPICION: [*doubts.reasons]}
-    return replace(memory, metadata=metadata, trust=memory.trust if trust_given else round(1 - doubts.score, 3))
+    metadata: dict[str, Json] = {**memory.metadata, SUSPICION: [*suspicion.reasons]}
+    return replace(memory, metadata=metadata, trust=memory.trust if trust_given else round(1 - suspicion.score, 3))
 
 
 def is_suspicious(memory: Memory) -> bool:

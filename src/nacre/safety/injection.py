@@ -2,7 +2,7 @@
 
 Rules know the common phrases. Where they are not sure, every part of a text gets a quick look at its words by a linear
 model, which takes a fraction of a millisecond. What looks like an order (three ordinary notes in a hundred) is read by
-the shipped cross-encoder; without it the rules stand alone.
+the shipped cross-encoder; without it only the rules mark a text.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def undo_leet(lowered: str) -> str:
 
 
 READS_LIKE_ORDERS, READ_WEIGHT = "reads like orders to a model", 0.7
-SUSPICIOUS = 0.5  # from this score on a text should be shown to a person before it is trusted
+SUSPICIOUS_SCORE = 0.5  # from this score on a text should be shown to a person before it is trusted
 BLOB = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{32,8192}+={0,2}")
 BLOBS = 20  # of a text that are looked into
 BEHIND, AHEAD = 16, 400  # characters around an anchor that decide whether there is a sign
@@ -158,7 +158,7 @@ def suspicion(text: str) -> Suspicion:
     suspicion. Where no rule is sure, a model reads what looks like orders."""
     readable = fold_text(text)
     weights = {**dict(hidden_signs(text)), **order_signs(readable), **dict(encoded_signs(readable))}
-    if together(weights) < SUSPICIOUS and reads_like_orders(readable):
+    if together(weights) < SUSPICIOUS_SCORE and reads_like_orders(readable):
         weights[READS_LIKE_ORDERS] = READ_WEIGHT
     return Suspicion(together(weights), tuple(weights))
 
@@ -201,7 +201,7 @@ def encoded_signs(text: str) -> Iterator[tuple[str, float]]:
         if number >= BLOBS:
             return
         inside = decode_base64(blob[0])
-        if inside and any(each.weight >= SUSPICIOUS for each in signs_in(lower(inside))):
+        if inside and any(each.weight >= SUSPICIOUS_SCORE for each in signs_in(lower(inside))):
             yield "hides orders in base64", 0.9
 
 
@@ -219,10 +219,10 @@ WORDS = "order_words.bin"
 BUCKETS = 1 << 15  # for the digests of words and of pairs of words
 SCALE = 1 / 32  # of a stored weight
 BIAS = -2.5
-WORD = re.compile(r"\w+")  # no signs: attacks in JSON or Markdown would make all JSON suspicious
-IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+WORD = re.compile(r"\w+")  # no punctuation: attacks in JSON or Markdown would make all JSON suspicious
+CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 STEM = 5  # letters that words of one family share, in most languages
-PART, PART_OF_IDEOGRAPHS = 700, 240  # characters that the cross-encoder can read at once
+PART, PART_OF_CJK = 700, 240  # characters that the cross-encoder can read at once
 OVERLAP = 100  # characters: an order on a border is whole in one of two parts
 MOST_READ = 3  # parts of one text, those that look most like orders: a long text must not take seconds
 # Addresses, paths and code stand in many ordinary notes, so that the quick look leaves them out.
@@ -230,18 +230,18 @@ NO_WORDS = re.compile(
     r"(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S+|\S{1,80}@[\w-]+(?:\.[\w-]+)+\S*|(?:~|\.{1,2})?(?:/[\w.@%+-]+){2,}/?"
     r"|\b(?:[\w-]+\.)+(?:com|org|net|io|dev|md|py|js|ts|rs|toml|json|ya?ml|txt|log|sh|db|html?)\b(?:/\S*)?|`[^`\n]{1,200}`"
 )
-# Names that nobody can own stand in many invented attacks and in few real notes: no model must go by them.
+# Names that nobody can own stand in many invented attacks and in few real notes: the model must not learn them.
 RESERVED = re.compile(r"\b(?:[\w-]+\.)*example\.(?:com|org|net)\b|(?<=\w)\.(?:example|test|invalid)\b")
-FEWEST_WORDS = 6  # of an order that is not a known phrase; an ideograph counts as half a word
+FEWEST_WORDS = 6  # of an order that is not a known phrase; a CJK character counts as half a word
 
 
 def features(lowered: str) -> set[int]:
-    """Buckets of its words, their beginnings and pairs of neighbours; of ideographs, two and three in a row."""
+    """Buckets of its words, their beginnings and pairs of neighbours; of CJK characters, two and three in a row."""
     pieces = WORD.findall(lowered)
     names = {f"w{piece}" for piece in pieces}
     names |= {f"b{one} {other}" for one, other in pairwise(pieces)}
     names |= {f"p{piece[:STEM]}" for piece in pieces if len(piece) >= STEM}
-    if IDEOGRAPHS.search(lowered):
+    if CJK.search(lowered):
         names |= {f"c{lowered[at : at + size]}" for size in (2, 3) for at in range(len(lowered) - size + 1)}
     return {crc32(name.encode("utf-8", "surrogatepass")) % BUCKETS for name in names}
 
@@ -254,7 +254,7 @@ def word_weights() -> array[int]:
 def quick_look(part: str) -> float:
     """Higher the more the words are those of orders; `BIAS` where there are too few of them."""
     lowered = words_of(part)
-    if len(WORD.findall(lowered)) + len(IDEOGRAPHS.findall(lowered)) // 2 < FEWEST_WORDS:
+    if len(WORD.findall(lowered)) + len(CJK.findall(lowered)) // 2 < FEWEST_WORDS:
         return BIAS
     weights, buckets = word_weights(), features(lowered)
     return BIAS + SCALE * sum(weights[bucket] for bucket in buckets) / sqrt(len(buckets) or 1)
@@ -267,7 +267,7 @@ def words_of(part: str) -> str:
 def parts(text: str) -> Iterator[str]:
     """Each can be read at once."""
     plain = RESERVED.sub(lambda name: ".com" if name[0][0] == "." else "site.com", text)
-    size = PART_OF_IDEOGRAPHS if IDEOGRAPHS.search(plain) else PART
+    size = PART_OF_CJK if CJK.search(plain) else PART
     for start in range(0, max(1, len(plain) - OVERLAP), size - OVERLAP):
         yield plain[start : start + size]
 

@@ -64,16 +64,16 @@ class RowChecker:
         typed_fields = {name: typed(name, row[name]) for name in CHECKS if name in row}
         fields, kinds = self.guard.fields(validate_fields(typed_fields, self.types))
         further = {name: check(name, row[name]) for name, check in RECORD_FIELDS.items() if name in row}
-        doubts = self.guard.doubts(fields)
+        suspicion = self.guard.suspicion(fields)
         memory = Memory(**{**fields, **further, "space": self.space})  # type: ignore[arg-type]
         if memory.superseded_by == memory.id or any(link.to == memory.id for link in memory.links):
             raise InvalidInput("it is linked to itself.")
         self.scrubbed += bool(kinds)
-        if not doubts.reasons:
+        if not suspicion.reasons:
             return memory
         self.doubted += 1
         # The trust that a file claims for its own text can only lower ours.
-        doubted = mark_suspicious(memory, doubts, trust_given=False)
+        doubted = mark_suspicious(memory, suspicion, trust_given=False)
         return replace(doubted, trust=min(memory.trust, doubted.trust))
 
 

@@ -97,7 +97,7 @@ def best_hits(
 
 
 def load_hits(scored: Sequence[Scored], sources: Sources) -> list[Hit]:
-    memories = {memory.id: memory for memory in sources.store.get_many(sources.space, [each.id for each in scored])}
+    memories = {memory.id: memory for memory in sources.reader.get_many(sources.space, [each.id for each in scored])}
     return [
         Hit(memories[each.id], each.score, each.why, each.relevance or 0.0) for each in scored if each.id in memories
     ]
@@ -233,7 +233,7 @@ def add_neighbours(hit: Hit, reach: int, where: Filter, sources: Sources) -> Hit
     if not session or position is None:
         return hit
     near = Filter.where(session=session, position__ge=position - reach, position__le=position + reach)
-    around = sources.store.iterate(sources.space, where & near)
+    around = sources.reader.iterate(sources.space, where & near)
     others = (memory for memory in around if memory.id != hit.memory.id)
     return replace(hit, context=tuple(sorted(others, key=lambda memory: memory.position or 0)))
 
@@ -242,7 +242,7 @@ def recall_sessions(question: Question, query: Query, sources: Sources) -> Recol
     """Whole conversations, each with its best turns as hits."""
     ranked, notes = rank_sessions(question, sources, query.k)
     ids = [turn.id for session in ranked for turn in session.turns]
-    memories = {memory.id: memory for memory in sources.store.get_many(sources.space, ids)}
+    memories = {memory.id: memory for memory in sources.reader.get_many(sources.space, ids)}
     sessions = [session_hit(each, memories, question, query, sources) for each in ranked]
     with_hits = tuple(each for each in sessions if each.hits)
     hits = tuple(hit for session in with_hits for hit in session.hits)

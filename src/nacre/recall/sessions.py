@@ -47,7 +47,7 @@ class ScoredSession:
 def rank_sessions(question: Question, sources: Sources, k: int) -> tuple[list[ScoredSession], tuple[str, ...]]:
     """Memories outside of any conversation are left out."""
     vector, notes = embed_question(question, sources)
-    candidates = gather(question, vector, space=sources.space, store=sources.store, pool=POOL, reach=0)
+    candidates = gather(question, vector, space=sources.space, store=sources.reader, pool=POOL, reach=0)
     return score_sessions(candidates, question, k), notes
 
 

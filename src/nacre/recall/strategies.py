@@ -52,7 +52,7 @@ LOCAL_K1, LOCAL_B = 1.5, 0.75  # of the published hybrid formula, whose BM25 use
 @dataclass(frozen=True, slots=True)
 class Sources:
     space: str
-    store: Reader
+    reader: Reader
     embedder: Embedder
     calibration: Calibration
     calibrated: bool
@@ -65,7 +65,7 @@ def auto(question: Question, query: Query, sources: Sources) -> Ranking:
     """Words, meaning, neighbours and conversation, with weights fitted on the development data."""
     vector, notes = embed_question(question, sources)
     pool = max(POOL, POOL_PER_WANTED * query.k)
-    candidates = gather(question, vector, space=sources.space, store=sources.store, pool=pool, reach=REACH)
+    candidates = gather(question, vector, space=sources.space, store=sources.reader, pool=pool, reach=REACH)
     scored = score_candidates(candidates, question, sources.calibration, query.k + EXTRA_CANDIDATES)
     return Ranking(tuple(scored), notes)
 
@@ -131,19 +131,19 @@ def semantic(question: Question, query: Query, sources: Sources) -> Ranking:
 
 
 def keyword(question: Question, query: Query, sources: Sources) -> Ranking:
-    matches = sources.store.by_words(sources.space, question.terms, question.where, SPARE * query.k)
+    matches = sources.reader.by_words(sources.space, question.terms, question.where, SPARE * query.k)
     return Ranking(tuple(Scored(each.id, each.score, (Reason("words", each.score),)) for each in matches))
 
 
 def nearest(question: Question, query: Query, sources: Sources, vector: Vectors, pool: int = 0) -> list[Match]:
-    return sources.store.by_vector(sources.space, vector, question.where, pool or SPARE * query.k)
+    return sources.reader.by_vector(sources.space, vector, question.where, pool or SPARE * query.k)
 
 
 def rrf(question: Question, query: Query, sources: Sources) -> Ranking:
     """Weighted reciprocal rank fusion of words and meaning, as published."""
     vector, notes = embed_question(question, sources)
     pool = max(POOL, POOL_PER_WANTED * query.k)
-    words = sources.store.by_words(sources.space, question.terms, question.where, pool)
+    words = sources.reader.by_words(sources.space, question.terms, question.where, pool)
     near = [] if vector is None else nearest(question, query, sources, vector, pool)
     reasons_by_id: dict[str, list[Reason]] = defaultdict(list)
     for name, weight, matches in (("words", query.fusion.words, words), ("meaning", query.fusion.meaning, near)):
@@ -160,7 +160,7 @@ def hybrid(question: Question, query: Query, sources: Sources) -> Ranking:
         return Ranking(keyword(question, query, sources).scored, notes)
     near = nearest(question, query, sources, vector, max(1, query.overfetch) * query.k)
     cosines = {match.id: match.score for match in near}
-    memories = sources.store.get_many(sources.space, list(cosines))
+    memories = sources.reader.get_many(sources.space, list(cosines))
     words = pool_words(question.text, memories)
     weights = query.hybrid
     reasons_by_id = {
@@ -210,7 +210,7 @@ def graph(question: Question, query: Query, sources: Sources) -> Ranking:
     """Starts at the best answers of `auto` and follows their links both ways; each hop passes on part of the score."""
     start = auto(question, query, sources)
     scored = {each.id: each for each in start.scored}
-    frontier = sources.store.get_many(sources.space, list(scored)[:SEEDS])
+    frontier = sources.reader.get_many(sources.space, list(scored)[:SEEDS])
     for hop in range(1, HOPS + 1):
         reached: list[Memory] = []
         for near, memory, link in linked(frontier, question, sources):
@@ -226,10 +226,10 @@ def linked(memories: Sequence[Memory], question: Question, sources: Sources) -> 
     """For each link between one of the memories and another that the filter admits: the id here, the memory there."""
     here = {memory.id for memory in memories}
     targets = {link.to for memory in memories for link in memory.links}
-    outward = {m.id: m for m in sources.store.get_many(sources.space, sorted(targets)) if question.where.admits(m)}
+    outward = {m.id: m for m in sources.reader.get_many(sources.space, sorted(targets)) if question.where.admits(m)}
     pairs = [(m.id, outward[link.to], link) for m in memories for link in m.links if link.to in outward]
-    source_ids = [edge.source for edge in sources.store.edges(sources.space, into=sorted(here))] if here else []
-    inward = [memory for memory in sources.store.get_many(sources.space, source_ids) if question.where.admits(memory)]
+    source_ids = [edge.source for edge in sources.reader.edges(sources.space, into=sorted(here))] if here else []
+    inward = [memory for memory in sources.reader.get_many(sources.space, source_ids) if question.where.admits(memory)]
     return pairs + [(link.to, memory, link) for memory in inward for link in memory.links if link.to in here]
 
 

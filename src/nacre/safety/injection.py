@@ -225,13 +225,15 @@ STEM = 5  # letters that words of one family share, in most languages
 PART, PART_OF_CJK = 700, 240  # characters that the cross-encoder can read at once
 OVERLAP = 100  # characters: an order on a border is whole in one of two parts
 MOST_READ = 3  # parts of one text, those that look most like orders: a long text must not take seconds
+LABEL = r"(?:[\w-]{1,63}\.)"  # of a domain's name; limits keep the cost of a long row of dots linear
 # Addresses, paths and code stand in many ordinary notes, so that the quick look leaves them out.
 NO_WORDS = re.compile(
     r"(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S+|\S{1,80}@[\w-]+(?:\.[\w-]+)+\S*|(?:~|\.{1,2})?(?:/[\w.@%+-]+){2,}/?"
-    r"|\b(?:[\w-]+\.)+(?:com|org|net|io|dev|md|py|js|ts|rs|toml|json|ya?ml|txt|log|sh|db|html?)\b(?:/\S*)?|`[^`\n]{1,200}`"
+    rf"|\b{LABEL}{{1,8}}(?:com|org|net|io|dev|md|py|js|ts|rs|toml|json|ya?ml|txt|log|sh|db|html?)\b(?:/\S*)?"
+    r"|`[^`\n]{1,200}`"
 )
 # Names that nobody can own stand in many invented attacks and in few real notes: the model must not learn them.
-RESERVED = re.compile(r"\b(?:[\w-]+\.)*example\.(?:com|org|net)\b|(?<=\w)\.(?:example|test|invalid)\b")
+RESERVED = re.compile(rf"\b{LABEL}{{0,8}}example\.(?:com|org|net)\b|(?<=\w)\.(?:example|test|invalid)\b")
 FEWEST_WORDS = 6  # of an order that is not a known phrase; a CJK character counts as half a word
 
 

@@ -161,6 +161,15 @@ def test_a_damaged_record_is_named_once_and_left_out_and_set_aside(
     connection.close()
 
 
+@pytest.mark.parametrize("table", ["space", "memory", "content", "version"])
+def test_a_wrong_letter_in_a_definition_hides_no_memory(
+    copy: Path, sound: tuple[Path, dict[str, Memory]], table: str
+) -> None:
+    copy.write_bytes(copy.read_bytes().replace(f"CREATE TABLE {table}(".encode(), f"CREATE TAB\0E {table}(".encode()))
+    fix(copy)
+    assert problems(copy) == [] and listed(copy) == sound[1]
+
+
 def test_catching_up_ends_when_a_record_cannot_be_found_by_its_id(copy: Path) -> None:
     change(copy, "UPDATE content SET pending = 1")
     damage_index(copy, "sqlite_autoindex_memory_1")

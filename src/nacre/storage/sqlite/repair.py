@@ -288,6 +288,7 @@ def salvage(file: Path, path: Path, key: Key | None, fresh: Path, now: float) ->
         old.pragma("writable_schema", "on")  # a damaged definition must not hide the other tables
         unlock(new, fresh, key)
         schema.prepare(new, fresh)
+        restore_definitions(old, new)
         if not table_readable(old, "version"):
             raise NotAStore(path, "nothing in it can be read")
         rows.register(old)
@@ -307,6 +308,16 @@ def salvage(file: Path, path: Path, key: Key | None, fresh: Path, now: float) ->
     finally:
         old.close()
         new.close()
+
+
+def restore_definitions(old: apsw.Connection, new: apsw.Connection) -> None:
+    """One wrong letter in a definition would hide its whole table. Written in a transaction that never ends, so that
+    the damaged file stays as it is; the number of the schema makes the driver read the definitions again."""
+    sound = new.execute("SELECT sql, type, name FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
+    with suppress(apsw.Error):
+        old.execute("BEGIN IMMEDIATE")
+        old.executemany("UPDATE sqlite_schema SET sql = ?1 WHERE type = ?2 AND name = ?3 AND sql IS NOT ?1", sound)
+        old.pragma("schema_version", int(old.pragma("schema_version")) + 1)
 
 
 def table_readable(old: apsw.Connection, table: str) -> bool:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nacre.protocols import ALL, IndexesRebuilt, JournalDropped
+from nacre.model import Operation
+from nacre.protocols import ALL, Change, IndexesRebuilt, JournalDropped
 from nacre.storage.sqlite import SQLiteBackend
 from tests.samples import SPACE, derived, ids, listed, memory, unit, written
 
@@ -81,3 +82,11 @@ def test_a_text_that_was_replaced_no_longer_waits_for_the_model(store: SQLiteBac
     written(store, memory("a", "old"))
     written(store, memory("a", "new"))
     assert store.health().pending == 1 and ids(store.pending(5)) == ["a"]
+
+
+def test_words_that_came_in_the_same_change_set_are_counted_off_when_the_memory_goes(store: SQLiteBackend) -> None:
+    written(store, (memory("a"), None))
+    known = store.get(SPACE, "a")
+    tagged = memory("a", tags=("x",))
+    store.commit([Change(known, tagged, derived("tea", unit(1))), Change(tagged, None)], None, Operation("w", "t", 0.0, "b"))
+    assert rows(store, "SELECT name, n FROM counter WHERE field = 'term'") == []

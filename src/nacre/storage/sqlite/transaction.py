@@ -581,6 +581,7 @@ class SQLiteTransaction:
             if sql in self._rows:
                 self._connection.executemany(sql, self._rows.pop(sql))
         self._waiting.clear()
+        self._contents.clear()  # what was derived anew is in the file by now
         self._write_vectors()
         self._erase_orphans()
         write_counts(self._connection, self._counts)

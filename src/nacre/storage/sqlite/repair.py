@@ -44,6 +44,7 @@ VERSION = (
     "key", "space", "seq_from", "seq_to", "anchor", "content", "version", *SCALARS, "lists", "uses", "stems", "length"
 )  # fmt: skip
 VERSION_COLUMNS = ", ".join(VERSION)
+COMPUTED = {"uses": b"", "stems": rows.packed_stems(("", "")).encode(), "length": 0}  # the last columns of a version
 FAULTS = (apsw.Error, DamagedRecord, UnicodeDecodeError, StoreDamaged)
 
 
@@ -430,7 +431,12 @@ def carry_memories(old: apsw.Connection, new: apsw.Connection, now: float) -> Re
 
 def carry_version(old: apsw.Connection, new: apsw.Connection, row: int, names: dict[int, tuple[Any, ...]]) -> None:
     legible = VERSION_COLUMNS.replace("uses", "CAST(uses AS BLOB)").replace("stems", "CAST(stems AS BLOB)")
-    result = old.execute(f"SELECT {legible} FROM version WHERE row = ?", (row,)).fetchall()
+    try:
+        result = old.execute(f"SELECT {legible} FROM version WHERE row = ?", (row,)).fetchall()
+    except apsw.CorruptError:  # perhaps only what is computed again
+        record = ", ".join(name for name in VERSION if name not in COMPUTED)
+        result = old.execute(f"SELECT {record} FROM version WHERE row = ?", (row,)).fetchall()
+        result = [(*each, *COMPUTED.values()) for each in result]
     if result:
         put_version(old, new, [row, *result[0]], names)
 

@@ -96,7 +96,22 @@ def test_any_text_gets_a_score_between_nothing_and_certain(text: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "part", ["a", "\n", "ignore ", "ignore all ", "a ", "curl ", "send tokens ", "<|", "QUJD", "system:\n", "ab.", "ab-", "a.test"]
+    "part",
+    [
+        "a",
+        "\n",
+        "ignore ",
+        "ignore all ",
+        "a ",
+        "curl ",
+        "send tokens ",
+        "<|",
+        "QUJD",
+        "system:\n",
+        "ab.",
+        "ab-",
+        "a.test",
+    ],
 )
 def test_a_long_hostile_text_takes_time_in_proportion(part: str) -> None:
     started = time.process_time()

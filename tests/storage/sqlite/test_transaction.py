@@ -88,5 +88,7 @@ def test_words_that_came_in_the_same_change_set_are_counted_off_when_the_memory_
     written(store, (memory("a"), None))
     known = store.get(SPACE, "a")
     tagged = memory("a", tags=("x",))
-    store.commit([Change(known, tagged, derived("tea", unit(1))), Change(tagged, None)], None, Operation("w", "t", 0.0, "b"))
+    store.commit(
+        [Change(known, tagged, derived("tea", unit(1))), Change(tagged, None)], None, Operation("w", "t", 0.0, "b")
+    )
     assert rows(store, "SELECT name, n FROM counter WHERE field = 'term'") == []

@@ -71,7 +71,7 @@ def test_a_plot_is_written_to_a_file(nacre: CommandLine, tmp_path: Path) -> None
     [
         (["--importance", "2"], 2, "0<=x<=1"),
         (["--importance", "high"], 2, "not a valid float"),
-        (["--importance", "nan"], 2, "no number"),
+        (["--importance", "nan"], 2, "not a finite number"),
         (["--days", "0"], 2, "0"),
         (["--days", "inf"], 2, "inf"),
         (["-o", "fades.gif"], 2, ".svg or .png"),

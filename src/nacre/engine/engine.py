@@ -11,7 +11,7 @@ import math
 import random
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -403,8 +403,8 @@ def updated(expected: Expected, actual: Expected) -> Expected:
 
 def insertions(memories: Sequence[Memory], derived: Sequence[Derived]) -> list[Change]:
     """Does not check whether the ids are free; the commit does. Raises `InvalidInput` for an id given twice."""
-    last = {key_of(memory): memory for memory in memories}
-    refuse_existing(*(memory for memory in memories if last[key_of(memory)] is not memory))
+    times = Counter(map(key_of, memories))
+    refuse_existing(*(memory for memory in memories if times[key_of(memory)] > 1))
     return [Change(None, memory, each) for memory, each in zip(memories, derived, strict=True)]
 
 

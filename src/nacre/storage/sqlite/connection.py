@@ -316,7 +316,10 @@ class Connections:
         """Asks the file, when it is opened, whether a purged text was left in the log."""
         with self.use() as connection:
             sql = f"SELECT 1 FROM meta WHERE key = '{LEFT_IN_LOG}'"
-            self._left_in_log = bool(connection.execute(sql).fetchall())
+            try:
+                self._left_in_log = bool(connection.execute(sql).fetchall())
+            except apsw.BusyError:  # somebody restores a backup: the next write empties the log, and finds out
+                self._left_in_log = True
 
     def get(self) -> apsw.Connection:
         held: apsw.Connection | None = getattr(self._local, "held", None)

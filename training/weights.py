@@ -43,7 +43,7 @@ def pack(weights: dict[str, np.ndarray], path: Path) -> None:
     """Half the size or less: word embeddings as rows of 8 bits with a scale, all else as 16-bit floats."""
     packed = {}
     for name, array in weights.items():
-        if name == "embeddings.word_embeddings.weight":
+        if name.endswith("word_embeddings.weight"):
             scale = np.abs(array).max(axis=1, keepdims=True) / 127
             packed[f"{name}#8"] = np.round(array / np.maximum(scale, 1e-12)).astype(np.int8)
             packed[f"{name}#scale"] = scale.astype(np.float32)

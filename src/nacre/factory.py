@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from nacre.errors import ConfigError, InvalidInput, PlainMirror, UnknownName
+from nacre.model.validate import label
 from nacre.protocols import AnswerModel, Backend, Clock, ConflictModel, Embedder, JournalSink, LanguageModel, Reranker
 from nacre.remember.suggest import Suggester
-from nacre.remember.validate import label
 from nacre.settings import ADDRESS, STORE_FILE, Settings
 from nacre.settings import IN_MEMORY as IN_MEMORY
 

@@ -40,22 +40,16 @@ from nacre.model import (
     RememberResult,
 )
 from nacre.model import Path as LinkPath
-from nacre.model.arguments import checks_arguments
 from nacre.model.graph import Entity, EntityPair
 from nacre.model.instants import DAY, Instant, seconds, stamp
 from nacre.model.journal import PERSON, SPACE_NAME
 from nacre.model.memory import Json
 from nacre.model.review import KINDS, STALE_DAYS, ReviewItem
-from nacre.protocols import Backend, Clock, Embedder, Health, Order, Progress, Reader, Reranker, Tallied, Vectors
-from nacre.recall import walk
-from nacre.recall.pack import HEADER, TokenCounter, pack
-from nacre.recall.walk import Walk, relation_list
-from nacre.recall_options import RecallOptions, Scope, instant, make_filter, make_query, split_options, valid_at_filter
-from nacre.remember.guard import guard_notes, mark_suspicious
-from nacre.remember.validate import (
+from nacre.model.validate import (
     Changes,
     Editable,
     Fields,
+    checks_arguments,
     fraction,
     json_object,
     label,
@@ -66,6 +60,12 @@ from nacre.remember.validate import (
     storable_text,
     validate_fields,
 )
+from nacre.protocols import Backend, Clock, Embedder, Health, Order, Progress, Reader, Reranker, Tallied, Vectors
+from nacre.recall import walk
+from nacre.recall.pack import HEADER, TokenCounter, pack
+from nacre.recall.walk import Walk, relation_list
+from nacre.recall_options import RecallOptions, Scope, instant, make_filter, make_query, split_options, valid_at_filter
+from nacre.remember.guard import guard_notes, mark_suspicious
 from nacre.settings import Settings
 from nacre.settings import settings as read_settings
 

@@ -207,10 +207,6 @@ class Change:
     def subject(self) -> Memory:
         return self.after or self.before  # type: ignore[return-value]
 
-    @property
-    def key(self) -> Key:
-        return self.subject.space, self.subject.id
-
 
 @dataclass(frozen=True, slots=True)
 class TermChange:

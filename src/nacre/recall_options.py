@@ -8,8 +8,8 @@ from typing import Any, TypedDict, cast, get_type_hints
 
 from nacre.errors import UnknownName, WrongType
 from nacre.model import STATUSES, ExpandSpec, Filter, HybridWeights, Query, RankFusion
-from nacre.model.arguments import check
 from nacre.model.instants import Instant, seconds
+from nacre.model.validate import check
 
 
 class Scope(TypedDict, total=False):

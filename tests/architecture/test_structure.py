@@ -58,7 +58,6 @@ EXERCISED_ELSEWHERE = {
     "nacre.mcp.store_provider": "mcp/test_server.py",
     "nacre.mcp.tool": "mcp/test_server.py",
     "nacre.minds.mind": "minds/test_cognitive.py",
-    "nacre.model.arguments": "memory_store/test_wrong_types.py",
     "nacre.model.graph": "engine/test_links.py",
     "nacre.model.journal": "engine/test_undo.py",
     "nacre.model.levels": "lessons/test_lesson.py",

@@ -16,7 +16,7 @@ from nacre.engine import undo
 from nacre.engine.engine import PART
 from nacre.errors import InvalidInput
 from nacre.model import Condition, Filter
-from nacre.remember.validate import Fields
+from nacre.model.validate import Fields
 from nacre.transfer.export import export_archive
 from nacre.transfer.import_archive import import_archive
 from tests.embedders import WordBag

@@ -25,8 +25,8 @@ from nacre.minds import (
     PatternDetector,
     SecureMemoryBackend,
 )
+from nacre.model.validate import Changes, Fields
 from nacre.recall_options import RecallOptions, Scope
-from nacre.remember.validate import Changes, Fields
 from nacre.settings import Settings
 
 

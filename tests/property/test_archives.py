@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nacre import Memory, MemoryStore
 from nacre.errors import InvalidInput
-from nacre.remember.validate import CHECKS, validate_fields
+from nacre.model.validate import CHECKS, validate_fields
 from nacre.settings import Settings
 from nacre.transfer.export import Choice, export_archive
 from nacre.transfer.import_archive import import_archive

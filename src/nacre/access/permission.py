@@ -10,7 +10,7 @@ from nacre.engine.engine import FOR_REVIEW, RELATION
 from nacre.errors import AccessDenied, QuotaExceeded
 from nacre.files import ThreadLock
 from nacre.model import Memory
-from nacre.model.memory import size
+from nacre.model.memory import key_of, size
 from nacre.protocols import (
     AnyChange,
     Change,
@@ -80,7 +80,7 @@ class Permission:
         """An id may be that of a memory which the agent does not see. Raises `AccessDenied`."""
         for change in changes:
             if isinstance(change, Change) and change.before is None:
-                taken = outdated.actual.memories.get(change.key)
+                taken = outdated.actual.memories.get(key_of(change.subject))
                 if taken is not None:
                     self._demand(taken)
 

@@ -22,7 +22,8 @@ from nacre.errors import EmbeddingMismatch, InvalidInput, MemoryNotFound, NacreE
 from nacre.files import ThreadLock
 from nacre.model import Filter, JournalEntry, Memory, Operation
 from nacre.model.graph import RELATIONS
-from nacre.model.memory import Json, json_list
+from nacre.model.memory import Json, json_list, key_of
+from nacre.model.validate import storable_text
 from nacre.models.calibration import MEASURED, is_calibrated, measured_values, median_cosines
 from nacre.protocols import (
     UPKEEP,
@@ -38,7 +39,6 @@ from nacre.protocols import (
     Expected,
     IndexesRebuilt,
     JournalSink,
-    Key,
     Outdated,
     Progress,
     Reader,
@@ -48,7 +48,6 @@ from nacre.protocols import (
     Vectors,
 )
 from nacre.remember.derive import derive, derive_or_defer, same_derived_input
-from nacre.remember.validate import storable_text
 
 log = logging.getLogger("nacre")
 
@@ -297,9 +296,9 @@ class Engine:
         result = self.store.commit(changes, expected, operation, self.clock)
         if isinstance(result, Outdated):
             # New ids are not read first: here one may turn out to exist.
-            unread = [each for each in changes if isinstance(each, Change) and each.key not in expected.memories]
-            existing = (each for each in unread if each.before is None and result.actual.memories.get(each.key))
-            refuse_existing(*(each.subject for each in existing))
+            new = [each.subject for each in changes if isinstance(each, Change) and each.before is None]
+            unread = (memory for memory in new if key_of(memory) not in expected.memories)
+            refuse_existing(*(memory for memory in unread if result.actual.memories.get(key_of(memory))))
         return result
 
     def register(
@@ -323,7 +322,8 @@ class Engine:
             return [change for change in edited if change.after != change.before]
 
         versions = self.write(self.operation(name, why), plan).versions
-        return [replace(each.subject, version=versions.get(each.key, each.subject.version)) for each in edited]
+        memories = [each.subject for each in edited]
+        return [replace(memory, version=versions.get(key_of(memory), memory.version)) for memory in memories]
 
     def change_present(self, space: str, ids: Sequence[str], name: str, edit: Edit, *, why: str = "") -> list[Memory]:
         """Edits those that still exist, with an edit that leaves their text as it is; returns those that changed.
@@ -452,10 +452,6 @@ def embed_waiting(engine: Engine, waiting: Sequence[Memory]) -> int:
         return [Change(m, m, derived[key_of(m)]) for m in present if same_derived_input(m, then[key_of(m)])]
 
     return len(engine.write(None, plan).versions)
-
-
-def key_of(memory: Memory) -> Key:
-    return memory.space, memory.id
 
 
 def catch_up_all(engine: Engine, *, progress: Progress | None = None) -> int:

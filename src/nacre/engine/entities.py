@@ -16,8 +16,8 @@ from nacre.model import Filter
 from nacre.model.graph import Entity, EntityPair
 from nacre.model.memory import Json
 from nacre.model.review import ReviewItem
+from nacre.model.validate import label
 from nacre.protocols import AnyChange, Reader, TermChange
-from nacre.remember.validate import label
 from nacre.text.names import normalized_name, similar_names
 
 ALIASES, DISTINCT = "aliases", "distinct"

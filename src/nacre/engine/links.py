@@ -11,8 +11,8 @@ from nacre.engine.supersede import SUPERSEDES, released, superseded
 from nacre.errors import LinkRefused, MemoryNotFound, UnknownName
 from nacre.model import Edge, Link, Linked, Memory
 from nacre.model.graph import RELATIONS
+from nacre.model.validate import link_tuple
 from nacre.protocols import AnyChange, Backend, Change, Reader
-from nacre.remember.validate import link_tuple
 
 WEAK = 0.3  # a link with less weight that was never followed may be pruned
 # Relations whose links are never pruned: they record something besides closeness.

@@ -75,12 +75,12 @@ from nacre.lessons.vocabulary import (
 from nacre.lifecycle.decay import ConfidenceDecay
 from nacre.memory_store import MemoryStore, StoreUser
 from nacre.model import Direction, Filter, Link, Memory, RankFusion
-from nacre.model.arguments import checks_arguments
 from nacre.model.filter import is_under
 from nacre.model.instants import DAY
 from nacre.model.levels import LEVELS, NAMES, Level, confidence_range, level_named, level_of
 from nacre.model.memory import LESSON, Json
 from nacre.model.review import STALE_DAYS
+from nacre.model.validate import checks_arguments
 from nacre.protocols import Change, Derived, Progress, Reader
 from nacre.recall_options import Scope
 from nacre.remember.derive import chunk_memory, indexed_words, same_derived_input

@@ -33,7 +33,7 @@ from nacre.model import Link, Memory
 from nacre.model.instants import iso
 from nacre.model.levels import level_named, level_of
 from nacre.model.memory import DEFAULTS, LESSON, Json, by_target
-from nacre.remember.validate import CHECKS, boolean, instant, json_object, label, labels, link_tuple, storable_text
+from nacre.model.validate import CHECKS, boolean, instant, json_object, label, labels, link_tuple, storable_text
 from nacre.transfer.import_plan import written_over
 
 FIELDS = ("id", "title", "content", "confidence", "certainty", "source", "source_notes", "tags", "contexts",

@@ -17,8 +17,8 @@ from nacre.memory_store import MemoryStore
 from nacre.model import Link, Memory
 from nacre.model.fence import json_line
 from nacre.model.instants import iso
+from nacre.model.validate import memory_text
 from nacre.protocols import AnyChange, Change, LanguageModel, Progress, Reader
-from nacre.remember.validate import memory_text
 from nacre.settings import Settings
 from nacre.text.tokens import STOP_WORDS, sentence_spans, stems
 

@@ -17,13 +17,12 @@ from nacre.engine.write_request import WriteRequest, apply_decided
 from nacre.errors import InvalidInput
 from nacre.memory_store import MemoryStore
 from nacre.minds.mind import Mind
-from nacre.model import Filter, Link, Memory
-from nacre.model.arguments import checks_arguments
+from nacre.model import Filter, Link, Memory, validate
 from nacre.model.journal import UNATTENDED
 from nacre.model.memory import Json
+from nacre.model.validate import checks_arguments
 from nacre.protocols import Reader
 from nacre.recall_options import Scope
-from nacre.remember import validate
 from nacre.text.similarity import compute_similarity
 from nacre.text.tokens import STOP_WORDS, content_stems, stems, words
 

@@ -14,10 +14,9 @@ from nacre.memory_store import MemoryStore
 from nacre.minds.experience import COMPRESSED, TYPE, Experience, ExperienceType, is_experience, parse_type
 from nacre.minds.mind import Mind, check_agent_name
 from nacre.model import Filter, Memory
-from nacre.model.arguments import checks_arguments
 from nacre.model.memory import size
+from nacre.model.validate import checks_arguments, fraction
 from nacre.protocols import Backend
-from nacre.remember.validate import fraction
 from nacre.settings import IN_MEMORY
 from nacre.text.tokens import content_stems, stems
 

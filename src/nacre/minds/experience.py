@@ -12,7 +12,7 @@ from hashlib import blake2b
 from nacre.errors import InvalidInput, UnknownName, WrongType
 from nacre.model import Memory
 from nacre.model.memory import Json
-from nacre.remember.validate import Fields
+from nacre.model.validate import Fields
 
 LONGEST_CONTEXT, LONGEST_OUTCOME = 500, 1000  # characters: an experience is a note, not a document
 TEXTS = {"context": LONGEST_CONTEXT, "outcome": LONGEST_OUTCOME}

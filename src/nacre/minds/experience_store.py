@@ -24,8 +24,8 @@ from nacre.minds.connector import (
 from nacre.minds.experience import TYPE, Experience, ExperienceType
 from nacre.minds.patterns import THRESHOLD, Discover, Discovery, discoveries_of
 from nacre.model import Filter, Memory
-from nacre.model.arguments import checks_arguments
 from nacre.model.instants import DAY
+from nacre.model.validate import checks_arguments
 from nacre.protocols import Compressed
 
 COMPRESSED_AFTER_DAYS = 30.0

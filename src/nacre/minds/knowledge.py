@@ -32,10 +32,9 @@ from nacre.minds.subgraph import (
     source_of,
 )
 from nacre.model import Filter, Link, Memory
-from nacre.model.arguments import checks_arguments
 from nacre.model.memory import Json
+from nacre.model.validate import checks_arguments, label
 from nacre.recall_options import Scope
-from nacre.remember.validate import label
 from nacre.text.similarity import content_words
 from nacre.text.tokens import stem, stems
 

@@ -11,8 +11,8 @@ from typing import TypeAlias, cast
 from nacre.errors import InvalidInput
 from nacre.minds.experience import CALLER_METADATA, LONGEST_CONTEXT, PREFIX, Experience, ExperienceType
 from nacre.model import Link, Memory
-from nacre.model.arguments import checks_arguments
 from nacre.model.memory import Json
+from nacre.model.validate import checks_arguments
 
 THRESHOLD = 3
 MIN_CONFIDENCE = 0.5

@@ -17,8 +17,8 @@ from nacre.minds.connector import folder_path
 from nacre.minds.experience import LONGEST_CONTEXT, LONGEST_OUTCOME, Experience, ExperienceType
 from nacre.minds.experience_store import ExperienceStore
 from nacre.minds.mind import check_agent_name
-from nacre.model.arguments import checks_arguments
 from nacre.model.memory import Json
+from nacre.model.validate import checks_arguments
 from nacre.safety.secrets import DEFAULT, PLACEHOLDER, Policy, contains_secret, scrub, scrub_json
 
 LONGEST = 10_000  # characters; no query written by hand is so long

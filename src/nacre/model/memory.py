@@ -187,6 +187,13 @@ DEFAULTS: dict[str, object] = {
 NOT_JOURNALED = ("id", "space", "last_accessed", "access_count")
 JOURNALED = tuple(name for name in NAMES if name not in NOT_JOURNALED)
 POSITION = "at"  # the position in its memory's links of a link that was added or removed
+
+
+def key_of(memory: Memory) -> tuple[str, str]:
+    """What names a memory in the whole store."""
+    return memory.space, memory.id
+
+
 Images = tuple[dict[str, Json] | None, dict[str, Json] | None]
 
 

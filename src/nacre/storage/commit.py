@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 
 from nacre.model import JournalEntry, Memory, Operation
 from nacre.model.journal import JOURNAL, MEMORY, SPACE_NAME
-from nacre.model.memory import images
+from nacre.model.memory import images, key_of
 from nacre.protocols import (
     AnyChange,
     Change,
@@ -168,8 +168,12 @@ def before_changes(changes: Iterable[AnyChange]) -> dict[Key, Memory | None]:
     before: dict[Key, Memory | None] = {}
     for change in changes:
         if isinstance(change, Change):
-            before.setdefault(change.key, change.before)
+            before.setdefault(changed_key(change), change.before)
     return before
+
+
+def changed_key(change: Change) -> Key:
+    return key_of(change.after or change.before)  # type: ignore[arg-type]  # it has one of them
 
 
 def same(one: Memory | None, other: Memory | None) -> bool:
@@ -223,7 +227,7 @@ class ChangeSetWriter:
         return Committed(self._append(clock), self._versions(), self.dropped)
 
     def _change(self, change: Change) -> None:
-        key, after = change.key, change.after
+        key, after = changed_key(change), change.after
         before = self.present.get(key)
         if before and after and change.before and with_uses_of(after, change.before) == after:
             after = with_uses_of(after, before)

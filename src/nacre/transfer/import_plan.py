@@ -17,10 +17,10 @@ from nacre.errors import ArchiveRefused, ImportConflict, InvalidInput, UnknownNa
 from nacre.memory_store import MemoryStore
 from nacre.model import STATUSES, Link, Memory
 from nacre.model.memory import LISTS, NAMES, Json, by_target
+from nacre.model.validate import CHECKS, instant, label, optional_instant, validate_fields
 from nacre.protocols import AnyChange, Change, Data, Derived, Progress, Reader, TermChange
 from nacre.remember.derive import same_derived_input
 from nacre.remember.guard import Guard, mark_suspicious
-from nacre.remember.validate import CHECKS, instant, label, optional_instant, validate_fields
 from nacre.transfer.archive import LARGEST_VOCABULARY, MOST_NAMED, MOST_TERMS, MOST_TYPES, Fault
 from nacre.transfer.read_archive import MemoryRow, Source, TermRow
 from nacre.transfer.vocabulary import TYPE, Term, checked_term

@@ -11,9 +11,9 @@ from nacre.errors import InvalidInput
 from nacre.memory_store import MemoryStore
 from nacre.model import TYPES, Memory
 from nacre.model.memory import Json
+from nacre.model.validate import json_object, required_label
 from nacre.protocols import TermChange
 from nacre.remember.guard import Guard
-from nacre.remember.validate import json_object, required_label
 from nacre.transfer.read_archive import TermRow
 
 TYPE, RELATION = "type", "relation"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nacre import Memory, MemoryStore
-from nacre.remember.validate import LONGEST_TEXT
+from nacre.model.validate import LONGEST_TEXT
 from nacre.settings import Settings
 from nacre.transfer.ingest.formats import FORMATS
 from nacre.transfer.ingest.ingest import Ingest, Tally

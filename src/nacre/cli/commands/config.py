@@ -48,7 +48,7 @@ def check_value(key: str, value: str) -> None:
             "the key itself never belongs into a settings file."
         )
     if key == "space":
-        from nacre.remember.validate import required_label
+        from nacre.model.validate import required_label
 
         required_label("space", value)
     read = converted(key, value, "The command line")
@@ -66,7 +66,7 @@ def check_value(key: str, value: str) -> None:
         if (value not in EMBEDDERS or ":" in value) and not (kind in ("openai", "sentence-transformers") and model):
             raise UnknownName("embedder", value, EMBEDDERS)
     if SHARE in descriptions()[key].about:
-        from nacre.remember.validate import fraction
+        from nacre.model.validate import fraction
 
         fraction(key, read)
 

@@ -36,8 +36,8 @@ from nacre.factory import make_guard
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.model.instants import DAY, iso
+from nacre.model.validate import Editable
 from nacre.remember.guard import guard_notes
-from nacre.remember.validate import Editable
 
 CLEARED_BY_EMPTY = ("occurred_at", "expires_at")
 

@@ -16,7 +16,7 @@ from nacre.cli.ui.prompts import count_of, progress_line, read_stdin, text_argum
 from nacre.cli.ui.records import expired_note, report_conflicts, report_refused
 from nacre.errors import ConflictError, ConflictWarning
 from nacre.memory_store import MemoryStore
-from nacre.remember.validate import Fields
+from nacre.model.validate import Fields
 
 
 @command("remember")

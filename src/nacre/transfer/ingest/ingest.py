@@ -25,7 +25,7 @@ from nacre.transfer.ingest.markdown import home_relative
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
-    from nacre.remember.validate import Fields
+    from nacre.model.validate import Fields
 
 BATCH = 256  # memories in one operation: one block of vectors, and short enough for other writers
 ID_BYTES = 16

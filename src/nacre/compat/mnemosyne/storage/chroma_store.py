@@ -18,8 +18,8 @@ from nacre.files import private_folder
 from nacre.memory_store import MemoryStore
 from nacre.model import Link, RankFusion
 from nacre.model import Memory as Record
+from nacre.model.validate import LONGEST_LABEL, Fields
 from nacre.recall.signals import UNKNOWN_MOOD, WIDEST_MOODS
-from nacre.remember.validate import LONGEST_LABEL, Fields
 from nacre.settings import Settings as NativeSettings
 from nacre.text.emotion import quadrant
 from nacre.text.tokens import STOP_WORDS

@@ -11,7 +11,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import InvalidInput
 from nacre.model import Link
-from nacre.remember.validate import LONGEST_TEXT, validate_fields
+from nacre.model.validate import LONGEST_TEXT, validate_fields
 from tests.embedders import WordBag
 
 DEEP: list[Any] = []

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nacre.compat.mnemosyne.quality import QualityWeights, quality
+from nacre.compat.mnemosyne import quality as formula
+from nacre.compat.mnemosyne.config.settings import RetrievalSettings
 from nacre.model import Memory
 
 NOW = 1_800_000_000.0
@@ -15,15 +16,19 @@ def note(text: str = "x" * 100, **given: object) -> Memory:
     return Memory("one", text, **{"type": "episodic", "created_at": NOW - HOUR, **given})  # type: ignore[arg-type]
 
 
+def quality(memory: Memory, relevance: float, now: float, **weights: float) -> float:
+    return formula.quality(memory, relevance, now, RetrievalSettings(**weights))
+
+
 def test_relevance_recency_and_importance_are_added_by_their_shares() -> None:
     memory = note("x" * 500, importance=0.4)
     assert quality(memory, 0.8, NOW) == pytest.approx(0.5 * 0.8 + 0.3 * 0.995 + 0.2 * 0.4)
 
 
 def test_shares_that_do_not_add_up_to_one_are_brought_to_it() -> None:
-    doubled = QualityWeights(relevance=1.0, recency=0.6, importance=0.4)
-    assert quality(note(), 0.8, NOW, doubled) == pytest.approx(quality(note(), 0.8, NOW))
-    assert quality(note(), 0.8, NOW, QualityWeights(0, 0, 0)) == 0.0
+    halved = {"relevance_weight": 0.25, "recency_weight": 0.15, "importance_weight": 0.1}
+    assert quality(note(), 0.8, NOW, **halved) == pytest.approx(quality(note(), 0.8, NOW))
+    assert quality(note(), 0.8, NOW, **dict.fromkeys(halved, 0.0)) == 0.0
 
 
 def test_age_stops_to_count_after_its_bound_and_the_future_is_now() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from nacre.compat.mnemosyne.config.settings import RetrievalSettings, StorageSettings
 from nacre.compat.mnemosyne.core.models import EmotionalContext, Memory, MemoryStatus, MemoryType
-from nacre.compat.mnemosyne.quality import QualityWeights, quality
+from nacre.compat.mnemosyne.quality import quality
 from nacre.errors import MemoryNotFound
 from nacre.files import private_folder
 from nacre.memory_store import MemoryStore
@@ -263,12 +263,7 @@ class ChromaMemoryStore:
         return self._quality(record, base_score)
 
     def _quality(self, record: Record, relevance: float) -> float:
-        r = self.retrieval_settings
-        weights = QualityWeights(
-            r.relevance_weight, r.recency_weight, r.importance_weight, r.recency_decay_rate, r.max_recency_hours,
-            r.max_content_length, r.semantic_type_factor, r.assistant_role_factor, r.user_role_factor,
-        )  # fmt: skip
-        return quality(record, relevance, self.memories.now(), weights)
+        return quality(record, relevance, self.memories.now(), self.retrieval_settings)
 
     def _emotional_similarity(self, query: EmotionalContext | None, memory: EmotionalContext | None) -> float:
         if query is None or memory is None:

@@ -34,7 +34,7 @@ from nacre.model.instants import iso
 from nacre.model.levels import level_named, level_of
 from nacre.model.memory import DEFAULTS, LESSON, Json, by_target
 from nacre.model.validate import CHECKS, boolean, instant, json_object, label, labels, link_tuple, storable_text
-from nacre.transfer.import_plan import written_over
+from nacre.transfer.import_plan import json_objects, written_over
 
 FIELDS = ("id", "title", "content", "confidence", "certainty", "source", "source_notes", "tags", "contexts",
           "anti_contexts", "created_at", "updated_at", "last_validated_at", "agent", "archived", "superseded_by",
@@ -57,10 +57,10 @@ class ParsedDocument:
 
 def parse_document(store: MemoryStore, document: Values) -> ParsedDocument:
     """Raises `InvalidInput` for the first error."""
-    values = list(objects(document.get("lessons"), "the list of lessons"))
+    values = list(json_objects(document.get("lessons"), "the list of lessons", damaged))
     counts = document.get("counts")
     if isinstance(counts, dict) and counts.get("lessons", len(values)) != len(values):
-        raise import_error(f"the file says {counts['lessons']!r:.40} lessons but has {len(values)}; export them again")
+        raise damaged(f"the file says {counts['lessons']!r:.40} lessons but has {len(values)}")
     validator = TermValidator(store)
     lessons: dict[str, Memory] = {}
     scrubbed = 0
@@ -77,13 +77,8 @@ def parse_document(store: MemoryStore, document: Values) -> ParsedDocument:
     return ParsedDocument(lessons, dict(parse_terms(document.get("vocabulary", {}))), scrubbed)
 
 
-def objects(values: object, what: str) -> Iterator[Values]:
-    if not isinstance(values, list):
-        raise import_error(f"{what} is missing or not a list; export them again")
-    for each in values:
-        if not isinstance(each, dict):
-            raise import_error(f"{what} has an item that is not an object; export them again")
-        yield each
+def damaged(reason: str) -> InvalidInput:
+    return import_error(f"{reason}; export them again")
 
 
 def parse_lesson(validator: TermValidator, values: Values) -> Memory:
@@ -166,7 +161,7 @@ def parse_status(values: Values, record: Values) -> object:
 
 def parse_links(id: str, values: Values) -> tuple[Link, ...]:
     links = []
-    for each in objects(values.get("links") or [], "its list of links"):
+    for each in json_objects(values.get("links") or [], "its list of links", damaged):
         for name in each:
             UnknownName.check("field of a link", name, LINK_FIELDS)
         rel = label("relation", each.get("relation", RELATED))
@@ -179,7 +174,7 @@ def parse_links(id: str, values: Values) -> tuple[Link, ...]:
 
 def parse_terms(vocabulary: object) -> Iterator[tuple[tuple[str, str], dict[str, Json]]]:
     if not isinstance(vocabulary, dict) or not all(isinstance(terms, dict) for terms in vocabulary.values()):
-        raise import_error("the vocabulary is not an object of objects; export them again")
+        raise damaged("the vocabulary is not an object of objects")
     for kind, terms in vocabulary.items():
         UnknownName.check("kind of term", kind, (*KINDS, REFERENCE))
         for name, data in terms.items():

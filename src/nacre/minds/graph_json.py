@@ -18,7 +18,7 @@ from nacre.minds.subgraph import Key, Rel, relation_type, relationship_name, sou
 from nacre.model import Link, Memory
 from nacre.model.instants import iso
 from nacre.model.memory import Json, by_target
-from nacre.transfer.import_plan import RowChecker, written_over
+from nacre.transfer.import_plan import RowChecker, json_objects, written_over
 
 NODES = {"semantic_nodes": "semantic", "episodic_nodes": "episodic"}
 EDGE_LISTS = {
@@ -115,14 +115,8 @@ def read_edges(nodes: Mapping[str, Row], data: Mapping[str, Json]) -> Iterator[t
         yield source, {"to": target, "rel": rel, "weight": each.get("weight", 1.0), "data": more}
 
 
-def objects_in(data: Mapping[str, Json], name: str) -> Iterator[Mapping[str, Json]]:
-    values = data.get(name, [])
-    if not isinstance(values, list):
-        raise import_error(f"{name} is no list")
-    for each in values:
-        if not isinstance(each, Mapping):
-            raise import_error(f"{name} holds something that is no JSON object")
-        yield each
+def objects_in(container: Mapping[str, Json], name: str) -> Iterator[dict[str, Any]]:
+    return json_objects(container.get(name, []), name, import_error)
 
 
 def text_in(container: Mapping[str, Json], name: str, where: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 from uuid import UUID, uuid4
 
 from nacre.engine.engine import PendingChanges
@@ -91,6 +91,16 @@ def link(value: object) -> Link:
         raise InvalidInput(f"a link must be a JSON object, not {type(value).__name__}.")
     parts = cast("dict[str, Json]", value)
     return Link(parts.get("to"), parts.get("rel", "related"), parts.get("weight", 1.0), parts.get("data") or {})  # type: ignore[arg-type]
+
+
+def json_objects(values: object, what: str, error: Callable[[str], InvalidInput]) -> Iterator[dict[str, Any]]:
+    """The objects of a list; `error` makes the error of what is wrong with it."""
+    if not isinstance(values, list):
+        raise error(f"{what} is no list")
+    for each in values:
+        if not isinstance(each, dict):
+            raise error(f"{what} holds something that is no JSON object")
+        yield each
 
 
 def written_over(current: Memory, imported: Memory) -> Memory:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from nacre.compat.mnemosyne import quality as formula
@@ -16,7 +18,7 @@ def note(text: str = "x" * 100, **given: object) -> Memory:
     return Memory("one", text, **{"type": "episodic", "created_at": NOW - HOUR, **given})  # type: ignore[arg-type]
 
 
-def quality(memory: Memory, relevance: float, now: float, **weights: float) -> float:
+def quality(memory: Memory, relevance: float, now: float, **weights: Any) -> float:
     return formula.quality(memory, relevance, now, RetrievalSettings(**weights))
 
 

@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
 
 import click
@@ -17,38 +18,135 @@ from nacre.cli.cli_context import SIMILAR_NAME, CliContext
 from nacre.cli.ui.output import DATA, FORMS, Column, Form, chosen_form, print_items, say
 from nacre.cli.ui.prompts import confirm
 from nacre.cli.ui.times import held_on, known_by, since, until
-from nacre.errors import InvalidInput
 from nacre.model.instants import DAY, iso, parse_duration
-from nacre.model.levels import confidence_range
 from nacre.model.memory import Json
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
 
-F = TypeVar("F", bound=Callable[..., Any])
 Decorator: TypeAlias = Callable[[Any], Any]  # adds a parameter to a command, or several
 
 
-def filter_options(command: F) -> F:
-    """Named as the fields of a `Scope`: what is given goes to the store as it is."""
-    return combine(
-        several_option("-t", "--type", metavar="TYPE", help="Of this type; repeat for others."),
-        several_option("-g", "--tag", "all_tags", metavar="TAG", help="With this tag; repeat for all of them."),
-        click.option("--session", metavar="NAME", help="From this session."),
-        click.option("--min-importance", type=Number(0, 1), metavar="0-1", help="At least this important."),
-        click.option(
-            "--min-trust",
-            type=Number(0, 1),
-            metavar="0-1",
-            help="At least this trusted: 0.5 leaves out suspicious ones.",
-        ),
-        created_options,
-        click.option("--include-superseded", is_flag=True, help="Also those that newer ones replaced."),
-        click.option("--include-archived", is_flag=True, help="Also those in the archive."),
-        time_options,
-    )(command)
+class Number(click.FloatRange):
+    """Neither infinite nor `nan`, which lie in every range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return number
 
 
+class Length(click.ParamType):  # type: ignore[type-arg]
+    """A duration, as days. It needs a unit: a bare 30, meant as days, must not be taken for seconds."""
+
+    name = "length"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if not UNIT.search(value):
+            self.fail(f"{value!r} is not a duration; write 12h, 30d or 8w.", param, ctx)
+        return parse_duration(value) / DAY
+
+
+UNIT = re.compile(r"[a-z]", re.IGNORECASE)
+FILE, PATH = click.Path(dir_okay=False, path_type=Path), click.Path(path_type=Path)
+ABOVE_ZERO = dict.fromkeys(("DAYS", "RATE", "SECONDS"), Number(min=0))
+VALUE_TYPES = {"0-1": Number(0, 1), "FILE": FILE, "LENGTH": Length(), **ABOVE_ZERO}
+
+
+def option(
+    names: str, help: str, *, to: str = "", choices: Iterable[object] = (), least: int | None = None, **settings: Any
+) -> Decorator:
+    """A parameter; `names` are as in a usage line: `-o --output FILE`. `to` is the name of the argument, if another.
+
+    Without a word for its value, choices and a type it is a flag. `least` makes it a whole number. A default is shown
+    in the help.
+    """
+    options = [name for name in names.split() if name.startswith("-")]
+    value = " ".join(names.split()[len(options) :])
+    if choices:
+        settings["type"] = click.Choice(list(choices))
+    elif least is not None:
+        settings["type"] = click.IntRange(min=least)
+    elif value in VALUE_TYPES:
+        settings.setdefault("type", VALUE_TYPES[value])
+    if value or "type" in settings:
+        settings.setdefault("show_default", settings.get("default") not in (None, ""))
+    elif "flag_value" not in settings:
+        settings["is_flag"] = True
+    return click.option(*options, *filter(None, [to]), metavar=value or None, help=help, **settings)
+
+
+def several_option(names: str, help: str, *, to: str = "") -> Decorator:
+    """None when it is not given."""
+
+    def none_if_empty(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> object:
+        return values or None
+
+    return option(names, help, to=to, multiple=True, callback=none_if_empty)
+
+
+def moment_option(name: str, parse: Callable[[str, float], float], help: str) -> Decorator:
+    """`parse` gets the text and the present time."""
+
+    def parse_moment(ctx: click.Context, _option: click.Parameter, value: str | None) -> float | None:
+        if value is None:
+            return None
+        at = parse(value, ctx.ensure_object(CliContext).now())
+        since_after_until = name == "--since" and at > ctx.params.get("until", at)
+        until_before_since = name == "--until" and at < ctx.params.get("since", at)
+        if since_after_until or until_before_since:
+            raise click.BadParameter("--since is later than --until, so nothing can match; swap them.")
+        return at
+
+    return option(f"{name} WHEN", help, callback=parse_moment)
+
+
+def combine(*options: Decorator) -> Decorator:
+    def decorate(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def as_json(_ctx: click.Context, _option: click.Parameter, value: str | None) -> Json:
+    if value is None:
+        return None
+    try:
+        result: Json = json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise click.BadParameter(f"{error}. Write an object, such as '{{\"page\": 3}}'.") from error
+    return result
+
+
+created_options = combine(
+    moment_option("--since", since, "Created since: 30m, 2h, 7d, 4w, or a date (UTC)."),
+    moment_option("--until", until, "Created until: 7d, or a date, whose whole day counts."),
+)
+
+
+class TimeOptions(TypedDict):
+    as_of: float | None
+    valid_at: float | None
+
+
+KNOWN_THEN = "As it was known then: 2h, 7d, a time, or a date, which means the end of its day (UTC)."
+HELD_THEN = "What held then, whatever replaced it since: 7d, a time, or a date, which means its noon (UTC)."
+time_options = combine(moment_option("--as-of", known_by, KNOWN_THEN), moment_option("--valid-at", held_on, HELD_THEN))
+# Named as the fields of a `Scope`: what is given goes to the store as it is.
+filter_options = combine(
+    several_option("-t --type TYPE", "Of this type; repeat for others."),
+    several_option("-g --tag TAG", "With this tag; repeat for all of them.", to="all_tags"),
+    option("--session NAME", "From this session."),
+    option("--min-importance 0-1", "At least this important."),
+    option("--min-trust 0-1", "At least this trusted: 0.5 leaves out suspicious ones."),
+    created_options,
+    option("--include-superseded", "Also those that newer ones replaced."),
+    option("--include-archived", "Also those in the archive."),
+    time_options,
+)
 NOT_FILTERS = ("form", "limit", "sort", "cursor")
 
 
@@ -83,107 +181,68 @@ def tag_suggestion(store: MemoryStore, tags: Iterable[str] | None) -> str:
     return ""
 
 
-def several_option(*names: str, metavar: str, help: str) -> Callable[[F], F]:
-    """None when it is not given."""
-
-    def none_if_empty(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> object:
-        return values or None
-
-    return click.option(*names, metavar=metavar, multiple=True, callback=none_if_empty, help=help)
-
-
-def moment_option(name: str, parse: Callable[[str, float], float], help: str) -> Callable[[F], F]:
-    """`parse` gets the text and the present time."""
-
-    def parse_moment(ctx: click.Context, _option: click.Parameter, value: str | None) -> float | None:
-        if value is None:
-            return None
-        at = parse(value, ctx.ensure_object(CliContext).now())
-        since_after_until = name == "--since" and at > ctx.params.get("until", at)
-        until_before_since = name == "--until" and at < ctx.params.get("since", at)
-        if since_after_until or until_before_since:
-            raise click.BadParameter("--since is later than --until, so nothing can match; swap them.")
-        return at
-
-    return click.option(name, metavar="WHEN", callback=parse_moment, help=help)
-
-
-def created_options(command: F) -> F:
-    return combine(
-        moment_option("--since", since, "Created since: 30m, 2h, 7d, 4w, or a date (UTC)."),
-        moment_option("--until", until, "Created until: 7d, or a date, whose whole day counts."),
-    )(command)
-
-
-class TimeOptions(TypedDict):
-    as_of: float | None
-    valid_at: float | None
-
-
-def time_options(command: F) -> F:
-    known = "As it was known then: 2h, 7d, a time, or a date, which means the end of its day (UTC)."
-    held = "What held then, whatever replaced it since: 7d, a time, or a date, which means its noon (UTC)."
-    return combine(moment_option("--as-of", known_by, known), moment_option("--valid-at", held_on, held))(command)
-
-
-def field_options(command: F) -> F:
-    """Named as the fields of a memory: what is given goes to the store as it is."""
-    return combine(
-        click.option("-t", "--type", metavar="TYPE", help="episodic, semantic, procedural, feedback, …"),
-        click.option("-i", "--importance", type=float, metavar="0-1", help="How much it matters."),
-        click.option("-s", "--source", metavar="TEXT", help="Where it comes from."),
-        click.option("--title", metavar="TEXT", help="A line that says what it is about."),
-        click.option("--session", metavar="NAME", help="The conversation it belongs to."),
-        click.option("--role", metavar="NAME", help="Who said it: user, assistant, …"),
-        click.option("--agent", metavar="NAME", help="The agent it belongs to."),
-        click.option("--occurred-at", metavar="TIME", help="When it took place: 2026-03-31T09:00:00Z."),
-        click.option("--expires-at", metavar="TIME", help="When it stops being recalled."),
-        click.option("--polarity", type=click.Choice([-1, 0, 1]), help="Against, neither, or for."),
-        click.option("--metadata", metavar="JSON", callback=as_json, help="A JSON object to keep with it."),
-    )(command)
-
-
-def form_option(*forms: str) -> Callable[[F], F]:
-    choices = tuple(other for form in forms for other in (DATA if form == "json" else (form,))) or FORMS
-    help = "A table on a terminal and TSV in a pipe, unless you choose." if choices == FORMS else "How to print it."
-    return click.option("-f", "--format", "form", type=click.Choice(choices), help=help)
-
-
-def strategy_option(command: F) -> F:
-    help = "auto, hybrid, rrf, semantic, keyword or graph."
-    return click.option("--strategy", default="auto", show_default=True, metavar="NAME", help=help)(command)
-
-
-def why_option(command: F) -> F:
-    return click.option("--why", default="", metavar="TEXT", help="The reason, for the journal.")(command)
-
-
-def yes_option(command: F) -> F:
-    return click.option("-y", "--yes", is_flag=True, help="Do not ask.")(command)
-
-
-def dry_run_option(command: F) -> F:
-    return click.option("--dry-run", is_flag=True, help="Only say what would be done.")(command)
-
-
+# Named as the fields of a memory: what is given goes to the store as it is.
+field_options = combine(
+    option("-t --type TYPE", "episodic, semantic, procedural, feedback, …"),
+    option("-i --importance 0-1", "How much it matters.", type=float),
+    option("-s --source TEXT", "Where it comes from."),
+    option("--title TEXT", "A line that says what it is about."),
+    option("--session NAME", "The conversation it belongs to."),
+    option("--role NAME", "Who said it: user, assistant, …"),
+    option("--agent NAME", "The agent it belongs to."),
+    option("--occurred-at TIME", "When it took place: 2026-03-31T09:00:00Z."),
+    option("--expires-at TIME", "When it stops being recalled."),
+    option("--polarity", "Against, neither, or for.", choices=[-1, 0, 1]),
+    option("--metadata JSON", "A JSON object to keep with it.", callback=as_json),
+)
+strategy_option = option("--strategy NAME", "auto, hybrid, rrf, semantic, keyword or graph.", default="auto")
+why_option = option("--why TEXT", "The reason, for the journal.", default="")
+yes_option = option("-y --yes", "Do not ask.")
+dry_run_option = option("--dry-run", "Only say what would be done.")
 ids_argument = click.argument("ids", nargs=-1, required=True, metavar="ID...")
 
 
-def limit_option(default: int, help: str = "At most; 0 for all.") -> Callable[[F], F]:
-    rows = click.IntRange(min=0)
-    return click.option("-n", "limit", type=rows, metavar="N", default=default, show_default=True, help=help)
+def form_option(*forms: str) -> Decorator:
+    choices = tuple(other for form in forms for other in (DATA if form == "json" else (form,))) or FORMS
+    help = "A table on a terminal and TSV in a pipe, unless you choose." if choices == FORMS else "How to print it."
+    return option("-f --format", help, to="form", choices=choices)
+
+
+def limit_option(default: int, help: str = "At most; 0 for all.") -> Decorator:
+    return option("-n N", help, to="limit", least=0, default=default)
+
+
+def set_global_option(ctx: click.Context, option: click.Parameter, value: str | bool | None) -> None:
+    cli = ctx.find_object(CliContext)
+    if value is None or cli is None or option.name is None:
+        return
+    if isinstance(value, bool):
+        cli.debug = value
+    else:
+        cli.flags[option.name] = value
+
+
+def global_option(name: str, **settings: Any) -> Decorator:
+    """An option of `nacre` itself, taken after the command too, where many people write it."""
+    return click.option(name, hidden=True, expose_value=False, callback=set_global_option, **settings)
+
+
+location_options = combine(
+    global_option("--store"), global_option("--space"), global_option("--debug", is_flag=True, default=None)
+)
+global_options = combine(location_options, global_option("--embedder"))
 
 
 def command(
     name: str, *options: Decorator, group: click.Group | None = None, **settings: Any
-) -> Callable[[F], click.Command]:
+) -> Callable[[Callable[..., Any]], click.Command]:
     """Registers a function as a command, of `nacre` itself or of a group of commands.
 
     It gets the `CliContext` as its first argument. `options` come after those that decorate it; the options of `nacre`
     are taken after its name too.
     """
 
-    def register(function: F) -> click.Command:
+    def register(function: Callable[..., Any]) -> click.Command:
         make = click.command if group is None else group.command
         made: click.Command = make(name, **settings)(click.pass_obj(function))
         made.params += parameters_of(*options, global_options)
@@ -201,94 +260,8 @@ def parameters_of(*options: Decorator) -> list[click.Parameter]:
     return parameters
 
 
-def global_options(command: F) -> F:
-    """The options of `nacre` itself, taken after the command too, where many people write them."""
-    return combine(
-        location_options, click.option("--embedder", hidden=True, expose_value=False, callback=set_global_option)
-    )(command)
-
-
-def location_options(command: F) -> F:
-    """--store, --space and --debug."""
-    return combine(
-        click.option("--store", hidden=True, expose_value=False, callback=set_global_option),
-        click.option("--space", hidden=True, expose_value=False, callback=set_global_option),
-        click.option(
-            "--debug", hidden=True, expose_value=False, callback=set_global_option, is_flag=True, default=None
-        ),
-    )(command)
-
-
-def set_global_option(ctx: click.Context, option: click.Parameter, value: str | bool | None) -> None:
-    cli = ctx.find_object(CliContext)
-    if value is None or cli is None or option.name is None:
-        return
-    if isinstance(value, bool):
-        cli.debug = value
-    else:
-        cli.flags[option.name] = value
-
-
-def combine(*options: Callable[[F], F]) -> Callable[[F], F]:
-    def decorate(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-def as_json(_ctx: click.Context, _option: click.Parameter, value: str | None) -> Json:
-    if value is None:
-        return None
-    try:
-        result: Json = json.loads(value)
-    except (ValueError, RecursionError) as error:
-        raise click.BadParameter(f"{error}. Write an object, such as '{{\"page\": 3}}'.") from error
-    return result
-
-
 def without_none(options: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in options.items() if value is not None}
-
-
-UNIT = re.compile(r"[a-z]", re.IGNORECASE)
-
-
-class Number(click.FloatRange):
-    """Neither infinite nor `nan`, which lie in every range."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        number = float(super().convert(value, param, ctx))
-        if not math.isfinite(number):
-            self.fail(f"{value!r} is not a finite number.", param, ctx)
-        return number
-
-
-def parse_days(_ctx: click.Context, _option: click.Parameter, value: str | None) -> float | None:
-    """A duration, as days. It needs a unit: a bare 30, meant as days, must not be taken for seconds."""
-    if value is None:
-        return None
-    if not UNIT.search(value):
-        raise click.BadParameter(f"{value!r} is not a duration; write 12h, 30d or 8w.")
-    try:
-        return parse_duration(value) / DAY
-    except InvalidInput as error:
-        raise click.BadParameter(str(error)) from error
-
-
-def parse_positive_days(ctx: click.Context, option: click.Parameter, value: str) -> float:
-    result = parse_days(ctx, option, value)
-    if not result:
-        raise click.BadParameter(f"{value!r} must be longer than zero; write 12h, 30d or 8w.")
-    return result
-
-
-def parse_confidence(_ctx: click.Context, _option: click.Parameter, value: str) -> tuple[float, float]:
-    try:
-        return confidence_range(value)
-    except InvalidInput as error:
-        raise click.BadParameter(str(error)) from error
 
 
 T = TypeVar("T")
@@ -308,16 +281,8 @@ class PlanOptions(RowOptions):
 
 
 rows_option = limit_option(ROWS, "Rows of a table at most; 0 for all. TSV and JSON have them all.")
-
-
-def plan_options(command: F) -> F:
-    return combine(
-        click.option("--apply", "applied", is_flag=True, help="Carry the plan out; without it nothing is changed."),
-        yes_option,
-        why_option,
-        rows_option,
-        form_option(),
-    )(command)
+apply_option = option("--apply", "Carry the plan out; without it nothing is changed.", to="applied")
+plan_options = combine(apply_option, yes_option, why_option, rows_option, form_option())
 
 
 def show_plan(

@@ -15,7 +15,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, UsageProblem
-from nacre.cli.options import F, combine, command, form_option, yes_option
+from nacre.cli.options import combine, command, form_option, option, yes_option
 from nacre.cli.ui.output import DATA, Column, Form, print_items, print_record, print_table, put, say
 from nacre.cli.ui.prompts import confirm
 from nacre.cli.ui.records import count_column
@@ -36,13 +36,11 @@ PROFILES = ("core", "full", "houkai", "mnemosyne", "lessons")
 
 
 @command("mcp", form_option())
-@click.option("--profile", type=click.Choice(PROFILES), default="core", show_default=True, help="Which tools to show.")
-@click.option("--http", metavar="HOST:PORT", help="Serve many clients over HTTP instead of one over stdin.")
-@click.option("--token-file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Holds the token.")
-@click.option(
-    "--allow-host", "names", multiple=True, metavar="NAME", help="A further name of this machine; repeatable."
-)
-@click.option("--list", "listing", is_flag=True, help="Print the tools and what they cost an agent, and end.")
+@option("--profile", "Which tools to show.", choices=PROFILES, default="core")
+@option("--http HOST:PORT", "Serve many clients over HTTP instead of one over stdin.")
+@option("--token-file FILE", "Holds the token.")
+@option("--allow-host NAME", "A further name of this machine; repeatable.", to="names", multiple=True)
+@option("--list", "Print the tools and what they cost an agent, and end.", to="listing")
 def mcp_command(
     cli: CliContext, profile: str, http: str | None, token_file: Path | None, names: tuple[str, ...], listing: bool,
     form: Form,
@@ -196,11 +194,10 @@ STORE_SETTINGS = ("key", "embedder", "embedder_url")  # without these a server m
 client_argument = click.argument("client", metavar="CLIENT", required=False)
 
 
-def client_options(command: F) -> F:
-    return combine(
-        click.option("--project", is_flag=True, help="For the project in this folder alone, not for you everywhere."),
-        click.option("--server-name", default=SERVER, show_default=True, metavar="NAME", help="The server's name."),
-    )(command)
+client_options = combine(
+    option("--project", "For the project in this folder alone, not for you everywhere."),
+    option("--server-name NAME", "The server's name.", default=SERVER),
+)
 
 
 def make_installer(
@@ -240,14 +237,14 @@ def shell_environment(cli: CliContext) -> Mapping[str, str]:
 
 @command("install", yes_option, form_option())
 @client_argument
-@click.option("--list", "listing", is_flag=True, help="List the clients on this machine, and end.")
+@option("--list", "List the clients on this machine, and end.", to="listing")
 @client_options
-@click.option("--profile", type=click.Choice(PROFILES), help="Which tools the server shows.")
-@click.option("--hooks", is_flag=True, help="Also recall before prompts and keep what is said (claude-code).")
-@click.option("--print", "printing", is_flag=True, help="Print what would be written, and write nothing.")
-@click.option("--guidance", is_flag=True, help="Print what to tell the agent about its memory, and end.")
-@click.option("--write-guidance", is_flag=True, help="Also write that into the client's file of instructions.")
-@click.option("--force", is_flag=True, help="Replace settings that cannot be read; the old file is kept.")
+@option("--profile", "Which tools the server shows.", choices=PROFILES)
+@option("--hooks", "Also recall before prompts and keep what is said (claude-code).")
+@option("--print", "Print what would be written, and write nothing.", to="printing")
+@option("--guidance", "Print what to tell the agent about its memory, and end.")
+@option("--write-guidance", "Also write that into the client's file of instructions.")
+@option("--force", "Replace settings that cannot be read; the old file is kept.")
 def install_command(
     cli: CliContext, client: str | None, listing: bool, project: bool, server_name: str, profile: str | None,
     hooks: bool, printing: bool, guidance: bool, write_guidance: bool, force: bool, yes: bool,

@@ -11,7 +11,7 @@ import click
 
 from nacre.cli.cli_context import CliContext, configure_logging
 from nacre.cli.errors import Refused, StoreProblem, UsageProblem
-from nacre.cli.options import command, dry_run_option, form_option, yes_option
+from nacre.cli.options import command, dry_run_option, form_option, option, yes_option
 from nacre.cli.ui.output import Column, Form, print_items, print_record, put, say
 from nacre.cli.ui.prompts import confirm, count_of
 from nacre.cli.ui.times import age
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from nacre.storage.sqlite.backup import Copy
 
 MEGABYTE = 1_000_000
-key_option = click.option(
-    "--key", metavar="WHERE", help="The key of the copy, if it is another: file:PATH, env:VARIABLE or keyring:NAME."
-)
+key_option = option("--key WHERE", "The key of the copy, if it is another: file:PATH, env:VARIABLE or keyring:NAME.")
 
 
 @click.group("backup")
@@ -217,8 +215,8 @@ def report_old_backups(settings: Settings, *, plain: bool) -> None:
 
 
 @command("encrypt", yes_option)
-@click.option("--key", metavar="WHERE", help="The key: file:PATH, env:VARIABLE or keyring:NAME.")
-@click.option("--new-key-file", metavar="PATH", help="Make a random key, and keep it in this file.")
+@option("--key WHERE", "The key: file:PATH, env:VARIABLE or keyring:NAME.")
+@option("--new-key-file PATH", "Make a random key, and keep it in this file.")
 def encrypt_command(cli: CliContext, key: str | None, new_key_file: str | None, yes: bool) -> None:
     """Encrypt the whole store. From then on the setting `key` has to name the key.
 
@@ -251,8 +249,8 @@ def decrypt_command(cli: CliContext, yes: bool) -> None:
 
 
 @command("rekey", yes_option)
-@click.option("--new-key", metavar="WHERE", help="The new key: file:PATH, env:VARIABLE or keyring:NAME.")
-@click.option("--new-key-file", metavar="PATH", help="Make a random key, and keep it in this file.")
+@option("--new-key WHERE", "The new key: file:PATH, env:VARIABLE or keyring:NAME.")
+@option("--new-key-file PATH", "Make a random key, and keep it in this file.")
 def rekey_command(cli: CliContext, new_key: str | None, new_key_file: str | None, yes: bool) -> None:
     """Change the key of an encrypted store. The setting `key` names the one that it has."""
     settings = cli.settings()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.options import command, form_option
+from nacre.cli.options import PATH, command, form_option, option
 from nacre.cli.ui.output import DATA, Column, Form, chosen_form, print_rows, print_table, say
 from nacre.cli.ui.prompts import progress_line
 from nacre.cli.ui.records import count_column
@@ -26,16 +26,12 @@ def bench_command() -> None:
 
 
 @command("recall", form_option(), group=bench_command)
-@click.option("--suite", required=True, metavar="NAME", help="locomo, longmemeval or beam.")
-@click.option(
-    "--data", "file", required=True, type=click.Path(path_type=Path), help="The dataset's own JSON, plain or gzipped."
-)
-@click.option("--mode", default="", metavar="NAME", help="For longmemeval: pooled (as it is) or haystack.")
-@click.option("--unit", default=None, metavar="NAME", help="What is to be found: turn or session, as the suite has it.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Ask only N questions, always the same ones.")
-@click.option(
-    "--json", "out", type=click.Path(dir_okay=False, writable=True, path_type=Path), help="Write the whole report here."
-)
+@option("--suite NAME", "locomo, longmemeval or beam.", required=True)
+@option("--data PATH", "The dataset's own JSON, plain or gzipped.", to="file", type=PATH, required=True)
+@option("--mode NAME", "For longmemeval: pooled (as it is) or haystack.", default="")
+@option("--unit NAME", "What is to be found: turn or session, as the suite has it.", default=None)
+@option("--limit N", "Ask only N questions, always the same ones.", least=1)
+@option("--json FILE", "Write the whole report here.", to="out")
 def recall(
     cli: CliContext,
     suite: str,
@@ -66,19 +62,8 @@ def recall(
 
 
 @command("conflicts", form_option(), group=bench_command)
-@click.option(
-    "--data",
-    "file",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="Pairs, one JSON object a line: old, new, label.",
-)
-@click.option(
-    "--json",
-    "out",
-    type=click.Path(dir_okay=False, writable=True, allow_dash=True, path_type=Path),
-    help="Write the whole report here; - prints it, and nothing else.",
-)
+@option("--data PATH", "Pairs, one JSON object a line: old, new, label.", to="file", type=PATH, required=True)
+@option("--json FILE", "Write the whole report here; - prints it, and nothing else.", to="out")
 def conflicts(cli: CliContext, file: Path, out: Path | None, form: Form) -> None:
     """Measure how well the judge tells memories that contradict or update each other from those that look alike.
 

@@ -7,6 +7,7 @@ from importlib import import_module
 
 import click
 
+from nacre.cli.options import option
 from nacre.cli.ui.output import put, say
 
 # The commands that the older systems installed, and where each begins.
@@ -32,9 +33,9 @@ def compat_command() -> None:
 
 @compat_command.command("alias")
 @click.argument("systems", nargs=-1, metavar="[SYSTEM]...")
-@click.option("--python", "way", flag_value="python", default="python", help="Lines for the program itself (default).")
-@click.option("--site", "way", flag_value="site", help="A line for a .pth file, where the program cannot be changed.")
-@click.option("--force", is_flag=True, help="Also in the place of a package that is really installed.")
+@option("--python", "Lines for the program itself (default).", to="way", default="python", flag_value="python")
+@option("--site", "A line for a .pth file, where the program cannot be changed.", to="way", flag_value="site")
+@option("--force", "Also in the place of a package that is really installed.")
 def alias(systems: tuple[str, ...], way: str, force: bool) -> None:
     """Print what lets a program import the older packages, all four unless you name some.
 

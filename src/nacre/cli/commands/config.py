@@ -11,7 +11,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, Refused, UsageProblem
-from nacre.cli.options import command, form_option, yes_option
+from nacre.cli.options import PATH, command, form_option, option, yes_option
 from nacre.cli.ui.output import DATA, Column, Form, print_data, print_items, put, say
 from nacre.cli.ui.prompts import confirm
 from nacre.clients.settings_file import is_plain_key
@@ -81,9 +81,7 @@ def masked_value(key: str, value: object) -> str:
     return "(set, not shown)" if is_plain_key(key, value) else value_text(value)
 
 
-project_option = click.option(
-    "--project", is_flag=True, help=f"In the nearest {PROJECT_FILE} upwards, or a new one here, not in your own file."
-)
+project_option = option("--project", f"In the nearest {PROJECT_FILE} upwards, or a new one here, not in your own file.")
 
 
 @click.group("config")
@@ -98,7 +96,7 @@ def config_command() -> None:
 
 
 @command("list", form_option(), group=config_command)
-@click.option("--changed", is_flag=True, help="Only those that are not as the program has them by default.")
+@option("--changed", "Only those that are not as the program has them by default.")
 def list_command(cli: CliContext, changed: bool, form: Form) -> None:
     """List every setting with its value and its source. Keys of services are not shown."""
     known = settings_with_sources(cli.flags, notify=cli.notify)
@@ -252,9 +250,9 @@ def setting_record(setting: Setting) -> dict[str, object]:
 
 
 @click.command("trust")
-@click.argument("folder", type=click.Path(path_type=Path), required=False)
-@click.option("--list", "listing", is_flag=True, help="List the files that you trust.")
-@click.option("--remove", is_flag=True, help="Withdraw your consent for this folder.")
+@click.argument("folder", type=PATH, required=False)
+@option("--list", "List the files that you trust.", to="listing")
+@option("--remove", "Withdraw your consent for this folder.")
 @yes_option
 @form_option()
 def trust_command(folder: Path | None, listing: bool, remove: bool, yes: bool, form: Form) -> None:

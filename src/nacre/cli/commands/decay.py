@@ -15,7 +15,6 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import UsageProblem
 from nacre.cli.lookup import find_memories
 from nacre.cli.options import (
-    F,
     Number,
     PlanOptions,
     combine,
@@ -23,10 +22,9 @@ from nacre.cli.options import (
     confirm_plan,
     form_option,
     limit_option,
-    parse_confidence,
-    parse_days,
-    parse_positive_days,
+    option,
     plan_options,
+    several_option,
     show_plan,
 )
 from nacre.cli.ui.output import Column, Form, print_items, print_table, say
@@ -39,6 +37,7 @@ from nacre.lifecycle.jobs import DECAY_MODEL, listed
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.model.instants import iso
+from nacre.model.levels import confidence_range
 from nacre.settings import Settings
 
 if TYPE_CHECKING:
@@ -48,29 +47,16 @@ if TYPE_CHECKING:
 Scored = tuple[Memory, float]
 
 
-def model_options(command: F) -> F:
-    return combine(
-        click.option(
-            "--model",
-            type=click.Choice(list(MODELS)),
-            help="simple: importance and time; strength: also uses, validation and links.",
-        ),
-        click.option(
-            "--decay-rate",
-            type=Number(min=0),
-            metavar="RATE",
-            help="How fast; in the simple model 0.1 halves in 7 days. The setting decay_rate.",
-        ),
-    )(command)
-
-
-min_score_option = click.option(
-    "--min-score", type=Number(0, 1), metavar="0-1", help="What scores less is pruned. The setting decay_min_score."
+model_options = combine(
+    option("--model", "simple: importance and time; strength: also uses, validation and links.", choices=MODELS),
+    option("--decay-rate RATE", "How fast; in the simple model 0.1 halves in 7 days. The setting decay_rate."),
 )
-protect_option = click.option(
-    "--protect-type", "protected", metavar="TYPE", multiple=True,
-    help="Never of this type; repeat for others, '' for none. The setting decay_protect.",
-)  # fmt: skip
+
+
+min_score_option = option("--min-score 0-1", "What scores less is pruned. The setting decay_min_score.")
+protect_option = several_option(
+    "--protect-type TYPE", "Never of this type; repeatable, '' for none. The setting decay_protect.", to="protected"
+)
 
 
 class DecayOptions(TypedDict, total=False):
@@ -79,7 +65,7 @@ class DecayOptions(TypedDict, total=False):
     model: str | None
     decay_rate: float | None
     min_score: float | None
-    protected: tuple[str, ...]
+    protected: tuple[str, ...] | None
 
 
 class PruneOptions(DecayOptions, PlanOptions): ...
@@ -91,12 +77,12 @@ def engine_of(store: MemoryStore, options: DecayOptions) -> DecayEngine:
         store,
         settings.decay_rate if rate is None else rate,
         settings.decay_min_score if least is None else least,
-        protected_types(store, options.get("protected", ())),
+        protected_types(store, options.get("protected")),
         options.get("model") or DECAY_MODEL,
     )
 
 
-def protected_types(store: MemoryStore, names: tuple[str, ...]) -> tuple[str, ...]:
+def protected_types(store: MemoryStore, names: tuple[str, ...] | None) -> tuple[str, ...]:
     if not names:
         return listed(store.settings.decay_protect)
     return known_types(store, tuple(name for name in names if name))
@@ -160,25 +146,15 @@ class RetainOptions(PlanOptions):
 
 
 @command("retain", plan_options)
-@click.option(
-    "--max-days", type=Number(min=0), metavar="N", help="Keep none that is older. The setting retain_max_days."
-)
-@click.option(
-    "--max-count", type=click.IntRange(min=0), metavar="N", help="Keep so many. The setting retain_max_count."
-)
-@click.option("--max-mb", type=Number(min=0), metavar="N", help="Keep so much text.")
-@click.option("--type", "types", metavar="TYPE", multiple=True, help="Bounds for this type alone; repeat for others.")
+@option("--max-days DAYS", "Keep none that is older. The setting retain_max_days.")
+@option("--max-count N", "Keep so many. The setting retain_max_count.", least=0)
+@option("--max-mb N", "Keep so much text.", type=Number(min=0))
+@option("--type TYPE", "Bounds for this type alone; repeat for others.", to="types", multiple=True)
 @protect_option
-@click.option(
-    "--outcome", type=click.Choice(["archive", "trash"]), default="archive", show_default=True,
-    help="Where the rest goes.",
-)  # fmt: skip
-@click.option(
-    "--compress-older-than", callback=parse_days, metavar="LENGTH",
-    help="Also compress long texts unused so long: 90d.",
-)  # fmt: skip
+@option("--outcome", "Where the rest goes.", choices=["archive", "trash"], default="archive")
+@option("--compress-older-than LENGTH", "Also compress long texts unused so long: 90d.")
 def retain_command(
-    cli: CliContext, types: tuple[str, ...], protected: tuple[str, ...], compress_older_than: float | None,
+    cli: CliContext, types: tuple[str, ...], protected: tuple[str, ...] | None, compress_older_than: float | None,
     **asked: Unpack[RetainOptions],
 ) -> None:  # fmt: skip
     """List what exceeds the limits or has expired, and with --apply move it to the archive or the trash.
@@ -256,7 +232,7 @@ def decay_command() -> None:
 
 @command("scores", model_options, form_option(), group=decay_command)
 @limit_option(20)
-@click.option("--weakest", is_flag=True, help="The weakest first.")
+@option("--weakest", "The weakest first.")
 def scores(cli: CliContext, limit: int, weakest: bool, form: Form, **options: Unpack[DecayOptions]) -> None:
     """List the decay scores of memories, the strongest first."""
     now = cli.now()
@@ -270,39 +246,28 @@ def scores(cli: CliContext, limit: int, weakest: bool, form: Form, **options: Un
         say(f"{len(rows)} of {total:,}; -n 0 lists them all.")
 
 
-def shares_option(ctx: click.Context, option: click.Parameter, lists: tuple[str, ...]) -> tuple[float, ...]:
-    share = Number(0, 1)
-    return tuple(share.convert(part, option, ctx) for shares in lists for part in shares.split(","))
-
-
 @command("plot", form_option(), group=decay_command)
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @model_options
 @min_score_option
-@click.option(
-    "--days", type=Number(0, min_open=True), metavar="N", default=90.0, show_default=True, help="How far ahead."
+@option("--days N", "How far ahead.", type=Number(0, min_open=True), default=90.0)
+@option(
+    "--importance 0-1[,0-1]", f"Without an ID: examples of this importance. {EXAMPLES}, unless given.", multiple=True
 )
-@click.option(
-    "--importance", multiple=True, callback=shares_option, metavar="0-1[,0-1]", default=[EXAMPLES],
-    help=f"Without an ID: examples of this importance. {EXAMPLES}, unless given.",
-)  # fmt: skip
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-    help="Write an .svg or .png; needs nacre[plot].",
-)  # fmt: skip
+@option("-o --output FILE", "Write an .svg or .png; needs nacre[plot].")
 def plot(
-    cli: CliContext, ids: tuple[str, ...], days: float, importance: tuple[float, ...], output: Path | None, form: Form,
+    cli: CliContext, ids: tuple[str, ...], days: float, importance: tuple[str, ...], output: Path | None, form: Form,
     **options: Unpack[DecayOptions],
 ) -> None:  # fmt: skip
     """Plot how memories will fade if nobody uses them: those with these IDs, or examples."""
     from nacre.lifecycle.decay import curve, write_plot
 
-    now = cli.now()
+    now, shares = cli.now(), [Number(0, 1)(share) for listed in importance or [EXAMPLES] for share in listed.split(",")]
     with cli.open() as store:
         engine = engine_of(store, options)
         memories = find_memories(store, ids) if ids else [
             Memory("", f"importance {share:g}", importance=share, created_at=now, last_accessed=now)
-            for share in importance
+            for share in shares
         ]  # fmt: skip
         supported = Counter(
             edge.target for edge in store.edges(into=[memory.id for memory in memories]) if edge.rel not in NO_SUPPORT
@@ -362,15 +327,12 @@ def protection(engine: DecayEngine, memory: Memory, linked: bool) -> str:
 
 
 @command("audit", limit_option(20), form_option())
-@click.option(
-    "--confidence", callback=parse_confidence, default="0-1", metavar="RANGE",
-    help="How firmly it is held: very-low … very-high, high- for that and more, or 0.2-0.6.",
-)  # fmt: skip
-@click.option("--source", metavar="NAME", help="On this evidence: inferred, hearsay, …")
-@click.option("--unvalidated", is_flag=True, help="What nobody ever confirmed.")
-@click.option("--fade", is_flag=True, help="Also what each confidence has faded to since anybody confirmed it.")
+@option("--confidence RANGE", "How firmly it is held: very-low … very-high, high- for that and more, or 0.2-0.6.")
+@option("--source NAME", "On this evidence: inferred, hearsay, …")
+@option("--unvalidated", "What nobody ever confirmed.")
+@option("--fade", "Also what each confidence has faded to since anybody confirmed it.")
 def audit_command(
-    cli: CliContext, confidence: tuple[float, float], source: str | None, unvalidated: bool, fade: bool, limit: int,
+    cli: CliContext, confidence: str | None, source: str | None, unvalidated: bool, fade: bool, limit: int,
     form: Form,
 ) -> None:  # fmt: skip
     """List memories by confidence and source, the oldest first.
@@ -379,7 +341,7 @@ def audit_command(
       nacre audit --confidence high --source inferred
       nacre audit --confidence low --unvalidated
     """
-    now, (least, most) = cli.now(), confidence
+    now, (least, most) = cli.now(), confidence_range("0-1" if confidence is None else confidence)
     with cli.open() as store:
         validated_only = False if unvalidated else None
         memories = audit(store, min_confidence=least, max_confidence=most, source=source, validated=validated_only)
@@ -418,16 +380,15 @@ def validated(memory: Memory, now: float | None = None) -> str:
 
 
 @command("fade", plan_options)
-@click.option(
-    "--half-life", callback=parse_positive_days, default="365d", show_default=True, metavar="LENGTH",
-    help="The time in which confidence that nobody renews is halved.",
-)  # fmt: skip
+@option("--half-life LENGTH", "The time in which confidence that nobody renews is halved.", default="365d")
 def fade_command(cli: CliContext, half_life: float, **asked: Unpack[PlanOptions]) -> None:
     """List memories that nobody confirmed for long, and with --apply lower their confidence.
 
     Only what is held to be true fades so: semantic, procedural and feedback memories that are not pinned. `nacre
     validate` renews one.
     """
+    if not half_life:
+        raise click.BadParameter("it must be longer than zero; write 12h, 30d or 8w.", param_hint="--half-life")
     now = cli.now()
     with cli.open() as store:
         decay = ConfidenceDecay(store, half_life)

@@ -14,7 +14,7 @@ import click
 
 from nacre.cli.cli_context import CliContext, configure_logging
 from nacre.cli.errors import StoreProblem
-from nacre.cli.options import form_option, global_options, location_options, set_global_option
+from nacre.cli.options import form_option, global_options, location_options, option, set_global_option
 from nacre.cli.ui.output import DATA, Form, print_data, print_record, printable, put, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.errors import NacreError
@@ -27,7 +27,7 @@ COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 
 
 @click.command("doctor")
-@click.option("--fix", is_flag=True, help="Repair a damaged file and index again, where that helps.")
+@option("--fix", "Repair a damaged file and index again, where that helps.")
 @form_option("text", "json")
 @global_options
 @click.pass_context
@@ -95,14 +95,8 @@ def apply_fixes(cli: CliContext, findings: list[Finding]) -> list[Finding]:
 
 
 @click.command("reindex")
-@click.option(
-    "--embedder",
-    expose_value=False,
-    callback=set_global_option,
-    metavar="NAME",
-    help="With this one instead of the settings'.",
-)
-@click.option("--restart", is_flag=True, help="Begin again instead of continuing an interrupted run.")
+@option("--embedder NAME", "With this one instead of the settings'.", expose_value=False, callback=set_global_option)
+@option("--restart", "Begin again instead of continuing an interrupted run.")
 @location_options
 @click.pass_obj
 def reindex_command(cli: CliContext, restart: bool) -> None:

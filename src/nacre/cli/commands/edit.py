@@ -20,7 +20,7 @@ from nacre.cli.options import (
     field_options,
     form_option,
     ids_argument,
-    parse_days,
+    option,
     rows_option,
     show_plan,
     why_option,
@@ -44,11 +44,11 @@ CLEARED_BY_EMPTY = ("occurred_at", "expires_at")
 
 @command("edit", why_option)
 @click.argument("id")
-@click.option("--text", metavar="TEXT|-", help="Its new text; - reads it from stdin.")
-@click.option("--add-tag", metavar="TAG", multiple=True, help="Add a tag; repeat for several.")
-@click.option("--remove-tag", metavar="TAG", multiple=True, help="Take a tag away; repeat for several.")
+@option("--text TEXT|-", "Its new text; - reads it from stdin.")
+@option("--add-tag TAG", "Add a tag; repeat for several.", multiple=True)
+@option("--remove-tag TAG", "Take a tag away; repeat for several.", multiple=True)
 @field_options
-@click.option("--pin/--unpin", "pinned", default=None, help="Protect it from decay, or no longer.")
+@option("--pin/--unpin", "Protect it from decay, or no longer.", to="pinned", default=None)
 def edit_command(
     cli: CliContext, /, id: str, text: str | None, add_tag: tuple[str, ...], remove_tag: tuple[str, ...], why: str,
     **described: object,
@@ -92,9 +92,9 @@ def edit_text(text: str, configured: str, *, extension: str = ".md") -> str | No
 @command("merge", why_option)
 @click.argument("keep")
 @click.argument("others", nargs=-1, required=True, metavar="OTHER...")
-@click.option("--text", metavar="TEXT|-", help="What it says from now on; - reads it from stdin.")
+@option("--text TEXT|-", "What it says from now on; - reads it from stdin.")
 @dry_run_option
-@click.option("-y", "--yes", is_flag=True, help="Do not ask when several are merged.")
+@option("-y --yes", "Do not ask when several are merged.")
 def merge_command(
     cli: CliContext, keep: str, others: tuple[str, ...], text: str | None, dry_run: bool, yes: bool, why: str
 ) -> None:
@@ -127,7 +127,7 @@ def supersede_command(cli: CliContext, old: str, new: str, why: str) -> None:
 
 @command("validate", why_option)
 @click.argument("id")
-@click.option("--confidence", type=float, metavar="0-1", help="How sure that is now.")
+@option("--confidence 0-1", "How sure that is now.", type=float)
 def validate_command(cli: CliContext, id: str, confidence: float | None, why: str) -> None:
     """Confirm that a memory is still true, so that it is no longer stale."""
     with cli.open() as store:
@@ -177,8 +177,8 @@ unarchive_command = mark_command(
 
 @command("tag", why_option)
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
-@click.option("-a", "--add", metavar="TAG", multiple=True, help="Add a tag; repeat for several.")
-@click.option("-r", "--remove", metavar="TAG", multiple=True, help="Take a tag away; repeat for several.")
+@option("-a --add TAG", "Add a tag; repeat for several.", multiple=True)
+@option("-r --remove TAG", "Take a tag away; repeat for several.", multiple=True)
 def tag_command(cli: CliContext, ids: tuple[str, ...], add: tuple[str, ...], remove: tuple[str, ...], why: str) -> None:
     """Add tags to memories or remove some, in one operation. Their texts and vectors stay as they are."""
     if not add and not remove:
@@ -265,10 +265,8 @@ def list_command(cli: CliContext, **rows: Unpack[RowOptions]) -> None:
 
 
 @command("empty", yes_option, why_option, group=trash_command)
-@click.option(
-    "--older-than", callback=parse_days, metavar="LENGTH", help="In the trash so long: 30d. The setting trash_days."
-)
-@click.option("--all", "everything", is_flag=True, help="Whatever is in the trash.")
+@option("--older-than LENGTH", "In the trash so long: 30d. The setting trash_days.")
+@option("--all", "Whatever is in the trash.", to="everything")
 def empty(cli: CliContext, older_than: float | None, everything: bool, yes: bool, why: str) -> None:
     """Delete for good what has been in the trash long enough. Nothing brings it back, not even `nacre undo`."""
     from nacre.lifecycle.retention import Trash

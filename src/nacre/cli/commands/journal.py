@@ -13,13 +13,13 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
 from nacre.cli.lookup import resolve_id
 from nacre.cli.options import (
-    F,
     TimeOptions,
     combine,
     command,
     form_option,
     limit_option,
     moment_option,
+    option,
     time_options,
     why_option,
     yes_option,
@@ -76,16 +76,13 @@ class EntryFilter(TypedDict):
     until: float | None
 
 
-def entry_options(command: F) -> F:
-    return combine(
-        click.option("--id", "about", metavar="ID", help="What was done to this memory."),
-        click.option(
-            "--operation", "--act", "operation", metavar="NAME", help="Of this name: remember, edit, forget, …"
-        ),
-        click.option("--actor", metavar="NAME", help="What this actor did: cli, lib, mcp, …"),
-        moment_option("--since", since, "Done since: 30m, 2h, 7d, 4w, or a date (UTC)."),
-        moment_option("--until", until, "Done until: 7d, or a date, whose whole day counts."),
-    )(command)
+entry_options = combine(
+    option("--id ID", "What was done to this memory.", to="about"),
+    option("--operation --act NAME", "Of this name: remember, edit, forget, …"),
+    option("--actor NAME", "What this actor did: cli, lib, mcp, …"),
+    moment_option("--since", since, "Done since: 30m, 2h, 7d, 4w, or a date (UTC)."),
+    moment_option("--until", until, "Done until: 7d, or a date, whose whole day counts."),
+)
 
 
 @click.group("journal", cls=TailByDefault)
@@ -102,7 +99,7 @@ def journal_command() -> None:
 @command("tail", entry_options, form_option(), group=journal_command)
 @click.argument("id", required=False)
 @limit_option(20)
-@click.option("--all", "everything", is_flag=True, help="All of them, as -n 0; newest first, too.")
+@option("--all", "All of them, as -n 0; newest first, too.", to="everything")
 def tail(
     cli: CliContext, id: str | None, limit: int, everything: bool, about: str | None, form: Form,
     **chosen: Unpack[EntryFilter],
@@ -159,7 +156,7 @@ def undo(cli: CliContext, batch: str, why: str) -> None:
 
 
 @command("compact", yes_option, why_option, group=journal_command)
-@click.option("--older-than", metavar="WHEN", help="90d, 2y or a date; the setting journal_days unless given.")
+@option("--older-than WHEN", "90d, 2y or a date; the setting journal_days unless given.")
 def compact(cli: CliContext, older_than: str | None, yes: bool, why: str) -> None:
     """Delete old journal entries. The memories stay as they are."""
     now = cli.now()
@@ -202,9 +199,9 @@ def entry_state(entry: JournalEntry) -> str:
 
 @command("undo", why_option)
 @click.argument("batch", required=False)
-@click.option("--last", type=click.IntRange(min=1), metavar="N", help="Undo the last N operations, all or none.")
-@click.option("--any", "any_actor", is_flag=True, help="The last ones of anybody: agents, hooks, maintenance.")
-@click.option("--cascade", is_flag=True, help="Undo later operations that depend on it as well.")
+@option("--last N", "Undo the last N operations, all or none.", least=1)
+@option("--any", "The last ones of anybody: agents, hooks, maintenance.", to="any_actor")
+@option("--cascade", "Undo later operations that depend on it as well.")
 def undo_command(
     cli: CliContext, batch: str | None, last: int | None, any_actor: bool, cascade: bool, why: str
 ) -> None:

@@ -14,12 +14,12 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
 from nacre.cli.lookup import find_memories, resolve_id, resolve_target
 from nacre.cli.options import (
-    F,
     combine,
     command,
     form_option,
     global_options,
     limit_option,
+    option,
     several_option,
     time_options,
     why_option,
@@ -48,8 +48,8 @@ from nacre.model.graph import Entity, EntityPair
 @command("link", why_option, form_option("text", "tsv", "json"))
 @click.argument("source")
 @click.argument("target")
-@click.option("-r", "--rel", default="related", show_default=True, metavar="NAME", help="How the two are related.")
-@click.option("-w", "--weight", type=float, default=1.0, metavar="NUMBER", help="How strong the link is; 1 is plain.")
+@option("-r --rel NAME", "How the two are related.", default="related")
+@option("-w --weight NUMBER", "How strong the link is; 1 is plain.", type=float, default=1.0)
 def link_command(cli: CliContext, source: str, target: str, rel: str, weight: float, why: str, form: Form) -> None:
     """Link the memory SOURCE to TARGET, and print the link.
 
@@ -79,7 +79,7 @@ def link_command(cli: CliContext, source: str, target: str, rel: str, weight: fl
 @command("unlink", why_option)
 @click.argument("source")
 @click.argument("target")
-@click.option("-r", "--rel", metavar="NAME", help="Only the link of this relation; every one unless given.")
+@option("-r --rel NAME", "Only the link of this relation; every one unless given.")
 def unlink_command(cli: CliContext, source: str, target: str, rel: str | None, why: str) -> None:
     """Remove the links that lead from SOURCE to TARGET."""
     with cli.open() as store:
@@ -101,8 +101,8 @@ class Relation:
 
 
 @command("relations", form_option())
-@click.option("--add", metavar="NAME", help="Teach the store a relation, or confirm one that waits for review.")
-@click.option("--description", default="", metavar="TEXT", help="What the added relation means.")
+@option("--add NAME", "Teach the store a relation, or confirm one that waits for review.")
+@option("--description TEXT", "What the added relation means.", default="")
 def relations_command(cli: CliContext, add: str | None, description: str, form: Form) -> None:
     """List the relations that links can have, with what they mean; or add one."""
     if description and add is None:
@@ -127,11 +127,9 @@ def relations_command(cli: CliContext, add: str | None, description: str, form: 
 
 
 @command("prune-links", yes_option, why_option, form_option())
-@click.option("--below", type=float, default=0.3, show_default=True, metavar="WEIGHT", help="Links lighter than this,")
-@click.option(
-    "--walks", type=click.IntRange(min=0), default=0, show_default=True, help="that led somewhere so often at most."
-)
-@click.option("--apply", "applied", is_flag=True, help="Take them away; without it they are only listed.")
+@option("--below WEIGHT", "Links lighter than this,", type=float, default=0.3)
+@option("--walks", "that led somewhere so often at most.", least=0, default=0)
+@option("--apply", "Take them away; without it they are only listed.", to="applied")
 def prune_links_command(
     cli: CliContext, below: float, walks: int, applied: bool, yes: bool, why: str, form: Form
 ) -> None:
@@ -165,12 +163,8 @@ def prune_links_command(
 
 MOST_LINKED = 20  # seeds of a drawing that names none: more than a screen holds
 ARROWS = {"out": "→", "in": "←"}
-depth_option = click.option(
-    "-d", "--depth", type=click.IntRange(min=1), default=1, show_default=True, help="Links to walk at most."
-)
-hidden_option = click.option(
-    "--hidden", "include_hidden", is_flag=True, help="Also through what is trashed, superseded or expired."
-)
+depth_option = option("-d --depth", "Links to walk at most.", least=1, default=1)
+hidden_option = option("--hidden", "Also through what is trashed, superseded or expired.", to="include_hidden")
 
 
 class WalkOptions(TypedDict):
@@ -182,20 +176,16 @@ class WalkOptions(TypedDict):
     valid_at: float | None
 
 
-def walk_options(command: F) -> F:
-    return combine(
-        several_option("--rel", metavar="NAME", help="Along links of this relation; repeat for others."),
-        click.option(
-            "--direction", type=click.Choice(["both", "out", "in"]), default="both", show_default=True,
-            help="Along links from a memory, to it, or both.",
-        ),
-        time_options,
-    )(command)  # fmt: skip
+walk_options = combine(
+    several_option("--rel NAME", "Along links of this relation; repeat for others."),
+    option("--direction", "Along links from a memory, to it, or both.", choices=("both", "out", "in"), default="both"),
+    time_options,
+)
 
 
 @command("graph", walk_options, form_option("ascii", "dot", "mermaid", "graphml", "html", "json"))
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@click.option("-d", "--depth", type=click.IntRange(min=0), default=1, show_default=True, help="Links to walk at most.")
+@option("-d --depth", "Links to walk at most.", least=0, default=1)
 def graph_command(cli: CliContext, ids: tuple[str, ...], depth: int, form: Form, **walk: Unpack[WalkOptions]) -> None:
     """Draw memories and the links between them; without an ID, the most linked ones of the space.
 
@@ -388,7 +378,7 @@ ALL = 2**53
 
 
 @click.group("entities", invoke_without_command=True)
-@click.option("--suggest", is_flag=True, help="List the names that may be one instead, each pair with the reason.")
+@option("--suggest", "List the names that may be one instead, each pair with the reason.")
 @limit_option(50)
 @form_option()
 @global_options

@@ -15,7 +15,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, Refused, StoreProblem
-from nacre.cli.options import command, form_option
+from nacre.cli.options import command, form_option, option
 from nacre.cli.ui.output import DATA, Column, Form, print_items, print_table, put, say
 from nacre.cli.ui.records import count_column
 from nacre.cli.ui.times import age
@@ -53,8 +53,8 @@ def maintenance_command() -> None:
 
 
 @command("tick", form_option(), group=maintenance_command)
-@click.option("--job", "jobs", type=click.Choice(list(JOBS)), multiple=True, help="Only this, due or not; repeatable.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@option("--job", "Only this, due or not; repeatable.", to="jobs", choices=JOBS, multiple=True)
+@option("--dry-run", "Say what would be done, and do nothing.")
 def tick(cli: CliContext, jobs: tuple[str, ...], dry_run: bool, form: Form) -> None:
     """Do what is due, once. Looks after every space of the store, unless --space names one."""
     with cli.open() as store:
@@ -74,7 +74,7 @@ def tick(cli: CliContext, jobs: tuple[str, ...], dry_run: bool, form: Form) -> N
 
 
 @command("run", group=maintenance_command)
-@click.option("--log", type=click.Path(dir_okay=False, path_type=Path), help="Write the log to FILE, not to stderr.")
+@option("--log FILE", "Write the log to FILE, not to stderr.")
 def run(cli: CliContext, log: Path | None) -> None:
     """Do what is due from now on, in the foreground, until SIGTERM or Ctrl-C; the job under way is finished."""
     places = places_of(cli)
@@ -107,10 +107,7 @@ def start(cli: CliContext) -> None:
 
 
 @command("stop", group=maintenance_command)
-@click.option(
-    "--timeout", type=click.FloatRange(min=0), default=daemon.STOPPING_SECONDS, show_default=True, metavar="SECONDS",
-    help="How long to wait for the job that it is at.",
-)  # fmt: skip
+@option("--timeout SECONDS", "How long to wait for the job that it is at.", default=daemon.STOPPING_SECONDS)
 def stop(cli: CliContext, timeout: float) -> None:
     """End the maintenance in the background; the job under way is finished."""
     places = places_of(cli)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import datetime
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.options import F, command, form_option
+from nacre.cli.options import Decorator, command, form_option, option
 from nacre.cli.ui.output import Column, Form, print_facts, print_items, put, say, shortened
 from nacre.cli.ui.records import count_column
 from nacre.cli.ui.times import age
@@ -37,8 +37,8 @@ def mind_command() -> None:
     """Show an agent's six kinds of memory."""
 
 
-def limited(default: int) -> Callable[[F], F]:
-    return click.option("-n", "limit", type=click.IntRange(min=1), default=default, show_default=True, help="At most.")
+def limited(default: int) -> Decorator:
+    return option("-n", "At most.", to="limit", least=1, default=default)
 
 
 @contextmanager
@@ -75,7 +75,7 @@ def working(cli: CliContext, agent: str, task: str, form: Form) -> None:
 @command("episodes", form_option(), group=mind_command)
 @click.argument("agent")
 @limited(20)
-@click.option("--compressed", is_flag=True, help="Also list consolidated episodes.")
+@option("--compressed", "Also list consolidated episodes.")
 def episodes(cli: CliContext, agent: str, limit: int, compressed: bool, form: Form) -> None:
     """List the agent's episodes, the latest first."""
     with opened(cli, agent) as mind:
@@ -146,7 +146,7 @@ def due(cli: CliContext, agent: str, text: str, form: Form) -> None:
 
 @command("consolidate", group=mind_command)
 @click.argument("agent")
-@click.option("--batch-size", type=click.IntRange(min=1), default=10, show_default=True, help="Episodes to a summary.")
+@option("--batch-size", "Episodes to a summary.", least=1, default=10)
 def consolidate(cli: CliContext, agent: str, batch_size: int) -> None:
     """Make one memory of the oldest episodes and archive them; `nacre undo --any` reverts it."""
     with opened(cli, agent) as mind:

@@ -9,7 +9,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, UsageProblem
-from nacre.cli.options import command, filter_options, form_option, strategy_option, tag_suggestion
+from nacre.cli.options import command, filter_options, form_option, option, strategy_option, tag_suggestion
 from nacre.cli.ui.output import DATA, Form, print_data, print_items, printable, put, say
 from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.records import hit_columns, hit_record, memory_record
@@ -20,23 +20,15 @@ if TYPE_CHECKING:
 
 @command("recall", form_option())
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
-@click.option("-k", type=click.IntRange(min=1), default=5, show_default=True, help="How many at most.")
+@option("-k", "How many at most.", least=1, default=5)
 @strategy_option
-@click.option(
-    "--by-session", "group_by", flag_value="session", help="Rank whole conversations, and show the turns that decided."
-)
-@click.option(
-    "--with-context", type=click.IntRange(min=0), default=0, metavar="N", help="Also N turns before and after."
-)
-@click.option(
-    "--min-relevance", type=click.FloatRange(0, 1), default=0.0, metavar="0-1", help="Rather nothing than less."
-)
-@click.option("--asked-at", metavar="TIME", help="What 'yesterday' is counted from; now, unless given.")
+@option("--by-session", "Rank conversations, and show the turns that decided.", to="group_by", flag_value="session")
+@option("--with-context N", "Also N turns before and after.", least=0, default=0)
+@option("--min-relevance 0-1", "Rather nothing than less.", default=0.0)
+@option("--asked-at TIME", "What 'yesterday' is counted from; now, unless given.")
 @filter_options
-@click.option(
-    "--no-touch", "touch", flag_value=False, default=True, help="Do not count this as a use of what is found."
-)
-@click.option("--explain", is_flag=True, help="Say why each one came up.")
+@option("--no-touch", "Do not count this as a use of what is found.", to="touch", default=True, flag_value=False)
+@option("--explain", "Say why each one came up.")
 def recall_command(
     cli: CliContext, words: tuple[str, ...], k: int, touch: bool, explain: bool, form: Form,
     **options: Unpack[RecallOptions],
@@ -66,10 +58,10 @@ def asked_question(words: Sequence[str]) -> str:
 
 @command("pack", strategy_option, filter_options, form_option("text", "json"))
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
-@click.option("-b", "--budget", type=int, default=800, show_default=True, help="Tokens that the memories may take.")
-@click.option("--max-items", type=click.IntRange(min=1), default=50, show_default=True, help="Memories at most.")
-@click.option("--header", metavar="TEXT", help="The line above them; empty for none.")
-@click.option("--fence/--no-fence", default=True, show_default=True, help="Say around them that they are data.")
+@option("-b --budget", "Tokens that the memories may take.", type=int, default=800)
+@option("--max-items", "Memories at most.", least=1, default=50)
+@option("--header TEXT", "The line above them; empty for none.")
+@option("--fence/--no-fence", "Say around them that they are data.", show_default=True, default=True)
 def pack_command(
     cli: CliContext, words: tuple[str, ...], budget: int, max_items: int, header: str | None, fence: bool, form: Form,
     **options: Unpack[RecallOptions],

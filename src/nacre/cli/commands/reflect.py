@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Literal, Unpack, cast
 
-import click
-
 from nacre.cli.cli_context import CliContext
-from nacre.cli.options import Number, PlanOptions, command, confirm_plan, plan_options, show_plan
+from nacre.cli.options import PlanOptions, command, confirm_plan, option, plan_options, show_plan
 from nacre.cli.ui.output import DATA, Column, print_data, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.cli.ui.records import group_text, memory_record, short
@@ -23,25 +21,14 @@ CONSOLIDATE = {"none": False, "soft": "soft", "hard": "hard"}
 
 
 @command("reflect", plan_options)
-@click.option(
-    "--threshold", type=Number(0, 1), default=0.75, show_default=True, metavar="0-1", help="How alike a group is."
-)
-@click.option(
-    "--min-cluster-size", type=click.IntRange(min=2), metavar="N",
-    help="At least so many. The setting reflect_min_cluster.",
-)  # fmt: skip
-@click.option(
+@option("--threshold 0-1", "How alike a group is.", default=0.75)
+@option("--min-cluster-size N", "At least so many. The setting reflect_min_cluster.", least=2)
+@option(
     "--summarizer",
-    type=click.Choice(["central", "extractive", "language-model"]),
-    help="Who writes: central sentences, all cut short, or the configured model. The setting summarizer.",
+    "Who writes: central sentences, all cut short, or the configured model. The setting summarizer.",
+    choices=["central", "extractive", "language-model"],
 )
-@click.option(
-    "--consolidate",
-    type=click.Choice(list(CONSOLIDATE)),
-    default="soft",
-    show_default=True,
-    help="Episodes stay, are superseded by the summary, or are removed.",
-)
+@option("--consolidate", "Episodes stay, are superseded, or are removed.", choices=CONSOLIDATE, default="soft")
 def reflect_command(
     cli: CliContext, threshold: float, min_cluster_size: int | None, summarizer: str | None, consolidate: str,
     **asked: Unpack[PlanOptions],
@@ -119,9 +106,9 @@ CLUSTER_COLUMNS: list[Column[MemoryCluster]] = [
 
 
 @command("consolidate", plan_options)
-@click.option("--threshold", type=Number(0, 1), metavar="0-1", help="The worth that a group needs; 0.6, unless given.")
-@click.option("--similarity", type=Number(0, 1), metavar="0-1", help="How alike a group is; 0.85, unless given.")
-@click.option("--hard", is_flag=True, help="Remove the others of a group; else the one promoted supersedes them.")
+@option("--threshold 0-1", "The worth that a group needs; 0.6, unless given.")
+@option("--similarity 0-1", "How alike a group is; 0.85, unless given.")
+@option("--hard", "Remove the others of a group; else the one promoted supersedes them.")
 def consolidate_command(
     cli: CliContext, threshold: float | None, similarity: float | None, hard: bool, **asked: Unpack[PlanOptions]
 ) -> None:

@@ -10,10 +10,11 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import Refused
 from nacre.cli.lookup import resolve_id
-from nacre.cli.options import command, field_options, without_none
+from nacre.cli.options import command, field_options, option, without_none
 from nacre.cli.ui.output import put, say
 from nacre.cli.ui.prompts import count_of, progress_line, read_stdin, text_argument
 from nacre.cli.ui.records import expired_note, report_conflicts, report_refused
+from nacre.engine.remember import POLICIES
 from nacre.errors import ConflictError, ConflictWarning
 from nacre.memory_store import MemoryStore
 from nacre.model.validate import Fields
@@ -21,20 +22,20 @@ from nacre.model.validate import Fields
 
 @command("remember")
 @click.argument("words", nargs=-1, metavar="TEXT|-")
-@click.option("--stdin", is_flag=True, help="Read the text from stdin, as - does.")
-@click.option("--lines", is_flag=True, help="Each line on stdin is a memory of its own.")
-@click.option("-g", "--tag", "tags", metavar="TAG", multiple=True, help="A tag; repeat for several.")
-@click.option("--entity", "entities", metavar="NAME", multiple=True, help="Whom or what it is about; repeat.")
+@option("--stdin", "Read the text from stdin, as - does.")
+@option("--lines", "Each line on stdin is a memory of its own.")
+@option("-g --tag TAG", "A tag; repeat for several.", to="tags", multiple=True)
+@option("--entity NAME", "Whom or what it is about; repeat.", to="entities", multiple=True)
 @field_options
-@click.option("--pin", "pinned", is_flag=True, default=None, help="Protect it from decay.")
-@click.option("--id", metavar="ID", help="Your own id for it.")
-@click.option(
+@option("--pin", "Protect it from decay.", to="pinned", default=None)
+@option("--id ID", "Your own id for it.")
+@option(
     "--on-conflict",
-    type=click.Choice(["note", "ignore", "warn", "supersede", "raise"]),
-    help="Where it conflicts with another memory: note it for review, do not look, only warn, replace that, or refuse."
+    "Where it conflicts with another memory: note it for review, do not look, only warn, replace that, or refuse."
     " The setting on_conflict decides unless given; --lines does not look.",
+    choices=POLICIES,
 )
-@click.option("--replaces", metavar="ID", help="The memory whose place it takes; both in one operation.")
+@option("--replaces ID", "The memory whose place it takes; both in one operation.")
 def remember_command(
     cli: CliContext, /, words: tuple[str, ...], stdin: bool, lines: bool, on_conflict: str | None, replaces: str | None,
     **described: object,

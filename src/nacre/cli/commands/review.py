@@ -13,7 +13,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.lookup import find_memories
-from nacre.cli.options import command, form_option, global_options, limit_option, why_option
+from nacre.cli.options import command, form_option, global_options, limit_option, option, why_option
 from nacre.cli.ui.output import Column, Form, one_line, print_items, printable, put, say
 from nacre.cli.ui.prompts import END, count_of, key_reader, progress_line
 from nacre.cli.ui.records import (
@@ -35,17 +35,14 @@ from nacre.model.review import KINDS, STALE_DAYS, ReviewItem
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
 
-stale_option = click.option(
-    "--stale-days", type=click.FloatRange(min=0), default=STALE_DAYS, show_default=True, metavar="N",
-    help="What nobody confirmed for so long is stale.",
-)  # fmt: skip
+stale_option = option("--stale-days DAYS", "What nobody confirmed for so long is stale.", default=STALE_DAYS)
 
 
 @click.group("review", invoke_without_command=True)
-@click.option("--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only these; repeat for several.")
+@option("--kind", "Only these; repeat for several.", to="kinds", choices=KINDS, multiple=True)
 @stale_option
 @limit_option(50)
-@click.option("--list", "listed", is_flag=True, help="List what waits, and ask nothing.")
+@option("--list", "List what waits, and ask nothing.", to="listed")
 @form_option()
 @global_options
 @click.pass_context
@@ -80,10 +77,8 @@ def review_command(
 @command("decide", stale_option, why_option, group=review_command)
 @click.argument("item")
 @click.argument("decision")
-@click.option(
-    "--into", default="", metavar="NAME", help="With `merge`: the relation that a word means, or what two names go by."
-)
-@click.option("--text", default="", metavar="TEXT", help="With `merge` of a conflict: what the two say together.")
+@option("--into NAME", "With `merge`: the relation that a word means, or what two names go by.", default="")
+@option("--text TEXT", "With `merge` of a conflict: what the two say together.", default="")
 def decide(cli: CliContext, item: str, decision: str, into: str, text: str, stale_days: float, why: str) -> None:
     """Settle the ITEM that `nacre review` lists; the first characters of its id, or of both its ids, suffice.
 
@@ -125,13 +120,8 @@ def describe_item(item: ReviewItem) -> str:
 
 @command("conflicts", why_option, form_option())
 @click.argument("id", required=False)
-@click.option(
-    "--threshold",
-    type=click.FloatRange(0, 1),
-    metavar="0-1",
-    help="Similarity from which two texts count as duplicates when the model did not compare them.",
-)
-@click.option("--note", is_flag=True, help="Put them into the review queue.")
+@option("--threshold 0-1", "Similarity from which two texts count as duplicates when the model did not compare them.")
+@option("--note", "Put them into the review queue.")
 def conflicts_command(
     cli: CliContext, id: str | None, threshold: float | None, note: bool, why: str, form: Form
 ) -> None:

@@ -18,6 +18,7 @@ from nacre.cli.options import (
     form_option,
     given_filters,
     limit_option,
+    option,
     tag_suggestion,
     time_options,
 )
@@ -155,12 +156,12 @@ ALL = 2**53
 
 @command("list", form_option())
 @limit_option(20)
-@click.option("--cursor", metavar="CURSOR", help="Continue after an earlier list, which names it; the same filters.")
+@option("--cursor CURSOR", "Continue after an earlier list, which names it; the same filters.")
 @filter_options
-@click.option("--sort", type=click.Choice(list(ORDERS)), default="created", show_default=True, help="What comes first.")
-@click.option("--trashed", is_flag=True, help="What is in the trash.")
-@click.option("--archived", is_flag=True, help="What is in the archive.")
-@click.option("--superseded", is_flag=True, help="What newer memories replaced.")
+@option("--sort", "What comes first.", choices=ORDERS, default="created")
+@option("--trashed", "What is in the trash.")
+@option("--archived", "What is in the archive.")
+@option("--superseded", "What newer memories replaced.")
 def list_command(
     cli: CliContext, limit: int, cursor: str | None, sort: str, trashed: bool, archived: bool, superseded: bool,
     form: Form, **scope: Unpack[Scope],

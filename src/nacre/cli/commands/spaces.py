@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.options import command, dry_run_option, form_option, why_option, yes_option
+from nacre.cli.options import command, dry_run_option, form_option, option, why_option, yes_option
 from nacre.cli.ui.output import Column, Form, print_items, say
 from nacre.cli.ui.prompts import confirm_by_name, count_of
 from nacre.cli.ui.records import count_column
@@ -33,7 +33,7 @@ def space_command() -> None:
 
 @command("create", why_option, group=space_command)
 @click.argument("name")
-@click.option("-d", "--description", default="", metavar="TEXT", help="What the space is for.")
+@option("-d --description TEXT", "What the space is for.", default="")
 def create(cli: CliContext, name: str, description: str, why: str) -> None:
     """Note a space and what it is for. A space that nobody noted begins with its first memory."""
     with cli.open_or_make() as store:
@@ -82,7 +82,7 @@ def rename(cli: CliContext, old: str, new: str, dry_run: bool, why: str) -> None
 
 @command("delete", dry_run_option, yes_option, why_option, group=space_command)
 @click.argument("name")
-@click.option("--purge", is_flag=True, help="Delete it for good, its trash too, instead of moving it to the trash.")
+@option("--purge", "Delete it for good, its trash too, instead of moving it to the trash.")
 def delete(cli: CliContext, name: str, purge: bool, dry_run: bool, yes: bool, why: str) -> None:
     """Move all memories of a space to its trash, or with --purge delete them for good. Asks for the name again."""
     with open_space(cli, name) as store:

@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, Refused, StoreProblem
-from nacre.cli.options import F, command, created_options, form_option, why_option, yes_option
+from nacre.cli.options import PATH, Decorator, command, created_options, form_option, option, why_option, yes_option
 from nacre.cli.ui.output import DATA, FORMS, Column, Form, print_data, print_facts, print_items, say
 from nacre.cli.ui.prompts import confirm, count_of, progress_line
 from nacre.errors import ImportConflict, InvalidInput
@@ -45,21 +45,21 @@ def archive_file(source: str) -> Iterator[Path]:
 STREAM = "-"
 
 
-def include_option(what: str, help: str, *, default: bool = True) -> Callable[[F], F]:
-    return click.option(f"--{what}/--no-{what}", f"include_{what}", default=default, help=help)
+def include_option(what: str, help: str, *, default: bool = True) -> Decorator:
+    return option(f"--{what}/--no-{what}", help, to=f"include_{what}", default=default)
 
 
 @command("export", form_option("text", "json"))
 @click.argument("file", metavar="FILE|-")
-@click.option("-t", "--type", "types", metavar="TYPE", multiple=True, help="Of this type; repeat for others.")
-@click.option("-g", "--tag", "tags", metavar="TAG", multiple=True, help="With this tag; repeat for all of them.")
-@click.option("--status", metavar="NAME", multiple=True, help="Of this status: long_term, archived, …; repeat.")
+@option("-t --type TYPE", "Of this type; repeat for others.", to="types", multiple=True)
+@option("-g --tag TAG", "With this tag; repeat for all of them.", to="tags", multiple=True)
+@option("--status NAME", "Of this status: long_term, archived, …; repeat.", multiple=True)
 @created_options
 @include_option("superseded", "Also what newer ones replaced (the default).")
 @include_option("archived", "Also what is in the archive (the default).")
 @include_option("trashed", "Also what is in the trash (not by default).", default=False)
-@click.option("--vectors/--no-vectors", default=True, help="With vectors, or smaller, to be computed again.")
-@click.option("--redact/--no-redact", default=True, help="Without what looks like a secret, or as it is kept.")
+@option("--vectors/--no-vectors", "With vectors, or smaller, to be computed again.", default=True)
+@option("--redact/--no-redact", "Without what looks like a secret, or as it is kept.", default=True)
 def export_command(cli: CliContext, file: str, form: Form, **chosen: Any) -> None:
     """Write memories to FILE, oldest first: everything in the space but the trash, unless you narrow it.
 
@@ -99,15 +99,15 @@ LINE_FORMATS = ("", "server-memory")  # an archive and that are read line by lin
 
 @command("import", form_option("text", "json"), yes_option, why_option)
 @click.argument("words", nargs=-1, required=True, metavar="[SOURCE] PATH|-")
-@click.option(
-    "--on-conflict", type=click.Choice(POLICIES), default="skip", show_default=True,
-    help="What becomes of ids that are here already; newer takes what was changed later.",
-)  # fmt: skip
-@click.option("--regenerate-vectors", is_flag=True, help="Compute all vectors again, whatever the file has.")
-@click.option(
-    "--collection", "collections", multiple=True, metavar="NAME", help="Of chroma: this collection; may be repeated."
+@option(
+    "--on-conflict",
+    "What becomes of ids that are here already; newer takes what was changed later.",
+    choices=POLICIES,
+    default="skip",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would come, and change nothing.")
+@option("--regenerate-vectors", "Compute all vectors again, whatever the file has.")
+@option("--collection NAME", "Of chroma: this collection; may be repeated.", to="collections", multiple=True)
+@option("--dry-run", "Say what would come, and change nothing.")
 def import_command(
     cli: CliContext, words: tuple[str, ...], dry_run: bool, form: Form, yes: bool, why: str, **how: Any
 ) -> None:
@@ -252,13 +252,11 @@ class IngestedFile:
 
 
 @command("ingest")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=click.Path(path_type=Path))
-@click.option(
-    "--format", "name", type=click.Choice(INGEST_FORMATS), help="The files' format; else it is detected for each."
-)
-@click.option("--dry-run", is_flag=True, help="Say what would be stored, and store nothing.")
-@click.option("--include-tools", "tools", is_flag=True, help="Also what tools were asked and answered, and thoughts.")
-@click.option("-f", "form", type=click.Choice(FORMS), help="How to print what was done.")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=PATH)
+@option("--format", "The files' format; else it is detected for each.", to="name", choices=INGEST_FORMATS)
+@option("--dry-run", "Say what would be stored, and store nothing.")
+@option("--include-tools", "Also what tools were asked and answered, and thoughts.", to="tools")
+@option("-f", "How to print what was done.", to="form", choices=FORMS)
 def ingest_command(
     cli: CliContext, paths: tuple[Path, ...], name: str | None, dry_run: bool, tools: bool, form: Form
 ) -> None:

@@ -10,7 +10,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import UsageProblem
 from nacre.cli.lesson.common import find_lesson, lesson_options, name_lesson, open_book, print_answer, terms_option
-from nacre.cli.options import command, form_option, why_option, without_none
+from nacre.cli.options import command, form_option, option, why_option, without_none
 from nacre.cli.ui.output import DATA, Form, put, say
 from nacre.cli.ui.prompts import text_argument
 from nacre.cli.ui.records import short
@@ -21,11 +21,11 @@ from nacre.lessons.vocabulary import TAG, Vocabulary
 
 
 @command("add", form_option("text", "json"))
-@click.option("--title", metavar="TEXT", help="What it teaches, in a few words.")
-@click.option("--content", metavar="TEXT|-", help="The lesson itself; - reads it from stdin.")
+@option("--title TEXT", "What it teaches, in a few words.")
+@option("--content TEXT|-", "The lesson itself; - reads it from stdin.")
 @lesson_options
-@click.option("-i", "--interactive", is_flag=True, help="Answer questions, with completion; options are the defaults.")
-@click.option("--id", metavar="ID", help="Your own id for it.")
+@option("-i --interactive", "Answer questions, with completion; options are the defaults.")
+@option("--id ID", "Your own id for it.")
 def add_command(
     cli: CliContext, /, title: str | None, content: str | None, interactive: bool, id: str | None, form: Form,
     **options: object,
@@ -74,11 +74,11 @@ def suggest_contexts(learned: Answer[Lesson]) -> None:
 
 @command("edit", form_option("text", "json"))
 @click.argument("id")
-@click.option("--title", metavar="TEXT", help="Its new title.")
-@click.option("--content", metavar="TEXT|-", help="Its new content; - reads it from stdin.")
+@option("--title TEXT", "Its new title.")
+@option("--content TEXT|-", "Its new content; - reads it from stdin.")
 @lesson_options
-@terms_option("--add-tag", "add_tag", help="Add these tags to the current ones.")
-@terms_option("--remove-tag", "remove_tag", help="Remove these tags.")
+@terms_option("--add-tag", "Add these tags to the current ones.")
+@terms_option("--remove-tag", "Remove these tags.")
 def edit_command(
     cli: CliContext, /, id: str, add_tag: tuple[str, ...] | None, remove_tag: tuple[str, ...] | None, form: Form,
     **options: object,

@@ -14,7 +14,7 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.commands.review import QUIT, SKIP, Choice, ask_choice
 from nacre.cli.errors import NotFound
 from nacre.cli.lookup import find_by_id
-from nacre.cli.options import F, combine
+from nacre.cli.options import Decorator, combine, option
 from nacre.cli.ui.output import DATA, Column, Form, one_line, print_data, print_items, printable, put, say, shortened
 from nacre.cli.ui.records import ROOMY, short
 from nacre.cli.ui.times import age
@@ -69,9 +69,9 @@ def name_lesson(lesson: Lesson) -> str:
 # Options
 
 
-def terms_option(*names: str, help: str) -> Callable[[F], F]:
+def terms_option(names: str, help: str, *, to: str = "") -> Decorator:
     """Terms separated by commas, or the option repeated; None when it is not given."""
-    return click.option(*names, multiple=True, metavar="WORD,…", callback=parse_terms, help=help)
+    return option(f"{names} WORD,…", help, to=to, multiple=True, callback=parse_terms)
 
 
 def parse_terms(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -83,31 +83,24 @@ def split_terms(*values: str) -> tuple[str, ...]:
     return tuple(term.strip() for value in values for term in value.split(",") if term.strip())
 
 
-def lesson_options(command: F) -> F:
-    """Options with the names of a lesson's fields."""
-    return combine(
-        terms_option("-g", "--tags", "tags", help="What it is about: git,ci."),
-        terms_option("--contexts", "contexts", help="Situations that it applies in: team.shared-branch."),
-        terms_option("--anti-contexts", "anti_contexts", help="Situations that it does not apply in."),
-        confidence_option,
-        click.option(
-            "-s", "--source", metavar="NAME", help="How it is known: tested, documented, observed, inferred, hearsay."
-        ),
-        click.option("--notes", "source_notes", metavar="TEXT", help="What its source said, and where."),
-    )(command)
-
-
-def confidence_option(command: F) -> F:
-    help = f"How sure it is: {LEVELS}."
-    return click.option("-c", "--confidence", metavar="LEVEL", callback=parse_level, help=help)(command)
-
-
 def parse_level(_ctx: click.Context, _option: click.Parameter, value: str | None) -> str | float | None:
     """A number, or the name of a level for the book to check."""
     try:
         return None if value is None else float(value)
     except ValueError:
         return value
+
+
+confidence_option = option("-c --confidence LEVEL", f"How sure it is: {LEVELS}.", callback=parse_level)
+# Options with the names of a lesson's fields.
+lesson_options = combine(
+    terms_option("-g --tags", "What it is about: git,ci."),
+    terms_option("--contexts", "Situations that it applies in: team.shared-branch."),
+    terms_option("--anti-contexts", "Situations that it does not apply in."),
+    confidence_option,
+    option("-s --source NAME", "How it is known: tested, documented, observed, inferred, hearsay."),
+    option("--notes TEXT", "What its source said, and where.", to="source_notes"),
+)
 
 
 # Output

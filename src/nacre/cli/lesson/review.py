@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.commands.review import Choice
+from nacre.cli.commands.review import Choice, stale_option
 from nacre.cli.lesson.common import (
     UNDO,
     Step,
@@ -20,13 +20,12 @@ from nacre.cli.lesson.common import (
     review_steps,
     summarize,
 )
-from nacre.cli.options import command, form_option, why_option
+from nacre.cli.options import command, form_option, option, why_option
 from nacre.cli.ui.output import Column, Form, say
 from nacre.cli.ui.records import short
 from nacre.lessons import LessonBook
 from nacre.lessons.lesson import ReviewDue
 from nacre.model.levels import LEVELS, NAMES
-from nacre.model.review import STALE_DAYS
 
 HOLDS = Choice("v", "it holds", "validate", "Validated.")
 LESS = Choice("l", "less surely", "less", "It holds, with one level less confidence.")
@@ -35,9 +34,9 @@ TRASH = Choice("t", "trash", "trash", "Moved to the trash.")
 
 
 @command("audit", form_option())
-@click.option("--confidence", metavar="RANGE", help="high, high- (and more), -low (and less), or 0.2-0.6.")
-@click.option("-s", "--source", metavar="NAME", help="From this source, or one under it: inferred, hearsay, …")
-@click.option("--unvalidated", is_flag=True, help="Lessons that nobody ever confirmed.")
+@option("--confidence RANGE", "high, high- (and more), -low (and less), or 0.2-0.6.")
+@option("-s --source NAME", "From this source, or one under it: inferred, hearsay, …")
+@option("--unvalidated", "Lessons that nobody ever confirmed.")
 def audit_command(cli: CliContext, confidence: str | None, source: str | None, unvalidated: bool, form: Form) -> None:
     """List lessons by confidence and source, surest first.
 
@@ -50,11 +49,8 @@ def audit_command(cli: CliContext, confidence: str | None, source: str | None, u
 
 
 @command("review", form_option())
-@click.option(
-    "--stale-days", type=click.FloatRange(min=0), default=STALE_DAYS, show_default=True, metavar="N",
-    help="A lesson is stale when nobody wrote or validated it for so long.",
-)  # fmt: skip
-@click.option("--list", "list_only", is_flag=True, help="List them, and ask nothing.")
+@stale_option
+@option("--list", "List them, and ask nothing.", to="list_only")
 def review_command(cli: CliContext, stale_days: float, list_only: bool, form: Form) -> None:
     """List the lessons that a person should check: contradicted ones first, then stale ones.
 

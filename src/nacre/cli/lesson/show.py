@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Unpack
 
 import click
@@ -22,7 +22,7 @@ from nacre.cli.lesson.common import (
     summarize,
     terms_option,
 )
-from nacre.cli.options import F, combine, command, form_option, why_option
+from nacre.cli.options import Decorator, combine, command, form_option, option, why_option
 from nacre.cli.ui.output import Column, Form, printable, put, say, shortened
 from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.records import short
@@ -31,42 +31,32 @@ from nacre.lessons import Answer, Lesson, LessonBook, LessonHit, Related
 from nacre.lessons.recall import DEFAULT_EXPANSION, EXPANSIONS, STRATEGIES, LessonFilters
 from nacre.model.instants import iso
 
-
-def filter_options(command: F) -> F:
-    """Named as `LessonFilters`: what is given goes to the book as it is."""
-    return combine(
-        terms_option("-g", "--tags", "tags", help="With any of these tags, or those under them: api,git."),
-        click.option(
-            "--all-tags", "match", flag_value="all", default="any", help="With all of the tags instead of any."
-        ),
-        terms_option("--context", "--contexts", "contexts", help="What applies in this situation."),
-        click.option("-s", "--source", metavar="NAME", help="From this source, or one under it."),
-        click.option("--confidence-min", metavar="LEVEL", help=f"At least this sure: {LEVELS}."),
-        click.option("--agent", metavar="NAME", help="What this agent learned."),
-        click.option("--include-archived", is_flag=True, help="Also archived lessons."),
-        click.option("--include-superseded", is_flag=True, help="Also superseded lessons."),
-    )(command)
+# Named as `LessonFilters`: what is given goes to the book as it is.
+filter_options = combine(
+    terms_option("-g --tags", "With any of these tags, or those under them: api,git."),
+    option("--all-tags", "With all of the tags instead of any.", to="match", default="any", flag_value="all"),
+    terms_option("--context --contexts", "What applies in this situation.", to="contexts"),
+    option("-s --source NAME", "From this source, or one under it."),
+    option("--confidence-min LEVEL", f"At least this sure: {LEVELS}."),
+    option("--agent NAME", "What this agent learned."),
+    option("--include-archived", "Also archived lessons."),
+    option("--include-superseded", "Also superseded lessons."),
+)
 
 
-def limit_option(default: int | None) -> Callable[[F], F]:
+def limit_option(default: int | None) -> Decorator:
     help = "At most this many." if default is not None else "At most this many; the setting lesson_limit unless given."
-    return click.option(
-        "-n", "-k", "--limit", "limit", type=click.IntRange(min=1), default=default, show_default=default is not None,
-        metavar="N", help=help,
-    )  # fmt: skip
+    return option("-n -k --limit N", help, least=1, default=default)
 
 
 @command("search", form_option())
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
 @filter_options
-@click.option("--strategy", type=click.Choice(STRATEGIES), default="hybrid", show_default=True, help="How to search.")
+@option("--strategy", "How to search.", choices=STRATEGIES, default="hybrid")
 @limit_option(None)
-@click.option("--fresh", is_flag=True, help="Rank lessons lower that were not updated for long.")
-@click.option(
-    "--expand", type=click.Choice(EXPANSIONS), default=DEFAULT_EXPANSION, show_default=True,
-    help="Where more search terms come from.",
-)  # fmt: skip
-@click.option("--why", is_flag=True, help="Print the reasons for each result.")
+@option("--fresh", "Rank lessons lower that were not updated for long.")
+@option("--expand", "Where more search terms come from.", choices=EXPANSIONS, default=DEFAULT_EXPANSION)
+@option("--why", "Print the reasons for each result.")
 def search_command(
     cli: CliContext, words: tuple[str, ...], strategy: str, limit: int | None, fresh: bool, expand: str,
     why: bool, form: Form, **filters: Unpack[LessonFilters],
@@ -163,8 +153,8 @@ def time_text(at: float | None, now: float) -> str:
 
 @command("related", form_option())
 @click.argument("id")
-@click.option("--depth", type=click.IntRange(min=1), default=1, show_default=True, help="At most this many links away.")
-@terms_option("-r", "--relation", "relations", help="Along links of these relations only.")
+@option("--depth", "At most this many links away.", least=1, default=1)
+@terms_option("-r --relation", "Along links of these relations only.", to="relations")
 def related_command(cli: CliContext, id: str, depth: int, relations: tuple[str, ...] | None, form: Form) -> None:
     """List linked lessons, in both directions, nearest first."""
     with open_book(cli) as book:
@@ -187,7 +177,7 @@ def related_command(cli: CliContext, id: str, depth: int, relations: tuple[str, 
 @command("link", why_option, form_option("text", "json"))
 @click.argument("source", metavar="A")
 @click.argument("target", metavar="B")
-@click.option("-r", "--relation", default="related_to", show_default=True, metavar="NAME", help="How A relates to B.")
+@option("-r --relation NAME", "How A relates to B.", default="related_to")
 def link_command(cli: CliContext, source: str, target: str, relation: str, why: str, form: Form) -> None:
     """Link one lesson to another: related_to, example_of, contradicts, supersedes, or a relation of your own.
 
@@ -203,7 +193,7 @@ def link_command(cli: CliContext, source: str, target: str, relation: str, why: 
 @command("unlink", why_option, form_option("text", "json"))
 @click.argument("source", metavar="A")
 @click.argument("target", metavar="B")
-@click.option("-r", "--relation", metavar="NAME", help="Only the link of this relation; all of them unless given.")
+@option("-r --relation NAME", "Only the link of this relation; all of them unless given.")
 def unlink_command(cli: CliContext, source: str, target: str, relation: str | None, why: str, form: Form) -> None:
     """Remove the links between two lessons that lead from A to B."""
     with open_book(cli) as book:

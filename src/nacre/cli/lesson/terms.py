@@ -22,7 +22,7 @@ from nacre.cli.lesson.common import (
     terms_column,
     terms_option,
 )
-from nacre.cli.options import command, form_option, why_option, yes_option
+from nacre.cli.options import command, form_option, option, why_option, yes_option
 from nacre.cli.ui.output import DATA, Column, Form, say
 from nacre.cli.ui.prompts import confirm as ask_confirmation
 from nacre.cli.ui.prompts import count_of
@@ -69,15 +69,15 @@ def print_outcome(answer: Answer[bool], form: Form, outcome: str) -> None:
 
 
 @command("tags", yes_option, why_option, form_option())
-@click.option("--counts", is_flag=True, help="With the number of lessons, most used first.")
-@click.option("--review", is_flag=True, help="Tags that seem to mean the same; on a terminal, decide each.")
-@click.option("--merge", nargs=2, metavar="OLD NEW", help="Replace OLD by NEW on every lesson.")
-@click.option("--alias", nargs=2, metavar="A B", help="Store and search A as B from now on.")
-@click.option("--synonym", nargs=2, metavar="A B", help="Find lessons with A by B, and the other way round.")
-@click.option("--child", nargs=2, metavar="A PARENT", help="Find lessons with A by PARENT.")
-@click.option("--unrelate", nargs=2, metavar="A B", help="Remove the relations between the two.")
-@click.option("--apart", nargs=2, metavar="A B", help="Never propose to merge the two.")
-@terms_option("--know", "know", help="Add tags, so that they give no warning.")
+@option("--counts", "With the number of lessons, most used first.")
+@option("--review", "Tags that seem to mean the same; on a terminal, decide each.")
+@option("--merge OLD NEW", "Replace OLD by NEW on every lesson.", nargs=2)
+@option("--alias A B", "Store and search A as B from now on.", nargs=2)
+@option("--synonym A B", "Find lessons with A by B, and the other way round.", nargs=2)
+@option("--child A PARENT", "Find lessons with A by PARENT.", nargs=2)
+@option("--unrelate A B", "Remove the relations between the two.", nargs=2)
+@option("--apart A B", "Never propose to merge the two.", nargs=2)
+@terms_option("--know", "Add tags, so that they give no warning.")
 def tags_command(
     cli: CliContext, /, counts: bool, review: bool, know: tuple[str, ...] | None, yes: bool, why: str, form: Form,
     **pairs: Pair,
@@ -160,10 +160,10 @@ def with_count(proposal: MergeProposal, name: str) -> str:
 
 
 @command("contexts", yes_option, why_option, form_option())
-@click.option("--merge", nargs=2, metavar="OLD NEW", help="Replace OLD by NEW on every lesson.")
-@click.option("--child", nargs=2, metavar="A PARENT", help="What applies in PARENT applies in A too.")
-@click.option("--synonym", nargs=2, metavar="A B", help="A and B are two names of one situation.")
-@click.option("--unrelate", nargs=2, metavar="A B", help="Remove the relations between the two.")
+@option("--merge OLD NEW", "Replace OLD by NEW on every lesson.", nargs=2)
+@option("--child A PARENT", "What applies in PARENT applies in A too.", nargs=2)
+@option("--synonym A B", "A and B are two names of one situation.", nargs=2)
+@option("--unrelate A B", "Remove the relations between the two.", nargs=2)
 def contexts_command(cli: CliContext, /, yes: bool, why: str, form: Form, **pairs: Pair) -> None:
     """List the situations that lessons apply in; merge them or relate them."""
     action = one_action(**pairs)
@@ -195,14 +195,14 @@ def list_contexts(book: LessonBook, form: Form) -> None:
 
 
 @command("sources", yes_option, why_option, form_option())
-@click.option("--review", is_flag=True, help="Sources that were added automatically; on a terminal, decide each.")
-@click.option("--add", metavar="NAME", help="Describe a new or existing source, with the two options below.")
-@click.option("--description", metavar="TEXT", help="How a lesson from it is known.")
-@click.option("--typical", metavar="LEVEL", help=f"How sure its lessons usually are: {LEVELS}.")
-@click.option("--confirm", metavar="NAME", help="Accept a source that was added automatically.")
-@click.option("--merge", "merged", nargs=2, metavar="OLD NEW", help="Replace OLD by NEW on every lesson.")
-@click.option("--deprecate", metavar="NAME", help="Warn on every new use.")
-@click.option("--undeprecate", metavar="NAME", help="No longer warn.")
+@option("--review", "Sources that were added automatically; on a terminal, decide each.")
+@option("--add NAME", "Describe a new or existing source, with the two options below.")
+@option("--description TEXT", "How a lesson from it is known.")
+@option("--typical LEVEL", f"How sure its lessons usually are: {LEVELS}.")
+@option("--confirm NAME", "Accept a source that was added automatically.")
+@option("--merge OLD NEW", "Replace OLD by NEW on every lesson.", to="merged", nargs=2)
+@option("--deprecate NAME", "Warn on every new use.")
+@option("--undeprecate NAME", "No longer warn.")
 def sources_command(
     cli: CliContext, review: bool, add: str | None, description: str | None, typical: str | None, confirm: str | None,
     merged: Pair, deprecate: str | None, undeprecate: str | None, yes: bool, why: str, form: Form,

@@ -11,24 +11,20 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.lesson.common import find_lesson, open_book, print_answer, terms_option
-from nacre.cli.options import command, form_option
+from nacre.cli.options import FILE, command, form_option, option
 from nacre.cli.ui.output import Form, escape_unsafe, print_facts, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.lessons.document import FORMATS
 from nacre.lessons.import_plan import POLICIES
 
-FILE = click.Path(dir_okay=False, path_type=Path)
-
 
 @command("export")
-@click.option("-o", "--output", "file", type=FILE, metavar="FILE", help="The file to write; stdout unless given.")
-@click.option(
-    "-f", "--format", "format", type=click.Choice(FORMATS), help="Unless given, as the name of FILE ends, else json."
-)
-@terms_option("-g", "--tags", "tags", help="Only lessons with any of these tags, or those under them.")
-@terms_option("--exclude-tags", "exclude_tags", help="No lessons with these tags, or those under them: sensitive,pii.")
-@click.option("--no-archived", is_flag=True, help="Leave out archived lessons.")
-@click.option("--no-redact", is_flag=True, help="Include what looks like secrets and personal data.")
+@option("-o --output FILE", "The file to write; stdout unless given.", to="file")
+@option("-f --format", "Unless given, as the name of FILE ends, else json.", choices=FORMATS)
+@terms_option("-g --tags", "Only lessons with any of these tags, or those under them.")
+@terms_option("--exclude-tags", "No lessons with these tags, or those under them: sensitive,pii.")
+@option("--no-archived", "Leave out archived lessons.")
+@option("--no-redact", "Include what looks like secrets and personal data.")
 def export_command(
     cli: CliContext, file: Path | None, format: str | None, tags: tuple[str, ...] | None,
     exclude_tags: tuple[str, ...] | None, no_archived: bool, no_redact: bool,
@@ -57,11 +53,13 @@ def export_command(
 
 @command("import", form_option("text", "json"))
 @click.argument("file", default="-", metavar="[FILE|-]", type=FILE)
-@click.option("--dry-run", is_flag=True, help="Report what would change, and change nothing.")
-@click.option(
-    "--on-existing", type=click.Choice(POLICIES), default="skip", show_default=True,
-    help="Skip a lesson that exists, overwrite it, refuse the file, or overwrite it if the file's is newer.",
-)  # fmt: skip
+@option("--dry-run", "Report what would change, and change nothing.")
+@option(
+    "--on-existing",
+    "Skip a lesson that exists, overwrite it, refuse the file, or overwrite it if the file's is newer.",
+    choices=POLICIES,
+    default="skip",
+)
 def import_command(cli: CliContext, file: Path, dry_run: bool, on_existing: str, form: Form) -> None:
     """Read lessons from a file or stdin that `nacre lesson export` wrote, in one operation."""
     from_stdin = str(file) == "-"
@@ -77,10 +75,8 @@ def import_command(cli: CliContext, file: Path, dry_run: bool, on_existing: str,
 
 
 @command("reembed", form_option("text", "json"))
-@click.option(
-    "--all", "everything", is_flag=True, help="The whole store, as `nacre reindex` does; this is the default."
-)
-@click.option("--lesson", "id", metavar="ID", help="This lesson only.")
+@option("--all", "The whole store, as `nacre reindex` does; this is the default.", to="everything")
+@option("--lesson ID", "This lesson only.", to="id")
 def reembed_command(cli: CliContext, everything: bool, id: str | None, form: Form) -> None:
     """Compute the vectors of lessons again, with the current model.
 

@@ -14,23 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nacre.model import Filter, Link, Memory, Operation
-from nacre.protocols import (
-    ALL,
-    AnyChange,
-    Backend,
-    Change,
-    Chunk,
-    Committed,
-    Derived,
-    Order,
-    Reader,
-    Scrubbed,
-    Search,
-    Words,
-)
+from nacre.protocols import ALL, AnyChange, Backend, Change, Committed, Derived, Order, Reader, Scrubbed, Search
 from nacre.storage.in_memory import InMemoryBackend
 from nacre.storage.sqlite import SQLiteBackend
-from tests.samples import digest_of, ids, listed, unit
+from tests import samples
+from tests.samples import ids, listed, unit
 
 SPACES = ("one", "two")
 IDS = ("a", "b", "c", "d")
@@ -49,7 +37,8 @@ memories = st.builds(
     status=st.sampled_from(["long_term", "trashed"]), superseded_by=st.sampled_from(["", "a"]),
     links=st.sampled_from([(), (Link("a"),), (Link("b", "cites", 0.5), Link("a"))]),
 )  # fmt: skip
-ROWS = (None, unit(1), unit(1, 1), unit(0, 1), unit(-1, 0.5))  # of a text by its length: words and vectors depend on it
+# Of a text by its length: words and vectors depend on it.
+ROWS = ((), (unit(1),), (unit(1, 1),), (unit(0, 1),), (unit(-1, 0.5),))
 
 Step = Callable[[Backend], None]
 
@@ -87,11 +76,7 @@ def take(store: Backend, kind: str, memories: Sequence[Memory]) -> None:
 
 
 def derived(memory: Memory) -> Derived:
-    words = Words(text=memory.text, tags=" ".join(memory.tags))
-    row = ROWS[len(memory.text) % len(ROWS)]
-    if row is None:
-        return Derived(words)
-    return Derived(words, (Chunk(0, 4, digest_of(f"{memory.text}{row}")),), np.stack([row]))
+    return samples.derived(memory.text, *ROWS[len(memory.text) % len(ROWS)], tags=" ".join(memory.tags))
 
 
 class Near(float):

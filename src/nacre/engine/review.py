@@ -24,7 +24,7 @@ from nacre.remember.guard import is_suspicious, restore_trust
 
 PAGE = 256
 REPORTED = 16  # memories between two reports of progress: a conflict model takes some 20 ms for each
-TURN = 50  # items that are read at once: as many as one call of `review` returns unless told otherwise
+TURN = 50  # items that are read at once: as many as one call of `review` returns by default
 DOUBTFUL = 0.5  # a confidence or trust below this needs confirmation
 # Events do not become outdated: what happened has happened. What is held to be true does.
 HELD_TYPES = ("semantic", "procedural", "feedback", "prospective", LESSON)

@@ -124,7 +124,7 @@ class Helper:
         self._captures = ThreadPoolExecutor(1, "capture")
 
     def serve(self, channel: Channel, wanted: Path, listens: Callable[[], object] = bool) -> None:
-        """Runs until it is told to end, is idle for `idle` seconds, or the store's folder is gone.
+        """Runs until a request asks it to end, it is idle for `idle` seconds, or the store's folder is gone.
 
         `listens` is called once it accepts connections.
         """

@@ -75,7 +75,7 @@ class TokenCheck:
 PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 BACKLOG = 128  # connections that may wait to be accepted: all agents of a machine may start together
-SHUTDOWN_SECONDS = 1  # that running answers get when the server is told to end
+SHUTDOWN_SECONDS = 1  # that running answers get when the server has to stop
 
 
 @dataclass(frozen=True, slots=True)

@@ -412,7 +412,7 @@ class Connections:
         """Where file, folder or disk are read-only; None where even that is impossible.
 
         Beside a writer, who keeps the files of the log there, the log is read too. Without one SQLite would want to
-        make them; told that the file lies still, it needs none. A log that somebody left must not be passed over.
+        make them; opened as immutable, the file needs none. A log that somebody left must not be passed over.
         """
         log = self.path.with_name(self.path.name + "-wal")
         still = [] if log.exists() and log.stat().st_size else ["mode=ro&immutable=1"]

@@ -6,6 +6,7 @@ import json
 import shutil
 import sqlite3
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
@@ -47,13 +48,13 @@ class ForeignSource:
 
 
 @dataclass(slots=True, kw_only=True)
-class DatabaseSource(ForeignSource):
+class DatabaseSource(ForeignSource, ABC):
     """A source whose records are rows of one SQLite file; `read` gives them without their numbers."""
 
     database: sqlite3.Connection
 
-    def read(self) -> Iterator[Row]:
-        raise NotImplementedError
+    @abstractmethod
+    def read(self) -> Iterator[Row]: ...
 
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:  # noqa: ARG002 - one reading is quick
         self.partial.clear()

@@ -90,35 +90,6 @@ def to_line(entry: JournalEntry) -> dict[str, Json]:
     return {**line, "damaged": True} if entry.damaged else line
 
 
-def from_line(line: Json) -> JournalEntry:
-    """Raises `ValueError` when it is no line of ours."""
-    if not isinstance(line, dict):
-        raise ValueError("a line of the journal tells fields by name")
-    name, actor, batch, why, space, kind, memory_id = (
-        worded(line, key) for key in ("act", "actor", "batch", "why", "space", "kind", "memory_id")
-    )
-    at = line.get("ts")
-    if isinstance(at, bool) or not isinstance(at, int | float):
-        raise ValueError(f"{at!r} is no time")
-    operation = Operation(name, actor, float(at), batch, why)
-    before, after = image(line, "before"), image(line, "after")
-    return JournalEntry(0, operation, space, memory_id, before, after, kind, line.get("damaged") is True)
-
-
-def worded(line: Mapping[str, Json], key: str) -> str:
-    value = line.get(key)
-    if not isinstance(value, str):
-        raise ValueError(f"a line of the journal has a text under {key!r}")
-    return value
-
-
-def image(line: Mapping[str, Json], key: str) -> Mapping[str, Json] | None:
-    value = line.get(key)
-    if value is not None and not isinstance(value, dict):
-        raise ValueError(f"a line of the journal tells fields by name under {key!r}")
-    return value
-
-
 @dataclass(frozen=True, slots=True)
 class Transition:
     """A value that changed. `old` and `new` are ids, the same one where a memory's own text was edited.

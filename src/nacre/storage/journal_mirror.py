@@ -12,13 +12,13 @@ import re
 import time
 import zlib
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from nacre.files import atomic_writer, file_lock, private_opener
 from nacre.model import JournalEntry
-from nacre.model.journal import MEMORY, from_line, to_line
+from nacre.model.journal import MEMORY, to_line
 
 log = logging.getLogger("nacre")
 
@@ -81,9 +81,6 @@ class JournalMirror:
         except FAULTS as error:
             log.warning("%s still tells of memories that were removed (%s); delete it and its archives.",
                         self.path, error)  # fmt: skip
-
-    def read(self) -> Reading:
-        return Reading(self)
 
     def _append(self, lines: bytes) -> None:
         with self._writing(alone=False):
@@ -158,37 +155,6 @@ class JournalMirror:
             log.warning("%s %s (%s); this is said once.", what, self.path, error)
 
 
-class Reading:
-    """The entries, oldest first, each once even while others write and rotate. `skipped` counts illegible lines."""
-
-    def __init__(self, mirror: JournalMirror) -> None:
-        self._mirror = mirror
-        self.skipped = 0
-
-    def __iter__(self) -> Iterator[JournalEntry]:
-        mirror = self._mirror
-        if not mirror.path.parent.is_dir():
-            return
-        with mirror._maintenance_lock(KEEPER_WAITS):
-            stamps = mirror._stamps()
-            live = mirror.path.open("rb") if mirror.path.exists() else None
-        try:
-            for stamp in stamps:
-                yield from self._entries(first_found(mirror._packed(stamp), mirror._plain(stamp)))
-            yield from self._entries(live or ())
-        finally:
-            if live is not None:
-                live.close()
-
-    def _entries(self, lines: Iterable[bytes]) -> Iterator[JournalEntry]:
-        for line in lines:
-            if not line.isspace():
-                try:
-                    yield from_line(json.loads(line))
-                except (ValueError, RecursionError):
-                    self.skipped += 1
-
-
 def as_bytes(line: object) -> bytes:
     return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
@@ -212,14 +178,6 @@ def lines(file: Path) -> Iterator[bytes]:
             yield BROKEN_OFF
 
 
-def first_found(packed: Path, plain: Path) -> Iterator[bytes]:
-    """What was plain a moment ago may be packed by now, and what was there may be too old."""
-    for file in (packed, plain, packed):
-        with suppress(FileNotFoundError):
-            yield from lines(file)
-            return
-
-
 def pack(content: Iterable[bytes], archive: Path) -> None:
     """The archive is there whole or, as before, not at all."""
     with (
@@ -241,11 +199,11 @@ def scrubbed(line: bytes, space: str, ids: Container[bytes] | None) -> bytes:
         return line
     try:
         record = json.loads(line)
-        entry = from_line(record)
-    except (ValueError, RecursionError):
+        kind, bare = record["kind"], (record["before"], record["after"], record["why"]) == (None, None, "")
+        own = kind == MEMORY or (ids is None and (kind == "space" or "/" in kind))
+        elsewhere = record["space"] != space
+    except (ValueError, RecursionError, TypeError, KeyError):
         return b""
-    bare = entry.before is None and entry.after is None and not entry.operation.why
-    own = entry.kind == MEMORY or (ids is None and (entry.kind == "space" or "/" in entry.kind))
-    if bare or entry.space != space or not own:
+    if bare or elsewhere or not own:
         return line
     return as_bytes({**record, "why": "", "before": None, "after": None})

@@ -80,10 +80,18 @@ class Access:
             raise AccessDenied(f"The agent {self.agent!r} has no access to the space {self.space!r}; choose another.")
         if not self.session and not can.scope.includes(ScopeLevel.CROSS_SESSION_WRITE):
             raise InvalidInput(f"The scope {can.scope} is bound to a session; give its name as `session`.")
-        own, here = Filter.where(agent=self.agent), Filter.where(session=self.session)
         kinds = admitted_kinds(can)
-        object.__setattr__(self, "readable", read_scope(can.scope, own, here) & kinds)
-        object.__setattr__(self, "writable", write_scope(can.scope, own, here) & kinds)
+        readable = self._within(ScopeLevel.GLOBAL_READ, ScopeLevel.CROSS_SESSION_READ)
+        writable = self._within(ScopeLevel.GLOBAL_WRITE, ScopeLevel.CROSS_SESSION_WRITE)
+        object.__setattr__(self, "readable", readable & kinds)
+        object.__setattr__(self, "writable", writable & kinds)
+
+    def _within(self, all_agents: ScopeLevel, all_sessions: ScopeLevel) -> Filter:
+        """What its scope reaches, by the levels from which on it reaches so far."""
+        scope, own = self.capabilities.scope, Filter.where(agent=self.agent)
+        if scope.includes(all_agents):
+            return Filter()
+        return own if scope.includes(all_sessions) else own & Filter.where(session=self.session)
 
     @property
     def sees_all(self) -> bool:
@@ -116,18 +124,6 @@ class Access:
                 f"The agent {self.agent!r} may not {what}: that concerns memories beyond its scope "
                 f"({self.capabilities.scope}). Have it done without an agent's capabilities."
             )
-
-
-def read_scope(scope: ScopeLevel, own: Filter, here: Filter) -> Filter:
-    if scope.includes(ScopeLevel.GLOBAL_READ):
-        return Filter()
-    return own if scope.includes(ScopeLevel.CROSS_SESSION_READ) else own & here
-
-
-def write_scope(scope: ScopeLevel, own: Filter, here: Filter) -> Filter:
-    if scope.includes(ScopeLevel.GLOBAL_WRITE):
-        return Filter()
-    return own if scope.includes(ScopeLevel.CROSS_SESSION_WRITE) else own & here
 
 
 def admitted_kinds(can: AgentCapabilities) -> Filter:

@@ -21,6 +21,7 @@ from nacre.model.memory import LESSON
 from nacre.model.review import DECISIONS, KINDS, STALE_DAYS, ReviewItem
 from nacre.protocols import ALL, AnyChange, Change, Progress, Reader, TermChange
 from nacre.remember.guard import is_suspicious, restore_trust
+from nacre.storage.pages import iterate_pages
 
 PAGE = 256
 REPORTED = 16  # memories between two reports of progress: a conflict model takes some 20 ms for each
@@ -166,11 +167,7 @@ class ReviewQueue:
 
     def _walk(self, where: Filter) -> Iterator[Memory]:
         """Oldest first, a screen at a time: most callers stop after the first."""
-        cursor, begun = "", False
-        while cursor or not begun:
-            page = self.engine.store.page(self.space, where, order="oldest", limit=TURN, cursor=cursor)
-            yield from page.memories
-            cursor, begun = page.cursor, True
+        return iterate_pages(self.engine.store, self.space, where, TURN)
 
     def terms(self) -> Iterator[ReviewItem]:
         known = relations(self.engine.store)

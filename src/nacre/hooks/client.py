@@ -26,7 +26,6 @@ LIMIT_SECONDS = 2.0  # a person waits while the client waits
 LIMIT_VARIABLE = "NACRE_HOOK_LIMIT"  # seconds; for slow machines and for tests
 WORKING_SHARE = 0.6  # of the limit, for work that can stop between two operations
 STARTING_SECONDS = 30.0  # no second helper is started within this time
-WITHOUT_CONSOLE = 0x8 if sys.platform == "win32" else 0  # DETACHED_PROCESS
 
 
 def run(event: str, flags: Mapping[str, str]) -> str:
@@ -98,20 +97,11 @@ def start(file: Path, places: HelperFiles, embedder: str) -> None:
     if is_running(places):
         places.starting.unlink(missing_ok=True)  # it has started meanwhile
         return
-    import subprocess
+    from nacre.lifecycle.daemon import spawn_detached
 
     private_folder(file.parent)
-    process = subprocess.Popen(
-        # -P: a folder named nacre in the client's working directory is not imported.
-        [sys.executable, "-P", "-m", "nacre.hooks.helper", str(file), embedder],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd=file.parent,
-        start_new_session=True,
-        creationflags=WITHOUT_CONSOLE,
-    )
-    process.returncode = 0  # it outlives this process; nobody waits for it
+    # -P: a folder named nacre in the client's working directory is not imported.
+    spawn_detached([sys.executable, "-P", "-m", "nacre.hooks.helper", str(file), embedder], os.devnull, file.parent)
 
 
 def is_running(places: HelperFiles) -> bool:

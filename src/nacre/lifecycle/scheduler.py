@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from nacre.lifecycle.daemon import Process, this_process
 from nacre.lifecycle.jobs import JOBS, Job, JobResult, job_named
 from nacre.model.instants import DAY, iso, parse_duration
 from nacre.model.memory import Json
-from nacre.protocols import Clock, Reader, TermSet
+from nacre.protocols import Clock, Progress, Reader, TermSet
 from nacre.settings import Settings
 
 if TYPE_CHECKING:
@@ -166,26 +165,14 @@ class StoredHistories:
     store: MemoryStore
 
     def history(self, key: str) -> JobHistory:
-        fields = self.store.acting_as(HISTORY_KIND).store.terms(HISTORY_KIND).get(key) or {}
-        error = fields.get("error")
-        return JobHistory(
-            moment(fields.get("last_at")),
-            count(fields.get("runs")),
-            count(fields.get("done")),
-            error if isinstance(error, str) else "",
-            moment(fields.get("failed_at")),
-        )
+        stored = self.store.acting_as(HISTORY_KIND).store.terms(HISTORY_KIND).get(key) or {}
+        try:
+            return JobHistory(**stored)  # type: ignore[arg-type]
+        except TypeError:
+            return JobHistory()  # written by another version
 
     def note(self, key: str, history: JobHistory) -> None:
         self.store.acting_as(HISTORY_KIND).store.commit([TermSet(HISTORY_KIND, key, asdict(history))])
-
-
-def moment(value: Json) -> float | None:
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
-
-
-def count(value: Json) -> int:
-    return int(value) if isinstance(value, int | float) and math.isfinite(value) else 0
 
 
 OFF = "off"
@@ -213,6 +200,10 @@ class TickResult:
         return "\n".join(map(str, self.results)) or "Nothing was due."
 
 
+def unreported(done: int, total: int, what: str) -> None:
+    """The progress of a caller who does not ask for it."""
+
+
 class MaintenanceScheduler:
     """Runs the jobs as the settings say: those given, or the store's own. The history is in the store.
 
@@ -237,13 +228,14 @@ class MaintenanceScheduler:
         jobs: Sequence[str] = (),
         dry_run: bool = False,
         stop: threading.Event | None = None,
+        progress: Progress = unreported,
     ) -> TickResult:
         """Runs the jobs that are due, or the named `jobs` whether due or not. A dry run changes nothing, not even the
         schedule. When `stop` is set, the running job is the last one."""
         at = self.store.now() if now is None else now
         wanted = [job_named(name) for name in jobs]
         if dry_run:
-            return TickResult(tuple(self._tried(job, store, at) for job, store in self._places(wanted, at)))
+            return TickResult(tuple(self._tried(job, store, at) for job, store in self._places(wanted, at, progress)))
         if next(self._places(wanted, at), None) is None:
             return TickResult()
         work = Lease(self.store, WORK)
@@ -251,7 +243,7 @@ class MaintenanceScheduler:
             if not free:
                 return TickResult(held_by=str(work.holder() or "it has just ended"))
             results = []
-            for job, store in self._places(wanted, at):
+            for job, store in self._places(wanted, at, progress):
                 if work.lost.is_set() or (stop is not None and stop.is_set()):
                     break
                 results.append(self._done(job, store, at))
@@ -283,11 +275,16 @@ class MaintenanceScheduler:
                     log.log(logging.INFO if each.done else logging.DEBUG, "%s", each)
                 stop.wait(self.tick_interval)
 
-    def _places(self, wanted: Sequence[Job], now: float) -> Iterator[tuple[Job, MemoryStore]]:
-        for job in wanted or JOBS.values():
+    def _places(
+        self, wanted: Sequence[Job], now: float, progress: Progress = unreported
+    ) -> Iterator[tuple[Job, MemoryStore]]:
+        jobs = wanted or list(JOBS.values())
+        for number, job in enumerate(jobs):
+            progress(number, len(jobs), job.name)
             for store in self._stores(job):
                 if wanted or self._due(job, store, now):
                     yield job, store
+        progress(len(jobs), len(jobs), "maintenance")
 
     def _stores(self, job: Job) -> list[MemoryStore]:
         if job.per_store or not self.all_spaces:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from nacre.files import data_sections
 from nacre.model.memory import Json
 from nacre.safety.secret_values import Span, entropy, find_in_values, is_about_a_secret, is_placeholder
 from nacre.safety.token_rules import RULES, Row, Rule, Where, branches, compiled
@@ -15,12 +16,8 @@ from nacre.safety.token_rules import RULES, Row, Rule, Where, branches, compiled
 Entry = tuple[str, tuple[Row, ...]]  # a keyword and the rules that begin with it
 
 PLACEHOLDER = re.compile(r"\[REDACTED(?::[a-z0-9_]+)?\]")
-# A certificate or a public key is random and no secret; only base64 is accepted in it, so that nothing hides there.
-PUBLIC_BLOCK = (
-    r"-----BEGIN (?:[A-Z0-9 ]{0,30}PUBLIC KEY(?: BLOCK)?|[A-Z0-9 ]{0,20}CERTIFICATE(?: REQUEST)?|X509 CRL|"
-    r"PGP SIGNATURE)-----(?:\s{1,4}(?:Version|Comment|Hash): [^\n]{0,100})*+(?:[A-Za-z0-9+/=\s]|\\[nr])*+-----END"
-)
-HARMLESS = re.compile(rf"{PLACEHOLDER.pattern}|{PUBLIC_BLOCK}")
+PATTERNS = {name: re.compile("|".join(lines)) for name, lines in data_sections("safety/secret_patterns.txt")}
+HARMLESS = re.compile(rf"{PLACEHOLDER.pattern}|{PATTERNS['public block'].pattern}")
 PASSES = 8  # removing a secret may uncover another; two passes are usual
 LONGEST_LEAD = 80
 SHORT = 200  # characters; results for shorter texts between two secrets are cached
@@ -31,18 +28,6 @@ MANY = 100  # places of one keyword from which on results for equal surroundings
 HAS_LONG_WORD = re.compile(r"(?:\S{0,15}+\s++)*+\S{16}")
 SIGNS = ("--", "_", "-", ".", "/")  # one look for a sign spares many for the keywords that hold it
 
-# Personal data that a policy may ask to keep out.
-EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}+@(?:[A-Za-z0-9-]{1,63}\.){1,4}[A-Za-z]{2,24}(?![\w-])")
-CARD = re.compile(
-    r"(?<![\w.-])(?<![A-Z]{2}\d\d )"  # the digits of an account number are not a card
-    r"(?:[2-6]\d{12,18}|[2-6]\d{3}([ -])\d{4}\1\d{4}\1\d{4}|3\d{3}([ -])\d{6}\2\d{5})(?![\w-])"
-)
-IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])")
-SSN = re.compile(r"(?<![\w-])(?!000|666|9\d\d)\d{3}([- ])(?!00)\d{2}\1(?!0000)\d{4}(?![\w-])")
-PHONE = re.compile(
-    r"(?<![\w.+-])(?<!\d{4} )(?:\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{1,4}(?:[ .-]?\d{2,4}){1,4}|"  # +49 30 1234567
-    r"\(\d{3}\) ?\d{3}[ .-]\d{4}|\d{3}-\d{3}-\d{4}|0\d{2,4}[ /-]\d{3,4}[ -]?\d{3,5})(?![\w-])"
-)
 PHONE_DIGITS = range(8, 16)  # E.164 allows fifteen
 CARD_DIGITS = range(13, 20)
 
@@ -275,16 +260,14 @@ def accept_match(text: str, match: re.Match[str], row: Row, policy: Policy) -> I
 
 
 def personal_data(text: str) -> Iterator[tuple[int, int, str]]:
-    if "@" in text:
-        yield from ((*match.span(), "email") for match in EMAIL.finditer(text))
-    yield from ((*match.span(), "card_number") for match in CARD.finditer(text) if luhn(match[0]))
-    yield from ((*match.span(), "iban") for match in IBAN.finditer(text) if iban(match[0]))
-    yield from ((*match.span(), "ssn") for match in SSN.finditer(text))
-    yield from ((*match.span(), "phone") for match in PHONE.finditer(text) if numbers(match[0]) in PHONE_DIGITS)
+    for kind, is_real in PERSONAL.items():
+        for match in PATTERNS[kind].finditer(text):
+            if is_real(match[0]):
+                yield *match.span(), kind
 
 
-def numbers(text: str) -> int:
-    return sum(sign.isdigit() for sign in text)
+def phone(number: str) -> bool:
+    return sum(sign.isdigit() for sign in number) in PHONE_DIGITS
 
 
 def luhn(card: str) -> bool:
@@ -303,19 +286,9 @@ def iban(account: str) -> bool:
 __all__ = ["DEFAULT", "Finding", "Policy", "Scrubbed", "ScrubbedJson", "contains_secret", "scrub", "scrub_json"]
 
 DEFAULT = Policy()
-PASSWORD_KEY = re.compile(
-    r"(?i).*(?:pass(?:word|wd|phrase|code)|pwd|kennwort|passwort)s?(?:_?\d+|_?(?:prod|dev|test))?"
-)
-SECRET_KEY = re.compile(
-    r"(?i)(?:.*[_ -])?(?:secret|token|credential|authorization|bearer|private_?key)s?(?:_?(?:key|value))?|"
-    r".*(?:api|access|secret|auth|private|signing|encryption|account|master)[_ -]?keys?|"
-    r".*(?:Token|Secret)s?|[a-z_]*(?:access|auth|bearer|refresh|client|session)(?:token|secret)s?"
-)
-# Tokens of a language model, a page or a grammar.
-COUNTED = re.compile(
-    r"(?i)(?:.*[_ -])?(?:max|min|num|n|total|input|output|prompt|completion|used|stop|special|eos|bos|pad|unk|sep|cls|"
-    r"mask|next|page|cancel(?:lation)?|first|last)[_ -]?tokens?"
-)
+PERSONAL: Mapping[str, Callable[[str], bool]] = {
+    "email": bool, "card_number": luhn, "iban": iban, "ssn": bool, "phone": phone,
+}  # fmt: skip
 # Not secret, although under a name such as «credentials».
 NOT_SECRET = frozenset("name user username id type host url port email scope region expires note".split())
 NAMED = Rule("secret", "", (), loose=True)
@@ -410,6 +383,6 @@ def is_withheld(value: str, policy: Policy) -> bool:
 
 
 def kind_of(key: str) -> str:
-    if PASSWORD_KEY.fullmatch(key):
+    if PATTERNS["password key"].fullmatch(key):
         return "password"
-    return "secret" if SECRET_KEY.fullmatch(key) and not COUNTED.fullmatch(key) else ""
+    return "secret" if PATTERNS["secret key"].fullmatch(key) and not PATTERNS["counted"].fullmatch(key) else ""

@@ -51,10 +51,10 @@ def check_page(limit: int, offset: int) -> None:
             raise InvalidInput(f"The {name} is {value}; give 0 or more{'' if value < 0 else f', below {LARGEST}'}.")
 
 
-def iterate_pages(reader: Reader, space: str, where: Filter) -> Iterator[Memory]:
+def iterate_pages(reader: Reader, space: str, where: Filter, size: int = PAGE) -> Iterator[Memory]:
     """See `Reader.iterate`."""
     cursor, begun = "", False
     while cursor or not begun:
-        page = reader.page(space, where, order=RISING, limit=PAGE, cursor=cursor)
+        page = reader.page(space, where, order=RISING, limit=size, cursor=cursor)
         yield from page.memories
         cursor, begun = page.cursor, True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -15,7 +16,6 @@ from nacre.model.memory import Json
 
 if TYPE_CHECKING:
     from nacre.conflicts.judge import ConflictFn
-    from nacre.lifecycle.jobs import JobResult
     from nacre.lifecycle.scheduler import TickResult
     from nacre.protocols import LanguageModel
 
@@ -111,25 +111,11 @@ def maintenance_tick(session: ToolSession, dry_run: bool = False, reflect_apply:
 
 
 def tick(session: ToolSession, *, dry_run: bool = False, reflect_apply: bool = False) -> TickResult:
-    """Runs job by job, so that the client sees the progress."""
-    from dataclasses import replace
-
-    from nacre.lifecycle.scheduler import MaintenanceScheduler, TickResult
+    from nacre.lifecycle.scheduler import MaintenanceScheduler
 
     known = session.store.settings
-    settings = replace(known, reflect_apply=True) if reflect_apply else known
-    scheduler = MaintenanceScheduler(session.store, settings)
-    due = dict(scheduler.every)
-    results: list[JobResult] = []
-    for number, (job, every) in enumerate(due.items()):
-        session.progress(number, len(due), job)
-        scheduler.every = {job: every}
-        done = scheduler.tick(dry_run=dry_run)
-        if done.held_by:
-            return done
-        results += done.results
-    session.progress(len(due), len(due), "maintenance")
-    return TickResult(tuple(results))
+    scheduler = MaintenanceScheduler(session.store, replace(known, reflect_apply=reflect_apply or known.reflect_apply))
+    return scheduler.tick(dry_run=dry_run, progress=session.progress)
 
 
 def model_of(session: ToolSession) -> LanguageModel:

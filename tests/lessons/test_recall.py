@@ -10,7 +10,7 @@ import pytest
 from nacre.errors import ConfigError, InvalidInput, LanguageModelError, UnknownName
 from nacre.lessons import LessonBook
 from nacre.lessons.recall import MAX_EXPANSION, MIN_FRESHNESS, STRATEGIES, SUPERSEDED_FACTOR, ask_model, expand_query
-from nacre.lessons.validate_terms import TermValidator
+from nacre.lessons.vocabulary import TermValidator
 from nacre.model.instants import DAY
 from nacre.models.language_model import FunctionLanguageModel
 from nacre.settings import Settings

@@ -12,9 +12,17 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 from nacre.errors import InvalidInput, UnknownName
 from nacre.files import open_regular
 from nacre.lessons.lesson import Lesson
-from nacre.lessons.term_relations import terms_of
-from nacre.lessons.validate_terms import REFERENCE, TABLE_SEPARATOR
-from nacre.lessons.vocabulary import KINDS, RELATION_KEYS, TAG, Key, Vocabulary, normalize
+from nacre.lessons.vocabulary import (
+    KINDS,
+    REFERENCE,
+    RELATION_KEYS,
+    TABLE_SEPARATOR,
+    TAG,
+    Key,
+    Vocabulary,
+    normalize,
+    terms_of,
+)
 from nacre.memory_store import MemoryStore
 from nacre.model import Link, Memory
 from nacre.model.filter import ancestors, is_under

@@ -13,11 +13,11 @@ from nacre.engine.write_request import TermEdit
 from nacre.errors import AccessDenied, InvalidInput, LinkRefused, UnknownName
 from nacre.lessons.document import LESSON_FIELDS, import_error
 from nacre.lessons.lesson import normalize_title
-from nacre.lessons.validate_terms import REFERENCE, TermValidator
 from nacre.lessons.vocabulary import (
     CONTEXT,
     DEFAULT_LEVEL,
     KINDS,
+    REFERENCE,
     RELATED,
     RELATION_SPELLINGS,
     SOURCE,
@@ -25,6 +25,7 @@ from nacre.lessons.vocabulary import (
     TAG,
     Key,
     Term,
+    TermValidator,
     Vocabulary,
     normalize,
 )

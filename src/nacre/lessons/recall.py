@@ -10,8 +10,7 @@ from typing import TypedDict
 from nacre.errors import UnknownName
 from nacre.factory import make_language_model
 from nacre.lessons.lesson import AGENT_TAG, Lesson, LessonHit, agent_tag
-from nacre.lessons.validate_terms import TermValidator
-from nacre.lessons.vocabulary import CONTEXT, LESSONS, SOURCE, TAG, Vocabulary, normalize, normalize_all
+from nacre.lessons.vocabulary import CONTEXT, LESSONS, SOURCE, TAG, TermValidator, Vocabulary, normalize, normalize_all
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Hit, Memory, Reason
 from nacre.model.fence import json_line

@@ -1,18 +1,24 @@
-"""The vocabulary of a lesson book: the known tags, contexts and sources, and what each name resolves to."""
+"""The vocabulary of a lesson book: its tags, contexts and sources, the edits that relate and merge them, and how the
+terms of a request are checked against it."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeAlias
 
-from nacre.errors import InvalidInput, WrongType
+from nacre.engine.engine import Edit
+from nacre.engine.write_request import Term as Data
+from nacre.engine.write_request import TermEdit
+from nacre.errors import AccessDenied, InvalidInput, WrongType
 from nacre.lessons.lesson import AGENT_TAG
 from nacre.memory_store import MemoryStore
-from nacre.model import Filter
+from nacre.model import Filter, Memory
 from nacre.model.filter import ancestors, is_under
+from nacre.model.levels import level_named
 from nacre.model.memory import LESSON, Json
 from nacre.protocols import Tallied
 
@@ -90,8 +96,7 @@ class Term:
 
     def names(self, key: str) -> tuple[str, ...]:
         """The other terms that it lists under this key."""
-        listed = self.data.get(key)
-        return tuple(map(str, listed)) if isinstance(listed, list) else ()
+        return tuple(listed_in(self.data, key))
 
 
 class Vocabulary:
@@ -239,3 +244,271 @@ def check_known(vocabulary: Vocabulary, names: Iterable[str]) -> tuple[list[str]
         if near:
             suggestions[name] = near
     return warnings, suggestions
+
+
+Rename: TypeAlias = Callable[[str], str]
+TermEdits: TypeAlias = dict[tuple[str, str], TermEdit]
+SYNONYM, CHILD_OF = "synonym", "child_of"
+RELATIONS = {SYNONYM: Key.SYNONYMS, CHILD_OF: Key.PARENTS}
+
+
+# Edits of one term's data, applied inside the transaction
+
+
+def listed_in(data: Data, key: str) -> list[str]:
+    names = (data or {}).get(key)
+    return [str(each) for each in names] if isinstance(names, list) else []
+
+
+def without_empty(data: Mapping[str, Json]) -> Data:
+    """A term without any data left is removed."""
+    return {key: value for key, value in data.items() if value not in (None, "", [])} or None
+
+
+def set_keys(changes: Mapping[str, Json]) -> TermEdit:
+    """None removes a key."""
+    return lambda data: without_empty({**(data or {}), **changes})
+
+
+def add_listed(key: str, other: str) -> TermEdit:
+    return lambda data: without_empty({**(data or {}), key: [*dict.fromkeys((*listed_in(data, key), other))]})
+
+
+def remove_listed(other: str) -> TermEdit:
+    """Removes every relation to the other term, "distinct" included."""
+
+    def edit(data: Data) -> Data:
+        after: dict[str, Json] = {**(data or {})}
+        after |= {key: [name for name in listed_in(data, key) if name != other] for key in RELATION_KEYS}
+        if after.get(Key.ALIAS_OF) == other:
+            del after[Key.ALIAS_OF]
+        return without_empty(after)
+
+    return edit
+
+
+def make_alias(target: str) -> TermEdit:
+    """An alias has no other data."""
+    return lambda _: {Key.ALIAS_OF: target}
+
+
+def rename_listed(own: str, rename: Rename) -> TermEdit:
+    """Renames the terms that this one refers to; a reference to itself is dropped."""
+
+    def edit(data: Data) -> Data:
+        after: dict[str, Json] = {**(data or {})}
+        after |= {key: renamed(listed_in(data, key), own, rename) for key in RELATION_KEYS}
+        target = rename(str(after.pop(Key.ALIAS_OF, "")))
+        return without_empty(after if target == own else {**after, Key.ALIAS_OF: target})
+
+    return edit
+
+
+def absorb(old: Mapping[str, Json], own: str, rename: Rename) -> TermEdit:
+    """Takes over the relations of a merged term, and its description where this one has none."""
+
+    def edit(data: Data) -> Data:
+        current = dict(rename_listed(own, rename)(data) or {})
+        relations: dict[str, Json] = {
+            key: renamed((*listed_in(current, key), *listed_in(old, key)), own, rename) for key in RELATION_KEYS
+        }
+        described = {key: value for key, value in old.items() if data is None or key in (Key.DESCRIPTION, Key.TYPICAL)}
+        return without_empty({**described, **current, **relations})
+
+    return edit
+
+
+def renamed(names: Iterable[str], own: str, rename: Rename) -> list[Json]:
+    return [each for each in dict.fromkeys(map(rename, names)) if each != own]
+
+
+def with_builtin(kind: str, name: str, edit: TermEdit) -> TermEdit:
+    """Starts from the built-in data: a built-in source is not stored until somebody changes it."""
+    if kind != SOURCE or name not in builtin_sources():
+        return edit
+    return lambda data: edit(builtin_sources()[name] if data is None else data)
+
+
+# Merging
+
+
+def merge_names(vocabulary: Vocabulary, old: str, into: str, names: Iterable[str]) -> dict[str, str]:
+    """The new name of `old` and of everything under it: `old.x` becomes `into.x`."""
+
+    def new_name(name: str) -> str:
+        if name != old:  # an alias keeps its own target
+            name = vocabulary.resolve(name)
+        while is_under(name, {old}):  # `api.jira.jira`, merged upward, passes through `api.jira`
+            name = into + name.removeprefix(old)
+        target = vocabulary.resolve(name)
+        return name if is_under(target, {old}) else target
+
+    changes = {name: new_name(name) for name in (old, *sorted(names)) if is_under(name, {old})}
+    return {name: new for name, new in changes.items() if new != name}
+
+
+def merge_edits(vocabulary: Vocabulary, new_names: Mapping[str, str]) -> TermEdits:
+    """Each old name becomes an alias of its new one, which absorbs its data; terms that refer to the old one follow."""
+
+    def rename(name: str) -> str:
+        return new_names.get(name, name)
+
+    edits: TermEdits = {
+        (vocabulary.kind, name): rename_listed(name, rename)
+        for name, term in vocabulary.terms.items()
+        if new_names.keys() & {term.alias_of, *(other for key in RELATION_KEYS for other in term.names(key))}
+    }
+    for old, new in new_names.items():
+        term = vocabulary.terms.get(old)
+        if term is not None and not term.alias_of:
+            edits[vocabulary.kind, new] = absorb(term.data, new, rename)
+    return edits | {(vocabulary.kind, old): make_alias(new) for old, new in new_names.items()}
+
+
+def filters_with(kind: str, name: str) -> list[Filter]:
+    """Filters that together match every lesson with this term, or one under it."""
+    fields = {TAG: ("tags",), CONTEXT: ("contexts", "anti_contexts"), SOURCE: ("source",)}[kind]
+    return [Filter.where(**{f"{field}__under": [name]}) for field in fields]
+
+
+def terms_of(kind: str, memory: Memory) -> tuple[str, ...]:
+    if kind == TAG:
+        return memory.tags
+    return (*memory.contexts, *memory.anti_contexts) if kind == CONTEXT else (memory.source,)
+
+
+def rename_in_lesson(kind: str, new_names: Mapping[str, str]) -> Edit:
+    def rename_all(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(new_names.get(name, name) for name in names))
+
+    def edit(memory: Memory) -> Memory:
+        if kind == TAG:
+            return replace(memory, tags=rename_all(memory.tags))
+        if kind == CONTEXT:
+            return replace(memory, contexts=rename_all(memory.contexts), anti_contexts=rename_all(memory.anti_contexts))
+        return replace(memory, source=new_names.get(memory.source, memory.source))
+
+    return edit
+
+
+def warn_both_ways(changed: Iterable[Memory], context: str) -> tuple[str, ...]:
+    """A warning for lessons that now both apply in the context and exclude it."""
+    both = [memory for memory in changed if context in memory.contexts and context in memory.anti_contexts]
+    ids = ", ".join(memory.id for memory in both[:3])
+    if not both:
+        return ()
+    return (f"Lessons that now both apply in {context!r} and exclude it: {len(both)} ({ids}); decide for each.",)
+
+
+# Checking the terms and values of a request
+
+REFERENCE = "reference"  # the kind of term that holds table values, named by table and value: "priority:high"
+TABLE_SEPARATOR = ":"
+RESERVED_TABLES = (*KINDS, "confidence", "relation", "type")  # these have a method or a field of their own
+
+
+class TermValidator:
+    """Turns the values of one request into those that are stored, and collects warnings and suggestions."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self.store = store
+        self.warnings: list[str] = []
+        self.suggestions: dict[str, tuple[str, ...]] = {}
+        self.new_sources: list[str] = []
+        self._vocabularies: dict[str, Vocabulary] = {}
+
+    def vocabulary(self, kind: str) -> Vocabulary:
+        """Read once, whatever the number of terms."""
+        if kind not in self._vocabularies:
+            self._vocabularies[kind] = Vocabulary(self.store, kind)
+        return self._vocabularies[kind]
+
+    def tags(self, names: Iterable[str] | str | None) -> tuple[str, ...]:
+        if not (wanted := normalize_all(names)):
+            return ()
+        vocabulary = self.vocabulary(TAG)
+        resolved = vocabulary.resolve_all(wanted)
+        self._warn_unknown(vocabulary, resolved)
+        return resolved
+
+    def contexts(self, names: Iterable[str] | str | None) -> tuple[str, ...]:
+        """A new context gives no warning: situations are free text."""
+        return self.vocabulary(CONTEXT).resolve_all(names)
+
+    def source(self, name: str | None) -> tuple[str, str]:
+        """The source and its typical confidence. A new source is stored together with the lesson."""
+        if not name or not normalize(name):
+            return "", DEFAULT_LEVEL
+        vocabulary = self.vocabulary(SOURCE)
+        source = vocabulary.resolve(name)
+        if not any(each in vocabulary.terms for each in (source, *ancestors(source))):
+            if not self._warn_unknown(vocabulary, [source]):
+                self.warnings.append(f"source {source!r} is used by lessons but has no description.")
+            self.warnings[-1] += " It was created, and waits for review."
+            self.new_sources.append(source)
+        elif vocabulary.inherited(source, Key.DEPRECATED):
+            self.warnings.append(f"source {source!r} is deprecated; choose another")
+        return source, str(vocabulary.inherited(source, Key.TYPICAL) or DEFAULT_LEVEL)
+
+    def metadata(self, metadata: Mapping[str, Json]) -> Mapping[str, Json]:
+        """Spells values as their reference table does. A value that its table lacks is stored with a warning."""
+        if not isinstance(metadata, Mapping):
+            return metadata  # the store refuses it with its own message
+        checked = dict(metadata)
+        for key, value in metadata.items():
+            known = [each.name for each in references(self.store, key)] if isinstance(value, str) else []
+            if not known:
+                continue
+            checked[key] = name = normalize(str(value))
+            if name not in known:
+                near = nearest(name, known)
+                hint = f"did you mean {near[0]!r}?" if near else "use one of: " + ", ".join(known) + "."
+                self.warnings.append(f"{key} {name!r} not recognized, {hint}")
+                self.suggestions |= {name: near} if near else {}
+        return checked
+
+    def confidence(self, value: str | float | None, typical: str = DEFAULT_LEVEL) -> float:
+        if isinstance(value, bool) or not isinstance(value, str | int | float | None):
+            raise InvalidInput(f"A confidence is a level such as 'high', or a number from 0 to 1, not {value!r}.")
+        return float(value) if isinstance(value, int | float) else level_named(value or typical).value
+
+    def new_terms(self) -> Mapping[tuple[str, str], TermEdit]:
+        """Edits that add the new sources, to be committed with the lesson that names them."""
+        if self.new_sources and not self.store.may_teach:
+            new = self.new_sources[0]
+            raise AccessDenied(f"The source {new!r} is new, and this agent may not add terms; use a known one.")
+        return {(SOURCE, name): lambda data: data or {Key.REVIEW: True} for name in self.new_sources}
+
+    def _warn_unknown(self, vocabulary: Vocabulary, names: Iterable[str]) -> bool:
+        warnings, suggestions = check_known(vocabulary, names)
+        self.warnings += warnings
+        self.suggestions |= suggestions
+        return bool(warnings)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A value that a lesson may name in its metadata, under the name of its table."""
+
+    name: str
+    ordinal: int | None = None
+    description: str = ""
+
+
+def references(store: MemoryStore, table: str) -> tuple[Reference, ...]:
+    """The values of a table in their order; empty when the table does not exist."""
+    values = []
+    for full_name, data in store.vocabulary(REFERENCE).items():
+        kind, _, name = full_name.partition(TABLE_SEPARATOR)
+        if kind == table:
+            ordinal = data.get(Key.ORDINAL)
+            place = ordinal if isinstance(ordinal, int) else None
+            values.append(Reference(name, place, str(data.get(Key.DESCRIPTION) or "")))
+    return tuple(sorted(values, key=lambda each: (each.ordinal is None, each.ordinal, each.name)))
+
+
+def table_name(name: str) -> str:
+    table = normalize(name)
+    if not table or TABLE_SEPARATOR in table or table in RESERVED_TABLES:
+        raise InvalidInput(f"{name!r} cannot be a table of values; choose a name such as 'priority'.")
+    return table

@@ -20,8 +20,7 @@ from nacre.cli.ui.output import printable, put, say
 from nacre.errors import NacreError
 from nacre.lessons import LessonBook
 from nacre.lessons.lesson import AGENT_TAG, normalize_title
-from nacre.lessons.validate_terms import TermValidator
-from nacre.lessons.vocabulary import CONTEXT, SOURCE, TAG, Key, Vocabulary, check_known
+from nacre.lessons.vocabulary import CONTEXT, SOURCE, TAG, Key, TermValidator, Vocabulary, check_known
 from nacre.model.levels import LEVELS, NAMES, level_named, level_of
 
 T = TypeVar("T")

@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 import math
 import re
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
 
 import click
-from click.core import ParameterSource
 
 from nacre.cli.cli_context import SIMILAR_NAME, CliContext
 from nacre.cli.ui.output import DATA, FORMS, Column, Form, chosen_form, print_items, say
 from nacre.cli.ui.prompts import confirm
 from nacre.cli.ui.times import held_on, known_by, since, until
-from nacre.model.instants import DAY, iso, parse_duration
+from nacre.model.instants import DAY, parse_duration
 from nacre.model.memory import Json
 
 if TYPE_CHECKING:
@@ -147,28 +145,6 @@ filter_options = combine(
     option("--include-archived", "Also those in the archive."),
     time_options,
 )
-NOT_FILTERS = ("form", "limit", "sort", "cursor")
-
-
-def given_filters() -> str:
-    """The filters of the command that runs, with moments written out; empty where there are none."""
-    ctx = click.get_current_context()
-    return "".join(
-        f" {option_text(option, ctx.params[option.name])}"
-        for option in ctx.command.params
-        if isinstance(option, click.Option) and option.name in ctx.params and option.name not in NOT_FILTERS
-        if ctx.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
-    )
-
-
-def option_text(option: click.Option, value: object) -> str:
-    name = max(option.opts, key=len)
-    if option.is_flag:
-        return name
-    if option.metavar == "WHEN" and isinstance(value, float):
-        return f"{name} {iso(value)}"
-    values = value if isinstance(value, tuple) else (value,)
-    return " ".join(f"{name} {shlex.quote(str(each))}" for each in values)
 
 
 def tag_suggestion(store: MemoryStore, tags: Iterable[str] | None) -> str:
@@ -195,11 +171,9 @@ field_options = combine(
     option("--polarity", "Against, neither, or for.", choices=[-1, 0, 1]),
     option("--metadata JSON", "A JSON object to keep with it.", callback=as_json),
 )
-strategy_option = option("--strategy NAME", "auto, hybrid, rrf, semantic, keyword or graph.", default="auto")
 why_option = option("--why TEXT", "The reason, for the journal.", default="")
 yes_option = option("-y --yes", "Do not ask.")
 dry_run_option = option("--dry-run", "Only say what would be done.")
-ids_argument = click.argument("ids", nargs=-1, required=True, metavar="ID...")
 
 
 def form_option(*forms: str) -> Decorator:

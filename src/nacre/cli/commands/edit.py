@@ -19,7 +19,6 @@ from nacre.cli.options import (
     dry_run_option,
     field_options,
     form_option,
-    ids_argument,
     option,
     rows_option,
     show_plan,
@@ -40,6 +39,8 @@ from nacre.model.validate import Editable
 from nacre.remember.guard import guard_notes
 
 CLEARED_BY_EMPTY = ("occurred_at", "expires_at")
+
+ids_argument = click.argument("ids", nargs=-1, required=True, metavar="ID...")
 
 
 @command("edit", why_option)

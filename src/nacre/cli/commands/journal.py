@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import NamedTuple, TypedDict, Unpack
 
@@ -39,25 +40,15 @@ from nacre.cli.ui.output import (
     shortened,
 )
 from nacre.cli.ui.prompts import LONGEST_LIST, confirm, count_of
-from nacre.cli.ui.records import (
-    entry_record,
-    entry_subject,
-    entry_summary,
-    field_changes,
-    field_text,
-    headline,
-    memory_record,
-    operation_reason,
-    short,
-    undo_outcome,
-    with_iso_times,
-)
+from nacre.cli.ui.records import TIMES, headline, iso_or_none, memory_record, short, with_iso_times
 from nacre.cli.ui.times import DAY, age, known_by, since, until
 from nacre.engine.undo import undone_batches
 from nacre.errors import MemoryNotFound, UndoRefused
 from nacre.memory_store import MemoryStore
-from nacre.model import Difference, JournalEntry, Memory, Transition
+from nacre.model import Difference, JournalEntry, Memory, Operation, Transition
 from nacre.model.instants import iso
+from nacre.model.journal import MEMORY
+from nacre.model.memory import Json
 
 
 class TailByDefault(click.Group):
@@ -358,3 +349,90 @@ def diff_record(difference: Difference) -> dict[str, object]:
             for change in difference.changed
         ],
     }
+
+
+def entry_record(entry: JournalEntry) -> dict[str, Json]:
+    return {
+        "seq": entry.seq,
+        "at": iso(entry.operation.at),
+        "act": entry.operation.name,
+        "actor": entry.operation.actor,
+        "batch": entry.operation.batch,
+        "why": entry.operation.why,
+        "space": entry.space,
+        "kind": entry.kind,
+        "memory_id": entry.memory_id,
+        "before": None if entry.before is None else with_iso_times(entry.before),
+        "after": None if entry.after is None else with_iso_times(entry.after),
+        "damaged": entry.damaged,
+    }
+
+
+NOTHING = "(nothing)"
+
+
+def entry_subject(entry: JournalEntry) -> str:
+    """Of a word of the vocabulary its kind and name, of a memory its short id."""
+    return short(entry.memory_id) if entry.kind == MEMORY else f"{entry.kind} {entry.memory_id}".strip()
+
+
+def entry_summary(entry: JournalEntry) -> str:
+    """The text of a memory that came or went; of anything else that changed, what became of it."""
+    if entry.damaged:
+        return "(cannot be read)"
+    why = f"({operation_reason(entry.operation)}) " if entry.operation.why else ""
+    fields = entry.after if entry.before is None else entry.before if entry.after is None else None
+    if fields is not None and entry.kind == MEMORY:
+        return why + str(fields.get("text", ""))
+    if entry.kind != MEMORY and entry.after is None:
+        return f"{why}gone"
+    return why + "; ".join(f"{name}: {became}" for name, (_, became) in field_changes(entry).items())
+
+
+def operation_reason(operation: Operation) -> str:
+    """An undo names the operations that it took back before the reason."""
+    if operation.name != "undo":
+        return operation.why
+    batches, _, why = operation.why.partition(":")
+    return "takes back " + ", ".join(map(short, batches.split(","))) + (f":{why}" if why else "")
+
+
+def field_changes(entry: JournalEntry) -> dict[str, tuple[str, str]]:
+    """Every field that the entry changed, before and after; times last, as they follow from the rest."""
+    before, after = entry.before or {}, entry.after or {}
+    names = sorted(dict.fromkeys((*before, *after)), key=lambda name: name in TIMES)
+    return {
+        name: (field_text(name, before.get(name)), field_text(name, after.get(name)))
+        for name in names
+        if name != "updated_at"
+    }
+
+
+def field_text(name: str, value: Json) -> str:
+    """Short enough to be printed beside another value."""
+    if value is None or value in ("", [], {}):
+        return NOTHING
+    if name in TIMES:
+        return str(iso_or_none(value))
+    if name == "links" and isinstance(value, list):
+        return ", ".join(link_text(each) for each in value if isinstance(each, dict))
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def link_text(link: Mapping[str, Json]) -> str:
+    weight = link.get("weight", 1.0)
+    return f"{link.get('rel')} → {short(str(link.get('to')))}" + (f" ({weight:g})" if weight != 1.0 else "")
+
+
+def undo_outcome(entry: JournalEntry) -> str:
+    """What an undo left behind."""
+    if entry.kind != MEMORY:
+        return "is gone again" if entry.after is None else "is as it was before"
+    if entry.after is None:
+        return f"is no longer there: {shortened(str((entry.before or {}).get('text', '')))}"
+    if entry.before is None:
+        return f"is back: {shortened(str(entry.after.get('text', '')))}"
+    changed = [name.replace("_", " ") for name in field_changes(entry)]
+    return f"is as it was before: {', '.join(changed) or 'nothing had changed'}"

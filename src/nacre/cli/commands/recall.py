@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, UsageProblem
-from nacre.cli.options import command, filter_options, form_option, option, strategy_option, tag_suggestion
-from nacre.cli.ui.output import DATA, Form, print_data, print_items, printable, put, say
+from nacre.cli.options import command, filter_options, form_option, option, tag_suggestion
+from nacre.cli.ui.output import DATA, Column, Form, print_data, print_items, printable, put, say
 from nacre.cli.ui.prompts import count_of
-from nacre.cli.ui.records import hit_columns, hit_record, memory_record
+from nacre.cli.ui.records import headline, memory_columns, memory_record
+from nacre.model import Hit
+from nacre.model.memory import Json
 
 if TYPE_CHECKING:
     from nacre.recall_options import RecallOptions
+
+strategy_option = option("--strategy NAME", "auto, hybrid, rrf, semantic, keyword or graph.", default="auto")
 
 
 @command("recall", form_option())
@@ -82,3 +87,28 @@ def pack_command(
         put(printable(packed.text))
     more = "; more did not fit." if packed.truncated else "."
     say(*packed.notes, f"{count_of(len(packed))}, {packed.used_tokens} of {packed.budget} tokens{more}")
+
+
+def hit_columns(now: float, *, explain: bool) -> list[Column[Hit]]:
+    columns: list[Column[Hit]] = memory_columns(lambda hit: hit.memory, now, wraps=True)
+    id, *others, text = columns
+    score: Column[Hit] = Column("score", lambda hit: f"{hit.score:.4f}", lambda hit: f"{hit.score:.2f}", right=True)
+    why: Column[Hit] = Column("why", lambda hit: "; ".join(map(str, hit.why)), only="tsv")
+    if not explain:
+        return [id, score, *others, text]
+
+    def with_reasons(hit: Hit) -> str:
+        return "\n".join([headline(hit.memory), *(f"  {reason}" for reason in hit.why)])
+
+    return [id, score, *others, replace(text, brief=with_reasons), why]
+
+
+def hit_record(hit: Hit) -> dict[str, Json]:
+    return {
+        **memory_record(hit.memory),
+        "score": hit.score,
+        "relevance": hit.relevance,
+        "why": [asdict(reason) for reason in hit.why],
+        "collapsed": list(hit.collapsed),
+        "context": [memory_record(memory) for memory in hit.context],
+    }

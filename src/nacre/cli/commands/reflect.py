@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Literal, Unpack, cast
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.options import PlanOptions, command, confirm_plan, option, plan_options, show_plan
-from nacre.cli.ui.output import DATA, Column, print_data, say
+from nacre.cli.ui.output import DATA, Column, print_data, say, shortened
 from nacre.cli.ui.prompts import count_of, progress_line
-from nacre.cli.ui.records import group_text, memory_record, short
+from nacre.cli.ui.records import SHORT, headline, memory_record, short
+from nacre.model import Memory
 from nacre.model.journal import PERSON
 
 if TYPE_CHECKING:
@@ -162,3 +165,15 @@ def apply_consolidation(
 def consolidation_text(report: ConsolidationReport, promoted: str, ends: str) -> str:
     others = f", {report.memories_archived:,} {ends}" if report.memories_archived else ""
     return f"Of {count_of(report.total_processed)} {report.memories_promoted:,} {promoted}{others}"
+
+
+INDENT = 2 + SHORT + 2  # before the text of one of them
+MOST_OTHERS = 5  # that a row names beside its memory
+
+
+def group_text(first: Memory, others: Sequence[Memory], beside: int) -> str:
+    """One memory, and below it those that it represents, each on a line where `beside` characters are taken."""
+    room = max(SHORT, shutil.get_terminal_size().columns - beside - INDENT)
+    lines = [f"  {short(memory.id)}  {shortened(headline(memory), room)}" for memory in others[:MOST_OTHERS]]
+    more = [f"  and {len(others) - MOST_OTHERS:,} more"] if len(others) > MOST_OTHERS else []
+    return "\n".join([headline(first), *lines, *more])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import cast
 
 import click
@@ -13,10 +14,11 @@ from nacre.cli.lookup import resolve_id
 from nacre.cli.options import command, field_options, option, without_none
 from nacre.cli.ui.output import put, say
 from nacre.cli.ui.prompts import count_of, progress_line, read_stdin, text_argument
-from nacre.cli.ui.records import expired_note, report_conflicts, report_refused
+from nacre.cli.ui.records import conflict_reason, excerpt, expired_note, short
 from nacre.engine.remember import POLICIES
 from nacre.errors import ConflictError, ConflictWarning
 from nacre.memory_store import MemoryStore
+from nacre.model import Conflict, RememberResult
 from nacre.model.validate import Fields
 
 
@@ -95,3 +97,42 @@ def remember_lines(store: MemoryStore, fields: dict[str, object], policy: str) -
     waiting = store.stats().waiting_for_model
     if waiting:
         say(f"{count_of(waiting)} found by words alone until the model can be used; `nacre doctor` says why it cannot.")
+
+
+KINDS = {
+    "contradiction": "This contradicts",
+    "update": "This seems to update",
+    "duplicate": "This seems to say the same as",
+}
+
+
+def report_conflicts(result: RememberResult, *, noted: bool) -> None:
+    """What a new memory conflicts with, what became of that, and what to do."""
+    for conflict in result.conflicts:
+        say(conflict_sentence(conflict))
+    if result.conflicts:
+        say(remedy(result, noted=noted))
+
+
+def conflict_sentence(conflict: Conflict) -> str:
+    if conflict.a.text == conflict.b.text:
+        return f"The same text is already there: {short(conflict.b.id)}."
+    opening = KINDS.get(conflict.kind, f"This conflicts ({conflict.kind}) with")
+    return f"{opening} {short(conflict.b.id)} ({conflict_reason(conflict)}): {excerpt(conflict.b)}"
+
+
+def remedy(result: RememberResult, *, noted: bool) -> str:
+    if result.action == "merged":
+        return f"Nothing was added: {short(result.memory.id)} represents both; `nacre undo` takes that back."
+    if result.action == "superseded":
+        replaced = [short(each.b.id) for each in result.conflicts if each.kind != "duplicate"]
+        return f"It took the place of {', '.join(replaced)}; `nacre undo` takes that back."
+    ways = f"`nacre supersede {short(result.conflicts[0].b.id)} {short(result.memory.id)}` lets this one stand alone"
+    review = "`nacre review` settles it, " if noted else ""
+    return f"Both are kept: {review}{ways}, `nacre undo` takes this one back."
+
+
+def report_refused(conflicts: Sequence[object]) -> None:
+    for conflict in conflicts:
+        if isinstance(conflict, Conflict):
+            say(conflict_sentence(conflict))

@@ -16,20 +16,12 @@ from nacre.cli.lookup import find_memories
 from nacre.cli.options import command, form_option, global_options, limit_option, option, why_option
 from nacre.cli.ui.output import Column, Form, one_line, print_items, printable, put, say
 from nacre.cli.ui.prompts import END, count_of, key_reader, progress_line
-from nacre.cli.ui.records import (
-    both_texts,
-    conflict_reason,
-    conflict_record,
-    is_current,
-    item_record,
-    item_text,
-    short,
-    short_item,
-)
+from nacre.cli.ui.records import conflict_reason, excerpt, is_current, memory_record, short
 from nacre.cli.ui.times import age
 from nacre.errors import InvalidInput, MemoryNotFound
 from nacre.files import data_sections
 from nacre.model import Conflict, Memory
+from nacre.model.memory import Json
 from nacre.model.review import KINDS, STALE_DAYS, ReviewItem
 
 if TYPE_CHECKING:
@@ -301,3 +293,46 @@ def apply_choice(store: MemoryStore, item: ReviewItem, choice: Choice) -> bool:
         return False
     say(choice.outcome)
     return done
+
+
+def conflict_record(conflict: Conflict) -> dict[str, Json]:
+    return {
+        "kind": conflict.kind,
+        "reason": conflict.reason,
+        "similarity": round(conflict.similarity, 4),
+        "words": {"newer": conflict.words[0], "older": conflict.words[1]},
+        "newer": memory_record(conflict.a),
+        "older": memory_record(conflict.b),
+    }
+
+
+def item_record(item: ReviewItem) -> dict[str, Json]:
+    return {
+        "id": item.id,
+        "kind": item.kind,
+        "why": item.why,
+        "decisions": list(item.decisions),
+        "word": item.word,
+        "names": list(item.names),
+        "conflict": None if item.conflict is None else conflict_record(item.conflict),
+        "memory": None if item.memory is None or item.conflict is not None else memory_record(item.memory),
+    }
+
+
+def both_texts(conflict: Conflict) -> str:
+    """The two texts, one a line."""
+    return "\n".join(f"{short(memory.id)} {excerpt(memory)}" for memory in (conflict.a, conflict.b))
+
+
+def short_item(id: str) -> str:
+    """`nacre review decide` understands it so, too."""
+    newer, apart, older = id.partition(":")
+    if newer in ("relation", "entity") and apart:
+        return id
+    return f"{short(newer)}:{short(older)}" if apart else short(id)
+
+
+def item_text(item: ReviewItem) -> str:
+    if item.conflict is not None:
+        return both_texts(item.conflict)
+    return excerpt(item.memory) if item.memory is not None else item.word or " = ".join(item.names)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Unpack
 
 import click
+from click.core import ParameterSource
 
 from nacre.cli.cli_context import CliContext
+from nacre.cli.commands.journal import entry_record, entry_summary
 from nacre.cli.lookup import find_memory_at
 from nacre.cli.options import (
     TimeOptions,
     command,
     filter_options,
     form_option,
-    given_filters,
     limit_option,
     option,
     tag_suggestion,
@@ -34,16 +36,7 @@ from nacre.cli.ui.output import (
     say,
     shortened,
 )
-from nacre.cli.ui.records import (
-    TIMES,
-    entry_record,
-    entry_summary,
-    excerpt,
-    is_current,
-    memory_columns,
-    memory_record,
-    short,
-)
+from nacre.cli.ui.records import TIMES, excerpt, is_current, memory_columns, memory_record, short
 from nacre.cli.ui.times import age
 from nacre.engine.remember import CONFLICTS
 from nacre.engine.spaces import Stats
@@ -206,3 +199,27 @@ def draw_stats(stats: Stats) -> None:
     if stats.growth:
         first = next(iter(stats.growth))
         put(f"\nmemories a week since {first}\n  {sparkline(list(stats.growth.values()))}")
+
+
+NOT_FILTERS = ("form", "limit", "sort", "cursor")
+
+
+def given_filters() -> str:
+    """The filters of the command that runs, with moments written out; empty where there are none."""
+    ctx = click.get_current_context()
+    return "".join(
+        f" {option_text(option, ctx.params[option.name])}"
+        for option in ctx.command.params
+        if isinstance(option, click.Option) and option.name in ctx.params and option.name not in NOT_FILTERS
+        if ctx.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+    )
+
+
+def option_text(option: click.Option, value: object) -> str:
+    name = max(option.opts, key=len)
+    if option.is_flag:
+        return name
+    if option.metavar == "WHEN" and isinstance(value, float):
+        return f"{name} {iso(value)}"
+    values = value if isinstance(value, tuple) else (value,)
+    return " ".join(f"{name} {shlex.quote(str(each))}" for each in values)

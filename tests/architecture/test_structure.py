@@ -38,7 +38,7 @@ EXERCISED_ELSEWHERE = {
     "nacre.cli.catalogue": "cli/test_main.py",
     "nacre.cli.commands.show": "cli/test_show_stats.py",
     "nacre.cli.errors": "cli/test_bad_stores.py",
-    "nacre.cli.lesson.add": "cli/lesson/test_search.py",
+    "nacre.cli.lesson.edit": "cli/lesson/test_search.py",
     "nacre.cli.lesson.catalogue": "cli/lesson/test_search.py",
     "nacre.cli.lesson.common": "cli/lesson/test_search.py",
     "nacre.cli.lesson.show": "cli/lesson/test_search.py",

@@ -9,8 +9,7 @@ import pytest
 
 from nacre.errors import InvalidInput
 from nacre.memory_store import MemoryStore
-from nacre.minds.knowledge import HierarchicalMemory
-from nacre.minds.knowledge_facts import RECENT
+from nacre.minds.knowledge import RECENT, HierarchicalMemory
 from nacre.minds.subgraph import KnowledgeCategory
 from nacre.model import Link, Memory
 from tests.minds.knowledge_factory import AGENT, fleet, mind, opened, token, turn

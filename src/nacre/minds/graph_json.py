@@ -13,8 +13,16 @@ from nacre.engine.supersede import first_cycle, without_succession
 from nacre.errors import InvalidInput
 from nacre.factory import make_guard
 from nacre.memory_store import MemoryStore
-from nacre.minds.knowledge_facts import add_link, lower_confidence, temporal_index
-from nacre.minds.subgraph import Key, Rel, relation_type, relationship_name, source_of
+from nacre.minds.subgraph import (
+    Key,
+    Rel,
+    add_link,
+    lower_confidence,
+    relation_type,
+    relationship_name,
+    source_of,
+    temporal_index,
+)
 from nacre.model import Link, Memory
 from nacre.model.instants import iso
 from nacre.model.memory import Json, by_target

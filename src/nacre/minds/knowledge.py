@@ -1,25 +1,17 @@
-"""HierarchicalMemory: a knowledge graph of facts and episodes, and its retrieval."""
+"""HierarchicalMemory: a knowledge graph of facts and episodes, how a fact finds its place in it, and its retrieval."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
-from nacre.errors import InvalidInput, UnknownName
+from nacre.engine.engine import Edit
+from nacre.errors import InvalidInput, MemoryNotFound, UnknownName
 from nacre.memory_store import MemoryStore
 from nacre.minds import graph_json
 from nacre.minds.classify import classify
-from nacre.minds.knowledge_facts import (
-    ALIKE,
-    FACT,
-    check_temporal_metadata,
-    check_text,
-    entity_in,
-    facts_about_entity,
-    parse_date,
-    store_fact,
-)
 from nacre.minds.mind import Mind
 from nacre.minds.subgraph import (
     Key,
@@ -27,16 +19,169 @@ from nacre.minds.subgraph import (
     KnowledgeNode,
     KnowledgeSubgraph,
     Rel,
+    add_link,
     as_edges,
     as_node,
+    lower_confidence,
     source_of,
+    temporal_index,
 )
 from nacre.model import Filter, Link, Memory
+from nacre.model.instants import seconds
 from nacre.model.memory import Json
 from nacre.model.validate import checks_arguments, label
 from nacre.recall_options import Scope
-from nacre.text.similarity import content_words
+from nacre.text.names import extract_entity_name
+from nacre.text.similarity import compute_similarity, compute_word_similarity, content_words, number_conflict
 from nacre.text.tokens import stem, stems
+
+FACT = "semantic"
+RECENT = 50  # facts that a new one is compared with; what was learned together belongs together
+RIVALS = 200  # current facts about one entity that are checked for a contradiction
+ALIKE, MUCH_ALIKE = 0.3, 0.5  # linked above the first; above the second also checked for contradicting numbers
+RESERVED = (Key.CATEGORY, Key.SOURCE_ID, Key.SOURCE_LABEL, Key.SUPERSEDED, Key.SUPERSEDED_BY)
+
+
+class PlanOutdated(Exception):
+    """Another writer superseded a fact between the plan and the write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Succession:
+    newer: Memory
+    older: Memory
+    values: tuple[str, str]  # the newer first
+
+    def link(self) -> Link:
+        (newer, older), turn = self.values, temporal_index(self.newer.metadata)
+        said: dict[str, Json] = {"from_value": newer, "to_value": older, "turn": turn, "transition_type": "update"}
+        return Link(self.older.id, Rel.TRANSITIONED_TO, data=said)
+
+
+def store_fact(store: MemoryStore, fact: Memory) -> None:
+    """One operation. A plan that is outdated is made again from the current facts."""
+    while True:
+        try:
+            store.write("store_knowledge", **plan_fact(store, fact))
+            return
+        except (PlanOutdated, MemoryNotFound):
+            continue
+
+
+def plan_fact(store: MemoryStore, fact: Memory) -> dict[str, Any]:
+    """What one operation writes: the fact with its links, and the edits of other facts."""
+    recent = store.list_recent(RECENT, type=FACT, include_superseded=True)
+    passed = find_successions(fact, find_rivals(store, fact)) if temporal_index(fact.metadata) else []
+    transitions = [each.link() for each in passed if each.newer is fact]
+    linked = replace(fact, links=(*fact.links, *transitions, *similarity_links(fact, recent)))
+    replaced = {each.older.id: lower_confidence for each in passed if each.newer is fact}
+    replacing = {each.newer.id: add_link(each.link()) for each in passed if each.newer is not fact}
+    return {
+        "new": [lower_confidence(linked) if replacing else linked],
+        "edits": {id: if_current(edit) for id, edit in (replaced | replacing).items()},
+        "successors": {each.older.id: each.newer.id for each in passed},
+    }
+
+
+def find_rivals(store: MemoryStore, fact: Memory) -> list[Memory]:
+    """Facts about the same entity or, where the text names none, with the same concept."""
+    if fact.entities:
+        return facts_about_entity(store, fact.entities[0], RIVALS)
+    same = facts_with_words(store, fact.title, RIVALS, Filter.where(title=fact.title)) if fact.title else []
+    # A concept may be as wide as «settings»: only what is said of it in much the same words has a place to take.
+    return [other for other in same if compute_word_similarity(fact.text, other.text) > ALIKE]
+
+
+def entity_in(store: MemoryStore, text: str, concept: str = "") -> str:
+    """What the text is about, in small letters, by the name that its aliases were merged into."""
+    name = extract_entity_name(text, concept)
+    return store.resolve_entity(name).casefold() if name else ""
+
+
+def facts_about_entity(
+    store: MemoryStore, entity: str, limit: int, *, include_superseded: bool = False
+) -> list[Memory]:
+    """Facts about an entity, through the word index."""
+    named = Filter.where(entities__any=(entity,))
+    return facts_with_words(store, entity, limit, named, include_superseded=include_superseded)
+
+
+def facts_with_words(
+    store: MemoryStore, words: str, limit: int, where: Filter, *, include_superseded: bool = False
+) -> list[Memory]:
+    hits = store.recall(
+        words, limit, strategy="keyword", type=FACT, where=where, include_superseded=include_superseded, touch=False
+    )
+    copies = [id for hit in hits for id in hit.collapsed]
+    return [hit.memory for hit in hits] + (store.get_many(copies) if copies else [])
+
+
+def find_successions(fact: Memory, current: Sequence[Memory]) -> list[Succession]:
+    """The fact takes the place of those before it that it contradicts. A fact that is added late has been
+    superseded already, by the next of those that came after it."""
+    at = temporal_index(fact.metadata)
+    conflicts: list[tuple[Memory, tuple[str, str]]] = []
+    for rival in current:
+        mine, _, theirs = number_conflict(fact.text, rival.text, fact.title, rival.title).partition(" vs ")
+        conflicts += [(rival, (mine, theirs))] if mine else []
+    before = [Succession(fact, rival, values) for rival, values in conflicts if 0 < temporal_index(rival.metadata) < at]
+    later = (each for each in conflicts if temporal_index(each[0].metadata) > at)
+    after = sorted(later, key=lambda each: temporal_index(each[0].metadata))[:1]
+    return before + [Succession(rival, fact, values[::-1]) for rival, values in after]
+
+
+def similarity_links(fact: Memory, others: Sequence[Memory]) -> Iterator[Link]:
+    mine = comparable(fact)
+    for other in others:
+        score = compute_similarity(mine, comparable(other))
+        if score > ALIKE:
+            clash = number_conflict(fact.text, other.text, fact.title, other.title) if score > MUCH_ALIKE else ""
+            said: dict[str, Json] = {"contradiction": True, "conflicting_values": clash} if clash else {}
+            yield Link(other.id, Rel.SIMILAR_TO, round(score, 4), said)
+
+
+def comparable(memory: Memory) -> dict[str, object]:
+    return {"content": memory.text, "concept": memory.title, "tags": memory.tags}
+
+
+def if_current(edit: Edit) -> Edit:
+    def checked(memory: Memory) -> Memory:
+        if memory.superseded_by or memory.status == "trashed":
+            raise PlanOutdated
+        return edit(memory)
+
+    return checked
+
+
+def check_temporal_metadata(metadata: Mapping[str, Json] | None) -> dict[str, Json]:
+    if metadata is None:
+        return {}
+    if not isinstance(metadata, Mapping):
+        raise InvalidInput("temporal_metadata must be a mapping such as {'temporal_index': 1}; give that, or nothing.")
+    index = metadata.get("temporal_index", 0)
+    if isinstance(index, bool) or not isinstance(index, int | float):
+        raise InvalidInput(f"temporal_index must be a number, not {index!r}; give 1 for the first of a series.")
+    for name in RESERVED:
+        if name in metadata:
+            raise InvalidInput(f"The key {name!r} of temporal_metadata is set by the graph itself; choose another.")
+    return dict(metadata)
+
+
+def parse_date(value: Json) -> float | None:
+    """None for a text such as «Day 1», which stays in the metadata only."""
+    try:
+        return seconds(value) if isinstance(value, str) else None
+    except InvalidInput:
+        return None
+
+
+def check_text(name: str, value: str, *, empty: bool = False) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput(f"The {name} must be text, not {type(value).__name__}; give a sentence.")
+    if not empty and not value.strip():
+        raise InvalidInput(f"The {name} cannot be empty; give some words to remember.")
+    return value.strip()
+
 
 NEWEST_SCANNED = 500  # facts that are searched for parts of words; whole words are found however old the fact is
 WORD_HITS = 4  # for each fact that is wanted, from the word index

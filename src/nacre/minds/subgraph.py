@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from nacre.model import Memory
+from nacre.engine.engine import Edit
+from nacre.model import Link, Memory
 from nacre.model.fence import escaped
 from nacre.model.instants import iso
 from nacre.model.memory import Json
@@ -197,3 +198,22 @@ def as_edges(memories: Sequence[Memory]) -> list[KnowledgeEdge]:
 def source_of(memory: Memory) -> str:
     tied = next((link.to for link in memory.links if link.rel == Rel.DERIVED_FROM), "")
     return tied or str(memory.metadata.get(Key.SOURCE_ID, ""))
+
+
+DOUBTED, LEAST_CONFIDENCE = 0.5, 0.1  # what is left of the confidence in a fact that was superseded
+
+
+def lower_confidence(memory: Memory) -> Memory:
+    return replace(memory, confidence=max(LEAST_CONFIDENCE, DOUBTED * memory.confidence))
+
+
+def add_link(link: Link) -> Edit:
+    return lambda memory: replace(
+        memory, links=(*(each for each in memory.links if (each.to, each.rel) != (link.to, link.rel)), link)
+    )
+
+
+def temporal_index(metadata: Mapping[str, Json]) -> float:
+    """The `temporal_index`; 0 without one."""
+    index = metadata.get("temporal_index")
+    return index if isinstance(index, int | float) and not isinstance(index, bool) and index > 0 else 0

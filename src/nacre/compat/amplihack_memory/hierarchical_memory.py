@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 from nacre.compat.amplihack_memory._base import Embedding, Mutable, OwnDatabase, default_path, strip_name
 from nacre.minds import knowledge, subgraph
 from nacre.minds.classify import classify
-from nacre.minds.knowledge import facts_containing
-from nacre.minds.knowledge_facts import ALIKE
+from nacre.minds.knowledge import ALIKE, facts_containing
 from nacre.minds.subgraph import KnowledgeCategory
 from nacre.model import Memory
 from nacre.model.memory import Json

@@ -13,7 +13,7 @@ from nacre.bench.rankers import DEFAULT, DEPTH, RANKERS, Ranker, Stored
 from nacre.bench.report import Asked, Report, report
 from nacre.errors import InvalidInput, UnknownName
 from nacre.memory_store import MemoryStore
-from nacre.protocols import Embedder, Progress, Vectors
+from nacre.protocols import Embedder, Progress, Vectors, WrappedEmbedder
 from nacre.settings import Settings
 
 FRESH = 0.95  # share of new texts in a batch; a repeated "thank you" does not make the batch a cached one
@@ -73,49 +73,33 @@ def fields(turn: Turn) -> dict[str, object]:
     return {"id": turn.key, "text": turn.text, "type": "episodic", **own}
 
 
-class CachingEmbedder:
+class CachingEmbedder(WrappedEmbedder):
     """Caches vectors, except of a single text: that is a question, whose embedding belongs to the time of a recall.
 
     `asked` and `embedded` count the other texts: all of them, and the new ones.
     """
 
     def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
+        super().__init__(embedder)
         self._rows: dict[str, Vectors] = {}
         self._tokens: dict[str, int] = {}
         self.asked = 0
         self.embedded = 0
 
-    @property
-    def identity(self) -> str:
-        return self._embedder.identity
-
-    @property
-    def dimensions(self) -> int:
-        return self._embedder.dimensions
-
-    @property
-    def token_limit(self) -> int:
-        return self._embedder.token_limit
-
-    @property
-    def ready(self) -> bool:
-        return self._embedder.ready
-
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         new = [text for text in dict.fromkeys(texts) if text not in self._tokens]
         if new:
-            self._tokens |= zip(new, self._embedder.count_tokens(new), strict=True)
+            self._tokens |= zip(new, self.inner.count_tokens(new), strict=True)
         return [self._tokens[text] for text in texts]
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         import numpy as np
 
         if len(texts) <= 1:
-            return self._embedder.embed(texts)
+            return self.inner.embed(texts)
         new = [text for text in dict.fromkeys(texts) if text not in self._rows]
         if new:
-            self._rows |= zip(new, self._embedder.embed(new), strict=True)
+            self._rows |= zip(new, self.inner.embed(new), strict=True)
         self.asked += len(texts)
         self.embedded += len(new)
         return np.stack([self._rows[text] for text in texts])

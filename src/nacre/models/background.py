@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from nacre.errors import EmbeddingError, ModelUnavailable
 from nacre.files import ThreadLock
 from nacre.models.shipped_embedder import ShippedEmbedder
-from nacre.protocols import Embedder, Vectors
+from nacre.protocols import Embedder, Vectors, WrappedEmbedder
 
 log = logging.getLogger("nacre")
 
@@ -18,7 +18,7 @@ RETRY_SECONDS = 600.0  # after which a failed load is tried again: a service may
 REMEDY = "Ask again in a few seconds for an answer by meaning too."
 
 
-class BackgroundEmbedder:
+class BackgroundEmbedder(WrappedEmbedder):
     """Until the model is loaded, `embed` raises at once: texts are stored and searched by their words, and get their
     vectors later.
 
@@ -33,7 +33,7 @@ class BackgroundEmbedder:
         on_failure: Callable[[str], None] = log.warning,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._loads = load
         self._on_failure = on_failure
         self._clock = clock
@@ -43,29 +43,13 @@ class BackgroundEmbedder:
         self._other: BackgroundEmbedder | None = None
 
     @property
-    def identity(self) -> str:
-        return self._inner.identity
-
-    @property
-    def dimensions(self) -> int:
-        return self._inner.dimensions
-
-    @property
-    def token_limit(self) -> int:
-        return self._inner.token_limit
-
-    @property
-    def ready(self) -> bool:
-        return self._inner.ready
-
-    @property
     def follows_store(self) -> bool:
-        return isinstance(self._inner, ShippedEmbedder) and self._inner.follows_store
+        return isinstance(self.inner, ShippedEmbedder) and self.inner.follows_store
 
     def following(self, stored: str) -> BackgroundEmbedder:
         """See `ShippedEmbedder.following`; all stores that were filled with the other one share it."""
-        inner = self._inner.following(stored) if isinstance(self._inner, ShippedEmbedder) else self._inner
-        if inner is self._inner:
+        inner = self.inner.following(stored) if isinstance(self.inner, ShippedEmbedder) else self.inner
+        if inner is self.inner:
             return self
         with self._lock:
             if self._other is None:
@@ -83,7 +67,7 @@ class BackgroundEmbedder:
         """Begins to load and returns at once; the thread, or None where there is nothing to load now."""
         with self._lock:
             failed_recently = self._failure is not None and self._clock() - self._failure[0] < RETRY_SECONDS
-            if self._inner.ready or failed_recently or not self._loads:
+            if self.inner.ready or failed_recently or not self._loads:
                 return None
             if self._thread is None or not self._thread.is_alive():  # a forked child does not have the thread
                 self._thread = threading.Thread(target=self._load, name="nacre-model", daemon=True)
@@ -92,16 +76,16 @@ class BackgroundEmbedder:
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """An estimate until the model is loaded."""
-        if self._inner.ready:
-            return self._inner.count_tokens(texts)
+        if self.inner.ready:
+            return self.inner.count_tokens(texts)
         from nacre.models.embedders import estimate_tokens
 
         return estimate_tokens(texts)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Raises `EmbeddingError` where loading failed, and `ModelUnavailable` until it is done."""
-        if self._inner.ready:
-            return self._inner.embed(texts)
+        if self.inner.ready:
+            return self.inner.embed(texts)
         self.start()
         if self._failure is not None:
             raise EmbeddingError(self._failure[1])
@@ -110,7 +94,7 @@ class BackgroundEmbedder:
     def _load(self) -> None:
         failure = None
         try:
-            self._inner.embed(["."])
+            self.inner.embed(["."])
         except EmbeddingError as error:
             failure = (self._clock(), str(error))
             self._on_failure(f"The embedding model could not be loaded: {error}")

@@ -33,8 +33,6 @@ PUBLISHED = frozenset({("nacre.mcp.profiles.full", "act")})
 # Modules whose behaviour is shown by tests of another name, with the folder or file that shows it.
 EXERCISED_ELSEWHERE = {
     "nacre.access.permission": "engine/test_restricted_terms.py",
-    "nacre.bench.rankers": "bench/test_run.py",
-    "nacre.bench.report": "bench/test_run.py",
     "nacre.cli.catalogue": "cli/test_main.py",
     "nacre.cli.commands.show": "cli/test_show_stats.py",
     "nacre.cli.errors": "cli/test_bad_stores.py",

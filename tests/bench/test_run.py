@@ -9,9 +9,19 @@ import pytest
 
 from nacre.bench.datasets import Corpus, Question, Turn, sample
 from nacre.bench.metrics import DEPTHS
-from nacre.bench.rankers import DEPTH, RANKERS, Stored, grep
-from nacre.bench.report import Report, rows
-from nacre.bench.run import CachingEmbedder, RunProgress, load, run, store_of
+from nacre.bench.run import (
+    DEPTH,
+    RANKERS,
+    CachingEmbedder,
+    Report,
+    RunProgress,
+    Stored,
+    grep,
+    load,
+    rows,
+    run,
+    store_of,
+)
 from nacre.errors import EmbeddingError, UnknownName
 from nacre.memory_store import MemoryStore
 from tests.datasets import BEAM, LOCOMO, LONGMEMEVAL, written

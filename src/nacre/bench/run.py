@@ -1,20 +1,216 @@
-"""Runs a suite: stores each corpus, asks its questions, and measures quality and speed."""
+"""Runs a suite: stores each corpus, asks by the default recall and by four baselines, and reports quality and speed."""
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeAlias, TypedDict
 
-from nacre.bench.datasets import Corpus, Suite, Turn, Unit, by_session, load_beam, load_locomo, load_longmemeval
-from nacre.bench.rankers import DEFAULT, DEPTH, RANKERS, Ranker, Stored
-from nacre.bench.report import Asked, Report, report
+from nacre.bench.datasets import (
+    Corpus,
+    Question,
+    Suite,
+    Turn,
+    Unit,
+    by_session,
+    load_beam,
+    load_locomo,
+    load_longmemeval,
+)
+from nacre.bench.metrics import Abstention, Folds, Scores, Summary, abstention, folds, percentile, score, summarize
 from nacre.errors import InvalidInput, UnknownName
 from nacre.memory_store import MemoryStore
+from nacre.model import Recollection
 from nacre.protocols import Embedder, Progress, Vectors, WrappedEmbedder
 from nacre.settings import Settings
+from nacre.text.tokens import STOP_WORDS, words
+
+DEPTH = 20
+# A baseline ranks a session by its best turn: it reads this many times more turns until there are twenty sessions.
+DEEPER = 3
+
+
+class Stored:
+    """A corpus in a store, with the lines that grep needs."""
+
+    def __init__(self, corpus: Corpus, store: MemoryStore, unit: Unit) -> None:
+        self.store = store
+        self.unit = unit
+        self.lines = [(self.key(turn.key, turn.session), turn.text.lower()) for turn in reversed(corpus.turns)]
+
+    def key(self, turn: str, session: str) -> str:
+        return session if self.unit == "session" else turn
+
+    def keys(self, recollection: Recollection) -> tuple[str, ...]:
+        return distinct(self.key(hit.memory.id, hit.memory.session) for hit in recollection)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`relevance` is that of the most relevant hit."""
+
+    keys: tuple[str, ...]
+    milliseconds: float = 0.0
+    relevance: float = 0.0
+
+
+Ranker: TypeAlias = Callable[[Stored, Question], Answer]
+
+
+def default(stored: Stored, question: Question) -> Answer:
+    """As a user asks; the use of the hits is counted."""
+    ask = partial(stored.store.recall, question.text, DEPTH, asked_at=question.asked_at)
+    if stored.unit == "session":
+        recollection, took = timed(partial(ask, group_by="session"))
+        keys = distinct(each.session for each in recollection.sessions)
+    else:
+        recollection, took = timed(ask)
+        keys = distinct(hit.memory.id for hit in recollection)
+    return Answer(keys, took, max((hit.relevance for hit in recollection), default=0.0))
+
+
+def by_strategy(strategy: str) -> Ranker:
+    """Only the first search for twenty memories is timed, though sessions may need more."""
+
+    def rank(stored: Stored, question: Question) -> Answer:
+        ask = partial(stored.store.recall, question.text, strategy=strategy, touch=False)
+        read = DEPTH
+        recollection, took = timed(partial(ask, k=read))
+        while len(keys := stored.keys(recollection)) < DEPTH and len(recollection) == read:
+            read *= DEEPER
+            recollection = ask(k=read)
+        return Answer(keys, took)
+
+    return rank
+
+
+def grep(stored: Stored, question: Question) -> Answer:
+    """Turns that contain most of the question's words as plain substrings, later ones first among equals."""
+    wanted = {word for word in words(question.text) if word not in STOP_WORDS}
+    counted = [(sum(word in line for word in wanted), key) for key, line in stored.lines]
+    ranked = sorted((pair for pair in counted if pair[0]), key=lambda pair: -pair[0])
+    return Answer(distinct(key for _, key in ranked))
+
+
+def timed(ask: Callable[[], Recollection]) -> tuple[Recollection, float]:
+    start = time.perf_counter()
+    recollection = ask()
+    return recollection, 1000 * (time.perf_counter() - start)
+
+
+def distinct(keys: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(keys))[:DEPTH]
+
+
+DEFAULT = "default"
+VECTOR = "vector"
+RANKERS: Mapping[str, Ranker] = {
+    DEFAULT: default,
+    "grep": grep,
+    "bm25": by_strategy("keyword"),
+    VECTOR: by_strategy("semantic"),
+    "rrf": by_strategy("rrf"),
+}
+
+
+class Report(TypedDict):
+    """Percentages from 0 to 100; `n` counts the questions that something answers.
+
+    `ingest_per_s` counts turns whose texts were really embedded; `rss_mb` is the peak of the process with the dataset.
+    """
+
+    suite: str
+    mode: str
+    unit: str
+    embedder: str
+    n: int
+    metrics: dict[str, Summary]
+    latency_ms: Scores
+    baseline_latency_ms: Scores
+    ingest_per_s: float
+    rss_mb: float | None
+    folds: Folds
+    abstention: Abstention
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, the number of its corpus, and the answer of each ranker."""
+
+    corpus: int
+    question: Question
+    answers: Mapping[str, Answer]
+
+    def score(self, ranker: str) -> Scores:
+        return score(self.answers[ranker].keys, self.question.gold)
+
+    @property
+    def relevance(self) -> float:
+        return self.answers[DEFAULT].relevance
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the table: how one ranker did, over all questions or those of a category."""
+
+    ranker: str
+    questions: str
+    n: int
+    scores: Scores
+
+
+def report(suite: Suite, embedder: str, asked: Sequence[Asked], per_second: float) -> Report:
+    wanted = [each for each in asked if each.question.gold]
+    silent = [each for each in asked if not each.question.gold]
+    rankers = list(wanted[0].answers if wanted else ())
+    return {
+        "suite": suite.name,
+        "mode": suite.mode,
+        "unit": suite.unit,
+        "embedder": embedder,
+        "n": len(wanted),
+        "metrics": {name: summarize((each.question.category, each.score(name)) for each in wanted) for name in rankers},
+        "latency_ms": latency(asked, DEFAULT),
+        "baseline_latency_ms": latency(asked, VECTOR),
+        "ingest_per_s": round(per_second, 1),
+        "rss_mb": peak_rss_mb(),
+        "folds": folds([(each.corpus, each.score(DEFAULT)) for each in wanted]),
+        "abstention": abstention([each.relevance for each in wanted], [each.relevance for each in silent]),
+    }
+
+
+def latency(asked: Sequence[Asked], ranker: str) -> Scores:
+    taken = sorted(each.answers[ranker].milliseconds for each in asked if ranker in each.answers)
+    return {f"p{share}": percentile(taken, share) for share in (50, 95) if taken}
+
+
+def peak_rss_mb() -> float | None:
+    """None when the system does not report it."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (1 << 20 if sys.platform == "darwin" else 1 << 10), 1)
+
+
+def rows(report: Report) -> list[Row]:
+    """Each ranker over all questions, then the default over those of each category."""
+    overall = [
+        Row(name, "all", report["n"], {key: value for key, value in summary.items() if not isinstance(value, dict)})
+        for name, summary in report["metrics"].items()
+    ]
+    parts = report["metrics"].get(DEFAULT, {}).get("by_category", {})
+    if not isinstance(parts, dict):
+        return overall
+    return [*overall, *(Row(DEFAULT, name, int(scores["n"]), scores) for name, scores in parts.items())]
+
 
 FRESH = 0.95  # share of new texts in a batch; a repeated "thank you" does not make the batch a cached one
 

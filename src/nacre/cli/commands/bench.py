@@ -16,7 +16,7 @@ from nacre.cli.ui.records import count_column
 
 if TYPE_CHECKING:
     from nacre.bench.datasets import Unit
-    from nacre.bench.report import Report, Row
+    from nacre.bench.run import Report, Row
 
 
 @click.group("bench")
@@ -107,7 +107,7 @@ def verdict_column(kind: str) -> Column[tuple[str, dict[str, int]]]:
 
 def print_report(report: Report, form: Form) -> None:
     from nacre.bench.metrics import MAIN
-    from nacre.bench.report import rows
+    from nacre.bench.run import rows
 
     def score_column(name: str) -> Column[Row]:
         return Column(name, lambda row: f"{row.scores[name]:.2f}", lambda row: f"{row.scores[name]:.1f}", right=True)

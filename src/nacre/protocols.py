@@ -65,35 +65,6 @@ class Embedder(Protocol):
         """
 
 
-class WrappedEmbedder:
-    """An embedder around another one, which does all that a subclass does not do itself."""
-
-    def __init__(self, inner: Embedder) -> None:
-        self.inner = inner
-
-    @property
-    def identity(self) -> str:
-        return self.inner.identity
-
-    @property
-    def dimensions(self) -> int:
-        return self.inner.dimensions
-
-    @property
-    def token_limit(self) -> int:
-        return self.inner.token_limit
-
-    @property
-    def ready(self) -> bool:
-        return self.inner.ready
-
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        return self.inner.count_tokens(texts)
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        return self.inner.embed(texts)
-
-
 @dataclass(frozen=True, slots=True)
 class EmbedderIdentity:
     """A vector space: an embedder's name, its dimensions, and what vector it gives to a fixed text, as 16-bit floats.

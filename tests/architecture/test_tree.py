@@ -46,4 +46,4 @@ def test_files_that_are_named_but_absent_and_files_without_a_name_are_noticed() 
     named = named_files(text)
     assert named == {"bench/absent.py", "bench/run.py", "bench/data.txt", "files.py"}
     assert named - existing_files() == {"bench/absent.py", "bench/data.txt"}
-    assert "bench/report.py" in existing_files() - named
+    assert "bench/metrics.py" in existing_files() - named

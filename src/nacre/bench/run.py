@@ -27,7 +27,8 @@ from nacre.bench.metrics import Abstention, Folds, Scores, Summary, abstention, 
 from nacre.errors import InvalidInput, UnknownName
 from nacre.memory_store import MemoryStore
 from nacre.model import Recollection
-from nacre.protocols import Embedder, Progress, Vectors, WrappedEmbedder
+from nacre.models.background import WrappedEmbedder
+from nacre.protocols import Embedder, Progress, Vectors
 from nacre.settings import Settings
 from nacre.text.tokens import STOP_WORDS, words
 

@@ -46,7 +46,6 @@ from nacre.protocols import (
     TermChange,
     TermSet,
     Vectors,
-    WrappedEmbedder,
 )
 from nacre.remember.derive import derive, derive_or_defer, same_derived_input
 
@@ -135,7 +134,7 @@ Edit: TypeAlias = Callable[[Memory], Memory]
 Plan: TypeAlias = Callable[[Reader], Sequence[AnyChange]]
 
 
-class CheckedEmbedder(WrappedEmbedder):
+class CheckedEmbedder:
     """An embedder as one store uses it.
 
     The first texts that it embeds are embedded together with a fixed one, whose vector is compared with that of the
@@ -143,10 +142,29 @@ class CheckedEmbedder(WrappedEmbedder):
     """
 
     def __init__(self, inner: Embedder, store: Backend, probe: bytes = b"") -> None:
-        super().__init__(inner)
+        self.inner = inner
         self.store = store
         self.probe = probe
         self._stored: EmbedderIdentity | None = None  # as it was read last
+
+    @property
+    def identity(self) -> str:
+        return self.inner.identity
+
+    @property
+    def dimensions(self) -> int:
+        return self.inner.dimensions
+
+    @property
+    def token_limit(self) -> int:
+        return self.inner.token_limit
+
+    @property
+    def ready(self) -> bool:
+        return self.inner.ready
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return self.inner.count_tokens(texts)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Raises `EmbeddingMismatch`, besides what the embedder itself raises."""

@@ -10,12 +10,35 @@ from collections.abc import Callable, Sequence
 from nacre.errors import EmbeddingError, ModelUnavailable
 from nacre.files import ThreadLock
 from nacre.models.shipped_embedder import ShippedEmbedder
-from nacre.protocols import Embedder, Vectors, WrappedEmbedder
+from nacre.protocols import Embedder, Vectors
 
 log = logging.getLogger("nacre")
 
 RETRY_SECONDS = 600.0  # after which a failed load is tried again: a service may have been away
 REMEDY = "Ask again in a few seconds for an answer by meaning too."
+
+
+class WrappedEmbedder:
+    """An embedder around another one, whose vectors it gives."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self.inner = inner
+
+    @property
+    def identity(self) -> str:
+        return self.inner.identity
+
+    @property
+    def dimensions(self) -> int:
+        return self.inner.dimensions
+
+    @property
+    def token_limit(self) -> int:
+        return self.inner.token_limit
+
+    @property
+    def ready(self) -> bool:
+        return self.inner.ready
 
 
 class BackgroundEmbedder(WrappedEmbedder):

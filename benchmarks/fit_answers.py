@@ -21,9 +21,8 @@ import numpy as np
 
 from nacre import MemoryStore
 from nacre.bench.datasets import load_locomo
-from nacre.models.answers import MOST_READ
 from nacre.models.calibration import logistic
-from nacre.models.cross_encoder import graph
+from nacre.models.cross_encoder import MOST_READ, graph
 from nacre.settings import Settings
 from notes_recall import ask, read, seconds, world
 

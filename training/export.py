@@ -16,7 +16,7 @@ import numpy as np
 import weights
 from drawing import Drawing, Ranges, measured_ranges
 
-from nacre.models.wordpiece import WordPiece
+from nacre.models.tokenizers import WordPiece
 
 SEED = 20261116
 EPSILON = 1e-12  # BERT's

@@ -19,7 +19,7 @@ from drawing import Drawing, Ranges, measured_ranges
 from export import RANGE_TEXTS, SEED, read_sentences
 
 from nacre.models.pieces import CODES, PIECES, TIERS, WIDTH, PieceTable
-from nacre.models.unigram import Unigram
+from nacre.models.tokenizers import Unigram
 
 PARTS = 17  # the table is stored in as many parts, in turns
 ORDERS = ((2, 0), (3, 1), (5, 2))  # how many tokens a window has, and how many of them lie before the token

@@ -195,7 +195,7 @@ def make_conflict_model(settings: Settings) -> ConflictModel | None:
     UnknownName.check("conflict judge", settings.conflict_judge, CONFLICT_JUDGES)
     if settings.conflict_judge == "rules":
         return None
-    from nacre.models.conflict_model import ShippedConflictModel
+    from nacre.models.cross_encoder import ShippedConflictModel
 
     return ShippedConflictModel()
 
@@ -281,8 +281,8 @@ def make_answer_model(settings: Settings, embedder: Embedder) -> AnswerModel | N
     """Not awaited where the embedder is not: in a long-lived process."""
     if settings.rerank_ms <= 0:
         return None
-    from nacre.models.answers import ShippedAnswerModel
     from nacre.models.background import BackgroundEmbedder
+    from nacre.models.cross_encoder import ShippedAnswerModel
 
     return ShippedAnswerModel(settings.rerank_ms, waits=not isinstance(embedder, BackgroundEmbedder))
 

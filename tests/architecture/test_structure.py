@@ -52,7 +52,6 @@ EXERCISED_ELSEWHERE = {
     "nacre.hooks.request": "hooks/test_client.py",
     "nacre.lifecycle.doctor": "cli/test_doctor.py",
     "nacre.mcp.profiles.maintenance": "mcp/profiles/test_full.py",
-    "nacre.mcp.resources": "mcp/test_server.py",
     "nacre.mcp.store_provider": "mcp/test_server.py",
     "nacre.mcp.tool": "mcp/test_server.py",
     "nacre.minds.mind": "minds/test_cognitive.py",

@@ -11,7 +11,7 @@ from nacre.conflicts.judge import MOST_READ, PairJudge
 from nacre.errors import ConflictModelError
 from nacre.model.memory import Link, Memory
 from nacre.model.review import Verdict
-from nacre.models.conflict_model import ShippedConflictModel
+from nacre.models.cross_encoder import ShippedConflictModel
 from nacre.protocols import Relation
 
 

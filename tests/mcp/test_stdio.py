@@ -16,7 +16,7 @@ import apsw
 import pytest
 from mcp_types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
-from nacre.mcp import transport
+from nacre.mcp import stdio
 from nacre.memory_store import MemoryStore
 from tests.mcp.agents import environment, server_command
 
@@ -211,7 +211,7 @@ def test_the_end_waits_for_answers_and_not_for_ever(monkeypatch: pytest.MonkeyPa
         return JSONRPCRequest(jsonrpc="2.0", id=id, method="tools/call")
 
     async def drained(*answered: int) -> bool:
-        ledger = transport.PendingRequests()
+        ledger = stdio.PendingRequests()
         for id in (1, 2, 3):
             ledger.read(request(id))
         cancelled = {"requestId": 3}
@@ -223,7 +223,7 @@ def test_the_end_waits_for_answers_and_not_for_ever(monkeypatch: pytest.MonkeyPa
         return ledger.ended and ledger.settled
 
     assert anyio.run(drained, 1, 2)
-    monkeypatch.setattr(transport, "DRAIN_SECONDS", 0.01)
+    monkeypatch.setattr(stdio, "DRAIN_SECONDS", 0.01)
     assert not anyio.run(drained, 1)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from nacre.models.shipped import WEIGHTS
 from nacre.models.shipped_embedder import ENGLISH, MULTILINGUAL, ShippedEmbedder
-from nacre.models.wordpiece import WordPiece
+from nacre.models.tokenizers import WordPiece
 
 
 @pytest.fixture(scope="session")

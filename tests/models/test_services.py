@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from nacre.errors import EmbeddingServiceFailed, InvalidInput, LanguageModelError
-from nacre.models.http_json import ATTEMPTS, LONGEST_PAUSE_SECONDS
 from nacre.models.services import (
     ANTHROPIC_VERSION,
+    ATTEMPTS,
     BATCH,
+    LONGEST_PAUSE_SECONDS,
     Anthropic,
     OpenAIEmbedder,
     OpenAILanguageModel,

@@ -21,7 +21,7 @@ from nacre.hooks.inject import injection
 from nacre.hooks.request import Request
 from nacre.mcp.calls import check_arguments, error_result, tool_result
 from nacre.mcp.profiles import profile_named
-from nacre.mcp.resources import recent
+from nacre.mcp.server import recent
 from nacre.mcp.tool import ToolSession
 from nacre.model import Hit, Link, Memory, Recollection
 from nacre.model.fence import CLOSING, NOTICE, OPENING, escaped, json_line

@@ -1,23 +1,34 @@
 """The shipped cross-encoder: a graph that reads one text, or two together, with a head for each question about them.
 
-numpy and onnxruntime are imported when the first text is read: many commands name a model and never use it.
+Two questions are asked here: how do these two memories relate, and does this memory answer that question? numpy and
+onnxruntime are imported, and the graph is opened, when the first text is read: many commands name a model and never use
+it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import logging
+import threading
+import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
+from nacre.errors import ConflictModelError
 from nacre.files import ThreadLock
+from nacre.models.calibration import logistic
 from nacre.models.onnx_session import in_parallel, open_session, runs
 from nacre.models.shipped import shipped
-from nacre.models.wordpiece import Pair, WordPiece, WordPiecePairs
+from nacre.models.tokenizers import Pair, WordPiece, WordPiecePairs
+from nacre.protocols import Answer, Relation
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+log = logging.getLogger("nacre")
 
 GRAPH, WEIGHTS, CONSTANTS, VOCABULARY = "cross_encoder.onnx", "cross_encoder.bin", "cross_encoder.json", "wordpiece.txt"
 IDENTITY = "nacre-cross-encoder"
@@ -87,3 +98,195 @@ def constants(head: Head) -> Mapping[str, float]:
     """What was fitted for these weights. Raises `ValueError`."""
     values: dict[str, dict[str, float]] = json.loads(shipped(CONSTANTS).read_text(encoding="utf-8"))
     return values[head]
+
+
+KEPT = 4096  # relations of pairs read before: a scan after a remember reads none of them again
+# Texts that are else the same have a head of their own beside the other: people who write pairs do not write such ones,
+# and a head that never saw them takes every two texts of one form for two things.
+LEAST_COMMON = 2  # words
+MOST_UNKNOWN = 0.2  # of the pieces of a pair: what differs may be among them
+
+
+def read_relations(pairs: Sequence[tuple[str, str]]) -> list[Relation]:
+    """Of each pair of an older and a newer text. Raises what `graph` raises."""
+    model = graph()
+    encoded = [model.pair(older, newer) for older, newer in pairs]
+    readable = [place for place, pair in enumerate(encoded) if tells_apart(pair, model.unknown)]
+    relations = [UNREAD] * len(pairs)
+    scores = model.scores([encoded[place] for place in readable], "relation", "one_place")
+    for place, (by_reading, by_place) in zip(readable, scores, strict=True):
+        relations[place] = probabilities(by_reading)
+        if differ_in_one_place(*pairs[place]):
+            relations[place] = max(relations[place], probabilities(by_place), key=conflict)
+    return relations
+
+
+def tells_apart(pair: Pair, unknown: int) -> bool:
+    """False where both texts read the same up to the limit, or mostly signs that the model does not know."""
+    border = pair.segments.index(1)
+    older, newer = pair.ids[1 : border - 1], pair.ids[border:-1]
+    if len(pair.ids) >= TOKENS:  # of one text, a piece more may be read
+        least = min(len(older), len(newer))
+        older, newer = older[:least], newer[:least]
+    return older != newer and pair.ids.count(unknown) <= MOST_UNKNOWN * len(pair.ids)
+
+
+UNREAD = Relation(0.0, 0.0, 0.0, 1.0)
+
+
+def conflict(relation: Relation) -> float:
+    return relation.contradiction + relation.update
+
+
+def differ_in_one_place(older: str, newer: str) -> bool:
+    """Whether another word, or another name, stands in one place of an else common text."""
+    a, b = older.split(), newer.split()
+    least = min(len(a), len(b))
+    begin = next((at for at in range(least) if a[at].casefold() != b[at].casefold()), least)
+    rest = least - begin
+    end = next((at for at in range(rest) if a[-1 - at].casefold() != b[-1 - at].casefold()), rest)
+    one, other = a[begin : len(a) - end], b[begin : len(b) - end]
+    named = all(word[0].isupper() for word in (*one, *other))
+    return begin + end >= LEAST_COMMON and 0 < min(len(one), len(other)) <= max(len(one), len(other)) <= 1 + named
+
+
+class ShippedConflictModel:
+    """Every instance shares one session and what it has read; both begin with the first pair."""
+
+    identity = IDENTITY
+
+    @property
+    def noted(self) -> float:
+        return self._point("noted")
+
+    @property
+    def sure(self) -> float:
+        return self._point("sure")
+
+    def _point(self, name: str) -> float:
+        try:
+            return constants("relation")[name]
+        except ValueError as error:
+            raise ConflictModelError(str(error)) from error
+
+    def relations(self, pairs: Sequence[tuple[str, str]]) -> list[Relation]:
+        named = {digest(pair): pair for pair in pairs}
+        known = {name: relation for name in named if (relation := _read_before.get(name)) is not None}
+        unread = [name for name in named if name not in known]
+        try:
+            relations = read_relations([named[name] for name in unread]) if unread else []
+        except Exception as error:  # onnxruntime's errors have no other root
+            raise ConflictModelError(failure(error)) from error
+        new = dict(zip(unread, relations, strict=True))
+        if len(_read_before) + len(new) > KEPT:
+            _read_before.clear()
+        _read_before.update(new)
+        known |= new
+        return [known[digest(pair)] for pair in pairs]
+
+
+def digest(pair: tuple[str, str]) -> bytes:
+    """A name for a pair that does not keep its texts: what was purged must not stay in the process."""
+    older, newer = (hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in pair)
+    return older + newer
+
+
+_read_before: dict[bytes, Relation] = {}
+
+
+def probabilities(scores: NDArray[np.float32]) -> Relation:
+    import numpy as np
+
+    powers = np.exp(scores.astype(np.float64) - float(scores.max()))
+    return Relation(*(powers / powers.sum()).tolist())
+
+
+MOST_READ = 8  # memories of one question
+FEWEST_READ = 2  # one alone cannot change the order
+# Milliseconds a token in a batch, until it was measured: twice what two idle cores of 2020 need.
+FIRST_PACE = 0.35
+LAST_SHARE = 0.3  # of the last batch in the estimate
+# A question that was skipped for lack of time lowers the estimate a little, so that reading is tried again.
+RETRY_FACTOR = 0.95
+
+
+class Pace:
+    """How long a token takes on this machine, as far as it is known; for all users of a process."""
+
+    def __init__(self, first: float = FIRST_PACE) -> None:
+        self.ms_a_token = first
+
+    def affordable(self, lengths: Sequence[int], budget_ms: float) -> int:
+        """How many of the first texts can be read in this time."""
+        tokens, count = 0, 0
+        while count < len(lengths) and (tokens + lengths[count]) * self.ms_a_token <= budget_ms:
+            tokens += lengths[count]
+            count += 1
+        return count if count >= min(FEWEST_READ, len(lengths)) else 0
+
+    def record_skipped(self) -> None:
+        self.ms_a_token *= RETRY_FACTOR
+
+    def record(self, tokens: int, ms: float) -> None:
+        self.ms_a_token = (1 - LAST_SHARE) * self.ms_a_token + LAST_SHARE * ms / max(1, tokens)
+
+
+_pace = Pace()
+
+
+class ShippedAnswerModel:
+    """`waits` is False in a long-lived process: until the model is loaded, in the background, nothing is read."""
+
+    identity = IDENTITY
+
+    def __init__(self, budget_ms: float, *, waits: bool = True, pace: Pace = _pace) -> None:
+        self._budget_ms, self._waits, self._pace = budget_ms, waits, pace
+
+    def answers(self, question: str, texts: Sequence[str]) -> list[Answer]:
+        if not is_loaded() and not self._waits:
+            load_in_background()
+            return []
+        try:
+            scores, fitted = self._scores(question, texts), constants("answers")
+        except Exception as error:  # noqa: BLE001 - onnxruntime's errors have no other root
+            log.debug("Nothing was read for a recall: %s", failure(error))
+            return []
+        return [
+            Answer(fitted["weight"] * logistic(score), fitted["by_reading"] * score + fitted["shift"])
+            for score in scores
+        ]
+
+    def _scores(self, question: str, texts: Sequence[str]) -> list[float]:
+        model = graph()
+        pairs = [model.pair(question, text) for text in texts[:MOST_READ]]
+        count = self._pace.affordable([len(pair.ids) for pair in pairs], self._budget_ms)
+        if pairs and not count:
+            self._pace.record_skipped()
+        if not count:
+            return []
+        pairs = pairs[:count]
+        began = time.perf_counter()
+        scores = [float(score[0]) for (score,) in model.scores(pairs, "answers")]
+        self._pace.record(sum(len(pair.ids) for pair in pairs), 1e3 * (time.perf_counter() - began))
+        return scores
+
+
+_starting = ThreadLock()
+_loader: threading.Thread | None = None
+
+
+def load_in_background() -> threading.Thread:
+    """One thread for the process; after a failure the next call tries again."""
+    global _loader
+    with _starting:
+        if _loader is None or not _loader.is_alive():
+            _loader = threading.Thread(target=_load, name="nacre-model", daemon=True)
+            _loader.start()
+        return _loader
+
+
+def _load() -> None:
+    try:
+        graph()
+    except Exception as error:  # noqa: BLE001 - as above
+        log.debug("The cross-encoder was not loaded: %s", failure(error))

@@ -40,7 +40,7 @@ class EnglishPart:
     """A BERT of six layers: the mean over the tokens of a text."""
 
     def __init__(self, folder: Path) -> None:
-        from nacre.models.wordpiece import WordPiece
+        from nacre.models.tokenizers import WordPiece
 
         self._tokenizer = WordPiece.from_vocabulary(folder / "wordpiece.txt")
         self._session = open_session(folder / "english.onnx")
@@ -62,7 +62,7 @@ class MultilingualPart:
         import numpy as np
 
         from nacre.models.pieces import WIDTH, PieceTable
-        from nacre.models.unigram import Unigram
+        from nacre.models.tokenizers import Unigram
 
         pieces = (folder / "unigram.txt").read_text(encoding="utf-8").split("\n")[:-1]
         self._tokenizer = Unigram(pieces, np.load(folder / "unigram.npy").tolist())

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from nacre.errors import InvalidInput, LanguageModelError
-from nacre.models import http_json
-from nacre.models.http_json import ATTEMPTS, LONGEST_PAUSE_SECONDS, REASON_LENGTH, JsonService, read_limited
+from nacre.models import services
+from nacre.models.services import ATTEMPTS, LONGEST_PAUSE_SECONDS, REASON_LENGTH, JsonService, read_limited
 from tests.loopback import KEY, Loopback, serving
 
 
@@ -110,7 +110,7 @@ def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(key: str) -> None:
 
 
 def test_an_answer_beyond_the_limit_is_not_read_to_its_end(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_json, "LARGEST_ANSWER", 1000)
+    monkeypatch.setattr(services, "LARGEST_ANSWER", 1000)
     asked = JsonService(f"{loopback.url}/ask", lambda reason: LanguageModelError("tiny", reason, "Start it."))
     with pytest.raises(LanguageModelError, match="more than"):
         asked.post({"echo": "x" * 5000})
@@ -119,7 +119,7 @@ def test_an_answer_beyond_the_limit_is_not_read_to_its_end(loopback: Loopback, m
 
 def test_a_slowly_sent_answer_has_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter(range(1000))
-    monkeypatch.setattr("nacre.models.http_json.time.monotonic", lambda: float(next(times)))
+    monkeypatch.setattr("nacre.models.services.time.monotonic", lambda: float(next(times)))
 
     class Trickle(io.RawIOBase):
         def read(self, _size: int = -1) -> bytes:

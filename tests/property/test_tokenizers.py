@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tokenizers import BertWordPieceTokenizer
 
 from nacre.models.shipped import WEIGHTS
-from nacre.models.wordpiece import WordPiece, WordPiecePairs, shared_room
+from nacre.models.tokenizers import WordPiece, WordPiecePairs, shared_room
 
 LIMIT = 256
 PAIR_LIMIT = 17  # leaves an even room: of an odd one, two texts that both overfill it may share the last id otherwise

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nacre.mcp.transport import outline
+from nacre.mcp.stdio import outline
 from tests.mcp.test_stdio import Pipe, call
 
 HALF_EMOJI = b"\\ud83d"

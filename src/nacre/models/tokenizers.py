@@ -1,18 +1,63 @@
-"""BERT's WordPiece tokenizer for texts and pairs of texts: the ids of the `tokenizers` library, without it."""
+"""The tokenizers of the shipped models, without their libraries: BERT's WordPiece and SentencePiece's Unigram."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+CACHED_WORDS = 50_000  # some 10 MB; a language's working vocabulary is smaller
+CACHED_LENGTH = 32  # scripts without spaces have "words" as long as a sentence, which do not come again
+
+
+class Tokenizer(ABC):
+    """Safe to share between threads: a cached entry does not depend on the thread that computes it."""
+
+    empty: tuple[int, ...] = ()  # the ids of a text without words
+
+    def __init__(self, start: int, end: int) -> None:
+        self.start, self.end = start, end
+        self._known: dict[str, tuple[int, ...]] = {}
+
+    @abstractmethod
+    def words(self, text: str) -> Iterable[str]: ...
+
+    @abstractmethod
+    def split(self, word: str) -> tuple[int, ...]:
+        """The ids of its pieces."""
+
+    def encode(self, text: str, limit: int) -> list[int]:
+        """The ids with the start and end markers; at most `limit` in all."""
+        return [self.start, *(self._pieces(text, limit - 2) or self.empty), self.end]
+
+    def count(self, text: str) -> int:
+        """How many ids the text has, without the start and end markers."""
+        return len(self._pieces(text, len(text) * 4 + 1))
+
+    def _pieces(self, text: str, limit: int) -> list[int]:
+        ids: list[int] = []
+        for word in self.words(text):
+            ids.extend(self._known.get(word) or self._learn(word))
+            if len(ids) >= limit:
+                break
+        return ids[:limit]
+
+    def _learn(self, word: str) -> tuple[int, ...]:
+        ids = self.split(word)
+        if len(word) <= CACHED_LENGTH:
+            if len(self._known) >= CACHED_WORDS:
+                self._known.clear()
+            self._known[word] = ids
+        return ids
+
 
 UNKNOWN, START, END = "[UNK]", "[CLS]", "[SEP]"
 MARKERS = ("[PAD]", UNKNOWN, START, END, "[MASK]")
 CONTINUED = "##"
 LONGEST_WORD = 100  # of BERT's reference; a longer run of letters is one unknown word
-CACHED_WORDS = 50_000  # some 10 MB; a language's working vocabulary is smaller
 
 # The blocks that BERT writes one token a character.
 IDEOGRAPHS = (
@@ -23,52 +68,28 @@ IDEOGRAPHS = (
 ASCII_SYMBOLS = frozenset("$+<=>^`|~")  # Unicode calls them symbols, BERT punctuation
 
 
-class WordPiece:
-    """Safe to share between threads: a cached entry does not depend on the thread that computes it."""
-
+class WordPiece(Tokenizer):
     def __init__(self, vocabulary: dict[str, int]) -> None:
-        self.start, self.end = vocabulary[START], vocabulary[END]
+        super().__init__(vocabulary[START], vocabulary[END])
         self._vocabulary = vocabulary
         self.unknown_id = vocabulary[UNKNOWN]
         self._unknown = (self.unknown_id,)
         self._longest = max(map(len, vocabulary))
         self._marker_pattern = re.compile("(" + "|".join(map(re.escape, MARKERS)) + ")")
-        self._known: dict[str, tuple[int, ...]] = {}
 
     @classmethod
     def from_vocabulary(cls, path: Path) -> WordPiece:
         """Reads a list of pieces, one a line; the number of the line is its id."""
         return cls({piece: number for number, piece in enumerate(path.read_text(encoding="utf-8").split("\n")[:-1])})
 
-    def encode(self, text: str, limit: int) -> list[int]:
-        """The ids with the start and end markers; at most `limit` in all."""
-        return [self.start, *self._pieces(text, limit - 2), self.end]
-
-    def count(self, text: str) -> int:
-        """How many ids the text has, without the start and end markers."""
-        return len(self._pieces(text, len(text) * 4 + 1))
-
-    def _pieces(self, text: str, limit: int) -> list[int]:
-        ids: list[int] = []
-        # A marker written out in a text is that marker, as in the reference.
+    def words(self, text: str) -> Iterator[str]:
+        """A marker written out in a text is that marker, as in the reference."""
         for position, part in enumerate(self._marker_pattern.split(text)):
-            if position % 2:
-                ids.append(self._vocabulary[part])
-                continue
-            for word in words(part):
-                ids.extend(self._known.get(word) or self._learn(word))
-                if len(ids) >= limit:
-                    return ids[:limit]
-        return ids[:limit]
+            yield from (part,) if position % 2 else words(part)
 
-    def _learn(self, word: str) -> tuple[int, ...]:
-        ids = self._split(word) if len(word) <= LONGEST_WORD else self._unknown
-        if len(self._known) >= CACHED_WORDS:
-            self._known.clear()
-        self._known[word] = ids
-        return ids
-
-    def _split(self, word: str) -> tuple[int, ...]:
+    def split(self, word: str) -> tuple[int, ...]:
+        if len(word) > LONGEST_WORD:
+            return self._unknown
         ids: list[int] = []
         start = 0
         while start < len(word):
@@ -165,3 +186,54 @@ def shared_room(first: int, second: int, room: int) -> tuple[int, int]:
     if shorter + longer > room:
         shorter, longer = room // 2, room - room // 2
     return (longer, shorter) if first > second else (shorter, longer)
+
+
+UNKNOWN_ID, START_ID, END_ID = 0, 1, 2  # of Unigram
+SPACE = "▁"  # stands at the beginning of every word
+UNKNOWN_PENALTY = 10.0  # below the rarest piece, as in the reference
+
+
+class Unigram(Tokenizer):
+    """Splits each word into the likeliest pieces."""
+
+    empty = (UNKNOWN_ID,)
+
+    def __init__(self, pieces: Sequence[str], scores: Sequence[float]) -> None:
+        super().__init__(START_ID, END_ID)
+        self._ids: Mapping[str, int] = dict(zip(pieces, range(len(pieces)), strict=True))
+        self._scores = scores
+        self._unknown_score = min(scores) - UNKNOWN_PENALTY
+        self._longest = max(map(len, pieces))
+
+    def words(self, text: str) -> list[str]:
+        return normalised(text).split()
+
+    def split(self, word: str) -> tuple[int, ...]:
+        """The pieces with the highest sum of scores; the earliest start wins where two are equal."""
+        word = SPACE + word
+        best = [0.0] + [-1e38] * len(word)
+        come_from: list[tuple[int, int]] = [(0, UNKNOWN_ID)] * (len(word) + 1)  # where the piece that ends here starts
+        for start in range(len(word)):
+            for end in range(start + 1, min(len(word), start + self._longest) + 1):
+                piece = self._ids.get(word[start:end])
+                if piece is None and end > start + 1:
+                    continue
+                score = best[start] + (self._unknown_score if piece is None else self._scores[piece])
+                if score > best[end]:
+                    best[end], come_from[end] = score, (start, UNKNOWN_ID if piece is None else piece)
+        ids: list[int] = []
+        end = len(word)
+        while end:
+            end, piece = come_from[end]
+            ids.append(piece)
+        return tuple(reversed(ids))
+
+
+def normalised(text: str) -> str:
+    """Compatible characters made one, as the reference does it but for a few rare marks."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFKC", text.translate(PARTING))
+
+
+PARTING = dict.fromkeys(map(ord, "\u200b\u200e\u200f\ufeff\ufffd"), " ")  # invisible, and no letters

@@ -7,8 +7,15 @@ import sys
 import pytest
 
 from nacre.models import cross_encoder
-from nacre.models.answers import FIRST_PACE, MOST_READ, Pace, ShippedAnswerModel, load_in_background
-from nacre.models.cross_encoder import constants, is_loaded
+from nacre.models.cross_encoder import (
+    FIRST_PACE,
+    MOST_READ,
+    Pace,
+    ShippedAnswerModel,
+    constants,
+    is_loaded,
+    load_in_background,
+)
 
 QUESTION = "When does the bakery close on Saturdays?"
 TEXTS = ["The bakery closes at one on Saturdays.", "Anna prefers green tea."]

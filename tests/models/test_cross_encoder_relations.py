@@ -11,9 +11,8 @@ from dataclasses import astuple
 import pytest
 
 from nacre.errors import ConflictModelError
-from nacre.models import conflict_model, cross_encoder
-from nacre.models.conflict_model import ShippedConflictModel, differ_in_one_place
-from nacre.models.cross_encoder import TOKENS_A_RUN
+from nacre.models import cross_encoder
+from nacre.models.cross_encoder import TOKENS_A_RUN, ShippedConflictModel, differ_in_one_place
 from nacre.models.onnx_session import runs
 
 PAIRS = [
@@ -27,9 +26,9 @@ PAIRS = [
 @pytest.fixture
 def model() -> Iterator[ShippedConflictModel]:
     """Which has read nothing yet."""
-    conflict_model._read_before.clear()
+    cross_encoder._read_before.clear()
     yield ShippedConflictModel()
-    conflict_model._read_before.clear()
+    cross_encoder._read_before.clear()
 
 
 def test_each_pair_gets_four_probabilities_of_which_the_right_one_is_high(model: ShippedConflictModel) -> None:
@@ -41,7 +40,7 @@ def test_each_pair_gets_four_probabilities_of_which_the_right_one_is_high(model:
 
 def test_what_is_said_of_a_pair_does_not_depend_on_the_others_of_its_call(model: ShippedConflictModel) -> None:
     together = model.relations(PAIRS)
-    conflict_model._read_before.clear()
+    cross_encoder._read_before.clear()
     for pair, relation in zip(PAIRS, together, strict=True):
         assert astuple(model.relations([pair])[0]) == pytest.approx(astuple(relation), abs=1e-5)
 
@@ -54,7 +53,7 @@ def test_no_pairs_need_no_model_and_a_pair_that_was_read_is_not_read_again(
     def never() -> None:
         raise AssertionError
 
-    monkeypatch.setattr(conflict_model, "graph", never)
+    monkeypatch.setattr(cross_encoder, "graph", never)
     assert model.relations([]) == []
     assert ShippedConflictModel().relations([PAIRS[0], PAIRS[0]]) == first * 2
 
@@ -109,8 +108,8 @@ def test_nothing_is_said_of_texts_that_the_model_cannot_tell_apart(
 
 def test_a_text_that_was_read_does_not_stay_in_the_process(model: ShippedConflictModel) -> None:
     model.relations(PAIRS)
-    assert all(isinstance(name, bytes) and len(name) == 64 for name in conflict_model._read_before)
-    assert len(conflict_model._read_before) == len(PAIRS)
+    assert all(isinstance(name, bytes) and len(name) == 64 for name in cross_encoder._read_before)
+    assert len(cross_encoder._read_before) == len(PAIRS)
 
 
 def test_damaged_constants_are_reported_as_the_model_is(
@@ -140,14 +139,14 @@ def test_a_damaged_file_is_named_in_the_error(model: ShippedConflictModel, monke
     def damaged() -> None:
         raise ValueError("cross_encoder.bin is damaged")
 
-    monkeypatch.setattr(conflict_model, "graph", damaged)
+    monkeypatch.setattr(cross_encoder, "graph", damaged)
     with pytest.raises(ConflictModelError, match=r"cross_encoder\.bin is damaged.*exact rules alone"):
         model.relations(PAIRS)
 
 
 def test_naming_the_model_loads_nothing() -> None:
     code = (
-        "import sys; from nacre.models.conflict_model import ShippedConflictModel; ShippedConflictModel(); "
+        "import sys; from nacre.models.cross_encoder import ShippedConflictModel; ShippedConflictModel(); "
         "assert not {'numpy', 'onnxruntime'} & sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from nacre.models.wordpiece import CACHED_WORDS, WordPiece, words
+from nacre.models.tokenizers import CACHED_WORDS, WordPiece, words
 
 
 def test_words_are_lowercase_without_accents_and_apart_from_punctuation() -> None:

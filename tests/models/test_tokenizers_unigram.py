@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from nacre.models.unigram import CACHED_LENGTH, CACHED_WORDS, END, START, UNKNOWN, Unigram
+from nacre.models.tokenizers import CACHED_LENGTH, CACHED_WORDS, END_ID, START_ID, UNKNOWN_ID, Unigram
 
 PIECES = ["<unk>", "<s>", "</s>", "▁", "▁new", "▁news", "paper", "s", "p", "a", "per", "▁a"]
 SCORES = [0.0, 0.0, 0.0, -4.0, -3.0, -6.0, -3.0, -2.0, -5.0, -5.0, -4.0, -2.0]
@@ -27,7 +27,7 @@ def test_a_character_that_no_piece_has_is_unknown_and_the_rest_is_read() -> None
 
 
 def test_an_empty_text_is_one_unknown_piece() -> None:
-    assert unigram().encode(" \n", 8) == [START, UNKNOWN, END]
+    assert unigram().encode(" \n", 8) == [START_ID, UNKNOWN_ID, END_ID]
 
 
 def test_ids_are_cut_between_the_markers_and_counted_without_them() -> None:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from nacre import MemoryStore
+from nacre.hooks.channel import HelperFiles
 from nacre.hooks.client import end_helper, helper_at
-from nacre.hooks.places import HelperFiles
 from nacre.project import project_of
 from texts import memories
 

@@ -15,8 +15,7 @@ import pytest
 
 from nacre import MemoryStore, files
 from nacre.files import atomic_write, atomic_writer, data_sections, file_lock, private_folder, restrict_to_owner
-from nacre.hooks import places
-from nacre.hooks.channel import LoopbackChannel, UnixChannel
+from nacre.hooks.channel import LoopbackChannel, UnixChannel, log_line
 from nacre.lifecycle.daemon import DaemonFiles, logging_to, pid_file, spawn_detached
 from nacre.mcp.http import load_token
 from nacre.storage.keys import make_key_file
@@ -83,7 +82,7 @@ def test_a_store_in_use_and_what_lies_beside_it_are_their_owners_alone(tmp_path:
 
 @pytest.mark.usefixtures("umask")
 def test_logs_sockets_and_pid_files_are_their_owners_alone(elsewhere: Path, tmp_path: Path) -> None:
-    places.log_line("prompt", "a line")
+    log_line("prompt", "a line")
     beside = DaemonFiles.beside(tmp_path / "state" / "store.db")
     spawn_detached([sys.executable, "-c", ""], beside.log)
     channel = UnixChannel(private_folder(tmp_path / "run") / "a.sock")

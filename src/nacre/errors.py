@@ -46,9 +46,12 @@ NacreError
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import TypeVar
+
+V = TypeVar("V")
 
 
 class NacreError(Exception):
@@ -83,6 +86,12 @@ class UnknownName(InvalidInput):
         """Raises unless the name is known."""
         if name not in known:
             raise cls(kind, str(name), known)
+
+    @classmethod
+    def get(cls, kind: str, name: str, known: Mapping[str, V]) -> V:
+        """What is known under the name. Raises unless it is."""
+        cls.check(kind, name, known)
+        return known[name]
 
 
 class WrongType(InvalidInput, TypeError):

@@ -801,9 +801,7 @@ class MemoryStore(Closing):
         comparison = self._comparison(threshold, contradiction_fn)
         if memory_id is None:
             return review.scan(comparison, self.space, progress)
-        memory = self.get(memory_id)
-        if memory is None:
-            raise MemoryNotFound(memory_id, self.space)
+        (memory,) = self._engine.get_existing(self._store, self.space, [memory_id])
         vectors = self._store.vectors(self.space, [memory_id]).get(memory_id)
         return comparison.conflicts(memory, None if vectors is None else vectors[0])
 

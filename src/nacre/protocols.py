@@ -21,6 +21,7 @@ Tallied: TypeAlias = Literal["type", "status", "source", "tags", "contexts", "an
 Listed: TypeAlias = Literal[
     "id", "type", "importance", "pinned", "updated_at", "last_accessed", "access_count", "last_validated_at"
 ]
+AnyOf: TypeAlias = "Sequence[str] | None"  # one of these ids or names; None: whichever
 Vectors: TypeAlias = "NDArray[np.float32]"
 Keys: TypeAlias = "NDArray[np.int64]"
 ALL = Filter()
@@ -394,14 +395,7 @@ class Reader(Protocol):
     def by_vector(self, space: str, vector: Vectors, where: Filter, limit: int) -> list[Match]:
         """Cosine of each memory's best chunk over the whole space, best first."""
 
-    def edges(
-        self,
-        space: str,
-        *,
-        out_of: Sequence[str] | None = None,
-        into: Sequence[str] | None = None,
-        rels: Sequence[str] | None = None,
-    ) -> list[Edge]:
+    def edges(self, space: str, *, out_of: AnyOf = None, into: AnyOf = None, rels: AnyOf = None) -> list[Edge]:
         """Links that begin at one of `out_of`, end at one of `into` and have one of `rels`; None means any.
 
         Ordered by when the source was written, then by target and relation.

@@ -32,7 +32,6 @@ OLD_PHRASES = (
 PUBLISHED = frozenset({("nacre.mcp.profiles.full", "act")})
 # Modules whose behaviour is shown by tests of another name, with the folder or file that shows it.
 EXERCISED_ELSEWHERE = {
-    "nacre.access.permission": "engine/test_restricted_terms.py",
     "nacre.cli.catalogue": "cli/test_main.py",
     "nacre.cli.commands.show": "cli/test_show_stats.py",
     "nacre.cli.errors": "cli/test_bad_stores.py",
@@ -48,7 +47,6 @@ EXERCISED_ELSEWHERE = {
     "nacre.conflicts.candidates": "engine/test_comparing_bounds.py",
     "nacre.engine.write_request": "engine/test_engine.py",
     "nacre.engine.removal": "engine/test_redact_and_compact.py",
-    "nacre.hooks.places": "hooks/test_helper.py",
     "nacre.hooks.request": "hooks/test_client.py",
     "nacre.lifecycle.doctor": "cli/test_doctor.py",
     "nacre.mcp.profiles.maintenance": "mcp/profiles/test_full.py",

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from nacre import Memory, MemoryStore
+from nacre.hooks.channel import HelperFiles, log_file
 from nacre.hooks.client import end_helper
-from nacre.hooks.places import HelperFiles, log_file
 from nacre.project import project_of
 from tests import forked
 

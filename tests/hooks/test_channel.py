@@ -12,9 +12,20 @@ from pathlib import Path
 
 import pytest
 
-from nacre.hooks.channel import LONGEST_MESSAGE, Channel, LoopbackChannel, UnixChannel, ask, receive, send
+from nacre.hooks.channel import (
+    LOG_BYTES,
+    LONGEST_MESSAGE,
+    Channel,
+    LoopbackChannel,
+    UnixChannel,
+    ask,
+    log_file,
+    log_line,
+    private_runtime_folder,
+    receive,
+    send,
+)
 from nacre.hooks.helper import Helper
-from nacre.hooks.places import LOG_BYTES, log_file, log_line, private_runtime_folder
 
 SECONDS = 5.0
 

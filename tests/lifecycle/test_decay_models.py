@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre import Memory
+from nacre import Memory, MemoryStore
 from nacre.errors import UnknownName
-from nacre.lifecycle.decay import MODELS, MOST_LINKS, PASSING, DecayInput, days_since, model_named, simple, strength
+from nacre.lifecycle.decay import MODELS, MOST_LINKS, PASSING, DecayEngine, DecayInput, days_since, simple, strength
 from tests.lifecycle.aged import DAY, NOW
 
 
@@ -72,13 +72,10 @@ def test_a_score_is_a_share_and_never_grows_with_time(
     name: str, importance: float, days: float, more: float, uses: int, ties: int
 ) -> None:
     fading = Memory("m", "x", importance=importance, last_accessed=NOW, access_count=uses)
-    earlier, later = (
-        model_named(name)(DecayInput(fading, NOW + after * DAY, 0.1, ties)) for after in (days, days + more)
-    )
+    earlier, later = (MODELS[name](DecayInput(fading, NOW + after * DAY, 0.1, ties)) for after in (days, days + more))
     assert 0 <= later <= earlier <= importance
 
 
 def test_an_unknown_model_is_an_error_that_names_the_known() -> None:
-    assert model_named("simple") is simple
-    with pytest.raises(UnknownName, match="simple"):
-        model_named("exponential")
+    with MemoryStore(":memory:", embedder="hashing") as store, pytest.raises(UnknownName, match="simple"):
+        DecayEngine(store, model="exponential")

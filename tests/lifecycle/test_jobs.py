@@ -10,7 +10,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.errors import ConfigError, InvalidInput, UnknownName
-from nacre.lifecycle.jobs import JOBS, JobResult, backups_of, job_named
+from nacre.lifecycle.jobs import JOBS, JobResult, backups_of
 from nacre.settings import Settings
 from nacre.settings import settings as read_settings
 from tests.embedders import Moody
@@ -207,11 +207,6 @@ def test_how_weak_and_how_many_is_a_setting_of_the_jobs(store: MemoryStore, sett
     assert run("decay", store, replace(settings, decay_min_score=0.0)).done == 0
     assert run("reflect", store, replace(settings, reflect_min_cluster=4.0)).done == 0
     assert run("reflect", store, settings).done == 2
-
-
-def test_an_unknown_job_names_the_nearest() -> None:
-    with pytest.raises(UnknownName, match="did you mean 'decay'"):
-        job_named("decays")
 
 
 def test_a_result_says_in_a_line_what_came_of_it() -> None:

@@ -270,3 +270,8 @@ def test_told_to_stop_the_job_under_way_is_the_last_one(store: MemoryStore, monk
     remember_old(store)
     result = scheduler_of(store).tick(stop=stop)
     assert [(each.job, each.done) for each in result.results] == [("decay", 3)]
+
+
+def test_an_unknown_job_names_the_nearest(store: MemoryStore) -> None:
+    with pytest.raises(UnknownName, match="did you mean 'decay'"):
+        scheduler_of(store).tick(jobs=["decays"])

@@ -1,4 +1,4 @@
-"""The store as an agent with limited capabilities sees it, and what a question costs it.
+"""The store as an agent with limited capabilities sees it, what it may write, and what a question costs it.
 
 Costs are in the published units: a full scan is ten times a look-up, an unbounded answer twenty.
 """
@@ -6,30 +6,36 @@ Costs are in the published units: a full scan is ten times a look-up, an unbound
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from nacre.access.capabilities import Access, ScopeLevel
-from nacre.access.permission import Permission, Quota, growth
 from nacre.engine.engine import FOR_REVIEW, RELATION, SPACE
-from nacre.errors import QueryCostExceeded
+from nacre.errors import AccessDenied, QueryCostExceeded, QuotaExceeded
+from nacre.files import ThreadLock
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.journal import EVERYTHING, MEMORY, UNDO_UNDER_WAY
-from nacre.model.memory import set_back
+from nacre.model.memory import key_of, set_back, size
 from nacre.protocols import (
     ALL,
     AnyChange,
+    AnyOf,
     Backend,
     Candidates,
+    Change,
     Clock,
     Committed,
+    Compressed,
     Data,
+    EmbedderBound,
     EmbedderIdentity,
     Expected,
     FileFeatures,
     Health,
+    IndexesRebuilt,
+    JournalDropped,
     Listed,
     Match,
     Order,
@@ -37,9 +43,130 @@ from nacre.protocols import (
     Page,
     Reader,
     Search,
+    SpacePurged,
+    SpaceRenamed,
     Tallied,
+    TermChange,
+    TermSet,
     Vectors,
 )
+
+MEGABYTE = 1_000_000
+COUNTED_ANEW = 100  # a hundredth of the quota may be written before others' writing is counted again
+
+
+class Quota:
+    """How much room there is for more, with the bytes that `count` tells, asked now and then: other processes may
+    write as well."""
+
+    def __init__(self, count: Callable[[], int], megabytes: float | None) -> None:
+        self._limit = None if megabytes is None else megabytes * MEGABYTE
+        self._count = count
+        self._held = 0
+        self._uncounted = float("inf")
+        self._lock = ThreadLock()
+
+    def take(self, more: int) -> None:
+        """Raises `QuotaExceeded`, and takes nothing, when that is more than may be held."""
+        if self._limit is None:
+            return
+        with self._lock:
+            long_ago = self._uncounted + max(more, 0) > self._limit / COUNTED_ANEW
+            if long_ago or (self._uncounted and self._held + more > self._limit):  # something may have been undone
+                self._held, self._uncounted = self._count(), 0
+            if more > 0 and self._held + more > self._limit:
+                raise QuotaExceeded(self._limit / MEGABYTE)
+            self._held += more
+            self._uncounted += max(more, 0)
+
+
+# What concerns everybody, and how it is called in an error.
+OF_ALL: tuple[tuple[type, str], ...] = (
+    (SpacePurged, "delete a space"),
+    (SpaceRenamed, "rename a space"),
+    (JournalDropped, "compact the journal"),
+    (IndexesRebuilt, "rebuild the indexes"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """Reads `below`, the store as it is; what it reads must still be so when the changes are written."""
+
+    access: Access
+    below: Reader
+
+    def permitted(self, changes: Sequence[AnyChange]) -> list[AnyChange]:
+        """Without optional changes of what is not the agent's. Raises `AccessDenied`."""
+        return [allowed for change in changes if (allowed := self._allowed(change)) is not None]
+
+    def refuse_hidden(self, changes: Sequence[AnyChange], outdated: Outdated) -> None:
+        """An id may be that of a memory which the agent does not see. Raises `AccessDenied`."""
+        for change in changes:
+            if isinstance(change, Change) and change.before is None:
+                taken = outdated.actual.memories.get(key_of(change.subject))
+                if taken is not None:
+                    self._demand(taken)
+
+    def _allowed(self, change: AnyChange) -> AnyChange | None:
+        if isinstance(change, Change):
+            return self._of_memory(change)
+        if isinstance(change, TermChange):
+            return replace(change, written=self._writes_term(change.kind, change.name, change.after))
+        if isinstance(change, TermSet):
+            return change if self._writes_term(change.kind, change.name, change.data) else None
+        if isinstance(change, Compressed):
+            own = (memory.id for memory in self.below.get_many(change.space, change.ids) if self.writes(memory))
+            return replace(change, ids=tuple(own))
+        if isinstance(change, EmbedderBound) and change.anew:
+            self.access.demand("change the embedder")
+        for kind, what in OF_ALL:
+            if isinstance(change, kind):
+                self.access.demand(what)
+        return change
+
+    def _of_memory(self, change: Change) -> Change | None:
+        sides = [memory for memory in (change.before, change.after) if memory is not None]
+        if change.optional and not all(map(self.writes, sides)):
+            return None
+        for memory in sides:
+            self._demand(memory)
+        return change
+
+    def _writes_term(self, kind: str, name: str, data: Data | None) -> bool:
+        """An agent may use a new relation, and take that back, and write how far its own undo has come; everything else
+        in the vocabulary is everybody's.
+
+        A relation that others confirmed, which it cannot see, stays as it is.
+        """
+        if self.access.unrestricted and kind != RELATION:
+            return True
+        known = self.below.term(kind, name)
+        if self.access.is_own_undo(kind, data or known):
+            return True
+        if kind != RELATION or (data is not None and FOR_REVIEW not in data):
+            self.access.demand("change the store's vocabulary")
+        elif not self.access.unrestricted and FOR_REVIEW not in (known or {FOR_REVIEW: True}):
+            return False
+        return data is not None or not any(self.below.edges(space, rels=[name]) for space in self.below.spaces())
+
+    def writes(self, memory: Memory) -> bool:
+        return memory.space == self.access.space and self.access.writable.admits(memory)
+
+    def _demand(self, memory: Memory) -> None:
+        if not self.writes(memory):
+            raise AccessDenied(
+                f"The agent {self.access.agent!r} may write only what is its own in its scope "
+                f"({self.access.capabilities.scope}); nothing was changed. Ask for a wider scope."
+            )
+
+
+def growth(changes: Sequence[AnyChange]) -> int:
+    """How many bytes more the agent holds after them."""
+    memories = (change for change in changes if isinstance(change, Change))
+    sizes = [[0 if each is None else size(each) for each in (change.before, change.after)] for change in memories]
+    return sum(after - before for before, after in sizes)
+
 
 BASE = 1
 FULL_SCAN = 10
@@ -181,14 +308,7 @@ class RestrictedReader:
         self._pay(ORDERED)
         return self._reader.by_vector(space, vector, self._narrowed(space, where), limit)
 
-    def edges(
-        self,
-        space: str,
-        *,
-        out_of: Sequence[str] | None = None,
-        into: Sequence[str] | None = None,
-        rels: Sequence[str] | None = None,
-    ) -> list[Edge]:
+    def edges(self, space: str, *, out_of: AnyOf = None, into: AnyOf = None, rels: AnyOf = None) -> list[Edge]:
         self._pay(JOIN + (FULL_SCAN if out_of is None and into is None else 0))
         result = self._reader.edges(space, out_of=out_of, into=into, rels=rels)
         seen = {memory.id for memory in self.get_many(space, list(dict.fromkeys(edge.source for edge in result)))}

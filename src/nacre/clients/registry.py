@@ -106,5 +106,4 @@ INSTALLERS: Mapping[str, type[Installer]] = {
 
 
 def installer_for(client: str) -> type[Installer]:
-    UnknownName.check("client", client, INSTALLERS)
-    return INSTALLERS[client]
+    return UnknownName.get("client", client, INSTALLERS)

@@ -72,16 +72,15 @@ def only_versions(every: History, where: Filter) -> History:
 
 def newest_version(store: Reader, space: str, id: str) -> Memory:
     """The end of the chain that this memory belongs to. Raises `MemoryNotFound`."""
-    memories = store.get_many(space, [id])
-    if not memories:
+    memory = store.get(space, id)
+    if memory is None:
         raise MemoryNotFound(id, space)
-    memory = memories[0]
     seen = {memory.id}
     while memory.superseded_by and memory.superseded_by not in seen:
-        successors = store.get_many(space, [memory.superseded_by])
-        if not successors:  # purged by a program that did not close the chain
+        successor = store.get(space, memory.superseded_by)
+        if successor is None:  # purged by a program that did not close the chain
             break
-        memory = successors[0]
+        memory = successor
         seen.add(memory.id)
     return memory
 

@@ -97,10 +97,8 @@ class ReviewQueue:
         }  # fmt: skip
         if limit is not None and limit < 0:
             raise InvalidInput(f"{limit} items cannot be listed; give 0 or more.")
-        for kind in kinds:
-            if kind not in sources:
-                raise UnknownName("kind of review", kind, KINDS)
-        return list(islice((item for kind in kinds for item in sources[kind]()), limit))
+        wanted = [UnknownName.get("kind of review", kind, sources) for kind in kinds]
+        return list(islice((item for items in wanted for item in items()), limit))
 
     def item(self, id: str) -> ReviewItem:
         """The item with this id, or whose id begins so. Raises `InvalidInput` when there is none, or several."""

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nacre.files import create_private, private_folder
-from nacre.hooks.channel import ask, channel_at
-from nacre.hooks.places import HelperFiles, log_file, log_line
+from nacre.hooks.channel import HelperFiles, ask, channel_at, log_file, log_line
 from nacre.hooks.request import Request
 from nacre.settings import ADDRESS, IN_MEMORY, STORE_FILE, Settings
 

@@ -21,9 +21,8 @@ from nacre.errors import NacreError
 from nacre.factory import make_embedder, store_file
 from nacre.files import ThreadLock, file_lock
 from nacre.hooks.capture import capture_request
-from nacre.hooks.channel import Channel, channel_at, receive, send
+from nacre.hooks.channel import Channel, HelperFiles, channel_at, log_line, receive, send
 from nacre.hooks.inject import injection
-from nacre.hooks.places import HelperFiles, log_line
 from nacre.hooks.request import Request
 from nacre.memory_store import MemoryStore
 from nacre.model.memory import Json

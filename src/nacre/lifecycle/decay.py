@@ -85,11 +85,6 @@ def days_since(at: float, now: float) -> float:
 MODELS: Mapping[str, Model] = {"simple": simple, "strength": strength}
 
 
-def model_named(name: str) -> Model:
-    UnknownName.check("decay model", name, MODELS)
-    return MODELS[name]
-
-
 ACTOR = "decay"
 PAGE = 500
 # Links that do not support their target: conflicts, replacements, and summaries.
@@ -115,7 +110,7 @@ class DecayEngine:
     protect_linked: bool = True
 
     def __post_init__(self) -> None:
-        model_named(self.model)
+        UnknownName.check("decay model", self.model, MODELS)
         if not (math.isfinite(self.decay_rate) and self.decay_rate >= 0):
             raise InvalidInput(f"The decay rate {self.decay_rate} is not a number from 0; use 0.02, for example.")
         if not math.isfinite(self.min_score):
@@ -175,7 +170,7 @@ class DecayEngine:
         return map(Fading._make, reader.values(self.store.space, live, Fading._fields))  # type: ignore[arg-type]
 
     def _score(self, memory: Memory | Fading, now: float, support: Counter[str]) -> float:
-        return model_named(self.model)(DecayInput(memory, now, self.decay_rate, support[memory.id]))
+        return MODELS[self.model](DecayInput(memory, now, self.decay_rate, support[memory.id]))
 
     def _support(self, ids: Sequence[str] | None = None) -> Counter[str]:
         edges = self.store.edges(into=ids)
@@ -285,7 +280,7 @@ def curve(
     memory: Memory, now: float, *, days: float, model: str, decay_rate: float, support: int = 0, label: str = ""
 ) -> Curve:
     """The future score of the memory if nobody uses it."""
-    scored = model_named(model)
+    scored = UnknownName.get("decay model", model, MODELS)
     at = [days * step / (POINTS - 1) for step in range(POINTS)]
     points = tuple((day, scored(DecayInput(memory, now + day * DAY, decay_rate, support))) for day in at)
     return Curve(label or memory.text, points)

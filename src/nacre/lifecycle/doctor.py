@@ -19,6 +19,7 @@ from nacre.factory import (
     restricted,
     store_file,
 )
+from nacre.lifecycle.backups import require_access
 from nacre.memory_store import MemoryStore
 from nacre.models.calibration import calibration_of
 from nacre.protocols import Embedder, Health, Progress
@@ -137,9 +138,7 @@ def repair(settings: Settings, findings: Sequence[Finding], now: float) -> list[
     """Repairs a damaged file; returns sentences that say what was done and what is lost. Raises `StorageError`."""
     if all(finding.mended_by != "repair" for finding in findings):
         return []
-    access = make_access(settings, settings.space, settings.agent, settings.session, None)
-    if access is not None:
-        access.demand("repair the store")
+    require_access(settings, "repair the store")
     done = repair_store(settings.store, settings.key, now)
     said = ["The file was repaired."]
     if done.kept is not None:

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from nacre.errors import InvalidInput, UnknownName
+from nacre.errors import InvalidInput
 from nacre.factory import store_file
 from nacre.model import JournalFilter
 from nacre.model.instants import DAY
@@ -148,11 +148,6 @@ JOBS: Mapping[str, Job] = {
         Job("reindex", reindex, per_store=True),
     )
 }
-
-
-def job_named(name: str) -> Job:
-    UnknownName.check("job", name, JOBS)
-    return JOBS[name]
 
 
 def listed(names: str) -> tuple[str, ...]:

@@ -131,9 +131,7 @@ def summarizer_from(settings: Settings, on_failure: Callable[[LanguageModelError
 def summarizer_named(summarizer: Summarizer | str | None) -> Summarizer:
     if callable(summarizer):
         return summarizer
-    name = "central" if summarizer is None else summarizer
-    UnknownName.check("summarizer", name, SUMMARIZERS)
-    return SUMMARIZERS[name]
+    return UnknownName.get("summarizer", "central" if summarizer is None else summarizer, SUMMARIZERS)
 
 
 Consolidate: TypeAlias = bool | Literal["hard", "soft"]

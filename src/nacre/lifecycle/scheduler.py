@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from nacre.engine import Engine
-from nacre.errors import NacreError, StorageError
+from nacre.errors import NacreError, StorageError, UnknownName
 from nacre.lifecycle.daemon import Process, this_process
-from nacre.lifecycle.jobs import JOBS, Job, JobResult, job_named
+from nacre.lifecycle.jobs import JOBS, Job, JobResult
 from nacre.model.instants import DAY, iso, parse_duration
 from nacre.model.memory import Json
 from nacre.protocols import Clock, Progress, Reader, TermSet
@@ -233,7 +233,7 @@ class MaintenanceScheduler:
         """Runs the jobs that are due, or the named `jobs` whether due or not. A dry run changes nothing, not even the
         schedule. When `stop` is set, the running job is the last one."""
         at = self.store.now() if now is None else now
-        wanted = [job_named(name) for name in jobs]
+        wanted = [UnknownName.get("job", name, JOBS) for name in jobs]
         if dry_run:
             return TickResult(tuple(self._tried(job, store, at) for job, store in self._places(wanted, at, progress)))
         if next(self._places(wanted, at), None) is None:

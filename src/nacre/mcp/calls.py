@@ -112,9 +112,7 @@ async def call(
 
 
 def tool_named(profile: Profile, name: str) -> Tool:
-    known = {tool.name: tool for tool in profile.tools}
-    UnknownName.check("tool", name, known)
-    return known[name]
+    return UnknownName.get("tool", name, {tool.name: tool for tool in profile.tools})
 
 
 def check_arguments(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import count, islice, takewhile
 from pathlib import Path
 
-from nacre.access.permission import Quota
+from nacre.access.view import Quota
 from nacre.errors import AccessDenied, InvalidInput, NotAStore, QueryCostExceeded, UnknownName, WrongType
 from nacre.memory_store import MemoryStore
 from nacre.minds.experience import COMPRESSED, TYPE, Experience, ExperienceType, is_experience, parse_type

@@ -37,10 +37,7 @@ RANGE = re.compile(rf"(?=.*\w){RANGE_END}\s*-\s*{RANGE_END}", re.ASCII)
 
 
 def level_named(name: str) -> Level:
-    level = LEVELS.get(name.strip().lower().replace("_", "-").replace(" ", "-"))
-    if level is None:
-        raise UnknownName("confidence", name, NAMES)
-    return level
+    return UnknownName.get("confidence", name.strip().lower().replace("_", "-").replace(" ", "-"), LEVELS)
 
 
 def level_of(confidence: float) -> Level:

@@ -17,6 +17,7 @@ from nacre.model.journal import EVERYTHING, MEMORY
 from nacre.model.memory import size
 from nacre.protocols import (
     ALL,
+    AnyOf,
     Candidates,
     Data,
     Derived,
@@ -111,133 +112,6 @@ class State:
 
     def space(self, name: str) -> Space:
         return self.spaces.get(name) or Space()
-
-
-class InMemoryTransaction:
-    """What `storage.commit` writes with, into a copy of the state."""
-
-    def __init__(self, state: State) -> None:
-        self._state = state
-
-    def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]:
-        versions = (self._state.space(space).version(id) for id in dict.fromkeys(ids))
-        return [version.memory for version in versions if version is not None]
-
-    def put(self, memory: Memory, derived: Derived | None, seq: int | None) -> None:
-        space = self._state.spaces.setdefault(memory.space, Space())
-        current, past = space.version(memory.id), space.versions.get(memory.id, ())
-        forget_walks(space, current, {(link.to, link.rel) for link in memory.links})
-        if current is None:
-            space.numbered += 1
-            new = Version(memory, derived or NO_WORDS, space.numbered, space.seq if seq is None else seq)
-        else:
-            past = past[:-1] if seq is None else (*past[:-1], replace(current, seq_to=seq))
-            new = replace(current, memory=memory, derived=current.derived if derived is None else derived)
-            if seq is not None:
-                new = replace(new, seq_from=seq)
-        space.versions[memory.id] = (*(with_uses(each, new) for each in past), new)
-
-    def remove(self, space: str, id: str, seq: int | None) -> None:
-        kept = self._state.space(space)
-        current = kept.version(id)
-        forget_walks(kept, current, set())
-        if current is not None and seq is None:
-            del kept.versions[id]
-        elif current is not None:
-            kept.versions[id] = (*kept.versions[id][:-1], replace(current, seq_to=seq))
-
-    def compress(self, space: str, ids: Sequence[str]) -> int:  # noqa: ARG002
-        return 0
-
-    def embedder(self) -> EmbedderIdentity:
-        return self._state.embedder
-
-    def bind_embedder(self, identity: EmbedderIdentity, *, anew: bool) -> None:
-        self._state.embedder = identity
-        for space in self._state.spaces.values() if anew else ():
-            for id, versions in space.versions.items():
-                bare = (replace(each, derived=replace(each.derived, vectors=None)) for each in versions)
-                space.versions[id] = tuple(bare)
-
-    def rebuild_indexes(self) -> None:
-        """There are none."""
-
-    def next_seq(self, space: str) -> int:
-        kept = self._state.spaces.setdefault(space, Space())
-        kept.seq += 1
-        return kept.seq
-
-    def append(self, entries: Sequence[JournalEntry]) -> None:
-        for entry in entries:
-            space = self._state.spaces.setdefault(entry.space, Space())
-            space.last_at = entry.operation.at
-            space.journal.append(entry)
-
-    def last_at(self, space: str) -> float:
-        return self._state.space(space).last_at
-
-    def scrub(self, space: str, id: str) -> None:
-        """Only the present version is left, and stands for all that were; nothing of a memory that is gone."""
-        kept = self._state.space(space)
-        current, versions = kept.version(id), kept.versions.pop(id, ())
-        if current is not None:
-            kept.versions[id] = (replace(current, seq_from=versions[0].seq_from),)
-        kept.journal = [
-            replace(entry, before=None, after=None, operation=replace(entry.operation, why=""))
-            if (entry.memory_id, entry.kind) == (id, MEMORY)
-            else entry
-            for entry in kept.journal
-        ]
-
-    def drop_journal(self, space: str, upto: int) -> int:
-        kept = self._state.space(space)
-        gone = [entry for entry in kept.journal if entry.seq <= upto]
-        if gone:
-            kept.dropped = (gone[-1].seq, gone[-1].operation.at)
-            kept.journal = kept.journal[len(gone) :]
-            for id, versions in list(kept.versions.items()):
-                kept.versions[id] = tuple(each for each in versions if each.seq_to is None or each.seq_to > upto)
-        return len(gone)
-
-    def purge_space(self, space: str) -> list[str]:
-        kept = self._state.spaces.setdefault(space, Space())
-        ids = [version.memory.id for version in kept.versions_at()]
-        self.drop_journal(space, kept.seq)
-        kept.versions, kept.walks = {}, {}
-        words = self._state.vocabulary
-        own = [(k, n) for k, n in words if k.partition("/")[2] == space or (k, n) == ("space", space)]
-        self._state.vocabulary = {key: data for key, data in words.items() if key not in own}
-        return ids
-
-    def rename_space(self, old: str, new: str) -> None:
-        def named(space: str) -> str:
-            return new if space == old else space
-
-        def kind_of(kind: str) -> str:
-            own, slash, space = kind.partition("/")
-            return f"{own}{slash}{named(space)}" if slash else kind
-
-        space = self._state.spaces.pop(old, Space())
-        for id, versions in space.versions.items():
-            space.versions[id] = tuple(replace(each, memory=replace(each.memory, space=new)) for each in versions)
-        space.journal = [
-            replace(entry, memory_id=named(entry.memory_id)) if entry.kind == "space" else entry
-            for entry in (replace(entry, space=new, kind=kind_of(entry.kind)) for entry in space.journal)
-        ]
-        self._state.spaces[new] = space
-        self._state.vocabulary = {
-            (kind_of(kind), named(name) if kind == "space" else name): data
-            for (kind, name), data in self._state.vocabulary.items()
-        }
-
-    def term(self, kind: str, name: str) -> Data | None:
-        return self._state.vocabulary.get((kind, name))
-
-    def put_term(self, kind: str, name: str, data: Data | None) -> None:
-        if data is None:
-            self._state.vocabulary.pop((kind, name), None)
-        else:
-            self._state.vocabulary[kind, name] = dict(data)
 
 
 def forget_walks(space: Space, version: Version | None, kept: set[tuple[str, str]]) -> None:
@@ -380,14 +254,7 @@ class InMemoryReader:
                 matches.append(Match(version.memory.id, best[1], (chunk.start, chunk.end)))
         return sorted(matches, key=lambda match: -match.score)[: max(limit, 0)]
 
-    def edges(
-        self,
-        space: str,
-        *,
-        out_of: Sequence[str] | None = None,
-        into: Sequence[str] | None = None,
-        rels: Sequence[str] | None = None,
-    ) -> list[Edge]:
+    def edges(self, space: str, *, out_of: AnyOf = None, into: AnyOf = None, rels: AnyOf = None) -> list[Edge]:
         walks = self._read().space(space).walks
         return [
             Edge(memory.id, link.to, link.rel, link.weight, walks.get((memory.id, link.to, link.rel), 0), link.kind)
@@ -458,6 +325,127 @@ class InMemoryReader:
     def _entries(self, space: str) -> list[JournalEntry]:
         seq = self._seq(space)
         return [entry for entry in self._read().space(space).journal if seq is None or entry.seq <= seq]
+
+
+class InMemoryTransaction(InMemoryReader):
+    """What `storage.commit` writes with, into a copy of the state."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        super().__init__(lambda: state)
+
+    def put(self, memory: Memory, derived: Derived | None, seq: int | None) -> None:
+        space = self._state.spaces.setdefault(memory.space, Space())
+        current, past = space.version(memory.id), space.versions.get(memory.id, ())
+        forget_walks(space, current, {(link.to, link.rel) for link in memory.links})
+        if current is None:
+            space.numbered += 1
+            new = Version(memory, derived or NO_WORDS, space.numbered, space.seq if seq is None else seq)
+        else:
+            past = past[:-1] if seq is None else (*past[:-1], replace(current, seq_to=seq))
+            new = replace(current, memory=memory, derived=current.derived if derived is None else derived)
+            if seq is not None:
+                new = replace(new, seq_from=seq)
+        space.versions[memory.id] = (*(with_uses(each, new) for each in past), new)
+
+    def remove(self, space: str, id: str, seq: int | None) -> None:
+        kept = self._state.space(space)
+        current = kept.version(id)
+        forget_walks(kept, current, set())
+        if current is not None and seq is None:
+            del kept.versions[id]
+        elif current is not None:
+            kept.versions[id] = (*kept.versions[id][:-1], replace(current, seq_to=seq))
+
+    def compress(self, space: str, ids: Sequence[str]) -> int:  # noqa: ARG002
+        return 0
+
+    def embedder(self) -> EmbedderIdentity:
+        return self._state.embedder
+
+    def bind_embedder(self, identity: EmbedderIdentity, *, anew: bool) -> None:
+        self._state.embedder = identity
+        for space in self._state.spaces.values() if anew else ():
+            for id, versions in space.versions.items():
+                bare = (replace(each, derived=replace(each.derived, vectors=None)) for each in versions)
+                space.versions[id] = tuple(bare)
+
+    def rebuild_indexes(self) -> None:
+        """There are none."""
+
+    def next_seq(self, space: str) -> int:
+        kept = self._state.spaces.setdefault(space, Space())
+        kept.seq += 1
+        return kept.seq
+
+    def append(self, entries: Sequence[JournalEntry]) -> None:
+        for entry in entries:
+            space = self._state.spaces.setdefault(entry.space, Space())
+            space.last_at = entry.operation.at
+            space.journal.append(entry)
+
+    def last_at(self, space: str) -> float:
+        return self._state.space(space).last_at
+
+    def scrub(self, space: str, id: str) -> None:
+        """Only the present version is left, and stands for all that were; nothing of a memory that is gone."""
+        kept = self._state.space(space)
+        current, versions = kept.version(id), kept.versions.pop(id, ())
+        if current is not None:
+            kept.versions[id] = (replace(current, seq_from=versions[0].seq_from),)
+        kept.journal = [
+            replace(entry, before=None, after=None, operation=replace(entry.operation, why=""))
+            if (entry.memory_id, entry.kind) == (id, MEMORY)
+            else entry
+            for entry in kept.journal
+        ]
+
+    def drop_journal(self, space: str, upto: int) -> int:
+        kept = self._state.space(space)
+        gone = [entry for entry in kept.journal if entry.seq <= upto]
+        if gone:
+            kept.dropped = (gone[-1].seq, gone[-1].operation.at)
+            kept.journal = kept.journal[len(gone) :]
+            for id, versions in list(kept.versions.items()):
+                kept.versions[id] = tuple(each for each in versions if each.seq_to is None or each.seq_to > upto)
+        return len(gone)
+
+    def purge_space(self, space: str) -> list[str]:
+        kept = self._state.spaces.setdefault(space, Space())
+        ids = [version.memory.id for version in kept.versions_at()]
+        self.drop_journal(space, kept.seq)
+        kept.versions, kept.walks = {}, {}
+        words = self._state.vocabulary
+        own = [(k, n) for k, n in words if k.partition("/")[2] == space or (k, n) == ("space", space)]
+        self._state.vocabulary = {key: data for key, data in words.items() if key not in own}
+        return ids
+
+    def rename_space(self, old: str, new: str) -> None:
+        def named(space: str) -> str:
+            return new if space == old else space
+
+        def kind_of(kind: str) -> str:
+            own, slash, space = kind.partition("/")
+            return f"{own}{slash}{named(space)}" if slash else kind
+
+        space = self._state.spaces.pop(old, Space())
+        for id, versions in space.versions.items():
+            space.versions[id] = tuple(replace(each, memory=replace(each.memory, space=new)) for each in versions)
+        space.journal = [
+            replace(entry, memory_id=named(entry.memory_id)) if entry.kind == "space" else entry
+            for entry in (replace(entry, space=new, kind=kind_of(entry.kind)) for entry in space.journal)
+        ]
+        self._state.spaces[new] = space
+        self._state.vocabulary = {
+            (kind_of(kind), named(name) if kind == "space" else name): data
+            for (kind, name), data in self._state.vocabulary.items()
+        }
+
+    def put_term(self, kind: str, name: str, data: Data | None) -> None:
+        if data is None:
+            self._state.vocabulary.pop((kind, name), None)
+        else:
+            self._state.vocabulary[kind, name] = dict(data)
 
 
 class InMemoryBackend(InMemoryReader, TransactionalBackend):

@@ -262,10 +262,9 @@ def from_text(text: str) -> NDArray[np.float32] | None:
 def from_list(values: object) -> NDArray[np.float32] | None:
     import numpy as np
 
-    if not isinstance(values, list) or not all(isinstance(each, int | float) for each in values):
-        return None
     try:
-        with np.errstate(all="ignore"):
-            return np.array(values, np.float64).astype(np.float32)
-    except OverflowError:  # an integer too large for a float
+        array = np.array(values) if isinstance(values, list) else np.empty(0)
+    except ValueError:  # lists of different lengths
         return None
+    with np.errstate(all="ignore"):
+        return array.astype(np.float32) if array.ndim == 1 and array.dtype.kind in "fi" else None

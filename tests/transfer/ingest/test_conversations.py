@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from nacre.errors import InvalidInput, UnknownName
+from nacre.errors import InvalidInput
 from nacre.transfer.ingest import items as json_array
 from nacre.transfer.ingest import items as lines
-from nacre.transfer.ingest.formats import FORMATS, detect, files, format_named
+from nacre.transfer.ingest.formats import FORMATS, detect, files
 from nacre.transfer.ingest.items import Broken, Item, Skipped, parse_time
 from tests.transcripts import SESSION, blocks, chatgpt, claude, turn, write_lines
 
@@ -185,11 +185,6 @@ def test_a_first_line_that_is_broken_does_not_hide_a_transcript(tmp_path: Path) 
 def test_a_first_line_that_is_long_does_not_hide_a_transcript(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "x.jsonl", [turn(1, "x" * 500_000), turn(2, "hello")])
     assert detect(path) is FORMATS["claude-code"]
-
-
-def test_an_unknown_format_names_the_nearest() -> None:
-    with pytest.raises(UnknownName, match="'markdown'"):
-        format_named("markdwon")
 
 
 def test_a_folder_is_walked_in_order_and_hidden_ones_are_not(tmp_path: Path) -> None:

@@ -302,11 +302,11 @@ def ingest_command(
 
 
 def detect_formats(paths: tuple[Path, ...], name: str | None) -> list[tuple[Path, Format]]:
-    from nacre.transfer.ingest.formats import detect, files, format_named
+    from nacre.transfer.ingest.formats import FORMATS, detect, files
 
     result, others = [], 0
     for path, named in files(paths, lambda path, reason: say(f"{path} left out: {reason}.")):
-        format = format_named(name) if name else detect(path)
+        format = FORMATS[name] if name else detect(path)
         if format is not None:
             result.append((path, format))
         elif named:

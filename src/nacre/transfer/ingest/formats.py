@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
-from nacre.errors import InvalidInput, UnknownName
+from nacre.errors import InvalidInput
 from nacre.files import NOT_A_FILE, open_regular
 from nacre.transfer.ingest import conversations, markdown
 from nacre.transfer.ingest.items import Piece, lines
@@ -48,11 +48,6 @@ FORMATS: Mapping[str, Format] = {
         Format(markdown.NAME, markdown.read, edited=True),
     )
 }
-
-
-def format_named(name: str) -> Format:
-    UnknownName.check("format", name, FORMATS)
-    return FORMATS[name]
 
 
 def detect(path: Path) -> Format | None:

@@ -1,6 +1,6 @@
 """Exports a trained cross-encoder as the int8 graph that the package ships; each head is an output of its own name.
 
-python training/export_cross_encoder.py RELATION.pt TOKENIZER.json OUT
+python training/export_cross_encoder.py JUDGE.npz TOKENIZER.json OUT
 
 One more head is fitted here, on what the int8 trunk reads: `one_place`, the relation of texts that differ in one place
 only. Its figures on forms of sentences that it has not seen are printed.
@@ -20,6 +20,7 @@ import minimal_pairs
 import numpy as np
 import onnxruntime
 import torch
+import weights
 from drawing import Drawing, Ranges, measured_ranges
 from export import WIDTH, Tensors, bert
 from relation_data import LABELS
@@ -123,8 +124,7 @@ def main() -> None:
     parser.add_argument("--ranges", type=Path, help="where the ranges of values are kept between runs")
     given = parser.parse_args()
     torch.manual_seed(SEED)
-    stored = torch.load(given.checkpoint, map_location="cpu", weights_only=True)
-    state = {name: tensor.float().numpy() for name, tensor in stored.items()}
+    state = weights.unpack(given.checkpoint)
     tokenizer = Tokenizer.from_file(str(given.tokenizer))
     tokenizer.enable_truncation(TOKENS)
     tokenizer.no_padding()

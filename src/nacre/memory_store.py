@@ -71,7 +71,7 @@ from nacre.settings import settings as read_settings
 
 if TYPE_CHECKING:
     from nacre.access.capabilities import AgentCapabilities
-    from nacre.safety.injection import Suspicion  # only writing needs its rules
+    from nacre.safety.injection import BulkReading, Suspicion  # only writing needs its rules
 
 IGNORE = "ignore"
 ARCHIVED = "archived"
@@ -258,7 +258,10 @@ class MemoryStore(Closing):
         """Texts, or mappings with `text` and any other field. All are one operation, in parts that let others write in
         between: after an error, complete parts are stored and the rest is not. With another policy than `ignore` each
         memory is an operation of its own. Importance is not suggested: one that is missing is the default."""
-        drafts = [self._draft({"text": item} if isinstance(item, str) else item) for item in items]
+        from nacre.safety.injection import BulkReading
+
+        bulk = BulkReading()
+        drafts = [self._draft({"text": item} if isinstance(item, str) else item, bulk) for item in items]
         handling, operation = self._handling(on_conflict), self._engine.operation("remember", "")
         step = PART if on_conflict == IGNORE else 1
         stored: list[Memory] = []
@@ -276,8 +279,8 @@ class MemoryStore(Closing):
         """A memory as `remember` would store it, checked and without its secrets; nothing is written."""
         return self._draft({**fields, "text": text})
 
-    def _draft(self, values: Mapping[str, object]) -> Memory:
-        fields, suspicion, _ = self._guarded(self._check_fields(values))
+    def _draft(self, values: Mapping[str, object], bulk: BulkReading | None = None) -> Memory:
+        fields, suspicion, _ = self._guarded(self._check_fields(values), bulk)
         memory = self._build({"importance": self._settings.default_importance, **fields})
         return mark_suspicious(memory, suspicion, trust_given="trust" in values)
 
@@ -292,10 +295,12 @@ class MemoryStore(Closing):
         checked = validate_fields(fields, TYPES if fields["type"] in TYPES else self.types())
         return {"id": f"{prefix}{uuid4()}", **checked}
 
-    def _guarded(self, fields: dict[str, object]) -> tuple[dict[str, object], Suspicion, tuple[str, ...]]:
+    def _guarded(
+        self, fields: dict[str, object], bulk: BulkReading | None = None
+    ) -> tuple[dict[str, object], Suspicion, tuple[str, ...]]:
         """Without secrets; with what is suspicious, and sentences about both."""
         clean, secrets = self._guard.fields(fields)
-        suspicion = self._guard.suspicion(clean)
+        suspicion = self._guard.suspicion(clean, bulk)
         return clean, suspicion, guard_notes(secrets, suspicion.reasons)
 
     def _build(self, fields: Mapping[str, object]) -> Memory:

@@ -12,7 +12,7 @@ from nacre.model import Link, Memory
 from nacre.model.memory import LISTS, SUSPICION, Json
 
 if TYPE_CHECKING:  # importing the rules takes a command 20 ms, and only writing needs them
-    from nacre.safety.injection import Suspicion
+    from nacre.safety.injection import BulkReading, Suspicion
     from nacre.safety.secrets import Policy
 
 MODES = ("redact", "refuse", "allow")
@@ -49,14 +49,14 @@ class Guard:
             raise SecretRefused(kinds)
         return clean, tuple(dict.fromkeys(kinds))
 
-    def suspicion(self, fields: Mapping[str, object]) -> Suspicion:
-        """The reasons to distrust the text: it gives orders to a model. Raises `InvalidInput` when such texts are
-        refused."""
+    def suspicion(self, fields: Mapping[str, object], bulk: BulkReading | None = None) -> Suspicion:
+        """The reasons to distrust the text: it gives orders to a model. `bulk` belongs to all texts of one import or
+        batch. Raises `InvalidInput` when such texts are refused."""
         from nacre.safety.injection import SUSPICIOUS_SCORE, Suspicion, suspicion
 
         if self.suspicious == "allow" or "text" not in fields:
             return Suspicion()
-        result = suspicion(f"{fields.get('title', '')}\n{fields['text']}")
+        result = suspicion(f"{fields.get('title', '')}\n{fields['text']}", bulk)
         if result.score < SUSPICIOUS_SCORE:
             return Suspicion()
         if self.suspicious == "refuse":

@@ -153,12 +153,12 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def suspicion(text: str) -> Suspicion:
+def suspicion(text: str, bulk: BulkReading | None = None) -> Suspicion:
     """Looks also behind invisible characters, look-alike letters, letters set apart, and base64; a rule for work is no
-    suspicion. Where no rule is sure, a model reads what looks like orders."""
+    suspicion. Where no rule is sure, a model reads what looks like orders; `bulk` is that of many texts together."""
     readable = fold_text(text)
     weights = {**dict(hidden_signs(text)), **order_signs(readable), **dict(encoded_signs(readable))}
-    if together(weights) < SUSPICIOUS_SCORE and reads_like_orders(readable):
+    if together(weights) < SUSPICIOUS_SCORE and reads_like_orders(readable, bulk):
         weights[READS_LIKE_ORDERS] = READ_WEIGHT
     return Suspicion(together(weights), tuple(weights))
 
@@ -225,6 +225,9 @@ STEM = 5  # letters that words of one family share, in most languages
 PART, PART_OF_CJK = 700, 240  # characters that the cross-encoder can read at once
 OVERLAP = 100  # characters: an order on a border is whole in one of two parts
 MOST_READ = 3  # parts of one text, those that look most like orders: a long text must not take seconds
+# In bulk. A step halves what is read of ordinary notes; with the last one, of a thousand notes one is read, and 4 of 10
+# orders.
+READ_BEFORE_STRICTER, STRICTER, STRICTER_AT_MOST = 16, 0.2, 1.0
 LABEL = r"(?:[\w-]{1,63}\.)"  # of a domain's name; limits keep the cost of a long row of dots linear
 # Addresses, paths and code stand in many ordinary notes, so that the quick look leaves them out.
 NO_WORDS = re.compile(
@@ -274,6 +277,18 @@ def parts(text: str) -> Iterator[str]:
         yield plain[start : start + size]
 
 
+@dataclass(slots=True)
+class BulkReading:
+    """What the model has read of an import or a batch. Reading takes a hundred times as long as everything else: the
+    more was read, the more must a text look like orders to be read too."""
+
+    parts: int = 0
+
+    @property
+    def stricter(self) -> float:
+        return min(STRICTER_AT_MOST, STRICTER * (self.parts // READ_BEFORE_STRICTER))
+
+
 def order_scores(text: str, looks_like: float, by_words: float) -> list[float]:
     """How much each part that is worth reading reads like orders; none where the quick look sees none.
 
@@ -288,10 +303,13 @@ def order_scores(text: str, looks_like: float, by_words: float) -> list[float]:
     return [by_words * look + float(score[0]) for (look, _), (score,) in zip(worth, scores, strict=True)]
 
 
-def reads_like_orders(text: str) -> bool:
+def reads_like_orders(text: str, bulk: BulkReading | None = None) -> bool:
     """False also where the model is not there: the rules stand alone then, and `nacre doctor` says why."""
+    bulk = bulk or BulkReading()
     try:
         fitted = constants("orders")
-        return any(each > fitted["orders"] for each in order_scores(text, fitted["looks_like"], fitted["by_words"]))
+        scores = order_scores(text, fitted["looks_like"] + bulk.stricter, fitted["by_words"])
+        bulk.parts += len(scores)
+        return any(each > fitted["orders"] for each in scores)
     except Exception:  # noqa: BLE001 - onnxruntime's errors have no other root
         return False

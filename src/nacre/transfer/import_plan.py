@@ -21,6 +21,7 @@ from nacre.model.validate import CHECKS, instant, label, optional_instant, valid
 from nacre.protocols import AnyChange, Change, Data, Derived, Progress, Reader, TermChange
 from nacre.remember.derive import same_derived_input
 from nacre.remember.guard import Guard, mark_suspicious
+from nacre.safety.injection import BulkReading
 from nacre.transfer.archive import LARGEST_VOCABULARY, MOST_NAMED, MOST_TERMS, MOST_TYPES, Fault
 from nacre.transfer.read_archive import MemoryRow, Source, TermRow
 from nacre.transfer.vocabulary import TYPE, Term, checked_term
@@ -54,6 +55,7 @@ class RowChecker:
     scrubbed: int = 0
     doubted: int = 0
     unknown: set[str] = field(default_factory=set)
+    bulk: BulkReading = field(default_factory=BulkReading)
 
     def memory(self, row: Mapping[str, object]) -> Memory:
         """Raises `InvalidInput`."""
@@ -64,7 +66,7 @@ class RowChecker:
         typed_fields = {name: typed(name, row[name]) for name in CHECKS if name in row}
         fields, kinds = self.guard.fields(validate_fields(typed_fields, self.types))
         further = {name: check(name, row[name]) for name, check in RECORD_FIELDS.items() if name in row}
-        suspicion = self.guard.suspicion(fields)
+        suspicion = self.guard.suspicion(fields, self.bulk)
         memory = Memory(**{**fields, **further, "space": self.space})  # type: ignore[arg-type]
         if memory.superseded_by == memory.id or any(link.to == memory.id for link in memory.links):
             raise InvalidInput("it is linked to itself.")

@@ -4,8 +4,9 @@ whether a memory answers a question (*answers*), and whether a text gives orders
 python training/cross_encoder.py PACKED OUT --weights gte.npz [--student FILE] [--orders FILE ...] [--hold-out NAME]
 
 Without `--student` (which finds passages that look like answers) and `--orders`, only the relation is learned.
-Several runs with another `--seed` each judge better together than one. `--teachers` takes their results: training
-begins with the mean of their weights, and learns what they say together, also of `--unlabelled` notes.
+
+A trained one can learn more: `--begin FILE` takes its weights and leaves the general pairs out. `--teach HEAD=FILE`
+adds what another one says to what the labels of that head say; a head keeps its skill when it teaches itself.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import gzip
 import json
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import heads_data
@@ -23,8 +24,9 @@ import measure
 import numpy as np
 import torch
 import weights
+from data import lines
 from embedder import DEVICE, SEED, Texts, bert, embed_all, learn, schedule
-from heads_data import GROUP, Labelled
+from heads_data import Labelled
 from relation_data import LABELS, Pair, with_variants
 from tokenizers import Tokenizer
 from torch import nn
@@ -36,10 +38,8 @@ CONFLICTS = (LABELS.index("contradiction"), LABELS.index("update"))
 
 HEADS = {"relation": len(LABELS), "answers": 1, "orders": 1}
 HARMLESS = 2_000
-AMONG = 0.5  # how much an answer's place in its group counts beside its own probability
 KEPT = 0.998  # of the mean of the weights over the last steps, which judges better than the last weights, at each step
-TAUGHT = 0.7  # of what is learned with teachers is what they say; the rest is the label
-NEAR = 3  # unlabelled pairs of a note with those that are nearest to it
+TAUGHT = 0.6  # of what is learned where there is a teacher; the rest is the label
 BEST = 8  # of the vectors, that the head answers reads
 Batch = tuple[str, list[tuple[str, str]], list[int]]  # head, texts, labels
 
@@ -78,32 +78,11 @@ class Pairs:
 
 def batches(head: str, rows: Sequence[Pair] | Sequence[Labelled], size: int, seed: int) -> list[Batch]:
     """Of similar length together, so that little is padded."""
-    return grouped_batches(head, [[row] for row in rows], size, seed)
-
-
-def grouped_batches(head: str, groups: Sequence[Sequence[Pair | Labelled]], size: int, seed: int) -> list[Batch]:
-    """The same for texts that belong together, `size` groups in a batch."""
-    texts = [
-        [((r.old, r.new) if isinstance(r, Pair) else (r.first, r.second), r.label) for r in group] for group in groups
-    ]
+    texts = [((r.old, r.new) if isinstance(r, Pair) else (r.first, r.second), r.label) for r in rows]
     chance = random.Random(SEED + seed)
-    texts.sort(key=lambda group: sum(len(text) for pair, _ in group for text in pair) * chance.uniform(0.7, 1.4))
-    rows = [
-        [row for group in texts[start : start + size] for row in group]
-        for start in range(0, len(texts) - size + 1, size)
-    ]
-    return [(head, [pair for pair, _ in each], [label for _, label in each]) for each in rows]
-
-
-def loss_of(head: str, scores: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
-    """An answer must stand above the others of its group, and its probability must mean something by itself."""
-    if head == "relation":
-        return cross_entropy(scores, wanted, label_smoothing=0.05)
-    alone = binary_cross_entropy_with_logits(scores[:, 0], wanted.float())
-    if head == "orders":
-        return alone
-    groups = scores.view(-1, GROUP)
-    return alone + AMONG * cross_entropy(groups, torch.zeros(len(groups), dtype=torch.long, device=scores.device))
+    texts.sort(key=lambda each: sum(map(len, each[0])) * chance.uniform(0.7, 1.4))
+    groups = [texts[start : start + size] for start in range(0, len(texts) - size + 1, size)]
+    return [(head, [pair for pair, _ in group], [label for _, label in group]) for group in groups]
 
 
 def mixed(epochs: Sequence[Sequence[Batch]]) -> Iterator[Batch]:
@@ -114,24 +93,30 @@ def mixed(epochs: Sequence[Sequence[Batch]]) -> Iterator[Batch]:
         yield from order
 
 
-def loss_beside(head: str, scores: torch.Tensor, theirs: list[torch.Tensor]) -> torch.Tensor:
-    """How far the scores are from the mean of what the teachers say."""
+def loss_of(head: str, scores: torch.Tensor, labels: Sequence[int], taught: torch.Tensor | None) -> torch.Tensor:
+    wanted = torch.tensor(labels, device=DEVICE)
     if head == "relation":
-        said = torch.stack([each.softmax(-1) for each in theirs]).mean(0)
-        return kl_div(log_softmax(scores, -1), said, reduction="batchmean")
-    return binary_cross_entropy_with_logits(scores, torch.stack([each.sigmoid() for each in theirs]).mean(0))
+        loss = cross_entropy(scores, wanted, label_smoothing=0.05)
+    else:
+        loss = binary_cross_entropy_with_logits(scores[:, 0], wanted.float())
+    if taught is None:
+        return loss
+    if head == "relation":
+        apart = kl_div(log_softmax(scores, -1), taught.softmax(-1), reduction="batchmean")
+    else:
+        apart = binary_cross_entropy_with_logits(scores, taught.sigmoid())
+    return (1 - TAUGHT) * loss + TAUGHT * apart
 
 
 def train(
     model: CrossEncoder,
     texts: Pairs,
     epochs: Sequence[Sequence[Batch]],
+    teachers: Mapping[str, CrossEncoder],
     *,
     rate: float,
     name: str,
-    teachers: Sequence[CrossEncoder] = (),
 ) -> None:
-    """A label of -1 is known to the teachers only."""
     model.train()
     steps = sum(map(len, epochs))
     optimizer = torch.optim.AdamW(model.parameters(), rate, weight_decay=0.01, fused=DEVICE == "cuda")
@@ -140,14 +125,11 @@ def train(
     average = [each.detach().clone() for each in values]
     began = time.time()
     for step, (head, pairs, labels) in enumerate(mixed(epochs), 1):
-        given = texts.batch(pairs)
-        scores = model(head, *given)
-        known = labels[0] >= 0
-        loss = loss_of(head, scores, torch.tensor(labels, device=DEVICE)) if known else torch.zeros((), device=DEVICE)
-        if teachers:
+        given, taught = texts.batch(pairs), None
+        if head in teachers:
             with torch.no_grad():
-                theirs = [each(head, *given) for each in teachers]
-            loss = (1 - TAUGHT) * loss + TAUGHT * loss_beside(head, scores, theirs)
+                taught = teachers[head](head, *given)
+        loss = loss_of(head, model(head, *given), labels, taught)
         learn(model, loss, optimizer, slower)
         torch._foreach_lerp_(average, [each.detach() for each in values], max(1 - KEPT, 1 / step))
         if step % 300 == 0:
@@ -167,10 +149,9 @@ def chances(model: CrossEncoder, texts: Pairs, head: str, pairs: Sequence[tuple[
     return logits(model, texts, head, pairs)[:, 0].sigmoid().numpy()
 
 
-def figures(models: Sequence[CrossEncoder], texts: Pairs, pairs: Sequence[Pair]) -> dict[str, float]:
+def figures(model: CrossEncoder, texts: Pairs, pairs: Sequence[Pair]) -> dict[str, float]:
     """Precision and recall of "these two conflict"; how often the kind is right; recall where precision is 0.97."""
-    read = [(each.old, each.new) for each in pairs]
-    found = np.mean([logits(model, texts, "relation", read).softmax(-1).numpy() for model in models], axis=0)
+    found = logits(model, texts, "relation", [(each.old, each.new) for each in pairs]).softmax(-1).numpy()
     labels = np.array([each.label for each in pairs])
     conflict, truth = found[:, CONFLICTS].sum(1), np.isin(labels, CONFLICTS)
     judged = np.isin(found.argmax(1), CONFLICTS)
@@ -182,9 +163,7 @@ def figures(models: Sequence[CrossEncoder], texts: Pairs, pairs: Sequence[Pair])
         "precision": round(float(truth[judged].mean()), 3),
         "recall": round(float(judged[truth].mean()), 3),
         "kind right": round(float((found.argmax(1) == labels).mean()), 3),
-        "precision at recall 0.6": round(
-            float(precision[np.searchsorted(np.cumsum(truth[order]), 0.6 * truth.sum())]), 3
-        ),
+        "precision at recall 0.6": round(float(precision[seen.searchsorted(0.6 * seen[-1])]), 3),
         "recall at 0.97": round(float(seen[sure[-1]] / seen[-1]) if len(sure) else 0.0, 3),
     }
 
@@ -219,21 +198,8 @@ def noticed(model: CrossEncoder, texts: Pairs, rows: Sequence[Labelled]) -> dict
     return {"noticed": float((found[labels == 1] > limit).mean()), "limit": limit}
 
 
-def mean_of(paths: Sequence[Path]) -> dict[str, torch.Tensor]:
-    every = [weights.unpack(path) for path in paths]
-    return {name: torch.from_numpy(np.mean([each[name] for each in every], axis=0)) for name in every[0]}
-
-
-def near_pairs(paths: Sequence[Path], student: measure.Embed) -> list[Pair]:
-    """Of each author's notes, those that a store would compare; what they are to each other is not known."""
-    made = []
-    for path in paths:
-        notes = heads_data.plain_texts(path)
-        rows = student(notes)
-        alike = rows @ rows.T - 2 * np.tri(len(notes)).T  # a note is newer than those above it
-        for newer in range(NEAR, len(notes)):
-            made += [Pair(notes[older], notes[newer], -1, "near") for older in np.argsort(-alike[newer])[:NEAR]]
-    return made
+def load(model: CrossEncoder, path: Path) -> None:
+    model.load_state_dict({name: torch.from_numpy(array) for name, array in weights.unpack(path).items()})
 
 
 def read(path: Path) -> list[Pair]:
@@ -248,27 +214,26 @@ def main() -> None:
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--layers", type=int, default=12)
     parser.add_argument("--general", type=int, default=2, help="epochs of general pairs")
-    parser.add_argument("--own", type=int, default=6, help="epochs of the project's pairs")
     parser.add_argument("--hold-out", nargs="*", default=())
     parser.add_argument("--student", type=Path)
     parser.add_argument("--notes", type=Path, nargs="*", default=[], help="that measure the head answers")
     parser.add_argument("--orders", type=Path, nargs="*", default=[])
-    parser.add_argument("--harmless", type=Path, nargs="*", default=[], help="notes or lines that give no orders")
+    parser.add_argument("--harmless", type=Path, nargs="*", default=[], help="notes, which give no orders")
     parser.add_argument("--held-orders", type=Path, nargs="*", default=[])
+    parser.add_argument("--begin", type=Path, help="a trained one, which learns more")
+    parser.add_argument("--teach", nargs="*", default=[], metavar="HEAD=FILE")
+    parser.add_argument("--own", type=int, default=6, help="epochs of the project's pairs")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--teachers", type=Path, nargs="*", default=[])
-    parser.add_argument("--unlabelled", type=Path, nargs="*", default=[], help="files of notes")
     given = parser.parse_args()
     torch.manual_seed(SEED + given.seed)
-    rounds = range(100 * given.seed, 100 * given.seed + 6)
     texts = Pairs(given.packed / "tokenizer.json")
     general, own = read(given.packed / "pairs_general.jsonl.gz"), read(given.packed / "pairs_own.jsonl.gz")
     checks = read(given.packed / "pairs_checks.jsonl.gz")
     held = {name: [each for each in own if each.source == name] for name in given.hold_out}
     held |= {name: [each for each in checks if each.source == name] for name in sorted({e.source for e in checks})}
     own = [each for each in own if each.source not in given.hold_out]
-    first: list[list[Labelled]] = []  # answers, most of them from the encyclopedia
-    last: list[list[Labelled]] = []  # answers in notes and conversations
+    first: list[Labelled] = []  # answers, most of them from the encyclopedia
+    last: list[Labelled] = []  # answers in notes and conversations
     ordering: list[Labelled] = []
     if given.student:
         model = bert(given.student, 6)
@@ -279,54 +244,48 @@ def main() -> None:
         last = heads_data.answers(examples, student, hotpot=1_000)
     if given.orders:
         plain = [text for each in (*own, *general[: 10 * HARMLESS]) for text in (each.old, each.new)]
-        everyday = [text for path in given.harmless for text in heads_data.plain_texts(path)]
-        ordering = [
-            *heads_data.orders(given.orders),
-            *heads_data.harmless(plain, HARMLESS),
-            *heads_data.harmless(everyday, len(everyday)),
-        ]
+        plain = random.Random(SEED).sample(sorted(set(plain)), HARMLESS)
+        plain += [each["text"] for path in given.harmless for each in lines(path)]
+        ordering = [*heads_data.orders(given.orders), *heads_data.harmless(plain)]
     print(len(general), len(own), len(first), len(last), len(ordering), flush=True)
     judge = CrossEncoder(given.weights, given.layers)
-    teachers = [CrossEncoder(given.weights, given.layers) for _ in given.teachers]
-    for teacher, path in zip(teachers, given.teachers, strict=True):
-        teacher.load_state_dict(mean_of([path]))
-        teacher.eval()
+    teachers = {}
+    for head, _, path in (each.partition("=") for each in given.teach):
+        teachers[head] = CrossEncoder(given.weights, given.layers)
+        load(teachers[head], Path(path))
+        teachers[head].eval()
 
     def report(name: str) -> None:
         for source, pairs in held.items():
-            print(name, source, len(pairs), figures([judge], texts, pairs), flush=True)
+            print(name, source, len(pairs), figures(judge, texts, pairs), flush=True)
         for folder in given.notes if given.student else ():
             print(name, folder.name, reranked(judge, texts, student, folder), flush=True)
         for path in given.held_orders:
             print(name, path.name, noticed(judge, texts, heads_data.orders([path])), flush=True)
 
-    if teachers:
-        judge.load_state_dict(mean_of(given.teachers))
-        report("mean of the weights:")
-        for source, pairs in held.items():
-            print("all teachers:", source, len(pairs), figures(teachers, texts, pairs), flush=True)
-        near = near_pairs(given.unlabelled, student)
+    if given.begin:
+        load(judge, given.begin)
+        report("at first:")
     else:
-        near = []
         stage = [
             [
                 *batches("relation", general, 128, epoch),
-                *grouped_batches("answers", first[place :: given.general], 24, epoch),
+                *batches("answers", first[epoch :: given.general], 128, epoch),
                 *batches("orders", ordering, 64, epoch),
             ]
-            for place, epoch in enumerate(rounds[: given.general])
+            for epoch in range(given.general)
         ]
-        train(judge, texts, stage, rate=6e-5, name="general")
+        train(judge, texts, stage, {}, rate=6e-5, name="general")
+        report("after general pairs:")
     stage = [
         [
             *batches("relation", with_variants(own, epoch), 32, epoch),
-            *batches("relation", near[place % 2 :: 2], 32, epoch),
-            *grouped_batches("answers", last[place::6] if given.student else [], 12, epoch),
+            *batches("answers", last[epoch::6], 64, epoch),
             *batches("orders", ordering, 64, epoch),
         ]
-        for place, epoch in enumerate(rounds[: given.own])
+        for epoch in range(given.seed, given.seed + given.own)
     ]
-    train(judge, texts, stage, rate=2e-5 if teachers else 4e-5, name="own", teachers=teachers)
+    train(judge, texts, stage, teachers, rate=2e-5 if given.begin else 4e-5, name="own")
     report("after own pairs:")
     weights.pack({name: each.cpu().numpy() for name, each in judge.state_dict().items()}, given.out / "judge.npz")
 

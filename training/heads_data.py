@@ -12,11 +12,9 @@ import numpy as np
 from data import SEED, lines
 
 Embed = Callable[[Sequence[str]], np.ndarray]
-NEAREST = 5  # passages that look most like an answer and are none, for each question
+NEAREST = 4  # passages that look most like an answer and are none, for each question
 ELSEWHERE = 1  # passage about something else: nothing there answers, and the head must say so
-GROUP = 1 + NEAREST + ELSEWHERE
 POSITIVES = 2
-POOL = 200  # passages of other questions, among which the nearest are looked for too
 HOTPOT = 5_000  # questions; more of them crowd out the notes
 
 
@@ -29,9 +27,8 @@ class Labelled:
     label: int
 
 
-def answers(examples: Sequence[list], embed: Embed, *, hotpot: int = HOTPOT) -> list[list[Labelled]]:
-    """Groups of a question with one answer, which comes first, and passages that do not answer it: those that the
-    vectors rank highest, as a reranker meets them."""
+def answers(examples: Sequence[list], embed: Embed, *, hotpot: int = HOTPOT) -> list[Labelled]:
+    """Question and passage. The negatives are those that the vectors rank highest, as a reranker meets them."""
     chance = random.Random(SEED)
     kept = [each for each in examples if each[3] in ("longmemeval", "qmsum", "notes", "across")]
     encyclopedia = [each for each in examples if each[3] == "hotpot"]
@@ -41,37 +38,22 @@ def answers(examples: Sequence[list], embed: Embed, *, hotpot: int = HOTPOT) -> 
     by_source: dict[str, list[str]] = {}
     for _, good, _, source in kept:
         by_source.setdefault(source, []).extend(good)
-    groups = []
+    labelled = []
     for question, good, bad, source in kept:
         asked = rows[places[question]]
-
-        def nearest(them: Sequence[str], count: int, asked: np.ndarray = asked) -> list[str]:
-            return sorted(them, key=lambda each: -float(rows[places[each]] @ asked))[:count]
-
-        away = sorted(set(chance.sample(by_source[source], min(POOL, len(by_source[source])))) - {*good, *bad})
-        far = nearest(away, NEAREST + ELSEWHERE)
-        near = [*nearest(sorted(set(bad) - set(good)), NEAREST), *far][: GROUP - 1 - ELSEWHERE]
-        wrong = [*near, *[text for text in far if text not in near][:ELSEWHERE]]
-        if len(wrong) == GROUP - 1:
-            groups += [
-                [Labelled(question, text, int(place == 0)) for place, text in enumerate([right, *wrong])]
-                for right in good[:POSITIVES]
-            ]
-    return groups
+        near = sorted(bad, key=lambda text: -float(rows[places[text]] @ asked))[:NEAREST]
+        others = chance.sample(by_source[source], 12)
+        away = [text for text in others if text not in good]
+        away = sorted(away, key=lambda text: -float(rows[places[text]] @ asked))[:ELSEWHERE]
+        labelled += [Labelled(question, text, 1) for text in good[:POSITIVES]]
+        labelled += [Labelled(question, text, 0) for text in (*near, *away)]
+    return labelled
 
 
 def orders(paths: Sequence[Path]) -> list[Labelled]:
     return [Labelled(each["text"], "", int(each["orders"])) for path in paths for each in lines(path)]
 
 
-def harmless(texts: Sequence[str], count: int) -> list[Labelled]:
+def harmless(texts: Sequence[str]) -> list[Labelled]:
     """Ordinary notes and pairs' texts as further examples of what gives no orders."""
-    known = sorted(set(texts))
-    return [Labelled(text, "", 0) for text in random.Random(SEED).sample(known, min(count, len(known)))]
-
-
-def plain_texts(path: Path) -> list[str]:
-    """A file of notes, or one text a line."""
-    if path.suffix == ".jsonl":
-        return [each["text"] for each in lines(path)]
-    return [line for line in path.read_text().splitlines() if line.strip()]
+    return [Labelled(text, "", 0) for text in texts]

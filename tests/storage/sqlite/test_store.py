@@ -180,9 +180,9 @@ def test_a_walk_along_an_index_that_leads_back_ends_and_says_so(
     with closing(SQLiteBackend(tmp_path / "s.db")) as store:
         for number in range(5):
             written(store, (memory(f"m{number}"), derived("tea")))
-        monkeypatch.setattr(pages, "PAGE", 2)
-        assert [each.id for each in store.iterate(SPACE, Filter())] == [f"m{number}" for number in range(5)]
+        walked = pages.iterate_pages(store, SPACE, Filter(), size=2)
+        assert [each.id for each in walked] == [f"m{number}" for number in range(5)]
         read = pages.read_cursor
         monkeypatch.setattr(store_module, "read_cursor", lambda *args: (at := read(*args)) and Later(at))
         with pytest.raises(StoreDamaged, match="out of order"):
-            list(store.iterate(SPACE, Filter()))
+            list(pages.iterate_pages(store, SPACE, Filter(), size=2))

@@ -86,11 +86,7 @@ def apply_decided(
 
 
 def memory_changes(
-    engine: Engine,
-    space: str,
-    request: WriteRequest,
-    derived: Sequence[Derived],
-    reader: Reader,
+    engine: Engine, space: str, request: WriteRequest, derived: Sequence[Derived], reader: Reader
 ) -> list[Change]:
     """Raises `SupersedeCycle`, also for a ring that the request's own successions would close."""
     pending = PendingChanges(reader, insertions(request.new, derived))

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,14 +49,8 @@ class Request:
 
     @classmethod
     def from_json(cls, message: Mapping[str, Json]) -> Request:
-        payload = message.get("payload")
-        return cls(
-            str(message.get("event", "")),
-            payload if isinstance(payload, dict) else {},
-            str(message.get("folder", "")),
-            texts(message.get("flags")),
-            texts(message.get("environment")),
-        )
+        """Of `to_json`. Raises `KeyError` for a message that is not one."""
+        return cls(*(message[each.name] for each in fields(cls)))  # type: ignore[arg-type]
 
     def text(self, name: str) -> str:
         value = self.payload.get(name)
@@ -106,7 +100,3 @@ def first_folder(transcript: Json) -> str:
                 if isinstance(entry, dict) and isinstance(entry.get("cwd"), str) and entry["cwd"]:
                     return str(entry["cwd"])
     return ""
-
-
-def texts(values: Json) -> dict[str, str]:
-    return {name: str(value) for name, value in values.items()} if isinstance(values, dict) else {}

@@ -53,10 +53,7 @@ class Backups:
 
     def make(self, store: MemoryStore, now: float) -> Path:
         """The new copy is verified before an older one is removed."""
-        at = now
-        while (target := self.folder / f"{self.name}-{stamp(at)}.db").exists():
-            at += 1
-        made = store.backup(target)
+        made = store.backup(free_name(self.folder, self.name, now))
         self._tidy(made)
         return made
 
@@ -69,6 +66,13 @@ class Backups:
                 file.unlink(missing_ok=True)
             except OSError as error:
                 log.warning("The old backup %s cannot be removed: %s", file, error)
+
+
+def free_name(folder: Path, name: str, at: float) -> Path:
+    """After the time, or the next second at which there is no such file."""
+    while (file := folder / f"{name}-{stamp(at)}.db").exists():
+        at += 1
+    return file
 
 
 def made_at(file: Path) -> float:
@@ -118,9 +122,7 @@ def restore(settings: Settings, file: Path | str, now: float, *, key: str | None
     when there was none. Raises `StoreBusy`, and changes nothing, while the store is open elsewhere."""
     require_access(settings, "restore the store")
     present = store_file(settings.store).absolute()
-    at = now
-    while (replaced := present.with_name(f"{stem(present)}-{REPLACED}-{stamp(at)}.db")).exists():
-        at += 1
+    replaced = free_name(present.parent, f"{stem(present)}-{REPLACED}", now)
     return restore_store(settings.store, file, replaced, settings.key, settings.key if key is None else key)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nacre.engine.engine import Lookup
 from nacre.engine.supersede import all_superseded
+from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.protocols import Change, Vectors
 
@@ -50,7 +51,7 @@ BLOCK = 512  # rows that are compared with all others at once: 40 MB of cosines 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Rows of the matrix, the seed first; `centroid` is the mean direction of its members."""
+    """Rows of the matrix, rising; `centroid` is the mean direction of its members."""
 
     rows: tuple[int, ...]
     centroid: Vectors
@@ -65,8 +66,9 @@ def by_seed(vectors: Vectors, threshold: float) -> list[Group]:
         cosines = vectors[block] @ vectors.T
         for place, seed in enumerate(block.tolist()):
             if free[seed]:
-                members = np.flatnonzero(free & (cosines[place] >= threshold))
-                members = np.concatenate([[seed], members[members != seed]])
+                near = free & (cosines[place] >= threshold)
+                near[seed] = True  # it is near itself, whatever rounding says
+                members = np.flatnonzero(near)
                 free[members] = False
                 groups.append(Group(tuple(members.tolist()), mean_direction(vectors[members])))
     return groups
@@ -99,6 +101,18 @@ def next_member(
     centre = (total / max(float(np.linalg.norm(total)), 1e-12)).astype(np.float32)
     near = rest[vectors[rest] @ centre >= threshold]
     return int(near[0]) if len(near) else None
+
+
+def grouped(
+    store: MemoryStore, memories: Sequence[Memory], group: Callable[[Vectors, float], list[Group]], threshold: float
+) -> list[tuple[list[Memory], Vectors]]:
+    """The members and the centroid of each group; memories without a vector are in none."""
+    vectors = store.vectors([memory.id for memory in memories])
+    placed = [memory for memory in memories if memory.id in vectors]
+    if not placed:
+        return []
+    matrix = np.stack([mean_direction(vectors[memory.id]) for memory in placed])
+    return [([placed[row] for row in each.rows], each.centroid) for each in group(matrix, threshold)]
 
 
 def mean_direction(vectors: Vectors) -> Vectors:

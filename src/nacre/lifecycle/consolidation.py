@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from heapq import nlargest
 
 from nacre.engine.engine import Engine, Lookup
-from nacre.lifecycle.clustering import DERIVED_FROM, all_unchanged, by_centroid, mean_direction, replace_members
+from nacre.lifecycle.clustering import DERIVED_FROM, all_unchanged, by_centroid, grouped, replace_members
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Link, Memory
 from nacre.model.instants import DAY
@@ -82,14 +82,10 @@ class Consolidator:
 
     def clusters(self, memories: Sequence[Memory]) -> list[MemoryCluster]:
         """Every memory is in one cluster; those without a vector are alone."""
-        import numpy as np
-
-        vectors = self.store.vectors([memory.id for memory in memories])
-        placed = [memory for memory in memories if memory.id in vectors]
-        matrix = np.stack([mean_direction(vectors[memory.id]) for memory in placed]) if placed else None
-        groups = by_centroid(matrix, self.config.similarity_threshold) if matrix is not None else []
-        clusters = [cluster([placed[row] for row in group.rows], group.centroid) for group in groups]
-        return clusters + [cluster([memory], None) for memory in memories if memory.id not in vectors]
+        groups = grouped(self.store, memories, by_centroid, self.config.similarity_threshold)
+        placed = {memory.id for members, _ in groups for memory in members}
+        alone = [cluster([memory], None) for memory in memories if memory.id not in placed]
+        return [*(cluster(members, centroid) for members, centroid in groups), *alone]
 
     def plan(self, now: float | None = None) -> list[MemoryCluster]:
         """The clusters to promote. Changes nothing."""

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 from uuid import uuid4
 
+from nacre.conflicts.candidates import overlap
 from nacre.errors import LanguageModelError, UnknownName
 from nacre.factory import make_language_model
-from nacre.lifecycle.clustering import DERIVED_FROM, all_unchanged, by_seed, mean_direction, replace_members
+from nacre.lifecycle.clustering import DERIVED_FROM, all_unchanged, by_seed, grouped, replace_members
 from nacre.memory_store import MemoryStore
 from nacre.model import Link, Memory
 from nacre.model.fence import json_line
@@ -71,7 +72,7 @@ def central_sentences(said: Sequence[str]) -> list[str]:
 def repeats(said: Sequence[str], words: Sequence[Counter[str]], place: int, other: int) -> bool:
     """A sentence with another name or number is not a repetition."""
     own = particulars(said[place]) - particulars(said[other])
-    return not own and overlap(words[place], words[other]) > REPEATED
+    return not own and overlap(set(words[place]), set(words[other])) > REPEATED
 
 
 def particulars(sentence: str) -> set[str]:
@@ -80,10 +81,6 @@ def particulars(sentence: str) -> set[str]:
     return {word for word in words if any(sign.isdigit() for sign in word)} | {
         word for word in words[1:] if word[:1].isupper()
     }
-
-
-def overlap(one: Counter[str], other: Counter[str]) -> float:
-    return len(one.keys() & other.keys()) / max(1, min(len(one), len(other)))
 
 
 def shortened(sentence: str) -> str:
@@ -162,19 +159,11 @@ class ReflectionEngine:
 
     def clusters(self) -> list[list[Memory]]:
         """Groups of episodes, the most important of each first."""
-        import numpy as np
-
         condensed = set() if self.again else condensed_ids(self.store)
         waiting = (memory for memory in self.store.iterate(type="episodic") if memory.id not in condensed)
         episodes = sorted(waiting, key=lambda memory: -memory.importance)
-        vectors = self.store.vectors([memory.id for memory in episodes])
-        episodes_with_vectors = [memory for memory in episodes if memory.id in vectors]
-        if not episodes_with_vectors:
-            return []
-        matrix = np.stack([mean_direction(vectors[memory.id]) for memory in episodes_with_vectors])
-        groups = by_seed(matrix, self.similarity_threshold)
-        large = [sorted(group.rows) for group in groups if len(group.rows) >= self.min_cluster_size]
-        return [[episodes_with_vectors[row] for row in rows] for rows in large]
+        groups = (members for members, _ in grouped(self.store, episodes, by_seed, self.similarity_threshold))
+        return [members for members in groups if len(members) >= self.min_cluster_size]
 
     def plan(self, now: float | None = None, progress: Progress | None = None) -> tuple[Reflection, ...]:
         """What would be written. Changes nothing."""

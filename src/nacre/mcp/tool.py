@@ -25,25 +25,18 @@ if TYPE_CHECKING:
 
 Schema: TypeAlias = dict[str, Json]
 
-TEXT: Schema = {"type": "string"}
-INTEGER: Schema = {"type": "integer"}
-NUMBER: Schema = {"type": "number"}
-BOOLEAN: Schema = {"type": "boolean"}
-ANYTHING: Schema = {}
-RECORD: Schema = {"type": "object"}
 BASIC_TYPES: Mapping[object, Schema] = {
-    str: TEXT, int: INTEGER, float: NUMBER, bool: BOOLEAN, Any: ANYTHING, dict: RECORD,
-}  # fmt: skip
-
-
-def array(items: Schema) -> Schema:
-    return {"type": "array", "items": items}
-
-
-# The names that files of profiles have for them.
-NAMED_TYPES: Mapping[str, Schema] = {
-    "text": TEXT, "integer": INTEGER, "number": NUMBER, "boolean": BOOLEAN, "anything": ANYTHING, "record": RECORD,
-    "texts": array(TEXT), "records": array(RECORD),
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    bool: {"type": "boolean"},
+    dict: {"type": "object"},
+    Any: {},
+}
+# The names that files of profiles have for types.
+NAMED_TYPES: Mapping[str, object] = {
+    "text": str, "integer": int, "number": float, "boolean": bool, "anything": Any, "record": dict,
+    "texts": list[str], "records": list[dict],  # type: ignore[type-arg]
 }  # fmt: skip
 
 
@@ -82,9 +75,9 @@ def schema_of(annotation: object) -> Schema:
     if origin is Literal:
         return {"type": "string", "enum": list(inside)}
     if origin in (list, tuple):
-        return array(schema_of(inside[0]))
+        return {"type": "array", "items": schema_of(inside[0])}
     if origin is dict:
-        return dict(RECORD)
+        return schema_of(dict)
     if origin in (Union, UnionType):
         (meant,) = [each for each in inside if each is not NoneType]
         return schema_of(meant)
@@ -150,8 +143,8 @@ def read_profile(name: str, *functions: Callable[..., ToolResult], refusing: Ref
 def output_schema(described: str | Mapping[str, str]) -> Schema:
     """Of what is described as one of the `NAMED_TYPES`, or as a record by the type of each property."""
     if isinstance(described, str):
-        return NAMED_TYPES[described]
-    return record(**{name: NAMED_TYPES[kind] for name, kind in described.items()})
+        return schema_of(NAMED_TYPES[described])
+    return record(**{name: schema_of(NAMED_TYPES[kind]) for name, kind in described.items()})
 
 
 SHORTEST_ID = 6  # characters

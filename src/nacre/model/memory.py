@@ -12,16 +12,7 @@ from nacre.model.instants import MONDAY, WEEK
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
-TYPES = (
-    "episodic",
-    "semantic",
-    "procedural",
-    "feedback",
-    "emotional",
-    "sensory",
-    "working",
-    "prospective",
-)
+TYPES = ("episodic", "semantic", "procedural", "feedback", "emotional", "sensory", "working", "prospective")
 LESSON = "lesson"  # a type that the first lesson registers
 # Roles that every chat has: they name nobody.
 GENERIC_ROLES = frozenset(("user", "assistant", "system", "tool", "human", "ai"))

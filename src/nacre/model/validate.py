@@ -13,7 +13,7 @@ from math import isnan
 from numbers import Integral, Real
 from pathlib import Path
 from types import FunctionType, NoneType, UnionType
-from typing import IO, Any, BinaryIO, Literal, TextIO, TypedDict, TypeVar, Union, get_args, get_origin
+from typing import IO, Any, BinaryIO, Literal, TextIO, TypeAlias, TypedDict, TypeVar, Union, get_args, get_origin
 
 from nacre.errors import InvalidInput, UnknownName, WrongType
 from nacre.model.filter import LARGEST
@@ -27,6 +27,7 @@ DEEPEST_METADATA = 100  # databases limit the depth of JSON, SQLite to 1,000
 HALF_A_PAIR = re.compile("[\ud800-\udfff]")  # of surrogates: no character
 UNWRITABLE = re.compile("[\x00\ud800-\udfff]")  # NUL ends a string in much software
 C = TypeVar("C")
+FieldCheck: TypeAlias = Callable[[str, object], object]  # of a field's name and value; returns the value to store
 CHECKED = "__checks_arguments__"  # marks a method, so that a subclass does not wrap it again
 NAMES = {str: "text", int: "a whole number", float: "a number", Path: "a path", NoneType: "None"}
 
@@ -309,8 +310,8 @@ def fraction(name: str, value: object) -> float:
     return number(name, value, 0, 1)
 
 
-def emotion_value(name: str, value: object) -> float | None:
-    return None if value is None else number(name, value, -1, 1)
+def emotion_value(name: str, value: object) -> float:
+    return number(name, value, -1, 1)
 
 
 def polarity(name: str, value: object) -> int:
@@ -325,18 +326,10 @@ def natural_number(name: str, value: object) -> int:
     return value
 
 
-def position(name: str, value: object) -> int | None:
-    return None if value is None else natural_number(name, value)
-
-
 def boolean(name: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise InvalidInput(f"{name} must be true or false, not {value!r}.")
     return value
-
-
-def optional_instant(name: str, value: object) -> float | None:
-    return None if value is None else instant(name, value)
 
 
 def instant(name: str, value: object) -> float:
@@ -387,7 +380,11 @@ def link_tuple(name: str, value: object) -> tuple[Link, ...]:
     return tuple(links.values())
 
 
-CHECKS: dict[str, Callable[[str, object], object]] = {
+def optional(check: FieldCheck) -> FieldCheck:
+    return lambda name, value: None if value is None else check(name, value)
+
+
+CHECKS: dict[str, FieldCheck] = {
     name: check
     for check, names in (
         (required_label, "id type status"),
@@ -399,11 +396,11 @@ CHECKS: dict[str, Callable[[str, object], object]] = {
         (fraction, "importance salience confidence trust"),
         (polarity, "polarity"),
         (boolean, "pinned"),
-        (emotion_value, "valence arousal"),
-        (position, "position"),
+        (optional(emotion_value), "valence arousal"),
+        (optional(natural_number), "position"),
         (natural_number, "access_count"),
         (instant, "created_at last_accessed"),
-        (optional_instant, "occurred_at valid_from valid_until expires_at last_validated_at"),
+        (optional(instant), "occurred_at valid_from valid_until expires_at last_validated_at"),
         (link_tuple, "links"),
     )
     for name in names.split()

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from nacre.errors import LanguageModelError, NacreError, RerankingError
-from nacre.files import ThreadLock
+from nacre.files import ThreadLock, data_text
 from nacre.model.fence import json_line
 from nacre.protocols import LanguageModel
 
@@ -110,13 +110,9 @@ class LanguageModelReranker:
 
 
 def reranking_prompt(query: str, passages: Sequence[str]) -> str:
-    count = len(passages)
     listed = "\n".join(json_line({"number": number, "text": text}) for number, text in enumerate(passages, 1))
-    return (
-        f"Give each of the {count} passages a mark from 0 (says nothing about the query) to {BEST_MARK} "
-        "(answers it fully).\n\n"
-        f"<query>\n{json_line(query[:CHARACTERS_A_QUERY])}\n</query>\n\n<passages>\n{listed}\n</passages>\n\n"
-        f"Answer with a JSON list of {count} numbers, the marks in the order of the passages, and nothing else."
+    return data_text("models/rerank_question.txt").format(
+        count=len(passages), best=BEST_MARK, query=json_line(query[:CHARACTERS_A_QUERY]), passages=listed
     )
 
 

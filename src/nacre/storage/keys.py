@@ -38,16 +38,13 @@ LONGEST_FILE = 65_536  # bytes: a path that was meant for something else is not 
 
 def named_key(setting: str) -> str:
     """The key itself; empty where the setting is. Raises `ConfigError`, which tells no part of a key."""
-    if not setting:
-        return ""
-    kind, _, name = setting.partition(":")
-    source = SOURCES.get(kind)
-    if source is None or not name:
+    key = service_key(setting, "key")
+    if setting and key == setting:
         raise ConfigError(
             "The setting `key` does not name where the key is; the key itself never goes into the settings. "
             f"Write {FORMS}."
         )
-    return source(name, "key")
+    return key
 
 
 def service_key(value: str, setting: str) -> str:

@@ -330,12 +330,9 @@ class Import:
             yield f"Its header announces {header.count:,} memories, but it has {self.survey.rows:,}."
 
 
-OTHERS: Mapping[str, Callable[[Path], AbstractContextManager[Source]]] = {
-    ai_lessons.NAME: ai_lessons.opened,
-    amplihack.NAME: amplihack.opened,
-    server_memory.NAME: server_memory.opened,
+SOURCES: Mapping[str, Callable[..., AbstractContextManager[Source]]] = {
+    each.NAME: each.opened for each in (chroma, ai_lessons, amplihack, server_memory)
 }
-SOURCES = (chroma.NAME, *OTHERS)
 
 
 def import_foreign(
@@ -348,14 +345,8 @@ def import_foreign(
     `collections` are those of Chroma. Raises `ArchiveRefused`, `ImportConflict`, and `UnknownName` for another source.
     """
     check_allowed(store, options)
-    UnknownName.check("source of memories", source, SOURCES)
-    file = Path(path).expanduser()
-    opening: AbstractContextManager[Source]
-    if source == chroma.NAME:
-        opening = chroma.opened(file, collections)
-    elif collections:
+    opening = UnknownName.get("source of memories", source, SOURCES)
+    if collections and source != chroma.NAME:
         raise InvalidInput(f"Only {chroma.NAME} has collections; leave them out.")
-    else:
-        opening = OTHERS[source](file)
-    with opening as opened:
+    with opening(Path(path).expanduser(), *((collections,) if collections else ())) as opened:
         return import_rows(store, opened, **options)

@@ -17,7 +17,7 @@ from nacre.errors import ArchiveRefused, ImportConflict, InvalidInput, UnknownNa
 from nacre.memory_store import MemoryStore
 from nacre.model import STATUSES, Link, Memory
 from nacre.model.memory import LISTS, NAMES, Json, by_target
-from nacre.model.validate import CHECKS, instant, label, optional_instant, validate_fields
+from nacre.model.validate import CHECKS, instant, label, optional, validate_fields
 from nacre.protocols import AnyChange, Change, Data, Derived, Progress, Reader, TermChange
 from nacre.remember.derive import same_derived_input
 from nacre.remember.guard import Guard, mark_suspicious
@@ -39,7 +39,7 @@ def status_name(name: str, value: object) -> str:
 # Fields of a record that `remember` does not accept.
 RECORD_FIELDS: Mapping[str, Callable[[str, object], object]] = {
     "updated_at": instant,
-    "superseded_at": optional_instant,
+    "superseded_at": optional(instant),
     "superseded_by": label,
     "trashed_from": status_name,
 }

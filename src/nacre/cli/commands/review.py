@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from textwrap import indent
 from typing import TYPE_CHECKING
@@ -50,11 +50,10 @@ def review_command(
     if ctx.invoked_subcommand is not None:
         return
     cli: CliContext = ctx.obj
-    asks = not listed and form is None and sys.stdin.isatty() and sys.stdout.isatty()
     with cli.open() as store:
         items = store.review(kinds=kinds or KINDS, stale_days=stale_days, limit=limit or None)
-        if asks and items:
-            ask_each(store, items, cli.now())
+        if items and not listed and is_interactive(form):
+            review_steps((item_step(store, item, cli.now()) for item in items), len(items))
             return
     columns: list[Column[ReviewItem]] = [
         Column("item", lambda item: item.id, lambda item: short_item(item.id), style="cyan"),
@@ -175,22 +174,56 @@ CHOICES = {
 SKIP, QUIT = CHOICES["always"]
 
 
-def ask_each(store: MemoryStore, items: Sequence[ReviewItem], now: float) -> None:
-    """Each decision is carried out at once; what an earlier one settled on its way is passed over."""
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A review item: its title, the choices, and the function that applies one and returns the outcome."""
+
+    title: str
+    choices: tuple[Choice, ...]
+    apply: Callable[[Choice], str]
+    details: str = ""
+
+
+def is_interactive(form: Form) -> bool:
+    """Whether a person can be asked."""
+    return form is None and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def review_steps(steps: Iterable[Step | None], total: int) -> None:
+    """Applies each decision at once; one that fails is reported, and the item still waits. None is an item that an
+    earlier decision settled."""
     settled = 0
-    for at, waiting in enumerate(items, 1):
-        item = current_item(store, waiting)
-        if item is None:
+    for number, step in enumerate(steps, 1):
+        if step is None:
             continue
-        put("\n".join(["", *item_lines(item, now, f"{at} of {len(items)}")]))
-        choice = ask_decision(item)
+        put(f"\n{click.style(f'{number} of {total}', dim=True)}  {click.style(one_line(step.title), bold=True)}")
+        if step.details:
+            put(step.details)
+        choice = ask_decision(step.choices)
         if choice is QUIT:
             break
-        if apply_choice(store, item, choice):
-            settled += 1
-            if settled == 1:
-                say("`nacre undo` takes it back.")
-    say(f"Settled {settled} of {len(items)}.")
+        try:
+            say(step.apply(choice) if choice is not SKIP else SKIP.outcome)
+            settled += choice is not SKIP
+        except (InvalidInput, MemoryNotFound) as error:
+            say(f"Nothing was decided: {error}")
+    say(f"Settled {settled} of {total}." + (" `nacre undo` takes back the last." if settled else ""))
+
+
+def item_step(store: MemoryStore, waiting: ReviewItem, now: float) -> Step | None:
+    item = current_item(store, waiting)
+    if item is None:
+        return None
+
+    def apply(choice: Choice) -> str:
+        typed = ask_text(f"{choice.asks} ") if choice.asks else ""
+        into, text = (typed, "") if item.kind in ("word", "entity") else ("", typed)
+        if into is None or text is None or not store.decide(item, choice.decision, into=into, text=text):
+            raise InvalidInput("it still waits.")
+        return choice.outcome
+
+    title, details = item_texts(item, now)
+    return Step(title, CHOICES[item.kind], apply, details)
 
 
 def current_item(store: MemoryStore, item: ReviewItem) -> ReviewItem | None:
@@ -208,21 +241,17 @@ def current_item(store: MemoryStore, item: ReviewItem) -> ReviewItem | None:
     return replace(item, memory=memory) if memory is not None and same and is_current(memory) else None
 
 
-def item_lines(item: ReviewItem, now: float, place: str) -> list[str]:
+def item_texts(item: ReviewItem, now: float) -> tuple[str, str]:
+    """The title, and what it is about."""
     conflict = item.conflict
     if conflict is not None:
-        return [
-            title_line(place, f"{conflict.kind}: {conflict_reason(conflict)} ({conflict.similarity:.2f} alike)"),
-            f"  newer  {memory_text(conflict.a, now, conflict.words[0])}",
-            f"  older  {memory_text(conflict.b, now, conflict.words[1])}",
-        ]
+        newer = f"  newer  {memory_text(conflict.a, now, conflict.words[0])}"
+        older = f"  older  {memory_text(conflict.b, now, conflict.words[1])}"
+        reason = f"{conflict.kind}: {conflict_reason(conflict)} ({conflict.similarity:.2f} alike)"
+        return reason, f"{newer}\n{older}"
     if item.memory is not None:
-        return [title_line(place, f"{item.kind}: {item.why}"), f"  {memory_text(item.memory, now)}"]
-    return [title_line(place, item.why)]
-
-
-def title_line(place: str, head: str) -> str:
-    return click.style(place, dim=True) + "  " + click.style(one_line(head), bold=True)
+        return f"{item.kind}: {item.why}", f"  {memory_text(item.memory, now)}"
+    return item.why, ""
 
 
 def memory_text(memory: Memory, now: float, decisive: str = "") -> str:
@@ -238,11 +267,12 @@ def highlight(text: str, words: str) -> str:
     return text[: matched.start()] + click.style(matched[0], fg="yellow", bold=True) + text[matched.end() :]
 
 
-def ask_decision(item: ReviewItem) -> Choice:
-    choice = ask_choice((*CHOICES[item.kind], SKIP, QUIT))
-    while choice.label == "trash one":
-        which = ask_choice(CHOICES["trash one"])
-        choice = which if which.decision else ask_choice((*CHOICES[item.kind], SKIP, QUIT))
+def ask_decision(choices: Sequence[Choice]) -> Choice:
+    """A choice that is named as a section of choices asks for one of those."""
+    choice = ask_choice((*choices, SKIP, QUIT))
+    while choice.label in CHOICES:
+        which = ask_choice(CHOICES[choice.label])
+        choice = which if which.decision else ask_choice((*choices, SKIP, QUIT))
     return choice
 
 
@@ -278,21 +308,6 @@ def ask_text(question: str) -> str | None:
     except click.Abort:
         write("\n")
         return None
-
-
-def apply_choice(store: MemoryStore, item: ReviewItem, choice: Choice) -> bool:
-    typed = ask_text(f"{choice.asks} ") if choice.asks else ""
-    if typed is None:
-        say("Nothing was decided; it still waits.")
-        return False
-    into, text = (typed, "") if item.kind in ("word", "entity") else ("", typed)
-    try:
-        done = store.decide(item, choice.decision, into=into, text=text)
-    except (InvalidInput, MemoryNotFound) as error:
-        say(f"Nothing was decided: {error}")
-        return False
-    say(choice.outcome)
-    return done
 
 
 def conflict_record(conflict: Conflict) -> dict[str, Json]:

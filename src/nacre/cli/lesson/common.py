@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.commands.review import QUIT, SKIP, Choice, ask_choice
 from nacre.cli.errors import NotFound
 from nacre.cli.lookup import find_by_id
 from nacre.cli.options import Decorator, combine, option
-from nacre.cli.ui.output import DATA, Column, Form, one_line, print_data, print_items, printable, put, say, shortened
+from nacre.cli.ui.output import DATA, Column, Form, print_data, print_items, say, shortened
 from nacre.cli.ui.records import ROOMY, short
 from nacre.cli.ui.times import age
-from nacre.errors import InvalidInput, MemoryNotFound
 from nacre.lessons import Answer, Lesson, LessonBook
 from nacre.lessons.lesson import to_json
 from nacre.model import Memory
@@ -155,42 +151,3 @@ def lesson_columns(
 def summarize(lesson: Lesson) -> str:
     mark = " (archived)" if lesson.archived else " (superseded)" if lesson.superseded_by else ""
     return f"{lesson.title}{mark}\n{shortened(lesson.content, CONTENT_LENGTH)}"
-
-
-# Step-by-step review
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A review item: its title, the choices, and the function that applies one and returns the outcome."""
-
-    title: str
-    choices: tuple[Choice, ...]
-    apply: Callable[[Choice], str]
-    details: str = ""
-
-
-def is_interactive(form: Form) -> bool:
-    """Whether a person can be asked."""
-    return form is None and sys.stdin.isatty() and sys.stdout.isatty()
-
-
-def review_steps(steps: Sequence[Step]) -> None:
-    """Applies each decision at once. One that fails is reported, and the item still waits."""
-    settled = 0
-    for number, step in enumerate(steps, 1):
-        place = click.style(f"{number} of {len(steps)}", dim=True)
-        put(f"\n{place}  {click.style(one_line(step.title), bold=True)}")
-        if step.details:
-            put(printable(step.details))
-        choice = ask_choice((*step.choices, SKIP, QUIT))
-        if choice is QUIT:
-            break
-        if choice is SKIP:
-            continue
-        try:
-            say(step.apply(choice))
-            settled += 1
-        except (InvalidInput, MemoryNotFound) as error:
-            say(f"Nothing was decided: {error}")
-    say(f"Settled {settled} of {len(steps)}." + (" `nacre undo` takes back the last." if settled else ""))

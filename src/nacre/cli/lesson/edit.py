@@ -8,26 +8,23 @@ from typing import cast
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.commands.review import Choice, stale_option
+from nacre.cli.commands.review import Choice, Step, is_interactive, review_steps, stale_option
 from nacre.cli.errors import UsageProblem
 from nacre.cli.lesson.common import (
     UNDO,
-    Step,
     confidence_option,
     find_lesson,
-    is_interactive,
     lesson_columns,
     lesson_options,
     name_lesson,
     open_book,
     print_answer,
     print_list,
-    review_steps,
     summarize,
     terms_option,
 )
 from nacre.cli.options import command, form_option, option, why_option, without_none
-from nacre.cli.ui.output import DATA, Column, Form, put, say
+from nacre.cli.ui.output import DATA, Column, Form, printable, put, say
 from nacre.cli.ui.prompts import text_argument
 from nacre.cli.ui.records import short
 from nacre.lessons import Answer, Lesson, LessonBook
@@ -172,7 +169,7 @@ def review_command(cli: CliContext, stale_days: float, list_only: bool, form: Fo
     with open_book(cli) as book:
         due = book.review(stale_days)
         if due.data and not list_only and is_interactive(form):
-            review_steps([review_step(book, each) for each in due.data])
+            review_steps((review_step(book, each) for each in due.data), len(due.data))
             return
     columns: list[Column[ReviewDue]] = lesson_columns(
         lambda due: due.lesson, cli.now(), lambda due: f"{summarize(due.lesson)}\n({due.why})"
@@ -205,4 +202,4 @@ def review_step(book: LessonBook, due: ReviewDue) -> Step:
         level = NAMES[max(0, LEVELS[due.lesson.confidence].ordinal - 2)] if choice is LESS else None
         return f"It holds, with {book.validate(id, level).data.confidence} confidence."
 
-    return Step(due.why, (HOLDS, LESS, ARCHIVE, TRASH), apply, f"{short(id)}  {summarize(due.lesson)}")
+    return Step(due.why, (HOLDS, LESS, ARCHIVE, TRASH), apply, printable(f"{short(id)}  {summarize(due.lesson)}"))

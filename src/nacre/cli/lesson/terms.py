@@ -8,22 +8,11 @@ from functools import partial
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.commands.review import Choice, ask_text
+from nacre.cli.commands.review import Choice, Step, ask_text, is_interactive, review_steps
 from nacre.cli.errors import UsageProblem
-from nacre.cli.lesson.common import (
-    LEVELS,
-    UNDO,
-    Step,
-    is_interactive,
-    open_book,
-    print_answer,
-    print_list,
-    review_steps,
-    terms_column,
-    terms_option,
-)
+from nacre.cli.lesson.common import LEVELS, UNDO, open_book, print_answer, print_list, terms_column, terms_option
 from nacre.cli.options import command, form_option, option, why_option, yes_option
-from nacre.cli.ui.output import DATA, Column, Form, say
+from nacre.cli.ui.output import DATA, Column, Form, printable, say
 from nacre.cli.ui.prompts import confirm as ask_confirmation
 from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.records import count_column
@@ -128,7 +117,7 @@ def review_tags(book: LessonBook, form: Form) -> None:
     proposals = book.review_tags()
     if proposals.data and is_interactive(form):
         say(*proposals.warnings)
-        review_steps([tag_step(book, each) for each in proposals.data])
+        review_steps((tag_step(book, each) for each in proposals.data), len(proposals.data))
         return
     columns: list[Column[MergeProposal]] = [
         Column("old", lambda each: each.merge, lambda each: with_count(each, each.merge), style="cyan"),
@@ -152,7 +141,7 @@ def tag_step(book: LessonBook, proposal: MergeProposal) -> Step:
         return f"{old!r} is {new!r} now, on {changed:,}."
 
     title = f"{with_count(proposal, keep)} and {with_count(proposal, merged)}"
-    return Step(title, (MERGE, REVERSE, DISTINCT), apply, f"  {proposal.reason}")
+    return Step(title, (MERGE, REVERSE, DISTINCT), apply, printable(f"  {proposal.reason}"))
 
 
 def with_count(proposal: MergeProposal, name: str) -> str:
@@ -250,7 +239,7 @@ def print_source(answer: Answer[SourceInfo], form: Form, outcome: str) -> None:
 def list_sources(book: LessonBook, form: Form, *, review: bool) -> None:
     sources = book.sources(review=review)
     if review and sources.data and is_interactive(form):
-        review_steps([source_step(book, each) for each in sources.data])
+        review_steps((source_step(book, each) for each in sources.data), len(sources.data))
         return
     columns: list[Column[SourceInfo]] = [
         Column("source", lambda each: each.name, style="cyan"),

@@ -25,7 +25,7 @@ VARIABLE = "_NACRE_COMPLETE"
 MOST = 50  # ids: a list that fills the screen helps nobody
 SHELLS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 # Names of arguments and options, as the commands have them.
-IDS = frozenset("id ids old new source target start end keep others about".split())
+IDS = frozenset("id ids old new source target start end keep others about a b".split())
 
 
 class CompletedType(click.ParamType):  # type: ignore[type-arg]

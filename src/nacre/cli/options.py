@@ -207,18 +207,28 @@ location_options = combine(
 global_options = combine(location_options, global_option("--embedder"))
 
 
+def argument(word: str) -> Decorator:
+    """`ID`, `[ID]`, `ID...`, `[ID]...` or `FILE|-`, as in a usage line; several of them are called `ids`."""
+    name, required = word.strip("[.]").removesuffix("|-").lower(), not word.startswith("[")
+    if word.endswith("..."):
+        return click.argument(f"{name}s", nargs=-1, required=required, metavar=word)
+    return click.argument(name, required=required, metavar=word)
+
+
 def command(
-    name: str, *options: Decorator, group: click.Group | None = None, **settings: Any
+    usage: str, *options: Decorator, group: click.Group | None = None, **settings: Any
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Registers a function as a command, of `nacre` itself or of a group of commands.
 
-    It gets the `CliContext` as its first argument. `options` come after those that decorate it; the options of `nacre`
-    are taken after its name too.
+    `usage` is its name, and its arguments as in a usage line: `merge KEEP OTHER...`. It gets the `CliContext` as its
+    first argument. `options` come after those that decorate it; the options of `nacre` are taken after its name too.
     """
+    name, *arguments = usage.split()
 
     def register(function: Callable[..., Any]) -> click.Command:
         make = click.command if group is None else group.command
         made: click.Command = make(name, **settings)(click.pass_obj(function))
+        made.params[:0] = parameters_of(*map(argument, arguments))
         made.params += parameters_of(*options, global_options)
         return made
 

@@ -191,9 +191,6 @@ SERVER = "nacre"
 STORE_SETTINGS = ("key", "embedder", "embedder_url")  # without these a server might not open it, or not find in it
 
 
-client_argument = click.argument("client", metavar="CLIENT", required=False)
-
-
 client_options = combine(
     option("--project", "For the project in this folder alone, not for you everywhere."),
     option("--server-name NAME", "The server's name.", default=SERVER),
@@ -235,8 +232,7 @@ def shell_environment(cli: CliContext) -> Mapping[str, str]:
     return {variable: value for variable, value in values.items() if value.strip()}
 
 
-@command("install", yes_option, form_option())
-@client_argument
+@command("install [CLIENT]", yes_option, form_option())
 @option("--list", "List the clients on this machine, and end.", to="listing")
 @client_options
 @option("--profile", "Which tools the server shows.", choices=PROFILES)
@@ -352,7 +348,7 @@ def set_up(installer: Installer) -> str:
         return "unreadable"
 
 
-@command("uninstall", client_argument, client_options)
+@command("uninstall [CLIENT]", client_options)
 def uninstall_command(cli: CliContext, client: str | None, project: bool, server_name: str) -> None:
     """Remove this memory from an agent's program: the server, the hooks, the guidance, and nothing else.
 

@@ -33,7 +33,7 @@ def backup_command() -> None:
     """Copy the whole store, check a copy, or put one back. A copy has all spaces, the journal and the vectors."""
 
 
-@command("create", click.argument("path", required=False), group=backup_command)
+@command("create [PATH]", group=backup_command)
 def create(cli: CliContext, path: str | None) -> None:
     """Copy the store while others go on writing. Prints where the copy is.
 
@@ -67,7 +67,7 @@ def list_command(cli: CliContext, form: Form) -> None:
     print_items(copies(cli.settings()), columns, backup_record, form, empty)
 
 
-@command("verify", click.argument("file"), key_option, form_option("text", "json"), group=backup_command)
+@command("verify FILE", key_option, form_option("text", "json"), group=backup_command)
 def verify_command(cli: CliContext, file: str, key: str | None, form: Form) -> None:
     """Read a copy from end to end, change nothing, and say what it holds. Ends with code 4 when it is damaged."""
     configure_logging(debug=cli.debug)
@@ -84,7 +84,7 @@ def verify_command(cli: CliContext, file: str, key: str | None, form: Form) -> N
     print_record(record, [f"{file} is whole: {copy_text(copy, cli.now())}."], form)
 
 
-@command("restore", click.argument("file"), key_option, dry_run_option, yes_option, group=backup_command)
+@command("restore FILE", key_option, dry_run_option, yes_option, group=backup_command)
 def restore_command(cli: CliContext, file: str, key: str | None, dry_run: bool, yes: bool) -> None:
     """Replace the store with a copy. The present file is kept beside it under another name.
 

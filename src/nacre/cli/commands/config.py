@@ -110,7 +110,7 @@ def list_command(cli: CliContext, changed: bool, form: Form) -> None:
     print_items(settings, columns, setting_record, form, empty)
 
 
-@command("get", click.argument("key"), form_option("text", "json"), group=config_command)
+@command("get KEY", form_option("text", "json"), group=config_command)
 def get(cli: CliContext, key: str, form: Form) -> None:
     """Print one setting, and on stderr where it comes from."""
     known = effective_settings(cli)
@@ -126,7 +126,7 @@ def get(cli: CliContext, key: str, form: Form) -> None:
         say(f"from {setting.source}")
 
 
-@command("describe", click.argument("key", required=False), form_option(), group=config_command)
+@command("describe [KEY]", form_option(), group=config_command)
 def describe(_cli: CliContext, key: str | None, form: Form) -> None:
     """Say what each setting means, or the one of this name, with its default."""
     if key is not None:
@@ -151,7 +151,7 @@ def describe(_cli: CliContext, key: str | None, form: Form) -> None:
     print_items([key] if key else list(descriptions()), columns, record, form)
 
 
-@command("set", click.argument("key"), click.argument("value"), project_option, group=config_command)
+@command("set KEY VALUE", project_option, group=config_command)
 def set_command(cli: CliContext, key: str, value: str, project: bool) -> None:
     """Write one setting to your own file, or with --project to that of this folder. All else in it stays as it is."""
     from nacre.clients.settings_file import set_value
@@ -181,7 +181,7 @@ def check_together(cli: CliContext, name: str, value: str) -> None:
         check_mirror(replace(cli.settings(), **{name: value}), "")  # type: ignore[arg-type]
 
 
-@command("unset", click.argument("key"), project_option, group=config_command)
+@command("unset KEY", project_option, group=config_command)
 def unset_command(cli: CliContext, key: str, project: bool) -> None:
     """Remove one setting from your own file, or with --project from that of this folder."""
     from nacre.clients.settings_file import unset

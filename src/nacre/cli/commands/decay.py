@@ -246,8 +246,7 @@ def scores(cli: CliContext, limit: int, weakest: bool, form: Form, **options: Un
         say(f"{len(rows)} of {total:,}; -n 0 lists them all.")
 
 
-@command("plot", form_option(), group=decay_command)
-@click.argument("ids", nargs=-1, metavar="[ID]...")
+@command("plot [ID]...", form_option(), group=decay_command)
 @model_options
 @min_score_option
 @option("--days N", "How far ahead.", type=Number(0, min_open=True), default=90.0)

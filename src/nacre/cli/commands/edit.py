@@ -40,11 +40,8 @@ from nacre.remember.guard import guard_notes
 
 CLEARED_BY_EMPTY = ("occurred_at", "expires_at")
 
-ids_argument = click.argument("ids", nargs=-1, required=True, metavar="ID...")
 
-
-@command("edit", why_option)
-@click.argument("id")
+@command("edit ID", why_option)
 @option("--text TEXT|-", "Its new text; - reads it from stdin.")
 @option("--add-tag TAG", "Add a tag; repeat for several.", multiple=True)
 @option("--remove-tag TAG", "Take a tag away; repeat for several.", multiple=True)
@@ -90,9 +87,7 @@ def edit_text(text: str, configured: str, *, extension: str = ".md") -> str | No
         ) from error
 
 
-@command("merge", why_option)
-@click.argument("keep")
-@click.argument("others", nargs=-1, required=True, metavar="OTHER...")
+@command("merge KEEP OTHER...", why_option)
 @option("--text TEXT|-", "What it says from now on; - reads it from stdin.")
 @dry_run_option
 @option("-y --yes", "Do not ask when several are merged.")
@@ -117,7 +112,7 @@ def merge_command(
     say(f"{short(merged.id)} ({excerpt(merged)}) now replaces {replaced}.", "`nacre undo` takes it back.")
 
 
-@command("supersede", click.argument("old"), click.argument("new"), why_option)
+@command("supersede OLD NEW", why_option)
 def supersede_command(cli: CliContext, old: str, new: str, why: str) -> None:
     """Replace OLD with NEW. OLD is superseded: it stays, but is no longer recalled."""
     with cli.open() as store:
@@ -126,8 +121,7 @@ def supersede_command(cli: CliContext, old: str, new: str, why: str) -> None:
     say(f"{short(later.id)} ({excerpt(later)}) now replaces {short(former.id)} ({excerpt(former)}).")
 
 
-@command("validate", why_option)
-@click.argument("id")
+@command("validate ID", why_option)
 @option("--confidence 0-1", "How sure that is now.", type=float)
 def validate_command(cli: CliContext, id: str, confidence: float | None, why: str) -> None:
     """Confirm that a memory is still true, so that it is no longer stale."""
@@ -140,7 +134,7 @@ def validate_command(cli: CliContext, id: str, confidence: float | None, why: st
 def mark_command(name: str, help: str, done: str) -> click.Command:
     """A command named as the method of the store that it calls."""
 
-    @command(name, ids_argument, why_option, help=help)
+    @command(f"{name} ID...", why_option, help=help)
     def mark(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
         with cli.open() as store:
             method: Callable[..., list[Memory]] = getattr(store, name)
@@ -176,8 +170,7 @@ unarchive_command = mark_command(
 )
 
 
-@command("tag", why_option)
-@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@command("tag ID...", why_option)
 @option("-a --add TAG", "Add a tag; repeat for several.", multiple=True)
 @option("-r --remove TAG", "Take a tag away; repeat for several.", multiple=True)
 def tag_command(cli: CliContext, ids: tuple[str, ...], add: tuple[str, ...], remove: tuple[str, ...], why: str) -> None:
@@ -211,8 +204,7 @@ def amount_argument(_ctx: click.Context, _argument: click.Parameter, value: str)
     return (None, number) if match[1] == "=" else (number if match[1] == "+" else -number, None)
 
 
-@command("bump", why_option, cls=NegativeAmountCommand)
-@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@command("bump ID...", why_option, cls=NegativeAmountCommand)
 @click.argument("change", callback=amount_argument, metavar="+0.2|-0.1|=0.9")
 def bump_command(cli: CliContext, ids: tuple[str, ...], change: tuple[float | None, float | None], why: str) -> None:
     """Raise or lower the importance of memories, in one operation. An importance stays between 0 and 1."""
@@ -297,7 +289,7 @@ def trashed_memories(store: MemoryStore) -> list[Memory]:
     return sorted((memory for memory in memories if not is_redacted(memory)), key=lambda memory: -memory.updated_at)
 
 
-@command("forget", ids_argument, yes_option, why_option)
+@command("forget ID...", yes_option, why_option)
 def forget_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -> None:
     """Move memories to the trash, from which `nacre restore` brings them back."""
     with cli.open() as store:
@@ -310,7 +302,7 @@ def forget_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -
     say(f"Forgot {count_of(len(memories))}; `nacre undo` takes it back, `nacre restore ID` brings one back.")
 
 
-@command("restore", ids_argument, why_option)
+@command("restore ID...", why_option)
 def restore_command(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
     """Restore forgotten or superseded memories, in one operation."""
     with cli.open() as store:
@@ -324,7 +316,7 @@ def restore_command(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
     report_marked(memories, "Restored")
 
 
-@command("redact", ids_argument, yes_option, why_option)
+@command("redact ID...", yes_option, why_option)
 def redact_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -> None:
     """Delete the content of memories for good, in the journal too, and leave a mark that something was there.
 
@@ -338,7 +330,7 @@ def redact_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -
     say(f"Redacted {count_of(gone)} for good; copies made before, such as backups, still have the content.")
 
 
-@command("purge", ids_argument, yes_option)
+@command("purge ID...", yes_option)
 def purge_command(cli: CliContext, ids: tuple[str, ...], yes: bool) -> None:
     """Delete memories for good, in the journal too. `nacre forget` only moves them to the trash."""
     with cli.open() as store:

@@ -87,8 +87,7 @@ def journal_command() -> None:
     """
 
 
-@command("tail", entry_options, form_option(), group=journal_command)
-@click.argument("id", required=False)
+@command("tail [ID]", entry_options, form_option(), group=journal_command)
 @limit_option(20)
 @option("--all", "All of them, as -n 0; newest first, too.", to="everything")
 def tail(
@@ -120,7 +119,7 @@ def tail(
 journal_command.add_command(tail, "list")
 
 
-@command("show", click.argument("batch"), form_option("text", "json"), group=journal_command)
+@command("show BATCH", form_option("text", "json"), group=journal_command)
 def show(cli: CliContext, batch: str, form: Form) -> None:
     """Show one operation in full: every memory that it changed, field by field, before and after."""
     with cli.open() as store:
@@ -139,7 +138,7 @@ def find_operation(store: MemoryStore, prefix: str) -> str:
     return batch
 
 
-@command("undo", click.argument("batch"), why_option, group=journal_command)
+@command("undo BATCH", why_option, group=journal_command)
 def undo(cli: CliContext, batch: str, why: str) -> None:
     """Undo one operation, as `nacre undo BATCH` does."""
     with cli.open() as store:
@@ -188,8 +187,7 @@ def entry_state(entry: JournalEntry) -> str:
     return " came" if entry.before is None else " went" if entry.after is None else ""
 
 
-@command("undo", why_option)
-@click.argument("batch", required=False)
+@command("undo [BATCH]", why_option)
 @option("--last N", "Undo the last N operations, all or none.", least=1)
 @option("--any", "The last ones of anybody: agents, hooks, maintenance.", to="any_actor")
 @option("--cascade", "Undo later operations that depend on it as well.")
@@ -223,7 +221,7 @@ def report_undo(store: MemoryStore, undone: list[JournalEntry], now: float) -> N
 LONGEST_VALUE = 200  # of what a value was and became; `-f json` has all of it
 
 
-@command("history", click.argument("id"), time_options, form_option())
+@command("history ID", time_options, form_option())
 def history_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOptions]) -> None:
     """Show every version of this memory, oldest first, and what changed when and why."""
     with cli.open() as store:

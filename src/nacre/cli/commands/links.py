@@ -45,9 +45,7 @@ from nacre.model import Direction, Edge, Graph, Memory, Neighbor
 from nacre.model.graph import Entity, EntityPair
 
 
-@command("link", why_option, form_option("text", "tsv", "json"))
-@click.argument("source")
-@click.argument("target")
+@command("link SOURCE TARGET", why_option, form_option("text", "tsv", "json"))
 @option("-r --rel NAME", "How the two are related.", default="related")
 @option("-w --weight NUMBER", "How strong the link is; 1 is plain.", type=float, default=1.0)
 def link_command(cli: CliContext, source: str, target: str, rel: str, weight: float, why: str, form: Form) -> None:
@@ -76,9 +74,7 @@ def link_command(cli: CliContext, source: str, target: str, rel: str, weight: fl
     say(*linked.notes)
 
 
-@command("unlink", why_option)
-@click.argument("source")
-@click.argument("target")
+@command("unlink SOURCE TARGET", why_option)
 @option("-r --rel NAME", "Only the link of this relation; every one unless given.")
 def unlink_command(cli: CliContext, source: str, target: str, rel: str | None, why: str) -> None:
     """Remove the links that lead from SOURCE to TARGET."""
@@ -183,8 +179,7 @@ walk_options = combine(
 )
 
 
-@command("graph", walk_options, form_option("ascii", "dot", "mermaid", "graphml", "html", "json"))
-@click.argument("ids", nargs=-1, metavar="[ID]...")
+@command("graph [ID]...", walk_options, form_option("ascii", "dot", "mermaid", "graphml", "html", "json"))
 @option("-d --depth", "Links to walk at most.", least=0, default=1)
 def graph_command(cli: CliContext, ids: tuple[str, ...], depth: int, form: Form, **walk: Unpack[WalkOptions]) -> None:
     """Draw memories and the links between them; without an ID, the most linked ones of the space.
@@ -301,7 +296,7 @@ def tree(graph: Graph, seeds: Sequence[str], *, plain: bool = False) -> Iterator
     return LinkTree(graph, PLAIN_STROKES if plain else UNICODE_STROKES).lines([*seeds, *graph.nodes])
 
 
-@command("neighbors", click.argument("id"), depth_option, hidden_option, walk_options, form_option())
+@command("neighbors ID", depth_option, hidden_option, walk_options, form_option())
 def neighbors_command(
     cli: CliContext, id: str, depth: int, include_hidden: bool, form: Form, **walk: Unpack[WalkOptions]
 ) -> None:
@@ -348,7 +343,7 @@ class PathStep:
         return "" if self.edge is None else self.edge.rel
 
 
-@command("path", click.argument("start"), click.argument("end"), hidden_option, walk_options, form_option())
+@command("path START END", hidden_option, walk_options, form_option())
 def path_command(
     cli: CliContext, start: str, end: str, include_hidden: bool, form: Form, **walk: Unpack[WalkOptions]
 ) -> None:
@@ -412,17 +407,15 @@ def list_suggestions(pairs: list[EntityPair], form: Form) -> None:
     say("`nacre review --kind entity` decides them." if pairs else "No two names here look like one.")
 
 
-@command("merge", why_option, group=entities_command)
-@click.argument("into", metavar="NAME")
-@click.argument("others", nargs=-1, required=True, metavar="OTHER...")
-def merge_entities(cli: CliContext, into: str, others: tuple[str, ...], why: str) -> None:
+@command("merge NAME OTHER...", why_option, group=entities_command)
+def merge_entities(cli: CliContext, name: str, others: tuple[str, ...], why: str) -> None:
     """Let the OTHER names mean the same as NAME, in one operation. The memories' own words stay as written."""
     with cli.open_or_make() as store:
-        done = store.merge_entities(into, *others, why=why)
-    say(f"All of them are {into!r} now; `nacre undo` takes it back." if done else f"They are {into!r} already.")
+        done = store.merge_entities(name, *others, why=why)
+    say(f"All of them are {name!r} now; `nacre undo` takes it back." if done else f"They are {name!r} already.")
 
 
-@command("unalias", click.argument("name"), why_option, group=entities_command)
+@command("unalias NAME", why_option, group=entities_command)
 def unalias_entity(cli: CliContext, name: str, why: str) -> None:
     """Let a NAME that was merged with another be a name of its own again."""
     with cli.open() as store:
@@ -432,7 +425,7 @@ def unalias_entity(cli: CliContext, name: str, why: str) -> None:
     say(f"{name!r} is not {former!r} any more; `nacre undo` takes it back.")
 
 
-@command("about", click.argument("name"), limit_option(50), form_option(), group=entities_command)
+@command("about NAME", limit_option(50), form_option(), group=entities_command)
 def entities_about(cli: CliContext, name: str, limit: int, form: Form) -> None:
     """List the memories about NAME, by any of its names, newest first."""
     with cli.open() as store:

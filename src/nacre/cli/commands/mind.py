@@ -50,7 +50,7 @@ def opened(cli: CliContext, agent: str) -> Iterator[CognitiveMemory]:
         yield CognitiveMemory(agent, store=store)
 
 
-@command("status", click.argument("agent"), form_option(), group=mind_command)
+@command("status AGENT", form_option(), group=mind_command)
 def status(cli: CliContext, agent: str, form: Form) -> None:
     """Count the memories of each kind."""
     with opened(cli, agent) as mind:
@@ -58,7 +58,7 @@ def status(cli: CliContext, agent: str, form: Form) -> None:
     print_facts(counted, form)
 
 
-@command("working", click.argument("agent"), click.argument("task"), form_option(), group=mind_command)
+@command("working AGENT TASK", form_option(), group=mind_command)
 def working(cli: CliContext, agent: str, task: str, form: Form) -> None:
     """Show the working memory of a task, the most relevant first."""
     with opened(cli, agent) as mind:
@@ -72,8 +72,7 @@ def working(cli: CliContext, agent: str, task: str, form: Form) -> None:
     print_items(result, columns, record, form, f"There is no working memory for {task!r}.")
 
 
-@command("episodes", form_option(), group=mind_command)
-@click.argument("agent")
+@command("episodes AGENT", form_option(), group=mind_command)
 @limited(20)
 @option("--compressed", "Also list consolidated episodes.")
 def episodes(cli: CliContext, agent: str, limit: int, compressed: bool, form: Form) -> None:
@@ -93,16 +92,14 @@ def episodes(cli: CliContext, agent: str, limit: int, compressed: bool, form: Fo
     print_items(result, columns, record, form, f"{agent} has no episodes.")
 
 
-@command("facts", limited(10), form_option(), group=mind_command)
-@click.argument("agent")
-@click.argument("query", default="")
-def facts(cli: CliContext, agent: str, query: str, limit: int, form: Form) -> None:
+@command("facts AGENT [QUERY]", limited(10), form_option(), group=mind_command)
+def facts(cli: CliContext, agent: str, query: str | None, limit: int, form: Form) -> None:
     """List the agent's facts, or those with the words of a query.
 
     `nacre recall QUERY --space AGENT --type semantic` finds them by meaning, and in other languages.
     """
     with opened(cli, agent) as mind:
-        result = mind.search_facts(query, limit)
+        result = mind.search_facts(query or "", limit)
     columns: list[Column[SemanticFact]] = [
         identity(),
         Column("conf", lambda fact: f"{fact.confidence:g}", lambda fact: f"{fact.confidence:.2f}", right=True),
@@ -113,13 +110,11 @@ def facts(cli: CliContext, agent: str, query: str, limit: int, form: Form) -> No
     print_items(result, columns, record, form, empty)
 
 
-@command("procedures", limited(5), form_option(), group=mind_command)
-@click.argument("agent")
-@click.argument("query", default="")
-def procedures(cli: CliContext, agent: str, query: str, limit: int, form: Form) -> None:
+@command("procedures AGENT [QUERY]", limited(5), form_option(), group=mind_command)
+def procedures(cli: CliContext, agent: str, query: str | None, limit: int, form: Form) -> None:
     """List the agent's procedures, the most used first. What is listed counts as used."""
     with opened(cli, agent) as mind:
-        result = mind.recall_procedure(query, limit)
+        result = mind.recall_procedure(query or "", limit)
     columns: list[Column[ProceduralMemory]] = [
         identity(),
         count_column("uses", lambda each: each.usage_count),
@@ -130,7 +125,7 @@ def procedures(cli: CliContext, agent: str, query: str, limit: int, form: Form) 
     print_items(result, columns, record, form, empty)
 
 
-@command("due", click.argument("agent"), click.argument("text"), form_option(), group=mind_command)
+@command("due AGENT TEXT", form_option(), group=mind_command)
 def due(cli: CliContext, agent: str, text: str, form: Form) -> None:
     """Trigger the intentions whose trigger words are in a text, and list them, the most urgent first."""
     with opened(cli, agent) as mind:
@@ -144,8 +139,7 @@ def due(cli: CliContext, agent: str, text: str, form: Form) -> None:
     print_items(result, columns, record, form, "Nothing is due.")
 
 
-@command("consolidate", group=mind_command)
-@click.argument("agent")
+@command("consolidate AGENT", group=mind_command)
 @option("--batch-size", "Episodes to a summary.", least=1, default=10)
 def consolidate(cli: CliContext, agent: str, batch_size: int) -> None:
     """Make one memory of the oldest episodes and archive them; `nacre undo --any` reverts it."""

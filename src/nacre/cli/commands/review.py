@@ -65,9 +65,7 @@ def review_command(
     print_items(items, columns, item_record, form, "Nothing waits for a decision.")
 
 
-@command("decide", stale_option, why_option, group=review_command)
-@click.argument("item")
-@click.argument("decision")
+@command("decide ITEM DECISION", stale_option, why_option, group=review_command)
 @option("--into NAME", "With `merge`: the relation that a word means, or what two names go by.", default="")
 @option("--text TEXT", "With `merge` of a conflict: what the two say together.", default="")
 def decide(cli: CliContext, item: str, decision: str, into: str, text: str, stale_days: float, why: str) -> None:
@@ -109,8 +107,7 @@ def describe_item(item: ReviewItem) -> str:
     return f"{item.conflict.kind}, {item.conflict.reason}\n{item_text(item)}"
 
 
-@command("conflicts", why_option, form_option())
-@click.argument("id", required=False)
+@command("conflicts [ID]", why_option, form_option())
 @option("--threshold 0-1", "Similarity from which two texts count as duplicates when the model did not compare them.")
 @option("--note", "Put them into the review queue.")
 def conflicts_command(

@@ -69,7 +69,7 @@ class MemoryDetails:
         return [id for id in noted if id in self.near and is_current(self.near[id])] if is_current(self.memory) else []
 
 
-@command("show", click.argument("id"), time_options, form_option("text", "json"))
+@command("show ID", time_options, form_option("text", "json"))
 def show_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOptions]) -> None:
     """Show one memory in full, with its links and its history. The first characters of its ID suffice."""
     as_of = times["as_of"]

@@ -31,8 +31,7 @@ def space_command() -> None:
     """
 
 
-@command("create", why_option, group=space_command)
-@click.argument("name")
+@command("create NAME", why_option, group=space_command)
 @option("-d --description TEXT", "What the space is for.", default="")
 def create(cli: CliContext, name: str, description: str, why: str) -> None:
     """Note a space and what it is for. A space that nobody noted begins with its first memory."""
@@ -45,7 +44,7 @@ def create(cli: CliContext, name: str, description: str, why: str) -> None:
     )
 
 
-@command("copy", click.argument("source"), click.argument("target"), dry_run_option, why_option, group=space_command)
+@command("copy SOURCE TARGET", dry_run_option, why_option, group=space_command)
 def copy(cli: CliContext, source: str, target: str, dry_run: bool, why: str) -> None:
     """Bring the memories of SOURCE into TARGET too, with their fields, links and vectors; its trash stays behind.
 
@@ -63,7 +62,7 @@ def copy(cli: CliContext, source: str, target: str, dry_run: bool, why: str) -> 
             say(f"`nacre --space {quote(target)} undo` takes it back.")
 
 
-@command("rename", click.argument("old"), click.argument("new"), dry_run_option, why_option, group=space_command)
+@command("rename OLD NEW", dry_run_option, why_option, group=space_command)
 def rename(cli: CliContext, old: str, new: str, dry_run: bool, why: str) -> None:
     """Rename the space OLD, with its journal and its vocabulary, to NEW.
 
@@ -80,8 +79,7 @@ def rename(cli: CliContext, old: str, new: str, dry_run: bool, why: str) -> None
         say(f"The settings still name {old}; `nacre config list --changed` shows where.")
 
 
-@command("delete", dry_run_option, yes_option, why_option, group=space_command)
-@click.argument("name")
+@command("delete NAME", dry_run_option, yes_option, why_option, group=space_command)
 @option("--purge", "Delete it for good, its trash too, instead of moving it to the trash.")
 def delete(cli: CliContext, name: str, purge: bool, dry_run: bool, yes: bool, why: str) -> None:
     """Move all memories of a space to its trash, or with --purge delete them for good. Asks for the name again."""

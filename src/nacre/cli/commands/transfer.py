@@ -49,8 +49,7 @@ def include_option(what: str, help: str, *, default: bool = True) -> Decorator:
     return option(f"--{what}/--no-{what}", help, to=f"include_{what}", default=default)
 
 
-@command("export", form_option("text", "json"))
-@click.argument("file", metavar="FILE|-")
+@command("export FILE|-", form_option("text", "json"))
 @option("-t --type TYPE", "Of this type; repeat for others.", to="types", multiple=True)
 @option("-g --tag TAG", "With this tag; repeat for all of them.", to="tags", multiple=True)
 @option("--status NAME", "Of this status: long_term, archived, …; repeat.", multiple=True)
@@ -189,7 +188,7 @@ def report_import(done: ImportSummary, form: Form, verb: str, source: str = "") 
     say(*done.notes)
 
 
-@command("info", click.argument("file", metavar="FILE|-"), form_option())
+@command("info FILE|-", form_option())
 def info_command(_cli: CliContext, file: str, form: Form) -> None:
     """Describe an archive without importing it: what it is, what it holds, and whether it is complete."""
     from nacre.transfer.read_archive import info

@@ -86,8 +86,7 @@ def suggest_contexts(learned: Answer[Lesson]) -> None:
         say(f"Similar lessons apply in {', '.join(contexts)}; `{command}` adds this here too.")
 
 
-@command("edit", form_option("text", "json"))
-@click.argument("id")
+@command("edit ID", form_option("text", "json"))
 @option("--title TEXT", "Its new title.")
 @option("--content TEXT|-", "Its new content; - reads it from stdin.")
 @lesson_options
@@ -127,7 +126,7 @@ def change_tags(book: LessonBook, lesson: Lesson, add: tuple[str, ...], remove: 
     return [tag for tag in (*current, *add) if tag not in removed]
 
 
-@command("delete", click.argument("id"), why_option, form_option("text", "json"))
+@command("delete ID", why_option, form_option("text", "json"))
 def delete_command(cli: CliContext, id: str, why: str, form: Form) -> None:
     """Move a lesson to the trash; `nacre restore` brings it back."""
     with open_book(cli) as book:
@@ -178,7 +177,7 @@ def review_command(cli: CliContext, stale_days: float, list_only: bool, form: Fo
     say("`nacre lesson validate ID` confirms that one still holds." if due.data else "No lesson waits for review.")
 
 
-@command("validate", click.argument("id"), confidence_option, why_option, form_option("text", "json"))
+@command("validate ID", confidence_option, why_option, form_option("text", "json"))
 def validate_command(cli: CliContext, id: str, confidence: str | float | None, why: str, form: Form) -> None:
     """Confirm that a lesson still holds, and how sure that is."""
     with open_book(cli) as book:

@@ -105,7 +105,7 @@ class LessonLink(NamedTuple):
     title: str
 
 
-@command("show", click.argument("id"), form_option("text", "json"))
+@command("show ID", form_option("text", "json"))
 def show_command(cli: CliContext, id: str, form: Form) -> None:
     """Show one lesson in full, with its links. The first characters of its ID suffice."""
     with open_book(cli) as book:
@@ -151,8 +151,7 @@ def time_text(at: float | None, now: float) -> str:
     return "never" if at is None else f"{iso(at)} ({age(at, now)})"
 
 
-@command("related", form_option())
-@click.argument("id")
+@command("related ID", form_option())
 @option("--depth", "At most this many links away.", least=1, default=1)
 @terms_option("-r --relation", "Along links of these relations only.", to="relations")
 def related_command(cli: CliContext, id: str, depth: int, relations: tuple[str, ...] | None, form: Form) -> None:
@@ -174,32 +173,28 @@ def related_command(cli: CliContext, id: str, depth: int, relations: tuple[str, 
     print_list(related, columns, form, f"No link leads from {name_lesson(lesson)} to another lesson.")
 
 
-@command("link", why_option, form_option("text", "json"))
-@click.argument("source", metavar="A")
-@click.argument("target", metavar="B")
+@command("link A B", why_option, form_option("text", "json"))
 @option("-r --relation NAME", "How A relates to B.", default="related_to")
-def link_command(cli: CliContext, source: str, target: str, relation: str, why: str, form: Form) -> None:
+def link_command(cli: CliContext, a: str, b: str, relation: str, why: str, form: Form) -> None:
     """Link one lesson to another: related_to, example_of, contradicts, supersedes, or a relation of your own.
 
     If A contradicts B, the confidence of B goes down by a level; if A supersedes B, A takes its place.
     """
     with open_book(cli) as book:
-        a, b = (Lesson.of(find_lesson(book, id)) for id in (source, target))
-        linked = book.link(a.id, b.id, relation, why=why)
-    outcome = f"{name_lesson(a)} {relation} → {name_lesson(b)}; {UNDO}"
+        source, target = (Lesson.of(find_lesson(book, id)) for id in (a, b))
+        linked = book.link(source.id, target.id, relation, why=why)
+    outcome = f"{name_lesson(source)} {relation} → {name_lesson(target)}; {UNDO}"
     print_answer(linked, form, lambda new: say(outcome if new else "This link exists already."))
 
 
-@command("unlink", why_option, form_option("text", "json"))
-@click.argument("source", metavar="A")
-@click.argument("target", metavar="B")
+@command("unlink A B", why_option, form_option("text", "json"))
 @option("-r --relation NAME", "Only the link of this relation; all of them unless given.")
-def unlink_command(cli: CliContext, source: str, target: str, relation: str | None, why: str, form: Form) -> None:
+def unlink_command(cli: CliContext, a: str, b: str, relation: str | None, why: str, form: Form) -> None:
     """Remove the links between two lessons that lead from A to B."""
     with open_book(cli) as book:
-        a, b = (Lesson.of(find_lesson(book, id)) for id in (source, target))
-        removed = book.unlink(a.id, b.id, relation, why=why)
+        source, target = (Lesson.of(find_lesson(book, id)) for id in (a, b))
+        removed = book.unlink(source.id, target.id, relation, why=why)
     if not removed.data:
         kind = f" of the relation {relation!r}" if relation else ""
-        raise NotFound(f"no link{kind} leads from {short(a.id)} to {short(b.id)}.")
+        raise NotFound(f"no link{kind} leads from {short(source.id)} to {short(target.id)}.")
     print_answer(removed, form, lambda count: say(f"Removed {count_of(count, 'link', 'links')}; {UNDO}"))

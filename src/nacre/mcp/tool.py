@@ -122,6 +122,10 @@ class Profile:
     instructions: str
     refusing: Refusing | None = None
 
+    def running(self, functions: Mapping[str, Callable[..., ToolResult]]) -> Profile:
+        """The same tools; those that are named here run other functions."""
+        return replace(self, tools=tuple(replace(tool, run=functions.get(tool.name, tool.run)) for tool in self.tools))
+
 
 def read_profile(name: str, *functions: Callable[..., ToolResult], refusing: Refusing | None = None) -> Profile:
     """The tools as `profiles/NAME.toml` describes them, each run by the function of its name.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import nacre.mcp  # noqa: F401 - first: it says what to install when mcp_types is missing
@@ -117,14 +116,8 @@ def delete_memory(session: ToolSession, memory_id: str) -> dict[str, Json]:  # n
     return {"deleted": _ensure_initialized().delete_memory(memory_id), "memory_id": memory_id}
 
 
-OVERRIDES = {
-    each.__name__: each for each in
-    (store_memory, search_memories, consolidate_memories, should_consolidate, get_memory_stats, delete_memory)
-}  # fmt: skip
-PROFILE = replace(
-    profile.PROFILE,
-    tools=tuple(replace(tool, run=OVERRIDES.get(tool.name, tool.run)) for tool in profile.PROFILE.tools),
-)
+TOOLS = (store_memory, search_memories, consolidate_memories, should_consolidate, get_memory_stats, delete_memory)
+PROFILE = profile.PROFILE.running({each.__name__: each for each in TOOLS})
 
 
 class ServedStore(StoreProvider):

@@ -49,12 +49,10 @@ Ids = Annotated[list[str], typer.Argument()]
 Kind = Annotated[str | None, typer.Option("--type", "-t")]
 Tag = Annotated[str | None, typer.Option("--tag", "-g")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", "-g")]
-Least = Annotated[float | None, typer.Option("--min-importance")]
 Hidden = Annotated[bool, typer.Option("--include-superseded")]
 Fmt = Annotated[str, typer.Option("--format", "-f")]
 Yes = Annotated[bool, typer.Option("--yes", "-y")]
 Apply = Annotated[bool, typer.Option("--apply")]
-Rel = Annotated[str | None, typer.Option("--rel")]
 
 
 def store_of(ctx: typer.Context) -> MemoryStore:
@@ -118,9 +116,8 @@ def remember(
     ctx: typer.Context, text: Annotated[str, typer.Argument()] = "-",
     stdin: Annotated[bool, typer.Option("--stdin")] = False, type: Kind = None, tag: Tags = None,
     importance: Annotated[float | None, typer.Option("--importance", "-i")] = None,
-    source: Annotated[str | None, typer.Option("--source", "-s")] = None,
-    on_conflict: Annotated[str | None, typer.Option("--on-conflict")] = None,
-    polarity: Annotated[int, typer.Option("--polarity")] = 0,
+    source: Annotated[str | None, typer.Option("--source", "-s")] = None, on_conflict: str | None = None,
+    polarity: int = 0,
 ) -> None:  # fmt: skip
     """Store a text, given or from stdin, and print its id."""
     known = ctx.obj["config"]
@@ -133,7 +130,8 @@ def remember(
 @app.command()
 def recall(
     ctx: typer.Context, query: str, k: Annotated[int, typer.Option("-k")] = 5, type: Kind = None, tag: Tag = None,
-    min_importance: Least = None, mode: str = "semantic", include_superseded: Hidden = False, format: Fmt = "auto",
+    min_importance: float | None = None, mode: str = "semantic", include_superseded: Hidden = False,
+    format: Fmt = "auto",
 ) -> None:  # fmt: skip
     """Find memories."""
     hits = store_of(ctx).recall(query, k, type, tag, min_importance, mode=mode, include_superseded=include_superseded)
@@ -143,8 +141,8 @@ def recall(
 @app.command()
 def pack(
     ctx: typer.Context, query: str, budget: Annotated[int, typer.Option("--budget", "-b")] = 800, type: Kind = None,
-    tag: Tag = None, min_importance: Least = None, mode: str = "hybrid", max_items: int = 50, header: str = HEADER,
-    format: Fmt = "text",
+    tag: Tag = None, min_importance: float | None = None, mode: str = "hybrid", max_items: int = 50,
+    header: str = HEADER, format: Fmt = "text",
 ) -> None:  # fmt: skip
     """Print the best memories that fit a token budget."""
     scope: dict[str, Any] = {"type": type, "tag": tag, "min_importance": min_importance, "mode": mode}
@@ -224,12 +222,7 @@ def edit(ctx: typer.Context, id: str) -> None:
 
 
 @app.command()
-def tag(
-    ctx: typer.Context,
-    id: str,
-    add: Annotated[list[str] | None, typer.Option("--add")] = None,
-    remove: Annotated[list[str] | None, typer.Option("--remove")] = None,
-) -> None:
+def tag(ctx: typer.Context, id: str, add: list[str] | None = None, remove: list[str] | None = None) -> None:
     """Add and remove tags."""
     memory = memory_of(ctx, id)
     tags = [each for each in dict.fromkeys([*memory.tags, *(add or ())]) if each not in (remove or ())]
@@ -247,7 +240,7 @@ def bump(ctx: typer.Context, id: str, delta: str) -> None:
 
 
 @app.command()
-def link(ctx: typer.Context, src: str, dst: str, rel: Annotated[str, typer.Option("--rel")] = "related") -> None:
+def link(ctx: typer.Context, src: str, dst: str, rel: str = "related") -> None:
     """Link a memory to another."""
     source, target = id_of(ctx, src), id_of(ctx, dst)
     store_of(ctx).link(source, target, rel)
@@ -255,7 +248,7 @@ def link(ctx: typer.Context, src: str, dst: str, rel: Annotated[str, typer.Optio
 
 
 @app.command()
-def unlink(ctx: typer.Context, src: str, dst: str, rel: Rel = None) -> None:
+def unlink(ctx: typer.Context, src: str, dst: str, rel: str | None = None) -> None:
     """Remove links."""
     source, target = id_of(ctx, src), id_of(ctx, dst)
     print(f"Removed {store_of(ctx).unlink(source, target, rel)} links")
@@ -263,7 +256,7 @@ def unlink(ctx: typer.Context, src: str, dst: str, rel: Rel = None) -> None:
 
 @app.command()
 def neighbors(
-    ctx: typer.Context, id: str, rel: Rel = None, direction: str = "both", depth: int = 1, format: Fmt = "auto"
+    ctx: typer.Context, id: str, rel: str | None = None, direction: str = "both", depth: int = 1, format: Fmt = "auto"
 ) -> None:
     """List linked memories."""
     result = store_of(ctx).neighbors(id_of(ctx, id), rel, cast(Direction, direction), depth)
@@ -289,9 +282,8 @@ def graph(ctx: typer.Context, ids: Ids, depth: int = 1, format: Fmt = "ascii") -
 
 @app.command()
 def conflicts(
-    ctx: typer.Context, id: Annotated[str | None, typer.Option("--id")] = None, threshold: float | None = None,
-    resolve: Annotated[str | None, typer.Option("--resolve")] = None,
-) -> None:  # fmt: skip
+    ctx: typer.Context, id: str | None = None, threshold: float | None = None, resolve: str | None = None
+) -> None:
     """List memories that repeat or contradict each other; `--resolve interactive` asks about each pair."""
     store = store_of(ctx)
     for each in store.find_conflicts(id and id_of(ctx, id), threshold):
@@ -326,9 +318,8 @@ def restore(ctx: typer.Context, id: str) -> None:
 
 @app.command()
 def prune(
-    ctx: typer.Context, decay_rate: float = 0.1, min_score: float = 0.05,
-    protect_type: Annotated[list[str] | None, typer.Option("--protect-type")] = None, apply: Apply = False,
-    yes: Yes = False,
+    ctx: typer.Context, decay_rate: float = 0.1, min_score: float = 0.05, protect_type: list[str] | None = None,
+    apply: Apply = False, yes: Yes = False,
 ) -> None:  # fmt: skip
     """Delete faded memories; only lists them unless --apply."""
     engine = DecayEngine(store_of(ctx), decay_rate, min_score, tuple(protect_type or ("procedural",)))
@@ -409,7 +400,7 @@ def stats(ctx: typer.Context, format: Fmt = "auto") -> None:
 @journal.command()
 def tail(
     ctx: typer.Context, n: Annotated[int, typer.Option("-n")] = 20, op: str | None = None, actor: str | None = None,
-    id: Annotated[str | None, typer.Option("--id")] = None, all: Annotated[bool, typer.Option("--all")] = False,
+    id: str | None = None, all: Annotated[bool, typer.Option("--all")] = False,
 ) -> None:  # fmt: skip
     """List the latest entries; with --all from the archives too."""
     matches = list(store_of(ctx).journal.read(op=op, actor=actor, memory_id=id, include_archives=all))

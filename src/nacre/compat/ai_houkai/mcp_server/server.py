@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from copy import copy
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from typing import Any, Literal
 
@@ -148,10 +148,7 @@ OVERRIDES: dict[str, Callable[..., ToolResult]] = {
     "import": _import,
 }  # fmt: skip
 # Tools that only read are the profile's; the others use AI-Houkai's store with its rules and journal.
-PROFILE = replace(
-    profile.PROFILE,
-    tools=tuple(replace(tool, run=OVERRIDES.get(tool.name, tool.run)) for tool in profile.PROFILE.tools),
-)
+PROFILE = profile.PROFILE.running(OVERRIDES)
 TOOLS = {tool.name: tool.run for tool in PROFILE.tools}
 
 

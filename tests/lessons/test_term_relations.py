@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from nacre.errors import InvalidInput, UnknownName
 from nacre.lessons import LessonBook
+from nacre.lessons.vocabulary import Vocabulary
 from nacre.model.memory import LESSON
 from tests.lessons.factories import BACKENDS, all_records, learn, open_book, titles
 
@@ -311,7 +312,7 @@ def test_a_merge_that_is_undone_leaves_everything_as_it_was(
         except InvalidInput:
             assert all_records(book.store) == before
             return
-        words = book._vocabulary(kind[:-1])
+        words = Vocabulary(book.store, kind[:-1])
         assert words.resolve(old) == words.resolve(into) != old
         assert old not in words.counts()
         for name in words.terms:  # no alias ends at an alias

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from nacre.engine import Engine
-from nacre.engine.engine import Edit
 from nacre.errors import InvalidInput, LinkRefused, MemoryNotFound, UnknownName
 from nacre.lessons.document import Out, Redaction, Source, export_document, format_of, read, warn_lost_links, write
 from nacre.lessons.import_plan import ImportReport, parse_document, plan_import
@@ -46,34 +45,22 @@ from nacre.lessons.vocabulary import (
     DEFAULT_LEVEL,
     KINDS,
     LESSONS,
-    REFERENCE,
     RELATED,
-    RELATIONS,
     SOURCE,
     SUPERSEDES,
     SYNONYM,
-    TABLE_SEPARATOR,
     TAG,
     Key,
     Reference,
-    TermEdits,
     TermValidator,
     Vocabulary,
-    add_listed,
-    filters_with,
-    merge_edits,
-    merge_names,
+    add_reference,
+    every_lesson,
     normalize,
     normalize_all,
     references,
     relation_name,
-    remove_listed,
-    rename_in_lesson,
-    set_keys,
     table_name,
-    terms_of,
-    warn_both_ways,
-    with_builtin,
 )
 from nacre.lifecycle.decay import ConfidenceDecay
 from nacre.memory_store import MemoryStore, StoreUser
@@ -85,7 +72,6 @@ from nacre.model.memory import LESSON, Json
 from nacre.model.review import STALE_DAYS
 from nacre.model.validate import checks_arguments
 from nacre.protocols import Change, Derived, Progress, Reader
-from nacre.recall_options import Scope
 from nacre.remember.derive import chunk_memory, indexed_words, same_derived_input
 
 Names = Iterable[str] | str | None
@@ -335,7 +321,7 @@ class LessonBook(StoreUser):
     def tags(self, *, counts: bool = True) -> Answer[tuple[TagInfo, ...]]:
         """Most used first; without `counts` by name. An alias is listed with its target, and by itself only while
         lessons still have it."""
-        vocabulary = self._vocabulary(TAG)
+        vocabulary = Vocabulary(self.store, TAG)
         used, by_target = vocabulary.counts(), vocabulary.aliases()
         names = {name for name, term in vocabulary.terms.items() if not term.alias_of} | {*used}
         tags = [
@@ -353,20 +339,20 @@ class LessonBook(StoreUser):
 
     def know_tags(self, *names: str) -> Answer[tuple[str, ...]]:
         """Adds tags to the vocabulary, so that they give no warning; returns the new ones."""
-        vocabulary = self._vocabulary(TAG)
+        vocabulary = Vocabulary(self.store, TAG)
         new = [name for name in normalize_all(names) if vocabulary.term_name(name) not in vocabulary.terms]
-        self._edit_terms("know", {(TAG, name): set_keys({Key.REVIEW: False}) for name in new})
+        vocabulary.set_keys("know", {Key.REVIEW: False}, *new)
         return Answer(tuple(new))
 
     def alias_tag(self, alias: str, of: str) -> Answer[bool]:
         """From now on `alias` is stored and searched as `of`. False when that is already so."""
-        vocabulary = self._vocabulary(TAG)
+        vocabulary = Vocabulary(self.store, TAG)
         name, target = vocabulary.term_name(alias), vocabulary.term_name(of)
         vocabulary.check_alias(name, target)
         target = vocabulary.resolve(target)
         if name in vocabulary.terms and vocabulary.terms[name].alias_of == target:
             return Answer(False)
-        self._edit_terms("alias", merge_edits(vocabulary, {name: target}))
+        vocabulary.alias(name, target)
         count = vocabulary.counts().get(name, 0)
         remaining = f"{count} lessons still have {name!r}; merge it into {target!r} to change them."
         return Answer(True, (remaining,) if count else ())
@@ -374,36 +360,29 @@ class LessonBook(StoreUser):
     def relate_tags(self, name: str, other: str, relation: str = SYNONYM) -> Answer[bool]:
         """A `synonym` is found by the other name, both ways; a `child_of` only by its parent's name. False when that is
         already so."""
-        return self._relate(TAG, name, other, relation)
+        return Answer(Vocabulary(self.store, TAG).relate(name, other, relation))
 
     def unrelate_tags(self, name: str, other: str) -> Answer[bool]:
         """Removes every relation between the two: alias, synonym, child, or distinct."""
-        return self._unrelate(TAG, name, other)
+        return Answer(Vocabulary(self.store, TAG).unrelate(name, other))
 
     def keep_apart(self, kind: str, name: str, other: str) -> Answer[bool]:
         """Records that the two differ, so that no review proposes to merge them again."""
         UnknownName.check("kind of term", kind, KINDS)
-        vocabulary = self._vocabulary(kind)
-        one, two = vocabulary.term_name(name), vocabulary.term_name(other)
-        vocabulary.check_different(one, two)
-        if two in vocabulary.listed(one, Key.DISTINCT):
-            return Answer(False)
-        edits: TermEdits = {(kind, one): add_listed(Key.DISTINCT, two), (kind, two): add_listed(Key.DISTINCT, one)}
-        self._edit_terms("keep_apart", edits)
-        return Answer(True)
+        return Answer(Vocabulary(self.store, kind).keep_apart(name, other))
 
     def review_tags(self) -> Answer[tuple[MergeProposal, ...]]:
         """Tags that seem to mean the same, surest first: aliases that lessons still have, other spellings, short forms,
         typing errors and, with an embedding model, similar meanings. Related and distinct tags are left out. Changes
         nothing."""
-        proposals, warnings = propose_merges(self._vocabulary(TAG), self.store.embedder)
+        proposals, warnings = propose_merges(Vocabulary(self.store, TAG), self.store.embedder)
         return Answer(proposals, warnings)
 
     # Contexts
 
     def contexts(self, *, counts: bool = True) -> Answer[tuple[ContextInfo, ...]]:
         """Most used first; without `counts` by name."""
-        vocabulary = self._vocabulary(CONTEXT)
+        vocabulary = Vocabulary(self.store, CONTEXT)
         applies, by_target = vocabulary.counts(), vocabulary.aliases()
         excluded = self.store.tally("anti_contexts", where=LESSONS, include_archived=True, include_superseded=True)
         names = {name for name, term in vocabulary.terms.items() if not term.alias_of} | {*applies, *excluded}
@@ -422,11 +401,11 @@ class LessonBook(StoreUser):
     def relate_contexts(self, name: str, other: str, relation: str = CHILD_OF) -> Answer[bool]:
         """What applies in `other` then applies in `name` too; as a `synonym`, both ways. False when that is already
         so."""
-        return self._relate(CONTEXT, name, other, relation)
+        return Answer(Vocabulary(self.store, CONTEXT).relate(name, other, relation))
 
     def unrelate_contexts(self, name: str, other: str) -> Answer[bool]:
         """Removes every relation between the two."""
-        return self._unrelate(CONTEXT, name, other)
+        return Answer(Vocabulary(self.store, CONTEXT).unrelate(name, other))
 
     def suggest_contexts(
         self, title: str, content: str = "", tags: Iterable[str] | str | None = None
@@ -438,7 +417,7 @@ class LessonBook(StoreUser):
 
     def sources(self, *, review: bool = False) -> Answer[tuple[SourceInfo, ...]]:
         """Most used first; with `review` only those that wait for it."""
-        vocabulary = self._vocabulary(SOURCE)
+        vocabulary = Vocabulary(self.store, SOURCE)
         used = vocabulary.counts()
         names = {name for name, term in vocabulary.terms.items() if not term.alias_of} | {*used} - {""}
         sources = (source_info(vocabulary, name, used.get(name, 0)) for name in names)
@@ -449,34 +428,34 @@ class LessonBook(StoreUser):
         self, name: str, description: str = "", typical_confidence: str = DEFAULT_LEVEL
     ) -> Answer[SourceInfo]:
         """Describes a new or existing source; it no longer waits for review."""
-        vocabulary = self._vocabulary(SOURCE)
+        vocabulary = Vocabulary(self.store, SOURCE)
         added = vocabulary.term_name(name)
         if added in vocabulary.terms and vocabulary.terms[added].alias_of:
             raise InvalidInput(
                 f"{added!r} is an alias of {vocabulary.resolve(added)!r}; describe that one, or choose another name."
             )
         level = level_named(typical_confidence).name
-        edit = set_keys({Key.DESCRIPTION: description.strip(), Key.TYPICAL: level, Key.REVIEW: None})
-        self._edit_terms("source", {(SOURCE, added): edit})
+        described = {Key.DESCRIPTION: description.strip(), Key.TYPICAL: level, Key.REVIEW: None}
+        vocabulary.set_keys("source", described, added)
         return self._source(added)
 
     def confirm_source(self, name: str) -> Answer[SourceInfo]:
         """Accepts a source that was added automatically."""
-        vocabulary = self._vocabulary(SOURCE)
+        vocabulary = Vocabulary(self.store, SOURCE)
         source = vocabulary.resolve(vocabulary.known_name(name))
         typical = str(vocabulary.inherited(source, Key.TYPICAL) or DEFAULT_LEVEL)
-        self._edit_terms("confirm_source", {(SOURCE, source): set_keys({Key.REVIEW: None, Key.TYPICAL: typical})})
+        vocabulary.set_keys("confirm_source", {Key.REVIEW: None, Key.TYPICAL: typical}, source)
         return self._source(source)
 
     def deprecate_source(self, name: str, deprecated: bool = True) -> Answer[SourceInfo]:
         """Lessons that name it stay as they are; a new use gets a warning."""
-        vocabulary = self._vocabulary(SOURCE)
+        vocabulary = Vocabulary(self.store, SOURCE)
         source = vocabulary.resolve(vocabulary.known_name(name))
-        self._edit_terms("deprecate_source", {(SOURCE, source): set_keys({Key.DEPRECATED: deprecated})})
+        vocabulary.set_keys("deprecate_source", {Key.DEPRECATED: deprecated}, source)
         return self._source(source)
 
     def _source(self, name: str) -> Answer[SourceInfo]:
-        vocabulary = self._vocabulary(SOURCE)
+        vocabulary = Vocabulary(self.store, SOURCE)
         return Answer(source_info(vocabulary, name, vocabulary.counts().get(name, 0)))
 
     # Merging terms: each returns the number of changed lessons, archived, superseded and trashed ones included.
@@ -492,58 +471,8 @@ class LessonBook(StoreUser):
         return self._merge(SOURCE, old, into, why)
 
     def _merge(self, kind: str, old: str, into: str, why: str) -> Answer[int]:
-        vocabulary = self._vocabulary(kind)
-        source, target = vocabulary.term_name(old), vocabulary.term_name(into)
-        vocabulary.check_alias(source, target)
-        if is_under(vocabulary.resolve(target), {source}):
-            raise InvalidInput(f"{target!r} is under {source!r}; merge {target!r} into {source!r} instead.")
-        lessons = {
-            memory.id: memory
-            for where in filters_with(kind, source)
-            for memory in self.store.iterate(**every_lesson(where) | {"include_trashed": True})
-        }
-        if not lessons:
-            vocabulary.known_name(source)
-        target = vocabulary.resolve(target)
-        names = {name for memory in lessons.values() for name in terms_of(kind, memory)} | {*vocabulary.terms}
-        new_names = merge_names(vocabulary, source, target, names)
-        edits: dict[str, Edit] = {id: rename_in_lesson(kind, new_names) for id in lessons}
-        changed = self._edit_terms("merge", merge_edits(vocabulary, new_names), edits, why)
-        return Answer(len(changed), warn_both_ways(changed, target) if kind == CONTEXT else ())
-
-    # Terms of any kind
-
-    def _vocabulary(self, kind: str) -> Vocabulary:
-        return Vocabulary(self.store, kind)
-
-    def _edit_terms(
-        self, operation: str, terms: TermEdits, edits: Mapping[str, Edit] | None = None, why: str = ""
-    ) -> list[Memory]:  # type: ignore[valid-type]
-        words = {(kind, name): with_builtin(kind, name, edit) for (kind, name), edit in terms.items()}
-        return self.store.write(operation, edits=edits, terms=words, why=why)
-
-    def _relate(self, kind: str, name: str, other: str, relation: str) -> Answer[bool]:
-        UnknownName.check("relation between terms", relation, RELATIONS)
-        vocabulary, key = self._vocabulary(kind), RELATIONS[relation]
-        one, two = (vocabulary.resolve(vocabulary.term_name(each)) for each in (name, other))
-        vocabulary.check_different(one, two)
-        if two in vocabulary.listed(one, key):
-            return Answer(False)
-        edits: TermEdits = {(kind, one): add_listed(key, two)}
-        if relation == SYNONYM:
-            edits[kind, two] = add_listed(key, one)
-        elif one in vocabulary.all_parents(two):
-            raise InvalidInput(f"{two!r} is already under {one!r}; unrelate them first.")
-        self._edit_terms("relate", edits)
-        return Answer(True)
-
-    def _unrelate(self, kind: str, name: str, other: str) -> Answer[bool]:
-        vocabulary = self._vocabulary(kind)
-        one, two = vocabulary.term_name(name), vocabulary.term_name(other)
-        if not vocabulary.are_related(one, two):
-            return Answer(False)
-        self._edit_terms("unrelate", {(kind, one): remove_listed(two), (kind, two): remove_listed(one)})
-        return Answer(True)
+        changed, warnings = Vocabulary(self.store, kind).merge(old, into, why)
+        return Answer(len(changed), warnings)
 
     # Reference tables
 
@@ -560,16 +489,7 @@ class LessonBook(StoreUser):
     ) -> Answer[Reference]:
         """Adds a value to the table `kind`, or describes it again; the first value creates the table. Without an
         ordinal a new value comes last."""
-        table, added = table_name(kind), normalize(name)
-        if not added:
-            raise InvalidInput(f"A {table} needs a name; give a word.")
-        current = references(self.store, table)
-        last = max((each.ordinal or 0 for each in current), default=0)
-        previous = next((each.ordinal for each in current if each.name == added), None)
-        place = ordinal if ordinal is not None else previous if previous is not None else last + 1
-        edit = set_keys({Key.ORDINAL: place, Key.DESCRIPTION: description.strip()})
-        self._edit_terms("reference", {(REFERENCE, f"{table}{TABLE_SEPARATOR}{added}"): edit})
-        return Answer(Reference(added, place, description.strip()))
+        return Answer(add_reference(self.store, kind, name, ordinal, description))
 
     def references(self, kind: str) -> Answer[tuple[Reference, ...]]:
         """The values of a table in their order; empty when the table does not exist."""
@@ -587,7 +507,7 @@ class LessonBook(StoreUser):
             confidence__ge=least,
             confidence__le=most,
             last_validated_at__unset=None if validated is None else not validated,
-            source__under=None if source is None else self._vocabulary(SOURCE).family(source),
+            source__under=None if source is None else Vocabulary(self.store, SOURCE).family(source),
         )
         memories = sorted(self.store.iterate(where=where), key=lambda memory: (-memory.confidence, memory.created_at))
         return Answer(tuple(map(self._lesson, memories)))
@@ -718,14 +638,8 @@ class LessonBook(StoreUser):
 
     def _families(self, validator: TermValidator, names: Names) -> frozenset[str]:
         separate = [part for name in normalize_all(names) for part in name.split(",")]
-        vocabulary = self._vocabulary(TAG)
+        vocabulary = Vocabulary(self.store, TAG)
         return frozenset(other for name in validator.tags(separate) for other in vocabulary.family(name))
-
-
-def every_lesson(where: Filter | None = None) -> Scope:
-    """Archived, superseded and expired lessons included."""
-    matching = LESSONS if where is None else LESSONS & where
-    return {"where": matching, "include_archived": True, "include_superseded": True, "include_expired": True}
 
 
 def lower_confidence(memory: Memory) -> Memory:

@@ -12,17 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 from nacre.errors import InvalidInput, UnknownName
 from nacre.files import open_regular
 from nacre.lessons.lesson import Lesson
-from nacre.lessons.vocabulary import (
-    KINDS,
-    REFERENCE,
-    RELATION_KEYS,
-    TABLE_SEPARATOR,
-    TAG,
-    Key,
-    Vocabulary,
-    normalize,
-    terms_of,
-)
+from nacre.lessons.vocabulary import KINDS, REFERENCE, RELATION_KEYS, TABLE_SEPARATOR, TAG, Key, Vocabulary, normalize
 from nacre.memory_store import MemoryStore
 from nacre.model import Link, Memory
 from nacre.model.filter import ancestors, is_under
@@ -232,8 +222,9 @@ def exported_terms(
     exported: dict[str, dict[str, Mapping[str, Json]]] = {}
     for kind in KINDS:
         stored = store.vocabulary(kind)
-        used = {name for memory in memories for name in terms_of(kind, memory)}
-        names = set(stored) if all_terms else with_relatives(Vocabulary(store, kind), used)
+        vocabulary = Vocabulary(store, kind)
+        used = {name for memory in memories for name in vocabulary.terms_of(memory)}
+        names = set(stored) if all_terms else with_relatives(vocabulary, used)
         hidden = excluded if kind == TAG else frozenset()
         visible = {name for name in names if not is_under(name, set(hidden))}
         exported[kind] = {name: without_terms(data, hidden) for name, data in stored.items() if name in visible}

@@ -8,12 +8,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from nacre.engine.engine import Edit
 from nacre.engine.write_request import Term as Data
 from nacre.engine.write_request import TermEdit
-from nacre.errors import AccessDenied, InvalidInput, WrongType
+from nacre.errors import AccessDenied, InvalidInput, UnknownName, WrongType
 from nacre.lessons.lesson import AGENT_TAG
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Memory
@@ -21,10 +21,12 @@ from nacre.model.filter import ancestors, is_under
 from nacre.model.levels import level_named
 from nacre.model.memory import LESSON, Json
 from nacre.protocols import Tallied
+from nacre.recall_options import Scope
 
 TAG, CONTEXT, SOURCE = "tag", "context", "source"
 KINDS = (TAG, CONTEXT, SOURCE)
 FIELDS: Mapping[str, Tallied] = {TAG: "tags", CONTEXT: "contexts", SOURCE: "source"}
+LESSON_FIELDS = {TAG: ("tags",), CONTEXT: ("contexts", "anti_contexts"), SOURCE: ("source",)}
 LESSONS = Filter.where(type=LESSON)
 RELATED, CONTRADICTS, SUPERSEDES = "related", "contradicts", "supersedes"
 RELATION_SPELLINGS = {"related_to": RELATED, "related-to": RELATED}  # other names of relations of the store
@@ -52,6 +54,8 @@ class Key:
 
 
 RELATION_KEYS = (Key.SYNONYMS, Key.PARENTS, Key.DISTINCT)  # those that list other terms
+SYNONYM, CHILD_OF = "synonym", "child_of"
+RELATIONS = {SYNONYM: Key.SYNONYMS, CHILD_OF: Key.PARENTS}
 
 
 def normalize(name: str) -> str:
@@ -231,6 +235,133 @@ class Vocabulary:
         similar = nearest(name, sorted({*self.terms, *self.counts()} - {name}))
         return tuple(dict.fromkeys(map(self.resolve, similar)))
 
+    # Changes of terms; each is one operation
+
+    def edit(
+        self, operation: str, terms: Mapping[str, TermEdit], edits: Mapping[str, Edit] | None = None, why: str = ""
+    ) -> list[Memory]:
+        """Returns the changed lessons. A built-in source is not stored until somebody changes it."""
+        builtin = builtin_sources() if self.kind == SOURCE else {}
+
+        def from_builtin(name: str, edit: TermEdit) -> TermEdit:
+            return lambda data: edit(builtin.get(name) if data is None else data)
+
+        words = {(self.kind, name): from_builtin(name, edit) for name, edit in terms.items()}
+        return self.store.write(operation, edits=edits, terms=words, why=why)
+
+    def set_keys(self, operation: str, changes: Mapping[str, Json], *names: str) -> None:
+        """None removes a key."""
+        self.edit(operation, dict.fromkeys(names, with_keys(changes)))
+
+    def alias(self, alias: str, target: str) -> None:
+        self.edit("alias", self._merge_edits({alias: target}))
+
+    def keep_apart(self, name: str, other: str) -> bool:
+        """False when that is already so; likewise for the other relations."""
+        one, two = self.term_name(name), self.term_name(other)
+        self.check_different(one, two)
+        if two in self.listed(one, Key.DISTINCT):
+            return False
+        self.edit("keep_apart", {one: add_listed(Key.DISTINCT, two), two: add_listed(Key.DISTINCT, one)})
+        return True
+
+    def relate(self, name: str, other: str, relation: str) -> bool:
+        UnknownName.check("relation between terms", relation, RELATIONS)
+        key = RELATIONS[relation]
+        one, two = (self.resolve(self.term_name(each)) for each in (name, other))
+        self.check_different(one, two)
+        if two in self.listed(one, key):
+            return False
+        edits = {one: add_listed(key, two)}
+        if relation == SYNONYM:
+            edits[two] = add_listed(key, one)
+        elif one in self.all_parents(two):
+            raise InvalidInput(f"{two!r} is already under {one!r}; unrelate them first.")
+        self.edit("relate", edits)
+        return True
+
+    def unrelate(self, name: str, other: str) -> bool:
+        one, two = self.term_name(name), self.term_name(other)
+        if not self.are_related(one, two):
+            return False
+        self.edit("unrelate", {one: remove_listed(two), two: remove_listed(one)})
+        return True
+
+    def merge(self, old: str, into: str, why: str) -> tuple[list[Memory], tuple[str, ...]]:
+        """The changed lessons, and warnings. Terms under the old one follow: `old.x` becomes `into.x`."""
+        source, target = self.term_name(old), self.term_name(into)
+        self.check_alias(source, target)
+        if is_under(self.resolve(target), {source}):
+            raise InvalidInput(f"{target!r} is under {source!r}; merge {target!r} into {source!r} instead.")
+        lessons = {
+            memory.id: memory
+            for field in LESSON_FIELDS[self.kind]
+            for memory in self.store.iterate(
+                **every_lesson(Filter.where(**{f"{field}__under": [source]})) | {"include_trashed": True}
+            )
+        }
+        if not lessons:
+            self.known_name(source)
+        target = self.resolve(target)
+        names = {name for memory in lessons.values() for name in self.terms_of(memory)} | {*self.terms}
+        new_names = self._new_names(source, target, names)
+        changed = self.edit(
+            "merge", self._merge_edits(new_names), dict.fromkeys(lessons, self._rename_in_lesson(new_names)), why
+        )
+        return changed, warn_both_ways(changed, target) if self.kind == CONTEXT else ()
+
+    def terms_of(self, memory: Memory) -> tuple[str, ...]:
+        """The terms of this kind that a lesson has."""
+        values = (getattr(memory, field) for field in LESSON_FIELDS[self.kind])
+        return tuple(name for value in values for name in ([value] if isinstance(value, str) else value))
+
+    def _new_names(self, old: str, into: str, names: Iterable[str]) -> dict[str, str]:
+        """The new name of `old` and of everything under it."""
+
+        def new_name(name: str) -> str:
+            if name != old:  # an alias keeps its own target
+                name = self.resolve(name)
+            while is_under(name, {old}):  # `api.jira.jira`, merged upward, passes through `api.jira`
+                name = into + name.removeprefix(old)
+            target = self.resolve(name)
+            return name if is_under(target, {old}) else target
+
+        changes = {name: new_name(name) for name in (old, *sorted(names)) if is_under(name, {old})}
+        return {name: new for name, new in changes.items() if new != name}
+
+    def _merge_edits(self, new_names: Mapping[str, str]) -> dict[str, TermEdit]:
+        """Each old name becomes an alias of its new one, which absorbs its data; terms that refer to the old one
+        follow."""
+
+        def rename(name: str) -> str:
+            return new_names.get(name, name)
+
+        edits = {
+            name: rename_listed(name, rename)
+            for name, term in self.terms.items()
+            if new_names.keys() & {term.alias_of, *(other for key in RELATION_KEYS for other in term.names(key))}
+        }
+        for old, new in new_names.items():
+            term = self.terms.get(old)
+            if term is not None and not term.alias_of:
+                edits[new] = absorb(term.data, new, rename)
+        return edits | {old: make_alias(new) for old, new in new_names.items()}
+
+    def _rename_in_lesson(self, new_names: Mapping[str, str]) -> Edit:
+        def renamed_value(value: Any) -> Any:
+            if isinstance(value, str):
+                return new_names.get(value, value)
+            return tuple(dict.fromkeys(new_names.get(name, name) for name in value))
+
+        fields = LESSON_FIELDS[self.kind]
+        return lambda memory: replace(memory, **{name: renamed_value(getattr(memory, name)) for name in fields})
+
+
+def every_lesson(where: Filter | None = None) -> Scope:
+    """Archived, superseded and expired lessons included."""
+    matching = LESSONS if where is None else LESSONS & where
+    return {"where": matching, "include_archived": True, "include_superseded": True, "include_expired": True}
+
 
 def check_known(vocabulary: Vocabulary, names: Iterable[str]) -> tuple[list[str], dict[str, tuple[str, ...]]]:
     """A warning for each unknown term, and similar known terms by name."""
@@ -247,9 +378,6 @@ def check_known(vocabulary: Vocabulary, names: Iterable[str]) -> tuple[list[str]
 
 
 Rename: TypeAlias = Callable[[str], str]
-TermEdits: TypeAlias = dict[tuple[str, str], TermEdit]
-SYNONYM, CHILD_OF = "synonym", "child_of"
-RELATIONS = {SYNONYM: Key.SYNONYMS, CHILD_OF: Key.PARENTS}
 
 
 # Edits of one term's data, applied inside the transaction
@@ -265,7 +393,7 @@ def without_empty(data: Mapping[str, Json]) -> Data:
     return {key: value for key, value in data.items() if value not in (None, "", [])} or None
 
 
-def set_keys(changes: Mapping[str, Json]) -> TermEdit:
+def with_keys(changes: Mapping[str, Json]) -> TermEdit:
     """None removes a key."""
     return lambda data: without_empty({**(data or {}), **changes})
 
@@ -320,75 +448,6 @@ def absorb(old: Mapping[str, Json], own: str, rename: Rename) -> TermEdit:
 
 def renamed(names: Iterable[str], own: str, rename: Rename) -> list[Json]:
     return [each for each in dict.fromkeys(map(rename, names)) if each != own]
-
-
-def with_builtin(kind: str, name: str, edit: TermEdit) -> TermEdit:
-    """Starts from the built-in data: a built-in source is not stored until somebody changes it."""
-    if kind != SOURCE or name not in builtin_sources():
-        return edit
-    return lambda data: edit(builtin_sources()[name] if data is None else data)
-
-
-# Merging
-
-
-def merge_names(vocabulary: Vocabulary, old: str, into: str, names: Iterable[str]) -> dict[str, str]:
-    """The new name of `old` and of everything under it: `old.x` becomes `into.x`."""
-
-    def new_name(name: str) -> str:
-        if name != old:  # an alias keeps its own target
-            name = vocabulary.resolve(name)
-        while is_under(name, {old}):  # `api.jira.jira`, merged upward, passes through `api.jira`
-            name = into + name.removeprefix(old)
-        target = vocabulary.resolve(name)
-        return name if is_under(target, {old}) else target
-
-    changes = {name: new_name(name) for name in (old, *sorted(names)) if is_under(name, {old})}
-    return {name: new for name, new in changes.items() if new != name}
-
-
-def merge_edits(vocabulary: Vocabulary, new_names: Mapping[str, str]) -> TermEdits:
-    """Each old name becomes an alias of its new one, which absorbs its data; terms that refer to the old one follow."""
-
-    def rename(name: str) -> str:
-        return new_names.get(name, name)
-
-    edits: TermEdits = {
-        (vocabulary.kind, name): rename_listed(name, rename)
-        for name, term in vocabulary.terms.items()
-        if new_names.keys() & {term.alias_of, *(other for key in RELATION_KEYS for other in term.names(key))}
-    }
-    for old, new in new_names.items():
-        term = vocabulary.terms.get(old)
-        if term is not None and not term.alias_of:
-            edits[vocabulary.kind, new] = absorb(term.data, new, rename)
-    return edits | {(vocabulary.kind, old): make_alias(new) for old, new in new_names.items()}
-
-
-def filters_with(kind: str, name: str) -> list[Filter]:
-    """Filters that together match every lesson with this term, or one under it."""
-    fields = {TAG: ("tags",), CONTEXT: ("contexts", "anti_contexts"), SOURCE: ("source",)}[kind]
-    return [Filter.where(**{f"{field}__under": [name]}) for field in fields]
-
-
-def terms_of(kind: str, memory: Memory) -> tuple[str, ...]:
-    if kind == TAG:
-        return memory.tags
-    return (*memory.contexts, *memory.anti_contexts) if kind == CONTEXT else (memory.source,)
-
-
-def rename_in_lesson(kind: str, new_names: Mapping[str, str]) -> Edit:
-    def rename_all(names: Iterable[str]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(new_names.get(name, name) for name in names))
-
-    def edit(memory: Memory) -> Memory:
-        if kind == TAG:
-            return replace(memory, tags=rename_all(memory.tags))
-        if kind == CONTEXT:
-            return replace(memory, contexts=rename_all(memory.contexts), anti_contexts=rename_all(memory.anti_contexts))
-        return replace(memory, source=new_names.get(memory.source, memory.source))
-
-    return edit
 
 
 def warn_both_ways(changed: Iterable[Memory], context: str) -> tuple[str, ...]:
@@ -512,3 +571,17 @@ def table_name(name: str) -> str:
     if not table or TABLE_SEPARATOR in table or table in RESERVED_TABLES:
         raise InvalidInput(f"{name!r} cannot be a table of values; choose a name such as 'priority'.")
     return table
+
+
+def add_reference(store: MemoryStore, kind: str, name: str, ordinal: int | None, description: str) -> Reference:
+    """Without an ordinal a new value comes last."""
+    table, added, about = table_name(kind), normalize(name), description.strip()
+    if not added:
+        raise InvalidInput(f"A {table} needs a name; give a word.")
+    current = references(store, table)
+    last = max((each.ordinal or 0 for each in current), default=0)
+    previous = next((each.ordinal for each in current if each.name == added), None)
+    place = ordinal if ordinal is not None else previous if previous is not None else last + 1
+    edit = with_keys({Key.ORDINAL: place, Key.DESCRIPTION: about})
+    store.write("reference", terms={(REFERENCE, f"{table}{TABLE_SEPARATOR}{added}"): edit})
+    return Reference(added, place, about)

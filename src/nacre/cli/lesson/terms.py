@@ -53,8 +53,20 @@ def merge(book: LessonBook, kind: str, pair: tuple[str, str], form: Form, *, yes
     print_answer(merged, form, lambda _: say(f"The {kind} {old!r} is {new!r} now, on {changed} and in future; {UNDO}"))
 
 
-def print_outcome(answer: Answer[bool], form: Form, outcome: str) -> None:
-    print_answer(answer, form, lambda new: say(f"{outcome}; {UNDO}" if new else "That is so already."))
+def relate(book: LessonBook, kind: str, action: str, pair: tuple[str, str], form: Form) -> None:
+    related, unrelated = book.relate_contexts, book.unrelate_contexts
+    if kind == TAG:
+        related, unrelated = book.relate_tags, book.unrelate_tags
+    actions: dict[str, tuple[Callable[[str, str], Answer[bool]], str]] = {
+        "alias": (book.alias_tag, "{!r} is stored as {!r} from now on"),
+        "synonym": (partial(related, relation="synonym"), "{!r} and {!r} are found together now"),
+        "child": (partial(related, relation="child_of"), "{!r} is found under {!r} now"),
+        "apart": (partial(book.keep_apart, kind), "{!r} and {!r} are different, and nobody is asked again"),
+        "unrelate": (unrelated, "{!r} and {!r} are unrelated now"),
+    }
+    change, outcome = actions[action]
+    done = f"{outcome.format(*pair)}; {UNDO}"
+    print_answer(change(*pair), form, lambda new: say(done if new else "That is so already."))
 
 
 @command("tags", yes_option, why_option, form_option())
@@ -90,15 +102,7 @@ def tags_command(
         elif action == "merge":
             merge(book, TAG, pair, form, yes=yes, why=why)
         else:
-            actions: dict[str, tuple[Callable[[str, str], Answer[bool]], str]] = {
-                "alias": (book.alias_tag, "{!r} is stored as {!r} from now on"),
-                "synonym": (partial(book.relate_tags, relation="synonym"), "{!r} and {!r} are found together now"),
-                "child": (partial(book.relate_tags, relation="child_of"), "{!r} is found under {!r} now"),
-                "apart": (partial(book.keep_apart, TAG), "{!r} and {!r} are different, and nobody is asked again"),
-                "unrelate": (book.unrelate_tags, "{!r} and {!r} are unrelated now"),
-            }
-            relate, outcome = actions[action]
-            print_outcome(relate(*pair), form, outcome.format(*pair))
+            relate(book, TAG, action, pair, form)
 
 
 def list_tags(book: LessonBook, form: Form, *, counts: bool) -> None:
@@ -162,13 +166,8 @@ def contexts_command(cli: CliContext, /, yes: bool, why: str, form: Form, **pair
             list_contexts(book, form)
         elif action == "merge":
             merge(book, CONTEXT, pair, form, yes=yes, why=why)
-        elif action == "child":
-            print_outcome(book.relate_contexts(*pair, "child_of"), form, "{!r} is under {!r} now".format(*pair))
-        elif action == "synonym":
-            outcome = "{!r} and {!r} are found together now".format(*pair)
-            print_outcome(book.relate_contexts(*pair, "synonym"), form, outcome)
-        else:
-            print_outcome(book.unrelate_contexts(*pair), form, "{!r} and {!r} are unrelated now".format(*pair))
+        elif action:
+            relate(book, CONTEXT, action, pair, form)
 
 
 def list_contexts(book: LessonBook, form: Form) -> None:

@@ -16,9 +16,9 @@ from uuid import uuid4
 from nacre.errors import ArchiveRefused, InvalidInput, StoreBusy
 from nacre.files import create_private, private_folder
 from nacre.lessons import Answer, Lesson, LessonBook
-from nacre.lessons.book import LessonFields, every_lesson
+from nacre.lessons.book import LessonFields
 from nacre.lessons.lesson import normalize_title
-from nacre.lessons.vocabulary import TAG, Key
+from nacre.lessons.vocabulary import TAG, Key, every_lesson
 from nacre.memory_store import MemoryStore
 from nacre.model.instants import iso
 from nacre.settings import Settings

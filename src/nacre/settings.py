@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
+from time import gmtime, strftime
 
 from nacre.errors import ConfigError
 from nacre.files import data_sections, restrict_to_owner
@@ -248,7 +249,7 @@ def notice_of(read: ProjectFile, ignored: Mapping[str, object]) -> str:
     sentences = []
     if known and before is not None:
         sentences.append(
-            f"{read.file} has changed since you trusted it on {date_of(before.at)}, so {names} "
+            f"{read.file} has changed since you trusted it on {strftime('%Y-%m-%d', gmtime(before.at))}, so {names} "
             f"{'is' if len(known) == 1 else 'are'} ignored{own}; run `nacre trust` there to review it again."
         )
     elif known:
@@ -264,12 +265,6 @@ def notice_of(read: ProjectFile, ignored: Mapping[str, object]) -> str:
 
 def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def date_of(at: float) -> str:
-    import time
-
-    return time.strftime("%Y-%m-%d", time.gmtime(at))
 
 
 def with_own_keys(values: Mapping[str, object]) -> dict[str, object]:

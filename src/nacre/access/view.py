@@ -6,7 +6,7 @@ Costs are in the published units: a full scan is ten times a look-up, an unbound
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -224,7 +224,8 @@ class SeenJournal:
     def _seen_since(self, memory: Memory) -> int:
         """The number of the last entry before which it was not this agent's to see; 0 when it always was."""
         stood = memory
-        for entry in newest_first(self._below.journal(self._access.space, JournalFilter(memory_id=memory.id))):
+        entries = self._below.journal(self._access.space, JournalFilter(memory_id=memory.id))
+        for entry in (entry for entry in entries if entry.kind == MEMORY):
             if entry.damaged or entry.after is None:
                 return entry.seq
             if entry.before is None:
@@ -233,10 +234,6 @@ class SeenJournal:
             if not self._access.readable.admits(stood):
                 return entry.seq
         return 0
-
-
-def newest_first(entries: Iterable[JournalEntry]) -> list[JournalEntry]:
-    return sorted((entry for entry in entries if entry.kind == MEMORY), key=lambda entry: -entry.seq)
 
 
 class RestrictedReader:

@@ -291,7 +291,7 @@ def noted_conflict(newer: Memory, older: Memory) -> Conflict | None:
     """A noted conflict with the words that decided, found again; None when it was settled meanwhile."""
     from nacre.conflicts.difference import differing_words  # most callers ask for other kinds
 
-    link = conflict_link(newer, older.id)
+    link = next((each for each in newer.links if each.to == older.id and each.rel == CONFLICTS), None)
     if link is None:
         return None
     similarity = link.data.get("similarity")
@@ -299,10 +299,6 @@ def noted_conflict(newer: Memory, older: Memory) -> Conflict | None:
     words = ("", "") if link.kind == "duplicate" else differing_words(newer.text, older.text)
     sure = link.data.get("sure") is True
     return Conflict(newer, older, likeness, link.kind, str(link.data.get("reason", "")), words, sure)
-
-
-def conflict_link(newer: Memory, older: str) -> Link | None:
-    return next((each for each in newer.links if each.to == older and each.rel == CONFLICTS), None)
 
 
 def severity(kind: str) -> tuple[bool, bool]:

@@ -253,13 +253,9 @@ def check_all(store: Backend, space: str, batches: Sequence[str]) -> None:
             reversal = Reversal(newest, batches, store)
             reversal.memories()
             reversal.refuse_dangling_links()
-    check_terms(Reversal(of_terms, batches, store, checked), types)
-
-
-def check_terms(reversal: Reversal, types: Mapping[str, str]) -> None:
-    term = reversal.store.term
-    changes = [change for change in reversal.terms(term) if not reversal.is_needed(change)]
-    refuse_unregistered_types(types, changes, term)
+    reversal = Reversal(of_terms, batches, store, checked)
+    changes = [change for change in reversal.terms(store.term) if not reversal.is_needed(change)]
+    refuse_unregistered_types(types, changes, store.term)
 
 
 def refuse_unregistered_types(types: Mapping[str, str], changes: Iterable[TermChange], term: Term) -> None:

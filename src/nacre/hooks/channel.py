@@ -185,14 +185,12 @@ def send(connection: socket.socket, message: Mapping[str, Json]) -> None:
 
 def receive(connection: socket.socket) -> Mapping[str, Json]:
     """Raises `OSError` when no complete message comes."""
-    held = bytearray()
-    while not held.endswith(b"\n"):
-        part = connection.recv(65_536)
-        held += part
-        if not part or len(held) > LONGEST_MESSAGE:
-            raise ConnectionAbortedError("the message is incomplete")
+    with connection.makefile("rb") as incoming:
+        line = incoming.readline(LONGEST_MESSAGE)
+    if not line.endswith(b"\n"):
+        raise ConnectionAbortedError("the message is incomplete")
     try:
-        message = json.loads(held)
+        message = json.loads(line)
     except ValueError as error:
         raise ConnectionAbortedError("the message is not JSON") from error
     return message if isinstance(message, dict) else {}

@@ -67,22 +67,16 @@ DURATION_UNITS = 2  # units of a printed duration: nobody plans a week to the se
 def parse_duration(text: str | float) -> float:
     """Seconds, which a plain number means too; the units are s, m, h, d and w. Raises `InvalidInput`."""
     value = str(text).strip().lower()
-    seconds = plain_number(value)
-    if seconds is None:
+    try:
+        seconds = float(value)
+    except ValueError:
         parts = DURATION_PART.findall(value)
         if not parts or DURATION_PART.sub("", value):
-            raise InvalidInput(f"{text!r} is not a duration; write 90, 30m, 1h 30m, 24h, 7d or 2w.")
+            raise InvalidInput(f"{text!r} is not a duration; write 90, 30m, 1h 30m, 24h, 7d or 2w.") from None
         seconds = sum(float(number) * UNIT_SECONDS[unit] for number, unit in parts)
     if not math.isfinite(seconds) or seconds < 0:
         raise InvalidInput(f"{text!r} is not a usable duration; write 90, 30m, 24h or 7d.")
     return seconds
-
-
-def plain_number(value: str) -> float | None:
-    try:
-        return float(value)
-    except ValueError:
-        return None
 
 
 def format_duration(seconds: float) -> str:

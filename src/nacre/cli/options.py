@@ -207,6 +207,18 @@ location_options = combine(
 global_options = combine(location_options, global_option("--embedder"))
 
 
+class FirstByDefault(click.Group):
+    """What names none of its commands is for the first one: `nacre journal ID` and `nacre journal -n 5` mean its tail.
+    A word is so only where that one takes arguments."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        name, first = next(iter(self.commands.items()))
+        own = {*self.commands, *ctx.help_option_names}
+        words = any(isinstance(each, click.Argument) for each in first.params)
+        bare = not args or (args[0] not in own and (words or args[0].startswith("-")))
+        return super().parse_args(ctx, [name, *args] if bare else args)
+
+
 def argument(word: str) -> Decorator:
     """`ID`, `[ID]`, `ID...`, `[ID]...` or `FILE|-`, as in a usage line; several of them are called `ids`."""
     name, required = word.strip("[.]").removesuffix("|-").lower(), not word.startswith("[")

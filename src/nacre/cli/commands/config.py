@@ -249,13 +249,11 @@ def setting_record(setting: Setting) -> dict[str, object]:
     return {"key": setting.key, "value": value, "source": setting.source, **ignored}
 
 
-@click.command("trust")
+@command("trust", yes_option, form_option())
 @click.argument("folder", type=PATH, required=False)
 @option("--list", "List the files that you trust.", to="listing")
 @option("--remove", "Withdraw your consent for this folder.")
-@yes_option
-@form_option()
-def trust_command(folder: Path | None, listing: bool, remove: bool, yes: bool, form: Form) -> None:
+def trust_command(_cli: CliContext, folder: Path | None, listing: bool, remove: bool, yes: bool, form: Form) -> None:
     """Allow what the .nacre.toml of a project sets, after showing it.
 
     Without this a project's file may only choose a space of that project (or `personal`) and turn the hooks off. Your

@@ -14,7 +14,7 @@ import click
 
 from nacre.cli.cli_context import CliContext, configure_logging
 from nacre.cli.errors import StoreProblem
-from nacre.cli.options import form_option, global_options, location_options, option, set_global_option
+from nacre.cli.options import command, form_option, location_options, option, set_global_option
 from nacre.cli.ui.output import DATA, Form, print_data, print_record, printable, put, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.errors import NacreError
@@ -26,14 +26,10 @@ UNBROKEN = 100_000  # a line for a program to read stays one line
 COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 
 
-@click.command("doctor")
+@command("doctor", form_option("text", "json"))
 @option("--fix", "Repair a damaged file and index again, where that helps.")
-@form_option("text", "json")
-@global_options
-@click.pass_context
-def doctor_command(ctx: click.Context, fix: bool, form: Form) -> None:
+def doctor_command(cli: CliContext, fix: bool, form: Form) -> None:
     """Check the store, and say how to repair what is wrong. Ends with code 4 where there is a problem."""
-    cli: CliContext = ctx.obj
     findings = examine_store(cli)
     if fix and any(finding.mended_by for finding in findings):
         findings = apply_fixes(cli, findings)
@@ -41,7 +37,7 @@ def doctor_command(ctx: click.Context, fix: bool, form: Form) -> None:
     records = [{"check": each.check, "level": each.level, "says": each.says} for each in findings]
     print_record(records, (finding_line(finding, width) for finding in findings), form)
     if any(finding.level == "problem" for finding in findings):
-        ctx.exit(StoreProblem.exit_code)
+        raise click.exceptions.Exit(StoreProblem.exit_code)
 
 
 def examine_store(cli: CliContext) -> list[Finding]:
@@ -114,10 +110,8 @@ def reindex_command(cli: CliContext, restart: bool) -> None:
         say(f"The settings name another embedder; `nacre config set embedder {wanted}` changes that.")
 
 
-@click.command("model")
-@form_option("text", "json")
-@global_options
-def model_command(form: Form) -> None:
+@command("model", form_option("text", "json"))
+def model_command(_cli: CliContext, form: Form) -> None:
     """Show the models that come with Nacre: what for, how large, their licence, and whether their files are unchanged.
 
     Ends with code 4 where a file is damaged.

@@ -14,6 +14,7 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, Refused, UsageProblem
 from nacre.cli.lookup import find_memories, find_memories_ever
 from nacre.cli.options import (
+    FirstByDefault,
     RowOptions,
     command,
     dry_run_option,
@@ -216,15 +217,7 @@ def bump_command(cli: CliContext, ids: tuple[str, ...], change: tuple[float | No
         say(f"The importance of {short(changed[0].id)} is {changed[0].importance:g} now.")
 
 
-class ListByDefault(click.Group):
-    """Without a subcommand: `list`."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        bare = not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names)
-        return super().parse_args(ctx, ["list", *args] if bare else args)
-
-
-@click.group("trash", cls=ListByDefault)
+@click.group("trash", cls=FirstByDefault)
 def trash_command() -> None:
     """List the trash, or empty it for good; `nacre restore` brings back what is in it."""
 

@@ -14,6 +14,7 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
 from nacre.cli.lookup import resolve_id
 from nacre.cli.options import (
+    FirstByDefault,
     TimeOptions,
     combine,
     command,
@@ -51,15 +52,6 @@ from nacre.model.journal import MEMORY
 from nacre.model.memory import Json
 
 
-class TailByDefault(click.Group):
-    """`nacre journal ID` and `nacre journal -n 5` mean its tail."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
-            args = ["tail", *args]
-        return super().parse_args(ctx, args)
-
-
 class EntryFilter(TypedDict):
     operation: str | None
     actor: str | None
@@ -76,7 +68,7 @@ entry_options = combine(
 )
 
 
-@click.group("journal", cls=TailByDefault)
+@click.group("journal", cls=FirstByDefault)
 def journal_command() -> None:
     """Show what was done, when and by whom. Without a subcommand: its tail, of all memories or of one ID.
 

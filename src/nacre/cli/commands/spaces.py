@@ -37,11 +37,7 @@ def create(cli: CliContext, name: str, description: str, why: str) -> None:
     """Note a space and what it is for. A space that nobody noted begins with its first memory."""
     with cli.open_or_make() as store:
         made = store.create_space(name, description, why=why)
-    say(
-        f"The space {name} is noted; --space {quote(name)} works in it."
-        if made
-        else f"The space {name} is noted already."
-    )
+    say(f"The space {name} is noted{f'; --space {quote(name)} works in it' if made else ' already'}.")
 
 
 @command("copy SOURCE TARGET", dry_run_option, why_option, group=space_command)

@@ -34,7 +34,7 @@ from nacre.lessons.recall import (
     LessonFilters,
     adjust_scores,
     expand_query,
-    lesson_filter,
+    lesson_scope,
     likely_contexts,
 )
 from nacre.lessons.tag_review import MergeProposal, propose_merges
@@ -231,19 +231,17 @@ class LessonBook(StoreUser):
         if wanted < 1:
             raise InvalidInput(f"A limit of {wanted} finds no lessons; give 1 or more.")
         validator = TermValidator(self.store)
-        where = lesson_filter(narrowing, validator)
+        scope = lesson_scope(narrowing, validator)
         also, notes = expand_query(query, expand or DEFAULT_EXPANSION, validator)
-        reorders = bool(freshness or narrowing.get("include_superseded"))
+        reorders = freshness or scope["include_superseded"]
         hits = self.store.recall(
             query,
             wanted * OVERFETCH if reorders else wanted,
             touch=not reorders,  # only the lessons that are returned count as used
             strategy="rrf" if strategy == "hybrid" else strategy,
             fusion=RankFusion(RANK_OFFSET, settings.lesson_semantic, settings.lesson_keyword),
-            where=where,
             also=also,
-            include_archived=bool(narrowing.get("include_archived")),
-            include_superseded=bool(narrowing.get("include_superseded")),
+            **scope,
         )
         results = adjust_scores(hits, self.store.now(), freshness=freshness)[:wanted]
         if reorders:
@@ -253,12 +251,7 @@ class LessonBook(StoreUser):
     def list(self, limit: int = 50, **narrowing: Unpack[LessonFilters]) -> Answer[tuple[Lesson, ...]]:
         """Newest first."""
         validator = TermValidator(self.store)
-        memories = self.store.list_recent(
-            limit,
-            where=lesson_filter(narrowing, validator),
-            include_archived=bool(narrowing.get("include_archived")),
-            include_superseded=bool(narrowing.get("include_superseded")),
-        )
+        memories = self.store.list_recent(limit, **lesson_scope(narrowing, validator))
         return Answer(tuple(map(self._lesson, memories)), tuple(validator.warnings), validator.suggestions)
 
     # Links

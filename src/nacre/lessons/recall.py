@@ -19,6 +19,7 @@ from nacre.model.instants import DAY
 from nacre.model.levels import level_named
 from nacre.models.language_model import BestEffortLanguageModel
 from nacre.protocols import LanguageModel
+from nacre.recall_options import Scope
 
 STRATEGIES = ("hybrid", "semantic", "keyword", "graph")
 TAG_MATCHES = ("any", "all")
@@ -62,7 +63,7 @@ class LessonFilters(TypedDict, total=False):
     include_superseded: bool
 
 
-def lesson_filter(filters: LessonFilters, validator: TermValidator) -> Filter:
+def lesson_scope(filters: LessonFilters, validator: TermValidator) -> Scope:
     for name in filters:
         UnknownName.check("filter", name, LessonFilters.__annotations__)
     where = LESSONS & tag_filter(filters, validator) & context_filter(filters.get("contexts"), validator)
@@ -72,7 +73,8 @@ def lesson_filter(filters: LessonFilters, validator: TermValidator) -> Filter:
         where &= Filter.where(source__under=validator.vocabulary(SOURCE).family(str(source)))
     if agent := filters.get("agent"):
         where &= Filter.where(tags=agent_tag(str(agent)))
-    return where
+    archived, superseded = bool(filters.get("include_archived")), bool(filters.get("include_superseded"))
+    return {"where": where, "include_archived": archived, "include_superseded": superseded}
 
 
 def tag_filter(filters: LessonFilters, validator: TermValidator) -> Filter:

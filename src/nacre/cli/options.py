@@ -182,6 +182,9 @@ def form_option(*forms: str) -> Decorator:
     return option("-f --format", help, to="form", choices=choices)
 
 
+ALL = 2**53  # what a limit of 0 means
+
+
 def limit_option(default: int, help: str = "At most; 0 for all.") -> Decorator:
     return option("-n N", help, to="limit", least=0, default=default)
 

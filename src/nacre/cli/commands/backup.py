@@ -171,12 +171,18 @@ def with_absolute_path(setting: str) -> str:
     return setting if name in (setting, "") else KEY_FILE + str(Path(name).expanduser().absolute())
 
 
-def check_opens(settings: Settings) -> None:
-    """With the key that the settings name, by one who may; what is wrong is said before anybody is asked."""
+def checked_store(cli: CliContext, remedy: str, *, encrypted: bool) -> tuple[Settings, Path]:
+    """The settings and the file. It is encrypted or not, and opens with the key that the settings name, for one who
+    may change it; what is wrong is said before anybody is asked."""
+    settings = cli.settings()
+    file = store_file(settings.store)
+    if is_encrypted(settings.store) != encrypted:
+        raise Refused(f"{file} is {'not encrypted' if encrypted else 'encrypted already'}; {remedy}")
     access = make_access(settings, settings.space, settings.agent, settings.session, None)
     if access is not None:
         access.demand("change the key of the store")
-    open_backend(settings.store, settings).close()
+    open_backend(settings.store, settings if encrypted else replace(settings, key="")).close()
+    return settings, file
 
 
 def give_key(settings: Settings, before: str, setting: str, new_file: str | None) -> None:
@@ -223,11 +229,7 @@ def encrypt_command(cli: CliContext, key: str | None, new_key_file: str | None, 
     A passphrase is a key, and so are 64 hex digits, which open faster. Without a key that is named here, the one of
     the setting is taken.
     """
-    settings = cli.settings()
-    file = store_file(settings.store)
-    if is_encrypted(settings.store):
-        raise Refused(f"{file} is encrypted already; `nacre rekey` gives it another key.")
-    check_opens(replace(settings, key=""))
+    settings, file = checked_store(cli, "`nacre rekey` gives it another key.", encrypted=False)
     check_no_mirror(settings)
     setting = new_key_setting(key, new_key_file, settings.key, "--key")
     confirm(f"Encrypt {file}? Without the key nothing in it can ever be read again.", yes=yes)
@@ -237,11 +239,7 @@ def encrypt_command(cli: CliContext, key: str | None, new_key_file: str | None, 
 @command("decrypt", yes_option)
 def decrypt_command(cli: CliContext, yes: bool) -> None:
     """Remove the encryption of a store. The setting `key` names the key that it has."""
-    settings = cli.settings()
-    file = store_file(settings.store)
-    if not is_encrypted(settings.store):
-        raise Refused(f"{file} is not encrypted; there is nothing to decrypt.")
-    check_opens(settings)
+    settings, file = checked_store(cli, "there is nothing to decrypt.", encrypted=True)
     confirm(f"Decrypt {file}? Whoever can read the file can then read every memory.", yes=yes)
     rekey_store(settings.store, settings.key, "")
     say(f"Decrypted {file}. Now run `nacre config unset key`.")
@@ -253,11 +251,7 @@ def decrypt_command(cli: CliContext, yes: bool) -> None:
 @option("--new-key-file PATH", "Make a random key, and keep it in this file.")
 def rekey_command(cli: CliContext, new_key: str | None, new_key_file: str | None, yes: bool) -> None:
     """Change the key of an encrypted store. The setting `key` names the one that it has."""
-    settings = cli.settings()
-    file = store_file(settings.store)
-    if not is_encrypted(settings.store):
-        raise Refused(f"{file} is not encrypted; `nacre encrypt` gives it its first key.")
-    check_opens(settings)
+    settings, file = checked_store(cli, "`nacre encrypt` gives it its first key.", encrypted=True)
     setting = new_key_setting(new_key, new_key_file, "", "--new-key")
     confirm(f"Give {file} another key? The old one will no longer open it.", yes=yes)
     give_key(settings, settings.key, setting, new_key_file)

@@ -14,6 +14,7 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
 from nacre.cli.lookup import find_memories, resolve_id, resolve_target
 from nacre.cli.options import (
+    ALL,
     combine,
     command,
     form_option,
@@ -367,9 +368,6 @@ def path_command(
     print_items(steps, columns, record, form)
     if result is None:
         raise NotFound(f"no links lead from {short(ends[0])} to {short(ends[1])}.")
-
-
-ALL = 2**53
 
 
 @click.group("entities", invoke_without_command=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.options import Decorator, command, form_option, option
+from nacre.cli.options import ALL, command, form_option, limit_option, option
 from nacre.cli.ui.output import Column, Form, print_facts, print_items, put, say, shortened
 from nacre.cli.ui.records import count_column
 from nacre.cli.ui.times import age
@@ -35,10 +35,6 @@ ID = 12  # characters of an id: the prefix of its kind, and enough to be unique
 @click.group("mind")
 def mind_command() -> None:
     """Show an agent's six kinds of memory."""
-
-
-def limited(default: int) -> Decorator:
-    return option("-n", "At most.", to="limit", least=1, default=default)
 
 
 @contextmanager
@@ -73,12 +69,12 @@ def working(cli: CliContext, agent: str, task: str, form: Form) -> None:
 
 
 @command("episodes AGENT", form_option(), group=mind_command)
-@limited(20)
+@limit_option(20)
 @option("--compressed", "Also list consolidated episodes.")
 def episodes(cli: CliContext, agent: str, limit: int, compressed: bool, form: Form) -> None:
     """List the agent's episodes, the latest first."""
     with opened(cli, agent) as mind:
-        result = mind.get_episodes(limit, include_compressed=compressed)
+        result = mind.get_episodes(limit or ALL, include_compressed=compressed)
     now = cli.now()
     columns: list[Column[EpisodicMemory]] = [
         identity(),
@@ -92,14 +88,14 @@ def episodes(cli: CliContext, agent: str, limit: int, compressed: bool, form: Fo
     print_items(result, columns, record, form, f"{agent} has no episodes.")
 
 
-@command("facts AGENT [QUERY]", limited(10), form_option(), group=mind_command)
+@command("facts AGENT [QUERY]", limit_option(10), form_option(), group=mind_command)
 def facts(cli: CliContext, agent: str, query: str | None, limit: int, form: Form) -> None:
     """List the agent's facts, or those with the words of a query.
 
     `nacre recall QUERY --space AGENT --type semantic` finds them by meaning, and in other languages.
     """
     with opened(cli, agent) as mind:
-        result = mind.search_facts(query or "", limit)
+        result = mind.search_facts(query or "", limit or ALL)
     columns: list[Column[SemanticFact]] = [
         identity(),
         Column("conf", lambda fact: f"{fact.confidence:g}", lambda fact: f"{fact.confidence:.2f}", right=True),
@@ -110,11 +106,11 @@ def facts(cli: CliContext, agent: str, query: str | None, limit: int, form: Form
     print_items(result, columns, record, form, empty)
 
 
-@command("procedures AGENT [QUERY]", limited(5), form_option(), group=mind_command)
+@command("procedures AGENT [QUERY]", limit_option(5), form_option(), group=mind_command)
 def procedures(cli: CliContext, agent: str, query: str | None, limit: int, form: Form) -> None:
     """List the agent's procedures, the most used first. What is listed counts as used."""
     with opened(cli, agent) as mind:
-        result = mind.recall_procedure(query or "", limit)
+        result = mind.recall_procedure(query or "", limit or ALL)
     columns: list[Column[ProceduralMemory]] = [
         identity(),
         count_column("uses", lambda each: each.usage_count),

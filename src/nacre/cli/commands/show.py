@@ -15,6 +15,7 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.commands.journal import entry_record, entry_summary
 from nacre.cli.lookup import find_memory_at
 from nacre.cli.options import (
+    ALL,
     TimeOptions,
     command,
     filter_options,
@@ -144,7 +145,6 @@ ORDERS: dict[str, Order] = {
     "updated": "updated",
     "accessed": "accessed",
 }
-ALL = 2**53
 
 
 @command("list", form_option())

@@ -248,16 +248,6 @@ USUAL = ("metadatas", "documents")
 
 
 @dataclass
-class Client:
-    """Closing releases the file."""
-
-    native: NativeStore
-
-    def close(self) -> None:
-        self.native.close()
-
-
-@dataclass
 class Collection:
     native: NativeStore
     name: str
@@ -354,15 +344,9 @@ def edit_from(meta: Where, text: str | None) -> Callable[[NativeMemory], NativeM
         stands = Memory.of(memory)
         said = stands.text if text is None else text
         value = Memory.from_record(memory.id, said, {**stands.to_metadata(), **meta}).native(memory.space)
-        return replace(memory, **{name: getattr(value, name) for name in MUTABLE})
+        return replace(memory, **{name: getattr(value, name) for name in NAMES if name != "id"})
 
     return changed
-
-
-MUTABLE = (
-    "text type tags importance created_at last_accessed access_count source links superseded_by superseded_at"
-    " polarity".split()
-)
 
 
 MODEL = "all-MiniLM-L6-v2"
@@ -417,7 +401,7 @@ class MemoryStore:
         self.native = NativeStore(settings=settings, embedder=embedding_fn, actor=actor)
         self.embedding_model = self.native.embedder.identity
         self.collection = Collection(self.native, collection)
-        self.client = Client(self.native)
+        self.client = self.native  # which is closed by it
         place = Path(path).expanduser().absolute().parent / "journal.log" if journal_path is None else journal_path
         self.journal_enabled = journal_enabled and (journal_path is not None or str(path) != IN_MEMORY)
         self.journal = Journal(Path(place).expanduser(), journal_rotate_mb, journal_keep_days)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from nacre.errors import AccessDenied, InvalidInput, UnknownName
-from nacre.model import Condition, Filter
+from nacre.model import Filter
 from nacre.model.journal import UNDO_UNDER_WAY
 from nacre.model.memory import Json
 
@@ -128,14 +128,11 @@ class Access:
 
 def admitted_kinds(can: AgentCapabilities) -> Filter:
     hidden = tuple(each for each in EXPERIENCE_TYPES if not can.can_retrieve_experience_type(each))
-    conditions: list[Condition] = []
-    if can.allowed_types:
-        conditions.append(Condition("type", "in", tuple(map(str, can.allowed_types))))
-    if hidden:
-        conditions.append(Condition("metadata.experience_type", "not_in", hidden))
-    if PATTERN in hidden:
-        conditions.append(Condition("metadata.kind", "ne", PATTERN))
-    return Filter(tuple(conditions))
+    return Filter.where(
+        type__in=[str(each) for each in can.allowed_types] or None,
+        metadata__experience_type__not_in=hidden or None,
+        metadata__kind__ne=PATTERN if PATTERN in hidden else None,
+    )
 
 
 def scope_named(name: str) -> ScopeLevel:

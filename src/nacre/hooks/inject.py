@@ -60,7 +60,7 @@ class Injected:
         """The client has lost what it was given, by a summary or a fresh start. Removes old sessions, too."""
         known = self._backend().terms(self._kind())
         before = self.store.now() - SESSION_DAYS * DAY
-        gone = [name for name, entry in known.items() if name == self.session or at(entry) < before]
+        gone = [name for name, entry in known.items() if name == self.session or float(entry["at"]) < before]  # type: ignore[arg-type]
         if gone and self.store.may_teach:
             self._backend().commit([TermSet(self._kind(), name, None) for name in gone])
 
@@ -74,11 +74,6 @@ class Injected:
 def ids_of(entry: Mapping[str, Json] | None) -> dict[str, str]:
     ids = entry.get("ids") if entry else None
     return {id: str(mark) for id, mark in ids.items()} if isinstance(ids, dict) else {}
-
-
-def at(entry: Mapping[str, Json]) -> float:
-    value = entry.get("at")
-    return float(value) if isinstance(value, int | float) else 0.0
 
 
 def digest(memory: Memory) -> str:

@@ -59,10 +59,12 @@ DIGEST_BYTES = 16
 
 def derive(memories: Sequence[Memory], embedder: Embedder, store: Backend) -> list[Derived]:
     """In order. Raises `EmbeddingError` when the embedder cannot answer."""
+    import numpy as np
+
     cut = [chunk_memory(memory, embedder) for memory in memories]
     known = vectors_of([piece for _, pieces in cut for piece in pieces], embedder, store)
     return [
-        Derived(indexed_words(memory), spans, stacked([known[digest(piece)] for piece in pieces]))
+        Derived(indexed_words(memory), spans, np.stack([known[digest(piece)] for piece in pieces]))
         for memory, (spans, pieces) in zip(memories, cut, strict=True)
     ]
 
@@ -115,12 +117,6 @@ def vectors_of(pieces: Sequence[str], embedder: Embedder, store: Backend) -> dic
     if missing:
         known |= dict(zip(missing, embedder.embed(list(missing.values())), strict=True))
     return known
-
-
-def stacked(rows: Sequence[Vectors]) -> Vectors:
-    import numpy as np
-
-    return np.stack(rows)
 
 
 def same_derived_input(a: Memory, b: Memory) -> bool:

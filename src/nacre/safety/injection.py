@@ -228,15 +228,7 @@ MOST_READ = 3  # parts of one text, those that look most like orders: a long tex
 # In bulk. A step halves what is read of ordinary notes; with the last one, of a thousand notes one is read, and 4 of 10
 # orders.
 READ_BEFORE_STRICTER, STRICTER, STRICTER_AT_MOST = 16, 0.2, 1.0
-LABEL = r"(?:[\w-]{1,63}\.)"  # of a domain's name; limits keep the cost of a long row of dots linear
-# Addresses, paths and code stand in many ordinary notes, so that the quick look leaves them out.
-NO_WORDS = re.compile(
-    r"(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S+|\S{1,80}@[\w-]+(?:\.[\w-]+)+\S*|(?:~|\.{1,2})?(?:/[\w.@%+-]+){2,}/?"
-    rf"|\b{LABEL}{{1,8}}(?:com|org|net|io|dev|md|py|js|ts|rs|toml|json|ya?ml|txt|log|sh|db|html?)\b(?:/\S*)?"
-    r"|`[^`\n]{1,200}`"
-)
-# Names that nobody can own stand in many invented attacks and in few real notes: the model must not learn them.
-RESERVED = re.compile(rf"\b{LABEL}{{0,8}}example\.(?:com|org|net)\b|(?<=\w)\.(?:example|test|invalid)\b")
+NO_WORDS, RESERVED = (re.compile("|".join(lines)) for _, lines in data_sections("safety/no_words.txt"))
 FEWEST_WORDS = 6  # of an order that is not a known phrase; a CJK character counts as half a word
 
 

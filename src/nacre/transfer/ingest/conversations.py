@@ -39,18 +39,16 @@ def read_claude_code(path: Path, *, tools: bool = False) -> Iterator[Piece]:
 
 def claude_code_pieces(line: Line, session: str, *, tools: bool = False) -> Iterator[Piece]:
     """The pieces of one line; `session` is used when the line names none."""
-    if line.fault:
-        yield Broken(f"line {line.number}", line.fault, line.end)
-        return
-    entry = line.entry
-    if not isinstance(entry, dict):
-        yield Broken(f"line {line.number}", "not a JSON object", line.end)
-        return
-    reason = skip_reason(entry)
-    if reason:
+    if not isinstance(line.entry, dict):
+        yield unreadable(line)
+    elif reason := skip_reason(line.entry):
         yield Skipped(reason, line.end)
-        return
-    yield from (replace(piece, at=line.end) for piece in claude_code_turn(entry, session, tools=tools))
+    else:
+        yield from (replace(piece, at=line.end) for piece in claude_code_turn(line.entry, session, tools=tools))
+
+
+def unreadable(line: Line) -> Broken:
+    return Broken(f"line {line.number}", line.fault or "not a JSON object", line.end)
 
 
 def skip_reason(entry: Mapping[str, Json]) -> str:
@@ -233,8 +231,8 @@ TOOL_ROLES = ("tool", "function")
 
 def read_jsonl(path: Path, *, tools: bool = False) -> Iterator[Piece]:
     for line in lines(path):
-        if line.fault or not isinstance(line.entry, dict):
-            yield Broken(f"line {line.number}", line.fault or "not a JSON object", line.end)
+        if not isinstance(line.entry, dict):
+            yield unreadable(line)
         else:
             yield jsonl_turn(line.entry, path.stem, line.number, line.end, tools=tools)
 

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from uuid import UUID
@@ -274,11 +275,8 @@ def check_unrestricted(store: MemoryStore) -> None:
 
 def batches(pieces: Iterable[Piece], size: int | None) -> Iterator[list[Piece]]:
     """One batch when there is no size, even an empty one."""
-    held: list[Piece] = []
-    for piece in pieces:
-        held.append(piece)
-        if size is not None and len(held) >= size:
-            yield held
-            held = []
-    if held or size is None:
-        yield held
+    unread = iter(pieces)
+    if size is None:
+        yield list(unread)
+    while batch := list(islice(unread, size)):
+        yield batch

@@ -43,18 +43,26 @@ def test_a_turn_gives_to_its_neighbours_and_its_conversation(talk: MemoryStore) 
     hits = {hit.memory.id: hit for hit in talk.recall("name of the adopted puppy", k=14)}
     assert hits["s6"].score > hits["s9"].score, "nearer to the turn that tells"
     assert hits["s8"].score > hits["t2"].score, "the same words in another conversation"
-    assert {"words nearby", "coverage nearby", "turn before"} <= {reason.signal for reason in hits["s5"].why}
+    assert {"words nearby", "coverage nearby", "conversation"} <= {reason.signal for reason in hits["s5"].why}
 
 
 def test_a_turn_without_a_position_has_no_neighbours(store: MemoryStore) -> None:
-    store.remember("the puppy was adopted in May", session="s", position=1, id="told")
-    store.remember("when it was here the matter ended", session="s", id="loose")
-    store.remember("when it was there the matter ended", session="s", position=0, id="before")
+    store.remember("the puppy was adopted in May", session="s", position=1, role="assistant", id="told")
+    store.remember("when it was here the matter ended", session="s", role="user", id="loose")
+    store.remember("when it was there the matter ended", session="s", position=0, role="user", id="before")
     signals = {
         hit.memory.id: {reason.signal for reason in hit.why} for hit in store.recall("when was the puppy adopted")
     }
-    assert "turn after" in signals["before"]
-    assert not {"turn after", "words nearby"} & signals["loose"]
+    assert {"reply", "words nearby"} <= signals["before"]
+    assert not {"reply", "words nearby"} & signals["loose"]
+
+
+def test_a_reply_counts_for_what_it_replies_to_only_in_a_chat_with_an_assistant(store: MemoryStore) -> None:
+    converse(store, "a", [("user", "It chewed my shoes again"), ("assistant", "A puppy that was adopted often does")])
+    converse(store, "b", [("Anna", "It chewed my shoes today"), ("Ben", "A puppy that was adopted late often does")])
+    signals = {hit.memory.id: {reason.signal for reason in hit.why} for hit in store.recall("adopted puppy")}
+    assert "reply" in signals["a0"]
+    assert "reply" not in signals["b0"]
 
 
 @pytest.mark.parametrize("strategy", ["auto", "hybrid", "rrf", "semantic", "keyword"])

@@ -57,3 +57,17 @@ def test_little_words_of_another_language_count_half(filled: MemoryStore) -> Non
         return sum(reason.score for reason in filled.recall(question, k=1)[0].why if reason.signal == "words")
 
     assert share("Wann ist die Kaffeepause, und wo?") < 0.6 * share("Probe Brett")
+
+
+def test_words_count_less_where_the_store_knows_few_of_them(filled: MemoryStore) -> None:
+    def share(question: str) -> float:
+        return sum(reason.score for reason in filled.recall(question, k=1)[0].why if reason.signal == "words")
+
+    assert share("green tea xylophone zeppelin") == pytest.approx(share("green tea") / 2)
+
+
+def test_a_note_that_is_best_in_words_and_meaning_scores_as_much_as_such_a_turn(store: MemoryStore) -> None:
+    store.remember("The database listens on port 5432", id="note", importance=0.5)
+    asked = "The database listens on port 5432"
+    shares = sum(reason.score for reason in store.recall(asked, k=1)[0].why if reason.signal not in FACTORS)
+    assert shares == pytest.approx(1, abs=4 * LEAST_SHOWN)

@@ -9,32 +9,34 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nacre.model import Hit, Memory, Query, Reason
+from nacre.model import GENERIC_ROLES, Hit, Memory, Query, Reason
 from nacre.model.instants import DAY
 from nacre.models.calibration import Calibration, logistic
 from nacre.protocols import Vectors
 from nacre.recall.gather import REACH, PlacedCandidates, Question
+from nacre.storage.candidates import MOST_TERMS
 from nacre.text.dates import when_weight
 from nacre.text.tokens import stems
 
-# Fitted by `benchmarks/fit_recall.py` on the development halves of LoCoMo and BEAM together, five folds over whole
-# conversations; benchmarks/RECALL.md says what each gives. That of meaning belongs to the embedder
-# (`models/calibration.py`). They are divided so that a memory outside of any conversation that is best in everything
-# scores 1.
+# Fitted by `benchmarks/fit_recall.py` on the development halves of LoCoMo and BEAM and on notes together, each of the
+# three counting the same, with whole conversations, chats and worlds left out in turn; benchmarks/RECALL.md says what
+# each gives. That of meaning belongs to the embedder (`models/calibration.py`).
 WEIGHTS: Mapping[str, float] = {
-    "words": 1.76,
-    "words nearby": 0.65,
-    "coverage nearby": 2.21,
-    "speaker": 2.64,
-    "voice": 0.54,
-    "turn before": 0.41,
-    "turn after": 1.39,
-    "conversation": 4.67,
-    "brief": -8.2,
-    "long": -1.68,
-    "question": -0.49,
+    "words": 1.13,
+    "words nearby": 0.60,
+    "coverage nearby": 2.32,
+    "speaker": 2.29,
+    "voice": 0.48,
+    "reply": 3.93,
+    "conversation": 4.86,
+    "brief": -6.67,
+    "long": -1.25,
+    "question": -0.61,
 }
+# The weights are divided so that a turn that is best in these and in meaning scores 1.
 FULL_SCORE = sum(WEIGHTS[name] for name in ("words", "words nearby", "coverage nearby", "conversation"))
+# What only a conversation has; the score of a memory outside of any is divided by what is left of the full score.
+OF_CONVERSATIONS = ("words nearby", "conversation")
 # How the parts of "conversation" are mixed before the best turn of a session is taken.
 CONVERSATION_MIX = {"meaning": 0.5, "words": 0.3, "words nearby": 0.2}
 # A turn of fewer characters than BRIEF ("Thanks!") rarely answers; one of more than LONG buries the answer.
@@ -42,24 +44,34 @@ BRIEF, LONG = 110, 560
 
 
 def signals(candidates: PlacedCandidates, question: Question) -> dict[str, Vectors]:
-    shares = candidates.shares
+    shares, known = candidates.shares, known_share(candidates, question)
+    in_session = np.array([bool(place.session) for place in candidates.places], np.float32)
     meaning = relative_to_best(np.maximum(candidates.cosines, 0))
-    words = words_of(shares, candidates.worth)
-    nearby = words_of(best_within(shares, candidates, 1), candidates.worth)
+    words = known * words_of(shares, candidates.worth)
+    nearby = known * words_of(best_within(shares, candidates, 1), candidates.worth)
     mixed = sum(share * {"meaning": meaning, "words": words, "words nearby": nearby}[name]
                 for name, share in CONVERSATION_MIX.items())  # fmt: skip
     result = {
         "meaning": meaning,
         "words": words,
-        "words nearby": nearby,
-        "coverage nearby": coverage(best_within(shares, candidates, REACH), candidates, question),
+        "words nearby": in_session * nearby,
+        "coverage nearby": known * coverage(best_within(shares, candidates, REACH), candidates, question),
         "speaker": said_by(candidates, question.speakers(frozenset(place.role for place in candidates.places))),
         "voice": said_by(candidates, question.voice),
-        "turn before": shifted(meaning, candidates.before),
-        "turn after": shifted(meaning, candidates.after),
-        "conversation": best_of_session(np.asarray(mixed), candidates),
+        "reply": said_by(candidates, GENERIC_ROLES) * shifted(meaning, candidates.after),
+        "conversation": in_session * best_of_session(np.asarray(mixed), candidates),
     }
     return result | style_signals(candidates)
+
+
+def known_share(candidates: PlacedCandidates, question: Question) -> float:
+    """The share of the question's terms that the store knows at all.
+
+    Where it knows few (a paraphrase, another language), what has one of them by chance would be best in words, and
+    meaning should decide.
+    """
+    asked = {term for term in question.terms if " " not in term}
+    return len(asked.intersection(candidates.terms)) / max(1, min(len(asked), MOST_TERMS))
 
 
 def weights_with(meaning: float) -> dict[str, float]:
@@ -68,11 +80,11 @@ def weights_with(meaning: float) -> dict[str, float]:
     return {name: weight / (FULL_SCORE + meaning) for name, weight in weights.items()}
 
 
-def weighted_sum(signals: Mapping[str, Vectors], weights: Mapping[str, float]) -> Vectors:
-    total = np.zeros(len(next(iter(signals.values()))), np.float32)
-    for name, values in signals.items():
-        total += np.float32(weights[name]) * values
-    return total
+def weighted(signals: Mapping[str, Vectors], weights: Mapping[str, float], candidates: PlacedCandidates) -> Vectors:
+    """A row per signal: what it gives to the score of each candidate."""
+    shares = np.stack([np.float32(weights[name]) * values for name, values in signals.items()])
+    alone = 1 / (1 - sum(weights[name] for name in OF_CONVERSATIONS))
+    return np.asarray(shares * np.array([1 if place.session else alone for place in candidates.places], np.float32))
 
 
 def style_signals(candidates: PlacedCandidates) -> dict[str, Vectors]:
@@ -152,7 +164,9 @@ def relevance_alone(memory: Memory, question: Question, cosine: float | None, ca
 IMPORTANCE_SPAN = 0.10
 RECENCY_SPAN, RECENCY_DAYS = 0.03, 30.0
 USE_SPAN, USES = 0.02, 20
-CONFIDENCE_FLOOR, TRUST_FLOOR = 0.75, 0.5
+# Many harmless turns of chats with an assistant read like orders to a model, so that little trust is no reason to hide a
+# memory: it is marked and fenced, and `min_trust` leaves it out.
+CONFIDENCE_FLOOR, TRUST_FLOOR = 0.75, 0.85
 SUPERSEDED = 0.5  # only matters when the query includes superseded memories
 CONTEXT_BONUS = 1.1
 # The factor outside of the time that the question names: dates of memories are often missing or wrong.

@@ -16,7 +16,7 @@ from nacre.model.instants import DAY
 from nacre.models.calibration import Calibration
 from nacre.protocols import Embedder, Match, Reader, Vectors
 from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, PlacedCandidates, Question, gather
-from nacre.recall.signals import relevances, signals, weighted_sum, weights_with
+from nacre.recall.signals import relevances, signals, weighted, weights_with
 from nacre.text.tokens import content_stems, stems
 
 
@@ -42,8 +42,8 @@ class Ranking:
 EXTRA_CANDIDATES = 6  # beyond k, since adjusting may swap close scores and copies are dropped
 SPARE = 2  # times k, for the steps that may drop some
 MATCHED = 4  # matched words shown with a hit
-# A memory outside of any conversation has no neighbours, so these signals come from itself.
-REASONS_ALONE = {"conversation": "words with meaning", "coverage nearby": "coverage", "words nearby": "words"}
+# A memory outside of any conversation has no neighbours, so that this signal comes from itself.
+REASONS_ALONE = {"coverage nearby": "coverage"}
 SEEDS, HOPS, PASSED_ON = 5, 2, 0.6  # of the walk along links
 LEAST_SHOWN = 0.005  # a signal that gave less is not listed as a reason
 LOCAL_K1, LOCAL_B = 1.5, 0.75  # of the published hybrid formula, whose BM25 uses only its own pool
@@ -77,13 +77,12 @@ def score_candidates(
     if not candidates.places:
         return []
     by_name = signals(candidates, question)
-    weights = weights_with(calibration.meaning)
-    scores = weighted_sum(by_name, weights)
+    shares = weighted(by_name, weights_with(calibration.meaning), candidates)
+    scores = shares.sum(axis=0)
     relevance = relevances(candidates, by_name, calibration)
     matching = (by_name["words"] > 0) | (candidates.cosines > 0) | (by_name["coverage nearby"] > 0)
     best = np.lexsort((-np.array([place.key for place in candidates.places]), -scores))
     best = best[matching[best]][:wanted]
-    shares = np.stack([weights[name] * values for name, values in by_name.items()])
     return [
         Scored(
             candidates.places[i].id,
@@ -98,9 +97,7 @@ def score_candidates(
 def reasons(names: Sequence[str], signal_shares: Vectors, candidates: PlacedCandidates, i: int) -> tuple[Reason, ...]:
     """What each signal gave; the shares add up to the score, except for those too small to list."""
     renamed = {} if candidates.places[i].session else REASONS_ALONE
-    shares: dict[str, float] = defaultdict(float)
-    for name, share in zip(names, signal_shares.tolist(), strict=True):
-        shares[renamed.get(name, name)] += share
+    shares = {renamed.get(name, name): share for name, share in zip(names, signal_shares.tolist(), strict=True)}
     details = {"meaning": f"cosine {candidates.cosines[i]:.2f}", "words": matched_terms(candidates, i)}
     ranked = sorted(shares, key=lambda name: -abs(shares[name]))
     return tuple(

@@ -24,7 +24,7 @@ from nacre.model.review import ReviewItem
 
 NOTHING = "Nothing relevant is remembered."
 MOST = 100  # memories in one answer: about ten thousand tokens
-RELEVANT = 0.02  # below this neither meaning nor words match
+RELEVANT = 0.04  # below this neither meaning nor words match
 
 
 def remember(

@@ -284,8 +284,8 @@ def main() -> None:
         present = {**WEIGHTS, "meaning": CALIBRATIONS[embedder.identity].meaning}
         report(names, kinds, np.array([present[name] for name in names]), relevance=True)
     if given.longmemeval:
-        suite = load("longmemeval", given.longmemeval)
-        names, found = cases(asked_of_suite(suite, given.stores, embedder), "session", embedder)
+        pooled = load("longmemeval", given.longmemeval)
+        names, found = cases(asked_of_suite(pooled, given.stores, embedder), "session", embedder)
         report(names, {"longmemeval": found}, np.array([sessions.WEIGHTS[name] for name in names]), relevance=False)
 
 

@@ -50,15 +50,6 @@ def test_rank_fusion_names_the_ranks(filled: MemoryStore) -> None:
     assert {reason.signal: reason.detail for reason in best.why} == {"words": "rank 1", "meaning": "rank 1"}
 
 
-def test_little_words_of_another_language_count_half(filled: MemoryStore) -> None:
-    filled.remember("Wann und wo die Probe ist, steht am Brett", id="probe")
-
-    def share(question: str) -> float:
-        return sum(reason.score for reason in filled.recall(question, k=1)[0].why if reason.signal == "words")
-
-    assert share("Wann ist die Kaffeepause, und wo?") < 0.6 * share("Probe Brett")
-
-
 def test_words_count_less_where_the_store_knows_few_of_them(filled: MemoryStore) -> None:
     def share(question: str) -> float:
         return sum(reason.score for reason in filled.recall(question, k=1)[0].why if reason.signal == "words")

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from nacre.text.tokens import content_stems, foreign_stop_stems, joined_stems, sentence_spans, stem, stems, words
+from nacre.text.tokens import content_stems, joined_stems, sentence_spans, stem, stems, words
 
 
 @pytest.mark.parametrize(
@@ -72,22 +72,6 @@ def test_a_question_drops_common_words_and_keeps_each_stem_once() -> None:
 
 def test_a_question_of_nothing_but_common_words_means_them() -> None:
     assert content_stems("who am I") == ["who", "am", "i"]
-
-
-@pytest.mark.parametrize(("question", "common"), [
-    ("Bis wann muss ich die Miete zahlen?", {"bis", "wann", "muss", "ich", "die"}),
-    ("Où est la clé de la cave ?", {"ou", "est", "la", "de"}),
-    ("¿Cuándo llega la factura de los vascos?", {"cuando", "la", "de", "los"}),
-    ("Hoeveel kost de kamer van haar broer?", {"hoeveel", "de", "van", "haar"}),
-    ("Gdzie w mieszkaniu jest klucz do piwnicy?", {"gdzie", "w", "jest", "do"}),
-])  # fmt: skip
-def test_little_words_of_another_language_are_known(question: str, common: set[str]) -> None:
-    assert foreign_stop_stems(question) == {stem(word) for word in common}
-
-
-@pytest.mark.parametrize("question", ["When did the old man die?", "die cast", "no van for the band", "", "部署"])
-def test_a_word_of_an_english_question_is_no_little_word_of_another_language(question: str) -> None:
-    assert not foreign_stop_stems(question)
 
 
 def test_texts_are_joined_with_spaces() -> None:

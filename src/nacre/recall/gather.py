@@ -11,7 +11,7 @@ from nacre.errors import InvalidInput
 from nacre.model import GENERIC_ROLES, Filter, Query
 from nacre.protocols import Candidates, Place, Reader, Search, Vectors
 from nacre.text.dates import Window, time_windows
-from nacre.text.tokens import content_stems, foreign_stop_stems, stem, stems, words
+from nacre.text.tokens import content_stems, stem, stems, words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,7 +34,6 @@ QUOTED = re.compile(r'"([^"]{2,200})"|“([^”]{2,200})”')
 class Question:
     text: str
     terms: tuple[str, ...]
-    common: frozenset[str]
     where: Filter
     k: int
     strategy: str
@@ -65,7 +64,6 @@ def understand(query: Query) -> Question:
     return Question(
         text=text,
         terms=tuple(dict.fromkeys((*phrases(text), *content_stems(text), *content_stems(" ".join(query.also))))),
-        common=foreign_stop_stems(text),
         where=with_contexts(query),
         k=query.k,
         strategy=query.strategy,
@@ -104,16 +102,12 @@ def past_windows(text: str, asked_at: float) -> tuple[Window, ...]:
 POOL = 100
 POOL_PER_WANTED = 6
 REACH = 2
-# Of a little word of another language than English, compared with any other word. In a store of several languages it is
-# rare, and without this its few occurrences outrank the meaning of the question.
-COMMON_WORTH = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacedCandidates(Candidates):
     """Candidates with their places in conversations."""
 
-    worth: Vectors  # of each term, at most 1
     before: NDArray[np.int64]  # index of the previous turn in `places`; -1 when it is not there
     after: NDArray[np.int64]
     session: NDArray[np.int64]  # a number per session; each memory outside a conversation has its own
@@ -125,13 +119,12 @@ def gather(
     """Every place passes the filter; a narrow filter does not cost candidates."""
     windows = tuple((window.start, window.end) for window in question.windows)
     search = Search(question.terms, vector, question.where, pool, reach, windows)
-    return placed(store.gather(space, search), question.common)
+    return placed(store.gather(space, search))
 
 
-def placed(candidates: Candidates, common: frozenset[str] = frozenset()) -> PlacedCandidates:
+def placed(candidates: Candidates) -> PlacedCandidates:
     import numpy as np
 
-    worth = np.array([COMMON_WORTH if term in common else 1 for term in candidates.terms], np.float32)
     places = candidates.places
     spot = {(p.session, p.position): i for i, p in enumerate(places) if p.session and p.position is not None}
     names: dict[str, int] = {}
@@ -142,7 +135,6 @@ def placed(candidates: Candidates, common: frozenset[str] = frozenset()) -> Plac
         terms=candidates.terms,
         rarity=candidates.rarity,
         shares=candidates.shares,
-        worth=worth,
         before=np.array([neighbour(p, -1, spot) for p in places], np.int64),
         after=np.array([neighbour(p, 1, spot) for p in places], np.int64),
         session=np.array(session, np.int64),

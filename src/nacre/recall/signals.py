@@ -47,8 +47,8 @@ def signals(candidates: PlacedCandidates, question: Question) -> dict[str, Vecto
     shares, known = candidates.shares, known_share(candidates, question)
     in_session = np.array([bool(place.session) for place in candidates.places], np.float32)
     meaning = relative_to_best(np.maximum(candidates.cosines, 0))
-    words = known * words_of(shares, candidates.worth)
-    nearby = known * words_of(best_within(shares, candidates, 1), candidates.worth)
+    words = known * relative_to_best(shares.sum(axis=0))
+    nearby = known * relative_to_best(best_within(shares, candidates, 1).sum(axis=0))
     mixed = sum(share * {"meaning": meaning, "words": words, "words nearby": nearby}[name]
                 for name, share in CONVERSATION_MIX.items())  # fmt: skip
     result = {
@@ -104,12 +104,6 @@ def relative_to_best(values: Vectors) -> Vectors:
     return values / best if best > 0 else values * 0
 
 
-def words_of(shares: Vectors, worth: Vectors) -> Vectors:
-    """Relative to the best if all terms were worth the same: where only common words match, no place is at 1."""
-    best = float(shares.sum(axis=0).max(initial=0))
-    return np.asarray(worth @ shares / (best or 1), np.float32)
-
-
 def shifted(values: Vectors, to: NDArray[np.int64]) -> Vectors:
     return np.where(to >= 0, values[to], 0)
 
@@ -131,7 +125,7 @@ def coverage(shares: Vectors, candidates: PlacedCandidates, question: Question) 
         [0 if term in names else rarity for term, rarity in zip(candidates.terms, candidates.rarity, strict=True)]
     )
     total = float(worth.sum())
-    present = ((worth * candidates.worth)[:, None] * (shares > 0)).sum(axis=0)
+    present = (worth[:, None] * (shares > 0)).sum(axis=0)
     return np.asarray(present / total if total > 0 else present, np.float32)
 
 
@@ -164,8 +158,8 @@ def relevance_alone(memory: Memory, question: Question, cosine: float | None, ca
 IMPORTANCE_SPAN = 0.10
 RECENCY_SPAN, RECENCY_DAYS = 0.03, 30.0
 USE_SPAN, USES = 0.02, 20
-# Many harmless turns of chats with an assistant read like orders to a model, so that little trust is no reason to hide a
-# memory: it is marked and fenced, and `min_trust` leaves it out.
+# Many harmless turns of chats read like orders to a model, so that little trust does not hide a memory: it is marked
+# and fenced, and `min_trust` leaves it out.
 CONFIDENCE_FLOOR, TRUST_FLOOR = 0.75, 0.85
 SUPERSEDED = 0.5  # only matters when the query includes superseded memories
 CONTEXT_BONUS = 1.1

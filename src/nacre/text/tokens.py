@@ -110,9 +110,6 @@ DEFAULT = "english"
 
 WORD_LISTS = data_words("text/words.txt")
 STOP_WORDS = WORD_LISTS["stop words"]
-FOREIGN_STOP_WORDS = data_words("text/stop_words.txt")
-# One alone may be English: «die» is a tool, «no» an answer, «van» a car.
-FOREIGN_FROM = 2
 
 _local = threading.local()
 
@@ -129,17 +126,6 @@ def content_stems(text: str) -> list[str]:
     all_words = words(text)
     wanted = [word for word in all_words if word not in STOP_WORDS]
     return list(dict.fromkeys(stem(word) for word in wanted or all_words))
-
-
-def foreign_stop_stems(text: str) -> frozenset[str]:
-    """The stems of the common words of a text in another language; none where it may be in English.
-
-    A little word of one language is a noun of another, so that only the language with the most of them counts.
-    """
-    distinct = frozenset(words(text))
-    most = max((distinct & common for common in FOREIGN_STOP_WORDS.values()), key=len)
-    foreign = len(most) >= FOREIGN_FROM and len(most) > len(distinct & STOP_WORDS)
-    return frozenset(map(stem, most)) if foreign else frozenset()
 
 
 @lru_cache(maxsize=65536)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,16 +48,11 @@ def replace_members(
 BLOCK = 512  # rows that are compared with all others at once: 40 MB of cosines for 20,000 memories
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Rows of the matrix, rising; `centroid` is the mean direction of its members."""
+def by_seed(vectors: Vectors, threshold: float) -> list[list[int]]:
+    """The rows of each group, rising.
 
-    rows: tuple[int, ...]
-    centroid: Vectors
-
-
-def by_seed(vectors: Vectors, threshold: float) -> list[Group]:
-    """Greedy: each free row, in order, is a seed and takes every free row that is at least so similar."""
+    Greedy: each free row, in order, is a seed and takes every free row that is at least so similar.
+    """
     free = np.ones(len(vectors), np.bool_)
     groups = []
     for start in range(0, len(vectors), BLOCK):
@@ -70,12 +64,15 @@ def by_seed(vectors: Vectors, threshold: float) -> list[Group]:
                 near[seed] = True  # it is near itself, whatever rounding says
                 members = np.flatnonzero(near)
                 free[members] = False
-                groups.append(Group(tuple(members.tolist()), mean_direction(vectors[members])))
+                groups.append(members.tolist())
     return groups
 
 
-def by_centroid(vectors: Vectors, threshold: float) -> list[Group]:
-    """Greedy: the first free row is a seed; later free rows join if they are so similar to the running mean."""
+def by_centroid(vectors: Vectors, threshold: float) -> list[list[int]]:
+    """The rows of each group, rising.
+
+    Greedy: the first free row is a seed; later free rows join if they are so similar to the running mean.
+    """
     free = np.ones(len(vectors), np.bool_)
     groups = []
     for seed in range(len(vectors)):
@@ -88,7 +85,7 @@ def by_centroid(vectors: Vectors, threshold: float) -> list[Group]:
             free[joining] = False
             members.append(joining)
             total += vectors[joining]
-        groups.append(Group(tuple(members), mean_direction(vectors[members])))
+        groups.append(members)
     return groups
 
 
@@ -104,7 +101,7 @@ def next_member(
 
 
 def grouped(
-    store: MemoryStore, memories: Sequence[Memory], group: Callable[[Vectors, float], list[Group]], threshold: float
+    store: MemoryStore, memories: Sequence[Memory], group: Callable[[Vectors, float], list[list[int]]], threshold: float
 ) -> list[tuple[list[Memory], Vectors]]:
     """The members and the centroid of each group; memories without a vector are in none."""
     vectors = store.vectors([memory.id for memory in memories])
@@ -112,7 +109,7 @@ def grouped(
     if not placed:
         return []
     matrix = np.stack([mean_direction(vectors[memory.id]) for memory in placed])
-    return [([placed[row] for row in each.rows], each.centroid) for each in group(matrix, threshold)]
+    return [([placed[row] for row in rows], mean_direction(matrix[rows])) for rows in group(matrix, threshold)]
 
 
 def mean_direction(vectors: Vectors) -> Vectors:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, log1p
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol
 
 from nacre.engine.review import trashed
 from nacre.errors import InvalidInput, MissingExtra, UnknownName
@@ -44,37 +44,28 @@ class Fading(NamedTuple):
     last_validated_at: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class DecayInput:
-    """The input of a score; `support` counts the incoming links."""
-
-    memory: Memory | Fading
-    now: float
-    decay_rate: float
-    support: int = 0
+class Model(Protocol):
+    def __call__(self, memory: Memory | Fading, now: float, decay_rate: float, support: int = 0) -> float:
+        """The score of a memory; `support` counts the incoming links."""
 
 
-Model: TypeAlias = Callable[[DecayInput], float]
-
-
-def simple(state: DecayInput) -> float:
+def simple(memory: Memory | Fading, now: float, decay_rate: float, support: int = 0) -> float:  # noqa: ARG001
     """importance · exp(−rate · days since its last use): AI-Houkai's formula."""
-    return state.memory.importance * exp(-state.decay_rate * days_since(state.memory.last_accessed, state.now))
+    return memory.importance * exp(-decay_rate * days_since(memory.last_accessed, now))
 
 
-def strength(state: DecayInput) -> float:
+def strength(memory: Memory | Fading, now: float, decay_rate: float, support: int = 0) -> float:
     """The same curve, made longer by importance, uses, a validation and incoming links.
 
     A pinned memory never fades.
     """
-    memory = state.memory
     if memory.pinned:
         return 1.0
-    proven = USED * log1p(memory.access_count) + LINKED * min(state.support, MOST_LINKS)
+    proven = USED * log1p(memory.access_count) + LINKED * min(support, MOST_LINKS)
     worth = WORTH * max(0.0, memory.importance - PASSING)
     confirmed = VALIDATED if memory.last_validated_at is not None else 0.0
     last = max(memory.last_accessed, memory.last_validated_at or 0.0)
-    return memory.importance * exp(-state.decay_rate * days_since(last, state.now) / (1 + worth + proven + confirmed))
+    return memory.importance * exp(-decay_rate * days_since(last, now) / (1 + worth + proven + confirmed))
 
 
 def days_since(at: float, now: float) -> float:
@@ -170,7 +161,7 @@ class DecayEngine:
         return map(Fading._make, reader.values(self.store.space, live, Fading._fields))  # type: ignore[arg-type]
 
     def _score(self, memory: Memory | Fading, now: float, support: Counter[str]) -> float:
-        return MODELS[self.model](DecayInput(memory, now, self.decay_rate, support[memory.id]))
+        return MODELS[self.model](memory, now, self.decay_rate, support[memory.id])
 
     def _support(self, ids: Sequence[str] | None = None) -> Counter[str]:
         edges = self.store.edges(into=ids)
@@ -282,7 +273,7 @@ def curve(
     """The future score of the memory if nobody uses it."""
     scored = UnknownName.get("decay model", model, MODELS)
     at = [days * step / (POINTS - 1) for step in range(POINTS)]
-    points = tuple((day, scored(DecayInput(memory, now + day * DAY, decay_rate, support))) for day in at)
+    points = tuple((day, scored(memory, now + day * DAY, decay_rate, support)) for day in at)
     return Curve(label or memory.text, points)
 
 

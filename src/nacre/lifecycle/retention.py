@@ -10,7 +10,7 @@ from nacre.engine.removal import purge
 from nacre.engine.review import trashed
 from nacre.engine.supersede import is_redacted
 from nacre.errors import InvalidInput, UnknownName
-from nacre.lifecycle.decay import DecayInput, strength
+from nacre.lifecycle.decay import strength
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Memory
 from nacre.model.instants import DAY
@@ -145,7 +145,7 @@ class Retention:
         free = [m for m in memories if not m.pinned and m.type not in self.protect_types]
         over = 0 if bounds.max_count is None else len(memories) - bounds.max_count
         heavy = 0.0 if bounds.max_megabytes is None else sum(map(size, memories)) - bounds.max_megabytes * 1e6
-        for memory in sorted(free, key=lambda memory: strength(DecayInput(memory, now, GENTLE_RATE))):
+        for memory in sorted(free, key=lambda memory: strength(memory, now, GENTLE_RATE)):
             if over <= 0 and heavy <= 0:
                 return
             why = f"more than {bounds.max_count:,}" if over > 0 else f"more than {bounds.max_megabytes:g} MB"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from nacre.errors import ArchiveRefused, InvalidInput, UnknownName
 from nacre.model.memory import LIVE_STATUSES, TYPES, Json
@@ -142,11 +142,6 @@ TOGETHER = ("long_term_memory", "short_term_memory")
 Lists: TypeAlias = dict[int, dict[str, Json]]
 
 
-class Collection(NamedTuple):
-    name: str
-    records: str  # the segment of the records
-
-
 @contextmanager
 def opened(path: Path, collections: Sequence[str] = ()) -> Iterator[Chroma]:
     """Reads all collections, or the named ones.
@@ -166,20 +161,20 @@ def opened(path: Path, collections: Sequence[str] = ()) -> Iterator[Chroma]:
 @dataclass(slots=True, kw_only=True)
 class Chroma(ForeignSource):
     database: sqlite3.Connection
-    chosen: Sequence[Collection] = ()
+    chosen: Mapping[str, str] = field(default_factory=dict)  # collections, each with the segment of its records
 
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:  # noqa: ARG002 - one reading is quick
         self.partial.clear()
         number = 0
-        for collection in self.chosen:
+        for collection, segment in self.chosen.items():
             try:
-                lists = self._lists(collection)
-                for key, id in self._keys(collection):
+                lists = self._lists(segment)
+                for key, id in self._keys(segment):
                     number += 1
                     yield self._row(number, key, id, lists)
             except sqlite3.Error as error:
                 number += 1
-                yield BadRow(number, f"the rest of the collection {collection.name!r} cannot be read ({error})")
+                yield BadRow(number, f"the rest of the collection {collection!r} cannot be read ({error})")
 
     def _row(self, number: int, key: int, id: str, lists: Lists) -> Row:
         try:
@@ -191,23 +186,23 @@ class Chroma(ForeignSource):
             return BadRow(number, f"{printable(id)}: {error}")
         return MemoryRow(number, fields, name=printable(id))
 
-    def _keys(self, collection: Collection) -> Iterator[tuple[int, str]]:
+    def _keys(self, segment: str) -> Iterator[tuple[int, str]]:
         """In table order; the parts of each record are read one by one, so that a damaged page loses only its own."""
         query = "SELECT id, embedding_id FROM embeddings NOT INDEXED WHERE segment_id = ? ORDER BY id"
-        yield from self.database.execute(query, (collection.records,))
+        yield from self.database.execute(query, (segment,))
 
     def _meta(self, key: int) -> dict[str, Json]:
         rows = foreign.records(self.database, "SELECT * FROM embedding_metadata WHERE id = ?", key)
         return {str(each["key"]): value(each) for each in rows}
 
-    def _lists(self, collection: Collection) -> Lists:
+    def _lists(self, segment: str) -> Lists:
         """Newer versions store lists in a separate table; few records have any."""
         lists: Lists = {}
         if not foreign.columns(self.database, "embedding_metadata_array"):
             return lists
         query = ("SELECT a.* FROM embedding_metadata_array a JOIN embeddings e ON e.id = a.id "
                  "WHERE e.segment_id = ? ORDER BY a.rowid")  # fmt: skip
-        for each in foreign.records(self.database, query, collection.records):
+        for each in foreign.records(self.database, query, segment):
             listed = lists.setdefault(cast(int, each["id"]), {}).setdefault(str(each["key"]), [])
             cast("list[Json]", listed).append(value(each))
         return lists
@@ -226,16 +221,14 @@ class Chroma(ForeignSource):
             )
         if left:
             self.remarks.append(f"Other collections were left out: {', '.join(left)}.")
-        self.chosen = [each for name in wanted if (each := self._collection(there[name])) is not None]
-
-    def _collection(self, record: Record) -> Collection | None:
-        id, name = str(record["id"]), str(record["name"])
-        rows = foreign.records(self.database, "SELECT id, scope FROM segments WHERE collection = ?", id)
-        segments = {str(each["scope"]): str(each["id"]) for each in rows}
-        if "METADATA" not in segments:
+        segments = {name: self._segment(str(there[name]["id"])) for name in wanted}
+        self.chosen = {name: segment for name, segment in segments.items() if segment is not None}
+        for name in segments.keys() - self.chosen.keys():
             self.remarks.append(f"The collection {name!r} is incomplete and has no records.")
-            return None
-        return Collection(name, segments["METADATA"])
+
+    def _segment(self, collection: str) -> str | None:
+        query = "SELECT id FROM segments WHERE collection = ? AND scope = 'METADATA'"
+        return next((str(each["id"]) for each in foreign.records(self.database, query, collection)), None)
 
 
 def value(record: Record) -> Json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nacre.compat.ai_houkai.memory_system.store import Memory, MemoryStore
-from nacre.lifecycle.decay import DecayInput, simple
+from nacre.lifecycle.decay import simple
 
 
 @dataclass
@@ -17,7 +17,7 @@ class DecayEngine:
 
     def score(self, mem: Memory, now: float | None = None) -> float:
         at = self.store.native.now() if now is None else now
-        return simple(DecayInput(mem.native(""), at, self.decay_rate))
+        return simple(mem.native(""), at, self.decay_rate)
 
     def score_all(self, now: float | None = None) -> list[tuple[Memory, float]]:
         """All of them, superseded ones too, the strongest first."""

@@ -52,7 +52,8 @@ class MemoryConsolidator:
         rows = np.asarray([vectors[memory.id] for memory in placed], np.float32)
         rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(np.float32).tiny)
         groups = clustering.by_centroid(rows, self.config.similarity_threshold)
-        return [cluster([placed[row] for row in group.rows], group.centroid.tolist()) for group in groups]
+        centroids = (clustering.mean_direction(rows[group]).tolist() for group in groups)
+        return [cluster([placed[at] for at in group], centre) for group, centre in zip(groups, centroids, strict=True)]
 
     def consolidate(self) -> ConsolidationReport:
         started = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Shared parts of the lesson commands: opening the book, options, columns, output and step-by-step review."""
+"""Shared parts of the lesson commands: opening the book, options, columns and output."""
 
 from __future__ import annotations
 

@@ -270,8 +270,7 @@ def make_journal_mirror(settings: Settings) -> JournalSink | None:
 def make_reranker(settings: Settings) -> Reranker | None:
     if not settings.reranker:
         return None
-    if settings.reranker != "language-model":
-        raise UnknownName("reranker", settings.reranker, ("language-model",))
+    UnknownName.check("reranker", settings.reranker, ("language-model",))
     from nacre.models.language_model import LanguageModelReranker
 
     return LanguageModelReranker(make_language_model(settings, "Reranking"))

@@ -136,6 +136,5 @@ def admitted_kinds(can: AgentCapabilities) -> Filter:
 
 
 def scope_named(name: str) -> ScopeLevel:
-    if name not in list(ScopeLevel):
-        raise UnknownName("scope", name, [str(each) for each in ScopeLevel])
+    UnknownName.check("scope", name, [str(each) for each in ScopeLevel])
     return ScopeLevel(name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from nacre.model.levels import LEVELS
@@ -49,22 +48,18 @@ def opened(path: Path) -> Iterator[AiLessons]:
         yield source
 
 
-@dataclass(frozen=True, slots=True)
-class Edges:
-    """The links of all lessons by their start, and the successors of superseded lessons with the time."""
-
-    links: dict[str, list[Json]] = field(default_factory=dict)
-    successors: dict[str, tuple[str, object]] = field(default_factory=dict)
+Links = dict[str, list[Json]]  # of all lessons, by their start
+Successors = dict[str, tuple[str, object]]  # of superseded lessons, with the time
 
 
 class AiLessons(DatabaseSource):
     def read(self) -> Iterator[Row]:
         yield from (TermRow(0, *term) for term in self._words())
-        edges = self._edges()
+        links, successors = self._edges()
         for lesson in foreign.records(self.database, "SELECT * FROM lessons NOT INDEXED ORDER BY rowid"):
-            yield MemoryRow(0, self._fields(lesson, edges), name=printable(lesson["id"]))
+            yield MemoryRow(0, self._fields(lesson, links, successors), name=printable(lesson["id"]))
 
-    def _fields(self, lesson: Record, edges: Edges) -> dict[str, object]:
+    def _fields(self, lesson: Record, links: Links, successors: Successors) -> dict[str, object]:
         id = str(lesson["id"])
         contexts = "SELECT context FROM lesson_contexts WHERE lesson_id = ?"
         fields: dict[str, object] = {
@@ -74,13 +69,13 @@ class AiLessons(DatabaseSource):
             "tags": self._listed("SELECT tag FROM lesson_tags WHERE lesson_id = ?", id),
             "contexts": self._listed(f"{contexts} AND applies", id),
             "anti_contexts": self._listed(f"{contexts} AND NOT applies", id),
-            "links": edges.links.get(id, []),
+            "links": links.get(id, []),
         }  # fmt: skip
         made = lesson.get("created_at")
         if made:
             fields |= {"created_at": made, "last_accessed": made, "updated_at": lesson.get("updated_at") or made}
-        if id in edges.successors:
-            successor, since = edges.successors[id]
+        if id in successors:
+            successor, since = successors[id]
             fields |= {"superseded_by": successor, "superseded_at": since or fields.get("updated_at")}
         return fields
 
@@ -93,9 +88,9 @@ class AiLessons(DatabaseSource):
     def _listed(self, query: str, id: str) -> list[str]:
         return [normal(each) for (each,) in self.database.execute(f"{query} ORDER BY rowid", (id,))]
 
-    def _edges(self) -> Edges:
+    def _edges(self) -> tuple[Links, Successors]:
         """When several lessons supersede one, the latest is its successor; the others are related to it."""
-        edges = Edges()
+        links, successors = Links(), Successors()
         since = "created_at" if "created_at" in foreign.columns(self.database, "edges") else "NULL"
         query = f"SELECT from_id, to_id, relation, {since} AS since FROM edges ORDER BY since DESC, rowid DESC"
         for edge in foreign.records(self.database, query):
@@ -105,10 +100,10 @@ class AiLessons(DatabaseSource):
                 continue
             rel = normal(edge["relation"]).replace("-", "_")
             rel = RELATIONS.get(rel, rel)
-            if rel == SUPERSEDES and edges.successors.setdefault(end, (start, edge["since"]))[0] != start:
+            if rel == SUPERSEDES and successors.setdefault(end, (start, edge["since"]))[0] != start:
                 rel = "related"
-            edges.links.setdefault(start, []).append({"to": end, "rel": rel})
-        return edges
+            links.setdefault(start, []).append({"to": end, "rel": rel})
+        return links, successors
 
     def _words(self) -> Iterator[tuple[str, str, dict[str, Json]]]:
         yield TYPE, LESSON, {}

@@ -13,11 +13,11 @@ import re
 import unicodedata
 from array import array
 from collections import ChainMap, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from math import prod, sqrt
+from math import inf, prod, sqrt
 from zlib import crc32
 
 from nacre.files import data_sections
@@ -155,12 +155,27 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 def suspicion(text: str, bulk: BulkReading | None = None) -> Suspicion:
     """Looks also behind invisible characters, look-alike letters, letters set apart, and base64; a rule for work is no
-    suspicion. Where no rule is sure, a model reads what looks like orders; `bulk` is that of many texts together."""
+    suspicion. A model reads what looks like orders: it notices what no rule knows, and clears what only sounds like
+    one. `bulk` is that of many texts together."""
     readable = fold_text(text)
-    weights = {**dict(hidden_signs(text)), **order_signs(readable), **dict(encoded_signs(readable))}
-    if together(weights) < SUSPICIOUS_SCORE and reads_like_orders(readable, bulk):
-        weights[READS_LIKE_ORDERS] = READ_WEIGHT
+    signs = order_signs(readable)
+    by_rules = together(signs) >= SUSPICIOUS_SCORE
+    read = order_score(readable, bulk or BulkReading(), anyway=by_rules)
+    if read is not None:
+        fitted = constants("orders")
+        if by_rules and read < fitted["harmless"] and clearable(readable, signs):
+            signs = {}
+        elif not by_rules and read > fitted["orders"]:
+            signs[READS_LIKE_ORDERS] = READ_WEIGHT
+    weights = {**dict(hidden_signs(text)), **signs, **dict(encoded_signs(readable))}
     return Suspicion(together(weights), tuple(weights))
+
+
+def clearable(readable: str, signs: Mapping[str, float]) -> bool:
+    """Whether the model has understood what the rules mark: whole sentences, of which nothing is disguised."""
+    lowered = lower(readable)
+    plain = strongest(each for line_or_all in (lowered, one_line(lowered)) for each in signs_in(line_or_all))
+    return count_words(lowered) >= CLEARED_FROM and signs.keys() <= CLEARABLE and signs == plain
 
 
 def together(weights: Mapping[str, float]) -> float:
@@ -170,11 +185,20 @@ def together(weights: Mapping[str, float]) -> float:
 def order_signs(readable: str) -> dict[str, float]:
     """The signs in the text line by line, as one line, and with digits read as letters; each reason at its most."""
     lowered = lower(readable)
+    flat = one_line(lowered)
+    variants = dict.fromkeys((lowered, flat, undo_leet(flat)))
+    return strongest(each for variant in variants for each in signs_in(variant))
+
+
+def one_line(lowered: str) -> str:
+    return JOINED.sub("", ONE_LINE.sub(" ", lowered))
+
+
+def strongest(signs: Iterable[Sign]) -> dict[str, float]:
+    """The weight of each reason."""
     weights: dict[str, float] = {}
-    flat = JOINED.sub("", ONE_LINE.sub(" ", lowered))
-    for variant in dict.fromkeys((lowered, flat, undo_leet(flat))):
-        for each in signs_in(variant):
-            weights[each.reason] = max(each.weight, weights.get(each.reason, 0.0))
+    for each in signs:
+        weights[each.reason] = max(each.weight, weights.get(each.reason, 0.0))
     return weights
 
 
@@ -225,11 +249,19 @@ STEM = 5  # letters that words of one family share, in most languages
 PART, PART_OF_CJK = 700, 240  # characters that the cross-encoder can read at once
 OVERLAP = 100  # characters: an order on a border is whole in one of two parts
 MOST_READ = 3  # parts of one text, those that look most like orders: a long text must not take seconds
+# Rules that also meet notes about such texts. Of markup, tool calls and addresses the model has read too little.
+CLEARABLE = frozenset(
+    {
+        "overrides earlier instructions", "asks for the system prompt", "speaks of a system prompt",
+        "gives the model a new role", "announces new instructions",
+    }
+)  # fmt: skip
+CLEARED_FROM = 10  # words; a shorter text says too little about why it was written
 # In bulk. A step halves what is read of ordinary notes; with the last one, of a thousand notes one is read, and 4 of 10
 # orders.
 READ_BEFORE_STRICTER, STRICTER, STRICTER_AT_MOST = 16, 0.2, 1.0
 NO_WORDS, RESERVED = (re.compile("|".join(lines)) for _, lines in data_sections("safety/no_words.txt"))
-FEWEST_WORDS = 6  # of an order that is not a known phrase; a CJK character counts as half a word
+FEWEST_WORDS = 6  # of an order that is not a known phrase
 
 
 def features(lowered: str) -> set[int]:
@@ -251,10 +283,14 @@ def word_weights() -> array[int]:
 def quick_look(part: str) -> float:
     """Higher the more the words are those of orders; `BIAS` where there are too few of them."""
     lowered = words_of(part)
-    if len(WORD.findall(lowered)) + len(CJK.findall(lowered)) // 2 < FEWEST_WORDS:
+    if count_words(lowered) < FEWEST_WORDS:
         return BIAS
     weights, buckets = word_weights(), features(lowered)
     return BIAS + SCALE * sum(weights[bucket] for bucket in buckets) / sqrt(len(buckets) or 1)
+
+
+def count_words(text: str) -> int:
+    return len(WORD.findall(text)) + len(CJK.findall(text)) // 2  # most words in CJK have two characters
 
 
 def words_of(part: str) -> str:
@@ -295,13 +331,17 @@ def order_scores(text: str, looks_like: float, by_words: float) -> list[float]:
     return [by_words * look + float(score[0]) for (look, _), (score,) in zip(worth, scores, strict=True)]
 
 
-def reads_like_orders(text: str, bulk: BulkReading | None = None) -> bool:
-    """False also where the model is not there: the rules stand alone then, and `nacre doctor` says why."""
-    bulk = bulk or BulkReading()
+def order_score(text: str, bulk: BulkReading, *, anyway: bool) -> float | None:
+    """How much the model finds the text to give orders; None where it does not look like one and is not read `anyway`,
+    and where the model is not there: the rules stand alone then, and `nacre doctor` says why. What is too long to be
+    read whole is not read anyway."""
+    if anyway and sum(1 for _ in parts(text)) > MOST_READ:
+        return None
     try:
         fitted = constants("orders")
-        scores = order_scores(text, fitted["looks_like"] + bulk.stricter, fitted["by_words"])
-        bulk.parts += len(scores)
-        return any(each > fitted["orders"] for each in scores)
+        looks_like = -inf if anyway else fitted["looks_like"] + bulk.stricter
+        scores = order_scores(text, looks_like, fitted["by_words"])
     except Exception:  # noqa: BLE001 - onnxruntime's errors have no other root
-        return False
+        return None
+    bulk.parts += len(scores)
+    return max(scores, default=None)

@@ -37,6 +37,7 @@ FOLDS = 5
 STEPS, RATE = 200, 0.1
 DECAY = 0.3  # how strongly the weights are held at the present ones; less was worse out of fold on BEAM
 WANTED = 20
+RIVALS = 70  # the best candidates by the present weights: a right one has to be ahead of these
 SHOWN = ("any@1", "any@5", "any@10", "recall@10", "all@5", "ndcg@5", "mrr")
 SETTINGS = replace(Settings(), on_conflict="ignore", rerank_ms=0.0)
 SPACE = "default"
@@ -154,6 +155,13 @@ def session_names(candidates: PlacedCandidates) -> tuple[str, ...]:
     return tuple(names[code] for code in range(len(names)))
 
 
+def with_rivals(case: Case, present: Matrix) -> Case:
+    """Without the candidates that are far behind."""
+    best = np.argsort(-(case.rows @ present))[:RIVALS]
+    kept = np.union1d(best, case.right)
+    return replace(case, rows=case.rows[kept], right=np.flatnonzero(np.isin(kept, case.right)))
+
+
 class Padded:
     """The cases of one kind that have a right candidate, as arrays of one shape."""
 
@@ -179,7 +187,8 @@ class Padded:
 
 
 def fit(kinds: Sequence[Sequence[Case]], columns: Sequence[int], present: Matrix) -> Matrix:
-    """Listwise; each kind counts the same, and the weights are held near the present ones."""
+    """Listwise, among rivals; each kind counts the same, and the weights are held near the present ones."""
+    kinds = [[with_rivals(case, present) for case in kind] for kind in kinds]
     spreads = [[case.rows[:, columns].var(0) for case in kind] for kind in kinds]
     scale = np.sqrt(np.mean([np.mean(each, axis=0) for each in spreads], axis=0)) + 1e-6
     padded = [Padded(kind, columns, scale) for kind in kinds]

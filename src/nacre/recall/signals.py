@@ -22,16 +22,16 @@ from nacre.text.tokens import stems
 # three counting the same, with whole conversations, chats and worlds left out in turn; benchmarks/RECALL.md says what
 # each gives. That of meaning belongs to the embedder (`models/calibration.py`).
 WEIGHTS: Mapping[str, float] = {
-    "words": 1.13,
+    "words": 1.18,
     "words nearby": 0.60,
     "coverage nearby": 2.32,
-    "speaker": 2.29,
-    "voice": 0.48,
-    "reply": 3.93,
-    "conversation": 4.86,
+    "speaker": 2.39,
+    "voice": 0.49,
+    "reply": 3.05,
+    "conversation": 4.81,
     "brief": -6.67,
-    "long": -1.25,
-    "question": -0.61,
+    "long": -1.37,
+    "question": -0.60,
 }
 # The weights are divided so that a turn that is best in these and in meaning scores 1.
 FULL_SCORE = sum(WEIGHTS[name] for name in ("words", "words nearby", "coverage nearby", "conversation"))

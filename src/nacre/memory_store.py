@@ -65,7 +65,7 @@ from nacre.recall import walk
 from nacre.recall.pack import HEADER, TokenCounter, pack
 from nacre.recall.walk import Walk, relation_list
 from nacre.recall_options import RecallOptions, Scope, instant, make_filter, make_query, split_options, valid_at_filter
-from nacre.remember.guard import guard_notes, mark_suspicious
+from nacre.remember.guard import SPEAKERS, guard_notes, mark_suspicious
 from nacre.settings import Settings
 from nacre.settings import settings as read_settings
 
@@ -300,7 +300,7 @@ class MemoryStore(Closing):
     ) -> tuple[dict[str, object], Suspicion, tuple[str, ...]]:
         """Without secrets; with what is suspicious, and sentences about both."""
         clean, secrets = self._guard.fields(fields)
-        suspicion = self._guard.suspicion(clean, bulk)
+        suspicion = self._guard.suspicion(clean, bulk, rules_alone=clean.get("role") in SPEAKERS)
         return clean, suspicion, guard_notes(secrets, suspicion.reasons)
 
     def _build(self, fields: Mapping[str, object]) -> Memory:

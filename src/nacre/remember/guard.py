@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # importing the rules takes a command 20 ms, and only writing
 MODES = ("redact", "refuse", "allow")
 PERSONAL = ("allow", "redact")
 SUSPICIOUS_POLICIES = ("mark", "refuse", "allow")
+SPEAKERS = ("user", "assistant")  # whose turns are full of orders to a model, which are its user's own
 # Fields that connect memories (id, session, agent, role) are not changed.
 WRITTEN = ("text", "title", "source", "source_notes")
 GUARDED = (*WRITTEN, *LISTS, "metadata", "links")
@@ -49,14 +50,16 @@ class Guard:
             raise SecretRefused(kinds)
         return clean, tuple(dict.fromkeys(kinds))
 
-    def suspicion(self, fields: Mapping[str, object], bulk: BulkReading | None = None) -> Suspicion:
+    def suspicion(
+        self, fields: Mapping[str, object], bulk: BulkReading | None = None, *, rules_alone: bool = False
+    ) -> Suspicion:
         """The reasons to distrust the text: it gives orders to a model. `bulk` belongs to all texts of one import or
-        batch. Raises `InvalidInput` when such texts are refused."""
+        batch; with `rules_alone` no model reads it. Raises `InvalidInput` when such texts are refused."""
         from nacre.safety.injection import SUSPICIOUS_SCORE, Suspicion, suspicion
 
         if self.suspicious == "allow" or "text" not in fields:
             return Suspicion()
-        result = suspicion(f"{fields.get('title', '')}\n{fields['text']}", bulk)
+        result = suspicion(f"{fields.get('title', '')}\n{fields['text']}", bulk, rules_alone=rules_alone)
         if result.score < SUSPICIOUS_SCORE:
             return Suspicion()
         if self.suspicious == "refuse":

@@ -153,17 +153,17 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def suspicion(text: str, bulk: BulkReading | None = None) -> Suspicion:
+def suspicion(text: str, bulk: BulkReading | None = None, *, rules_alone: bool = False) -> Suspicion:
     """Looks also behind invisible characters, look-alike letters, letters set apart, and base64; a rule for work is no
-    suspicion. A model reads what looks like orders: it notices what no rule knows, and clears what only sounds like
-    one. `bulk` is that of many texts together."""
+    suspicion. A model reads what looks like orders: it notices what no rule knows, and clears what only quotes one.
+    `bulk` is that of many texts together."""
     readable = fold_text(text)
     signs = order_signs(readable)
     by_rules = together(signs) >= SUSPICIOUS_SCORE
-    read = order_score(readable, bulk or BulkReading(), anyway=by_rules)
+    read = None if rules_alone else order_score(readable, bulk or BulkReading(), marked=by_rules)
     if read is not None:
         fitted = constants("orders")
-        if by_rules and read < fitted["harmless"] and clearable(readable, signs):
+        if by_rules and read < fitted["harmless"] and only_quoted(readable):
             signs = {}
         elif not by_rules and read > fitted["orders"]:
             signs[READS_LIKE_ORDERS] = READ_WEIGHT
@@ -171,11 +171,10 @@ def suspicion(text: str, bulk: BulkReading | None = None) -> Suspicion:
     return Suspicion(together(weights), tuple(weights))
 
 
-def clearable(readable: str, signs: Mapping[str, float]) -> bool:
-    """Whether the model has understood what the rules mark: whole sentences, of which nothing is disguised."""
-    lowered = lower(readable)
-    plain = strongest(each for line_or_all in (lowered, one_line(lowered)) for each in signs_in(line_or_all))
-    return count_words(lowered) >= CLEARED_FROM and signs.keys() <= CLEARABLE and signs == plain
+def only_quoted(readable: str) -> bool:
+    """Whether the rules mark nothing but what stands between quotation marks, within enough words of one's own."""
+    own = QUOTED.sub(" ", readable)
+    return count_words(own) >= WORDS_AROUND and together(order_signs(own)) < SUSPICIOUS_SCORE
 
 
 def together(weights: Mapping[str, float]) -> float:
@@ -249,14 +248,10 @@ STEM = 5  # letters that words of one family share, in most languages
 PART, PART_OF_CJK = 700, 240  # characters that the cross-encoder can read at once
 OVERLAP = 100  # characters: an order on a border is whole in one of two parts
 MOST_READ = 3  # parts of one text, those that look most like orders: a long text must not take seconds
-# Rules that also meet notes about such texts. Of markup, tool calls and addresses the model has read too little.
-CLEARABLE = frozenset(
-    {
-        "overrides earlier instructions", "asks for the system prompt", "speaks of a system prompt",
-        "gives the model a new role", "announces new instructions",
-    }
-)  # fmt: skip
-CLEARED_FROM = 10  # words; a shorter text says too little about why it was written
+QUOTED = re.compile(
+    r"\"[^\"\n]{3,300}\"|[“„«「『][^“”„«»「」『』\n]{3,300}[”“»」』]|(?<!\w)'[^'\n]{3,300}'(?!\w)|`[^`\n]{3,300}`"
+)
+WORDS_AROUND = 8  # a quotation, by which a note tells of an order
 # In bulk. A step halves what is read of ordinary notes; with the last one, of a thousand notes one is read, and 4 of 10
 # orders.
 READ_BEFORE_STRICTER, STRICTER, STRICTER_AT_MOST = 16, 0.2, 1.0
@@ -331,15 +326,15 @@ def order_scores(text: str, looks_like: float, by_words: float) -> list[float]:
     return [by_words * look + float(score[0]) for (look, _), (score,) in zip(worth, scores, strict=True)]
 
 
-def order_score(text: str, bulk: BulkReading, *, anyway: bool) -> float | None:
-    """How much the model finds the text to give orders; None where it does not look like one and is not read `anyway`,
-    and where the model is not there: the rules stand alone then, and `nacre doctor` says why. What is too long to be
-    read whole is not read anyway."""
-    if anyway and sum(1 for _ in parts(text)) > MOST_READ:
+def order_score(text: str, bulk: BulkReading, *, marked: bool) -> float | None:
+    """How much the model finds the text to give orders. None where it is not read: it does not look like one and no
+    rule has `marked` it, or a rule has and it is too long to be read completely. None also where the model is not
+    there: the rules stand alone then, and `nacre doctor` says why."""
+    if marked and sum(1 for _ in parts(text)) > MOST_READ:
         return None
     try:
         fitted = constants("orders")
-        looks_like = -inf if anyway else fitted["looks_like"] + bulk.stricter
+        looks_like = -inf if marked else fitted["looks_like"] + bulk.stricter
         scores = order_scores(text, looks_like, fitted["by_words"])
     except Exception:  # noqa: BLE001 - onnxruntime's errors have no other root
         return None

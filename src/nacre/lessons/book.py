@@ -330,14 +330,14 @@ class LessonBook(StoreUser):
         ]
         return Answer(tuple(sorted(tags, key=lambda each: (-each.count, each.name))))
 
-    def know_tags(self, *names: str) -> Answer[tuple[str, ...]]:
+    def know_tags(self, *names: str, why: str = "") -> Answer[tuple[str, ...]]:
         """Adds tags to the vocabulary, so that they give no warning; returns the new ones."""
         vocabulary = Vocabulary(self.store, TAG)
         new = [name for name in normalize_all(names) if vocabulary.term_name(name) not in vocabulary.terms]
-        vocabulary.set_keys("know", {Key.REVIEW: False}, *new)
+        vocabulary.set_keys("know", {Key.REVIEW: False}, *new, why=why)
         return Answer(tuple(new))
 
-    def alias_tag(self, alias: str, of: str) -> Answer[bool]:
+    def alias_tag(self, alias: str, of: str, *, why: str = "") -> Answer[bool]:
         """From now on `alias` is stored and searched as `of`. False when that is already so."""
         vocabulary = Vocabulary(self.store, TAG)
         name, target = vocabulary.term_name(alias), vocabulary.term_name(of)
@@ -345,24 +345,24 @@ class LessonBook(StoreUser):
         target = vocabulary.resolve(target)
         if name in vocabulary.terms and vocabulary.terms[name].alias_of == target:
             return Answer(False)
-        vocabulary.alias(name, target)
+        vocabulary.alias(name, target, why)
         count = vocabulary.counts().get(name, 0)
         remaining = f"{count} lessons still have {name!r}; merge it into {target!r} to change them."
         return Answer(True, (remaining,) if count else ())
 
-    def relate_tags(self, name: str, other: str, relation: str = SYNONYM) -> Answer[bool]:
+    def relate_tags(self, name: str, other: str, relation: str = SYNONYM, *, why: str = "") -> Answer[bool]:
         """A `synonym` is found by the other name, both ways; a `child_of` only by its parent's name. False when that is
         already so."""
-        return Answer(Vocabulary(self.store, TAG).relate(name, other, relation))
+        return Answer(Vocabulary(self.store, TAG).relate(name, other, relation, why))
 
-    def unrelate_tags(self, name: str, other: str) -> Answer[bool]:
+    def unrelate_tags(self, name: str, other: str, *, why: str = "") -> Answer[bool]:
         """Removes every relation between the two: alias, synonym, child, or distinct."""
-        return Answer(Vocabulary(self.store, TAG).unrelate(name, other))
+        return Answer(Vocabulary(self.store, TAG).unrelate(name, other, why))
 
-    def keep_apart(self, kind: str, name: str, other: str) -> Answer[bool]:
+    def keep_apart(self, kind: str, name: str, other: str, *, why: str = "") -> Answer[bool]:
         """Records that the two differ, so that no review proposes to merge them again."""
         UnknownName.check("kind of term", kind, KINDS)
-        return Answer(Vocabulary(self.store, kind).keep_apart(name, other))
+        return Answer(Vocabulary(self.store, kind).keep_apart(name, other, why))
 
     def review_tags(self) -> Answer[tuple[MergeProposal, ...]]:
         """Tags that seem to mean the same, surest first: aliases that lessons still have, other spellings, short forms,
@@ -391,14 +391,14 @@ class LessonBook(StoreUser):
         ]
         return Answer(tuple(sorted(contexts, key=lambda each: (-each.count - each.anti_count, each.name))))
 
-    def relate_contexts(self, name: str, other: str, relation: str = CHILD_OF) -> Answer[bool]:
+    def relate_contexts(self, name: str, other: str, relation: str = CHILD_OF, *, why: str = "") -> Answer[bool]:
         """What applies in `other` then applies in `name` too; as a `synonym`, both ways. False when that is already
         so."""
-        return Answer(Vocabulary(self.store, CONTEXT).relate(name, other, relation))
+        return Answer(Vocabulary(self.store, CONTEXT).relate(name, other, relation, why))
 
-    def unrelate_contexts(self, name: str, other: str) -> Answer[bool]:
+    def unrelate_contexts(self, name: str, other: str, *, why: str = "") -> Answer[bool]:
         """Removes every relation between the two."""
-        return Answer(Vocabulary(self.store, CONTEXT).unrelate(name, other))
+        return Answer(Vocabulary(self.store, CONTEXT).unrelate(name, other, why))
 
     def suggest_contexts(
         self, title: str, content: str = "", tags: Iterable[str] | str | None = None
@@ -418,7 +418,7 @@ class LessonBook(StoreUser):
         return Answer(tuple(sorted(selected, key=lambda each: (-each.count, each.name))))
 
     def add_source(
-        self, name: str, description: str = "", typical_confidence: str = DEFAULT_LEVEL
+        self, name: str, description: str = "", typical_confidence: str = DEFAULT_LEVEL, *, why: str = ""
     ) -> Answer[SourceInfo]:
         """Describes a new or existing source; it no longer waits for review."""
         vocabulary = Vocabulary(self.store, SOURCE)
@@ -429,22 +429,22 @@ class LessonBook(StoreUser):
             )
         level = level_named(typical_confidence).name
         described = {Key.DESCRIPTION: description.strip(), Key.TYPICAL: level, Key.REVIEW: None}
-        vocabulary.set_keys("source", described, added)
+        vocabulary.set_keys("source", described, added, why=why)
         return self._source(added)
 
-    def confirm_source(self, name: str) -> Answer[SourceInfo]:
+    def confirm_source(self, name: str, *, why: str = "") -> Answer[SourceInfo]:
         """Accepts a source that was added automatically."""
         vocabulary = Vocabulary(self.store, SOURCE)
         source = vocabulary.resolve(vocabulary.known_name(name))
         typical = str(vocabulary.inherited(source, Key.TYPICAL) or DEFAULT_LEVEL)
-        vocabulary.set_keys("confirm_source", {Key.REVIEW: None, Key.TYPICAL: typical}, source)
+        vocabulary.set_keys("confirm_source", {Key.REVIEW: None, Key.TYPICAL: typical}, source, why=why)
         return self._source(source)
 
-    def deprecate_source(self, name: str, deprecated: bool = True) -> Answer[SourceInfo]:
+    def deprecate_source(self, name: str, deprecated: bool = True, *, why: str = "") -> Answer[SourceInfo]:
         """Lessons that name it stay as they are; a new use gets a warning."""
         vocabulary = Vocabulary(self.store, SOURCE)
         source = vocabulary.resolve(vocabulary.known_name(name))
-        vocabulary.set_keys("deprecate_source", {Key.DEPRECATED: deprecated}, source)
+        vocabulary.set_keys("deprecate_source", {Key.DEPRECATED: deprecated}, source, why=why)
         return self._source(source)
 
     def _source(self, name: str) -> Answer[SourceInfo]:

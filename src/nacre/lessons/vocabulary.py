@@ -249,23 +249,23 @@ class Vocabulary:
         words = {(self.kind, name): from_builtin(name, edit) for name, edit in terms.items()}
         return self.store.write(operation, edits=edits, terms=words, why=why)
 
-    def set_keys(self, operation: str, changes: Mapping[str, Json], *names: str) -> None:
+    def set_keys(self, operation: str, changes: Mapping[str, Json], *names: str, why: str = "") -> None:
         """None removes a key."""
-        self.edit(operation, dict.fromkeys(names, with_keys(changes)))
+        self.edit(operation, dict.fromkeys(names, with_keys(changes)), why=why)
 
-    def alias(self, alias: str, target: str) -> None:
-        self.edit("alias", self._merge_edits({alias: target}))
+    def alias(self, alias: str, target: str, why: str) -> None:
+        self.edit("alias", self._merge_edits({alias: target}), why=why)
 
-    def keep_apart(self, name: str, other: str) -> bool:
+    def keep_apart(self, name: str, other: str, why: str) -> bool:
         """False when that is already so; likewise for the other relations."""
         one, two = self.term_name(name), self.term_name(other)
         self.check_different(one, two)
         if two in self.listed(one, Key.DISTINCT):
             return False
-        self.edit("keep_apart", {one: add_listed(Key.DISTINCT, two), two: add_listed(Key.DISTINCT, one)})
+        self.edit("keep_apart", {one: add_listed(Key.DISTINCT, two), two: add_listed(Key.DISTINCT, one)}, why=why)
         return True
 
-    def relate(self, name: str, other: str, relation: str) -> bool:
+    def relate(self, name: str, other: str, relation: str, why: str) -> bool:
         UnknownName.check("relation between terms", relation, RELATIONS)
         key = RELATIONS[relation]
         one, two = (self.resolve(self.term_name(each)) for each in (name, other))
@@ -277,14 +277,14 @@ class Vocabulary:
             edits[two] = add_listed(key, one)
         elif one in self.all_parents(two):
             raise InvalidInput(f"{two!r} is already under {one!r}; unrelate them first.")
-        self.edit("relate", edits)
+        self.edit("relate", edits, why=why)
         return True
 
-    def unrelate(self, name: str, other: str) -> bool:
+    def unrelate(self, name: str, other: str, why: str) -> bool:
         one, two = self.term_name(name), self.term_name(other)
         if not self.are_related(one, two):
             return False
-        self.edit("unrelate", {one: remove_listed(two), two: remove_listed(one)})
+        self.edit("unrelate", {one: remove_listed(two), two: remove_listed(one)}, why=why)
         return True
 
     def merge(self, old: str, into: str, why: str) -> tuple[list[Memory], tuple[str, ...]]:

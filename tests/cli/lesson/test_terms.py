@@ -210,3 +210,35 @@ def test_contexts_lie_in_each_other(book: CommandLine) -> None:
 
 def test_a_book_without_contexts_says_how_to_have_some(nacre: CommandLine) -> None:
     assert "--contexts" in nacre("lesson", "contexts").stderr
+
+
+def test_a_child_is_explained_as_tags_and_as_contexts_work(book: CommandLine) -> None:
+    assert "'js' is found under 'javascript' now" in book("lesson", "tags", "--child", "js", "javascript").stderr
+    result = book("lesson", "contexts", "--child", "solo", "team")
+    assert "What applies in 'team' applies in 'solo' too now" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["tags", "--alias", "js", "javascript"],
+        ["tags", "--synonym", "js", "javascript"],
+        ["tags", "--child", "js", "javascript"],
+        ["tags", "--apart", "js", "javascript"],
+        ["tags", "--know", "python"],
+        ["contexts", "--child", "solo", "team"],
+        ["sources", "--add", "measured"],
+        ["sources", "--confirm", "tested"],
+        ["sources", "--deprecate", "tested"],
+    ],
+)
+def test_the_reason_for_a_change_of_terms_is_in_the_journal(book: CommandLine, words: list[str]) -> None:
+    book.ok("lesson", *words, "--why", "agreed on")
+    assert book.json("journal")[0]["why"] == "agreed on"
+
+
+def test_the_reason_for_removing_a_relation_is_in_the_journal(book: CommandLine) -> None:
+    for kind, pair in (("tags", ("js", "javascript")), ("contexts", ("solo", "team"))):
+        book.ok("lesson", kind, "--child", *pair)
+        book.ok("lesson", kind, "--unrelate", *pair, "--why", "was wrong")
+        assert book.json("journal")[0]["why"] == "was wrong"

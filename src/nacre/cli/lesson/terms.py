@@ -53,20 +53,21 @@ def merge(book: LessonBook, kind: str, pair: tuple[str, str], form: Form, *, yes
     print_answer(merged, form, lambda _: say(f"The {kind} {old!r} is {new!r} now, on {changed} and in future; {UNDO}"))
 
 
-def relate(book: LessonBook, kind: str, action: str, pair: tuple[str, str], form: Form) -> None:
+def relate(book: LessonBook, kind: str, action: str, pair: tuple[str, str], form: Form, why: str) -> None:
     related, unrelated = book.relate_contexts, book.unrelate_contexts
     if kind == TAG:
         related, unrelated = book.relate_tags, book.unrelate_tags
-    actions: dict[str, tuple[Callable[[str, str], Answer[bool]], str]] = {
+    child = "{!r} is found under {!r} now" if kind == TAG else "What applies in {1!r} applies in {0!r} too now"
+    actions: dict[str, tuple[Callable[..., Answer[bool]], str]] = {
         "alias": (book.alias_tag, "{!r} is stored as {!r} from now on"),
         "synonym": (partial(related, relation="synonym"), "{!r} and {!r} are found together now"),
-        "child": (partial(related, relation="child_of"), "{!r} is found under {!r} now"),
+        "child": (partial(related, relation="child_of"), child),
         "apart": (partial(book.keep_apart, kind), "{!r} and {!r} are different, and nobody is asked again"),
         "unrelate": (unrelated, "{!r} and {!r} are unrelated now"),
     }
     change, outcome = actions[action]
     done = f"{outcome.format(*pair)}; {UNDO}"
-    print_answer(change(*pair), form, lambda new: say(done if new else "That is so already."))
+    print_answer(change(*pair, why=why), form, lambda new: say(done if new else "That is so already."))
 
 
 @command("tags", yes_option, why_option, form_option())
@@ -96,13 +97,14 @@ def tags_command(
             list_tags(book, form, counts=counts)
         elif know:
             known = "They are known already."
-            print_answer(book.know_tags(*know), form, lambda new: say(f"Added: {', '.join(new)}." if new else known))
+            added = book.know_tags(*know, why=why)
+            print_answer(added, form, lambda new: say(f"Added: {', '.join(new)}." if new else known))
         elif pair is None:
             review_tags(book, form)
         elif action == "merge":
             merge(book, TAG, pair, form, yes=yes, why=why)
         else:
-            relate(book, TAG, action, pair, form)
+            relate(book, TAG, action, pair, form, why)
 
 
 def list_tags(book: LessonBook, form: Form, *, counts: bool) -> None:
@@ -167,7 +169,7 @@ def contexts_command(cli: CliContext, /, yes: bool, why: str, form: Form, **pair
         elif action == "merge":
             merge(book, CONTEXT, pair, form, yes=yes, why=why)
         elif action:
-            relate(book, CONTEXT, action, pair, form)
+            relate(book, CONTEXT, action, pair, form, why)
 
 
 def list_contexts(book: LessonBook, form: Form) -> None:
@@ -208,26 +210,29 @@ def sources_command(
         raise click.UsageError("--description and --typical need --add NAME.")
     with open_book(cli, make=action not in (None, "review")) as book:
         if add:
-            print_source(describe_source(book, add, description, typical), form, "is described")
+            print_source(describe_source(book, add, description, typical, why), form, "is described")
         elif confirm:
-            print_source(book.confirm_source(confirm), form, "stays")
+            print_source(book.confirm_source(confirm, why=why), form, "stays")
         elif deprecate:
-            print_source(book.deprecate_source(deprecate), form, "is deprecated")
+            print_source(book.deprecate_source(deprecate, why=why), form, "is deprecated")
         elif undeprecate:
-            print_source(book.deprecate_source(undeprecate, deprecated=False), form, "is no longer deprecated")
+            changed = book.deprecate_source(undeprecate, deprecated=False, why=why)
+            print_source(changed, form, "is no longer deprecated")
         elif merged:
             merge(book, SOURCE, merged, form, yes=yes, why=why)
         else:
             list_sources(book, form, review=review)
 
 
-def describe_source(book: LessonBook, name: str, description: str | None, typical: str | None) -> Answer[SourceInfo]:
+def describe_source(
+    book: LessonBook, name: str, description: str | None, typical: str | None, why: str
+) -> Answer[SourceInfo]:
     """An option that is not given keeps the current value."""
     current = next((each for each in book.sources().data if each.name == normalize(name)), None)
     if current is not None:
         description = current.description if description is None else description
         typical = typical or current.typical_confidence
-    return book.add_source(name, description or "", typical or DEFAULT_LEVEL)
+    return book.add_source(name, description or "", typical or DEFAULT_LEVEL, why=why)
 
 
 def print_source(answer: Answer[SourceInfo], form: Form, outcome: str) -> None:

@@ -62,6 +62,15 @@ def test_spaces_types_tags_and_ids_are_offered(nacre: CommandLine) -> None:
     assert offered("--space", "work", "show", "ab") == []
 
 
+def test_commands_on_spaces_and_names_offer_spaces_but_no_ids(nacre: CommandLine) -> None:
+    nacre.ok("remember", "one", "--id", "work-id")
+    nacre.ok("space", "create", "work")
+    for words in (["copy", "w"], ["copy", "default", "w"], ["rename", "w"], ["delete", "w"]):
+        assert offered("space", *words) == ["work"]
+    assert offered("space", "rename", "default", "w") == []
+    assert offered("entities", "merge", "Ada", "w") == []
+
+
 def test_a_key_pressed_makes_no_store_and_no_complaint(nacre: CommandLine) -> None:
     nacre.store.unlink()
     assert offered("show", "ab") == []

@@ -11,7 +11,7 @@ from click.shell_completion import BashComplete, CompletionItem, FishComplete, S
 
 from nacre.cli.catalogue import COMMANDS
 from nacre.cli.cli_context import CliContext
-from nacre.cli.options import global_options
+from nacre.cli.options import command
 from nacre.cli.ui.output import put, say
 from nacre.cli.ui.records import excerpt
 from nacre.errors import NacreError
@@ -24,7 +24,10 @@ Completer: TypeAlias = "Callable[[MemoryStore, str], Iterable[CompletionItem]]"
 VARIABLE = "_NACRE_COMPLETE"
 MOST = 50  # ids: a list that fills the screen helps nobody
 SHELLS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
-# Names of arguments and options, as the commands have them.
+# Arguments, by command, that are the names of spaces.
+SPACES = frozenset(("space copy source", "space copy target", "space rename old", "space delete name"))
+NAMING_GROUPS = ("space", "entities")  # an argument of their commands is a name, never an id
+# Names of arguments and options of all other commands.
 IDS = frozenset("id ids old new source target start end keep others about a b".split())
 
 
@@ -80,26 +83,30 @@ def ids(store: MemoryStore, incomplete: str) -> list[CompletionItem]:
     return [CompletionItem(memory.id, help=excerpt(memory)) for memory in store.list_recent(MOST, where=begins)]
 
 
-def add_completion(command: click.Command) -> click.Command:
+def add_completion(command: click.Command, group: str = "") -> click.Command:
     """The command with parameters that know what to offer, its subcommands too."""
+    name = f"{group} {command.name}".strip()
     for param in command.params:
-        if asked := completion_of(param):
+        if asked := completion_of(param, name):
             param.type = CompletedType(param.type, asked)
     if isinstance(command, click.Group):
         for inner in command.commands.values():
-            add_completion(inner)
+            add_completion(inner, name)
     return command
 
 
-def completion_of(param: click.Parameter) -> Completer | None:
+def completion_of(param: click.Parameter, command_name: str) -> Completer | None:
+    """`command_name` begins with the name of its group."""
     if isinstance(param.type, click.Choice | click.Path | CompletedType):
         return None
-    if param.name in ("space", "spaces"):
+    if param.name in ("space", "spaces") or f"{command_name} {param.name}" in SPACES:
         return spaces
     if "--type" in param.opts:
         return types
     if {"--tag", "--remove", "--remove-tag"} & set(param.opts):
         return tags
+    if command_name.partition(" ")[0] in NAMING_GROUPS:
+        return None
     if param.name in IDS and (isinstance(param, click.Argument) or "--id" in param.opts):
         return ids
     return None
@@ -124,10 +131,9 @@ INSTALL_COMMANDS = {
 }
 
 
-@click.command("completion")
+@command("completion")
 @click.argument("shell", type=click.Choice(list(INSTALL_COMMANDS)))
-@global_options
-def completion_command(shell: str) -> None:
+def completion_command(_cli: CliContext, shell: str) -> None:
     """Print the script that lets your shell complete commands, options, spaces, types and ids.
 
     \b

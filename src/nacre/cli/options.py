@@ -16,6 +16,7 @@ from nacre.cli.cli_context import SIMILAR_NAME, CliContext
 from nacre.cli.ui.output import DATA, FORMS, Column, Form, chosen_form, print_items, say
 from nacre.cli.ui.prompts import confirm
 from nacre.cli.ui.times import held_on, known_by, since, until
+from nacre.errors import InvalidInput
 from nacre.model.instants import DAY, parse_duration
 from nacre.model.memory import Json
 
@@ -41,9 +42,12 @@ class Length(click.ParamType):  # type: ignore[type-arg]
     name = "length"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        if not UNIT.search(value):
-            self.fail(f"{value!r} is not a duration; write 12h, 30d or 8w.", param, ctx)
-        return parse_duration(value) / DAY
+        try:
+            if UNIT.search(value):
+                return parse_duration(value) / DAY
+        except InvalidInput:
+            pass  # its advice names bare numbers too
+        raise click.BadParameter(f"{value!r} is not a duration; write 12h, 30d or 8w.", ctx, param)
 
 
 UNIT = re.compile(r"[a-z]", re.IGNORECASE)
@@ -204,10 +208,12 @@ def global_option(name: str, **settings: Any) -> Decorator:
     return click.option(name, hidden=True, expose_value=False, callback=set_global_option, **settings)
 
 
-location_options = combine(
-    global_option("--store"), global_option("--space"), global_option("--debug", is_flag=True, default=None)
+global_options = combine(
+    global_option("--store"),
+    global_option("--space"),
+    global_option("--debug", is_flag=True, default=None),
+    global_option("--embedder"),
 )
-global_options = combine(location_options, global_option("--embedder"))
 
 
 class FirstByDefault(click.Group):
@@ -236,7 +242,8 @@ def command(
     """Registers a function as a command, of `nacre` itself or of a group of commands.
 
     `usage` is its name, and its arguments as in a usage line: `merge KEEP OTHER...`. It gets the `CliContext` as its
-    first argument. `options` come after those that decorate it; the options of `nacre` are taken after its name too.
+    first argument. `options` come after those that decorate it; the options of `nacre` are taken after its name too,
+    where the command has none of the same name.
     """
     name, *arguments = usage.split()
 
@@ -244,7 +251,9 @@ def command(
         make = click.command if group is None else group.command
         made: click.Command = make(name, **settings)(click.pass_obj(function))
         made.params[:0] = parameters_of(*map(argument, arguments))
-        made.params += parameters_of(*options, global_options)
+        made.params += parameters_of(*options)
+        own = {name for each in made.params for name in each.opts}
+        made.params += [each for each in parameters_of(global_options) if own.isdisjoint(each.opts)]
         return made
 
     return register

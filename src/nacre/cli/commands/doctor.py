@@ -14,7 +14,7 @@ import click
 
 from nacre.cli.cli_context import CliContext, configure_logging
 from nacre.cli.errors import StoreProblem
-from nacre.cli.options import command, form_option, location_options, option, set_global_option
+from nacre.cli.options import command, form_option, option, set_global_option
 from nacre.cli.ui.output import DATA, Form, print_data, print_record, printable, put, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.errors import NacreError
@@ -90,11 +90,9 @@ def apply_fixes(cli: CliContext, findings: list[Finding]) -> list[Finding]:
     return examine_store(cli)
 
 
-@click.command("reindex")
+@command("reindex")
 @option("--embedder NAME", "With this one instead of the settings'.", expose_value=False, callback=set_global_option)
 @option("--restart", "Begin again instead of continuing an interrupted run.")
-@location_options
-@click.pass_obj
 def reindex_command(cli: CliContext, restart: bool) -> None:
     """Compute terms and vectors of every space again, with the current model or another. No memory is changed.
 

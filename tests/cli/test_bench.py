@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,16 @@ def test_an_unknown_suite_names_the_nearest(nacre: CommandLine, tmp_path: Path) 
 def test_a_report_that_cannot_be_written_is_reported_before_the_run(nacre: CommandLine, tmp_path: Path) -> None:
     result = nacre(*bench("locomo", tmp_path / "absent.json", "--json", str(tmp_path / "no" / "report.json")))
     assert result.exit_code == 2 and "make it first" in result.stderr
+
+
+@pytest.mark.parametrize("suite", ["recall", "conflicts"])
+def test_a_report_file_that_is_read_only_is_reported_before_the_run(
+    nacre: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suite: str
+) -> None:
+    report = tmp_path / "report.json"
+    report.touch()
+    # Not by its mode: for root every file is writable.
+    monkeypatch.setattr(os, "access", lambda _path, mode, **_: mode != os.W_OK)
+    named = ["--suite", "locomo"] if suite == "recall" else []
+    result = nacre("bench", suite, *named, "--data", str(tmp_path / "absent.json"), "--json", str(report))
+    assert result.exit_code == 2 and "'--json'" in result.stderr and "is not writable" in result.stderr

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from nacre.bench.run import Report, Row
 
 
+# Checked before the run, which takes minutes.
+REPORT_FILE = click.Path(dir_okay=False, writable=True, allow_dash=True, path_type=Path)
+
+
 @click.group("bench")
 def bench_command() -> None:
     """Measure recall on public datasets, and the judge of conflicts on labelled pairs; no language model is asked. Your
@@ -31,7 +35,7 @@ def bench_command() -> None:
 @option("--mode NAME", "For longmemeval: pooled (as it is) or haystack.", default="")
 @option("--unit NAME", "What is to be found: turn or session, as the suite has it.", default=None)
 @option("--limit N", "Ask only N questions, always the same ones.", least=1)
-@option("--json FILE", "Write the whole report here.", to="out")
+@option("--json FILE", "Write the whole report here.", to="out", type=REPORT_FILE)
 def recall(
     cli: CliContext,
     suite: str,
@@ -63,7 +67,7 @@ def recall(
 
 @command("conflicts", form_option(), group=bench_command)
 @option("--data PATH", "Pairs, one JSON object a line: old, new, label.", to="file", type=PATH, required=True)
-@option("--json FILE", "Write the whole report here; - prints it, and nothing else.", to="out")
+@option("--json FILE", "Write the whole report here; - prints it, and nothing else.", to="out", type=REPORT_FILE)
 def conflicts(cli: CliContext, file: Path, out: Path | None, form: Form) -> None:
     """Measure how well the judge tells memories that contradict or update each other from those that look alike.
 

@@ -23,7 +23,7 @@ def test_a_copy_is_made_listed_checked_and_put_back(nacre: CommandLine) -> None:
     (listed,) = nacre.json("backup", "list")
     assert (listed["file"], listed["kind"]) == (copy, "copy")
     assert nacre.json("backup", "verify", copy)["memories"] == 1
-    assert "is whole: 1 memory in 1 space" in nacre.ok("backup", "verify", copy)
+    assert "is complete and undamaged: 1 memory in 1 space" in nacre.ok("backup", "verify", copy)
     kept = nacre.ok("backup", "restore", copy, "--yes")
     assert texts(nacre) == ["the well is deep"]
     assert [each["kind"] for each in nacre.json("backup", "list")].count("replaced") == 1

@@ -83,6 +83,25 @@ def test_what_cannot_be_plotted_is_reported(nacre: CommandLine, words: list[str]
     assert result.exit_code == code and output in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "option", "advice"),
+    [
+        (["decay", "plot", "--importance", "2"], "--importance", "2.0 is not in the range"),
+        (["audit", "--confidence", "foo"], "--confidence", "'foo' is not a range of confidence; write"),
+        (["fade", "--half-life", "3x"], "--half-life", "'3x' is not a duration; write 12h, 30d or 8w."),
+        (["retain", "--compress-older-than", "90"], "--compress-older-than", "write 12h, 30d or 8w."),
+        (["trash", "empty", "--older-than", "30x"], "--older-than", "'30x' is not a duration; write 12h, 30d or 8w."),
+        (["trash", "empty", "--older-than", "1e999d"], "--older-than", "write 12h, 30d or 8w."),
+    ],
+)
+def test_a_wrong_value_names_its_option_and_the_usage(
+    nacre: CommandLine, words: list[str], option: str, advice: str
+) -> None:
+    result = nacre(*words)
+    assert result.exit_code == 2 and result.stderr.startswith("Usage: nacre ")
+    assert f"Invalid value for '{option}': " in result.stderr and advice in result.stderr
+
+
 def test_a_place_that_is_not_there_is_reported(nacre: CommandLine) -> None:
     done = nacre.process("decay", "plot", "-o", "nowhere/fades.svg")
     assert (done.returncode, done.stderr) == (4, "nacre: No such file or directory: nowhere/fades.svg\n")

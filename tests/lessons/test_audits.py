@@ -56,7 +56,7 @@ def test_an_audit_can_select_lessons_that_were_never_validated(book: LessonBook)
 
 @pytest.mark.parametrize("text", ["hihg", "high-low", "-", "2-3"])
 def test_a_confidence_that_cannot_be_read_is_refused(book: LessonBook, text: str) -> None:
-    with pytest.raises(InvalidInput, match="no range of confidence"):
+    with pytest.raises(InvalidInput, match="not a range of confidence"):
         book.audit(text)
 
 

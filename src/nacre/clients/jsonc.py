@@ -115,7 +115,7 @@ def read(text: str) -> dict[str, object]:
 def put(text: str, path: Sequence[Step], value: object) -> str:
     """Sets the value at the path, and makes the objects on the way; a text that has it already comes back as it is.
 
-    Raises `ValueError` for a text that is no JSON object, `CannotEdit` where something else is on the way.
+    Raises `ValueError` for a text that is not a JSON object, `CannotEdit` where something else is on the way.
     """
     text, root = opened(text)
     holder, depth = deepest(root, path)

@@ -137,7 +137,7 @@ def text_in(container: Mapping[str, Json], name: str, where: str) -> str:
 def object_in(container: Mapping[str, Json], name: str, where: str) -> dict[str, Json]:
     value = container.get(name) or {}
     if not isinstance(value, dict):
-        raise import_error(f"the {name} of {where} is no JSON object")
+        raise import_error(f"the {name} of {where} is not a JSON object")
     return dict(value)
 
 

@@ -36,7 +36,7 @@ TEXT_FIELDS = ("id", "text", "space", "agent", "title", "type", "source", "sourc
 class Condition:
     """`ne` and `not_in` admit an unset field; an order never does, unless its name says so.
 
-    `under` takes names that are parted by dots: it admits each of them and all that lie below it, "api.jira" for "api";
+    `under` takes names that are separated by dots: it admits each of them and all below it, "api.jira" for "api";
     `along` also those above it.
 
     Raises `InvalidInput` for a field, a comparison or a value that is not known: a backend writes the name of the
@@ -162,7 +162,7 @@ def comparable(name: str, op: str, value: object) -> None:
     if op == "contains" and name not in TEXT_FIELDS:
         raise InvalidInput(f"'contains' looks inside text, and {name} is not text; use eq, lt, gt or in.")
     if op in DOTTED and not (name in TEXT_FIELDS or name in LIST_FIELDS):
-        raise InvalidInput(f"'{op}' asks for names parted by dots, and {name} holds none; use eq, in or any.")
+        raise InvalidInput(f"'{op}' asks for names separated by dots, and {name} holds none; use eq, in or any.")
     if op in DOTTED and not all(isinstance(each, str) for each in values(value)):
         raise InvalidInput(f"{name} {op} {value!r} asks for something else than names; give text.")
     if op in (*ORDER_OPS, "contains") and isinstance(value, str) != (name in TEXT_FIELDS):

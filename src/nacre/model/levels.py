@@ -57,4 +57,4 @@ def confidence_range(text: str) -> tuple[float, float]:
         if least <= most <= 1:
             return least, most
     examples = "very-low, low, medium, high, very-high, high-, 0.2-0.6, 0.8- or -0.3"
-    raise InvalidInput(f"{text!r} is no range of confidence; write {examples}.")
+    raise InvalidInput(f"{text!r} is not a range of confidence; write {examples}.")

@@ -79,7 +79,7 @@ class JournalMirror:
                     if touched(archive, space, gone):
                         pack((scrubbed(line, space, gone) for line in lines(archive)), archive)
         except FAULTS as error:
-            log.warning("%s still tells of memories that were removed (%s); delete it and its archives.",
+            log.warning("%s still contains memories that were removed (%s); delete it and its archives.",
                         self.path, error)  # fmt: skip
 
     def _append(self, lines: bytes) -> None:

@@ -98,10 +98,10 @@ def link(value: object) -> Link:
 def json_objects(values: object, what: str, error: Callable[[str], InvalidInput]) -> Iterator[dict[str, Any]]:
     """The objects of a list; `error` makes the error of what is wrong with it."""
     if not isinstance(values, list):
-        raise error(f"{what} is no list")
+        raise error(f"{what} is not a list")
     for each in values:
         if not isinstance(each, dict):
-            raise error(f"{what} holds something that is no JSON object")
+            raise error(f"{what} holds something that is not a JSON object")
         yield each
 
 

@@ -149,3 +149,7 @@ def test_a_new_book_is_verified_by_its_commands_in_processes_of_their_own(nacre:
     run("delete", id)
     assert nacre.process("lesson", "search", "test").returncode == 1
     assert run("stats").startswith("total\t0\n")
+
+
+def test_the_help_says_from_what_a_lesson_is_stale(nacre: CommandLine) -> None:
+    assert "without an edit or a confirmation" in " ".join(nacre.ok("lesson", "review", "--help").split())

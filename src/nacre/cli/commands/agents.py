@@ -38,7 +38,7 @@ PROFILES = ("core", "full", "houkai", "mnemosyne", "lessons")
 @command("mcp", form_option())
 @option("--profile", "Which tools to show.", choices=PROFILES, default="core")
 @option("--http HOST:PORT", "Serve many clients over HTTP instead of one over stdin.")
-@option("--token-file FILE", "Holds the token.")
+@option("--token-file FILE", "The file that holds the access token.")
 @option("--allow-host NAME", "A further name of this machine; repeatable.", to="names", multiple=True)
 @option("--list", "Print the tools and what they cost an agent, and end.", to="listing")
 def mcp_command(

@@ -81,7 +81,7 @@ def verify_command(cli: CliContext, file: str, key: str | None, form: Form) -> N
         "memories": copy.memories,
         "spaces": copy.spaces,
     }
-    print_record(record, [f"{file} is whole: {copy_text(copy, cli.now())}."], form)
+    print_record(record, [f"{file} is complete and undamaged: {copy_text(copy, cli.now())}."], form)
 
 
 @command("restore FILE", key_option, dry_run_option, yes_option, group=backup_command)

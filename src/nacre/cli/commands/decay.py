@@ -31,7 +31,7 @@ from nacre.cli.ui.output import Column, Form, print_items, print_table, say
 from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.records import ROOMY, excerpt, headline, memory_record, short
 from nacre.cli.ui.times import age
-from nacre.errors import UnknownName
+from nacre.errors import InvalidInput, UnknownName
 from nacre.lifecycle.decay import BELIEF_TYPES, MODELS, NO_SUPPORT, ConfidenceDecay, DecayEngine, FadedConfidence, audit
 from nacre.lifecycle.jobs import DECAY_MODEL, listed
 from nacre.memory_store import MemoryStore
@@ -55,7 +55,9 @@ model_options = combine(
 
 min_score_option = option("--min-score 0-1", "What scores less is pruned. The setting decay_min_score.")
 protect_option = several_option(
-    "--protect-type TYPE", "Never of this type; repeatable, '' for none. The setting decay_protect.", to="protected"
+    "--protect-type TYPE",
+    "Protect this type; repeat for others, '' protects none. The setting decay_protect.",
+    to="protected",
 )
 
 
@@ -146,12 +148,12 @@ class RetainOptions(PlanOptions):
 
 
 @command("retain", plan_options)
-@option("--max-days DAYS", "Keep none that is older. The setting retain_max_days.")
-@option("--max-count N", "Keep so many. The setting retain_max_count.", least=0)
-@option("--max-mb N", "Keep so much text.", type=Number(min=0))
+@option("--max-days DAYS", "Keep no older memories. The setting retain_max_days.")
+@option("--max-count N", "Keep at most so many memories. The setting retain_max_count.", least=0)
+@option("--max-mb N", "Keep at most so many megabytes of text.", type=Number(min=0))
 @option("--type TYPE", "Bounds for this type alone; repeat for others.", to="types", multiple=True)
 @protect_option
-@option("--outcome", "Where the rest goes.", choices=["archive", "trash"], default="archive")
+@option("--outcome", "Where memories beyond the limits go.", choices=["archive", "trash"], default="archive")
 @option("--compress-older-than LENGTH", "Also compress long texts unused so long: 90d.")
 def retain_command(
     cli: CliContext, types: tuple[str, ...], protected: tuple[str, ...] | None, compress_older_than: float | None,
@@ -246,27 +248,32 @@ def scores(cli: CliContext, limit: int, weakest: bool, form: Form, **options: Un
         say(f"{len(rows)} of {total:,}; -n 0 lists them all.")
 
 
+def as_shares(ctx: click.Context, option: click.Parameter, values: tuple[str, ...]) -> list[float]:
+    return [Number(0, 1).convert(share, option, ctx) for listed in values or [EXAMPLES] for share in listed.split(",")]
+
+
 @command("plot [ID]...", form_option(), group=decay_command)
 @model_options
 @min_score_option
 @option("--days N", "How far ahead.", type=Number(0, min_open=True), default=90.0)
 @option(
-    "--importance 0-1[,0-1]", f"Without an ID: examples of this importance. {EXAMPLES}, unless given.", multiple=True
-)
+    "--importance 0-1[,0-1]", f"Without an ID: examples of this importance. {EXAMPLES}, unless given.", multiple=True,
+    callback=as_shares,
+)  # fmt: skip
 @option("-o --output FILE", "Write an .svg or .png; needs nacre[plot].")
 def plot(
-    cli: CliContext, ids: tuple[str, ...], days: float, importance: tuple[str, ...], output: Path | None, form: Form,
+    cli: CliContext, ids: tuple[str, ...], days: float, importance: list[float], output: Path | None, form: Form,
     **options: Unpack[DecayOptions],
 ) -> None:  # fmt: skip
     """Plot how memories will fade if nobody uses them: those with these IDs, or examples."""
     from nacre.lifecycle.decay import curve, write_plot
 
-    now, shares = cli.now(), [Number(0, 1)(share) for listed in importance or [EXAMPLES] for share in listed.split(",")]
+    now = cli.now()
     with cli.open() as store:
         engine = engine_of(store, options)
         memories = find_memories(store, ids) if ids else [
             Memory("", f"importance {share:g}", importance=share, created_at=now, last_accessed=now)
-            for share in shares
+            for share in importance
         ]  # fmt: skip
         supported = Counter(
             edge.target for edge in store.edges(into=[memory.id for memory in memories]) if edge.rel not in NO_SUPPORT
@@ -325,13 +332,23 @@ def protection(engine: DecayEngine, memory: Memory, linked: bool) -> str:
     return "linked to: stays" if linked and engine.protect_linked else ""
 
 
+def as_confidence_range(_ctx: click.Context, _option: click.Parameter, value: str | None) -> tuple[float, float]:
+    try:
+        return confidence_range("0-1" if value is None else value)
+    except InvalidInput as error:
+        raise click.BadParameter(str(error)) from error
+
+
 @command("audit", limit_option(20), form_option())
-@option("--confidence RANGE", "How firmly it is held: very-low … very-high, high- for that and more, or 0.2-0.6.")
-@option("--source NAME", "On this evidence: inferred, hearsay, …")
+@option(
+    "--confidence RANGE", "How firmly it is held: very-low … very-high, high- for that and more, or 0.2-0.6.",
+    callback=as_confidence_range,
+)  # fmt: skip
+@option("--source NAME", "From this source: inferred, hearsay, …")
 @option("--unvalidated", "What nobody ever confirmed.")
 @option("--fade", "Also what each confidence has faded to since anybody confirmed it.")
 def audit_command(
-    cli: CliContext, confidence: str | None, source: str | None, unvalidated: bool, fade: bool, limit: int,
+    cli: CliContext, confidence: tuple[float, float], source: str | None, unvalidated: bool, fade: bool, limit: int,
     form: Form,
 ) -> None:  # fmt: skip
     """List memories by confidence and source, the oldest first.
@@ -340,7 +357,7 @@ def audit_command(
       nacre audit --confidence high --source inferred
       nacre audit --confidence low --unvalidated
     """
-    now, (least, most) = cli.now(), confidence_range("0-1" if confidence is None else confidence)
+    now, (least, most) = cli.now(), confidence
     with cli.open() as store:
         validated_only = False if unvalidated else None
         memories = audit(store, min_confidence=least, max_confidence=most, source=source, validated=validated_only)

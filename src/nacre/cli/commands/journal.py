@@ -81,7 +81,7 @@ def journal_command() -> None:
 
 @command("tail [ID]", entry_options, form_option(), group=journal_command)
 @limit_option(20)
-@option("--all", "All of them, as -n 0; newest first, too.", to="everything")
+@option("--all", "List all entries, as -n 0 does.", to="everything")
 def tail(
     cli: CliContext, id: str | None, limit: int, everything: bool, about: str | None, form: Form,
     **chosen: Unpack[EntryFilter],

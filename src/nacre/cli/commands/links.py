@@ -124,8 +124,8 @@ def relations_command(cli: CliContext, add: str | None, description: str, form: 
 
 
 @command("prune-links", yes_option, why_option, form_option())
-@option("--below WEIGHT", "Links lighter than this,", type=float, default=0.3)
-@option("--walks", "that led somewhere so often at most.", least=0, default=0)
+@option("--below WEIGHT", "Only links with less weight than this.", type=float, default=0.3)
+@option("--walks N", "Only links that were followed at most N times.", least=0, default=0)
 @option("--apply", "Take them away; without it they are only listed.", to="applied")
 def prune_links_command(
     cli: CliContext, below: float, walks: int, applied: bool, yes: bool, why: str, form: Form
@@ -160,7 +160,7 @@ def prune_links_command(
 
 MOST_LINKED = 20  # seeds of a drawing that names none: more than a screen holds
 ARROWS = {"out": "→", "in": "←"}
-depth_option = option("-d --depth", "Links to walk at most.", least=1, default=1)
+depth_option = option("-d --depth N", "Links to walk at most.", least=1, default=1)
 hidden_option = option("--hidden", "Also through what is trashed, superseded or expired.", to="include_hidden")
 
 
@@ -181,7 +181,7 @@ walk_options = combine(
 
 
 @command("graph [ID]...", walk_options, form_option("ascii", "dot", "mermaid", "graphml", "html", "json"))
-@option("-d --depth", "Links to walk at most.", least=0, default=1)
+@option("-d --depth N", "Links to walk at most.", least=0, default=1)
 def graph_command(cli: CliContext, ids: tuple[str, ...], depth: int, form: Form, **walk: Unpack[WalkOptions]) -> None:
     """Draw memories and the links between them; without an ID, the most linked ones of the space.
 

@@ -136,7 +136,7 @@ def due(cli: CliContext, agent: str, text: str, form: Form) -> None:
 
 
 @command("consolidate AGENT", group=mind_command)
-@option("--batch-size", "Episodes to a summary.", least=1, default=10)
+@option("--batch-size N", "Episodes to a summary.", least=1, default=10)
 def consolidate(cli: CliContext, agent: str, batch_size: int) -> None:
     """Make one memory of the oldest episodes and archive them; `nacre undo --any` reverts it."""
     with opened(cli, agent) as mind:

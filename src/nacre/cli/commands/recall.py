@@ -25,11 +25,11 @@ strategy_option = option("--strategy NAME", "auto, hybrid, rrf, semantic, keywor
 
 @command("recall", form_option())
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
-@option("-k", "How many at most.", least=1, default=5)
+@option("-k N", "How many at most.", least=1, default=5)
 @strategy_option
 @option("--by-session", "Rank conversations, and show the turns that decided.", to="group_by", flag_value="session")
 @option("--with-context N", "Also N turns before and after.", least=0, default=0)
-@option("--min-relevance 0-1", "Rather nothing than less.", default=0.0)
+@option("--min-relevance 0-1", "Leave out hits that are less relevant.", default=0.0)
 @option("--asked-at TIME", "What 'yesterday' is counted from; now, unless given.")
 @filter_options
 @option("--no-touch", "Do not count this as a use of what is found.", to="touch", default=True, flag_value=False)
@@ -63,8 +63,8 @@ def asked_question(words: Sequence[str]) -> str:
 
 @command("pack", strategy_option, filter_options, form_option("text", "json"))
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
-@option("-b --budget", "Tokens that the memories may take.", type=int, default=800)
-@option("--max-items", "Memories at most.", least=1, default=50)
+@option("-b --budget N", "Tokens that the memories may take.", type=int, default=800)
+@option("--max-items N", "Memories at most.", least=1, default=50)
 @option("--header TEXT", "The line above them; empty for none.")
 @option("--fence/--no-fence", "Say around them that they are data.", show_default=True, default=True)
 def pack_command(

@@ -24,8 +24,8 @@ CONSOLIDATE = {"none": False, "soft": "soft", "hard": "hard"}
 
 
 @command("reflect", plan_options)
-@option("--threshold 0-1", "How alike a group is.", default=0.75)
-@option("--min-cluster-size N", "At least so many. The setting reflect_min_cluster.", least=2)
+@option("--threshold 0-1", "How similar the memories of a group must be.", default=0.75)
+@option("--min-cluster-size N", "How many episodes a group needs. The setting reflect_min_cluster.", least=2)
 @option(
     "--summarizer",
     "Who writes: central sentences, all cut short, or the configured model. The setting summarizer.",
@@ -110,7 +110,7 @@ CLUSTER_COLUMNS: list[Column[MemoryCluster]] = [
 
 @command("consolidate", plan_options)
 @option("--threshold 0-1", "The worth that a group needs; 0.6, unless given.")
-@option("--similarity 0-1", "How alike a group is; 0.85, unless given.")
+@option("--similarity 0-1", "How similar the memories of a group must be; 0.85, unless given.")
 @option("--hard", "Remove the others of a group; else the one promoted supersedes them.")
 def consolidate_command(
     cli: CliContext, threshold: float | None, similarity: float | None, hard: bool, **asked: Unpack[PlanOptions]

@@ -27,7 +27,9 @@ from nacre.model.review import KINDS, STALE_DAYS, ReviewItem
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
 
-stale_option = option("--stale-days DAYS", "What nobody confirmed for so long is stale.", default=STALE_DAYS)
+stale_option = option(
+    "--stale-days DAYS", "Days without confirmation after which a memory is stale.", default=STALE_DAYS
+)
 
 
 @click.group("review", invoke_without_command=True)

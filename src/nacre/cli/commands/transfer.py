@@ -198,7 +198,7 @@ def info_command(_cli: CliContext, file: str, form: Form) -> None:
     name = "stdin" if file == STREAM else file
     print_facts(info_facts(archive, name), form, info_record(archive, name))
     if not archive.intact:
-        raise StoreProblem(f"{name} is not whole: {archive.problem}. It cannot be imported.")
+        raise StoreProblem(f"{name} is incomplete or damaged: {archive.problem}. It cannot be imported.")
 
 
 def info_facts(archive: ArchiveInfo, name: str) -> dict[str, object]:

@@ -8,7 +8,7 @@ from typing import cast
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.commands.review import Choice, Step, is_interactive, review_steps, stale_option
+from nacre.cli.commands.review import Choice, Step, is_interactive, review_steps
 from nacre.cli.errors import UsageProblem
 from nacre.cli.lesson.common import (
     UNDO,
@@ -32,6 +32,7 @@ from nacre.lessons.book import LessonChanges, LessonFields
 from nacre.lessons.lesson import AGENT_TAG, ReviewDue
 from nacre.lessons.vocabulary import TAG, Vocabulary
 from nacre.model.levels import LEVELS, NAMES
+from nacre.model.review import STALE_DAYS
 
 
 @command("add", form_option("text", "json"))
@@ -158,7 +159,9 @@ def audit_command(cli: CliContext, confidence: str | None, source: str | None, u
 
 
 @command("review", form_option())
-@stale_option
+@option(
+    "--stale-days DAYS", "Days without an edit or a confirmation after which a lesson is stale.", default=STALE_DAYS
+)
 @option("--list", "List them, and ask nothing.", to="list_only")
 def review_command(cli: CliContext, stale_days: float, list_only: bool, form: Form) -> None:
     """List the lessons that a person should check: contradicted ones first, then stale ones.

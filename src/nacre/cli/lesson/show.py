@@ -152,7 +152,7 @@ def time_text(at: float | None, now: float) -> str:
 
 
 @command("related ID", form_option())
-@option("--depth", "At most this many links away.", least=1, default=1)
+@option("--depth N", "At most this many links away.", least=1, default=1)
 @terms_option("-r --relation", "Along links of these relations only.", to="relations")
 def related_command(cli: CliContext, id: str, depth: int, relations: tuple[str, ...] | None, form: Form) -> None:
     """List linked lessons, in both directions, nearest first."""

@@ -99,7 +99,9 @@ class Settings:
     hook_capture: bool = True
     hook_inject: bool = True
     hook_budget: float = 500.0
-    hook_min_relevance: float = 0.1  # silent on three of four unrelated questions, answers five of six related ones
+    # On notes 0.05 silences 87 % of unrelated questions and keeps 86 % of related ones; 0.1 silences all unrelated
+    # ones, but keeps only 35 % (benchmarks/RECALL.md, "Silence").
+    hook_min_relevance: float = 0.05
     trash_days: float = 30.0
     backup_folder: str = ""
     spaces: Mapping[str, Mapping[str, object]] = field(default_factory=dict)

@@ -58,8 +58,8 @@ class Pipe:
 
     def call(self, tool: str, **arguments: object) -> tuple[float, Any]:
         begun = time.perf_counter()
-        told = self.ask("tools/call", {"name": tool, "arguments": arguments})
-        return time.perf_counter() - begun, told["structuredContent"]
+        answer = self.ask("tools/call", {"name": tool, "arguments": arguments})
+        return time.perf_counter() - begun, answer["structuredContent"]
 
     def resident(self) -> float:
         return resident(self.process.pid)
@@ -89,13 +89,13 @@ def main() -> None:
         with MemoryStore(store) as kept:
             kept.remember_many(memories(given.memories, SEED))
         print("| what | figure |\n|---|---|")
-        told(cold, store, given.repeats)
-        told(asked, store)
-        told(crowd, store, given.sessions)
-        told(tokens)
+        print_figures(cold, store, given.repeats)
+        print_figures(asked, store)
+        print_figures(crowd, store, given.sessions)
+        print_figures(tokens)
 
 
-def told(measure: Callable[..., dict[str, str]], *given: object) -> None:
+def print_figures(measure: Callable[..., dict[str, str]], *given: object) -> None:
     for what, figure in measure(*given).items():
         print(f"| {what} | {figure} |", flush=True)
 
@@ -137,13 +137,13 @@ def asked(store: Path) -> dict[str, str]:
         time.sleep(0.05)
     loaded = time.perf_counter() - begun
     took = [pipe.call("recall", query=QUESTIONS[turn % 3])[0] for turn in range(ASKED)]
-    told = {
+    figures = {
         "until recalls answer from meaning": f"{loaded:.2f} s",
         "recall over stdio, one client, median / p95": f"{middle(took)} / {late(took)}",
         "resident, with model and vectors": f"{pipe.resident():.0f} MiB",
     }
     pipe.end()
-    return told
+    return figures
 
 
 def crowd(store: Path, sessions: int) -> dict[str, str]:
@@ -205,12 +205,12 @@ async def together(url: str, token: str, sessions: int) -> list[float]:
 
 
 def tokens() -> dict[str, str]:
-    told = {}
+    figures = {}
     for name in PROFILES:
         found = costs(profile_named(name))
         total, shapes = sum(each.tokens for each in found), sum(each.schema for each in found)
-        told[f"profile {name}: tools, tokens (of these for results)"] = f"{len(found)}, {total:,} ({shapes:,})"
-    return told
+        figures[f"profile {name}: tools, tokens (of these for results)"] = f"{len(found)}, {total:,} ({shapes:,})"
+    return figures
 
 
 def resident(pid: int) -> float:

@@ -45,13 +45,13 @@ def ties(file: Path, count: int, links: int) -> None:
         asked = [chance.choice(ids) for _ in range(HOPS)]
         reached = [len(store.neighbors(id, depth=2)) for id in asked]  # warm
         hops = timed([partial(store.neighbors, id, depth=2) for id in asked])
-        told(f"two hops, {count:,} memories, {links:,} links", hops)
-        told("memories reached by two hops, median", f"{median(reached):.0f}")
+        print_figure(f"two hops, {count:,} memories, {links:,} links", hops)
+        print_figure("memories reached by two hops, median", f"{median(reached):.0f}")
         pairs = zip(asked[:50], asked[50:100], strict=True)
-        told("a path between two memories", timed([partial(store.path, one, other) for one, other in pairs]))
+        print_figure("a path between two memories", timed([partial(store.path, one, other) for one, other in pairs]))
         moment = time.time()
         store.edit(ids[0], text="another text")
-        told("recall as of a moment ago", timed([partial(store.recall, "note 0", as_of=moment)] * 5))
+        print_figure("recall as of a moment ago", timed([partial(store.recall, "note 0", as_of=moment)] * 5))
 
 
 def writing(file: Path, count: int) -> None:
@@ -66,8 +66,8 @@ def writing(file: Path, count: int) -> None:
             works.append(partial(store.remember, one, on_conflict="ignore", importance=0.5, valence=None))
             works.append(partial(store.remember, other))
         took = each_timed(works)
-        told(f"remember one among {count:,}, as it is", summed_up(took[::2]))
-        told(f"remember one among {count:,}, appraised and compared", summed_up(took[1::2]))
+        print_figure(f"remember one among {count:,}, as it is", summed_up(took[::2]))
+        print_figure(f"remember one among {count:,}, appraised and compared", summed_up(took[1::2]))
 
 
 def scan(file: Path, count: int) -> None:
@@ -75,7 +75,9 @@ def scan(file: Path, count: int) -> None:
         store.remember_many(memories(count, seed=3))
         start = time.perf_counter()
         found = store.find_conflicts()
-        told(f"scan of {count:,} memories for conflicts", f"{time.perf_counter() - start:.1f} s, {len(found):,} pairs")
+        print_figure(
+            f"scan of {count:,} memories for conflicts", f"{time.perf_counter() - start:.1f} s, {len(found):,} pairs"
+        )
 
 
 def timed(works: Sequence[Callable[[], object]]) -> str:
@@ -95,7 +97,7 @@ def summed_up(took: list[float]) -> str:
     return f"{median(took):.1f} ms median, {sorted(took)[int(0.95 * (len(took) - 1))]:.1f} ms p95"
 
 
-def told(what: str, figure: str) -> None:
+def print_figure(what: str, figure: str) -> None:
     print(f"| {what} | {figure} |", flush=True)
 
 

@@ -121,8 +121,8 @@ Row = tuple[str, str, bool | None]
 def all_of(what: str, ids: list[str], now: Mapping[str, str], good: Sequence[str] = KEPT) -> Row:
     kept = sum(now[id] in good for id in ids)
     other = Counter(now[id] for id in ids if now[id] != "live")
-    told = "".join(f", {count:,} {fate}" for fate, count in other.items())
-    return what, f"{kept:,} of {len(ids):,}{told}", kept == len(ids)
+    others = "".join(f", {count:,} {fate}" for fate, count in other.items())
+    return what, f"{kept:,} of {len(ids):,}{others}", kept == len(ids)
 
 
 def unused(world: World, now: Mapping[str, str]) -> Row:
@@ -142,12 +142,12 @@ def costs(world: World) -> list[Row]:
     inside = [f"{in_use(file) / 1e6:.1f} MB" for file in world.files]
     taken = [1000 * each for each in world.seconds]
     p95 = quantiles(taken, n=20)[18]
-    told = ", ".join(f"{name} {count:,}" for name, count in world.done.items() if count)
+    jobs = ", ".join(f"{name} {count:,}" for name, count in world.done.items() if count)
     return [
         ("on disk", f"{files[0]} tended, {files[1]} left alone", None),
         ("of these in use, the rest is free for what comes", f"{inside[0]} tended, {inside[1]} left alone", None),
         ("maintenance a day", f"{mean(taken):.0f} ms mean, {p95:.0f} ms p95, {max(taken):.0f} ms at most", None),
-        ("done by the jobs in all", told, None),
+        ("done by the jobs in all", jobs, None),
     ]
 
 
@@ -185,5 +185,5 @@ def undone(world: World, file: Path) -> Undone:
 
 
 def as_before(memory: Memory, before: Mapping[str, object]) -> Memory:
-    told = memory.to_dict() | before  # type: ignore[operator]
-    return replace(Memory.from_dict(told), trashed_from="")
+    fields = memory.to_dict() | before  # type: ignore[operator]
+    return replace(Memory.from_dict(fields), trashed_from="")

@@ -61,14 +61,14 @@ def remember(text: str, **fields: Any) -> dict[str, object]:
 
 
 def recall(query: str, k: int = 5, **scope: Any) -> dict[str, object]:
-    return {"results": [told(hit) for hit in memory().recall(query, k, **scope)]}
+    return {"results": [hit_fields(hit) for hit in memory().recall(query, k, **scope)]}
 
 
 def forget(memory_id: str) -> dict[str, object]:
     return {"deleted": memory().forget(memory_id)}
 
 
-def told(hit: Hit) -> dict[str, object]:
+def hit_fields(hit: Hit) -> dict[str, object]:
     found = hit.memory
     return {
         "id": found.id,

@@ -28,7 +28,7 @@ def answer(client: Any, messages: list[dict[str, Any]], model: str = MODEL) -> s
 
 
 def called(calls: list[Any]) -> dict[str, Any]:
-    told = [
+    tool_calls = [
         {
             "id": call.id,
             "type": "function",
@@ -36,7 +36,7 @@ def called(calls: list[Any]) -> dict[str, Any]:
         }
         for call in calls
     ]
-    return {"tool_calls": told} if told else {}
+    return {"tool_calls": tool_calls} if tool_calls else {}
 
 
 def chat(client: Any, model: str = MODEL) -> None:

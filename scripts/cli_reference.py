@@ -27,9 +27,9 @@ that it is for good. Answers go to stdout, all other words to stderr.
 | 0 | it went well |
 | 1 | what was asked for is not there |
 | 2 | it was called wrongly, or a question was answered with no |
-| 3 | refused: a conflict, an operation that others stand on, an agent's limits |
+| 3 | refused: a conflict, an operation that later operations depend on, an agent's limits |
 | 4 | the store, the disk or a model has a problem |
-| 130 | interrupted with Ctrl-C; the store is whole |
+| 130 | interrupted with Ctrl-C; the store is undamaged |
 | 141 | the reader of a pipe went away |
 """
 
@@ -42,11 +42,11 @@ def page() -> str:
         for name in names:
             command = nacre.get_command(root, name)
             if command is not None:
-                parts += told(command, f"nacre {name}", 3)
+                parts += command_section(command, f"nacre {name}", 3)
     return "\n".join(parts)
 
 
-def told(command: click.Command, path: str, level: int) -> Iterator[str]:
+def command_section(command: click.Command, path: str, level: int) -> Iterator[str]:
     yield f"{'#' * level} {path}\n"
     yield f"```\n{path} {usage(command)}\n```\n"
     yield f"{described(command)}\n"
@@ -54,7 +54,7 @@ def told(command: click.Command, path: str, level: int) -> Iterator[str]:
         yield "| option | what it does |\n|---|---|"
         yield "\n".join(rows) + "\n"
     for name, inner in subcommands(command):
-        yield from told(inner, f"{path} {name}", level + 1)
+        yield from command_section(inner, f"{path} {name}", level + 1)
 
 
 def subcommands(command: click.Command) -> list[tuple[str, click.Command]]:

@@ -21,7 +21,7 @@ Tallied: TypeAlias = Literal["type", "status", "source", "tags", "contexts", "an
 Listed: TypeAlias = Literal[
     "id", "type", "importance", "pinned", "updated_at", "last_accessed", "access_count", "last_validated_at"
 ]
-AnyOf: TypeAlias = "Sequence[str] | None"  # one of these ids or names; None: whichever
+AnyOf: TypeAlias = "Sequence[str] | None"  # one of these ids or names; None: any
 Vectors: TypeAlias = "NDArray[np.float32]"
 Keys: TypeAlias = "NDArray[np.int64]"
 ALL = Filter()

@@ -87,7 +87,8 @@ class Access:
         object.__setattr__(self, "writable", writable & kinds)
 
     def _within(self, all_agents: ScopeLevel, all_sessions: ScopeLevel) -> Filter:
-        """What its scope reaches, by the levels from which on it reaches so far."""
+        """The memories in scope: all with `all_agents`, the agent's own with `all_sessions`, else its own of this
+        session."""
         scope, own = self.capabilities.scope, Filter.where(agent=self.agent)
         if scope.includes(all_agents):
             return Filter()

@@ -56,8 +56,10 @@ COUNTED_ANEW = 100  # a hundredth of the quota may be written before others' wri
 
 
 class Quota:
-    """How much room there is for more, with the bytes that `count` tells, asked now and then: other processes may
-    write as well."""
+    """Limits the bytes that an agent may hold.
+
+    `count` returns the bytes stored now; it is called again now and then, because other processes write too.
+    """
 
     def __init__(self, count: Callable[[], int], megabytes: float | None) -> None:
         self._limit = None if megabytes is None else megabytes * MEGABYTE

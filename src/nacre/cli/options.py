@@ -52,8 +52,8 @@ class Length(click.ParamType):  # type: ignore[type-arg]
 
 UNIT = re.compile(r"[a-z]", re.IGNORECASE)
 FILE, PATH = click.Path(dir_okay=False, path_type=Path), click.Path(path_type=Path)
-ABOVE_ZERO = dict.fromkeys(("DAYS", "RATE", "SECONDS"), Number(min=0))
-VALUE_TYPES = {"0-1": Number(0, 1), "FILE": FILE, "LENGTH": Length(), **ABOVE_ZERO}
+AT_LEAST_ZERO = dict.fromkeys(("DAYS", "RATE", "SECONDS"), Number(min=0))
+VALUE_TYPES = {"0-1": Number(0, 1), "FILE": FILE, "LENGTH": Length(), **AT_LEAST_ZERO}
 
 
 def option(

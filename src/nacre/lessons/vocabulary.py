@@ -257,7 +257,7 @@ class Vocabulary:
         self.edit("alias", self._merge_edits({alias: target}), why=why)
 
     def keep_apart(self, name: str, other: str, why: str) -> bool:
-        """False when that is already so; likewise for the other relations."""
+        """Returns False when they are already kept apart."""
         one, two = self.term_name(name), self.term_name(other)
         self.check_different(one, two)
         if two in self.listed(one, Key.DISTINCT):

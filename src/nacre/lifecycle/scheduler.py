@@ -200,7 +200,7 @@ class TickResult:
         return "\n".join(map(str, self.results)) or "Nothing was due."
 
 
-def unreported(done: int, total: int, what: str) -> None:
+def no_progress(done: int, total: int, what: str) -> None:
     """The progress of a caller who does not ask for it."""
 
 
@@ -228,7 +228,7 @@ class MaintenanceScheduler:
         jobs: Sequence[str] = (),
         dry_run: bool = False,
         stop: threading.Event | None = None,
-        progress: Progress = unreported,
+        progress: Progress = no_progress,
     ) -> TickResult:
         """Runs the jobs that are due, or the named `jobs` whether due or not. A dry run changes nothing, not even the
         schedule. When `stop` is set, the running job is the last one."""
@@ -276,7 +276,7 @@ class MaintenanceScheduler:
                 stop.wait(self.tick_interval)
 
     def _places(
-        self, wanted: Sequence[Job], now: float, progress: Progress = unreported
+        self, wanted: Sequence[Job], now: float, progress: Progress = no_progress
     ) -> Iterator[tuple[Job, MemoryStore]]:
         jobs = wanted or list(JOBS.values())
         for number, job in enumerate(jobs):

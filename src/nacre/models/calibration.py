@@ -36,8 +36,8 @@ def logistic(log_odds: float) -> float:
 CALIBRATIONS: Mapping[str, Calibration] = {
     "nacre-multilingual-1": Calibration(-4.29, 4.05, 0.75, 6.35),
     "nacre-english-1": Calibration(-4.29, 4.05, 0.75, 6.35),  # its cosines agree with the other's (correlation 0.997)
-    # Fitted on conversations alone. Of a note's score its meaning has half, as it had before the other weights were
-    # fitted again: a note with all words of the question is not behind one that is merely nearer.
+    # Fitted on conversations only. Meaning keeps half of a note's score, so that a note with all words of the question
+    # is not ranked below one that is only similar.
     "all-MiniLM-L6-v2": Calibration(-5.45, 4.36, 2.04, 3.3),
 }
 # For an embedder that nobody has measured: its relevance orders hits of one question, and is no probability.

@@ -101,8 +101,8 @@ def constants(head: Head) -> Mapping[str, float]:
 
 
 KEPT = 4096  # relations of pairs read before: a scan after a remember reads none of them again
-# Texts that are else the same have a head of their own beside the other: people who write pairs do not write such ones,
-# and a head that never saw them takes every two texts of one form for two things.
+# Texts that differ in one place only are also read by a second head, `one_place`: authors rarely write such pairs, and
+# the relation head misses most of them.
 LEAST_COMMON = 2  # words
 MOST_UNKNOWN = 0.2  # of the pieces of a pair: what differs may be among them
 

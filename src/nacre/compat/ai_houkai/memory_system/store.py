@@ -401,7 +401,7 @@ class MemoryStore:
         self.native = NativeStore(settings=settings, embedder=embedding_fn, actor=actor)
         self.embedding_model = self.native.embedder.identity
         self.collection = Collection(self.native, collection)
-        self.client = self.native  # which is closed by it
+        self.client = self.native  # closing the client closes the store
         place = Path(path).expanduser().absolute().parent / "journal.log" if journal_path is None else journal_path
         self.journal_enabled = journal_enabled and (journal_path is not None or str(path) != IN_MEMORY)
         self.journal = Journal(Path(place).expanduser(), journal_rotate_mb, journal_keep_days)

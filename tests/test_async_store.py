@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nacre import AsyncMemoryStore, MemoryStore
-from nacre.errors import MemoryNotFound
+from nacre.errors import InvalidInput, MemoryNotFound
 from tests.embedders import WordBag
 
 STREAMED = ("iterate", "iterate_journal")
@@ -70,3 +70,8 @@ def test_the_loop_turns_while_a_slow_call_runs() -> None:
         await slow
 
     asyncio.run(both())
+
+
+def test_a_path_instead_of_a_store_is_refused_at_once() -> None:
+    with pytest.raises(InvalidInput, match="MemoryStore"):
+        AsyncMemoryStore("notes.db")  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ from inspect import signature
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
+from nacre.errors import InvalidInput
 from nacre.memory_store import MemoryStore
 
 P = ParamSpec("P")
@@ -42,6 +43,8 @@ class AsyncMemoryStore:
     """Wraps a MemoryStore; `sync` is the one underneath."""
 
     def __init__(self, store: MemoryStore) -> None:
+        if not isinstance(store, MemoryStore):
+            raise InvalidInput(f"Give a MemoryStore, as in AsyncMemoryStore(MemoryStore({store!r})).")
         self.sync = store
 
     remember = off_loop(MemoryStore.remember)

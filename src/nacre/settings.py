@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import cache
+from math import isfinite
 from pathlib import Path
 from time import gmtime, strftime
 
@@ -33,6 +34,7 @@ SERVICES = {"embedder_url": "embedder_key", "language_model_url": "language_mode
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):[/\\]")  # of a service, not of a file; C:/ is a drive
 PERSONAL = "personal"
 PATHS = ("store", "journal_mirror", "backup_folder")
+SHARES = ("default_importance", "min_trust", "hook_min_relevance")  # from 0 to 1
 TABLES = ("spaces",)
 DEFAULT = "default"
 STORE_WIDE = ("store", "space", "key", "embedder", "embedder_url", "embedder_key", *TABLES)  # for the complete store
@@ -433,17 +435,22 @@ def unknown_variables(environment: Mapping[str, str], known: Settings) -> list[s
     ]
 
 
+def parse_number(key: str, value: object, origin: str) -> float:
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ConfigError(f"{origin} sets {key} to something that is not a number. Write 0.5, for example.") from error
+    if not isfinite(number) or (key in SHARES and not 0 <= number <= 1):
+        raise ConfigError(f"{origin} sets {key} to {value}; write {'0 to 1' if key in SHARES else 'a finite number'}.")
+    return number
+
+
 def converted(key: str, value: object, origin: str) -> object:
     kinds = {each.name: each.type for each in fields(Settings) if each.name not in TABLES}
     if key not in kinds:
         raise ConfigError(f"{origin} sets {key!r}, which is not a setting; {nearest(key, kinds)}")
     if kinds[key] == "float":
-        try:
-            return float(value)  # type: ignore[arg-type]
-        except (TypeError, ValueError, OverflowError) as error:
-            raise ConfigError(
-                f"{origin} sets {key} to something that is not a number. Write 0.5, for example."
-            ) from error
+        return parse_number(key, value, origin)
     if kinds[key] == "bool":
         return parse_bool(key, value, origin)
     if not isinstance(value, str):

@@ -171,3 +171,11 @@ def test_compacting_without_an_age_follows_the_setting(filled: CommandLine, monk
     assert "nothing so old" in filled("journal", "compact", "-y").stderr
     assert filled("journal", "compact", "--older-than", "someday").exit_code == 2
     assert filled("journal", "compact", "--older-than", "2999-01-01", "-y").exit_code == 2
+
+
+def test_a_hint_at_undo_names_the_space_that_was_worked_in(nacre: CommandLine) -> None:
+    nacre.ok("remember", "The ladder is in the shed", "--id", "ladder")
+    nacre.ok("--space", "home town", "remember", "The key is under the mat", "--id", "key")
+    assert "`nacre undo`" in nacre("pin", "ladder").stderr
+    assert "`nacre --space 'home town' undo`" in nacre("--space", "home town", "pin", "key").stderr
+    assert "`nacre --space 'home town' undo`" in nacre("unpin", "key", "--space", "home town").stderr

@@ -428,7 +428,7 @@ def test_the_scan_reports_its_progress_from_the_first_memory_on(
 
 
 def test_supersede_only_notes_what_is_not_sure(store: MemoryStore, embedder: Likened) -> None:
-    vague, new = "The office is in Berlin", "The office is in Munich"
+    vague, new = "The cache is enabled", "The cache was turned off"
     embedder.cosines = {**embedder.cosines, vague: 0.97, new: 0.97}
     store.remember(vague, id="vague")
     result = store.remember_result(new, id="new", on_conflict="supersede")

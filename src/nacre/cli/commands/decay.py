@@ -240,7 +240,7 @@ def scores(cli: CliContext, limit: int, weakest: bool, form: Form, **options: Un
     now = cli.now()
     with cli.open() as store:
         ranked = engine_of(store, options).score_all(now)
-        most = limit or None
+        most = min(limit, sys.maxsize) or None
         rows = list(reversed(deque(ranked, maxlen=most)) if weakest else islice(ranked, most))
         total = store.count()
     print_items(rows, score_columns(now), score_record, form, "No memories here; `nacre remember TEXT` stores one.")

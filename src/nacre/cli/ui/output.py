@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Generic, Literal, TypeVar
 
 import click
@@ -161,10 +162,22 @@ def put(text: str) -> None:
     click.echo(text, file=sys.stdout)
 
 
+UNDO = "`nacre undo"
+
+
 def say(*messages: str) -> None:
     """Sentences for the person, apart from the answer itself; each on a line."""
     for message in messages:
-        click.echo(printable(message), file=sys.stderr)
+        click.echo(printable(message.replace(UNDO, here(UNDO))), file=sys.stderr)
+
+
+def here(hint: str) -> str:
+    """The command with the store and the space that options of this command name: without them it would work on
+    others."""
+    context = click.get_current_context(silent=True)
+    flags = getattr(context.find_root().obj if context else None, "flags", {})
+    named = "".join(f" --{name} {quote(flags[name])}" for name in ("store", "space") if flags.get(name))
+    return hint.replace("nacre ", f"nacre{named} ", 1)
 
 
 ESCAPE_SEQUENCE = re.compile(

@@ -76,9 +76,9 @@ def test_in_memory_in_a_file_stays_in_memory(tmp_path: Path) -> None:
     [
         ("spce = 'x'", "did you mean 'space'\\?$"),
         ("decay_rate = 'much'", "not a number"),
-        ("decay_rate = inf", "a finite number"),
-        ("default_importance = nan", "write 0 to 1"),
-        ("min_trust = 2", "write 0 to 1"),
+        ("decay_rate = inf", "a number that is finite"),
+        ("default_importance = nan", "from 0 to 1"),
+        ("min_trust = 2", "from 0 to 1"),
         ("space = 5", "in quotes"),
         ("space = ", "cannot be read"),
         ("[table]\nx = 1", "not a setting"),

@@ -441,7 +441,9 @@ def parse_number(key: str, value: object, origin: str) -> float:
     except (TypeError, ValueError, OverflowError) as error:
         raise ConfigError(f"{origin} sets {key} to something that is not a number. Write 0.5, for example.") from error
     if not isfinite(number) or (key in SHARES and not 0 <= number <= 1):
-        raise ConfigError(f"{origin} sets {key} to {value}; write {'0 to 1' if key in SHARES else 'a finite number'}.")
+        raise ConfigError(
+            f"{origin} sets {key} to {value}; write a number{' from 0 to 1' if key in SHARES else ' that is finite'}."
+        )
     return number
 
 

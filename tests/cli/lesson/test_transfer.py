@@ -33,7 +33,7 @@ def test_what_is_exported_to_a_file_is_imported_elsewhere(book: CommandLine, tmp
     assert "3 new, 0 changed, 0 unchanged" in would.stderr and "--dry-run" in would.stderr
     assert book("--space", "other", "lesson", "list").exit_code == 1, "there is still no such space"
     done = book("--space", "other", "lesson", "import", str(file))
-    assert done.exit_code == 0 and "3 new" in done.stderr and "`nacre undo`" in done.stderr
+    assert done.exit_code == 0 and "3 new" in done.stderr and "`nacre --space other undo`" in done.stderr
     lesson = book.json("--space", "other", "lesson", "show", "one")["data"]
     assert (lesson["content"], lesson["tags"]) == (f"Ask {ADDRESS} of one", ["git", "ci"])
     assert lesson["links"][0]["relation"] == "example_of"

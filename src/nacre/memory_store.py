@@ -361,12 +361,18 @@ class MemoryStore(Closing):
         return self._guard.fields(validate_fields(fields, self.types()))[0]
 
     def _edit_of(self, changes: Mapping[str, object]) -> Edit:
-        suspicion = self._guard.suspicion(changes)
+        def edit(memory: Memory) -> Memory:
+            after = write_request.with_fields(memory, changes)
+            return self._guard.edited(after, memory, trust_given="trust" in changes)
+
+        return edit
+
+    def _edit_of_merged(self, text: str) -> Edit:
+        """Gives merged memories their text, by default the one they have; a mark that one of them had stays."""
+        changes = self._guarded_changes({"text": text}) if text else {}
 
         def edit(memory: Memory) -> Memory:
-            return mark_suspicious(
-                write_request.with_fields(memory, changes), suspicion, trust_given="trust" in changes
-            )
+            return self._guard.marked(write_request.with_fields(memory, changes)) if changes else memory
 
         return edit
 
@@ -391,9 +397,9 @@ class MemoryStore(Closing):
 
     def merge(self, keep: str, *others: str, text: str = "", why: str = "") -> Memory:
         """Lets `keep` replace the others, with their tags, links and what else only they had, in one operation;
-        `text` is its new text, by default its own. Raises `MemoryNotFound` and `InvalidInput`."""
-        changes, _ = self._guard.fields(validate_fields({"text": text} if text else {}, ()))
-        return merge.merge(self._engine, self.space, keep, others, self._edit_of(changes), why=why)
+        `text` is its new text, by default its own. It is trusted as little as the least trusted of them. Raises
+        `MemoryNotFound` and `InvalidInput`."""
+        return merge.merge(self._engine, self.space, keep, others, self._edit_of_merged(text), why=why)
 
     def restore(self, *ids: str, why: str = "") -> bool:
         """Reverses a `forget` or a `supersede` of several memories in one operation; False when there was neither."""
@@ -840,8 +846,8 @@ class MemoryStore(Closing):
         """
         queue = review.ReviewQueue(self._engine, self.space, stale_days)
         known = queue.item(item) if isinstance(item, str) else item
-        clean = str(self._guard.fields({"text": text})[0]["text"]) if text else ""
-        return review.decide(self._engine, self.space, known, decision, into=into, text=clean, why=why)
+        edit = self._edit_of_merged(text)
+        return review.decide(self._engine, self.space, known, decision, into=into, edit=edit, why=why)
 
     # Entities and vocabulary
 

@@ -67,20 +67,20 @@ def all_united(keep: Memory, others: Sequence[Memory]) -> Memory:
     return replace(keep, links=tuple(link for link in keep.links if link.to not in replaced))
 
 
-def united(newer: Memory, older: Memory, text: str = "") -> Memory:
-    """The newer one with what only the older one had."""
+def united(newer: Memory, older: Memory) -> Memory:
+    """The newer one with what only the older one had, and trusted no more than either."""
     # What the older one had replaced stays linked to it: a chain has one direction.
     inherited = (link for link in older.links if link.rel != SUPERSEDES)
     links = {(link.to, link.rel): link for link in (*inherited, *newer.links) if link.to != newer.id}
     return replace(
         newer,
-        text=text or newer.text,
         title=newer.title or older.title,
         tags=tuple(dict.fromkeys((*newer.tags, *older.tags))),
         contexts=tuple(dict.fromkeys((*newer.contexts, *older.contexts))),
         entities=tuple(dict.fromkeys((*newer.entities, *older.entities))),
         importance=max(newer.importance, older.importance),
         confidence=max(newer.confidence, older.confidence),
+        trust=min(newer.trust, older.trust),
         pinned=newer.pinned or older.pinned,
         metadata={**older.metadata, **newer.metadata},
         links=tuple(links.values()),

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import islice
 
 from nacre.conflicts.candidates import Comparison, gravity
-from nacre.engine.engine import FOR_REVIEW, RELATION, Engine, Lookup
+from nacre.engine.engine import FOR_REVIEW, RELATION, Edit, Engine, Lookup
 from nacre.engine.links import relation_hint, relations, with_relation_renamed
 from nacre.engine.merge import united, without_conflict
 from nacre.engine.remember import CONFLICTS, is_statement, with_conflict_links
@@ -185,10 +185,10 @@ class ReviewQueue:
 
 
 def decide(
-    engine: Engine, space: str, item: ReviewItem, decision: str, *, into: str = "", text: str = "", why: str = ""
+    engine: Engine, space: str, item: ReviewItem, decision: str, *, edit: Edit, into: str = "", why: str = ""
 ) -> bool:
     """Carries a decision out as one operation; False for `skip`. `into` names the relation that a term is merged with,
-    or the name of merged entities; `text` is the text of two memories that are merged."""
+    or the name of merged entities; `edit` is applied to what two memories are merged into."""
     UnknownName.check(f"decision on a {item.kind}", decision, DECISIONS[item.kind])
     if decision == "skip":
         return False
@@ -199,14 +199,14 @@ def decide(
     if item.kind == "word":
         return decide_relation(engine, space, item.word, decision, into, why)
     if item.conflict is not None:
-        return decide_conflict(engine, space, item.conflict, decision, text, why)
+        return decide_conflict(engine, space, item.conflict, decision, edit, why)
     if item.memory is None:
         raise InvalidInput(f"{item.id} names no memory.")
-    name, edit = ("validate", validated(engine.clock())) if decision == "validate" else ("forget", trashed)
+    name, change = ("validate", validated(engine.clock())) if decision == "validate" else ("forget", trashed)
 
     def decided(memory: Memory) -> Memory:
         refuse_settled(item.id, memory)
-        return edit(memory)
+        return change(memory)
 
     return bool(engine.change(space, [item.memory.id], name, decided, why=why))
 
@@ -217,12 +217,12 @@ def refuse_settled(id: str, *memories: Memory) -> None:
         raise InvalidInput(f"A memory of {id} was superseded or trashed; `nacre review` lists what waits.")
 
 
-def decide_conflict(engine: Engine, space: str, conflict: Conflict, decision: str, text: str, why: str) -> bool:
+def decide_conflict(engine: Engine, space: str, conflict: Conflict, decision: str, edit: Edit, why: str) -> bool:
     def plan(reader: Reader) -> list[AnyChange]:
         current = engine.get_existing(reader, space, [conflict.a.id, conflict.b.id])
         refuse_settled(conflict_id(conflict), *current)
         newer, older = without_conflict(current[0], current[1].id), without_conflict(current[1], current[0].id)
-        after = outcome(reader, newer, older, decision, conflict, text, engine.clock())
+        after = outcome(reader, newer, older, decision, conflict, edit, engine.clock())
         before = {each.id: each for each in current}
         changed = [(before[id], each) for id, each in after.items() if each != before[id]]
         derived = engine.prepare(changed)
@@ -232,7 +232,7 @@ def decide_conflict(engine: Engine, space: str, conflict: Conflict, decision: st
 
 
 def outcome(
-    lookup: Lookup, newer: Memory, older: Memory, decision: str, conflict: Conflict, text: str, now: float
+    lookup: Lookup, newer: Memory, older: Memory, decision: str, conflict: Conflict, edit: Edit, now: float
 ) -> dict[str, Memory]:
     """Both memories after the decision, without the link that noted the conflict."""
     after = {newer.id: newer, older.id: older}
@@ -245,7 +245,7 @@ def outcome(
     else:
         successor, predecessor = (older, newer) if decision == "older" else (newer, older)
         if decision == "merge":
-            successor = united(successor, predecessor, text)
+            successor = edit(united(successor, predecessor))
         for change in superseded(lookup, predecessor, successor, now):
             after[change.subject.id] = change.subject
     return after

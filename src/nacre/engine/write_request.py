@@ -12,7 +12,7 @@ from nacre.engine.supersede import superseded
 from nacre.model import Memory
 from nacre.model.memory import Json
 from nacre.protocols import AnyChange, Change, Derived, Reader, TermChange
-from nacre.remember.guard import Guard, is_suspicious, restore_trust
+from nacre.remember.guard import Guard
 
 Term: TypeAlias = Mapping[str, Json] | None
 TermEdit: TypeAlias = Callable[[Term], Term]
@@ -49,8 +49,6 @@ def guarded_term(guard: Guard, edit: TermEdit, term: Term) -> Term:
 
 def with_fields(memory: Memory, fields: Mapping[str, object]) -> Memory:
     """A memory that is edited into the trash remembers its status, for `restore`."""
-    if "text" in fields and is_suspicious(memory):
-        memory = restore_trust(memory)
     after = replace(memory, **fields)  # type: ignore[arg-type]
     if "status" not in fields or after.status == memory.status:
         return after

@@ -21,6 +21,7 @@ SUSPICIOUS_POLICIES = ("mark", "refuse", "allow")
 SPEAKERS = ("user", "assistant")  # whose turns are full of orders to a model, which are its user's own
 # Fields that connect memories (id, session, agent, role) are not changed.
 WRITTEN = ("text", "title", "source", "source_notes")
+JUDGED = {"text", "title"}  # what may give orders to a model
 GUARDED = (*WRITTEN, *LISTS, "metadata", "links")
 
 
@@ -53,13 +54,14 @@ class Guard:
     def suspicion(
         self, fields: Mapping[str, object], bulk: BulkReading | None = None, *, rules_alone: bool = False
     ) -> Suspicion:
-        """The reasons to distrust the text: it gives orders to a model. `bulk` belongs to all texts of one import or
-        batch; with `rules_alone` no model reads it. Raises `InvalidInput` when such texts are refused."""
+        """The reasons to distrust the title and the text: they give orders to a model. `bulk` belongs to all texts of
+        one import or batch; with `rules_alone` no model reads it. Raises `InvalidInput` when such texts are refused."""
         from nacre.safety.injection import SUSPICIOUS_SCORE, Suspicion, suspicion
 
-        if self.suspicious == "allow" or "text" not in fields:
+        if self.suspicious == "allow" or not JUDGED & fields.keys():
             return Suspicion()
-        result = suspicion(f"{fields.get('title', '')}\n{fields['text']}", bulk, rules_alone=rules_alone)
+        written = f"{fields.get('title', '')}\n{fields.get('text', '')}"
+        result = suspicion(written, bulk, rules_alone=rules_alone)
         if result.score < SUSPICIOUS_SCORE:
             return Suspicion()
         if self.suspicious == "refuse":
@@ -69,11 +71,26 @@ class Guard:
             )
         return result
 
+    def marked(self, memory: Memory, *, trust_given: bool = False) -> Memory:
+        """With a mark if its title and text give orders to a model. Raises `InvalidInput` when such texts are
+        refused."""
+        fields = {"title": memory.title, "text": memory.text}
+        suspicion = self.suspicion(fields, rules_alone=memory.role in SPEAKERS)
+        return mark_suspicious(memory, suspicion, trust_given=trust_given)
+
+    def edited(self, memory: Memory, before: Memory, *, trust_given: bool) -> Memory:
+        """The memory after an edit: judged again if its title or its text changed. Raises `InvalidInput` when texts
+        that give orders are refused."""
+        if not rewritten(memory, before):
+            return memory
+        return self.marked(unmarked(memory, before, trust_given=trust_given), trust_given=trust_given)
+
     def before_write(self, memory: Memory, before: Memory | None) -> Memory:
         """The memory as it may be written: new and changed fields without secrets, and a mark if it gives orders to a
         model and has no mark yet. Raises `SecretRefused` and `InvalidInput`."""
-        if before is not None and is_suspicious(before) and before.text != memory.text:
-            memory = restore_trust(memory)  # the new text is judged again
+        judge_again = before is None or rewritten(memory, before)
+        if before is not None and judge_again:
+            memory = unmarked(memory, before, trust_given=memory.trust != before.trust)
         changed = {
             name: getattr(memory, name)
             for name in GUARDED
@@ -81,11 +98,7 @@ class Guard:
         }
         clean, _ = self.fields(changed)
         guarded = replace(memory, **clean) if clean != changed else memory  # type: ignore[arg-type]
-        if "text" not in changed or SUSPICION in guarded.metadata:
-            return guarded
-        return mark_suspicious(
-            guarded, self.suspicion({"title": guarded.title, "text": guarded.text}), trust_given=False
-        )
+        return self.marked(guarded) if judge_again and not is_suspicious(guarded) else guarded
 
     def before_read(self, memory: Memory) -> Memory:
         """Without secrets that were stored before there was a guard, or by a program without one."""
@@ -150,19 +163,32 @@ def guard_notes(kinds: tuple[str, ...], reasons: tuple[str, ...] = ()) -> tuple[
 
 
 def mark_suspicious(memory: Memory, suspicion: Suspicion, *, trust_given: bool) -> Memory:
-    """Lowers the trust and records the reasons; a trust given by the caller stays."""
+    """Lowers the trust and records the reasons; a trust given by the caller with the text stays."""
     if not suspicion.reasons:
         return memory
     metadata: dict[str, Json] = {**memory.metadata, SUSPICION: [*suspicion.reasons]}
-    return replace(memory, metadata=metadata, trust=memory.trust if trust_given else round(1 - suspicion.score, 3))
+    trust = memory.trust if trust_given else min(memory.trust, round(1 - suspicion.score, 3))
+    return replace(memory, metadata=metadata, trust=trust)
 
 
 def is_suspicious(memory: Memory) -> bool:
     return SUSPICION in memory.metadata
 
 
+def rewritten(memory: Memory, before: Memory) -> bool:
+    return (memory.title, memory.text) != (before.title, before.text)
+
+
+def unmarked(memory: Memory, before: Memory, *, trust_given: bool) -> Memory:
+    """Without the mark that it had before its edit; a trust given by the edit stays."""
+    if not is_suspicious(before):
+        return memory
+    restored = restore_trust(memory)
+    return replace(restored, trust=memory.trust) if trust_given else restored
+
+
 def restore_trust(memory: Memory) -> Memory:
-    """Removes the mark, after a review or a change of the text."""
+    """Removes the mark, after a review or a change of the title or the text."""
     rest = {key: value for key, value in memory.metadata.items() if key != SUSPICION}
     return replace(memory, metadata=rest, trust=1.0)
 

@@ -172,9 +172,12 @@ def suspicion(text: str, bulk: BulkReading | None = None, *, rules_alone: bool =
 
 
 def only_quoted(readable: str) -> bool:
-    """Whether the rules mark nothing but what stands between quotation marks, within enough words of one's own."""
+    """Whether the rules mark nothing but what stands between quotation marks, within enough words of one's own that do
+    not ask for it."""
     own = QUOTED.sub(" ", readable)
-    return count_words(own) >= WORDS_AROUND and together(order_signs(own)) < SUSPICIOUS_SCORE
+    if count_words(own) < WORDS_AROUND or ASKED_FOR.search(lower(own)):
+        return False
+    return together(order_signs(own)) < SUSPICIOUS_SCORE
 
 
 def together(weights: Mapping[str, float]) -> float:
@@ -248,8 +251,22 @@ STEM = 5  # letters that words of one family share, in most languages
 PART, PART_OF_CJK = 700, 240  # characters that the cross-encoder can read at once
 OVERLAP = 100  # characters: an order on a border is whole in one of two parts
 MOST_READ = 3  # parts of one text, those that look most like orders: a long text must not take seconds
+LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # or digit; CJK is written without blanks
+# No inch marks, apostrophes or backticks (commands stand between those), nor what is left between two quotations.
 QUOTED = re.compile(
-    r"\"[^\"\n]{3,300}\"|[“„«「『][^“”„«»「」『』\n]{3,300}[”“»」』]|(?<!\w)'[^'\n]{3,300}'(?!\w)|`[^`\n]{3,300}`"
+    rf"(?<!{LETTER})(?<![.!?\"'])(?:\"(?=\S)[^\"\n]{{1,300}}(?<=\S)\"|“(?=\S)[^“”„\n]{{1,300}}(?<=\S)”|"
+    rf"„(?=\S)[^“”„\n]{{1,300}}(?<=\S)[“”]|«[^«»\n]{{1,300}}»|「[^「」\n]{{1,300}}」|『[^『』\n]{{1,300}}』)(?!{LETTER})"
+)
+# Words about a quotation as something to do, in the languages of the rules. A note that holds one is not cleared.
+ASKED_FOR = re.compile(
+    r"\b(?:do (?:as|exactly|it|so|that|the|this|what\w*)|(?:to|must|now|shall|should|will) do|follow(?:s|ed)?|obey\w*|"
+    r"execut\w+|appl(?:y|ies)|carr(?:y|ied) (?:\w+ )?out|perform|comply|heed|act on|next step|valid|"
+    r"for (?:you|(?:all|any|each|every|the|this) (?:agent|assistant|bot|model|reader)s?)|"
+    r"macht?|befolg\w*|folge|ausführ\w*|führ\w* .{0,20}\baus|gilt|faites|fais|suivez|suivre|exécut\w+|obéi\w*|"
+    r"appliqu\w+|haz|hagan?|sigue|siga|obede\w+|ejecut\w+|aplica\w*|esegui\w*|segui(?:re|te)?|obbedi\w*|fai|faça|"
+    r"doe|volg|voer|gehoorza\w+|zrób|wykona\w*|stosuj\w*|uygula\w*|yap|yerine getir\w*)\b|"
+    r"выполн|сделай|следуй|исполн|执行|執行|照做|遵守|遵循|実行|従って|従い|従え|"
+    r"실행|따르|따라|수행|نفذ|اتبع|طبق|पालन कर|अमल"
 )
 WORDS_AROUND = 8  # a quotation, by which a note tells of an order
 # In bulk. A step halves what is read of ordinary notes; with the last one, of a thousand notes one is read, and 4 of 10

@@ -137,3 +137,18 @@ def test_what_was_not_read_stays_behind_what_was() -> None:
 @pytest.mark.parametrize(("probability", "log_odds"), [(0.0, 5.0), (1.0, -5.0), (0.0, -800.0), (1.0, 700.0)])
 def test_a_moved_probability_stays_one(probability: float, log_odds: float) -> None:
     assert 0 <= add_log_odds(probability, log_odds) <= 1
+
+
+def test_copies_are_read_once_and_leave_room_for_others() -> None:
+    asked: list[Sequence[str]] = []
+
+    class Counting(Judging):
+        def answers(self, question: str, texts: Sequence[str]) -> list[Answer]:
+            asked.append(texts)
+            return super().answers(question, texts)
+
+    given = hits(0.8, 0.7, 0.6, 0.5)
+    copied = [replace(hit, memory=replace(hit.memory, text="t0")) for hit in given[:3]] + given[3:]
+    read = read_answers(copied, ASKED, Counting(2, t3=1.0))
+    assert asked == [["t0", "t3"]]
+    assert read[0].memory.text == "t3" and all(str(hit.why[-1]).startswith("reading") for hit in read)

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from nacre.errors import InvalidInput, RerankingError, UnknownName
 from nacre.model import ExpandSpec, Filter, Hit, Memory, Query, Reason, Recollection, SessionHit
@@ -143,7 +144,10 @@ def read_answers(hits: Sequence[Hit], question: Question, model: AnswerModel | N
 
     No score rises above 1: where one would, all are divided.
     """
-    answers = model.answers(question.text, [reranked_text(hit.memory) for hit in hits]) if model is not None else []
+    texts = [reranked_text(hit.memory) for hit in hits]
+    distinct = list(dict.fromkeys(texts))  # copies are read once
+    by_text = dict(zip(distinct, model.answers(question.text, distinct) if model is not None else (), strict=False))
+    answers = [by_text[text] for text in takewhile(by_text.__contains__, texts)]
     if not answers:
         return list(hits)
     best = max([0.0, *(hit.score for hit in hits)])

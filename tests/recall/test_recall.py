@@ -68,9 +68,11 @@ def test_a_question_of_a_whole_page_searches_a_bounded_number_of_terms(
     searched: list[int] = []
     postings = SQLiteIndex.postings
 
-    def counted(index: SQLiteIndex, terms: Sequence[str], visible: Filter) -> dict[str, Posting]:
+    def counted(
+        index: SQLiteIndex, terms: Sequence[str], visible: Filter, among: Filter | None = None
+    ) -> dict[str, Posting]:
         searched.append(len(terms))
-        return postings(index, terms, visible)
+        return postings(index, terms, visible, among)
 
     monkeypatch.setattr(SQLiteIndex, "postings", counted)
     assert found(store, " ".join(page)[:20_000], k=1) == ["page"]

@@ -45,8 +45,9 @@ class Index(Protocol):
     def measure(self, where: Filter) -> tuple[int, int]:
         """How many memories the filter admits, and how many stems they have; without conditions, from counters."""
 
-    def postings(self, terms: Sequence[str], visible: Filter) -> dict[str, Posting]:
-        """Of the terms that occur in what `visible` admits, counting only that."""
+    def postings(self, terms: Sequence[str], visible: Filter, among: Filter | None = None) -> dict[str, Posting]:
+        """Of the terms that occur in what `visible` admits, counting only that. Of a common term a backend may read
+        only a part, which may be of other states; with `among`, a part of what this filter admits."""
 
     def nearest(self, vector: Vectors, limit: int, only: Keys | None = None, also: Keys = NO_KEYS) -> Keys:
         """The nearest memories of any status, best first; `only` (rising) restricts the search. Of those in `also` the
@@ -74,8 +75,8 @@ class Weights:
     shares: Mapping[str, Vectors]
 
     @classmethod
-    def read(cls, index: Index, terms: Sequence[str], visible: Filter) -> Weights:
-        read = index.postings(tuple(dict.fromkeys(terms)), visible) if terms else {}
+    def read(cls, index: Index, terms: Sequence[str], visible: Filter, among: Filter | None = None) -> Weights:
+        read = index.postings(tuple(dict.fromkeys(terms)), visible, among) if terms else {}
         postings = {term: posting for term, posting in read.items() if len(posting.keys)}
         memories, stems = index.measure(visible) if postings else (0, 0)
         average = max(1.0, stems / max(1, memories))
@@ -152,8 +153,7 @@ def bm25(posting: Posting, average: float) -> Vectors:
 def gather(index: Index, search: Search) -> Candidates:
     """See `Reader.gather`."""
     where = search.where & search.visible
-    weights = Weights.read(index, search.terms, search.visible)
-    places = candidate_places(index, search, weights, where)
+    places, weights = candidate_places(index, search, where)
     cosines = cosines_of(index, search.vector, places)
     if search.reach and any(place.session for place in places):
         spots = best_positions(places, weights.along(keys_of(places)), cosines)
@@ -170,23 +170,25 @@ def gather(index: Index, search: Search) -> Candidates:
     )
 
 
-def candidate_places(index: Index, search: Search, weights: Weights, where: Filter) -> list[Place]:
+def candidate_places(index: Index, search: Search, where: Filter) -> tuple[list[Place], Weights]:
     """Each channel brings at least half of its pool, or everything that the filter admits."""
 
-    def channels(only: Keys | None) -> list[Keys]:
+    def channels(weights: Weights, only: Keys | None) -> list[Keys]:
         by_words = weights.best(search.pool, only)
         if search.vector is None:
             return [by_words]
         return [by_words, index.nearest(search.vector, search.pool, only, by_words)]
 
-    keys_by_channel = channels(None)
+    weights = Weights.read(index, search.terms, search.visible)
+    keys_by_channel = channels(weights, None)
     places = index.places(np.unique(np.concatenate(keys_by_channel)), where)
     admitted = keys_of(places)
     if any(len(keys) >= search.pool and 2 * np.isin(keys, admitted).sum() < search.pool for keys in keys_by_channel):
         # The filter is narrow, or most matches are of another state: search only among what the filter admits.
-        keys_by_channel = channels(index.allowed(where))
+        weights = Weights.read(index, search.terms, search.visible, where)
+        keys_by_channel = channels(weights, index.allowed(where))
         places = index.places(np.unique(np.concatenate(keys_by_channel)), where)
-    return places + nearest_in_time(index, search, places, where)
+    return places + nearest_in_time(index, search, places, where), weights
 
 
 def nearest_in_time(index: Index, search: Search, known: Sequence[Place], where: Filter) -> list[Place]:
@@ -228,10 +230,13 @@ def keys_of(places: Sequence[Place]) -> Keys:
 
 def by_words(index: Index, terms: Sequence[str], where: Filter, limit: int, visible: Filter = ALL) -> list[Match]:
     """See `Reader.by_words`."""
-    keys, scores = Weights.read(index, terms, visible).sums()
-    if limit <= 0 or not len(keys):
+    if limit <= 0:
         return []
-    ids = {place.key: place.id for place in index.places(keys, where & visible)}
+    for among in (None, where & visible):
+        keys, scores = Weights.read(index, terms, visible, among).sums()
+        ids = {place.key: place.id for place in index.places(keys, where & visible)} if len(keys) else {}
+        if len(ids) >= min(limit, len(keys)):
+            break  # else what was read of common terms may be of another state, or not admitted
     best = np.lexsort((-keys, -scores)).tolist()
     ranked = [Match(ids[int(keys[i])], float(scores[i])) for i in best if int(keys[i]) in ids]
     return ranked[:limit]

@@ -131,7 +131,7 @@ class SpaceIndex:
         lengths = [length(version) for version in self._admitted(where)]
         return len(lengths), sum(lengths)
 
-    def postings(self, terms: Sequence[str], visible: Filter) -> dict[str, Posting]:
+    def postings(self, terms: Sequence[str], visible: Filter, among: Filter | None = None) -> dict[str, Posting]:  # noqa: ARG002
         versions = list(self._admitted(visible))
         postings: dict[str, Posting] = {}
         for term in terms:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
-from itertools import product
+from itertools import count, product
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from nacre import MemoryStore
+from nacre.access.capabilities import AgentCapabilities, ScopeLevel
 from nacre.model import Filter, Memory
 from nacre.protocols import Chunk, Derived, EmbedderIdentity, Vectors, Words
 from nacre.storage.sqlite import Key, SQLiteBackend, backup, search, signs
@@ -644,3 +645,33 @@ def test_a_pending_memory_whose_vectors_are_there_is_pending_no_more_when_it_is_
         writer.close()
         assert store.catch_up() == 1
         assert store.catch_up() == 0
+
+
+@pytest.mark.parametrize("case", ["trashed", "undone", "by tag", "as of", "agent"])
+@pytest.mark.parametrize("strategy", ["keyword", "auto"])
+def test_a_common_word_finds_what_lies_behind_many_newer_texts(
+    case: str, strategy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "WEIGHED", 3)
+    monkeypatch.setattr(search, "POSTINGS_READ", 300)
+    file, clock = tmp_path / "s.db", count(1_760_000_000).__next__
+    capabilities = AgentCapabilities(ScopeLevel.CROSS_SESSION_WRITE)
+    with (
+        MemoryStore(file, embedder=WordBag(), clock=clock, agent="ada", capabilities=capabilities) as ada,
+        MemoryStore(file, embedder=WordBag(), clock=clock, agent="bob") as bob,
+    ):
+        written = ada.remember_many([{"text": f"kettle {n} of the old house", "tags": ["old"]} for n in range(5)])
+        then = clock()
+        newer = bob.remember_many([f"kettle {n} in the new kitchen" for n in range(400)])
+        reader, options = (ada if case == "agent" else bob), dict[str, Any]()
+        if case == "trashed":
+            bob.forget(*(each.id for each in newer))
+        elif case == "undone":
+            bob.undo()
+        elif case == "by tag":
+            options = {"all_tags": ["old"]}
+        elif case == "as of":
+            options = {"as_of": then}
+        hits = reader.recall("kettle", 5, strategy=strategy, **options)
+    assert {hit.memory.id for hit in hits} == {each.id for each in written}
+    assert all(any(reason.startswith("words") for reason in map(str, hit.why)) for hit in hits)

@@ -144,15 +144,12 @@ class SQLiteIndex:
             return int(memories), int(stems)
         return self._size
 
-    def postings(self, terms: Sequence[str], visible: Filter) -> dict[str, Posting]:
+    def postings(self, terms: Sequence[str], visible: Filter, among: Filter | None = None) -> dict[str, Posting]:
         holding = self.holding(terms)
         weighed, common = divided(holding)
         lengths: dict[int, int] = {}
-        frequencies, newest = self._frequencies(weighed, common, visible, lengths)
-        if visible.conditions and newest:
-            keys_read = np.array([key for keys in newest.values() for key in keys], np.int64)
-            seen = {place.key for place in self.places(keys_read, visible)}
-            newest = {term: [key for key in keys if key in seen] for term, keys in newest.items()}
+        admitted = visible if among is None and visible.conditions else among
+        frequencies, newest = self._frequencies(weighed, common, visible, admitted, lengths)
         memories, stems = self.measure(ALL)
         average = max(1.0, stems / max(1, memories))
         made: dict[str, Posting] = {}
@@ -176,11 +173,17 @@ class SQLiteIndex:
         return {term: n for term, n in smallest if n}
 
     def _frequencies(
-        self, terms: Sequence[str], common: Mapping[str, int], visible: Filter, lengths: dict[int, int]
+        self,
+        terms: Sequence[str],
+        common: Mapping[str, int],
+        visible: Filter,
+        admitted: Filter | None,
+        lengths: dict[int, int],
     ) -> tuple[dict[str, dict[int, float]], dict[str, list[int]]]:
         """Two answers of one statement, since each statement costs a recall time. First, how often each of `terms` is
         in each memory of the state, weighted by field; the lengths of these memories are added to `lengths`. Second,
-        for each of `common` its newest contents, so many at most: these rows have no field."""
+        for each of `common` its newest contents, so many at most: these rows have no field. They are of any state,
+        which is quicker, or of what is `admitted` in this one."""
         result: dict[str, dict[int, float]] = {term: defaultdict(float) for term in terms}
         newest: dict[str, list[int]] = {term: [] for term in common}
         if not terms and not common:
@@ -188,11 +191,14 @@ class SQLiteIndex:
         simple = {tokens(self._state.space, term): term for term in terms if term.isascii() and term.isalnum()}
         texts = clause(self._state, visible, by="lead.content = occurrence.doc")
         names = clause(self._state, visible, by="version.key = label.key")
+        held = clause(self._state, admitted or ALL, by="lead.content = word.rowid")
+        within = (f" CROSS JOIN {held.joined()}", f" AND {held.sql}") if admitted is not None else ("", "")
         one = (
-            " UNION ALL SELECT ?, rowid, 0, NULL, 0"
-            " FROM (SELECT rowid FROM word WHERE word MATCH ? ORDER BY rowid DESC LIMIT ?)"
+            " UNION ALL SELECT ?, number, 0, NULL, 0 FROM (SELECT word.rowid AS number FROM word"
+            f"{within[0]} WHERE word MATCH ?{within[1]} ORDER BY word.rowid DESC LIMIT ?)"
         )
-        searched = [(term, phrase(self._state.space, term), limit) for term, limit in common.items()]
+        values = held.values if admitted is not None else []
+        searched = [(term, phrase(self._state.space, term), *values, limit) for term, limit in common.items()]
         rows = fetch(
             self._connection,
             "SELECT occurrence.term, version.content, version.length, occurrence.col, 1"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from random import Random
+from uuid import UUID
 
 import apsw
 import pytest
@@ -36,9 +38,13 @@ def opened(file: Path) -> MemoryStore:
 def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Memory]]:
     file = tmp_path_factory.mktemp("sound") / "s.db"
     random = Random(1)
-    with MemoryStore(settings=settings(file)) as store:
+    with MemoryStore(settings=settings(file), clock=count(1_760_000_000).__next__) as store:
         texts = [
-            {"tags": ["a tag"], "text": f"memory {number} about {' '.join(random.choices(WORDS, k=12))}"}
+            {
+                "id": str(UUID(int=random.getrandbits(128))),  # the same each time, so that the same bytes are damaged
+                "tags": ["a tag"],
+                "text": f"memory {number} about {' '.join(random.choices(WORDS, k=12))}",
+            }
             for number in range(MEMORIES)
         ]
         kept = store.remember_many(texts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
@@ -18,6 +18,7 @@ from nacre.factory import make_embedder
 from nacre.lifecycle.reflection import ReflectionEngine
 from nacre.lifecycle.scheduler import MaintenanceScheduler
 from nacre.model import Memory, Recollection
+from nacre.models.background import WrappedEmbedder
 from nacre.protocols import Embedder, Vectors
 from nacre.remember.suggest import appraise
 from nacre.settings import Settings
@@ -38,25 +39,12 @@ class Calendar:
         return self.now
 
 
-@dataclass(slots=True)
-class Once:
+class Once(WrappedEmbedder):
     """Embeds each text once: what differs between the stores is what is done with it."""
 
-    inner: Embedder
-    known: dict[str, Vectors] = field(default_factory=dict)
-    ready: bool = True
-
-    @property
-    def identity(self) -> str:
-        return self.inner.identity
-
-    @property
-    def dimensions(self) -> int:
-        return self.inner.dimensions
-
-    @property
-    def token_limit(self) -> int:
-        return self.inner.token_limit
+    def __init__(self, inner: Embedder) -> None:
+        super().__init__(inner)
+        self.known: dict[str, Vectors] = {}
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         return self.inner.count_tokens(texts)

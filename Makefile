@@ -4,10 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 BENCH := .venv-bench
+FRAMEWORKS := .venv-integrations
+CLIENTS := .clients
 # The tests start many processes, and all of them would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test test-all test-busy lint types types-src layers unit unit-all explore torture bench bench-recall bench-year bench-growth mutate docs clean help
+.PHONY: demo check test test-all test-busy test-clients test-integrations lint types types-src layers unit unit-all explore torture bench bench-recall bench-year bench-growth mutate docs clean help
 
 help:  ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -24,6 +26,16 @@ demo: $(STAMP)  ## A short real story on a throw-away store
 test: lint types-src layers unit  ## Lint, types, layers, and every test that is not slow
 
 test-all: lint types layers unit-all  ## All of `make test`, the slow tests, and the property tests at length
+	@if test -x $(FRAMEWORKS)/bin/pytest; then $(MAKE) test-integrations; \
+	else echo "The adapters for frameworks were not tested with them: run make test-integrations."; fi
+	@if test -f $(CLIENTS)/.installed; then $(MAKE) test-clients; \
+	else echo "The real clients were not tested: run make test-clients."; fi
+
+test-clients: $(STAMP)  ## Claude Code, Codex, Gemini CLI and OpenCode with a scripted model; installs them with npm
+	@sh scripts/test_clients.sh $(BIN)/pytest $(CLIENTS)
+
+test-integrations:  ## The adapters with the real frameworks, which it installs into environments of their own
+	@sh scripts/test_integrations.sh $(PYTHON) $(FRAMEWORKS)
 
 test-busy: $(STAMP)  ## The tests of `make test` three times, beside two busy loops for each core
 	@sh scripts/test_busy.sh $(MAKE) unit
@@ -48,7 +60,7 @@ unit: $(STAMP)
 	@$(BIN)/pytest -n auto -m "not slow" tests
 
 unit-all: $(STAMP)
-	@NACRE_TEST_PROFILE=long $(BIN)/pytest -n auto tests
+	@NACRE_TEST_PROFILE=long $(BIN)/pytest -n auto --ignore tests/clients/real tests
 
 explore: $(STAMP)  ## The property tests with new examples, many of each: half an hour
 	@NACRE_TEST_PROFILE=thorough $(BIN)/pytest -n auto tests/property
@@ -74,4 +86,4 @@ docs: $(STAMP)  ## docs/cli.md from the commands, docs/captures from a terminal
 	@$(BIN)/python scripts/captures.py
 
 clean:  ## Remove the environments and caches
-	rm -rf $(VENV) $(BENCH) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BENCH) $(FRAMEWORKS)* $(CLIENTS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -82,7 +82,9 @@ def answered(script: str, task: str, folder: Path, count: int, seed: int) -> dic
 
 
 def output(*command: object) -> str:
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    # An installed package has compiled modules; where a shell forbids to write them, each command would compile ours.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, env=environment)
     if done.returncode:
         raise SystemExit(f"{' '.join(map(str, command))} failed:\n{done.stderr}")
     return done.stdout

@@ -3,15 +3,14 @@
 python benchmarks/fit_recall.py --stores FOLDER --locomo FILE --beam FILE --notes FOLDER-OR-AUTHOR…
 
 One set of weights serves conversations (LoCoMo), chats with an assistant (BEAM) and notes; each kind counts the same,
-and whole conversations, chats and worlds are left out in turn. NOTES are as in `notes_recall.py`, and must not have
-been trained on: an embedder knows the questions of its training by heart, and meaning would weigh too much. The
-printed numbers are copied by hand into `src/nacre/recall` and `models/calibration.py`, where each has its name.
+and whole conversations, chats and worlds are left out in turn. NOTES are as for `nacre bench recall --suite notes`, and
+must not have been trained on: an embedder knows the questions of its training by heart, and meaning would weigh too
+much. The printed numbers are copied by hand into `src/nacre/recall` and `models/calibration.py`.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nacre.bench.datasets import Suite
-from nacre.bench.metrics import area, means, score
+from nacre.bench.metrics import means, score
+from nacre.bench.notes import load_notes
 from nacre.bench.run import CachingEmbedder, fields, load
 from nacre.factory import make_embedder, open_backend
 from nacre.memory_store import MemoryStore
@@ -31,7 +31,6 @@ from nacre.recall import sessions
 from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, PlacedCandidates, gather, understand
 from nacre.recall.signals import WEIGHTS, signals
 from nacre.settings import Settings
-from notes_recall import read, record, seconds, world
 
 FOLDS = 5
 STEPS, RATE = 200, 0.1
@@ -65,7 +64,6 @@ class Case:
     rows: Matrix
     right: NDArray[np.int64]
     gold: frozenset[str]
-    relevance: Matrix  # cosine and coverage, unscaled
 
 
 def asked_of_suite(suite: Suite, folder: Path, embedder: Embedder) -> Iterator[tuple[Backend, list[Asked]]]:
@@ -95,24 +93,27 @@ def asked_of_notes(paths: Sequence[Path], folder: Path, embedder: Embedder) -> I
     """A store for each path, with a space for each world; the questions without an answer, too."""
     earlier = 0
     for path in paths:
-        notes, questions = read(path)
-        worlds = list(dict.fromkeys(map(world, notes)))
+        notes = load_notes(path)
+        worlds = list(dict.fromkeys(note.project for note in notes.memories))
         file = folder / f"notes-{path.name}.db"
         if not file.exists():
             with MemoryStore(file, embedder=embedder, settings=SETTINGS) as store:
                 for name in worlds:
-                    store.in_space(name).remember_many([record(row) for row in notes if world(row) == name])
+                    own = [note for note in notes.memories if note.project == name]
+                    store.in_space(name).remember_many(
+                        [{"id": note.id, "text": note.text, "created_at": note.created_at} for note in own]
+                    )
         yield (
             open_backend(file),
             [
                 Asked(
-                    row["q"],
-                    seconds(row, "asked_at") or time.time(),
-                    frozenset(row["answers"]),
-                    world(row),
-                    (earlier + worlds.index(world(row))) % FOLDS,
+                    question.text,
+                    question.asked_at or notes.last(),
+                    question.answers,
+                    question.project,
+                    (earlier + worlds.index(question.project)) % FOLDS,
                 )
-                for row in questions
+                for question in notes.questions
             ],
         )
         earlier += len(worlds)
@@ -139,14 +140,12 @@ def read_case(question: Asked, unit: str, store: Backend, embedder: Embedder) ->
     candidates = gather(asked, vector, space=question.space, store=store, pool=pool, reach=reach)
     by_name = sessions.session_signals(candidates, asked) if whole else signals(candidates, asked)
     keys = session_names(candidates) if whole else tuple(place.id for place in candidates.places)
-    relevance = [candidates.cosines, candidates.cosines if whole else by_name["coverage nearby"]]
     return tuple(by_name), Case(
         question.fold,
         keys,
         np.stack(list(by_name.values()), 1).astype(float),
         np.array([place for place, key in enumerate(keys) if key in question.gold], np.int64),
         question.gold,
-        np.stack(relevance, 1).astype(float),
     )
 
 
@@ -234,42 +233,11 @@ def ablation(names: Sequence[str], kinds: Mapping[str, Sequence[Case]], present:
             yield line(label, kind, metrics)
 
 
-def relevance_curve(kinds: Sequence[Sequence[Case]], weights: Matrix) -> Matrix:
-    """Logistic regression: is a hit among the best ten right? Intercept, by cosine, by coverage."""
-    rows, truths, shares = [], [], []
-    for kind in kinds:
-        for case in kind:
-            best = np.argsort(-(case.rows @ weights))[:10]
-            rows.append(np.column_stack([np.ones(len(best)), case.relevance[best]]))
-            truths.append(np.isin(best, case.right))
-            shares.append(np.full(len(best), 1 / len(kind)))
-    table, truth, share = np.concatenate(rows), np.concatenate(truths).astype(float), np.concatenate(shares)
-    found = np.zeros(3)
-    for _ in range(50):  # Newton's method
-        likely = 1 / (1 + np.exp(-table @ found))
-        curve = (table * (share * likely * (1 - likely))[:, None]).T @ table + 1e-6 * np.eye(3)
-        found += np.linalg.solve(curve, table.T @ (share * (truth - likely)))
-    return found
-
-
-def silence(kind: Sequence[Case], weights: Matrix, curve: Matrix) -> float | None:
-    """How often the best relevance of a question that has an answer is above that of one that has none."""
-    best = [float((case.relevance[np.argsort(-(case.rows @ weights))[:10]] @ curve[1:]).max()) for case in kind]
-    return area(
-        [value for value, case in zip(best, kind, strict=True) if case.gold],
-        [value for value, case in zip(best, kind, strict=True) if not case.gold],
-    )
-
-
-def report(names: Sequence[str], kinds: Mapping[str, Sequence[Case]], present: Matrix, *, relevance: bool) -> None:
+def report(names: Sequence[str], kinds: Mapping[str, Sequence[Case]], present: Matrix) -> None:
     for each in ablation(names, kinds, present):
         print(each, flush=True)
     weights = fit(list(kinds.values()), range(len(names)), present)
     print({name: round(float(weight), 2) for name, weight in zip(names, weights, strict=True)})
-    if relevance:
-        curve = relevance_curve(list(kinds.values()), weights)
-        print("relevance: intercept, by cosine, by coverage:", np.round(curve, 2).tolist())
-        print("silence:", {name: silence(kind, weights, curve) for name, kind in kinds.items()})
 
 
 def main() -> None:
@@ -291,11 +259,11 @@ def main() -> None:
         names, kinds["notes"] = cases(asked_of_notes(given.notes, given.stores, embedder), "turn", embedder)
     if kinds:
         present = {**WEIGHTS, "meaning": CALIBRATIONS[embedder.identity].meaning}
-        report(names, kinds, np.array([present[name] for name in names]), relevance=True)
+        report(names, kinds, np.array([present[name] for name in names]))
     if given.longmemeval:
         pooled = load("longmemeval", given.longmemeval)
         names, found = cases(asked_of_suite(pooled, given.stores, embedder), "session", embedder)
-        report(names, {"longmemeval": found}, np.array([sessions.WEIGHTS[name] for name in names]), relevance=False)
+        report(names, {"longmemeval": found}, np.array([sessions.WEIGHTS[name] for name in names]))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pathlib import Path
 from nacre import MemoryStore
 from nacre.hooks.channel import HelperFiles
 from nacre.hooks.client import end_helper, helper_at
-from nacre.project import project_of
+from nacre.settings import choose_space
 from texts import memories
 
 QUESTION = "Which decision did we take about the harbour database and its nightly copies?"
@@ -45,7 +45,7 @@ def main() -> None:
 
 def measured(home: Path, count: int, repeats: int, embedder: str) -> list[str]:
     store = home / "s.db"
-    space = project_of(home).space()
+    space = choose_space(home).space
     with MemoryStore(store, space=space, embedder=embedder) as filled:
         filled.remember_many([*memories(count, seed=1), ANSWER])
     places = HelperFiles.of(store)

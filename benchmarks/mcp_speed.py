@@ -34,6 +34,7 @@ SESSIONS = 50
 PATIENCE = 120  # seconds
 ASKED_EACH = 10
 QUESTIONS = ("why was the invoice export moved", "what does Greta like", "when may the backup job run")
+FROM_WORDS = "words alone"  # in the note of an answer, while the model is loading
 BARE = "from mcp.server import MCPServer\ns = MCPServer('bare')\n@s.tool()\ndef f(a: int) -> int: return a\ns.run()\n"
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
 
@@ -59,7 +60,7 @@ class Pipe:
     def call(self, tool: str, **arguments: object) -> tuple[float, Any]:
         begun = time.perf_counter()
         answer = self.ask("tools/call", {"name": tool, "arguments": arguments})
-        return time.perf_counter() - begun, answer["structuredContent"]
+        return time.perf_counter() - begun, answer["content"][0]["text"]
 
     def resident(self) -> float:
         return resident(self.process.pid)
@@ -116,7 +117,7 @@ def cold(store: Path, repeats: int) -> dict[str, str]:
             lists[way].append(time.perf_counter() - pipe.started)
             if way == "nacre":
                 took, answer = pipe.call("recall", query=QUESTIONS[0])
-                firsts.append((took, bool(answer["notes"])))
+                firsts.append((took, FROM_WORDS in answer))
             ended = pipe.end()
             ends += [ended] if way == "nacre" else []
     from_words = sum(noted for _, noted in firsts)
@@ -133,7 +134,7 @@ def asked(store: Path) -> dict[str, str]:
     pipe = Pipe(served(store))
     pipe.ask("tools/list")
     begun = time.perf_counter()
-    while pipe.call("recall", query=QUESTIONS[0])[1]["notes"]:
+    while FROM_WORDS in pipe.call("recall", query=QUESTIONS[0])[1]:
         time.sleep(0.05)
     loaded = time.perf_counter() - begun
     took = [pipe.call("recall", query=QUESTIONS[turn % 3])[0] for turn in range(ASKED)]
@@ -184,7 +185,7 @@ async def noted(url: str, token: str) -> bool:
     """Whether the model is still loading."""
     async with connected(url, token) as client:
         answer = await client.call_tool("recall", {"query": QUESTIONS[0]})
-        return bool((answer.structured_content or {})["notes"])
+        return FROM_WORDS in str(answer.content)
 
 
 async def together(url: str, token: str, sessions: int) -> list[float]:

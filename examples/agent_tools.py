@@ -8,6 +8,8 @@ from functools import cache
 from typing import Any
 
 from nacre import Hit, MemoryStore, NacreError
+from nacre.model.fence import fenced
+from nacre.recall.pack import memory_line
 from nacre.settings import settings
 
 INSTRUCTIONS = (
@@ -38,7 +40,7 @@ TOOLS: Mapping[str, tuple[str, dict[str, Any], list[str]]] = {
 
 @cache
 def memory() -> MemoryStore:
-    """Opened by the first call, with the same settings as `nacre` on the command line."""
+    """Opened by the first call, with the settings of `nacre`; the space is the one that they name, else `default`."""
     return MemoryStore(settings=settings(), actor="example-agent")
 
 
@@ -61,7 +63,10 @@ def remember(text: str, **fields: Any) -> dict[str, object]:
 
 
 def recall(query: str, k: int = 5, **scope: Any) -> dict[str, object]:
-    return {"results": [hit_fields(hit) for hit in memory().recall(query, k, **scope)]}
+    """What the memories say is inside a fence that marks it as data, and a text that gives orders is marked there."""
+    hits = memory().recall(query, k, **scope)
+    lines = [memory_line(hit.memory, hit.marks, label=hit.memory.id) for hit in hits]
+    return {"results": [hit_fields(hit) for hit in hits], "memories": fenced(lines) if lines else "Nothing fits."}
 
 
 def forget(memory_id: str) -> dict[str, object]:
@@ -72,7 +77,6 @@ def hit_fields(hit: Hit) -> dict[str, object]:
     found = hit.memory
     return {
         "id": found.id,
-        "text": found.text,
         "type": found.type,
         "tags": list(found.tags),
         "importance": found.importance,

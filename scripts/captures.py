@@ -38,7 +38,7 @@ NOTES: tuple[tuple[str, str, tuple[str, ...], float, float], ...] = (
     ("The second oven trips its fuse when the mixer runs too.", "semantic", ("oven", "repairs"), 0.9, 12),
     ("Jonas replaced the door seal of the small oven.", "episodic", ("repairs", "oven"), 0.4, 9),
     ("Feed the sourdough at five in the morning and at five in the evening.", "procedural", ("bread",), 0.8, 6),
-    ("The flour mill delivers on Wednesdays before six.", "semantic", ("flour", "suppliers"), 0.6, 2),
+    ("The flour mill moved its delivery to Wednesdays before six.", "semantic", ("flour", "suppliers"), 0.6, 2),
     ("Ask the electrician about a separate line for the second oven.", "prospective", ("repairs",), 0.7, 1),
 )
 SCENES: Mapping[str, tuple[tuple[str, ...], str, str]] = {

@@ -64,7 +64,7 @@ def main() -> None:
 
         with MemoryStore() as store:
             # Opening the store and importing what a first call needs are not part of the traces.
-            store.remember("The office by the river has four desks.")
+            store.remember("Four desks stand by a river.")
             store.recall("How many desks are there?")
             rows = [
                 ("library remember", *traced(lambda: store.remember(TEXT))),

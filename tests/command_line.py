@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +48,7 @@ def nacre(elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
     monkeypatch.setenv("NACRE_STORE", str(tmp_path / "store.db"))
     for name in ("NO_COLOR", "VISUAL", "EDITOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
-    assert "NACRE_SPACE" not in os.environ
+    # That of the library, so that a test may use both; `tests/cli/test_space_choice.py` is about the rule.
+    monkeypatch.setenv("NACRE_SPACE", "default")
     (tmp_path / "store.db").touch()  # an empty file is a new store: commands that only read refuse a missing one
     return CommandLine(tmp_path / "store.db")

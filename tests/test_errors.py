@@ -12,6 +12,7 @@ from nacre import errors
 EXAMPLES: list[tuple[errors.NacreError, type[Exception], str]] = [
     (errors.UnknownName("memory type", "epsodic", ["episodic", "semantic"]), ValueError, "did you mean 'episodic'?"),
     (errors.UnknownName("status", "zzz", ["a", "b"]), ValueError, "use one of: a, b."),
+    (errors.UnknownName("argument of status", "x", []), ValueError, "'x'; there are none."),
     (errors.AmbiguousId("ab", ["ab1", "ab2"]), ValueError, "give more characters."),
     (
         errors.MissingExtra("A plot", "plot", "write text"),
@@ -52,6 +53,11 @@ def test_a_message_reads_as_written_and_ends_with_the_remedy(
 def test_an_error_reaches_another_process_as_it_is(error: errors.NacreError) -> None:
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+
+
+def test_a_name_of_any_length_makes_a_short_message() -> None:
+    for error in (errors.MemoryNotFound("i" * 100_000, "s"), errors.UnknownName("tool", "i" * 100_000, ["recall"])):
+        assert "iii…'" in str(error) and len(str(error)) < 400
 
 
 def test_the_drawn_tree_is_the_real_one() -> None:

@@ -24,7 +24,7 @@ sys.meta_path.insert(0, Blocker())
 """
 LIBRARY_AND_CLI = """
 from nacre import MemoryStore
-with MemoryStore("notes.db", embedder="hashing") as store:
+with MemoryStore("notes.db", space="personal", embedder="hashing") as store:
     store.remember("The harbour office closes at noon")
     assert store.recall("When does the harbour office close?")
 from nacre.cli.main import run
@@ -73,10 +73,18 @@ def test_a_server_without_the_sdk_names_the_extra_in_one_sentence(tmp_path: Path
     assert ended.stderr.strip().removeprefix("nacre: ") == sentence
 
 
-def test_all_holds_every_extra_but_the_one_with_torch() -> None:
+# They need versions of other packages that exclude each other.
+FRAMEWORKS = {
+    file.stem.replace("_", "-")
+    for file in (Path(__file__).parents[1] / "src" / "nacre" / "integrations").glob("*.py")
+    if file.stem not in ("__init__", "records")
+}
+
+
+def test_all_holds_every_extra_but_frameworks_and_the_one_with_torch() -> None:
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
     (everything,) = extras["all"]
     named = set(everything.removeprefix("nacre[").removesuffix("]").split(","))
-    assert named == set(extras) - {"all", "cli", "sentence-transformers"}
+    assert named == set(extras) - {"all", "cli", "sentence-transformers"} - FRAMEWORKS and set(extras) >= FRAMEWORKS
     assert not any(each.startswith("mcp") for each in project["dependencies"])

@@ -19,9 +19,9 @@ from nacre.hooks.client import answer_in_process
 from nacre.hooks.helper import Stores
 from nacre.hooks.request import Request
 from nacre.mcp.store_provider import StoreProvider
-from nacre.project import project_of
 from tests.command_line import CommandLine
 from tests.loopback import Loopback, serving
+from tests.projects import make_project, project_in
 from tests.transcripts import secret, turn, write_lines
 
 OTHER = "The payroll database of the other project is called heron."
@@ -53,8 +53,7 @@ def hostile(elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (elsewhere / ".bashrc").write_text("# mine\n")
     with MemoryStore(space="other-0badc0de") as store:
         store.remember(OTHER)
-    folder = tmp_path / "clone"
-    folder.mkdir()
+    folder = make_project(tmp_path / "clone")
     ran = shlex.quote(str(elsewhere / "ran"))
     monkeypatch.setenv("EDITOR", f"{sys.executable} -c pass")
     with serving(Loopback()) as service:
@@ -103,10 +102,10 @@ def test_the_command_line_obeys_nothing_and_says_so_once(hostile: Hostile, untou
     assert result.exit_code == 0
     assert result.stderr.count("which a project may not set by itself") == 1
     assert "embedder_url" in result.stderr and TOKEN not in nacre.ok("show", "m1")
-    assert OTHER not in nacre.ok("recall", "payroll database")
+    assert OTHER not in nacre("recall", "payroll database", "--all").output
     for words in (["edit", "m1"], ["stats"], ["list"], ["doctor"], ["backup", "list"], ["journal"], ["reindex"]):
         assert nacre(*words).exit_code in (0, 1), words
-    assert nacre.json("stats")["space"] == project_of(hostile.folder).space()
+    assert nacre.json("stats")["space"] == project_in(hostile.folder).space()
     untouched()
 
 
@@ -122,9 +121,9 @@ def test_the_hooks_obey_nothing_and_are_silent(
         request = Request.here(event, payload, {})
         assert OTHER not in answer_in_process(request, time.monotonic() + 60)
         stores = Stores(store_file(request.settings().store).absolute())
-        assert stores.of(request).space == project_of(hostile.folder).space()
+        assert stores.of(request).space == project_in(hostile.folder).space()
         stores.close()
-    with MemoryStore(space=project_of(hostile.folder).space()) as store:
+    with MemoryStore(space=project_in(hostile.folder).space()) as store:
         (kept,) = store.list_recent(10)
         assert TOKEN not in kept.text
     assert capfd.readouterr().err == ""
@@ -132,10 +131,10 @@ def test_the_hooks_obey_nothing_and_are_silent(
 
 
 def test_the_mcp_server_obeys_nothing(hostile: Hostile, untouched: Callable[[], None]) -> None:
-    provider = StoreProvider(CliContext().settings())
+    provider = StoreProvider(CliContext().settings(), CliContext().choose_space)
     try:
         store = provider.store("client")
-        assert store.space == project_of(hostile.folder).space() and store.settings.store.startswith(str(hostile.home))
+        assert store.space == project_in(hostile.folder).space() and store.settings.store.startswith(str(hostile.home))
         assert TOKEN not in store.remember(f"The token is {TOKEN}").text
         assert all(hit.memory.text != OTHER for hit in store.recall("payroll database"))
     finally:
@@ -146,7 +145,7 @@ def test_the_mcp_server_obeys_nothing(hostile: Hostile, untouched: Callable[[], 
 def test_the_library_obeys_nothing(hostile: Hostile, untouched: Callable[[], None]) -> None:
     with MemoryStore() as store:
         assert TOKEN not in store.remember(f"The token is {TOKEN}").text
-        assert store.space == project_of(hostile.folder).space()
+        assert store.space == "default"
     assert not (hostile.folder / "stolen.db").exists()
     untouched()
 

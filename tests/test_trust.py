@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nacre import trust
 from nacre.errors import ConfigError
-from nacre.project import project_of
-from nacre.settings import HARMLESS, Settings, settings, settings_with_sources
+from nacre.settings import HARMLESS, Settings, choose_space, settings, settings_with_sources
 from nacre.trust import consents, read_project_file, state_of, withdraw
+from tests.projects import make_project, project_in
 from tests.trusting import trusted
 
 posix_only = pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
@@ -21,9 +20,7 @@ posix_only = pytest.mark.skipif(os.name == "nt", reason="Windows has no such per
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    return folder / ".nacre.toml"
+    return make_project(tmp_path / "shop") / ".nacre.toml"
 
 
 def read(file: Path) -> tuple[Settings, list[str]]:
@@ -40,8 +37,8 @@ def sample(name: str) -> str:
 def test_no_setting_is_read_from_a_project_that_nobody_trusts(file: Path, name: str) -> None:
     file.write_text(f"{name} = {sample(name)}\n")
     found, notices = read(file)
-    unset, own_space = settings(environment={}, folder=file.parent.parent), project_of(file.parent).space()
-    assert found == (replace(unset, space=own_space) if name == "space" else unset)
+    own_space = project_in(file.parent).space()
+    assert found == settings(environment={}, folder=file.parent.parent)
     own = f" (its own space {own_space!r} needs no consent)" if name == "space" else ""
     remedy = "`nacre trust` there allows it, if you trust it."
     assert notices == [f"{file} sets {name}, which a project may not set by itself{own}; {remedy}"]
@@ -74,8 +71,8 @@ def test_tables_of_spaces_are_not_read_from_a_project_that_nobody_trusts(file: P
 
 
 def test_a_project_may_turn_the_hooks_off_and_choose_its_own_space_or_the_personal_one(file: Path) -> None:
-    own = project_of(file.parent).space()
-    for space in (own, f"renamed-{project_of(file.parent).key}", "personal"):
+    own = project_in(file.parent).space()
+    for space in (own, f"renamed-{project_in(file.parent).key}", "personal"):
         file.write_text(f'space = "{space}"\nhook_capture = false\nhook_inject = false\n')
         found, notices = read(file)
         assert (found.space, found.hook_capture, found.hook_inject, notices) == (space, False, False, [])
@@ -86,7 +83,8 @@ def test_a_project_may_turn_the_hooks_off_and_choose_its_own_space_or_the_person
 def test_a_project_may_not_choose_the_space_of_another(file: Path, space: str) -> None:
     file.write_text(f'space = "{space}"\n')
     found, notices = read(file)
-    assert found.space == project_of(file.parent).space() and len(notices) == 1, "it gets its own"
+    assert found.space == "" and len(notices) == 1
+    assert choose_space(file.parent, environment={}).space == project_in(file.parent).space(), "it gets its own"
 
 
 def test_consent_holds_for_one_path_and_one_content(file: Path, tmp_path: Path) -> None:

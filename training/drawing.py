@@ -8,7 +8,7 @@ Ranges are fixed and not taken from each run, because a range of the run makes a
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +50,16 @@ class Drawing:
 
     def fused(self, operator: str, inputs: list[str], output: str, **attributes: object) -> str:
         return self.node(operator, inputs, output, "com.microsoft", **attributes)
+
+    def either(self, condition: str, drawn: Sequence[Callable[[], str]], output: str) -> str:
+        """Only the first of the two is run where `condition` holds, and only the second where not."""
+        branches = []
+        for number, draw in enumerate(drawn):
+            before, self.nodes = self.nodes, []
+            made = helper.make_tensor_value_info(draw(), TensorProto.FLOAT, None)
+            branches.append(helper.make_graph(self.nodes, f"{output}_{number}", [], [made]))
+            self.nodes = before
+        return self.node("If", [condition], output, then_branch=branches[0], else_branch=branches[1])
 
     def constant(self, name: str, values: list[float], kind: int = TensorProto.INT64) -> str:
         self.constants[name] = helper.make_tensor(name, kind, [len(values)], values)
@@ -130,10 +140,11 @@ class Drawing:
         inputs = [given, stored, added, step, scale, "", zero]
         return self.fused("QAttention", inputs, f"{name}_attended", num_heads=heads)
 
-    def save(self, graph: Path, inputs: Mapping[str, int], outputs: Mapping[str, int | None]) -> None:
+    def save(self, graph: Path, inputs: Mapping[str, int | None], outputs: Mapping[str, int | None]) -> None:
         """`graph`, and its weights in a file of the same name that ends in .bin.
 
-        An input of width 0 is rows of int32 ids; one of another width has that many floats for each token.
+        An input of width 0 is rows of int32 ids; one of another width has that many floats for each token; one without
+        a width is true or false.
         """
         stored = graph.with_suffix(".bin")
         offset, external = 0, []
@@ -147,7 +158,9 @@ class Drawing:
             self.nodes,
             graph.stem,
             [
-                helper.make_tensor_value_info(name, TensorProto.FLOAT, ["texts", "length", width])
+                helper.make_tensor_value_info(name, TensorProto.BOOL, [])
+                if width is None
+                else helper.make_tensor_value_info(name, TensorProto.FLOAT, ["texts", "length", width])
                 if width
                 else helper.make_tensor_value_info(name, TensorProto.INT32, ["texts", "length"])
                 for name, width in inputs.items()

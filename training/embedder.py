@@ -53,7 +53,8 @@ def bert(path: Path, layers: int) -> BertModel:
         attention_probs_dropout_prob=0.1,
     )
     model = BertModel(config, add_pooling_layer=False)
-    stored = {name: torch.from_numpy(array.copy()) for name, array in weights.unpack(path).items()}
+    known = weights.unpack(path)  # of a cross-encoder, its trunk
+    stored = {name.removeprefix("trunk."): torch.from_numpy(array.copy()) for name, array in known.items()}
     missing, _ = model.load_state_dict(stored, strict=False)
     assert not [name for name in missing if "position_ids" not in name], missing
     return model.to(DEVICE)

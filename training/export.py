@@ -31,41 +31,44 @@ def layers_of(tensors: Tensors) -> int:
     return 1 + max(int(name.split(".")[2]) for name in tensors if name.startswith("encoder.layer."))
 
 
-def bert(
-    drawing: Drawing, tensors: Tensors, positions: int, *, segments: bool = False
-) -> tuple[str, np.ndarray, np.ndarray]:
-    """The last layer's values before their norm's gain and shift, and these two.
+State = tuple[str, np.ndarray, np.ndarray]  # a layer's values before their norm's gain and shift, and these two
+
+
+def bert(drawing: Drawing, tensors: Tensors, positions: int, layers: int, *, segments: bool = False) -> State:
+    """The first layers."""
+    state = (embeddings(drawing, tensors, positions, segments), *_norm(tensors, "embeddings"))
+    for layer in range(layers):
+        state = bert_layer(drawing, tensors, layer, str(layer), state)
+    return state
+
+
+def bert_layer(drawing: Drawing, tensors: Tensors, layer: int, name: str, state: State) -> State:
+    """`name` is that of its values in the graph.
 
     A norm gives `n * gain + shift`. The product that reads it takes `gain` into its rows and `shift @ weight` into its
     bias; the residual keeps `n * gain`, and `shift` joins the bias of the product it is added to.
     """
-    value = embeddings(drawing, tensors, positions, segments)
-    gain, shift = _norm(tensors, "embeddings")
-    for layer in range(layers_of(tensors)):
-        prefix = f"encoder.layer.{layer}"
-        inputs = [_dense(tensors, f"{prefix}.attention.self.{part}") for part in ("query", "key", "value")]
-        qkv = np.concatenate([weight for weight, _ in inputs], axis=1)
-        qkv_bias = np.concatenate([bias for _, bias in inputs]) + shift @ qkv
-        qkv = qkv * gain[:, None]
-        out, out_bias = _dense(tensors, f"{prefix}.attention.output.dense")
-        # Attention only mixes rows, so its values can carry the division that its output needs.
-        spread = drawing.spread(f"out_{layer}", out)
-        qkv[:, 2 * WIDTH :] /= spread
-        qkv_bias[2 * WIDTH :] /= spread
-        attended = drawing.attention(value, f"qkv_{layer}", qkv, qkv_bias, HEADS)
-        mixed = drawing.product(attended, f"out_{layer}", out, out_bias + shift, spread)
-        value = _residual(drawing, value, mixed, gain, f"middle_{layer}")
-        gain, shift = _norm(tensors, f"{prefix}.attention.output")
-        up, up_bias = _dense(tensors, f"{prefix}.intermediate.dense")
-        down, down_bias = _dense(tensors, f"{prefix}.output.dense")
-        wide = drawing.product(value, f"up_{layer}", up * gain[:, None], None)
-        bent = drawing.fused(
-            "BiasGelu", [wide, drawing.floats(f"up_bias_{layer}", up_bias + shift @ up)], f"bent_{layer}"
-        )
-        narrow = drawing.product(bent, f"down_{layer}", down, down_bias + shift)
-        value = _residual(drawing, value, narrow, gain, f"hidden_{layer + 1}")
-        gain, shift = _norm(tensors, f"{prefix}.output")
-    return value, gain, shift
+    value, gain, shift = state
+    prefix = f"encoder.layer.{layer}"
+    inputs = [_dense(tensors, f"{prefix}.attention.self.{part}") for part in ("query", "key", "value")]
+    qkv = np.concatenate([weight for weight, _ in inputs], axis=1)
+    qkv_bias = np.concatenate([bias for _, bias in inputs]) + shift @ qkv
+    qkv = qkv * gain[:, None]
+    out, out_bias = _dense(tensors, f"{prefix}.attention.output.dense")
+    # Attention only mixes rows, so its values can carry the division that its output needs.
+    spread = drawing.spread(f"out_{name}", out)
+    qkv[:, 2 * WIDTH :] /= spread
+    qkv_bias[2 * WIDTH :] /= spread
+    attended = drawing.attention(value, f"qkv_{name}", qkv, qkv_bias, HEADS)
+    mixed = drawing.product(attended, f"out_{name}", out, out_bias + shift, spread)
+    value = _residual(drawing, value, mixed, gain, f"middle_{name}")
+    gain, shift = _norm(tensors, f"{prefix}.attention.output")
+    up, up_bias = _dense(tensors, f"{prefix}.intermediate.dense")
+    down, down_bias = _dense(tensors, f"{prefix}.output.dense")
+    wide = drawing.product(value, f"up_{name}", up * gain[:, None], None)
+    bent = drawing.fused("BiasGelu", [wide, drawing.floats(f"up_bias_{name}", up_bias + shift @ up)], f"bent_{name}")
+    narrow = drawing.product(bent, f"down_{name}", down, down_bias + shift)
+    return _residual(drawing, value, narrow, gain, f"hidden_{name}"), *_norm(tensors, f"{prefix}.output")
 
 
 def embeddings(drawing: Drawing, tensors: Tensors, positions: int, segments: bool) -> str:
@@ -79,7 +82,7 @@ def embeddings(drawing: Drawing, tensors: Tensors, positions: int, segments: boo
     if segments:
         drawing.node("Gather", [drawing.floats("kinds", kinds - kinds[0]), "segments"], "kind_rows")
         value = drawing.node("Add", [value, "kind_rows"], "of_a_kind")
-    return drawing.normalised(value, WIDTH, EPSILON, "hidden_0")
+    return drawing.normalised(value, WIDTH, EPSILON, "embedded")
 
 
 def _residual(drawing: Drawing, value: str, added: str, gain: np.ndarray, output: str) -> str:
@@ -99,7 +102,7 @@ def _dense(tensors: Tensors, prefix: str) -> tuple[np.ndarray, np.ndarray]:
 def embedder(tensors: Tensors, ranges: Ranges | None) -> Drawing:
     """`ids` to `rows` of unit length: the mean over the tokens. Nothing is padded, so nothing is masked."""
     drawing = Drawing(ranges)
-    value, gain, shift = bert(drawing, tensors, POSITIONS)
+    value, gain, shift = bert(drawing, tensors, POSITIONS, layers_of(tensors))
     drawing.node("ReduceMean", [value], "mean", axes=[1], keepdims=0)
     drawing.node("Mul", ["mean", drawing.floats("gain_last", gain)], "mean_gained")
     drawing.node("Add", ["mean_gained", drawing.floats("shift_last", shift)], "pooled")

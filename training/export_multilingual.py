@@ -18,7 +18,7 @@ import numpy as np
 from drawing import Drawing, Ranges, measured_ranges
 from export import RANGE_TEXTS, SEED, read_sentences
 
-from nacre.models.pieces import CODES, PIECES, TIERS, WIDTH, PieceTable
+from nacre.models.pieces import CODES, PIECES, TIERS, WIDTH, PieceTable, sorted_checksums
 from nacre.models.tokenizers import Unigram
 
 PARTS = 17  # the table is stored in as many parts, in turns
@@ -187,8 +187,10 @@ def main() -> None:
     pieces, scores = sentencepiece(given.package / "resources" / "sp.model")
     (given.out / "unigram.txt").write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
     np.save(given.out / "unigram.npy", np.array(scores, np.float32))
+    np.save(given.out / "unigram_order.npy", sorted_checksums(pieces))
     write_pieces(table_of(stored), given.out / "pieces.bin")
-    table, tokenizer = PieceTable(given.out / "pieces.bin"), Unigram(pieces, scores)
+    table = PieceTable(given.out / "pieces.bin")
+    tokenizer = Unigram({piece: number for number, piece in enumerate(pieces)}, scores, min(scores))
     texts = random.Random(SEED).sample(read_sentences(given.sentences), 2 * RANGE_TEXTS)
     rows = ({"pieces": table.rows(np.array([tokenizer.encode(text, LONGEST)]))} for text in texts)
     ranges = measured_ranges(encoder(stored, None), rows, {"pieces": WIDTH})

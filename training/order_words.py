@@ -1,12 +1,14 @@
 """Trains the quick look at the words of a text that may give orders to a model, and chooses from when on it does.
 
-python training/order_words.py WEIGHTS_FOLDER [--held-out author3]    # then python training/digests.py WEIGHTS_FOLDER
+python training/order_words.py WEIGHTS_FOLDER [--held-out author3] [--choose-on FILE.jsonl]
+python training/digests.py WEIGHTS_FOLDER
 
 The quick look is a linear model over digests of words. The orders are those of `orders/` and of
 `benchmarks/injection_texts`. The harmless side holds, besides their look-alikes, the notes and pairs of this folder;
 every fifth of these is kept apart. The installed cross-encoder reads what the quick look passes. The points are
-chosen on the held-out authors and on what was kept apart, and written beside the weights; the figures are those of each
-half of these texts with a point that was chosen on the other half. To be run again for new weights.
+chosen on the texts of an author whom nothing was trained on (by default the held-out ones) and on what was kept apart,
+and written beside the weights. The figures are those of each half of these texts with a point that was chosen on the
+other half. To be run again for new weights.
 """
 
 from __future__ import annotations
@@ -30,12 +32,15 @@ SHRINK = 2e-4  # keeps the weights of rare words small
 ORDER_WEIGHT = 3.0  # an order that is not looked at is worse than a harmless text that is
 LOOKED_AT = 0.03  # of ordinary notes: so many are read by the cross-encoder
 BY_WORDS = 1.0  # the weight of the quick look beside the cross-encoder's score; 0.5 to 2 are as good
+# More for a text that names a model, or what a model does. Of a further author's look-alikes that are as likely to be
+# orders by their score alone, half of those without such a word are harmless, and a tenth of those with one.
+NAMES_MODEL, NAMES_WORK = 2.0, 1.0
 UNREAD = -99.0
 # Of look-alikes and of ordinary notes that may be marked; the rules mark a few more of the look-alikes.
-MOST_ALIKE, MOST_ORDINARY = 0.007, 0.001
-# What a rule has marked is cleared below this score. Of what the rules mark of authors 3 and 4, 29 of 32 harmless texts
-# and 2 of 32 orders lie there.
-HARMLESS = -3.0
+MOST_ALIKE, MOST_ORDINARY = 0.011, 0.001
+# Below this score a mark is lifted that a rule has set on a quotation. Of authors 1, 2, 4 and a further one, 20 of 24
+# harmless texts with such a mark lie there, and none of 3 orders.
+HARMLESS = -1.0
 
 
 def rows_of(texts: Sequence[str]) -> list[np.ndarray]:
@@ -79,7 +84,8 @@ def trained(held_out: Sequence[str]) -> tuple[np.ndarray, list[str]]:
 
 
 def read_by_both(texts: Sequence[str], looks_like: float) -> np.ndarray:
-    return np.array([max(order_scores(text, looks_like, BY_WORDS), default=UNREAD) for text in texts])
+    fitted = {"by_words": BY_WORDS, "names_model": NAMES_MODEL, "names_work": NAMES_WORK, "orders": np.inf}
+    return np.array([max(order_scores(text, looks_like, fitted), default=UNREAD) for text in texts])
 
 
 def limit_for(alike: np.ndarray, usual: np.ndarray) -> float:
@@ -90,18 +96,20 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--held-out", nargs="*", default=["author3"])
+    parser.add_argument("--choose-on", type=Path, nargs="*")
     given = parser.parse_args()
     stored, ordinary = trained(given.held_out)
     (given.folder / WORDS).write_bytes(stored.tobytes())
     weights = array("b", stored.tobytes())
     injection.word_weights = lambda: weights  # type: ignore[assignment]  # not the shipped ones
     looks_like = float(np.quantile([max(map(quick_look, parts(text))) for text in ordinary], 1 - LOOKED_AT))
-    held = [HERE / "orders" / f"{name}.jsonl" for name in given.held_out]
+    held = given.choose_on or [HERE / "orders" / f"{name}.jsonl" for name in given.held_out]
     truth = np.array([bool(label) for path in held for label in read(path, "orders")])
     found = read_by_both([text for path in held for text in read(path, "text")], looks_like)
     usual = read_by_both(ordinary, looks_like)
     limit = limit_for(found[~truth], usual)
-    constants = {"looks_like": looks_like, "by_words": BY_WORDS, "orders": limit, "harmless": HARMLESS}
+    constants = {"looks_like": looks_like, "by_words": BY_WORDS, "names_model": NAMES_MODEL, "names_work": NAMES_WORK,
+                 "orders": limit, "harmless": HARMLESS}  # fmt: skip
     file = given.folder / "cross_encoder.json"
     values = json.loads(file.read_text(encoding="utf-8")) | {"orders": {k: round(v, 2) for k, v in constants.items()}}
     file.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")

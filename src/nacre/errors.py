@@ -21,6 +21,7 @@ NacreError
 ├── ImportConflict (ValueError)      ids of an archive that are here already, where that is an error
 ├── UndoRefused (RuntimeError)
 │   └── UndoBlocked                  later operations changed the same memories; they are named
+├── Cancelled (RuntimeError)         a caller no longer wants the operation; nothing was written
 ├── HistoryLost (LookupError)        the journal does not reach back so far, or cannot be read
 ├── StorageError (OSError)           the file, the disk, the schema
 │   ├── NotAStore                    some other file, or a damaged one
@@ -54,6 +55,13 @@ from typing import TypeVar
 V = TypeVar("V")
 
 
+LONGEST_NAMED = 200  # characters of a caller's name in a message
+
+
+def shortened(name: str) -> str:
+    return name if len(name) <= LONGEST_NAMED else f"{name[:LONGEST_NAMED]}…"
+
+
 class NacreError(Exception):
     def __reduce__(self) -> tuple[object, ...]:
         # Constructors take facts, not the message; pickling must not call them.
@@ -76,10 +84,10 @@ class InvalidInput(NacreError, ValueError):
 
 class UnknownName(InvalidInput):
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        names = sorted(known)
-        near = get_close_matches(str(name).lower(), names, n=1, cutoff=0.5)
-        remedy = f"did you mean {near[0]!r}?" if near else "use one of: " + ", ".join(names) + "."
-        super().__init__(f"Unknown {kind} {name!r}; {remedy}")
+        names, short = sorted(known), shortened(str(name))
+        near = get_close_matches(short.lower(), names, n=1, cutoff=0.5)
+        rest = "use one of: " + ", ".join(names) + "." if names else "there are none."
+        super().__init__(f"Unknown {kind} {short!r}; {f'did you mean {near[0]!r}?' if near else rest}")
 
     @classmethod
     def check(cls, kind: str, name: object, known: Collection[str]) -> None:
@@ -147,9 +155,10 @@ class PlainMirror(ConfigError):
 
 
 class MemoryNotFound(NacreError, KeyError):
-    def __init__(self, id: str, space: str) -> None:
+    def __init__(self, id: str, space: str, other: str = "") -> None:
+        place = f"spaces {space!r} and {other!r}" if other else f"space {space!r}"
         super().__init__(
-            f"No memory {id!r} in the space {space!r}; `nacre list` shows the ids, `--space` chooses another space."
+            f"No memory {shortened(id)!r} in the {place}; `nacre list` shows the ids, `--space` chooses another space."
         )
 
 
@@ -245,6 +254,11 @@ class UndoBlocked(UndoRefused):
         )
         super().__init__(f"{subject} {state}{which}; {remedy}.")
         self.later = tuple(later)
+
+
+class Cancelled(NacreError, RuntimeError):
+    def __init__(self) -> None:
+        super().__init__("The call was cancelled before it wrote anything; repeat it if it is still wanted.")
 
 
 class HistoryLost(NacreError, LookupError):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from nacre.errors import ConfigError, InvalidInput, PlainMirror, UnknownName
+from nacre.errors import AccessDenied, ConfigError, InvalidInput, PlainMirror, UnknownName
+from nacre.model import Filter, Memory
 from nacre.model.validate import label
 from nacre.protocols import AnswerModel, Backend, Clock, ConflictModel, Embedder, JournalSink, LanguageModel, Reranker
 from nacre.remember.suggest import Suggester
@@ -130,7 +132,7 @@ def store_file(path: Path | str) -> Path:
 
 
 def make_embedder(settings: Settings) -> Embedder:
-    """With the setting auto, that of a new store; `embedder_of_store` is for an existing one."""
+    """With the setting auto, that of a new store; `background.embedder_of_store` is for an existing one."""
     kind, _, model = settings.embedder.partition(":")
     if kind in ("auto", "multilingual", "english"):
         from nacre.models.shipped_embedder import ENGLISH, MULTILINGUAL, ShippedEmbedder
@@ -149,17 +151,6 @@ def make_embedder(settings: Settings) -> Embedder:
 
         return SentenceTransformers(model)
     raise UnknownName("embedder", settings.embedder, EMBEDDERS)
-
-
-def embedder_of_store(embedder: Embedder, stored: Callable[[], str]) -> Embedder:
-    """The shipped one that filled the store, where the setting is auto; else the embedder itself. `stored` tells the
-    identity of the one that filled it, empty for a new store."""
-    from nacre.models.background import BackgroundEmbedder
-    from nacre.models.shipped_embedder import ShippedEmbedder
-
-    if isinstance(embedder, BackgroundEmbedder | ShippedEmbedder) and embedder.follows_store:
-        return embedder.following(stored())
-    return embedder
 
 
 def embedder_from(value: Embedder | EmbedFunction | str | None, settings: Settings) -> Embedder:
@@ -277,13 +268,15 @@ def make_reranker(settings: Settings) -> Reranker | None:
 
 
 def make_answer_model(settings: Settings, embedder: Embedder) -> AnswerModel | None:
-    """Not awaited where the embedder is not: in a long-lived process."""
+    """Awaited as the embedder is: no longer than that in a process that loads in the background."""
     if settings.rerank_ms <= 0:
         return None
     from nacre.models.background import BackgroundEmbedder
     from nacre.models.cross_encoder import ShippedAnswerModel
 
-    return ShippedAnswerModel(settings.rerank_ms, waits=not isinstance(embedder, BackgroundEmbedder))
+    return ShippedAnswerModel(
+        settings.rerank_ms, patience=embedder.patience if isinstance(embedder, BackgroundEmbedder) else None
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,9 +337,40 @@ def open_parts(
     from nacre.engine.engine import BackgroundCatchUp, Engine, checked
 
     opened = open_backend(place, settings)
-    wanted = embedder_from(embedder, settings)
-    chosen = checked(embedder_of_store(wanted, lambda: opened.embedder().name), opened)
-    return build_parts(options, opened, chosen, BackgroundCatchUp(Engine(opened, chosen, options.clock)), space)
+    chosen = checked(embedder_from(embedder, settings), opened)
+    chosen.follow_store(lambda: opened.embedder().name)
+    engine = Engine(opened, chosen, options.clock)
+    return build_parts(
+        options, opened, chosen, BackgroundCatchUp(engine, partial(compare_late, options, engine)), space
+    )
+
+
+def compare_late(options: StoreOptions, engine: Engine, memory: Memory) -> None:
+    """Notes the conflicts of a memory that was written before the model was there, as far as the policy notes any."""
+    from nacre.conflicts.candidates import Comparison
+    from nacre.conflicts.judge import PairJudge
+    from nacre.engine.review import note_late
+
+    settings = options.settings.for_space(memory.space)
+    if (options.on_conflict or settings.on_conflict) in ("note", "supersede"):
+        judge = PairJudge(
+            make_conflict_model(settings),
+            options.conflict_threshold,
+            options.contradiction_fn,
+            make_second_judge(settings),
+        )
+        access = late_access(settings, options, memory)
+        comparison = Comparison(restricted(engine.store, access), Filter.live(options.clock()), judge)
+        note_late(engine, comparison, memory, restricted=access is not None)
+
+
+def late_access(settings: Settings, options: StoreOptions, memory: Memory) -> Access | None:
+    """That of this store's agent, if the memory is its own."""
+    try:
+        access = access_of(settings, options, memory.space)[2]
+    except (AccessDenied, InvalidInput):  # a memory of a space that it may not use
+        return None
+    return access if access and access.agent == memory.agent and access.readable.admits(memory) else None
 
 
 def build_parts(

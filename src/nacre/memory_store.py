@@ -14,7 +14,7 @@ from nacre.conflicts.candidates import Comparison
 from nacre.conflicts.judge import ConflictFn, PairJudge
 from nacre.engine import Engine, history, links, merge, removal, review, spaces, supersede, undo, write_request
 from nacre.engine.engine import PART, RELATION, Edit, catch_up_all, reindex
-from nacre.engine.remember import ConflictHandling, store_all, store_one
+from nacre.engine.remember import ConflictHandling, edit_one, store_all, store_one, with_conflicts_of, with_copies
 from nacre.engine.spaces import SpaceNote, Stats
 from nacre.engine.write_request import TermEdit, WriteRequest
 from nacre.errors import AccessDenied, AmbiguousId, InvalidInput, MemoryNotFound, StorageError
@@ -41,7 +41,7 @@ from nacre.model import (
 )
 from nacre.model import Path as LinkPath
 from nacre.model.graph import Entity, EntityPair
-from nacre.model.instants import DAY, Instant, seconds, stamp
+from nacre.model.instants import DAY, Instant, stamp
 from nacre.model.journal import PERSON, SPACE_NAME
 from nacre.model.memory import Json
 from nacre.model.review import KINDS, STALE_DAYS, ReviewItem
@@ -59,15 +59,18 @@ from nacre.model.validate import (
     required_label,
     storable_text,
     validate_fields,
+    with_moments,
 )
 from nacre.protocols import Backend, Clock, Embedder, Health, Order, Progress, Reader, Reranker, Tallied, Vectors
 from nacre.recall import walk
 from nacre.recall.pack import HEADER, TokenCounter, pack
 from nacre.recall.walk import Walk, relation_list
-from nacre.recall_options import RecallOptions, Scope, instant, make_filter, make_query, split_options, valid_at_filter
+from nacre.recall_options import RecallOptions, Scope, between, make_filter, make_query, split_options, valid_at_filter
 from nacre.remember.guard import SPEAKERS, guard_notes, mark_suspicious
-from nacre.settings import Settings
+from nacre.remember.suggest import with_names, with_names_of_text
+from nacre.settings import DEFAULT, Settings
 from nacre.settings import settings as read_settings
+from nacre.text.dates import moment, named_span
 
 if TYPE_CHECKING:
     from nacre.access.capabilities import AgentCapabilities
@@ -113,6 +116,8 @@ class MemoryStore(Closing):
     the settings decide. `embedder` is a name, an `Embedder`, or any function from texts to rows of numbers.
     """
 
+    beside: MemoryStore | None = None  # another space that is looked into as well; see `ProjectStore`
+
     # Opening, views and closing
 
     def __init__(
@@ -134,7 +139,7 @@ class MemoryStore(Closing):
         settings: Settings | None = None,
     ) -> None:
         common = settings or read_settings()
-        name = label("space", common.space if space is None else space) or "default"
+        name = label("space", common.space if space is None else space) or DEFAULT
         options = StoreOptions(
             common, clock, actor, agent, session, capabilities, reranker, on_conflict, conflict_threshold,
             contradiction_fn, strict_links,
@@ -233,18 +238,21 @@ class MemoryStore(Closing):
 
         `note` (the default) keeps both and puts the conflict into the review queue; `ignore` does not look; `warn`
         gives a Python warning; `supersede` replaces what it surely contradicts or updates, notes what is uncertain, and
-        merges it into what says the same; `raise` stores nothing and raises `ConflictError`. A memory that it
-        `replaces` is superseded in the same operation, and nothing is compared.
-        """
-        validated = self._check_fields({**fields, "text": text})
+        merges it into what says the same; `raise` stores nothing and raises `ConflictError`. What it `replaces` is
+        superseded with its copies, and gives it its noted conflicts and the type and tags that are not given; nothing
+        is compared. A text that is stored already is not stored again, unless it has an id of its own: that one counts
+        a use and gets the new tags and source."""
+        old = None if replaces is None else self.get(replaces)
+        kept = {} if old is None else {"type": old.type, "tags": old.tags}
+        validated = self._check_fields({**kept, **fields, "text": text})
         guarded, suspicion, notes = self._guarded(validated)
         suggested = self._parts.suggester.fields(guarded)
         memory = mark_suspicious(self._build({**suggested, **guarded}), suspicion, trust_given="trust" in fields)
         if replaces is not None:
-            written = self.write("remember", new=[memory], successors={replaces: memory.id})
-            return RememberResult(next(each for each in written if each.id == memory.id), (), "superseded", notes)
-        handling = self._handling(on_conflict, contradiction_fn)
-        result = store_one(self._engine, memory, handling)  # chunk, embed, find conflicts, commit
+            replaced = with_copies(self._engine, self.space, replaces, memory.id, self._handling(None))
+            after = self.write("remember", new=[with_conflicts_of(self._engine, memory, replaced)], successors=replaced)
+            return RememberResult(next(each for each in after if each.id == memory.id), (), "superseded", notes)
+        result = store_one(self._engine, memory, self._handling(on_conflict, contradiction_fn), explicit=fields)
         self._parts.catch_up.start()
         return replace(result, notes=notes + result.notes) if notes else result
 
@@ -261,16 +269,19 @@ class MemoryStore(Closing):
         from nacre.safety.injection import BulkReading
 
         bulk = BulkReading()
-        drafts = [self._draft({"text": item} if isinstance(item, str) else item, bulk) for item in items]
+        wanted = [{"text": item} if isinstance(item, str) else item for item in items]
+        drafts = [self._draft(item, bulk) for item in wanted]
+        explicit = {draft.id: item.keys() for item, draft in zip(wanted, drafts, strict=True)}
         handling, operation = self._handling(on_conflict), self._engine.operation("remember", "")
         step = PART if on_conflict == IGNORE else 1
         stored: list[Memory] = []
         for start in range(0, len(drafts), step):
             part = drafts[start : start + step]
             if on_conflict == IGNORE:
-                stored += (result.memory for result in store_all(self._engine, part, operation))
+                results = store_all(self._engine, part, operation, handling.comparison, explicit)
+                stored += (result.memory for result in results)
             else:
-                stored.append(store_one(self._engine, part[0], handling).memory)
+                stored.append(store_one(self._engine, part[0], handling, explicit=explicit[part[0].id]).memory)
             if progress is not None:
                 progress(len(stored), len(drafts), "remembering")
         return stored
@@ -290,7 +301,7 @@ class MemoryStore(Closing):
         if "id" in values and self._access is not None:
             raise AccessDenied(f"The agent {self.agent!r} may not choose an id; leave it out, and one is made.")
         origin = {name: value for name, value in (("agent", self.agent), ("session", self.session)) if value}
-        fields = {"type": self._settings.default_type, **origin, **values}
+        fields = {"type": self._settings.default_type, **origin, **with_moments(values, self._clock, named_span)}
         prefix = label("id_prefix", fields.pop("id_prefix", ""))
         checked = validate_fields(fields, TYPES if fields["type"] in TYPES else self.types())
         return {"id": f"{prefix}{uuid4()}", **checked}
@@ -306,9 +317,9 @@ class MemoryStore(Closing):
     def _build(self, fields: Mapping[str, object]) -> Memory:
         now = self._clock()
         times = {"created_at": now, "updated_at": fields.get("created_at", now), "last_accessed": now}
-        memory = Memory(**{**times, **fields, "space": self.space})  # type: ignore[arg-type]
+        memory = Memory(**{**times, **with_names(fields), "space": self.space})  # type: ignore[arg-type]
         self._check_links(memory.id, memory.links)
-        return memory
+        return write_request.check_period(memory)
 
     def _check_links(self, id: str, values: tuple[Link, ...]) -> None:
         if values:
@@ -316,16 +327,14 @@ class MemoryStore(Closing):
 
     def _handling(self, on_conflict: str | None, contradiction_fn: ConflictFn | None = None) -> ConflictHandling:
         policy = self._parts.policy if on_conflict is None else on_conflict
-        comparison = self._comparison(contradiction_fn=contradiction_fn)
-        return ConflictHandling(policy, comparison)
+        writable = Filter() if self._access is None else self._access.writable
+        return ConflictHandling(policy, self._comparison(contradiction_fn=contradiction_fn), writable)
 
     def _comparison(self, threshold: float | None = None, contradiction_fn: ConflictFn | None = None) -> Comparison:
         judge = PairJudge(
-            self._parts.conflict_model,
-            self._parts.conflict_threshold if threshold is None else threshold,
-            contradiction_fn or self._parts.options.contradiction_fn,
-            self._parts.second_judge,
-        )
+            self._parts.conflict_model, self._parts.conflict_threshold if threshold is None else threshold,
+            contradiction_fn or self._parts.options.contradiction_fn, self._parts.second_judge,
+        )  # fmt: skip
         return Comparison(self._store, Filter.live(self._clock()), judge)
 
     # Changing what is stored
@@ -348,21 +357,21 @@ class MemoryStore(Closing):
         return write_request.apply(self._engine, self.space, operation, wanted.guarded(self._guard), why=why)
 
     def edit(self, id: str, *, text: str | None = None, why: str = "", **fields: Unpack[Editable]) -> Memory:
-        """Embeds again only when the text, the title or the role changed."""
+        """Embeds again only what changed; conflicts of a new text are handled as the store's `on_conflict` says."""
         changes = self._guarded_changes({**fields} if text is None else {**fields, "text": text})
         self._check_links(id, cast("tuple[Link, ...]", changes.get("links", ())))
-        return self._engine.change(self.space, [id], "edit", self._edit_of(changes), why=why)[0]
+        return edit_one(self._engine, self.space, id, self._edit_of(changes), self._handling(None), why=why).memory
 
     def editing(self, **fields: Unpack[Changes]) -> Edit:
         """An edit for `write`, checked as `edit` would check it."""
         return self._edit_of(self._guarded_changes(fields))
 
     def _guarded_changes(self, fields: Mapping[str, object]) -> dict[str, object]:
-        return self._guard.fields(validate_fields(fields, self.types()))[0]
+        return self._guard.fields(validate_fields(with_moments(fields, self._clock, named_span), self.types()))[0]
 
     def _edit_of(self, changes: Mapping[str, object]) -> Edit:
         def edit(memory: Memory) -> Memory:
-            after = write_request.with_fields(memory, changes)
+            after = with_names_of_text(write_request.with_fields(memory, changes), memory, changes)
             return self._guard.edited(after, memory, trust_given="trust" in changes)
 
         return edit
@@ -392,8 +401,9 @@ class MemoryStore(Closing):
         return removal.redact(self._engine, self.space, ids, why=why)
 
     def supersede(self, old: str, new: str, *, why: str = "") -> None:
-        """`new` replaces `old`, which stays but is no longer recalled. Raises `SupersedeCycle`."""
-        supersede.supersede(self._engine, self.space, old, new, why=why)
+        """`new` replaces `old` and its copies, which stay but are no longer recalled. Raises `SupersedeCycle`."""
+        replaced = with_copies(self._engine, self.space, old, new, self._handling(None))
+        supersede.supersede(self._engine, self.space, replaced, why=why)
 
     def merge(self, keep: str, *others: str, text: str = "", why: str = "") -> Memory:
         """Lets `keep` replace the others, with their tags, links and what else only they had, in one operation;
@@ -417,24 +427,23 @@ class MemoryStore(Closing):
     ) -> Recollection:
         """The memories that answer best, each with its reasons. A hit counts as a use unless `touch` is False; the
         configured reranker, or within `rerank_ms` the shipped model, reads the best ones unless `rerank` is False.
-
         With `as_of` it answers as the store would have then, which never counts as a use; with `valid_at`, from what
-        held at that time.
-        """
+        held at that time."""
         from nacre.recall.recall import clean_recollection, recall  # slow to import, and not every command recalls
 
         ranking, scope = split_options(options)
         if self._settings.min_trust and scope.get("min_trust") is None:
             scope["min_trust"] = self._settings.min_trust
-        self._engine.embedder.check()
+        stored = self._engine.embedder.check()
         as_of = scope.get("as_of")
-        now = self._clock() if as_of is None else seconds(as_of)
+        now = self._known_at(as_of)
         wanted, reader = make_query(query, k, ranking, self._filter(scope), now), self._at(as_of)
         recollection = recall(
             wanted,
             space=self.space,
             store=reader,
             embedder=self._engine.embedder,
+            measured=stored.measured,
             reranker=self._parts.reranker if rerank else None,
             answer_model=self._parts.answer_model if rerank else None,
         )
@@ -459,13 +468,11 @@ class MemoryStore(Closing):
         **options: Unpack[RecallOptions],
     ) -> Pack:
         """The best memories that fit the budget, as text for a model's context. Only what is packed counts as used.
-
-        With `fence` the text says, around the memories, that they are data and not instructions.
-        """
+        With `fence` the text says, around the memories, that they are data and not instructions."""
         hits = self.recall(query, max_items, touch=False, **options)
         packed = pack(hits, token_budget, header=header, token_counter=token_counter, fence=fence)
         if packed.items and options.get("as_of") is None:
-            self._store.touch(self.space, packed.ids(), self._clock())
+            self.touch(*packed.ids())
         return packed
 
     def touch(self, *ids: str) -> None:
@@ -473,13 +480,15 @@ class MemoryStore(Closing):
         self._store.touch(self.space, ids, self._clock())
 
     def _filter(self, scope: Scope) -> Filter:
-        at = scope.get("as_of")
-        now = self._clock() if at is None else seconds(at)
+        now = self._known_at(scope.get("as_of"))
         return make_filter(scope, now=now, types=self.types() if scope.get("type") else ())
+
+    def _known_at(self, as_of: Instant | None) -> float:
+        return self._clock() if as_of is None else moment(as_of, self._clock(), "end")
 
     def _at(self, as_of: Instant | None) -> Reader:
         """The store as it is, or as it was at that time. Raises `HistoryLost`."""
-        return self._store if as_of is None else history.state_at(self._store, self.space, seconds(as_of))
+        return self._store if as_of is None else history.state_at(self._store, self.space, self._known_at(as_of))
 
     # Reading and listing
 
@@ -489,7 +498,7 @@ class MemoryStore(Closing):
         memory = next(iter(reader.get_many(self.space, [id])), None)
         if memory is None or valid_at is None:
             return memory
-        held, versions = valid_at_filter(seconds(valid_at)), history.history(reader, self.space, id).versions
+        held, versions = valid_at_filter(valid_at, self._clock()), history.history(reader, self.space, id).versions
         return next((each for each in reversed(versions) if held.admits(each)), None)
 
     def get_many(self, ids: Sequence[str]) -> list[Memory]:
@@ -616,7 +625,7 @@ class MemoryStore(Closing):
     ) -> Walk:
         where = Filter() if include_hidden else self._filter({"as_of": as_of, "valid_at": valid_at})
         if valid_at is not None:
-            where &= valid_at_filter(seconds(valid_at))
+            where &= valid_at_filter(valid_at, self._clock())
         return Walk(self._at(as_of), self.space, direction, relation_list(rel), where)
 
     def edges(
@@ -710,12 +719,12 @@ class MemoryStore(Closing):
         With `as_of` as it was known then; with `valid_at` only the versions that held then. Raises `MemoryNotFound`.
         """
         every = history.history(self._at(as_of), self.space, id)
-        return every if valid_at is None else history.only_versions(every, valid_at_filter(seconds(valid_at)))
+        return every if valid_at is None else history.only_versions(every, valid_at_filter(valid_at, self._clock()))
 
     def diff(self, earlier: Instant, later: Instant | None = None) -> Difference:
         """What the store knew at the later time, by default now, and not at the earlier one, and what changed."""
-        end = self._clock() if later is None else seconds(later)
-        return history.difference_between(self._store, self.space, seconds(earlier), end)
+        begin, end = moment(earlier, self._clock()), self._known_at(later)
+        return history.difference_between(self._store, self.space, begin, end)
 
     def journal(
         self,
@@ -730,7 +739,7 @@ class MemoryStore(Closing):
         newest_first: bool = True,
     ) -> list[JournalEntry]:
         """What was done; `batch` may be the first characters of one. A row that cannot be read is marked `damaged`."""
-        where = JournalFilter(id, batch, operation, actor, instant(since), instant(until))
+        where = JournalFilter(id, batch, operation, actor, *between(since, until, self._clock()))
         entries = self._store.journal(self.space, where, newest_first=newest_first, limit=limit)
         return list(map(self._visible_entry, entries))
 
@@ -744,7 +753,7 @@ class MemoryStore(Closing):
         until: Instant | None = None,
     ) -> Iterator[JournalEntry]:
         """Oldest first, however many there are, in bounded memory; what is written meanwhile is left out."""
-        where = JournalFilter(id, None, operation, actor, instant(since), instant(until))
+        where = JournalFilter(id, None, operation, actor, *between(since, until, self._clock()))
         return map(self._visible_entry, history.iterate_entries(self._store, self.space, where))
 
     def _visible_entry(self, entry: JournalEntry) -> JournalEntry:
@@ -964,8 +973,8 @@ class MemoryStore(Closing):
         return reindex(self._engine, restart=restart, progress=progress)
 
     def catch_up(self, *, progress: Progress | None = None) -> int:
-        """Embeds what was stored while the model was away; returns how many memories."""
-        return catch_up_all(self._engine, progress=progress)
+        """Embeds what was stored while the model was away, and notes its conflicts; returns how many memories."""
+        return catch_up_all(self._engine, progress=progress, late=self._parts.catch_up.late)
 
     def backup(self, path: Path | str) -> Path:
         """Copies the store with all its spaces while others write; a folder gets a file named after the time.

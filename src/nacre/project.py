@@ -1,4 +1,4 @@
-"""Which project a folder belongs to, so that every worktree and clone of a repository shares one space."""
+"""Which project a folder belongs to: the repository around it, so that its worktrees and clones share one space."""
 
 from __future__ import annotations
 
@@ -17,27 +17,38 @@ from nacre.files import atomic_write, private_folder
 KEY_DIGITS = 8  # of the key in a space's name: a thousand projects collide on one of ten thousand machines
 GIT_SECONDS = 10.0  # a history of a million commits takes a few
 KNOWN_PROJECTS = 1_000  # in the cache
-NAMELESS = re.compile(r"[^\w.]+")
+NAME_CHARACTERS = 60  # of a space's name; a remote may have any name
+NOT_IN_A_NAME = re.compile(r"[^\w.]+")
 # Variables that a git hook may have set, and that would lead git to another repository.
 MISLEADING = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE")
+REMOTE_KIND, FOLDER_KIND = "remote", "folder"  # of an identity
+KINDS = {REMOTE_KIND: "remote", "commit": "first commit", FOLDER_KIND: "path"}
+LOCAL = ("/", ".", "~", "file:")  # so begins the address of a folder on this machine
+READ_BY_GIT = ("config", "objects", "refs", "packed-refs")
+LONGEST_CHAIN = 4  # clones of clones
 REMOTE = re.compile(r"(?:[\w+.-]+://)?(?:[^@/]+@)?([^/:]+)(?::\d+(?=/))?[:/]+(.+?)(?:\.git)?/*")
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """`key` is the same for every clone; `name` is for people, and may differ between clones."""
+    """`key` is the same for every clone; `name` is for people, and may differ between clones. `others` are keys by
+    which it may have been known before: without its remote, or without a commit. `known_by` says what the key was made
+    from."""
 
     name: str
     key: str
+    others: tuple[str, ...] = ()
+    known_by: str = ""
 
     def space(self, known: Iterable[str] = ()) -> str:
-        """The first clone names the space; the others find it by its key."""
-        ending = f"-{self.key}"
-        return next((space for space in known if space.endswith(ending)), f"{self.name}{ending}")
+        """The first clone names the space; the others find it by its key. What began under another key stays there."""
+        spaces = list(known)
+        matches = (space for key in (self.key, *self.others) for space in spaces if space.endswith(f"-{key}"))
+        return next(matches, f"{self.name}-{self.key}")
 
     def owns(self, space: str) -> bool:
         """Whether a space of this name belongs to this project."""
-        return space.endswith(f"-{self.key}")
+        return any(space.endswith(f"-{key}") for key in (self.key, *self.others))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +65,16 @@ class Repository:
 
 
 @lru_cache(maxsize=256)
-def project_of(folder: Path) -> Project:
+def project_of(folder: Path) -> Project | None:
+    """None for a folder that is in no repository."""
     repository = repository_of(folder)
     if repository is None:
-        absolute = folder.expanduser().absolute()
-        return Project(readable(absolute.name), digest(f"folder {resolved(absolute)}"))
-    return Project(readable(repository.name), known_key(repository))
+        return None
+    identities = identities_of(repository)
+    first, *others = map(digest, identities)
+    kind, _, value = identities[0].partition(" ")
+    name = value.rpartition("/")[2] if kind == REMOTE_KIND else repository.name
+    return Project(readable(name), first, tuple(others), f"its {KINDS[kind]} {value}")
 
 
 def repository_of(folder: Path) -> Repository | None:
@@ -83,7 +98,7 @@ def git_folder(at: Path) -> Path | None:
     """A `.git` folder, or what the `.git` file of a worktree or submodule points to."""
     entry = at / ".git"
     try:
-        if (entry / "HEAD").is_file():
+        if (entry / "HEAD").is_file() or (entry.is_symlink() and entry.is_file()):
             return entry
         if not entry.is_file():
             return None
@@ -100,7 +115,8 @@ def points_back(target: Path, entry: Path) -> bool:
     worktree = first_line(real / "gitdir")
     if worktree:
         return resolved(real / worktree) == resolved(entry)
-    return any((parent / ".git" / "modules") in real.parents for parent in resolved(entry.parent).parents)
+    own = setting(real, "[core]", "worktree") or setting(real, "[core]", "worktree", "config.worktree")
+    return bool(own) and resolved(real / own) == resolved(entry.parent)
 
 
 def is_bare(at: Path) -> bool:
@@ -108,8 +124,9 @@ def is_bare(at: Path) -> bool:
 
 
 def shared_folder(own: Path) -> Path:
-    """For a worktree, the folder of its repository, which must contain the worktree's own folder."""
-    real = resolved(own)
+    """For a worktree, the folder of its repository, which must contain the worktree's own folder. A link is not
+    followed: see `is_own`."""
+    real = resolved(own.parent) / own.name
     try:
         common = resolved(real / first_line(real / "commondir"))
     except ValueError:
@@ -117,27 +134,55 @@ def shared_folder(own: Path) -> Path:
     return common if real.parent == common / "worktrees" else real
 
 
-def known_key(repository: Repository) -> str:
-    """From the cache, which knows a repository by its folder and its settings file, so that another repository at the
-    same path is not mistaken for it."""
+def is_own(repository: Repository) -> bool:
+    """Whether git finds everything in the repository's own folder: an unpacked archive may hold links to the repository
+    of another project, and pipes that are never answered."""
+    shared = repository.shared
+    head = first_line(repository.own / "HEAD").removeprefix("ref:").strip()
+    parts = [repository.own / "HEAD", *(shared / name for name in (*READ_BY_GIT, head))]
+    return not (shared / "commondir").exists() and all(
+        resolved(part).is_relative_to(shared) and (part.is_file() or part.is_dir() or not part.exists())
+        for part in parts
+    )
+
+
+def has_objects(shared: Path) -> bool:
+    with suppress(OSError):
+        return any(any(each.iterdir()) for each in (shared / "objects").iterdir() if each.is_dir())
+    return False
+
+
+def identities_of(repository: Repository, hops: int = LONGEST_CHAIN) -> list[str]:
+    """What the repository is known by, the best first: its remote, its first commit, its path. A clone of a folder on
+    this machine is known as that folder's repository is."""
+    path = f"{FOLDER_KIND} {repository.shared}"
+    if not is_own(repository):
+        return [path]
+    commit = known_commit(repository)
+    # Without a commit nothing shows that it is a clone. Without git, or of a shallow clone, the commit is not known.
+    remote = origin(repository.shared) if commit or has_objects(repository.shared) else ""
+    cloned = Path(remote.removeprefix("file://")).expanduser() if hops and remote.startswith(LOCAL) else None
+    source = None if cloned is None else repository_of(repository.shared.parent / cloned)
+    # The commit shows that it is a clone: anybody can write a path into an archive that is unpacked here.
+    if source is not None and source.shared != repository.shared and commit and commit == known_commit(source):
+        return [*identities_of(source, hops - 1), path]
+    address = f"{REMOTE_KIND} {normalised(remote)}" if remote else ""
+    return [each for each in (address, f"commit {commit}" if commit else "", path) if each]
+
+
+def known_commit(repository: Repository) -> str:
+    """The first commit, from the cache, which knows a repository by its folder and its settings file, so that another
+    repository at the same path is not mistaken for it. Empty without commits, and where the history was cut short."""
+    if (repository.shared / "shallow").exists():
+        return ""
     place, number = str(repository.shared), fingerprint(repository.shared)
     cached = read_cache().get(place)
     if cached is not None and cached[0] == number:
         return cached[1]
-    key = key_of(repository)
-    write_cache(place, number, key)
-    return key
-
-
-def key_of(repository: Repository) -> str:
-    """From the first commit, which stays when a remote is added or moved. Without commits, or in a shallow clone, from
-    the remote; else from the folder."""
-    shallow = (repository.shared / "shallow").exists()
-    first = "" if shallow else first_commit(repository)
-    if first:
-        return digest(f"commit {first}")
-    remote = origin(repository.shared)
-    return digest(f"remote {normalised(remote)}" if remote else f"folder {repository.shared}")
+    commit = first_commit(repository)
+    if commit:
+        write_cache(place, number, commit)
+    return commit
 
 
 def first_commit(repository: Repository) -> str:
@@ -159,20 +204,24 @@ def first_commit(repository: Repository) -> str:
 
 
 def origin(shared: Path) -> str:
-    """The address of the remote `origin`, read from git's own settings."""
+    """The address of the remote `origin`."""
+    return setting(shared, '[remote "origin"]', "url")
+
+
+def setting(shared: Path, section: str, key: str, file: str = "config") -> str:
+    """Read from git's own settings."""
     inside = False
-    with suppress(OSError, UnicodeDecodeError):
-        for line in (shared / "config").read_text("utf-8").splitlines():
-            if line.lstrip().startswith("["):
-                inside = line.strip().replace("'", '"') == '[remote "origin"]'
-            elif inside and line.strip().lower().startswith("url"):
-                return line.partition("=")[2].strip().strip('"')
+    for line in regular_text(shared / file).splitlines():
+        if line.lstrip().startswith("["):
+            inside = line.strip().replace("'", '"') == section
+        elif inside and line.strip().lower().startswith(key):
+            return line.partition("=")[2].strip().strip('"')
     return ""
 
 
 def normalised(remote: str) -> str:
     """The same for every spelling of one address, without user and protocol."""
-    if remote.startswith(("/", ".", "~", "file:")):
+    if remote.startswith(LOCAL):
         return remote.removeprefix("file://").rstrip("/").removesuffix("/.git").removesuffix(".git")
     match = REMOTE.fullmatch(remote)
     return f"{match.group(1)}/{match.group(2)}".lower() if match else remote.lower()
@@ -185,18 +234,19 @@ def cache_file() -> Path:
 
 
 def read_cache() -> dict[str, tuple[str, str]]:
+    """The fingerprint and the first commit of each repository, by its folder."""
     try:
         cache = json.loads(cache_file().read_text("utf-8"))
-        return {place: (str(number), str(key)) for place, (number, key) in cache.items()}
+        return {place: (str(number), str(commit)) for place, (number, commit) in cache.items()}
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
 
 
-def write_cache(place: str, number: str, key: str) -> None:
+def write_cache(place: str, number: str, commit: str) -> None:
     """Failing is harmless: git is then run again."""
     cache = read_cache()
     cache.pop(place, None)
-    entries = dict([*cache.items(), (place, (number, key))][-KNOWN_PROJECTS:])
+    entries = dict([*cache.items(), (place, (number, commit))][-KNOWN_PROJECTS:])
     file = cache_file()
     with suppress(OSError):
         private_folder(file.parent)
@@ -214,8 +264,13 @@ def fingerprint(folder: Path) -> str:
 
 
 def first_line(file: Path) -> str:
+    return regular_text(file).partition("\n")[0].strip()
+
+
+def regular_text(file: Path) -> str:
+    """Empty where it cannot be read. Reading a pipe would wait for ever."""
     try:
-        return file.read_text("utf-8").partition("\n")[0].strip()
+        return file.read_text("utf-8") if file.is_file() else ""
     except (OSError, ValueError):
         return ""
 
@@ -223,12 +278,12 @@ def first_line(file: Path) -> str:
 def resolved(path: Path) -> Path:
     try:
         return path.resolve()
-    except (OSError, RuntimeError):
+    except (OSError, RuntimeError, ValueError):
         return path
 
 
 def readable(name: str) -> str:
-    return NAMELESS.sub("-", name).strip("-.").lower() or "project"
+    return NOT_IN_A_NAME.sub("-", name)[:NAME_CHARACTERS].strip("-.").lower() or "project"
 
 
 def digest(identity: str) -> str:

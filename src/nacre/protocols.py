@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
@@ -36,6 +37,10 @@ class Clock(Protocol):
 class Progress(Protocol):
     def __call__(self, done: int, total: int, what: str) -> None:
         """`what` names the work in a few words a person can read; `done` never exceeds `total`."""
+
+
+# Whether the caller of this thread's work no longer wants it; asked before the first write of the work.
+is_cancelled: ContextVar[Callable[[], bool] | None] = ContextVar("is_cancelled", default=None)
 
 
 class Embedder(Protocol):
@@ -71,11 +76,16 @@ class EmbedderIdentity:
     """A vector space: an embedder's name, its dimensions, and what vector it gives to a fixed text, as 16-bit floats.
 
     What is not known is empty. The vector and not its digest, because a digest would differ with the last bit.
+    `measured` is what its cosines mean (`models/calibration.py`), where that was measured on the texts of a store; it
+    says nothing about whether two are the same, and neither does `waiting`: whether memories of the store wait for
+    their vectors.
     """
 
     name: str = ""
     dimensions: int = 0
     probe: bytes = b""
+    measured: Data | None = field(default=None, compare=False)
+    waiting: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +134,7 @@ class Place(NamedTuple):
     session: str
     position: int | None
     role: str
-    characters: int
+    length: int  # in stems, of all that is searched by words
     asks: bool
     at: float  # when it happened, if known, else when it was stored
 
@@ -135,7 +145,12 @@ class Search:
 
     `terms` are stems; one with spaces is a phrase. `windows` are spans of time (start, end): the nearest by meaning
     within each are candidates as well, and so are the turns within `reach` positions of the best ones. `visible` is
-    what the asker may know of: it restricts the candidates like `where`, and every statistic counts only that.
+    what the asker may know of: it restricts the candidates like `where`, and every statistic counts only that. With
+    `records` the memories are read at once, which is worth it for a small pool.
+
+    A superseded memory that `replaced` admits counts for each of its successors that `where` admits, as far as the
+    chain leads through what `replaced` admits. `beside` names a relation: what a link of it connects with a candidate,
+    in either direction, is a candidate as well.
     """
 
     terms: tuple[str, ...] = ()
@@ -145,6 +160,17 @@ class Search:
     reach: int = 0
     windows: tuple[tuple[float, float], ...] = ()
     visible: Filter = ALL
+    records: bool = False
+    replaced: Filter | None = None
+    beside: str = ""
+
+
+class Beside(NamedTuple):
+    """A link between two candidates, by their ids."""
+
+    source: str
+    target: str
+    kind: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,6 +179,10 @@ class Candidates:
 
     `cosines` are those of each memory's best chunk, 0 without a vector; `rarity` is the inverse document frequency of
     each term; `shares` has a row per term: the BM25 score of each place for it. Every statistic is of the space.
+    `memories` are those of the places by their ids, where the search asked for `records`.
+
+    Cosines and shares are the best of a place and of what counts for it; `replaced` names, by the id of the place, the
+    superseded memory that matches best.
     """
 
     places: tuple[Place, ...]
@@ -160,6 +190,9 @@ class Candidates:
     terms: tuple[str, ...]
     rarity: Vectors
     shares: Vectors
+    memories: Mapping[str, Memory] = field(default_factory=dict, kw_only=True)
+    replaced: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    beside: tuple[Beside, ...] = field(default=(), kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,6 +456,9 @@ class Reader(Protocol):
         The order of writing decides, so that a clock that runs backwards never splits an operation.
         """
 
+    def written_since(self, space: str, seq: int, texts: Collection[str]) -> list[Memory]:
+        """The memories that have a journal entry after this one and one of these texts (as `same_words` gives it)."""
+
     def border(self, space: str, upto: int) -> int:
         """The last entry up to this one between which and the next one no operation goes on."""
 
@@ -452,8 +488,9 @@ class Backend(Reader, Protocol):
         """The space as it was after its journal entry `seq`, at the cost of the same question today; 0 is before the
         first one. The journal ends there, too. Uses and counts of walks are those of the present.
 
-        Statistics of words may be those of the present where counting those of the past would cost more; the reader
-        may only be asked for this space. States before `journal_begins` are not kept.
+        Words are weighed by the statistics of that state. On how many memories a common word was may be estimated from
+        the present, where counting would cost more; a memory that was purged since still counts. The reader may only be
+        asked for this space. States before `journal_begins` are not kept.
         """
 
     def observed(self, expected: Expected) -> Reader:
@@ -486,8 +523,8 @@ class Backend(Reader, Protocol):
     def walked(self, space: str, edges: Sequence[Edge]) -> None:
         """Counts a walk along each link. Like `touch`, this is not an operation."""
 
-    def vectors_for(self, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
-        """Vectors already stored for exactly these texts."""
+    def vectors_for(self, digests: Sequence[bytes]) -> tuple[EmbedderIdentity, dict[bytes, Vectors]]:
+        """Vectors already stored for exactly these texts, and the vector space that they belong to."""
 
     def pending(self, limit: int) -> list[Memory]:
         """Memories of any space whose vectors are not computed yet."""
@@ -541,10 +578,10 @@ class Reranker(Protocol):
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What reading a question with one memory gives: a share of the best score, which is added to that of the memory,
-    and log odds, which are added to those of its relevance."""
+    and the log odds that it answers, by the reading alone."""
 
     gain: float
-    evidence: float
+    log_odds: float
 
 
 class AnswerModel(Protocol):

@@ -8,14 +8,16 @@ from typing import Any, TypedDict, cast, get_type_hints
 
 from nacre.errors import UnknownName, WrongType
 from nacre.model import STATUSES, ExpandSpec, Filter, HybridWeights, Query, RankFusion
-from nacre.model.instants import Instant, seconds
+from nacre.model.instants import Instant
 from nacre.model.validate import check
+from nacre.text.dates import moment
 
 
 class Scope(TypedDict, total=False):
     """`tag` and every name in `all_tags` is required; of `tags`, one suffices. `since` and `until` are of creation.
 
-    `as_of` reads what the store knew at that time, `valid_at` what held then, whatever replaced it since.
+    `as_of` reads what the store knew at that time, `valid_at` what held then, whatever replaced it since. A time may be
+    given in words ("last week"): `since` means its start, `until` and `as_of` its end, `valid_at` its middle.
     """
 
     type: str | Iterable[str] | None
@@ -49,6 +51,7 @@ def make_filter(scope: Scope, *, now: float, types: Iterable[str]) -> Filter:
     where = scope.get("where")
     if where is not None and not isinstance(where, Filter):
         raise WrongType("where", "a Filter", where)
+    start, end = between(scope.get("since"), scope.get("until"), now)
     statuses = known_names("status", scope.get("status"), STATUSES)
     named = Filter.where(
         type__in=known_names("memory type", scope.get("type"), types),
@@ -62,19 +65,20 @@ def make_filter(scope: Scope, *, now: float, types: Iterable[str]) -> Filter:
         importance__ge=scope.get("min_importance"),
         confidence__ge=scope.get("min_confidence"),
         trust__ge=scope.get("min_trust"),
-        created_at__ge=instant(scope.get("since")),
-        created_at__le=instant(scope.get("until")),
+        created_at__ge=start,
+        created_at__le=end,
     )
     for tags in (scope.get("all_tags"), scope.get("tag")):
         if tags:
             named &= Filter.where(tags__all=tags)
     at = scope.get("valid_at")
-    held = Filter() if at is None else valid_at_filter(seconds(at))
+    held = Filter() if at is None else valid_at_filter(at, now)
     return visible(scope, now, statuses or ()) & held & named & (scope.get("where") or Filter())
 
 
-def valid_at_filter(at: float) -> Filter:
+def valid_at_filter(valid_at: Instant, now: float) -> Filter:
     """What did not begin later or end before, as far as is known."""
+    at = moment(valid_at, now, "middle")
     return Filter.where(valid_from__le_or_unset=at, valid_until__gt_or_unset=at)
 
 
@@ -103,8 +107,9 @@ def known_names(kind: str, value: str | Iterable[str] | None, known: Iterable[st
     return names
 
 
-def instant(value: object) -> float | None:
-    return None if value is None else seconds(cast(Instant, value))
+def between(since: Instant | None, until: Instant | None, now: float) -> tuple[float | None, float | None]:
+    start = None if since is None else moment(since, now)
+    return start, None if until is None else moment(until, now, "end")
 
 
 class RecallOptions(Scope, total=False):
@@ -114,7 +119,7 @@ class RecallOptions(Scope, total=False):
     asked_at: Instant | None
     group_by: str | None
     with_context: int
-    min_relevance: float
+    min_relevance: float | None
     contexts: str | Iterable[str]
     also: Iterable[str]
     emotion: tuple[float, float] | None
@@ -150,7 +155,7 @@ def split_options(options: RecallOptions) -> tuple[dict[str, Any], Scope]:
 
 def make_query(text: str, k: int, ranking: dict[str, Any], where: Filter, now: float) -> Query:
     fields = {RENAMED.get(name, name): value for name, value in ranking.items()}
-    fields["asked_at"] = seconds(fields["asked_at"]) if "asked_at" in fields else now
+    fields["asked_at"] = moment(fields["asked_at"], now, "middle") if "asked_at" in fields else now
     if "also" in fields:
         fields["also"] = tuple(fields["also"])
     if "contexts" in fields:

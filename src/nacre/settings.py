@@ -34,7 +34,7 @@ SERVICES = {"embedder_url": "embedder_key", "language_model_url": "language_mode
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):[/\\]")  # of a service, not of a file; C:/ is a drive
 PERSONAL = "personal"
 PATHS = ("store", "journal_mirror", "backup_folder")
-SHARES = ("default_importance", "min_trust", "hook_min_relevance")  # from 0 to 1
+SHARES = ("default_importance", "min_trust")  # from 0 to 1
 TABLES = ("spaces",)
 DEFAULT = "default"
 STORE_WIDE = ("store", "space", "key", "embedder", "embedder_url", "embedder_key", *TABLES)  # for the complete store
@@ -47,7 +47,7 @@ class Settings:
 
     store: str = ""
     key: str = ""
-    space: str = "default"
+    space: str = ""
     embedder: str = "auto"
     embedder_url: str = "https://api.openai.com/v1"
     embedder_key: str = ""
@@ -101,9 +101,6 @@ class Settings:
     hook_capture: bool = True
     hook_inject: bool = True
     hook_budget: float = 500.0
-    # On notes 0.05 silences 87 % of unrelated questions and keeps 86 % of related ones; 0.1 silences all unrelated
-    # ones, but keeps only 35 % (benchmarks/RECALL.md, "Silence").
-    hook_min_relevance: float = 0.05
     trash_days: float = 30.0
     backup_folder: str = ""
     spaces: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
@@ -133,7 +130,8 @@ def descriptions() -> Mapping[str, Description]:
 
 
 def own_space(value: object, file: Path) -> bool:
-    return value == PERSONAL or project_of(file.parent.absolute()).owns(str(value))
+    project = project_of(file.parent.absolute())
+    return value == PERSONAL or (project is not None and project.owns(str(value)))
 
 
 def switched_off(value: object, _file: Path) -> bool:
@@ -184,9 +182,6 @@ def settings(
     result = Settings()
     for source in from_files(folder or Path.cwd(), user_file):
         result = merged(result, source.values)
-        if "space" in source.ignored and result.space == DEFAULT:
-            # A project that names another space wants one of its own: it gets that, as the hooks use it.
-            result = replace(result, space=project_of(source.file.parent).space())
         if source.notice:
             notify(source.notice)
     result = replace(result, **from_environment(environment))  # type: ignore[arg-type]
@@ -247,7 +242,8 @@ def harmless_value(key: str, values: Mapping[str, object], file: Path) -> object
 def notice_of(read: ProjectFile, ignored: Mapping[str, object]) -> str:
     known = sorted(key for key in ignored if key in Settings.__dataclass_fields__)
     unknown = sorted(set(ignored).difference(known))
-    own = f" (its own space {project_of(read.file.parent).space()!r} needs no consent)" if "space" in known else ""
+    project = project_of(read.file.parent) if "space" in known else None
+    own = f" (its own space {project.space()!r} needs no consent)" if project is not None else ""
     before = consent_to(read.file)
     names, it = listed(known), "it" if len(known) == 1 else "them"
     sentences = []
@@ -309,8 +305,6 @@ def settings_with_sources(
     for source in from_files(folder or Path.cwd()):
         origins |= {key: str(source.file) for key, value in source.values.items() if value != "" or key not in KEYS}
         spaced |= dict.fromkeys(source.values.get("spaces", {}), str(source.file))  # type: ignore[call-overload]
-        if "space" in source.ignored:
-            origins.setdefault("space", "the project's own space")
         ignored += [Setting(key, value, str(source.file), ignored=True) for key, value in flat(source.ignored)]
     origins |= {name: ENVIRONMENT + name.upper() for name in from_environment(os.environ)}
     origins |= {name: f"--{name}" for name, value in (flags or {}).items() if value is not None}
@@ -490,17 +484,37 @@ def nearest(key: str, names: Iterable[str]) -> str:
     return f"did you mean {near[0]!r}?" if near else "`nacre config list` shows all settings."
 
 
-def space_of(folder: Path, known: Iterable[str] = (), environment: Mapping[str, str] | None = None) -> str:
-    """The chosen space (environment, .nacre.toml, config.toml), else the space of the project."""
-    return chosen_space(folder, os.environ if environment is None else environment) or project_of(folder).space(known)
+@dataclass(frozen=True, slots=True)
+class SpaceChoice:
+    """The space that an interface works in, and why. `beside` is one that it also looks into, or empty."""
+
+    space: str
+    reason: str
+    beside: str = ""
 
 
-def chosen_space(folder: Path, environment: Mapping[str, str]) -> str:
-    """The space set in the environment or a file; empty when there is none. Raises `ConfigError`."""
-    named = environment.get(f"{ENVIRONMENT}SPACE", "").strip()
-    if named:
-        return named
+def choose_space(
+    folder: Path,
+    known: Iterable[str] = (),
+    *,
+    flags: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> SpaceChoice:
+    """The one rule for commands, the MCP server and hooks: the chosen space, else that of the project, else `personal`.
+
+    One that an option or the environment names is used alone; beside any other, `personal` is looked into. `known` are
+    the spaces of the store: a project keeps its space, whatever its clones are called. Raises `ConfigError`.
+    """
+    variable = f"{ENVIRONMENT}SPACE"
+    value = (os.environ if environment is None else environment).get(variable, "").strip()
+    named = ((flags or {}).get("space"), "--space"), (value, variable)
+    for space, origin in named:
+        if space:
+            return SpaceChoice(space, f"{origin} names it")
     for source in reversed(from_files(folder.absolute())):
         if space := str(source.values.get("space", "")):
-            return space
-    return ""
+            return SpaceChoice(space, f"{source.file} names it", "" if space == PERSONAL else PERSONAL)
+    project = project_of(folder)
+    if project is None:
+        return SpaceChoice(PERSONAL, f"{folder} is in no repository")
+    return SpaceChoice(project.space(known), f"{folder} is in a repository known by {project.known_by}", PERSONAL)

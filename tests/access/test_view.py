@@ -4,23 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 from shutil import copyfile
 
 import pytest
 
 from nacre import Link, MemoryStore
+from nacre.access import view
+from nacre.access.capabilities import Access, AgentCapabilities, ScopeLevel
 from nacre.engine import undo
+from nacre.engine.entities import entity_kind
 from nacre.errors import AccessDenied
 from nacre.lifecycle.consolidation import Consolidator
 from nacre.lifecycle.decay import DecayEngine
 from nacre.lifecycle.reflection import ReflectionEngine
 from nacre.model import ExpandSpec
+from tests.embedders import Moody
 from tests.narrowing import START, Clock, capabilities, outcome, world
 
 Call = Callable[[MemoryStore], object]
 FOREIGN = ("b1", "b2", "b3", "a9")
 UNTOLD = {
+    "beside",
     "close",
     "now",
     "embedder",
@@ -276,3 +282,67 @@ def test_an_agent_undoes_all_of_an_operation_that_takes_several_parts(
     if killed:
         ada.undo()
     assert ada.count() == 0
+
+
+def test_a_term_is_seen_by_its_name_exactly_where_it_is_listed(tmp_path: Path) -> None:
+    everything = world(tmp_path / "store.db", Clock(), shared=True)
+    for space in ("default", "other"):
+        everything.create_space(space, "What it is for")
+    everything.register_type("odd")
+    everything.link("a2", "a1", "hoists")
+    everything.merge_entities("Harbour", "Pier")
+    kinds = ("space", "relation", "type", entity_kind("default"))
+    known = {kind: everything._store.terms(kind) for kind in kinds}
+    assert all(known.values())
+    for scope, allowed in product(ScopeLevel, [(), ("default",)]):
+        access = Access("ada", "one", "default", AgentCapabilities(scope, allowed_spaces=allowed))
+        ada = view.RestrictedView(everything._store, access)
+        seen = {(kind, name): ada.term(kind, name) for kind in kinds for name in known[kind]}
+        assert seen == {(kind, name): ada.terms(kind).get(name) for kind in kinds for name in known[kind]}
+        sees_all = scope.includes(ScopeLevel.GLOBAL_READ)
+        assert (seen["space", "default"] is not None) == sees_all
+        assert (seen["space", "other"] is not None) == (sees_all and not allowed)
+        assert seen["relation", "hoists"] is not None
+        assert (seen["relation", "smuggles"] is not None) == sees_all
+
+
+def test_an_agent_turns_the_pages_of_a_list(tmp_path: Path) -> None:
+    clock = Clock()
+    world(tmp_path / "store.db", clock, shared=True)
+    ada = opened(tmp_path / "store.db", clock)
+    everything = ada.list_recent(50, include_trashed=True)
+    assert len(everything) == 3
+    assert [ada.list_recent(1, offset=at, include_trashed=True) for at in range(4)] == [*([m] for m in everything), []]
+
+
+def test_the_journal_is_read_in_parts_from_either_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    world(tmp_path / "store.db", clock, shared=True)
+    ada = opened(tmp_path / "store.db", clock)
+    entries = ada.journal(limit=None)
+    assert len(entries) == 5
+    for size in (2, 3, 500):
+        monkeypatch.setattr(view, "PAGE", size)
+        assert ada.journal(limit=9) == entries
+        assert list(ada.iterate_journal()) == entries[::-1]
+        assert ada.journal(limit=2) == entries[:2]
+
+
+@pytest.mark.parametrize("by_other", [False, True])
+def test_what_is_compared_late_is_not_linked_to_what_the_agent_does_not_see(tmp_path: Path, by_other: bool) -> None:
+    file, moody = tmp_path / "m.db", Moody()
+    narrow = AgentCapabilities(ScopeLevel.CROSS_SESSION_WRITE)
+    with (
+        MemoryStore(file, embedder=moody, agent="boss") as boss,
+        MemoryStore(file, embedder=moody, agent="bob", capabilities=narrow) as bob,
+    ):
+        hidden = boss.remember("The salary of Bob is 5000 euros.")
+        own = None if by_other else bob.remember("The salary of Bob is 6000 euros.")
+        moody.well = False
+        late = bob.remember("The salary of Bob is 7000 euros.")
+        moody.well = True
+        assert (boss if by_other else bob).catch_up() == 1
+        memory = boss.get(late.id)
+        assert memory is not None
+        linked = {link.to for link in memory.links}
+        assert hidden.id not in linked and linked == (set() if own is None else {own.id})

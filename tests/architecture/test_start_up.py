@@ -25,15 +25,16 @@ try:
         nacre.main(command.split(), prog_name="nacre", standalone_mode=False)
 finally:
     print("imported", *sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
-    print("ours", *sorted(name for name in sys.modules if name.startswith("nacre")), file=sys.stderr)
+    print("ours", *sorted(name for name in sys.modules if name.startswith(("nacre", "numpy.ma"))), file=sys.stderr)
 """
 
 
 def imported(*words: str, **environment: str) -> tuple[set[str], set[str]]:
-    """The packages that were imported, and the modules of our own; `+` stands between several commands."""
+    """The packages that were imported, and the modules of our own and of masked arrays; `+` stands between several
+    commands."""
     done = subprocess.run(
         [sys.executable, "-c", CHILD, *words],
-        env={**os.environ, **environment},
+        env={**os.environ, "NACRE_SPACE": "default", **environment},  # the space of the library
         capture_output=True,
         text=True,
         check=True,
@@ -73,8 +74,10 @@ def test_what_only_reads_or_marks_needs_no_numbers_and_no_model(store: str, comm
 
 
 def test_a_recall_needs_numbers_and_nothing_that_draws_or_speaks(store: str) -> None:
-    found, _ = imported("recall", "kettle", NACRE_STORE=store, NACRE_EMBEDDER="hashing")
+    found, ours = imported("recall", "kettle", NACRE_STORE=store, NACRE_EMBEDDER="hashing")
     assert "numpy" in found
+    # What ordinary texts need no pattern of, and what `np.unique` imports.
+    assert ours & {"nacre.safety.secrets", "numpy.ma"} == set()
     assert found & (ALWAYS | {"onnxruntime", "tomllib"}) == set()
 
 

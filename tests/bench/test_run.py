@@ -116,7 +116,7 @@ def test_a_model_that_is_away_ends_the_run_before_it_measures_words_alone(locomo
 
 def test_the_table_has_each_ranker_and_the_defaults_categories(tmp_path: Path) -> None:
     report = run(load("beam", written(tmp_path, BEAM)), WordBag())
-    assert [(row.ranker, row.questions, row.n) for row in rows(report)] == [
+    assert [(row.ranker, row.questions, row.n) for row in rows(report["n"], report["metrics"])] == [
         *((name, "all", 2) for name in RANKERS),
         ("default", "information_extraction", 1),
         ("default", "knowledge_update", 1),

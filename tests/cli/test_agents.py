@@ -26,7 +26,8 @@ def test_a_client_is_set_up_where_it_reads_its_settings(nacre: CommandLine, else
     assert result.exit_code == 0, result.output
     entry = servers(elsewhere / ".claude.json")["nacre"]
     assert Path(str(entry["command"])).is_absolute() and entry["args"][-1] == "mcp"  # type: ignore[index]
-    assert entry["env"] == {"NACRE_STORE": str(nacre.store), "NACRE_EMBEDDER": "hashing"}
+    chosen = {"NACRE_STORE": str(nacre.store), "NACRE_SPACE": "default", "NACRE_EMBEDDER": "hashing"}
+    assert entry["env"] == chosen
     assert "Wrote the server 'nacre' to" in result.stderr and "Restart Claude Code" in result.stderr
     again = nacre("install", "claude-code")
     assert again.exit_code == 0 and "already" in again.stderr
@@ -51,15 +52,19 @@ def test_the_options_choose_store_space_profile_and_name(nacre: CommandLine, els
     assert nacre("install", "cursor", "--profile", "everything").exit_code == 2
 
 
-def test_a_project_gets_its_own_store_and_the_user_never_a_projects(
+def test_a_projects_file_names_no_store_and_the_users_never_a_projects(
     nacre: CommandLine, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NACRE_STORE")
     trusted(elsewhere / ".nacre.toml", 'store = "shop.db"\n')
     nacre.ok("install", "claude-code", "--project")
     nacre.ok("install", "claude-code")
-    stores = [servers(elsewhere / name)["nacre"]["env"]["NACRE_STORE"] for name in (".mcp.json", ".claude.json")]  # type: ignore[index]
-    assert stores == [str(elsewhere / "shop.db"), str(elsewhere / "data" / "nacre" / "nacre.db")]
+    shared = {"command": "nacre", "args": ["mcp"], "alwaysLoad": True}  # which reads the project's settings by itself
+    assert servers(elsewhere / ".mcp.json")["nacre"] == shared
+    entry = servers(elsewhere / ".claude.json")["nacre"]
+    assert entry["env"]["NACRE_STORE"] == str(elsewhere / "data" / "nacre" / "nacre.db")  # type: ignore[index]
+    nacre.ok("install", "cursor", "--project", "--store", "shop.db")
+    assert servers(elsewhere / ".cursor" / "mcp.json")["nacre"]["env"] == {"NACRE_STORE": "shop.db"}
 
 
 def test_a_client_without_projects_says_so(nacre: CommandLine) -> None:
@@ -80,7 +85,8 @@ def test_hooks_and_guidance_come_with_it_and_all_of_it_goes_again(nacre: Command
     result = nacre("uninstall", "claude-code")
     assert result.exit_code == 0 and result.stderr.count("Took the") == 3
     assert settings.read_text() == '{\n  "model": "opus"\n}\n' and words.read_text() == "# Mine\n"
-    assert json.loads((elsewhere / ".claude.json").read_text()) == {}
+    assert not (elsewhere / ".claude.json").exists()
+    assert [each for each in elsewhere.rglob("*") if BACKUP in each.name] == []
     assert nacre("uninstall", "claude-code").exit_code == 1
 
 
@@ -93,10 +99,40 @@ def test_hooks_that_cannot_be_written_leave_all_as_it_was(nacre: CommandLine, el
     assert "hooks" in json.loads((elsewhere / ".claude" / "settings.json").read_text())
 
 
-def test_hooks_are_for_claude_code_alone(nacre: CommandLine, elsewhere: Path) -> None:
-    result = nacre("install", "codex", "--hooks")
-    assert result.exit_code == 2 and "leave out --hooks" in result.stderr
-    assert not (elsewhere / ".codex").exists()
+def test_hooks_and_permissions_are_only_for_clients_that_have_them(nacre: CommandLine, elsewhere: Path) -> None:
+    for client, option in (("cursor", "--hooks"), ("codex", "--allow")):
+        result = nacre("install", client, option)
+        assert result.exit_code == 2 and f"leave out {option}" in result.stderr
+    assert not (elsewhere / ".cursor").exists() and not (elsewhere / ".codex").exists()
+
+
+@pytest.mark.parametrize("client", ["claude-code", "codex", "gemini-cli"])
+def test_what_is_set_up_for_a_client_that_had_no_settings_goes_without_a_trace(
+    client: str, nacre: CommandLine, elsewhere: Path
+) -> None:
+    before = {each for each in elsewhere.rglob("*") if each.is_file()}
+    allow = ["--allow"] if client == "claude-code" else []
+    result = nacre("install", client, "--hooks", "--write-guidance", *allow)
+    assert result.exit_code == 0 and ("/hooks" in result.stderr) == (client == "codex")
+    assert ("does not start without it" in result.stderr) == (client == "codex")
+    if allow:
+        allowed = json.loads((elsewhere / ".claude" / "settings.json").read_text())["permissions"]["allow"]
+        assert allowed == ["mcp__nacre"]
+    nacre.ok("uninstall", client)
+    assert {each for each in elsewhere.rglob("*") if each.is_file()} == before
+
+
+def test_a_server_that_runs_already_is_set_up_with_its_token(nacre: CommandLine, elsewhere: Path) -> None:
+    token, file = "-".join(("a", "token", "of", "this", "test")), elsewhere / "token"
+    remote = ("--http", "http://127.0.0.1:8765/mcp", "--token-file", str(file))
+    assert "there is no" in nacre("install", "codex", *remote).stderr
+    file.write_text(token)
+    assert token not in nacre.ok("install", "codex", *remote, "--print")
+    nacre.ok("install", "codex", *remote)
+    (entry,) = tomllib.loads((elsewhere / ".codex" / "config.toml").read_text())["mcp_servers"].values()
+    assert entry == {"url": remote[1], "http_headers": {"Authorization": f"Bearer {token}"}}
+    for words in (("cursor", *remote, "--project"), ("claude-desktop", *remote), ("cursor", *remote[2:])):
+        assert nacre("install", *words).exit_code == 2
 
 
 def test_guidance_that_has_no_file_is_refused_before_anything_is_written(nacre: CommandLine, elsewhere: Path) -> None:

@@ -118,7 +118,8 @@ def test_a_space_that_was_created_or_emptied_is_there(nacre: CommandLine) -> Non
     assert nacre("--space", "fresh", "journal").exit_code == 0
 
 
-def test_a_space_that_a_settings_file_names_may_be_new(nacre: CommandLine) -> None:
+def test_a_space_that_a_settings_file_names_may_be_new(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NACRE_SPACE")
     nacre.ok("config", "set", "space", "planned")
     assert nacre("list").exit_code == 0
     assert "Created the space 'planned'." in nacre("remember", "x").stderr

@@ -41,12 +41,15 @@ def test_each_value_is_listed_with_its_source(nacre: CommandLine, own: Path, els
     assert "default_type" not in nacre.ok("config", "list", "--changed")
 
 
-def test_a_setting_is_written_used_and_taken_out(nacre: CommandLine, own: Path) -> None:
+def test_a_setting_is_written_used_and_taken_out(
+    nacre: CommandLine, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NACRE_SPACE")
     nacre.ok("config", "set", "space", "work")
     assert nacre.ok("config", "get", "space") == "work"
     assert nacre.json("stats")["space"] == "work"
-    assert "It is default now, the default." in nacre("config", "unset", "space").stderr
-    assert nacre.ok("config", "get", "space") == "default"
+    assert "It is empty now, the default." in nacre("config", "unset", "space").stderr
+    assert nacre.ok("config", "get", "space") == ""
     assert nacre("config", "unset", "space").exit_code == 1
     assert own.read_text("utf-8") == ""
 

@@ -9,7 +9,9 @@ from tests.command_line import CommandLine
 
 @pytest.fixture
 def filled(nacre: CommandLine) -> CommandLine:
-    nacre.ok("remember", "old text", "--id", "one", "-g", "a", "--expires-at", "2099-01-01")
+    nacre.ok(
+        "remember", "old text", "--id", "one", "-g", "a", "--expires-at", "2099-01-01", "--valid-until", "2098-01-01"
+    )
     nacre.ok("remember", "another", "--id", "two")
     return nacre
 
@@ -24,9 +26,9 @@ def test_edit_changes_what_is_named_and_nothing_else(filled: CommandLine) -> Non
 
 
 def test_edit_takes_text_from_stdin_and_clears_with_an_empty_value(filled: CommandLine) -> None:
-    filled.ok("edit", "one", "--text", "-", "--expires-at", "", "--unpin", input="from a pipe\n")
+    filled.ok("edit", "one", "--text", "-", "--expires-at", "", "--valid-until", "", "--unpin", input="from a pipe\n")
     after = filled.json("show", "one")
-    assert (after["text"], after["expires_at"]) == ("from a pipe", None)
+    assert (after["text"], after["expires_at"], after["valid_until"]) == ("from a pipe", None, None)
 
 
 def test_edit_without_options_opens_the_editor(filled: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,7 +85,7 @@ def test_a_person_decides_about_names_key_by_key(named: CommandLine) -> None:
     assert named.json("entities")[0]["aliases"] == ["S. Chen"]
     named.ok("undo")
     screen, _ = conversation("review", answers=((KEYS, "d"),))
-    assert "nobody is asked again" in screen
+    assert "you are not asked again" in screen
     assert named.json("entities", "--suggest") == []
 
 

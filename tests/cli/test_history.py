@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from nacre.model.instants import DAY, seconds
 from tests.command_line import CommandLine
 
 
@@ -56,7 +57,7 @@ def test_history_is_the_same_from_either_end_and_names_the_head(superseded: Comm
 def test_history_for_people_has_dates_and_an_arrow(superseded: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     output = superseded.ok("history", "old", "-f", "table")
-    assert "2026-01-01 00:00" in output and "now" in output
+    assert "by 2026-01-01 00:00" in output and "now" in output  # nobody said when the old one began
     assert "→" in output and "because: upgraded" in output
 
 
@@ -67,6 +68,20 @@ def test_history_can_be_narrowed_to_what_was_known_or_held(filled: CommandLine) 
     assert [each["id"] for each in filled.json("history", "new", "--valid-at", "2026-02-01")["versions"]] == ["old"]
     assert filled("history", "new", "--valid-at", "2025-01-01").exit_code == 0  # nobody said when the old one began
     assert filled("history", "zzz").exit_code == 1
+
+
+@pytest.mark.parametrize("day", ["2025-01-01", "2026-02-01", "2026-04-01", "yesterday"])
+def test_a_list_of_what_held_agrees_with_the_history(superseded: CommandLine, day: str) -> None:
+    versions = ids(superseded.json("history", "new", "--valid-at", day)["versions"])
+    assert ids(superseded.json("list", "--valid-at", day)) == versions
+
+
+def test_times_can_be_given_in_words(nacre: CommandLine) -> None:
+    nacre.ok("remember", "The boiler was cleaned", "--id", "boiler", "--occurred-at", "yesterday")
+    occurred = str(nacre.json("show", "boiler")["occurred_at"])
+    assert (seconds(moment()) - seconds(occurred)) // DAY in (1, 2)
+    assert ids(nacre.json("list", "--since", "yesterday")) == ["boiler"]
+    assert nacre.json("list", "--until", "last week") == []
 
 
 def test_list_recall_and_pack_answer_as_they_would_have_then(filled: CommandLine) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nacre import MemoryStore
-from nacre.project import project_of
+from nacre.settings import choose_space
 from tests.command_line import CommandLine
 from tests.transcripts import claude, secret, turn, write_lines
 
@@ -52,9 +52,17 @@ def test_a_dry_run_stores_nothing(nacre: CommandLine, folder: Path) -> None:
     assert nacre.ok("spaces") == ""
 
 
-def test_a_transcript_goes_to_the_space_of_its_project(nacre: CommandLine, folder: Path) -> None:
+def test_a_transcript_goes_to_the_space_of_its_project(
+    nacre: CommandLine, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NACRE_SPACE")
+    orchard = tmp_path / "orchard"
+    (orchard / ".git").mkdir(parents=True)
+    (orchard / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    for file in folder.rglob("*.jsonl"):
+        file.write_text(file.read_text("utf-8").replace("/nowhere/orchard", str(orchard)), "utf-8")
     nacre.ok("ingest", str(folder))
-    space = project_of(Path("/nowhere/orchard")).space()
+    space = choose_space(orchard).space
     assert space.startswith("orchard-")
     assert {each["text"] for each in nacre.json("list", "--space", space)} == {"Plant the pear.", "Done."}
     assert {each["text"] for each in nacre.json("list")} == {"Which stock?", "prune in winter"}

@@ -201,7 +201,7 @@ def test_relations_are_listed_added_and_confirmed(linked: CommandLine) -> None:
     linked.ok("relations", "--add", "adores", "--description", "likes very much")
     known = {each["relation"]: each for each in linked.json("relations")}
     assert (known["adores"]["description"], known["adores"]["waits_for_review"]) == ("likes very much", False)
-    assert known["depends_on"]["description"] == "needs it"
+    assert known["depends_on"]["description"] == "depends on the other"
 
 
 def test_pruning_lists_first_and_removes_only_with_apply(linked: CommandLine) -> None:

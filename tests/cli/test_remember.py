@@ -21,7 +21,8 @@ def test_every_option_reaches_the_record(nacre: CommandLine) -> None:
     options = {
         "--type": "episodic", "--importance": "0.9", "--source": "mail", "--title": "Sea", "--session": "s1",
         "--role": "user", "--agent": "a1", "--occurred-at": "2026-01-02", "--expires-at": "2099-01-01T10:00:00Z",
-        "--polarity": "-1", "--id": "my-id", "--metadata": '{"page": 3}',
+        "--valid-from": "2025-12-01", "--valid-until": "2098-01-01T00:00:00Z", "--polarity": "-1",
+        "--id": "my-id", "--metadata": '{"page": 3}',
     }  # fmt: skip
     flat = [word for pair in options.items() for word in pair]
     assert nacre.ok("remember", "salty", *flat, "--pin", "-g", "a", "-g", "b") == "my-id"
@@ -29,6 +30,7 @@ def test_every_option_reaches_the_record(nacre: CommandLine) -> None:
     assert (kept["type"], kept["importance"], kept["source"], kept["title"]) == ("episodic", 0.9, "mail", "Sea")
     assert (kept["session"], kept["role"], kept["agent"], kept["polarity"]) == ("s1", "user", "a1", -1)
     assert (kept["occurred_at"], kept["expires_at"]) == ("2026-01-02T00:00:00Z", "2099-01-01T10:00:00Z")
+    assert (kept["valid_from"], kept["valid_until"]) == ("2025-12-01T00:00:00Z", "2098-01-01T00:00:00Z")
     assert (kept["metadata"], kept["pinned"], kept["tags"]) == ({"page": 3}, True, ["a", "b"])
 
 
@@ -45,11 +47,13 @@ def test_each_line_of_stdin_is_a_memory_where_that_is_asked(nacre: CommandLine) 
     assert sorted(each["text"] for each in nacre.json("list", "-t", "episodic")) == ["one", "two"]
 
 
-def test_the_same_text_again_is_stored_and_reported(nacre: CommandLine) -> None:
+def test_the_same_text_again_is_known_and_said_so(nacre: CommandLine) -> None:
     first = nacre.ok("remember", "salty")
     again = nacre("remember", "salty")
-    assert again.exit_code == 0
-    assert f"The same text is already there: {first[:8]}" in again.stderr
+    assert (again.exit_code, again.stdout.strip()) == (0, first)
+    assert f"Known already: {first[:8]}" in again.stderr
+    assert "Stored 1 memory; 2 known already." in nacre("remember", "--lines", input="salty\nsweet\nsweet\n").stderr
+    assert len(nacre.json("list")) == 2
 
 
 def test_many_lines_are_one_operation_that_undo_takes_back(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,3 +109,17 @@ def test_what_cannot_be_stored_is_refused_as_misuse(
     assert says in result.stderr
     assert result.stdout == ""
     assert nacre.json("list") == []
+
+
+def test_names_are_recognised_unless_some_are_given(nacre: CommandLine) -> None:
+    id = nacre.ok("remember", "Ana Torres lives in Madrid with Luis")
+    assert nacre.json("show", id)["entities"] == ["Ana Torres", "Madrid", "Luis"]
+    given = nacre.ok("remember", "The quay is closed", "--entity", "harbour")
+    assert nacre.json("show", given)["entities"] == ["harbour"]
+    assert "Ana Torres" in nacre.ok("entities")
+
+
+def test_a_known_text_says_what_it_got(nacre: CommandLine) -> None:
+    nacre.ok("remember", "salty")
+    assert "undo" not in nacre("remember", "salty").stderr
+    assert "Added to it: tags; `undo` takes that back." in nacre("remember", "salty", "-g", "sea").stderr

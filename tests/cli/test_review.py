@@ -63,7 +63,7 @@ def test_a_newer_truth_can_take_the_place_of_the_older_one_at_once(office: Comma
 def test_a_repeated_text_can_be_merged_and_the_remaining_id_is_printed(office: CommandLine) -> None:
     result = office("remember", OLD, "--on-conflict", "supersede")
     assert result.stdout == "berlin-memory\n"
-    assert "Nothing was added" in result.stderr
+    assert "It was not stored again" in result.stderr
     assert live(office) == ["berlin-memory"]
 
 
@@ -139,7 +139,7 @@ def test_a_whole_space_is_compared_with_a_line_of_progress() -> None:
 def test_review_lists_in_a_pipe_what_waits_and_how_it_can_be_decided(noted: CommandLine) -> None:
     item, kind, decisions, why, what = noted.ok("review").split("\t")
     assert (item, kind) == ("munich-memory:berlin-memory", "conflict")
-    assert decisions.startswith("keep_both,newer,older,merge")
+    assert decisions.startswith("keep_both,not_a_conflict,newer,older,merge")
     assert "conflict_model" in why and OLD in what and NEW in what
     (record,) = noted.json("review")
     assert record["conflict"]["words"] == {"newer": "Munich", "older": "Berlin"}
@@ -173,22 +173,24 @@ def test_show_says_that_a_review_waits(noted: CommandLine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("decision", "left"),
+    ("decision", "left", "says"),
     [
-        ("keep_both", ["berlin-memory", "munich-memory"]),
-        ("keep-both", ["berlin-memory", "munich-memory"]),
-        ("newer", ["munich-memory"]),
-        ("older", ["berlin-memory"]),
-        ("merge", ["munich-memory"]),
-        ("trash_newer", ["berlin-memory"]),
-        ("trash_older", ["munich-memory"]),
+        ("keep_both", ["berlin-memory", "munich-memory"], "Both are kept."),
+        ("keep-both", ["berlin-memory", "munich-memory"], "Both are kept."),
+        ("not-a-conflict", ["berlin-memory", "munich-memory"], "Kept as two different things"),
+        ("newer", ["munich-memory"], "The newer one replaced the older."),
+        ("older", ["berlin-memory"], "The older one replaced the newer."),
+        ("merge", ["munich-memory"], "Merged into the newer one."),
+        ("trash_newer", ["berlin-memory"], "The newer one is in the trash."),
+        ("trash_older", ["munich-memory"], "The older one is in the trash."),
     ],
 )
-def test_a_script_decides_by_a_prefix_and_undo_takes_it_back(
-    noted: CommandLine, decision: str, left: list[str]
+def test_a_script_decides_by_a_prefix_learns_what_was_done_and_undo_takes_it_back(
+    noted: CommandLine, decision: str, left: list[str], says: str
 ) -> None:
     result = noted("review", "decide", "munich:berlin", decision, "--why", "because")
-    assert result.exit_code == 0 and "nacre undo" in result.stderr
+    assert result.exit_code == 0 and "`nacre undo` takes it back" in result.stderr
+    assert says in result.stderr and "munich-m:berlin-m" in result.stderr
     assert live(noted) == left
     assert noted.json("review") == []
     noted.ok("undo")
@@ -248,15 +250,15 @@ def test_at_a_terminal_one_key_decides_and_is_carried_out_at_once(noted: Command
     assert code == 0
     assert "1 of 1" in seen and "office is in" in seen
     assert "\x1b[33m\x1b[1mMunich" in seen and "\x1b[33m\x1b[1mBerlin" in seen
-    assert "took the place of the older" in seen and "nacre undo" in seen and "Settled 1 of 1" in seen
+    assert "replaced the older" in seen and "nacre undo" in seen and "Settled 1 of 1" in seen
     assert live(noted) == ["munich-memory"]
 
 
 def test_at_a_terminal_help_unknown_keys_and_a_second_thought_decide_nothing(noted: CommandLine) -> None:
-    answers = ((KEYS, "x\x1b[B?"), ("both stand    Keep both", ""), (KEYS, "t"), ("neither", "c"), (KEYS, "s"))
+    answers = ((KEYS, "x\x1b[B?"), ("both are true   Keep both", ""), (KEYS, "t"), ("neither", "c"), (KEYS, "s"))
     seen, code = conversation("review", answers=answers)
     assert code == 0 and "still waits" in seen and "Settled 0 of 1" in seen
-    assert "None of these keys; ? explains them." in seen and "trash one     Move one of them" in seen
+    assert "None of these keys; ? explains them." in seen and "trash one       Move one of them" in seen
     assert len(noted.json("review")) == 1
 
 

@@ -23,7 +23,8 @@ def space_in_use(nacre: CommandLine, *flags: str) -> object:
 def test_a_flag_beats_the_environment_beats_the_project_beats_the_user_beats_the_default(
     nacre: CommandLine, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert space_in_use(nacre) == "default"
+    monkeypatch.delenv("NACRE_SPACE")
+    assert space_in_use(nacre) == ""
     write(elsewhere / "config" / "nacre" / "config.toml", space="of-the-user")
     assert space_in_use(nacre) == "of-the-user"
     write(elsewhere / ".nacre.toml", space="of-the-project")

@@ -11,7 +11,7 @@ def spaces(nacre: CommandLine) -> dict[str, int]:
 
 def test_an_empty_space_is_there_with_its_description(nacre: CommandLine) -> None:
     nacre.ok("space", "create", "work", "-d", "by day")
-    assert nacre.json("spaces") == [{"space": "work", "memories": 0, "description": "by day"}]
+    assert nacre.json("spaces") == [{"space": "work", "memories": 0, "description": "by day", "here": ""}]
     assert "already" in nacre("space", "create", "work").stderr
 
 

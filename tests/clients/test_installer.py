@@ -76,4 +76,4 @@ def test_the_rest_of_the_instructions_stays(elsewhere: Path) -> None:
     installer.write_guidance()
     assert file.read_text().startswith("# Shop\n\nRun `make test`.\n\n" + BEGIN)
     installer.remove_guidance()
-    assert file.read_text() == "# Shop\n\nRun `make test`.\n"
+    assert [(each, each.read_text()) for each in elsewhere.iterdir()] == [(file, "# Shop\n\nRun `make test`.")]

@@ -107,6 +107,7 @@ def test_a_lived_in_file_keeps_all_it_has_gets_ours_once_and_gives_it_back(clien
 
     assert installer.uninstall()
     assert installer.path.read_bytes().decode() == SAMPLES[client]
+    assert not installer.path.with_name(installer.path.name + BACKUP).exists()
     assert not installer.uninstall() and not installer.verify()
 
 
@@ -120,6 +121,39 @@ def test_a_file_that_is_missing_or_empty_is_made(client: str, content: str | Non
     installer.install()
     assert standing(installer) == installer.build_settings_block()
     assert installer.verify()
+    assert installer.uninstall()
+    left = [each.name for each in installer.path.parent.iterdir() if each.is_file()]
+    assert left == ([] if content is None else [installer.path.name])
+    assert content is None or installer.path.read_text() == content
+
+
+REMOTE: dict[str, dict[str, object]] = {
+    "claude-code": {"type": "http", "url": "URL", "headers": "HEADERS", "alwaysLoad": True},
+    "cursor": {"url": "URL", "headers": "HEADERS"},
+    "vscode": {"type": "http", "url": "URL", "headers": "HEADERS"},
+    "windsurf": {"serverUrl": "URL", "headers": "HEADERS"},
+    "codex": {"url": "URL", "http_headers": "HEADERS"},
+    "gemini-cli": {"httpUrl": "URL", "headers": "HEADERS"},
+    "opencode": {"type": "remote", "url": "URL", "headers": "HEADERS", "enabled": True},
+}
+
+
+@pytest.mark.parametrize("client", REMOTE)
+def test_a_server_that_runs_already_is_written_as_each_client_reads_it(client: str) -> None:
+    url, token = "http://127.0.0.1:8765/mcp", "a-token-of-a-test"
+    installer = made(client, url=url, token=token)
+    installer.install()
+    headers = {"Authorization": f"Bearer {token}"}
+    wanted = {key: {"URL": url, "HEADERS": headers}.get(str(value), value) for key, value in REMOTE[client].items()}
+    assert installer.entry() == wanted
+    assert os.name != "posix" or installer.path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("client", [each for each in INSTALLERS if installer_for(each).project_path(Path())])
+def test_a_projects_file_names_nothing_of_this_machine(client: str, tmp_path: Path) -> None:
+    installer = made(client, folder=tmp_path, store="")
+    assert installer.launch() == launching.Launch("nacre", ("mcp",))
+    assert str(Path.home()) not in installer.config_text() and sys.prefix not in installer.config_text()
 
 
 @pytest.mark.accepts("H18.5", "H18.10")
@@ -174,6 +208,9 @@ def test_the_forms_of_the_clients_are_their_own(elsewhere: Path) -> None:
     made("codex").install()
     written = tomllib.loads((elsewhere / ".codex" / "config.toml").read_text())
     assert written["mcp_servers"]["nacre"]["env"] == {"NACRE_STORE": "/data/m.db"}
+    # Codex goes on without a server that takes longer than a second, but does not start without a required one.
+    assert written["mcp_servers"]["nacre"]["required"] is True
+    assert "required" not in made("codex", folder=elsewhere).build_mcp_block()
 
 
 @pytest.mark.accepts("H18.9")
@@ -187,7 +224,7 @@ def test_the_forms_of_the_clients_are_their_own(elsewhere: Path) -> None:
         ("codex", ".codex/config.toml", ".codex/config.toml"),
         ("gemini-cli", ".gemini/settings.json", ".gemini/settings.json"),
         ("opencode", "config/opencode/opencode.json", "opencode.json"),
-        ("claude-desktop", "config/claude/claude_desktop_config.json", None),
+        ("claude-desktop", "config/Claude/claude_desktop_config.json", None),
     ],
 )
 def test_each_client_has_its_own_place(client: str, user: str, project: str | None, elsewhere: Path) -> None:
@@ -199,7 +236,9 @@ def test_each_client_has_its_own_place(client: str, user: str, project: str | No
 
 @pytest.mark.accepts("H18.9")
 def test_the_place_follows_the_system(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (elsewhere / "config" / "Claude").mkdir(parents=True)
+    (elsewhere / "config" / "claude").mkdir(parents=True)
+    assert ClaudeDesktopInstaller().path.parent == elsewhere / "config" / "claude"
+    (elsewhere / "config" / "Claude").mkdir()
     assert ClaudeDesktopInstaller().path.parent == elsewhere / "config" / "Claude"
     monkeypatch.setattr(sys, "platform", "darwin")
     assert ClaudeDesktopInstaller().path.parent == elsewhere / "Library" / "Application Support" / "Claude"
@@ -267,3 +306,21 @@ def test_the_command_needs_no_path_and_imports_nothing_from_the_callers_folder(
     assert launching.own_command() == (str(bin / launching.SCRIPT),)
     monkeypatch.setattr(sys, "executable", os.path.relpath(bin / "python"))
     assert launching.own_command() == (str(bin / launching.SCRIPT),)
+
+
+@pytest.mark.parametrize(
+    ("client", "before", "after"),
+    [
+        ("vscode", "the issue tracker", "ask Ann about it"),
+        ("vscode", "asked once", "asked twice"),
+        ("codex", "# colours", "# colors of the evening"),
+    ],
+)
+def test_a_comment_that_was_edited_after_the_installation_stays(client: str, before: str, after: str) -> None:
+    installer = made(client)
+    installer.path.parent.mkdir(parents=True, exist_ok=True)
+    installer.path.write_text(SAMPLES[client])
+    installer.install()
+    installer.path.write_text(installer.path.read_text().replace(before, after))
+    assert installer.uninstall()
+    assert after in installer.path.read_text() and not installer.verify()

@@ -10,6 +10,8 @@ from nacre.conflicts.difference import (
     identical,
     is_question,
     keyed_values,
+    opposite_words,
+    other_amounts,
     other_labels,
     other_sides,
 )
@@ -130,3 +132,31 @@ def test_a_number_that_changed_in_an_else_equal_text_is_its_value(
     older: str, newer: str, values: tuple[str, str] | None
 ) -> None:
     assert changed_value(newer, older) == values
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "values"),
+    [
+        ("Attachments may have 10 MB", "An attachment can be up to 50 MB", ("50 MB", "10 MB")),
+        ("The link works for 15 minutes", "The link stays valid for one hour", ("one hour", "15 minutes")),
+        ("The film takes 60 minutes", "The film is one hour long", None),
+        ("The film takes half an hour", "The film is 30 minutes long", None),
+        ("Ten miles to the lake", "The lake is 16 km away", None),
+        ("It costs $1,200", "It costs 1.200 dollars", None),
+        ("It costs 40 euros a month", "It costs 480 euros a year", None),
+        ("A gift of 40 euros", "A walk of 40 minutes", None),
+        ("Pages have 4 kB, chunks 1 MB", "Chunks have 1 MB and pages 8 kB", None),
+    ],
+)
+def test_amounts_of_one_kind_differ_whatever_their_units(
+    older: str, newer: str, values: tuple[str, str] | None
+) -> None:
+    assert other_amounts(newer, older) == values
+
+
+def test_words_that_exclude_each_other_are_seen_where_each_text_has_only_one_of_them() -> None:
+    assert opposite_words("It runs on the small machine", "The big machine runs it")
+    assert opposite_words("The mill delivers on Tuesdays before six", "The mill delivers on Wednesdays before six")
+    assert not opposite_words("It runs on the big machine", "It runs on the large machine")
+    assert not opposite_words("It runs on the big machine", "The big machine runs it")
+    assert not opposite_words("From the small to the big machine", "It runs on the big machine")

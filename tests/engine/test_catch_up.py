@@ -40,6 +40,39 @@ def test_a_call_lets_waiting_memories_be_embedded(pending: MemoryStore, call: Ca
     assert len(pending.recall("memory", strategy="semantic")) == 5
 
 
+def test_conflicts_of_what_was_stored_without_the_model_are_noted_with_its_vector(
+    store: MemoryStore, embedder: Moody, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nacre.conflicts.candidates.FRAME_SHARED", 2.0)  # words alone compare nothing
+    store.remember("The deploy day is Tuesday", id="old")
+    embedder.well = False
+    store.remember("We ship on Thursday; the deploy day moved", id="new")
+    embedder.well = True
+    assert store.review(kinds="conflict") == []
+    store.recall("deploy day", touch=False)
+    assert waits_for(lambda: bool(store.review(kinds="conflict")))
+    assert [item.id for item in store.review(kinds="conflict")] == ["new:old"]
+    assert {entry.operation.name for entry in store.journal(limit=None)} == {"remember"}
+    store.undo()
+    assert store.get("new") is None and store.get("old") is not None
+
+
+@pytest.mark.parametrize("policy", ["ignore", "note"])
+def test_what_was_not_to_be_compared_is_not_compared_later(
+    embedder: Moody, policy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nacre.conflicts.candidates.FRAME_SHARED", 2.0)
+    with MemoryStore(":memory:", embedder=embedder, on_conflict=policy) as store:
+        store.remember("The deploy day is Tuesday")
+        embedder.well = False
+        if policy == "ignore":
+            store.remember("We ship on Thursday; the deploy day moved")
+        else:
+            store.remember_many(["We ship on Thursday; the deploy day moved", "The lamp is green"])
+        embedder.well = True
+        assert store.catch_up() and store.review(kinds="conflict") == []
+
+
 def test_no_thread_is_started_where_nothing_waits(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[threading.Thread] = []
     monkeypatch.setattr(threading.Thread, "start", started.append)
@@ -48,9 +81,16 @@ def test_no_thread_is_started_where_nothing_waits(store: MemoryStore, monkeypatc
     assert [each.name for each in started if each.name == "nacre-catch-up"] == []
 
 
-def test_where_nothing_waited_calls_look_again_only_after_a_while(
+def test_a_step_for_which_another_process_left_nothing_does_nothing(store: MemoryStore, embedder: Moody) -> None:
+    store.remember("The kettle is blue")
+    embedder.well = False
+    assert engine_module.catch_up(store._engine) == 0
+
+
+def test_where_nothing_waits_no_call_looks_for_it(
     store: MemoryStore, embedder: Moody, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    store.remember("The teapot is red")
     looked: list[int] = []
     backend = type(store._store)
     pending_of = backend.pending
@@ -60,11 +100,9 @@ def test_where_nothing_waited_calls_look_again_only_after_a_while(
         return pending_of(self, limit)  # type: ignore[arg-type]
 
     monkeypatch.setattr(backend, "pending", counted)
-    monkeypatch.setattr(engine_module, "QUIET_SECONDS", 1e6)
     for _ in range(3):
         store.recall("kettle")
-    assert looked == [1]
-    monkeypatch.setattr(store._parts.catch_up, "_quiet_until", 0.0)
+    assert looked == []
     embedder.well = False
     store.remember("The kettle is blue")
     embedder.well = True

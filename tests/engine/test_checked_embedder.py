@@ -13,7 +13,8 @@ from nacre.engine.engine import PROBE, CheckedEmbedder, check_same, checked
 from nacre.errors import EmbeddingError, EmbeddingMismatch
 from nacre.models.background import BackgroundEmbedder
 from nacre.models.embedders import Hashing
-from nacre.protocols import EmbedderIdentity, Expected, Vectors
+from nacre.models.shipped_embedder import ENGLISH, MULTILINGUAL, ShippedEmbedder
+from nacre.protocols import EmbedderBound, EmbedderIdentity, Expected, Vectors
 from nacre.storage.in_memory import InMemoryBackend
 from tests.embedders import Moody, WordBag
 
@@ -189,3 +190,17 @@ def test_what_is_not_known_is_not_compared(other: EmbedderIdentity) -> None:
 def test_what_differs_is_refused(other: EmbedderIdentity) -> None:
     with pytest.raises(EmbeddingMismatch, match="nacre reindex"):
         check_same(EmbedderIdentity("m", 2, probe(1, 0)), other)
+
+
+def test_the_embedder_that_follows_the_store_does_so_when_another_process_has_filled_it() -> None:
+    store = InMemoryBackend()
+    following = CheckedEmbedder(ShippedEmbedder(follows_store=True), store, probe(1, 0))
+    following.check()
+    assert following.identity == MULTILINGUAL.identity
+    for filled_with in (ENGLISH, MULTILINGUAL):
+        store.commit([EmbedderBound(EmbedderIdentity(filled_with.identity), anew=True)])
+        assert following.check().name == following.identity == filled_with.identity
+        assert following.probe == b""
+    store.commit([EmbedderBound(EmbedderIdentity("of another maker"), anew=True)])
+    with pytest.raises(EmbeddingMismatch):
+        following.check()

@@ -57,9 +57,16 @@ def name(number: int) -> str:
     return "".join(chr(ord("a") + int(digit)) for digit in f"{number:03}") + "zz"
 
 
-@pytest.mark.parametrize(("cosine", "looked_at"), [(0.46, True), (0.44, False)])
+@pytest.mark.parametrize(("cosine", "looked_at"), [(0.41, True), (0.39, False)])
 def test_without_a_common_word_only_what_is_near_in_meaning_is_compared(cosine: float, looked_at: bool) -> None:
-    assert compared({UNLIKE: cosine}) == ({UNLIKE} if looked_at else set())
+    nearer = numbered(1, 0.5)
+    assert compared({UNLIKE: cosine, **nearer}) == ({UNLIKE, *nearer} if looked_at else set(nearer))
+
+
+def test_the_nearest_is_compared_even_where_it_is_rather_far() -> None:
+    nearest = numbered(1, 0.35)
+    assert compared({UNLIKE: 0.33, **nearest}) == set(nearest)
+    assert compared({UNLIKE: 0.28}) == set()
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from nacre import Memory, MemoryStore
+from nacre.engine import engine as engine_module
 from nacre.errors import InvalidInput, MemoryNotFound, SupersedeCycle
 from nacre.model import Link
 from nacre.protocols import Vectors
@@ -35,20 +36,10 @@ def test_what_is_remembered_is_what_is_kept(store: MemoryStore) -> None:
     )
 
 
-def test_identical_text_is_told_and_kept(store: MemoryStore) -> None:
+def test_identical_text_is_known_and_not_kept_twice(store: MemoryStore) -> None:
     first = store.remember("twice told")
     result = store.remember_result("twice told")
-    (found,) = result.conflicts
-    assert (found.a.text, found.b.id, found.kind, found.reason) == (
-        "twice told",
-        first.id,
-        "duplicate",
-        "identical text",
-    )
-    assert found.similarity == pytest.approx(1.0, abs=2e-3)
-    assert store.count() == 2
-    store.forget(first.id, result.memory.id)
-    assert store.remember_result("twice told").conflicts == ()
+    assert (result.action, result.memory.id, store.count()) == ("known", first.id, 1)
 
 
 def test_an_edit_changes_what_it_names_and_nothing_else(store: MemoryStore, embedder: Moody) -> None:
@@ -247,3 +238,13 @@ def test_a_reason_that_cannot_be_written_is_refused(store: MemoryStore) -> None:
     with pytest.raises(InvalidInput, match="why"):
         store.edit(kept.id, importance=0.1, why="\ud800")
     assert held(store, kept.id) == kept
+
+
+def test_a_taken_id_that_is_edited_in_the_same_write_is_refused_at_once(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.remember("first", id="m1")
+    monkeypatch.setattr(engine_module, "PATIENCE_SECONDS", 0.0)
+    with pytest.raises(InvalidInput, match="'m1' exists already"):
+        store.write("note", new=[store.draft("second", id="m1")], edits={"m1": lambda m: replace(m, title="t")})
+    assert [memory.text for memory in store.list_recent()] == ["first"]

@@ -41,8 +41,21 @@ def test_spellings_of_one_name_are_one_entity_and_the_most_mentioned_comes_first
     assert words(store) == {}
 
 
-def test_remembering_names_nobody_by_itself(store: MemoryStore) -> None:
-    assert store.remember("Boris Volkov met Sarah Chen").entities == ()
+def test_every_way_of_writing_recognises_names_and_keeps_those_that_are_given(store: MemoryStore) -> None:
+    assert store.remember("Boris Volkov met Sarah Chen").entities == ("Boris Volkov", "Sarah Chen")
+    (many,) = store.remember_many(["Ask Boris Volkov about PR #7"])
+    assert many.entities == ("PR #7", "Boris Volkov")
+    assert store.draft("the plan of Boris Volkov").entities == ("Boris Volkov",)
+    given = store.remember("The boat of Sarah Chen is blue", entities=["the Gull", "sarah chen"])
+    assert given.entities == ("the Gull", "sarah chen")
+    assert store.remember("The car of Sarah Chen is red", entities=[]).entities == ()
+
+
+def test_an_edit_of_the_text_changes_the_names_that_were_recognised_and_no_others(store: MemoryStore) -> None:
+    kept = store.remember("The key is with Boris Volkov", entities=["the Gull"])
+    assert store.edit(kept.id, text="The key is with Olga Ek").entities == ("the Gull", "Olga Ek")
+    assert store.edit(kept.id, importance=0.3).entities == ("the Gull", "Olga Ek")
+    assert store.edit(kept.id, text="The key is lost", entities=["nobody"]).entities == ("nobody",)
 
 
 def test_merged_names_are_one_entity_and_the_memories_stay_as_written(store: MemoryStore) -> None:

@@ -293,7 +293,12 @@ def test_words_of_time_and_recency_count_from_the_time_that_is_asked_about(store
     near, far = ({reason.signal: reason.score / hit.score for reason in hit.why} for hit in found)
     assert "time" not in near
     assert far["time"] < -0.2  # it is lowered as of another time
-    assert near["recency"] > 0.025 > far["recency"]
+
+    def recency(id: str, as_of: float | None = None) -> float:
+        hit = next(hit for hit in store.recall("dinner with Ada", touch=False, as_of=as_of) if hit.memory.id == id)
+        return sum(reason.score for reason in hit.why if reason.signal == "recency") / hit.score
+
+    assert recency("near", as_of=then) > recency("near") == pytest.approx(recency("far", as_of=then), rel=0.02)
 
 
 def test_an_operation_is_known_at_the_time_that_its_own_entry_names(store: MemoryStore, clock: Ticking) -> None:
@@ -334,3 +339,15 @@ def test_a_look_at_the_past_counts_no_use_and_no_walk(store: MemoryStore, told: 
     store.neighbors("rome", as_of=told.forgotten + 10, include_hidden=True)
     assert [memory.access_count for memory in store.get_many(["rome", "paris"])] == uses
     assert [edge.walks for edge in store.edges(rel="example_of")] == [0]
+
+
+def test_an_edit_of_a_successor_does_not_change_what_it_once_replaced(store: MemoryStore) -> None:
+    store.remember("The office is in Rome", id="old")
+    store.remember("The office is in Paris", id="new", on_conflict="ignore")
+    store.supersede("old", "new")
+    store.edit("new", text="The office is in Oslo")
+    changes = store.history("old").transitions
+    assert [(each.before, each.after) for each in changes] == [
+        ("Rome", "Paris"),
+        ("The office is in Paris", "The office is in Oslo"),
+    ]

@@ -50,6 +50,17 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Ticking, embedd
         yield opened
 
 
+def test_what_ended_before_the_other_began_is_no_conflict(store: MemoryStore) -> None:
+    store.remember(ON, id="before", valid_until="2026-04-01")
+    assert store.remember_result(OFF, id="after", valid_from="2026-04-01").conflicts == ()
+    store.link("after", "before", "conflicts", data={"kind": "update"})
+    assert store.review(kinds="conflict") == []
+    assert not any(hit.conflicts for hit in store.recall(ON, min_relevance=0.0))
+    store.edit("before", valid_until="2026-05-01")
+    assert len(store.review(kinds="conflict")) == 1
+    assert any(hit.conflicts for hit in store.recall(ON, min_relevance=0.0))
+
+
 def told(conflicts: tuple[Conflict, ...] | list[Conflict]) -> list[tuple[str, str, str]]:
     return [(each.b.id, each.kind, each.reason) for each in conflicts]
 
@@ -307,9 +318,12 @@ def test_tags_part_two_only_where_both_have_some_and_share_none(
     assert bool(store.remember_result(OFF, tags=other).conflicts) == compared
 
 
-def test_different_types_do_not_conflict(store: MemoryStore) -> None:
-    store.remember(ON, type="procedural")
-    assert store.remember_result(OFF, type="semantic").conflicts == ()
+def test_different_types_may_conflict_and_nothing_is_superseded_for_it(store: MemoryStore) -> None:
+    store.remember(ON, id="on", type="procedural")
+    (conflict,) = store.remember_result(OFF, type="semantic", on_conflict="supersede").conflicts
+    assert (conflict.b.id, conflict.sure, held(store, "on").superseded_by) == ("on", False, "")
+    store.remember(OFF, type="working")
+    assert len(store.review(kinds="conflict")) == 1
 
 
 def test_the_same_words_are_a_duplicate_whatever_the_type(store: MemoryStore) -> None:
@@ -375,6 +389,22 @@ def test_one_memory_or_the_whole_space_is_looked_through_without_changing_anythi
         store.find_conflicts("nobody")
 
 
+def test_looking_through_the_space_compares_as_writing_did(store: MemoryStore) -> None:
+    store.remember(ON, id="on")
+    (written,) = store.remember_result(OFF, id="off", on_conflict="note").conflicts
+    (pair,) = store.find_conflicts()
+    assert pair.similarity == pytest.approx(written.similarity, abs=1e-3)
+    assert (pair.kind, pair.reason, pair.words) == (written.kind, written.reason, written.words)
+
+
+def test_memories_that_wait_for_their_vectors_are_looked_through_by_their_words(
+    store: MemoryStore, embedder: Moody
+) -> None:
+    embedder.well = False
+    store.remember_many([{"text": ON, "id": "on"}, {"text": OFF, "id": "off"}], on_conflict="ignore")
+    assert [(pair.a.id, pair.b.id) for pair in store.find_conflicts()] == [("off", "on")]
+
+
 def test_a_memory_is_never_compared_with_itself(store: MemoryStore) -> None:
     kept = store.remember(ON)
     assert store.find_conflicts(kept.id) == store.find_conflicts() == []
@@ -436,3 +466,14 @@ def test_supersede_only_notes_what_is_not_sure(store: MemoryStore, embedder: Lik
     assert result.action == "stored"
     assert held(store, "vague").superseded_by == ""
     assert [item.kind for item in store.review()] == ["conflict"]
+
+
+def test_an_edit_of_the_text_keeps_conflicts_that_were_linked_by_hand(store: MemoryStore) -> None:
+    store.remember("The saw is blue", id="other")
+    store.remember(ON, id="on")
+    store.remember(OFF, id="off")
+    for source, target in (("off", "other"), ("other", "off")):
+        store.link(source, target, "conflicts")
+    edited = store.edit("off", text="The boat sails at noon")
+    assert [link.to for link in edited.links] == ["other"]
+    assert [link.to for link in held(store, "other").links] == ["off"]

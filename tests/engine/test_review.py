@@ -11,7 +11,7 @@ from nacre import Memory, MemoryStore
 from nacre.conflicts.difference import differing_words
 from nacre.engine.entities import entity_kind
 from nacre.errors import InvalidInput, MemoryNotFound, UnknownName
-from nacre.model import Link
+from nacre.model import Conflict, Link
 from nacre.model.review import DECISIONS, KINDS
 from nacre.protocols import Page
 from tests.engine.conftest import Ticking
@@ -43,7 +43,7 @@ def held(store: MemoryStore, id: str) -> Memory:
 def waiting(store: MemoryStore, clock: Ticking) -> MemoryStore:
     """One thing of each kind, and one of no kind."""
     store.remember("An old rule that nobody confirmed", id="stale", type="procedural")
-    store.remember("An old event", id="event", type="episodic", entities=["Sarah Chen", "S. Chen"])
+    store.remember("The choir sang in the park", id="event", type="episodic", entities=["Sarah Chen", "S. Chen"])
     clock.at += YEAR
     store.remember(OLD, id="old", tags=["net"], importance=0.9, contexts=["work"], metadata={"a": 1})
     store.remember(NEW, id="new", title="The port", metadata={"b": 2})
@@ -134,6 +134,63 @@ def test_keeping_both_ties_them_and_the_pair_is_not_brought_up_again(waiting: Me
     waiting.decide("new:old", "keep_both")
     assert held(waiting, "new").links == (Link("old", "contradicts"),)
     assert waiting.find_conflicts("new") == waiting.find_conflicts("old") == []
+
+
+def test_what_both_are_true_is_not_marked_for_ever(waiting: MemoryStore) -> None:
+    assert "updates " in waiting.recall_pack("port of the server", min_relevance=0.0).text
+    waiting.decide("new:old", "keep_both")
+    packed = waiting.recall_pack("port of the server", min_relevance=0.0)
+    assert {"new", "old"} <= set(packed.ids())
+    assert "conflict" not in packed.text and "contradict" not in packed.text
+
+
+def test_what_is_not_a_conflict_is_never_asked_again(waiting: MemoryStore) -> None:
+    waiting.decide("new:old", "not_a_conflict", why="two servers")
+    assert held(waiting, "new").links == (Link("old", "distinct_from"),)
+    assert waiting.find_conflicts("new") == waiting.find_conflicts("old") == []
+    assert not {"new", "old"} <= {memory.id for each in waiting.find_conflicts() for memory in (each.a, each.b)}
+    assert "new:old" not in [item.id for item in waiting.review()]
+    assert "conflict" not in waiting.recall_pack("port of the server", min_relevance=0.0).text
+    waiting.edit("new", tags=["net"])
+    assert held(waiting, "new").links == (Link("old", "distinct_from"),)
+    waiting.undo(last=2)
+    assert "new:old" in [item.id for item in waiting.review()]
+
+
+def test_an_edited_text_is_compared_as_a_new_one_is(store: MemoryStore) -> None:
+    store.remember("The port of the mail server is 80", id="old")
+    store.remember("Ducks swim on the lake", id="new")
+    store.edit("new", tags=["net"])
+    assert held(store, "new").links == ()
+    store.edit("new", text="The port of the mail server is 90")
+    assert [item.id for item in store.review(kinds="conflict")] == ["new:old"]
+    store.edit("new", text="The port of the mail server is 91")
+    assert [(link.to, link.rel) for link in held(store, "new").links] == [("old", "conflicts")]
+    store.undo(last=2)
+    assert (held(store, "new").text, held(store, "new").links) == ("Ducks swim on the lake", ())
+
+
+def test_what_may_be_an_update_is_linked_and_nobody_is_asked(store: MemoryStore) -> None:
+    store.remember("I take my coffee black", id="black")
+    assert store.remember_result("I take my coffee with oat milk", id="oat").conflicts == ()
+    assert [(link.to, link.rel) for link in held(store, "oat").links] == [("black", "may_update")]
+    assert store.review() == [] and "may_update" in store.relations()
+    assert store.remember("I take my coffee with sugar", on_conflict="warn").links == ()
+
+
+def test_an_edit_drops_what_no_longer_holds_on_either_side_and_finds_what_does(store: MemoryStore) -> None:
+    store.remember(OLD, id="old")
+    store.remember(NEW, id="new")
+    store.remember("The lamp in the hall is green", id="lamp")
+    for edited in ("old", "new"):
+        assert [item.id for item in store.review(kinds="conflict")] == ["new:old"]
+        store.edit(edited, text="The choir sings on Mondays")
+        assert store.review(kinds="conflict") == []
+        assert all(link.rel != "conflicts" for link in held(store, "new").links)
+        store.undo()
+    assert [item.id for item in store.review(kinds="conflict")] == ["new:old"]
+    store.edit("lamp", text="The port of the server is 100")
+    assert {"lamp:new", "lamp:old"} & {item.id for item in store.review(kinds="conflict")}
 
 
 def test_keeping_both_of_a_duplicate_says_that_they_are_distinct(store: MemoryStore) -> None:
@@ -363,3 +420,12 @@ def test_a_list_that_stops_early_continues_with_the_same_items(
     monkeypatch.setattr("nacre.engine.review.TURN", 5)
     assert [item.id for item in crowded.review()] == every
     assert len(every) == len(set(every)) == 24
+
+
+def test_a_conflict_takes_the_place_of_a_link_that_says_less(store: MemoryStore) -> None:
+    old, new = store.remember("The port is 80", id="old"), store.remember("Tea is green", id="new")
+    store.link("new", "old", "may_update")
+    assert store.note_conflicts([Conflict(new, old, 0.9, "update", "value")]) == 1
+    assert [link.rel for link in held(store, "new").links] == ["conflicts"]
+    assert [item.id for item in store.review(kinds="conflict")] == ["new:old"]
+    assert store.note_conflicts([Conflict(new, old, 0.9, "update", "value")]) == 0

@@ -239,7 +239,7 @@ def test_the_name_of_a_space_that_has_more_than_memories_is_not_taken_before_it_
     store.rename_space("third")
     leave(store.in_space("old")) if left != "a description" else store.create_space("old", "of the other team")
     with pytest.raises(UndoRefused, match=reason):
-        store.undo()
+        store.undo(store.journal()[0])
     for name in ("new", "old"):
         store.in_space(name).delete_space(purge=True)
     store.undo()
@@ -282,3 +282,20 @@ def test_undo_leaves_a_space_listed_that_was_listed_without_a_description(store:
     assert store.space_notes() == [SpaceNote("old", 0)]
     store.undo()
     assert store.space_notes() == []
+
+
+def test_an_undo_after_another_space_was_made_takes_nothing_older_back(store: MemoryStore) -> None:
+    store.remember("kept", id="m1")
+    for made, name in ((store.copy_space, "harbour"), (store.create_space, "attic")):
+        made(name)
+        with pytest.raises(UndoRefused, match=rf"_space .* `nacre --space {name} undo` takes it back"):
+            store.undo()
+        assert store.get("m1") is not None
+        store.in_space(name).undo()
+    assert store.undo() and store.get("m1") is None
+
+
+def test_what_was_done_here_since_another_space_was_made_is_undone(store: MemoryStore) -> None:
+    store.create_space("attic", "boxes")
+    store.remember("kept", id="m1")
+    assert [entry.memory_id for entry in store.undo()] == ["m1"]

@@ -14,8 +14,8 @@ from typing import Any
 
 from nacre import Memory, MemoryStore
 from nacre.hooks.channel import HelperFiles, log_file
-from nacre.hooks.client import end_helper
-from nacre.project import project_of
+from nacre.hooks.client import HELPER_SECONDS, end_helper
+from nacre.settings import choose_space
 from tests import forked
 
 COMPANION = "nacre.hooks.helper"
@@ -36,7 +36,7 @@ class Client:
 
     @property
     def space(self) -> str:
-        return project_of(self.folder).space()
+        return choose_space(self.folder, environment={}).space
 
     @property
     def places(self) -> HelperFiles:
@@ -89,8 +89,9 @@ class Client:
             return [memory.text for memory in store.list_recent(1_000, order="oldest", source="claude-code")]
 
     def without_helper(self) -> None:
-        """A mark as if one were just being started: no hook starts another."""
+        """A mark as if one were being started for some seconds: no hook starts another, or waits for it."""
         self.places.starting.touch()
+        os.utime(self.places.starting, (time.time() - 2 * HELPER_SECONDS,) * 2)
 
     def helpers(self) -> list[int]:
         found = []

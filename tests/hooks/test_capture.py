@@ -11,7 +11,8 @@ from nacre import MemoryStore
 from nacre.access.capabilities import AgentCapabilities, ScopeLevel
 from nacre.errors import AccessDenied
 from nacre.hooks import capture as capturing
-from nacre.hooks.capture import AlreadyCaptured, ReadPosition, capture, read_positions, step
+from nacre.hooks.capture import AlreadyCaptured, ReadPosition, capture, capture_request, read_positions, step
+from nacre.hooks.request import Request
 from tests.transcripts import add_lines, turn, write_lines
 
 
@@ -94,3 +95,56 @@ def test_a_narrowed_agent_captures_nothing(tmp_path: Path, transcript: Path) -> 
         tmp_path / "s.db", embedder="hashing", agent="a", session="s", capabilities=narrow
     ) as store, pytest.raises(AccessDenied):  # fmt: skip
         capture(store, transcript)
+
+
+def codex_line(second: int, kind: str, **payload: object) -> dict[str, object]:
+    return {"timestamp": f"2026-05-07T09:00:{second:02}Z", "type": kind, "payload": payload}
+
+
+def codex_item(kind: str, text: str) -> dict[str, object]:
+    return {"type": "item_completed", "item": {"type": kind, "content": [{"type": "text", "text": text}]}}
+
+
+OLDER_CODEX = (
+    {"type": "user_message", "message": "The sluice opens at four"},
+    {"type": "agent_message", "message": "Noted: four o'clock."},
+)
+NEWER_CODEX = (
+    codex_item("UserMessage", "The sluice opens at four"),
+    codex_item("AgentMessage", "Noted: four o'clock."),
+)
+
+
+@pytest.mark.parametrize("messages", [OLDER_CODEX, NEWER_CODEX])
+def test_what_was_said_in_codex_is_captured_without_its_context_and_tools(
+    messages: tuple[dict[str, object], dict[str, object]], store: MemoryStore, tmp_path: Path
+) -> None:
+    asked, answered = messages
+    environment = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "<environment/>"}]}
+    lines = [
+        codex_line(1, "session_meta", id="c1", cwd=str(tmp_path)),
+        codex_line(2, "response_item", **environment),
+        codex_line(3, "event_msg", **asked),
+        codex_line(4, "event_msg", type="agent_reasoning", text="thinking"),
+        codex_line(5, "event_msg", **answered),
+        codex_line(6, "event_msg", **codex_item("Reasoning", "thinking")),
+    ]
+    transcript = write_lines(tmp_path / "rollout.jsonl", lines)
+    assert capture(store, transcript, session="c1") == 2 and capture(store, transcript, session="c1") == 0
+    said = store.list_recent(10, order="oldest")
+    assert [(each.text, each.role, each.source, each.session, each.position) for each in said] == [
+        ("The sluice opens at four", "user", "codex", "c1", 0), ("Noted: four o'clock.", "assistant", "codex", "c1", 1),
+    ]  # fmt: skip
+
+
+def test_a_prompt_and_its_answer_are_captured_from_the_hook_of_gemini_cli(store: MemoryStore, tmp_path: Path) -> None:
+    for number in range(2):
+        payload = {"session_id": "g1", "transcript_path": str(tmp_path / "none.json"), "cwd": str(tmp_path),
+                   "prompt": f"Weir {number} leaks", "prompt_response": f"I noted weir {number}."}  # fmt: skip
+        assert capture_request(store, Request("stop", payload, str(tmp_path))) == 2
+    said = store.list_recent(10, order="oldest")
+    assert [(each.text, each.role, each.position) for each in said] == [
+        ("Weir 0 leaks", "user", 0), ("I noted weir 0.", "assistant", 1),
+        ("Weir 1 leaks", "user", 2), ("I noted weir 1.", "assistant", 3),
+    ]  # fmt: skip
+    assert {each.source for each in said} == {"gemini-cli"}

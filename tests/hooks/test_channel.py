@@ -104,7 +104,7 @@ def test_a_stranger_without_the_token_is_not_answered(tmp_path: Path) -> None:
             send(stranger, {"event": "status", "token": "guessed"})
             with pytest.raises(OSError):
                 receive(stranger)
-        while not log_file().exists():  # noted after the connection was closed
+        while not (log_file().exists() and log_file().read_text()):  # noted after the connection was closed
             thread.join(0.01)
         assert "did not send the token" in log_file().read_text()
         told = ask(channel, {"event": "status"}, SECONDS)

@@ -16,6 +16,7 @@ from nacre import MemoryStore
 from nacre.hooks import client as asking
 from tests.command_line import CommandLine
 from tests.hooks.hook_client import Client, log
+from tests.projects import make_project
 from tests.transcripts import add_lines, secret, turn, write_lines
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sockets and processes of POSIX")
@@ -25,10 +26,10 @@ QUESTION = "Which port does the staging database listen on?"
 
 
 @pytest.fixture
-def client(nacre: CommandLine, tmp_path: Path) -> Iterator[Client]:
+def client(nacre: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
     """Alone, without a helper."""
-    folder = tmp_path / "orchard"
-    folder.mkdir()
+    monkeypatch.delenv("NACRE_SPACE")
+    folder = make_project(tmp_path / "orchard")
     nacre.store.unlink()
     found = Client(nacre.store, folder)
     found.without_helper()

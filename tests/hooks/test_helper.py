@@ -27,6 +27,7 @@ from nacre.hooks.request import Request
 from nacre.settings import Settings
 from tests.command_line import CommandLine
 from tests.hooks.hook_client import PATIENCE, Client, eventually, log
+from tests.projects import make_project
 from tests.transcripts import add_lines, turn, write_lines
 from tests.trusting import trusted
 
@@ -38,10 +39,10 @@ HEAVY = ("numpy", "apsw", "nacre.memory_store", "nacre.recall", "onnxruntime", "
 
 
 @pytest.fixture
-def client(nacre: CommandLine, tmp_path: Path) -> Iterator[Client]:
+def client(nacre: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
     """Whatever helper a test starts ends with it."""
-    folder = tmp_path / "orchard"
-    folder.mkdir()
+    monkeypatch.delenv("NACRE_SPACE")
+    folder = make_project(tmp_path / "orchard")
     found = Client(nacre.store, folder)
     yield found
     found.end()
@@ -126,7 +127,7 @@ def test_the_helper_keeps_projects_apart_and_takes_each_ones_settings(client: Cl
     client.remember(PORT)
     begun(client)
     other = Client(client.store, tmp_path / "other")
-    other.folder.mkdir()
+    make_project(other.folder)
     assert other.context("prompt", prompt=QUESTION) == ""
     assert PORT in client.context("prompt", prompt=QUESTION)
     trusted(client.folder / ".nacre.toml", f'space = "{other.space}"\n')

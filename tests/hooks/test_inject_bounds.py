@@ -19,7 +19,7 @@ QUESTION = "copper kettle whistle kitchen stove morning"  # six words
 
 @pytest.fixture
 def store() -> Iterator[MemoryStore]:
-    settings = Settings(store=":memory:", hook_min_relevance=0.0, hook_budget=50_000.0)
+    settings = Settings(store=":memory:", hook_budget=50_000.0)
     with MemoryStore(settings=settings, embedder=Moody(256)) as opened:
         yield opened
 
@@ -84,7 +84,7 @@ def test_what_is_trusted_less_than_half_is_not_injected(store: MemoryStore, trus
 
 
 def test_a_stricter_setting_of_trust_holds_for_injections() -> None:
-    settings = Settings(store=":memory:", hook_min_relevance=0.0, min_trust=0.8)
+    settings = Settings(store=":memory:", min_trust=0.8)
     with MemoryStore(settings=settings, embedder=Moody(256)) as strict:
         strict.remember("copper kettle whistle", id="doubted", trust=0.7, pinned=True)
         strict.remember("copper kettle stove", id="trusted", trust=0.8, pinned=True, on_conflict="ignore")

@@ -305,3 +305,14 @@ def test_while_the_model_is_away_a_summary_is_kept_by_its_words(store: MemorySto
     assert store.health().pending == 1
     store.catch_up()
     assert store.vectors([summary.id])
+
+
+def test_episodes_in_nearly_the_same_words_are_told_once_with_what_differs_and_when() -> None:
+    told = ["The build of heron failed on node 3.", "The build of heron failed on node 4.", "the build of heron failed"]
+    episodes = [Memory(str(at), text, occurred_at=at * 86400.0) for at, text in enumerate(told)]
+    assert central(episodes) == (
+        "[Reflection ×3, 1970-01-01 to 1970-01-03] The build of heron failed"
+        " (1970-01-01: on node 3; 1970-01-02: on node 4; 1970-01-03)"
+    )
+    apart = [Memory("a", "The ferry was late."), Memory("b", "We painted the fence green.")]
+    assert central(apart).endswith("The ferry was late. We painted the fence green.")

@@ -14,6 +14,7 @@ from nacre import Memory
 from nacre.errors import UnknownName
 from nacre.lifecycle.reflection import (
     EXTRACT_LENGTH,
+    LONGEST_DIFFERENCE,
     SUMMARY_LENGTH,
     central,
     extractive,
@@ -68,7 +69,7 @@ def test_one_day_is_told_once() -> None:
 
 def test_what_says_the_same_again_is_left_out() -> None:
     assert body(central(said("The build is green.", "The build is green.", "The build is green."))) == (
-        "The build is green."
+        "The build is green. (2027-01-15; 2027-01-16; 2027-01-17)"
     )
 
 
@@ -79,10 +80,18 @@ sentences = st.lists(words, min_size=1, max_size=150).map(lambda found: " ".join
 @given(st.lists(st.lists(sentences, min_size=1, max_size=4).map(" ".join), min_size=1, max_size=6))
 def test_the_native_summary_never_cuts_a_word_nor_grows_without_bounds(texts: list[str]) -> None:
     summary = body(central(said(*texts)))
-    given_words = {word for text in texts for word in text.split()}
-    assert set(summary.split()) - {"\u2026"} <= given_words | {word.rstrip(".,;:") for word in given_words}
+    marks = ".,;:()"
+    dates = {f"2027-01-{15 + number}" for number in range(len(texts))}
+    given_words = {word.strip(marks) for text in texts for word in text.split()}
+    assert {word.strip(marks) for word in summary.split()} - {"\u2026", ""} <= given_words | dates
     assert summary
-    assert len(summary) <= SUMMARY_LENGTH + 60
+    assert len(summary) <= SUMMARY_LENGTH + 60 + len(texts) * (LONGEST_DIFFERENCE + 16)
+
+
+def test_what_differs_in_nearly_equal_texts_is_cut_between_words() -> None:
+    alike, much = " ".join(f"word{number}" for number in range(30)), " ".join(["elsewhere"] * 18)
+    summary = body(central(said(f"{alike} {much}", f"{alike} here")))
+    assert summary == f"{alike} (2027-01-15: {' '.join(['elsewhere'] * 6)} \u2026; 2027-01-16: here)"
 
 
 def test_a_sentence_longer_than_all_room_ends_between_words() -> None:
@@ -94,7 +103,7 @@ def test_a_sentence_longer_than_all_room_ends_between_words() -> None:
 
 def test_writing_without_spaces_is_cut_where_the_room_ends() -> None:
     text = "記憶は長く続く" * 200
-    assert body(central(said(text, text))) == text[:SUMMARY_LENGTH] + " \u2026"
+    assert body(central(said(text, text))) == text[:SUMMARY_LENGTH] + " \u2026 (2027-01-15; 2027-01-16)"
 
 
 def test_texts_without_any_word_are_kept_as_they_are() -> None:

@@ -20,6 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
 from mcp import Client, StdioServerParameters
+from nacre.mcp.calls import DATA
 from tests import forked
 
 STARTING_SECONDS = 30
@@ -30,7 +31,7 @@ TOKEN = re.compile(r"Token: (\S+)")
 def environment(home: Path, **settings: str) -> dict[str, str]:
     """A server sees nothing of whoever runs the tests."""
     homes = {"HOME": home, "USERPROFILE": home, "XDG_CONFIG_HOME": home / "config", "XDG_DATA_HOME": home / "data"}
-    given = {"NACRE_EMBEDDER": "hashing", **settings}
+    given = {"NACRE_EMBEDDER": "hashing", "NACRE_SPACE": "default", **settings}  # the space of the library
     return {**{name: str(path) for name, path in homes.items()}, **given}
 
 
@@ -39,7 +40,7 @@ def server_command(store: Path, *words: str) -> list[str]:
 
 
 class Agent:
-    """`ok` insists that it went well and gives the structured answer; `refused` gives the sentence of an error."""
+    """`ok` insists that it went well and gives the answer for programs; `refused` gives the sentence of an error."""
 
     def __init__(self, client: Client, portal: BlockingPortal) -> None:
         self.client = client
@@ -56,7 +57,7 @@ class Agent:
     def ok(self, tool: str, /, **arguments: Any) -> Any:
         found = self.call(tool, **arguments)
         assert not found.is_error, said(found)
-        data = found.structured_content
+        data = (found.meta or {}).get(DATA, found.structured_content)
         return data["result"] if isinstance(data, dict) and list(data) == ["result"] else data
 
     def told(self, tool: str, /, **arguments: Any) -> str:
@@ -103,8 +104,10 @@ def stdio_agent(
 class HttpServer:
     """A server process on a free port of this machine; `url` and `token` are as it announced them."""
 
-    def __init__(self, store: Path, home: Path, *words: str, settings: Mapping[str, str] | None = None) -> None:
-        wanted = server_command(store, "--http", "127.0.0.1:0", *words)
+    def __init__(
+        self, store: Path, home: Path, *words: str, settings: Mapping[str, str] | None = None, port: int = 0
+    ) -> None:
+        wanted = server_command(store, "--http", f"127.0.0.1:{port}", *words)
         env = {**os.environ, **environment(home, **(settings or {}))}
         self.process = subprocess.Popen(wanted, stderr=subprocess.PIPE, text=True, env=env, cwd=home)
         assert self.process.stderr is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -10,11 +11,12 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from nacre.errors import UnknownName
-from nacre.mcp.calls import check_arguments, progress_reporter
+from nacre.errors import EmbeddingMismatch, MemoryNotFound, UnknownName
+from nacre.mcp.calls import check_arguments, progress_reporter, without_commands
 from nacre.mcp.profiles import profile_named
 from nacre.mcp.server import make_server
 from nacre.mcp.store_provider import StoreProvider
+from nacre.mcp.tool import Answer, ToolSession
 from nacre.settings import Settings
 from tests.mcp.agents import Agent, talking
 
@@ -41,10 +43,67 @@ def test_a_null_for_an_argument_without_a_default_is_refused_by_its_name(agent: 
 
 
 def test_an_unknown_argument_is_refused_even_when_it_is_null(agent: Agent) -> None:
-    assert "limit" in agent.refused("recall", query="cups", limit=None)
+    assert "colour" in agent.refused("recall", query="cups", colour=None)
     (recall,) = (tool for tool in profile_named("core").tools if tool.name == "recall")
     with pytest.raises(UnknownName):
-        check_arguments(recall, {"query": "cups", "limit": 3})
+        check_arguments(recall, {"query": "cups", "colour": 3})
+
+
+def test_names_that_models_often_use_for_an_argument_are_understood(agent: Agent) -> None:
+    for number in range(3):
+        agent.ok("remember", content=f"Saucer {number} has a crack")
+    assert len(agent.ok("recall", q="cracked saucer", limit=2)["memories"]) == 2
+    assert len(agent.ok("history", k=1)["operations"]) == 1
+    assert "limit" in agent.refused("recall", query="saucer", k=1, limit=2)
+    assert "'q'" in agent.refused("recall", query="saucer", q="saucer")
+
+
+def test_a_cancelled_call_writes_nothing() -> None:
+    reached, released, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def slowly(session: ToolSession, text: str) -> Answer:
+        reached.set()
+        assert released.wait(60)
+        try:
+            return Answer({"id": session.store.remember(text).id}, "stored")
+        finally:
+            ended.set()
+
+    provider = StoreProvider(Settings(store=":memory:", embedder="hashing"))
+    with talking(make_server(profile_named("core").running({"remember": slowly}), provider)) as client:
+        for text, cancels in (("The kettle whistles", True), ("The kettle boils", False)):
+            called = client.portal.start_task_soon(client.client.call_tool, "remember", {"text": text})
+            assert reached.wait(60)
+            if cancels:
+                called.cancel()
+                client.ok("status")  # answered after the cancellation was read
+            released.set()
+            assert ended.wait(60)
+            if not cancels:
+                called.result(60)
+            for event in (reached, released, ended):
+                event.clear()
+        assert [memory.text for memory in provider.store().list_recent()] == ["The kettle boils"]
+    provider.close()
+
+
+@pytest.mark.parametrize(
+    ("profile", "error", "says"),
+    [
+        ("core", MemoryNotFound("x", "s"), "No memory 'x' in the space 's'; `recall` shows ids."),
+        ("mnemosyne", MemoryNotFound("x", "s"), "No memory 'x' in the space 's'; `search_memories` shows ids."),
+        ("core", "There is no such operation; `nacre journal` lists them.",
+         "There is no such operation; `history` lists what was done."),
+        ("core", "a was changed (edit 12); undo the later operations first, or with this one (`--cascade`).",
+         "a was changed (edit 12); undo the later operations first."),
+        ("core", EmbeddingMismatch("a", "b"), "This store was indexed with 'a', but 'b' is configured. Tell the user, "
+         "because no tool can do this."),
+        ("lessons", "'i' names nothing; `nacre review` lists them.",
+         "'i' names nothing; tell the user, because no tool can do this."),
+    ],
+)  # fmt: skip
+def test_an_error_names_the_tool_to_call_next_and_no_shell_command(profile: str, error: object, says: str) -> None:
+    assert without_commands(profile_named(profile), str(error)) == says
 
 
 class Reports:

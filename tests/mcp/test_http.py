@@ -69,6 +69,32 @@ def test_a_page_that_let_its_name_lead_here_is_turned_away(server: HttpServer) -
     assert posted(server, Authorization=bearer, Host=f"localhost:{port}").status_code == 200
 
 
+def test_there_is_no_oauth_to_discover(server: HttpServer) -> None:
+    """Claude Code takes 401 for an invitation to log in."""
+    root = server.url.removesuffix("/mcp")
+    for place in ("oauth-protected-resource", "oauth-protected-resource/mcp", "oauth-authorization-server"):
+        answer = httpx2.get(f"{root}/.well-known/{place}", timeout=20)
+        assert (answer.status_code, "www-authenticate" in answer.headers) == (404, False)
+        assert answer.json() == {"error": "Not found."}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_a_client_does_not_notice_a_restart(tmp_path: Path, mode: str) -> None:
+    load_token(tmp_path / "token")
+    words = ("--token-file", str(tmp_path / "token"))
+    first = HttpServer(tmp_path / "store.db", tmp_path, *words)
+    with first.agent((tmp_path / "token").read_text().strip(), mode=mode) as agent:
+        id = agent.ok("remember", text="The lock gate is greased in March")["id"]
+        first.stop()
+        port = int(first.url.rsplit(":", 1)[1].partition("/")[0])
+        second = HttpServer(tmp_path / "store.db", tmp_path, *words, port=port)
+        try:
+            assert agent.ok("recall", query="lock gate greased", k=1)["memories"][0]["id"] == id
+        finally:
+            second.stop()
+
+
 @pytest.mark.slow
 def test_a_server_ends_when_it_is_told_to_although_a_client_is_connected(tmp_path: Path) -> None:
     served = HttpServer(tmp_path / "store.db", tmp_path, "--profile", "lessons")

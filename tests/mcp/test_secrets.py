@@ -30,7 +30,7 @@ def test_an_old_secret_is_shown_by_no_tool(tmp_path: Path) -> None:
     with stdio_agent(tmp_path / "store.db", tmp_path, "full") as agent:
         for tool, arguments in calls:
             found = agent.call(tool, **arguments)
-            whole = json.dumps(found.structured_content) + str(found.content)
+            whole = json.dumps(found.meta) + str(found.content)
             assert not found.is_error and secret not in whole, tool
         for uri in (f"nacre://memory/{a}", "nacre://recent"):
             assert secret not in str(agent.do(agent.client.read_resource, uri))

@@ -12,10 +12,11 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CreateMessageRequestParams, CreateMessageResult, TextContent
 
 from nacre.cli.commands.agents import PROFILES as OFFERED
+from nacre.clients.installer import guidance
 from nacre.errors import UnknownName
 from nacre.mcp.calls import metadata
 from nacre.mcp.profiles import PROFILES, profile_named
-from nacre.mcp.server import costs
+from nacre.mcp.server import ALWAYS_LOAD, costs, described_prompts, tool_list
 from nacre.mcp.store_provider import actor_of
 from nacre.mcp.tool import Tool, input_schema
 from tests.command_line import CommandLine
@@ -64,8 +65,59 @@ def test_the_profiles_have_their_tools_and_no_name_twice() -> None:
 
 
 def test_the_default_profile_stays_cheap() -> None:
-    assert sum(cost.tokens for cost in costs(profile_named("core"))) < 1_500
+    assert sum(cost.tokens for cost in costs(profile_named("core"))) <= 1_100
     assert sum(cost.tokens for cost in costs(profile_named("full"))) < 4_000
+
+
+ADDS, CHANGES = (False, False), (False, True)  # read-only, destructive
+HINTS = {
+    "core": {"remember": ADDS, "forget": CHANGES, "link": CHANGES, "review": CHANGES, "history": CHANGES},
+    "full": {"remember": ADDS, "forget": CHANGES, "link": CHANGES, "review": CHANGES, "history": CHANGES,
+             "edit": CHANGES, "supersede": ADDS, "restore": ADDS, "pin": ADDS, "archive": ADDS, "validate": ADDS,
+             "undo": CHANGES, "conflicts": ADDS, "reflect": CHANGES, "maintenance_tick": CHANGES},
+    "houkai": {"remember": ADDS, "forget": CHANGES, "link": ADDS, "unlink": CHANGES, "supersede": ADDS,
+               "maintenance_tick": CHANGES, "export": ADDS, "import": CHANGES},
+    "mnemosyne": {"store_memory": ADDS, "consolidate_memories": CHANGES, "delete_memory": CHANGES},
+    "lessons": {"learn": ADDS, "update": CHANGES, "delete": CHANGES, "link": ADDS},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_hints_say_what_a_tool_may_do(profile: str) -> None:
+    for tool in tool_list(profile_named(profile)).tools:
+        hints = tool.annotations
+        assert tool.title and hints is not None and hints.open_world_hint is False
+        told = hints.read_only_hint, hints.destructive_hint
+        assert told == HINTS[profile].get(tool.name, (True, False)), tool.name
+        assert hints.idempotent_hint or not hints.read_only_hint
+
+
+@pytest.mark.parametrize("profile", ["core", "full"])
+def test_every_argument_is_described(profile: str) -> None:
+    for tool in tool_list(profile_named(profile)).tools:
+        assert all(each.get("description") for each in tool.input_schema["properties"].values()), tool.name
+
+
+def test_the_daily_tools_are_loaded_from_the_start_and_their_guidance_agrees() -> None:
+    listed = tool_list(profile_named("core")).tools
+    assert [tool.name for tool in listed if (tool.meta or {}).get(ALWAYS_LOAD)] == ["remember", "recall", "context"]
+    start = "before you choose a convention, a tool or a person"
+    for text in (guidance(), profile_named("core").instructions, described_prompts()["start_session"]["text"]):
+        plain = " ".join(text.split()).lower()
+        assert start in plain and "`recall`" in plain
+    for text in (guidance(), profile_named("core").instructions):
+        assert "`context` with the task" in text and "unasked" in text
+
+
+def test_an_unknown_cursor_and_a_missing_argument_are_refused(agent: Agent) -> None:
+    for listing in ("list_tools", "list_prompts", "list_resources", "list_resource_templates"):
+        with pytest.raises(MCPError, match="Unknown cursor"):
+            agent.do(getattr(agent.client, listing), cursor="far")
+    for arguments in ({}, {"task": " "}):
+        with pytest.raises(MCPError, match="start_session needs 'task'"):
+            prompted(agent, "start_session", arguments)
+    with pytest.raises(MCPError, match="did you mean 'task'"):
+        prompted(agent, "start_session", {"tasks": "caulking"})
 
 
 def test_the_list_prints_each_tool_and_what_each_profile_costs(nacre: CommandLine) -> None:
@@ -83,16 +135,18 @@ def test_resources_tell_one_memory_the_newest_and_the_figures(agent: Agent) -> N
     assert [str(each.uri) for each in listed] == ["nacre://recent", "nacre://stats"]
     (template,) = agent.do(agent.client.list_resource_templates).resource_templates
     assert template.uri_template == "nacre://memory/{id}"
-    assert json.loads(read(agent, f"nacre://memory/{id}"))["text"] == "Terns nest on the breakwater"
-    assert json.loads(read(agent, f"nacre://memory/{id[:8]}"))["id"] == id
+    for given in (id, id[:8]):
+        told = read(agent, f"nacre://memory/{given}")
+        assert f"{id[:8]} (semantic) Terns nest on the breakwater [" in told and told.startswith("<memories>")
     assert "Terns nest" in read(agent, "nacre://recent") and "<memories>" in read(agent, "nacre://recent")
     assert json.loads(read(agent, "nacre://stats"))["active"] >= 1
 
 
 @pytest.mark.parametrize("uri", ["nacre://memory/no-such-memory", "nacre://elsewhere", "file:///etc/passwd"])
 def test_a_resource_that_is_none_is_an_error_that_says_so(agent: Agent, uri: str) -> None:
-    with pytest.raises(MCPError, match="No memory"):
+    with pytest.raises(MCPError, match="No memory") as caught:
         read(agent, uri)
+    assert "nacre list" not in str(caught.value) and "--space" not in str(caught.value)
 
 
 def read(agent: Agent, uri: str) -> str:
@@ -132,8 +186,8 @@ def test_a_client_that_lends_its_model_is_asked(place: Path) -> None:
     with stdio_agent(place / "lent.db", place, "full", mode="legacy", sampling_callback=sampled) as lending:
         for day in ("Monday", "Tuesday", "Friday"):
             lending.ok("remember", text=f"On {day} rain came and the cistern overflowed", type="episodic")
-        (summary,) = lending.ok("reflect", apply=True, ask_model=True, min_cluster=2)["summaries"]
-        assert summary["text"] == "The cistern overflows whenever it rains."
+        told = lending.told("reflect", apply=True, ask_model=True, min_cluster=2)
+        assert "The cistern overflows whenever it rains." in told
         assert asked and "cistern overflowed" in asked[0]
         lending.ok("remember", text="The mill pond freezes in hard winters")
         id = lending.ok("remember", text="The mill pond stays open in hard winters")["id"]
@@ -152,8 +206,7 @@ def test_a_model_that_fails_is_done_without(place: Path) -> None:
     with stdio_agent(place / "failing.db", place, "full", mode="legacy", sampling_callback=failing) as lending:
         for day in ("Monday", "Tuesday"):
             lending.ok("remember", text=f"On {day} the night pump was loud", type="episodic")
-        (summary,) = lending.ok("reflect", ask_model=True, min_cluster=2)["summaries"]
-        assert "night pump" in summary["text"]
+        assert "night pump" in lending.told("reflect", ask_model=True, min_cluster=2)
 
 
 @pytest.mark.parametrize(

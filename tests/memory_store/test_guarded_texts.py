@@ -37,7 +37,7 @@ def test_an_ordinary_text_is_trusted(store: MemoryStore) -> None:
 def test_a_trust_that_the_caller_gives_stands_and_the_reason_is_kept(store: MemoryStore) -> None:
     kept = store.remember(ORDERS, trust=0.9, metadata={"from": "mail"})
     assert kept.trust == 0.9
-    assert set(kept.metadata) == {"from", "suspicion"}
+    assert set(kept.metadata) == {"from", "suspicion", "trust_given"}
 
 
 def test_a_recall_can_leave_out_what_is_not_trusted(store: MemoryStore) -> None:

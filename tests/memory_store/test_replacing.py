@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nacre import MemoryStore
-from nacre.errors import MemoryNotFound
+from nacre import Link, MemoryStore
+from nacre.errors import InvalidInput, MemoryNotFound
 
 
 def test_what_is_remembered_can_replace_another_in_one_act() -> None:
@@ -24,3 +24,51 @@ def test_nothing_is_kept_when_what_it_replaces_is_not_there() -> None:
     with pytest.raises(MemoryNotFound):
         store.remember("A fact", replaces="nobody")
     assert store.count() == 0
+
+
+def test_what_replaces_another_keeps_its_type_and_tags_unless_others_are_given() -> None:
+    store = MemoryStore(":memory:", embedder="hashing")
+    old = store.remember("Deploy with make ship", type="procedural", tags=["deploy"])
+    kept = store.remember("Deploy with make release", replaces=old.id)
+    assert (kept.type, kept.tags) == ("procedural", ("deploy",))
+    given = store.remember("Releases are made on Monday", replaces=kept.id, type="semantic", tags=[])
+    assert (given.type, given.tags) == ("semantic", ())
+
+
+def test_noted_conflicts_of_what_is_replaced_pass_to_its_successor() -> None:
+    with MemoryStore(":memory:", embedder="hashing", on_conflict="ignore") as store:
+        first = store.remember("The team meets on Thursday at noon", id="first")
+        second = store.remember("The team meets on Tuesday at noon", id="second", links=[noted(first.id)])
+        later = store.remember("The team meets at noon on Friday", id="later", links=[noted(second.id)])
+        third = store.remember("The team meets on Monday at noon", replaces=second.id)
+        assert {(link.to, link.kind) for link in third.links if link.rel == "conflicts"} == {
+            (first.id, "update"),
+            (later.id, "update"),
+        }
+        pairs = {(item.conflict.a.id, item.conflict.b.id) for item in store.review() if item.conflict}
+        assert (third.id, first.id) in pairs
+        store.undo()
+        assert store.get(third.id) is None and store.get(second.id) == second
+
+
+def test_no_conflict_passes_on_with_what_says_the_same() -> None:
+    with MemoryStore(":memory:", embedder="hashing", on_conflict="ignore") as store:
+        store.remember("The team meets on Thursday", id="first", session="s")
+        store.remember("The team meets on Tuesday", id="second", links=[noted("first")])
+        again = store.remember("The team meets on thursday", id="third", replaces="second")
+        assert [link.rel for link in again.links] == ["supersedes"]
+
+
+def noted(id: str) -> Link:
+    return Link(id, "conflicts", data={"kind": "update", "sure": True})
+
+
+def test_a_memory_cannot_end_before_it_begins() -> None:
+    with MemoryStore(":memory:", embedder="hashing", on_conflict="ignore") as store:
+        with pytest.raises(InvalidInput, match=r"valid_until .2025-01-01.* is before valid_from .2026-04-01"):
+            store.remember("The database is PostgreSQL 15", valid_from="2026-04-01", valid_until="2025-01-01")
+        kept = store.remember("The database is PostgreSQL 15", valid_from="2026-04-01")
+        with pytest.raises(InvalidInput, match="is before valid_from"):
+            store.edit(kept.id, valid_until="2025-01-01")
+        assert store.count() == 1 and store.get(kept.id) == kept
+        assert store.edit(kept.id, valid_until="now", valid_from=None).valid_until is not None

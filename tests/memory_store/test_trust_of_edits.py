@@ -105,3 +105,21 @@ def test_a_decision_to_merge_with_a_text_that_gives_orders_is_doubted(store: Mem
     kept = store.get("new")
     assert kept is not None and kept.text == ORDER
     assert kept.trust < 0.5 and SUSPICION in kept.metadata
+
+
+def test_a_trust_that_was_given_comes_back_when_the_mark_is_lifted(store: MemoryStore) -> None:
+    known = store.remember("The garden gate is red", trust=0.6)
+    doubted = written(store, known, text=ORDER)
+    assert doubted.trust < 0.5 and SUSPICION in doubted.metadata
+    assert store.validate(known.id).trust == 0.6
+    mended = written(store, written(store, known, text=ORDER + " now"), text="The garden gate is green")
+    assert (mended.trust, mended.metadata) == (0.6, {})
+
+
+def test_a_trust_that_is_given_with_or_after_the_mark_stays_when_it_is_lifted(store: MemoryStore) -> None:
+    with_it = store.remember(ORDER, trust=0.8)
+    after_it = store.edit(store.remember(ORDER + " today").id, trust=0.7)
+    composed = written(store, store.remember(ORDER + " soon"), trust=0.75)
+    assert all(SUSPICION in each.metadata for each in (with_it, after_it, composed))
+    lifted = [store.validate(each.id) for each in (with_it, after_it, composed)]
+    assert [(each.trust, each.metadata) for each in lifted] == [(0.8, {}), (0.7, {}), (0.75, {})]

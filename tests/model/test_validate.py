@@ -11,7 +11,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import InvalidInput
 from nacre.model import Link
-from nacre.model.validate import LONGEST_TEXT, validate_fields
+from nacre.model.validate import LONGEST_TEXT, validate_fields, with_moments
 from tests.embedders import WordBag
 
 DEEP: list[Any] = []
@@ -46,7 +46,7 @@ BAD_FIELDS: list[tuple[dict[str, Any], str]] = [
     ({"polarity": "positive"}, "-1, 0 or 1"),
     ({"polarity": float("nan")}, "-1, 0 or 1"),
     ({"pinned": "yes"}, "true or false"),
-    ({"occurred_at": "yesterday"}, "occurred_at: 'yesterday' is not a time"),
+    ({"occurred_at": "some day"}, "occurred_at: 'some day' is not a time"),
     ({"created_at": float("nan")}, "not a time"),
     ({"created_at": None}, "not a time"),
     ({"created_at": 10**400}, "too large a number"),
@@ -156,3 +156,13 @@ def test_an_id_that_is_taken_is_refused_and_the_memory_stays(store: MemoryStore)
     assert first is not None
     assert first.text == "what stood before"
     assert store.count() == 1
+
+
+def test_times_in_words_become_seconds_and_the_rest_stays() -> None:
+    def named_span(text: str, now: float) -> tuple[float, float] | None:
+        return (now - 2, now - 1) if text == "last week" else None
+
+    fields = {"text": "last week", "occurred_at": "last week", "expires_at": "last week", "created_at": "2023-05-01"}
+    read = with_moments(fields, lambda: 10.0, named_span)
+    assert read == {"text": "last week", "occurred_at": 8.0, "expires_at": 9.0, "created_at": "2023-05-01"}
+    assert with_moments({"occurred_at": "some day"}, lambda: 10.0, named_span) == {"occurred_at": "some day"}

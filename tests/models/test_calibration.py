@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,15 +9,20 @@ import pytest
 from nacre import MemoryStore
 from nacre.factory import make_embedder
 from nacre.models.calibration import (
+    CASES,
     FEWEST_TEXTS,
     RELATED,
     SHIPPED,
-    UNCALIBRATED,
     UNRELATED,
+    Closeness,
+    Reading,
+    case_of,
+    floor_of,
     is_calibrated,
     logistic,
     median_cosines,
     rescaled,
+    weighed_together,
 )
 from nacre.models.embedders import FunctionEmbedder, Hashing
 from nacre.models.shipped_embedder import ENGLISH, ShippedEmbedder
@@ -29,7 +35,6 @@ def test_the_shipped_embedders_have_constants_of_their_own() -> None:
 
 
 def test_a_recall_with_a_foreign_embedder_says_that_its_relevance_is_uncalibrated() -> None:
-    assert UNCALIBRATED.by_cosine > 0
     with MemoryStore(":memory:", embedder="hashing") as store:
         store.remember("the kettle is on", session="morning", position=1)
         assert not store.recall("kettle").calibrated
@@ -39,16 +44,16 @@ def test_a_recall_with_a_foreign_embedder_says_that_its_relevance_is_uncalibrate
 def test_an_embedder_with_the_medians_of_the_shipped_one_is_read_as_that() -> None:
     same = rescaled(UNRELATED, RELATED)
     assert same is not None
-    assert (same.intercept, same.by_cosine) == pytest.approx((SHIPPED.intercept, SHIPPED.by_cosine))
+    assert (same.scale, same.offset) == pytest.approx((1, 0))
 
 
 def test_narrower_cosines_are_read_on_a_wider_scale() -> None:
     narrow = rescaled(0.7, 0.7 + (RELATED - UNRELATED) / 2)
-    assert narrow is not None and narrow.by_cosine == pytest.approx(2 * SHIPPED.by_cosine)
+    assert narrow is not None
     for cosine in (0.0, 0.3, 0.8):
         alike = 0.7 + (cosine - UNRELATED) / 2
-        ours, theirs = SHIPPED.intercept + SHIPPED.by_cosine * cosine, narrow.intercept + narrow.by_cosine * alike
-        assert theirs == pytest.approx(ours)
+        ours, theirs = Closeness(cosine, 0.5), Closeness(alike, 0.5)
+        assert narrow.relevance(theirs) == pytest.approx(SHIPPED.relevance(ours))
     assert rescaled(0.3, 0.31) is None
 
 
@@ -78,10 +83,64 @@ def test_a_reindexing_calibrates_a_foreign_embedder_on_the_texts_of_the_store() 
         after = store.recall("Who pays for the kettle?")
         assert after.calibrated
         assert store.recall("Who pays for the kettle?", group_by="session").calibrated
-        unrelated = store.recall("How do whales sleep?")
+        unrelated = store.recall("How do whales sleep?", min_relevance=0.0)
         assert after[0].relevance > 2 * unrelated[0].relevance
+
+
+def test_a_note_that_was_read_is_less_relevant_the_farther_its_cosine_is_behind_the_best() -> None:
+    behind = [SHIPPED.relevance(Closeness(0.4, 0.5, behind=by), Reading(0.0)) for by in (0.0, 0.1, 0.3)]
+    assert behind == sorted(behind, reverse=True) and behind[0] > 1.5 * behind[-1]
+    narrow = replace(SHIPPED, scale=2.0)
+    assert narrow.relevance(Closeness(0.2, 0.5, behind=0.05), Reading(0.0)) == pytest.approx(behind[1])
+
+
+def test_a_note_is_more_relevant_where_others_may_answer_too() -> None:
+    few, many = ({"a": 0.3, **dict.fromkeys("bcdefgh", other)} for other in (0.01, 0.2))
+    assert weighed_together(few, tuple(few))["a"] < weighed_together(many, tuple(many))["a"]
+    extremes = weighed_together({"a": 0.0, "b": 1.0}, ("a", "b"))
+    assert 0 <= extremes["a"] < extremes["b"] <= 1
+
+
+def test_what_was_not_read_counts_as_the_least_of_what_was() -> None:
+    read = {"a": 0.6, "b": 0.3, "c": 0.1}
+    some, all_of_them = weighed_together(read, "abc"), weighed_together(read | dict.fromkeys("defgh", 0.1), "abcdefgh")
+    assert [some[id] for id in "abc"] == pytest.approx([all_of_them[id] for id in "abc"])
+
+
+def test_few_notes_are_judged_as_so_many_like_them() -> None:
+    """A small store is not silent because there is little to choose from."""
+    alone, eight = weighed_together({"a": 0.2}, "a"), weighed_together(dict.fromkeys("abcdefgh", 0.2), "abcdefgh")
+    assert alone["a"] == pytest.approx(eight["a"])
 
 
 def test_even_odds_are_a_probability_of_one_half_and_great_odds_do_not_overflow() -> None:
     assert logistic(0) == 0.5
     assert (logistic(-1e6), logistic(1e6)) == (0.0, 1.0)
+
+
+KNOWN: list[tuple[float | None, Reading | None]] = [
+    (0.3, None), (None, None), (0.3, Reading(0.0)), (None, Reading(0.0))
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("cosine", "reading"), KNOWN)
+def test_every_case_has_a_curve_that_rises_with_what_speaks_for_the_memory(
+    cosine: float | None, reading: Reading | None
+) -> None:
+    close = Closeness(cosine, 0.5)
+    assert case_of(close, reading) in CASES
+    usual = SHIPPED.relevance(close, reading)
+    assert 0 < usual < 1
+    assert SHIPPED.relevance(replace(close, coverage=1.0), reading) >= usual
+    if cosine is not None:
+        assert SHIPPED.relevance(replace(close, cosine=0.8), reading) > usual
+    if reading is not None:
+        assert SHIPPED.relevance(close, Reading(4.0)) > usual > SHIPPED.relevance(close, Reading(0.0, 4.0))
+
+
+def test_what_is_nearest_of_all_is_above_every_floor_and_what_has_nothing_in_common_below() -> None:
+    for case, readings in (("unread", (None, None)), ("read", (Reading(9.0), Reading(-9.0)))):
+        for cosine in (0.7, None):
+            best, worst = Closeness(cosine, 1.0), Closeness(cosine and 0.0, 0.0)
+            assert SHIPPED.relevance(best, readings[0]) > floor_of(best, readings[0]).best, case
+            assert SHIPPED.relevance(worst, readings[1]) < floor_of(worst, readings[1]).best, case

@@ -38,3 +38,26 @@ def test_a_failure_is_one_line() -> None:
 
 def test_the_points_of_the_relation_were_fitted_for_these_weights() -> None:
     assert 0.5 <= constants("relation")["noted"] < constants("relation")["sure"] < 1
+
+
+def test_heads_say_the_same_whichever_are_asked_together() -> None:
+    """The answers have last layers of their own: each head must be run with those it was trained with."""
+    model = graph()
+    pair = model.pair("Where is the spare key?", "The spare key lies under the blue pot.")
+    (together,) = model.scores([pair], "relation", "answers", "orders")
+    for head, said in zip(("relation", "answers", "orders"), together, strict=True):
+        ((alone,),) = model.scores([pair], head)  # type: ignore[arg-type]
+        assert np.array_equal(alone, said)
+
+
+def test_a_note_that_only_mentions_what_is_asked_for_is_no_answer() -> None:
+    model = graph()
+    boiler = "The boiler was serviced in May; the next service is due in spring 2028."
+    shift = "Ines runs the night shift at the depot on Tuesdays."
+    for note, answered, missed in (
+        (boiler, "When is the boiler due for service?", "How much did the boiler cost?"),
+        (shift, "Who has the night shift on Tuesday?", "What is the phone number of Ines?"),
+    ):
+        texts = [model.pair(asked, note) for asked in (answered, missed, "Which paint is on the bathroom wall?")]
+        right, near, foreign = (float(score[0]) for (score,) in model.scores(texts, "answers"))
+        assert min(right - near, right - foreign) > 2, note

@@ -9,6 +9,7 @@ import pytest
 from nacre.models import cross_encoder
 from nacre.models.cross_encoder import (
     FIRST_PACE,
+    FIRST_READ,
     MOST_READ,
     Pace,
     ShippedAnswerModel,
@@ -24,7 +25,7 @@ LONG = 1e6  # milliseconds: there is always time
 
 def test_a_memory_that_answers_gains_more_than_one_that_does_not() -> None:
     right, wrong = ShippedAnswerModel(LONG).answers(QUESTION, TEXTS)
-    assert right.gain > wrong.gain >= 0 and right.evidence > wrong.evidence
+    assert right.gain > wrong.gain >= 0 and right.log_odds > wrong.log_odds
 
 
 def test_at_most_eight_are_read_and_fewer_where_there_is_no_time() -> None:
@@ -35,6 +36,14 @@ def test_at_most_eight_are_read_and_fewer_where_there_is_no_time() -> None:
     assert len(some) == 3
     assert ShippedAnswerModel(1.5 * tokens, pace=Pace(1.0)).answers(QUESTION, many) == []
     assert ShippedAnswerModel(LONG).answers(QUESTION, []) == []
+
+
+def test_where_one_of_the_first_surely_answers_no_more_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = [TEXTS[0], *(f"Memory number {number} is about tea." for number in range(20))]
+    right = ShippedAnswerModel(LONG).answers(QUESTION, many[:1])[0]
+    monkeypatch.setattr(cross_encoder, "SURE", right.log_odds - 0.1)
+    assert len(ShippedAnswerModel(LONG).answers(QUESTION, many)) == FIRST_READ
+    assert len(ShippedAnswerModel(LONG).answers(QUESTION, many[1:])) == MOST_READ
 
 
 def test_the_pace_follows_what_was_measured() -> None:
@@ -57,22 +66,27 @@ def test_a_single_memory_is_read_too() -> None:
     assert len(ShippedAnswerModel(LONG).answers(QUESTION, TEXTS[:1])) == 1
 
 
-def test_a_long_lived_process_does_not_wait_for_the_model() -> None:
+def test_the_model_is_waited_for_only_in_the_first_seconds_of_its_loading() -> None:
     cross_encoder._graph.cache_clear()
-    model = ShippedAnswerModel(LONG, waits=False)
+    assert len(ShippedAnswerModel(LONG, patience=60).answers(QUESTION, TEXTS)) == 2
+
+
+def test_without_patience_nobody_waits_for_the_model() -> None:
+    cross_encoder._graph.cache_clear()
+    model = ShippedAnswerModel(LONG, patience=0)
     assert model.answers(QUESTION, TEXTS) == []
     load_in_background().join(60)
     assert is_loaded() and len(model.answers(QUESTION, TEXTS)) == 2
 
 
-@pytest.mark.parametrize("waits", [True, False])
-def test_without_onnxruntime_nothing_is_read(waits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("patience", [None, 0, 3])
+def test_without_onnxruntime_nothing_is_read(patience: float | None, monkeypatch: pytest.MonkeyPatch) -> None:
     cross_encoder._graph.cache_clear()
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    assert ShippedAnswerModel(LONG, waits=waits).answers(QUESTION, TEXTS) == []
+    assert ShippedAnswerModel(LONG, patience=patience).answers(QUESTION, TEXTS) == []
     load_in_background().join(60)
     assert not is_loaded()
 
 
 def test_the_numbers_of_the_head_were_fitted_for_these_weights() -> None:
-    assert constants("answers").keys() == {"weight", "by_reading", "shift"} and constants("answers")["weight"] > 0
+    assert constants("answers").keys() == {"weight"} and constants("answers")["weight"] > 0

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from nacre.models.pieces import StoredPieces, sorted_checksums
 from nacre.models.tokenizers import CACHED_LENGTH, CACHED_WORDS, END_ID, START_ID, UNKNOWN_ID, Unigram
 
 PIECES = ["<unk>", "<s>", "</s>", "▁", "▁new", "▁news", "paper", "s", "p", "a", "per", "▁a"]
@@ -7,7 +8,8 @@ SCORES = [0.0, 0.0, 0.0, -4.0, -3.0, -6.0, -3.0, -2.0, -5.0, -5.0, -4.0, -2.0]
 
 
 def unigram() -> Unigram:
-    return Unigram(PIECES, SCORES)
+    lines = "".join(f"{piece}\n" for piece in PIECES).encode()
+    return Unigram(StoredPieces(lines, sorted_checksums(PIECES)), SCORES, min(SCORES))
 
 
 def pieces(text: str, limit: int = 100) -> list[str]:
@@ -45,3 +47,11 @@ def test_the_cache_holds_short_words_only_and_stays_bounded() -> None:
     assert not tokenizer._known
     tokenizer.count(" ".join(f"w{number}" for number in range(CACHED_WORDS + 10)))
     assert 0 < len(tokenizer._known) <= CACHED_WORDS
+
+
+def test_pieces_with_the_same_checksum_are_told_apart() -> None:
+    same = ["plumless", "buckeroo"]  # of one CRC-32
+    order = sorted_checksums(same)
+    assert order[0][0] == order[0][1]
+    stored = StoredPieces(b"plumless\nbuckeroo\n", order)
+    assert [stored.get(piece) for piece in (*same, "plum", "\ud800")] == [0, 1, None, None]

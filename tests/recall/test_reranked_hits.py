@@ -10,9 +10,10 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import RerankingError
 from nacre.model import Hit, Query
+from nacre.models.calibration import SHIPPED, Closeness, Reading
 from nacre.protocols import Answer
 from nacre.recall.gather import Question, understand
-from nacre.recall.recall import BLEND, RERANKED, add_log_odds, read_answers, rerank
+from nacre.recall.recall import BLEND, RERANKED, read_answers, rerank
 from tests.embedders import WordBag
 from tests.samples import memory
 
@@ -117,26 +118,32 @@ class Judging:
 
 
 def test_a_memory_that_answers_rises_and_its_relevance_with_it() -> None:
-    best = [replace(hit, relevance=0.5) for hit in hits(0.8, 0.6, 0.4)]
-    first, second, third = read_answers(best, ASKED, Judging(3, t2=0.9))
+    (first, second, third), readings = read_answers(hits(0.8, 0.6, 0.4), ASKED, Judging(3, t2=0.9))
     assert [each.memory.id for each in (first, second, third)] == ["m2", "m0", "m1"]
     assert first.score == pytest.approx(1.0) and second.score == pytest.approx(0.8 / 1.12)
     assert str(first.why[-1]) == "reading 0.60" and str(second.why[-1]) == "reading -0.086"
-    assert first.relevance == pytest.approx(0.881, abs=0.001) and second.relevance == pytest.approx(0.119, abs=0.001)
+    assert readings == {"m0": Reading(-2.0, 4.0), "m1": Reading(-2.0, 4.0), "m2": Reading(2.0)}
+    close = Closeness(0.4, 0.5)
+    assert SHIPPED.relevance(close, readings["m2"]) > 2 * SHIPPED.relevance(close, readings["m0"])
+
+
+def test_reading_gives_less_to_a_turn_whose_speaker_and_time_it_does_not_see() -> None:
+    turns = [
+        replace(hit, memory=replace(hit.memory, session="s", position=at)) for at, hit in enumerate(hits(0.8, 0.6))
+    ]
+    model = Judging(2, t1=0.4)
+    assert [hit.memory.id for hit in read_answers(hits(0.8, 0.6), ASKED, model)[0]] == ["m1", "m0"]
+    assert [hit.memory.id for hit in read_answers(turns, ASKED, model)[0]] == ["m0", "m1"]
+    assert str(read_answers(turns, ASKED, model)[0][1].why[-1]) == "reading 0.16"
 
 
 def test_what_was_not_read_stays_behind_what_was() -> None:
-    read = read_answers(hits(0.8, 0.6, 0.4, 0.2), ASKED, Judging(2, t1=1.0))
+    read, readings = read_answers(hits(0.8, 0.6, 0.4, 0.2), ASKED, Judging(2, t1=1.0))
+    assert set(readings) == {"m0", "m1"}
     assert [hit.memory.id for hit in read] == ["m1", "m0", "m2", "m3"]
     assert [hit.score for hit in read] == sorted((hit.score for hit in read), reverse=True)
-    assert (
-        read_answers(hits(0.8, 0.6), ASKED, Judging(0)) == read_answers(hits(0.8, 0.6), ASKED, None) == hits(0.8, 0.6)
-    )
-
-
-@pytest.mark.parametrize(("probability", "log_odds"), [(0.0, 5.0), (1.0, -5.0), (0.0, -800.0), (1.0, 700.0)])
-def test_a_moved_probability_stays_one(probability: float, log_odds: float) -> None:
-    assert 0 <= add_log_odds(probability, log_odds) <= 1
+    for model in (Judging(0), None):
+        assert read_answers(hits(0.8, 0.6), ASKED, model) == (hits(0.8, 0.6), {})
 
 
 def test_copies_are_read_once_and_leave_room_for_others() -> None:
@@ -149,6 +156,6 @@ def test_copies_are_read_once_and_leave_room_for_others() -> None:
 
     given = hits(0.8, 0.7, 0.6, 0.5)
     copied = [replace(hit, memory=replace(hit.memory, text="t0")) for hit in given[:3]] + given[3:]
-    read = read_answers(copied, ASKED, Counting(2, t3=1.0))
+    read, _ = read_answers(copied, ASKED, Counting(2, t3=1.0))
     assert asked == [["t0", "t3"]]
     assert read[0].memory.text == "t3" and all(str(hit.why[-1]).startswith("reading") for hit in read)

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from nacre import MemoryStore
-from tests.recall.factories import converse, found
+from tests.embedders import Moody
+from tests.recall.factories import NOW, converse, found
 
 SMALL_TALK = [
     ("Anna", "The weather has been lovely in the mountains since we arrived here last week"),
@@ -123,6 +124,15 @@ def test_by_session_only_the_deciding_turns_count_as_used_and_they_can_bring_the
     used = {memory.id for memory in talk.list_recent(99) if memory.access_count}
     assert used == {hit.memory.id for hit in recalled}
     assert len(used) == 3
+
+
+def test_by_session_a_turn_beside_one_that_answers_is_no_candidate_itself() -> None:
+    embedder = Moody()
+    embedder.well = False  # by meaning every turn of so few would be one
+    with MemoryStore(":memory:", embedder=embedder, clock=lambda: NOW) as store:
+        converse(store, "s", [SMALL_TALK[0], ("Ben", "Which name has the adopted puppy?"), *SMALL_TALK])
+        (session,) = store.recall("adopted puppy", group_by="session").sessions
+        assert [hit.memory.id for hit in session.hits] == ["s1"]
 
 
 @pytest.mark.parametrize("narrowed", [{"role": "Anna"}, {"tag": "kept"}, {"contexts": ["work"]}])

@@ -34,8 +34,9 @@ def test_type_and_importance_narrow_together(filled: MemoryStore, strategy: str)
 
 @EACH
 @pytest.mark.parametrize("k", [0, -1])
-def test_no_hits_are_none(filled: MemoryStore, strategy: str, k: int) -> None:
-    assert list(filled.recall("green tea", k, strategy=strategy)) == []
+def test_asking_for_no_hits_is_refused(filled: MemoryStore, strategy: str, k: int) -> None:
+    with pytest.raises(InvalidInput, match=f"k is {k}; ask for at least 1"):
+        filled.recall("green tea", k, strategy=strategy)
 
 
 @EACH
@@ -65,16 +66,16 @@ def test_hits_fall_in_score_and_have_a_relevance_between_0_and_1(filled: MemoryS
 
 @EACH
 def test_the_least_relevance_silences_what_has_nothing_to_do_with_it(filled: MemoryStore, strategy: str) -> None:
-    assert found(filled, "green tea brewed at degrees", strategy=strategy, min_relevance=0.5)[0] == "brew"
-    assert "port" not in found(filled, "green tea brewed at degrees", strategy=strategy, min_relevance=0.5)
-    assert found(filled, "quarterly revenue forecast", strategy=strategy, min_relevance=0.3) == []
+    assert found(filled, "green tea brewed at degrees", strategy=strategy, min_relevance=0.1)[0] == "brew"
+    assert "port" not in found(filled, "green tea brewed at degrees", strategy=strategy, min_relevance=0.1)
+    assert found(filled, "quarterly revenue forecast", strategy=strategy, min_relevance=0.1) == []
 
 
 @EACH
 def test_without_the_model_words_alone_answer_and_the_notes_say_so(filled: MemoryStore, strategy: str) -> None:
     assert isinstance(filled.embedder, Moody)
     filled.embedder.well = False
-    recalled = filled.recall("who drinks green tea", strategy=strategy, min_relevance=0.3)
+    recalled = filled.recall("who drinks green tea", strategy=strategy, min_relevance=0.05)
     assert recalled[0].memory.id == "anna"
     assert bool(recalled.notes) == (strategy != "keyword")
     assert all("words alone" in note and "out today" in note for note in recalled.notes)

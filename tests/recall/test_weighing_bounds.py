@@ -37,10 +37,11 @@ def test_a_memory_of_middling_worth_and_great_age_keeps_its_score() -> None:
         ({"trust": 0.0}, 0.85),
         ({"confidence": 0.5, "trust": 0.5}, 0.875 * 0.925),
         ({"superseded_by": "n"}, 0.5),
-        ({"created_at": NOW}, 1.03),
-        ({"created_at": NOW + 5 * DAY}, 1.03),
-        ({"created_at": NOW - 30 * DAY}, 1 + 0.03 / math.e),
-        ({"created_at": NOW, "occurred_at": NOW - 30 * DAY}, 1 + 0.03 / math.e),
+        ({"created_at": NOW}, 1.1),
+        ({"created_at": NOW + 5 * DAY}, 1.1),
+        ({"created_at": NOW - 120 * DAY}, 1 + 0.1 / math.e),
+        ({"created_at": NOW, "occurred_at": NOW - 120 * DAY}, 1 + 0.1 / math.e),
+        ({"created_at": NOW, "session": "s", "position": 1}, 1.0),
         ({"access_count": 1_000}, 1.0),
     ],
 )
@@ -65,8 +66,11 @@ def test_one_shared_context_lifts_a_score_once(contexts: list[str], factor: floa
 
 @pytest.mark.parametrize(("occurred_at", "factor"), [(NOW - DAY, 1.0), (LONG_AGO, 0.7)])
 def test_outside_of_the_time_that_is_asked_for_seven_tenths_are_left(occurred_at: float, factor: float) -> None:
-    recency = 1 + 0.03 * math.exp(-(NOW - occurred_at) / DAY / 30)
-    assert scored(text="what happened yesterday", occurred_at=occurred_at) == pytest.approx(factor * recency)
+    assert scored(text="what happened yesterday", occurred_at=occurred_at) == pytest.approx(factor)
+
+
+def test_a_question_for_the_first_of_several_does_not_prefer_the_newer() -> None:
+    assert scored(text="Which kiln did we have originally?", created_at=NOW) == 1
 
 
 @pytest.mark.parametrize("score", [-0.4, 0.0])

@@ -14,14 +14,14 @@ high | Don't ever email the client without showing me the draft first.
 high | Actually, my surname is spelled with two n's.
 high | You got that wrong: the invoice goes to the Berlin office.
 high | Make sure every function has a type annotation.
-high | She prefers window seats on long flights.
+middle | She prefers window seats on long flights.
 high | Remember that I am allergic to penicillin.
 high | Stop using emojis in commit messages.
 high | All dates in reports have to be in ISO format.
 high | I hate it when meetings start without an agenda.
 high | That's not what I asked for; I wanted a table.
 high | Only deploy on weekdays before noon.
-high | My favourite editor is Helix.
+middle | My favourite editor is Helix.
 high | Keep in mind that grandma does not eat pork.
 high | Do not touch the legacy billing module.
 middle | We settled on PostgreSQL for the event store.

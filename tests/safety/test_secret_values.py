@@ -44,3 +44,11 @@ def test_nearly_all_random_values_still_look_random() -> None:
     values = [run(ALNUM, 24)(Random(seed)) for seed in range(500)]
     with_digit = [value for value in values if any(sign.isdigit() for sign in value)]
     assert sum(map(looks_random, with_digit)) > 0.85 * len(with_digit)
+
+
+@pytest.mark.parametrize(("name", "size"), [("jira", 24), ("cloudflare", 40), ("aws", 40)])
+def test_an_example_beside_the_name_of_a_service_stays_as_it_is(name: str, size: int) -> None:
+    value = run(ALNUM, size)(Random(1))
+    assert value not in scrub(f"{name} {value}").text
+    example = f"{name} {value[:-7]}EXAMPLE"
+    assert scrub(example).text == example

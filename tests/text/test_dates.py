@@ -6,9 +6,18 @@ from datetime import UTC, datetime
 
 import pytest
 
+from nacre.errors import InvalidInput
 from nacre.model.instants import FIRST, LAST
 from nacre.text.date_readings import easter
-from nacre.text.dates import Window, time_windows, when_weight
+from nacre.text.dates import (
+    Window,
+    moment,
+    named_times,
+    order_asked,
+    time_windows,
+    when_weight,
+    without,
+)
 
 ASKED = datetime(2023, 5, 24, 15, tzinfo=UTC).timestamp()
 DAY = 86400.0
@@ -268,3 +277,91 @@ def test_the_nearest_window_counts_and_none_weighs_nothing() -> None:
     windows = time_windows("in March 2021 or in March 2022", ASKED)
     assert when_weight(at("2021-03-09"), windows) == when_weight(at("2022-03-09"), windows) == 1.0
     assert when_weight(ASKED, ()) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "after"),
+    [
+        ("What is due in the next two weeks?", "2023-05-24T15", "2023-06-08"),
+        ("within the next three days", "2023-05-24T15", "2023-05-28"),
+    ],
+)
+def test_the_next_days_begin_now(question: str, first: str, after: str) -> None:
+    assert spans(question) == span(first, after)
+
+
+@pytest.mark.parametrize("question", ["the next two weeks of the plan", "Which is next 3 days later?"])
+def test_a_window_of_coming_days_needs_its_article(question: str) -> None:
+    assert len(spans(question)) == question.startswith("the ")
+
+
+def test_before_a_dated_event_is_before_its_date() -> None:
+    assert spans("Which doctor did I have before I moved in March?") == [(FIRST, at("2023-03-01"))]
+    assert spans("What did I eat before the march in May?") == span("2023-05-01", "2023-06-01")
+
+
+@pytest.mark.parametrize(
+    ("question", "order"),
+    [
+        ("What is the most recent price?", "newest"),
+        ("What is the latest plan?", "newest"),
+        ("When did I last see Anna?", "newest"),
+        ("Where was I the last time?", "newest"),
+        ("Wann war ich zuletzt beim Arzt?", "newest"),
+        ("最新的计划是什么？", "newest"),
+        ("What did we originally agree on?", "oldest"),
+        ("When did we first meet?", "oldest"),
+        ("Wer war ursprünglich dabei?", "oldest"),
+        ("Who plays the first violin?", ""),
+        ("What is her last name?", ""),
+        ("When is the report due at the latest?", ""),
+        ("Did it last two weeks?", ""),
+        ("What did I do last week?", ""),
+        ("What did my last boss say?", ""),
+        ("What did our first trainer ask for?", ""),
+    ],
+)
+def test_the_newest_or_the_oldest_may_be_asked_for(question: str, order: str) -> None:
+    assert order_asked(question).name == order
+
+
+def test_without_its_times_a_question_is_its_subject() -> None:
+    question = "What did last week's test, and that of May 2022, show?"
+    assert without(question, time_windows(question, ASKED)).split() == "What did test, and that , show?".split()
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "after"),
+    [
+        ("Anna joins on 1 June", "2023-06-01", "2023-06-02"),
+        ("The party was on 14 March", "2023-03-14", "2023-03-15"),
+        ("Report due by 4 June", "2023-06-04", "2023-06-05"),
+        ("Il 4 giugno Carla compie trent'anni", "2023-06-04", "2023-06-05"),
+        ("Nous jouons du 3 au 5 juin", "2023-06-03", "2023-06-06"),
+    ],
+)
+def test_a_text_names_the_nearest_date_before_or_after_it_was_written(text: str, first: str, after: str) -> None:
+    assert [(each.start, each.end) for each in named_times(text, ASKED)] == span(first, after)
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "after"),
+    [
+        ("yesterday", "2023-05-23", "2023-05-24"), ("last week", "2023-05-15", "2023-05-22"),
+        ("march", "2023-03-01", "2023-04-01"), ("friday", "2023-05-19", "2023-05-20"),
+        ("3 May", "2023-05-03", "2023-05-04"), ("2 weeks ago", "2023-05-10T15", "2023-05-10T15"),
+        ("gestern", "2023-05-23", "2023-05-24"), ("hier", "2023-05-23", "2023-05-24"),
+    ],
+)  # fmt: skip
+def test_a_time_can_be_given_in_words(text: str, first: str, after: str) -> None:
+    assert (moment(text, ASKED), moment(text, ASKED, "end")) == (at(first), at(after))
+
+
+@pytest.mark.parametrize("text", ["", "soon", "the meeting last week", "March and May", "7", "yesterday or so"])
+def test_words_that_are_no_time_are_refused_with_examples(text: str) -> None:
+    with pytest.raises(InvalidInput, match="yesterday, last week or 3 days ago"):
+        moment(text, ASKED)
+
+
+def test_now_is_a_time() -> None:
+    assert moment(" Now", ASKED) == moment("now", ASKED, "middle") == ASKED

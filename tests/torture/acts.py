@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from random import Random
+from typing import cast
 from uuid import UUID
 
 from nacre import Memory, MemoryStore
 from nacre.engine.supersede import PURGED
+from nacre.model.journal import JournalEntry
+from nacre.model.memory import NOTED
 
 WORDS = (
     "anchor barley cobalt dynamo ember falcon granite harbour indigo juniper kestrel lantern meadow nickel orchard"
@@ -149,6 +152,16 @@ def observed(store: MemoryStore) -> State:
     }
     told: dict[str, tuple[str, tuple[str, ...]]] = {}
     for entry in reversed(store.journal(limit=None)):
+        if drops_notes_alone(entry):
+            continue
         ids = told[entry.operation.batch][1] if entry.operation.batch in told else ()
         told[entry.operation.batch] = (entry.operation.name, (*ids, entry.memory_id))
     return State(memories, tuple(told.values()))
+
+
+def drops_notes_alone(entry: JournalEntry) -> bool:
+    """An edit also takes back what other memories note of the text before; the model knows of no conflicts."""
+    images = [image for image in (entry.before, entry.after) if image is not None]
+    fields = {name for image in images for name in image} - {"updated_at"}
+    links = [link for image in images for link in cast("list[dict[str, str]]", image.get("links", []))]
+    return len(images) == 2 and fields == {"links"} and all(link["rel"] in NOTED for link in links)

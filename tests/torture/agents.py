@@ -50,7 +50,7 @@ class Crowd:
             self.seconds.append(time.perf_counter() - begun)
             if kept.is_error or found.is_error:
                 self.faults.append(f"{name}: {kept.content} {found.content}")
-            elif text not in [each["text"] for each in (found.structured_content or {})["memories"]]:
+            elif text not in str(found.content):
                 self.faults.append(f"{name} did not find {text!r} again")
 
 

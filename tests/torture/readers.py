@@ -69,9 +69,9 @@ def broken_acts(store: MemoryStore) -> Iterator[str]:
 
 def halves(memories: list[Memory], where: str) -> Iterator[str]:
     """A batch is there as a whole or not at all; the oldest one in view may have been cut by the limit."""
-    cut = memories[-1].session if memories else ""
+    cut = {memory.session for memory in memories[-BATCH:]}  # of several writers at once
     for session, count in Counter(memory.session for memory in memories if memory.session).items():
-        if count != BATCH and session != cut:
+        if count != BATCH and session not in cut:
             yield f"{where} sees {count} of {BATCH} memories of {session}"
 
 

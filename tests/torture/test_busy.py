@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nacre import MemoryStore
-from nacre.errors import StoreBusy
+from nacre.errors import StoreBusy, StoreUnreachable
 from nacre.storage.sqlite import connection
 from tests.torture.acts import observed
 from tests.torture.crowd import PROCESSES, started
@@ -79,8 +80,23 @@ def test_reading_goes_on_while_the_store_is_held_elsewhere(store: MemoryStore, t
             assert another.count() == 2
 
 
-def test_a_lost_touch_leaves_later_acts_as_durable_as_before(store: MemoryStore, tmp_path: Path) -> None:
+def test_an_act_waits_for_the_disk_and_a_use_does_not(
+    store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(str(Path(f"/proc/self/fd/{handle}").readlink())))
     with lock_held_elsewhere(path_of(tmp_path)):
         store.recall("granite quarry")
-    with store._store.transaction(), store._store._connected() as held:  # type: ignore[attr-defined]
-        assert held.pragma("synchronous") == 2  # full
+    store.recall("granite quarry")
+    assert synced == []
+    store.tag("old", add=["stone"])
+    assert synced == [f"{path_of(tmp_path)}-wal"]
+
+
+def test_an_act_that_cannot_reach_the_disk_says_so(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fails)
+    with pytest.raises(StoreUnreachable, match="may not be on the disk: Input/output error"):
+        store.tag("old", add=["stone"])

@@ -125,6 +125,8 @@ def test_a_guard_takes_secrets_out_of_what_is_imported(tmp_path: Path) -> None:
     done = import_archive(store, path)
     assert done.imported == 1 and SECRET not in everything(store)[0].text
     assert done.vectors_regenerated == 1 and "secret" in done.notes[0]
+    again = import_archive(store, path)
+    assert (again.skipped, again.notes) == (1, ())
 
 
 def test_a_file_cannot_vouch_for_a_text_that_gives_orders(tmp_path: Path) -> None:
@@ -132,8 +134,19 @@ def test_a_file_cannot_vouch_for_a_text_that_gives_orders(tmp_path: Path) -> Non
     lax = MemoryStore(":memory:", settings=Settings(embedder="hashing", suspicious="allow"))
     lax.remember(order, trust=0.99)
     store = opened()
-    done = import_archive(store, exported(lax, tmp_path))
+    path = exported(lax, tmp_path)
+    done = import_archive(store, path)
     assert everything(store)[0].trust < 0.6 and any("instructions" in note for note in done.notes)
+    again = import_archive(store, path)
+    assert (again.skipped, again.notes) == (1, ())
+
+
+def test_an_import_is_exact_and_keeps_a_known_text_under_its_own_id(store: MemoryStore, tmp_path: Path) -> None:
+    other = opened()
+    other.remember("The kettle is blue")
+    store.remember("The kettle is blue")
+    done = import_archive(store, exported(other, tmp_path))
+    assert (done.imported, store.count()) == (1, 2)
 
 
 def test_an_export_that_fails_leaves_what_was_there(store: MemoryStore, tmp_path: Path) -> None:

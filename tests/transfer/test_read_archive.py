@@ -18,6 +18,7 @@ from nacre.model.memory import Json
 from nacre.transfer import archive as limits
 from nacre.transfer import archive as reading_lines
 from nacre.transfer import import_plan as surveying
+from nacre.transfer.archive import pack_vectors, unpack_vectors
 from nacre.transfer.export import export_archive
 from nacre.transfer.import_archive import import_archive
 from nacre.transfer.read_archive import info
@@ -312,3 +313,14 @@ def test_a_pipe_is_not_waited_for(store: MemoryStore, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InvalidInput, match="choose another name"):
         export_archive(store, tmp_path / "pipe")
+
+
+def test_vectors_of_many_rows_are_judged_one_by_one() -> None:
+    good, long = np.eye(2, 4, dtype=np.float32), np.full((1, 4), 2, np.float32)
+    rows = [pack_vectors(good), None, pack_vectors(long), "!", pack_vectors(good[1:]), [0.0, 1.0, 0.0, 0.0], [1, 0]]
+    unpacked = unpack_vectors(rows, 4)
+    assert [None if each is None else each.tolist() for each in unpacked] == [
+        good.tolist(), None, None, None, good[1:].tolist(), good[1:].tolist(), None,
+    ]  # fmt: skip
+    assert unpack_vectors([None, pack_vectors(good)], 0) == [None, None]
+    assert unpack_vectors([], 4) == []

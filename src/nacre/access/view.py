@@ -6,7 +6,7 @@ Costs are in the published units: a full scan is ten times a look-up, an unbound
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -294,7 +294,12 @@ class RestrictedReader:
 
     def gather(self, space: str, search: Search) -> Candidates:
         self._pay(ORDERED)
-        narrowed = replace(search, where=self._narrowed(space, search.where), visible=search.visible & self._visible())
+        narrowed = replace(
+            search,
+            where=self._narrowed(space, search.where),
+            visible=search.visible & self._visible(),
+            replaced=None if search.replaced is None else self._narrowed(space, search.replaced),
+        )
         return self._reader.gather(space, narrowed)
 
     def by_words(
@@ -352,6 +357,12 @@ class RestrictedReader:
 
     def seq_at(self, space: str, time: float) -> int:
         return self._reader.seq_at(space, time)
+
+    def written_since(self, space: str, seq: int, texts: Collection[str]) -> list[Memory]:
+        if space != self._access.space:
+            return []
+        written = self._reader.written_since(space, seq, texts)
+        return [memory for memory in written if self._access.readable.admits(memory)]
 
     def border(self, space: str, upto: int) -> int:
         return self._reader.border(space, upto)
@@ -426,9 +437,9 @@ class RestrictedView(RestrictedReader):
         seen = {memory.id for memory in self.get_many(space, [edge.source for edge in edges])}
         self._below.walked(space, [edge for edge in edges if edge.source in seen])
 
-    def vectors_for(self, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
+    def vectors_for(self, digests: Sequence[bytes]) -> tuple[EmbedderIdentity, dict[bytes, Vectors]]:
         # Kept ones are rounded: a vector that was not computed anew would tell that somebody wrote the same words.
-        return self._below.vectors_for(digests) if self._access.sees_store else {}
+        return self._below.vectors_for(digests if self._access.sees_store else ())
 
     def pending(self, limit: int) -> list[Memory]:
         """Those that the agent may write: it could not store the vectors of others."""

@@ -137,5 +137,18 @@ def area(above: Sequence[float], below: Sequence[float]) -> float | None:
     return round(won / (len(above) * len(below)), 3)
 
 
+BINS = 10
+
+
+def calibration_error(judged: Sequence[tuple[float, bool]]) -> float | None:
+    """Of pairs of a probability and the truth: the mean difference between the probabilities in a bin and the share
+    that is true, over ten bins of the same width, each counting by how many it holds."""
+    bins: Mapping[int, list[tuple[float, bool]]] = defaultdict(list)
+    for probability, truth in judged:
+        bins[min(BINS - 1, int(BINS * probability))].append((probability, truth))
+    errors = [abs(sum(probability - truth for probability, truth in each)) for each in bins.values()]
+    return round(sum(errors) / len(judged), 4) if judged else None
+
+
 def share(truths: Sequence[bool]) -> float | None:
     return round(100 * sum(truths) / len(truths), 2) if truths else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -73,7 +73,8 @@ def default(stored: Stored, question: Question) -> Answer:
     else:
         recollection, took = timed(ask)
         keys = distinct(hit.memory.id for hit in recollection)
-    return Answer(keys, took, max((hit.relevance for hit in recollection), default=0.0))
+    held_back = (recollection.nearest,) if recollection.nearest else ()
+    return Answer(keys, took, max((hit.relevance for hit in (*recollection, *held_back)), default=0.0))
 
 
 def by_strategy(strategy: str) -> Ranker:
@@ -201,16 +202,26 @@ def peak_rss_mb() -> float | None:
     return round(peak / (1 << 20 if sys.platform == "darwin" else 1 << 10), 1)
 
 
-def rows(report: Report) -> list[Row]:
+def rows(n: int, metrics: Mapping[str, Summary]) -> list[Row]:
     """Each ranker over all questions, then the default over those of each category."""
     overall = [
-        Row(name, "all", report["n"], {key: value for key, value in summary.items() if not isinstance(value, dict)})
-        for name, summary in report["metrics"].items()
+        Row(name, "all", n, {key: value for key, value in summary.items() if not isinstance(value, dict)})
+        for name, summary in metrics.items()
     ]
-    parts = report["metrics"].get(DEFAULT, {}).get("by_category", {})
+    parts = metrics.get(DEFAULT, {}).get("by_category", {})
     if not isinstance(parts, dict):
         return overall
     return [*overall, *(Row(DEFAULT, name, int(scores["n"]), scores) for name, scores in parts.items())]
+
+
+# What a user may set that changes which memory is found. Nothing else: no language model is asked, and nothing is read
+# from or written to the user's own store.
+DEFAULTS = Settings()
+MEASURED = ("rerank_ms", "min_trust", "on_conflict", "suspicious")
+
+
+def measured_settings(user: Settings) -> Settings:
+    return replace(DEFAULTS, **{name: getattr(user, name) for name in MEASURED})
 
 
 FRESH = 0.95  # share of new texts in a batch; a repeated "thank you" does not make the batch a cached one
@@ -251,15 +262,17 @@ class RunProgress:
 
 
 @contextmanager
-def store_of(corpus: Corpus, embedder: Embedder, progress: Progress) -> Iterator[MemoryStore]:
-    """A temporary store with the default settings.
+def store_of(
+    corpus: Corpus, embedder: Embedder, progress: Progress, settings: Settings = DEFAULTS
+) -> Iterator[MemoryStore]:
+    """A temporary store.
 
     The clock is set to the end of the corpus, so that a question without a date gets the same answer every day.
     """
     now = corpus.ended_at
     with (
         TemporaryDirectory(prefix="nacre-bench-", ignore_cleanup_errors=True) as folder,
-        MemoryStore(Path(folder) / "bench.db", embedder=embedder, clock=lambda: now, settings=Settings()) as store,
+        MemoryStore(Path(folder) / "bench.db", embedder=embedder, clock=lambda: now, settings=settings) as store,
     ):
         store.remember_many([fields(turn) for turn in corpus.turns], progress=progress)
         yield store
@@ -339,9 +352,15 @@ def wrong_format(suite: str, file: Path, reason: str) -> InvalidInput:
 
 
 def run(
-    suite: Suite, embedder: Embedder, *, progress: Progress | None = None, only: Collection[str] | None = None
+    suite: Suite,
+    embedder: Embedder,
+    *,
+    settings: Settings = DEFAULTS,
+    progress: Progress | None = None,
+    only: Collection[str] | None = None,
 ) -> Report:
     """`only` names the rankers to compare; the default is always included."""
+    used = measured_settings(settings)
     once = CachingEmbedder(embedder)
     # Loads the model before anything is timed, and fails here when there is none.
     once.embed([WARM_UP])
@@ -350,7 +369,7 @@ def run(
     asked = [
         each
         for number, corpus in enumerate(suite.corpora)
-        for each in measure(number, corpus, suite.unit, once, steps, rankers)
+        for each in measure(number, corpus, suite.unit, partial(store_of, corpus, once, steps, used), steps, rankers)
     ]
     return report(suite, once.identity, asked, steps.per_second)
 
@@ -362,10 +381,15 @@ def selected_rankers(only: Collection[str] | None) -> dict[str, Ranker]:
 
 
 def measure(
-    number: int, corpus: Corpus, unit: Unit, embedder: Embedder, steps: RunProgress, rankers: Mapping[str, Ranker]
+    number: int,
+    corpus: Corpus,
+    unit: Unit,
+    open_store: Callable[[], AbstractContextManager[MemoryStore]],
+    steps: RunProgress,
+    rankers: Mapping[str, Ranker],
 ) -> Iterator[Asked]:
     steps.begin()
-    with store_of(corpus, embedder, steps) as store:
+    with open_store() as store:
         stored = Stored(corpus, store, unit)
         store.recall(WARM_UP, DEPTH, touch=False)  # loads the vectors of the store before anything is timed
         for question in corpus.questions:

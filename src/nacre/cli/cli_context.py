@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import logging
 
-    from nacre.memory_store import MemoryStore
+    from nacre.project_store import ProjectStore
     from nacre.protocols import Embedder
-    from nacre.settings import Settings
+    from nacre.settings import Settings, SpaceChoice
 
 SIMILAR_NAME = 0.8  # of difflib: two letters swapped, or one missing in a word of five
 
@@ -35,8 +36,13 @@ class CliContext:
 
     def space_settings(self) -> Settings:
         """With those of the space that the command works in."""
-        known = self.settings()
-        return known.for_space(known.space)
+        return self.settings().for_space(self.choose_space().space)
+
+    def choose_space(self, known: Iterable[str] = ()) -> SpaceChoice:
+        """For the folder in which the command is called; `known` are the spaces of the store."""
+        from nacre.settings import choose_space
+
+        return choose_space(Path.cwd(), known, flags=self.flags)
 
     def notify(self, notice: str) -> None:
         """Says it on stderr, once for each command."""
@@ -46,7 +52,7 @@ class CliContext:
             self.notified.add(notice)
             say(f"nacre: {notice}")
 
-    def open(self, *, any_space: bool = False) -> MemoryStore:
+    def open(self, *, any_space: bool = False, alone: bool = True) -> ProjectStore:
         """For commands that make no store. Where there is no default store yet, opens an empty one in memory.
 
         Raises `StoreNotFound` and `SpaceNotFound` for what the options or the environment name and is not there; with
@@ -55,22 +61,29 @@ class CliContext:
         known = self.settings()
         if not store_exists(known):
             return self._open_empty(known)
-        store = self._opened(known)
+        store = self._opened(known, alone=alone)
         if self.names("space") and not any_space and not has_space(store):
             from nacre.errors import SpaceNotFound
 
             known_names = [note.name for note in store.space_notes()]
             store.close()
             raise SpaceNotFound(known.space, known_names)
+        filled = {} if self.names("space") or any_space else store.spaces()
+        if store.unread_note(filled) and not {store.space, store.beside and store.beside.space} & filled.keys():
+            self.notify(store.unread_note(filled))
         return store
 
-    def open_if_made(self) -> MemoryStore:
+    def open_both(self) -> ProjectStore:
+        """As `open`, with `personal` beside the space: for commands that search, list, or name a memory by its id."""
+        return self.open(alone=False)
+
+    def open_if_made(self) -> ProjectStore:
         """For a dry run of what would make a store: where there is none, an empty one in memory."""
         known = self.settings()
-        return self._opened(known) if store_exists(known) else empty_store(known)
+        return self._opened(known) if store_exists(known) else self._empty_store(known)
 
     @contextmanager
-    def open_or_make(self) -> Iterator[MemoryStore]:
+    def open_or_make(self, *, alone: bool = True) -> Iterator[ProjectStore]:
         """For commands that write: makes the store and the space where they are missing, and says so on stderr."""
         from difflib import get_close_matches
         from shlex import quote
@@ -81,19 +94,19 @@ class CliContext:
 
         known = self.settings()
         new_store = not store_exists(known)
-        with self._opened(known) as store:
+        with self._opened(known, alone=alone) as store:
             new_space = not new_store and not has_space(store)
             others = [DEFAULT, *(note.name for note in store.space_notes())] if new_space else []
             if new_store:
                 say(f"Created the store {store_file(known.store).absolute()}.")
             yield store
             if new_space and has_space(store):
-                near = get_close_matches(store.space, others, n=1, cutoff=SIMILAR_NAME)
+                near = get_close_matches(store.space, others, n=1, cutoff=SIMILAR_NAME) if self.names("space") else []
                 meant = f" Did you mean {near[0]!r}?" if near else ""
                 remedy = f" `nacre --space {quote(store.space)} undo` takes this back." if near else ""
                 say(f"Created the space {store.space!r}.{meant}{remedy}")
 
-    def _open_empty(self, known: Settings) -> MemoryStore:
+    def _open_empty(self, known: Settings) -> ProjectStore:
         from nacre.cli.ui.output import say
         from nacre.errors import StoreNotFound
         from nacre.factory import store_file
@@ -104,7 +117,13 @@ class CliContext:
             raise StoreNotFound(file, beside)
         self.reported_empty = True
         say(f"Nothing is remembered yet; `nacre remember TEXT` makes the store {file}.")
-        return empty_store(known)
+        return self._empty_store(known)
+
+    def _empty_store(self, known: Settings) -> ProjectStore:
+        """In memory, so that no file is made."""
+        from nacre.settings import IN_MEMORY
+
+        return self._opened(replace(known, store=IN_MEMORY, key="", journal_mirror=""))
 
     def names(self, setting: str) -> bool:
         """Whether an option or the environment names it; a settings file may name what is still to be made."""
@@ -112,12 +131,12 @@ class CliContext:
 
         return bool(self.flags.get(setting) or os.environ.get(ENVIRONMENT + setting.upper(), "").strip())
 
-    def _opened(self, known: Settings) -> MemoryStore:
-        from nacre.memory_store import MemoryStore
+    def _opened(self, known: Settings, *, alone: bool = True) -> ProjectStore:
         from nacre.model.journal import PERSON
+        from nacre.project_store import ProjectStore
 
         configure_logging(debug=self.debug)
-        return MemoryStore(settings=known, actor=PERSON)
+        return ProjectStore.open(known, self.choose_space, actor=PERSON, alone=alone)
 
     def embedder(self) -> Embedder:
         """Without a store, for what makes stores of its own."""
@@ -137,24 +156,15 @@ def store_exists(known: Settings) -> bool:
     return known.store == IN_MEMORY or store_file(known.store).exists()
 
 
-def empty_store(known: Settings) -> MemoryStore:
-    """In memory, so that no file is made."""
-    from nacre.memory_store import MemoryStore
-    from nacre.model.journal import PERSON
-    from nacre.settings import IN_MEMORY
-
-    return MemoryStore(settings=replace(known, store=IN_MEMORY, key="", journal_mirror=""), actor=PERSON)
-
-
-def has_space(store: MemoryStore) -> bool:
+def has_space(store: ProjectStore) -> bool:
     """Whether the store's space holds a memory, was created, or has a journal. Always for an agent that sees only a
     part of the store: it must not learn what else there is."""
     from nacre.settings import DEFAULT, PERSONAL
 
     if store.space in (DEFAULT, PERSONAL) or store.settings.scope:
         return True
-    known = bool(store.list_recent(1)) or any(note.name == store.space for note in store.space_notes())
-    return known or bool(store.journal(limit=1))
+    known = any(note.name == store.space for note in store.space_notes())
+    return known or bool(store.in_space(store.space).journal(limit=1))
 
 
 def configure_logging(*, debug: bool) -> None:

@@ -58,7 +58,7 @@ def open_for_completion(ctx: click.Context) -> Iterator[MemoryStore | None]:
     cli.flags |= {name: options[name] for name in ("store", "space") if options.get(name)}
     try:
         if store_file(cli.settings().store).is_file():
-            with cli.open() as store:
+            with cli.open_both() as store:
                 yield store
                 return
     except NacreError:

@@ -124,8 +124,8 @@ def as_json(_ctx: click.Context, _option: click.Parameter, value: str | None) ->
 
 
 created_options = combine(
-    moment_option("--since", since, "Created since: 30m, 2h, 7d, 4w, or a date (UTC)."),
-    moment_option("--until", until, "Created until: 7d, or a date, whose whole day counts."),
+    moment_option("--since", since, "Created since: 30m, 2h, 7d, 4w, a date (UTC), or words such as 'last week'."),
+    moment_option("--until", until, "Created until: 7d, a date, whose whole day counts, or words such as yesterday."),
 )
 
 
@@ -134,8 +134,8 @@ class TimeOptions(TypedDict):
     valid_at: float | None
 
 
-KNOWN_THEN = "As it was known then: 2h, 7d, a time, or a date, which means the end of its day (UTC)."
-HELD_THEN = "What held then, whatever replaced it since: 7d, a time, or a date, which means its noon (UTC)."
+KNOWN_THEN = "As it was known then: 2h, 7d, a time, yesterday, or a date, which means the end of its day (UTC)."
+HELD_THEN = "What held then, whatever replaced it since: 7d, a time, yesterday, or a date, meaning its noon (UTC)."
 time_options = combine(moment_option("--as-of", known_by, KNOWN_THEN), moment_option("--valid-at", held_on, HELD_THEN))
 # Named as the fields of a `Scope`: what is given goes to the store as it is.
 filter_options = combine(
@@ -170,7 +170,9 @@ field_options = combine(
     option("--session NAME", "The conversation it belongs to."),
     option("--role NAME", "Who said it: user, assistant, …"),
     option("--agent NAME", "The agent it belongs to."),
-    option("--occurred-at TIME", "When it took place: 2026-03-31T09:00:00Z."),
+    option("--occurred-at TIME", "When it took place: 2026-03-31T09:00:00Z, or words such as yesterday."),
+    option("--valid-from TIME", "Since when it is true."),
+    option("--valid-until TIME", "Until when it is true."),
     option("--expires-at TIME", "When it stops being recalled."),
     option("--polarity", "Against, neither, or for.", choices=[-1, 0, 1]),
     option("--metadata JSON", "A JSON object to keep with it.", callback=as_json),

@@ -1,74 +1,23 @@
-"""Installs the MCP server and the hooks into Claude Code, and leaves the hooks of other programs alone."""
+"""Installs the MCP server, the hooks and the permission to use the tools into Claude Code."""
 
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from nacre.clients import jsonc
 from nacre.clients.files import FileChange, rewrite
-from nacre.clients.installer import Installer, any_exists, folder_from, guidance, own_command
+from nacre.clients.hooks import HookInstaller
+from nacre.clients.installer import any_exists, folder_from, guidance
 
-EVENTS = {
-    "SessionStart": "session-start", "UserPromptSubmit": "prompt", "PreCompact": "pre-compact", "Stop": "stop",
-    "SessionEnd": "session-end",
-}  # fmt: skip
-TIMEOUT_SECONDS = 30  # reading a long conversation takes a few; a hook that hangs must not stop a session
-OURS = re.compile(rf"(?:^|[\\/\s'\"])nacre(?:\.exe)?['\"]?\s(?:.*\s)?hook (?:{'|'.join(EVENTS.values())})$")
-
-
-def with_hooks(text: str, command: Sequence[str]) -> str:
-    for event, name in EVENTS.items():
-        call = shlex.join((*command, "hook", name))
-        hook = {"type": "command", "command": call, "timeout": TIMEOUT_SECONDS}
-        installed = list(ours(text, event))
-        if len(installed) == 1:
-            group, place = installed[0]
-            text = jsonc.put(text, ("hooks", event, group, "hooks", place), hook)
-        else:
-            text = jsonc.append(without_hook(text, event), ("hooks", event), {"hooks": [hook]})
-    return text
-
-
-def without_hooks(text: str) -> str:
-    hooks = jsonc.read(text).get("hooks")
-    for event in hooks if isinstance(hooks, dict) else ():
-        text = without_hook(text, event)
-    return text
-
-
-def without_hook(text: str, event: str) -> str:
-    for group, place in reversed(list(ours(text, event))):  # from the end, so that the indices before stay valid
-        alone = len(hooks_of(groups_of(text, event)[group])) == 1
-        text = jsonc.take(text, ("hooks", event, group) if alone else ("hooks", event, group, "hooks", place))
-    return text
-
-
-def ours(text: str, event: str) -> Iterator[tuple[int, int]]:
-    """The places of our hooks, whatever path they call: the program may have moved."""
-    for number, group in enumerate(groups_of(text, event)):
-        for place, hook in enumerate(hooks_of(group)):
-            command = hook.get("command") if isinstance(hook, dict) else None
-            if isinstance(command, str) and OURS.search(command.strip()):
-                yield number, place
-
-
-def groups_of(text: str, event: str) -> list[object]:
-    hooks = jsonc.read(text).get("hooks")
-    groups = hooks.get(event) if isinstance(hooks, dict) else None
-    return groups if isinstance(groups, list) else []
-
-
-def hooks_of(group: object) -> list[object]:
-    hooks = group.get("hooks") if isinstance(group, dict) else None
-    return hooks if isinstance(hooks, list) else []
+ALLOWED = ("permissions", "allow")
+NOT_IN_A_RULE = re.compile(r"[^A-Za-z0-9_-]")  # Claude Code writes these signs of a server's name as underscores
 
 
 @dataclass(frozen=True)
-class ClaudeCodeInstaller(Installer):
+class ClaudeCodeInstaller(HookInstaller):
     """The default `settings_path` is that of AI-Houkai. Claude Code itself reads servers from `user_path` and
     `project_path`; an empty `settings_path` means those."""
 
@@ -77,6 +26,8 @@ class ClaudeCodeInstaller(Installer):
 
     client, title, commands = "claude-code", "Claude Code", ("claude",)
     project_file = ".mcp.json"
+    remote_type = "http"
+    always_load: ClassVar[bool] = True  # else the tools are deferred, and the first turn has none of them
 
     @classmethod
     def user_path(cls) -> Path:
@@ -93,23 +44,37 @@ class ClaudeCodeInstaller(Installer):
     def guidance_path(self) -> Path:
         return (self.folder if self.folder is not None else user_folder()) / "CLAUDE.md"
 
-    def hook_command(self) -> tuple[str, ...]:
-        chosen = {"--store": self.environment().get("NACRE_STORE", ""), "--space": self.space}
-        return (*own_command(), *(word for flag, value in chosen.items() if value for word in (flag, value)))
+    def build_mcp_block(self) -> dict[str, object]:
+        return {**super().build_mcp_block(), **({"alwaysLoad": True} if self.always_load else {})}
 
-    def hooks_text(self) -> str:
-        return with_hooks("", self.hook_command()).rstrip("\n")
+    @property
+    def rule(self) -> str:
+        """The permission for every tool of the server."""
+        return f"mcp__{NOT_IN_A_RULE.sub('_', self.server_name)}"
 
-    def write_hooks(self) -> FileChange:
-        command, force = self.hook_command(), self.overwrite_unparseable
-        return rewrite(self.hooks_path, lambda text: with_hooks(text, command), replace_unreadable=force)
+    def allow(self) -> FileChange:
+        """Lets the tools be used without asking, which a session without a person could not answer."""
+        return rewrite(self.hooks_path, self._allowed, replace_unreadable=self.overwrite_unparseable)
 
-    def remove_hooks(self) -> bool:
-        return rewrite(self.hooks_path, without_hooks).changed
+    def disallow(self) -> bool:
+        return self.take_back(self.hooks_path, self._not_allowed)
+
+    def _allowed(self, text: str) -> str:
+        return text if self.rule in rules_of(text) else jsonc.append(text, ALLOWED, self.rule)
+
+    def _not_allowed(self, text: str) -> str:
+        rules = rules_of(text)
+        return jsonc.take(text, (*ALLOWED, rules.index(self.rule))) if self.rule in rules else text
 
     @staticmethod
     def claudemd_snippet() -> str:
         return guidance()
+
+
+def rules_of(text: str) -> list[object]:
+    permissions = jsonc.read(text).get("permissions")
+    rules = permissions.get("allow") if isinstance(permissions, dict) else None
+    return rules if isinstance(rules, list) else []
 
 
 def user_folder() -> Path:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count, takewhile
 from pathlib import Path
 
 from nacre.errors import ConfigError
 from nacre.files import atomic_write
 
 BACKUP = ".nacre-backup"
+COMMENT = re.compile(r""""(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'|(//[^\n]*|/\*.*?\*/|#[^\n]*|<!--.*?-->)""", re.DOTALL)
 ATTEMPTS = 5  # a running client may rewrite its file meanwhile, but not five times in a row
 
 
@@ -27,11 +30,18 @@ class FileChange:
     backup: Path | None = None
 
 
-def rewrite(file: Path, edit: Callable[[str], str], *, replace_unreadable: bool = False) -> FileChange:
+def rewrite(
+    file: Path,
+    edit: Callable[[str], str],
+    *,
+    replace_unreadable: bool = False,
+    keep_backup: bool = True,
+    mode: int | None = None,
+) -> FileChange:
     """`edit` gets the text, empty where there is no file, and raises `ValueError` for a text that it cannot read.
 
     Such a file is left alone with a `ConfigError`, or replaced by the edit of an empty text. Links are followed, the
-    mode stays, and an edit that leaves nothing removes the file.
+    mode stays unless one is given, and an edit that leaves nothing removes the file.
     """
     real = file.resolve()
     for _ in range(ATTEMPTS):
@@ -42,10 +52,10 @@ def rewrite(file: Path, edit: Callable[[str], str], *, replace_unreadable: bool 
         if before is not None and not os.access(real, os.W_OK):
             raise ConfigError(f"{file} is read-only; make it writable, or change its source.")
         if bytes_of(real) == before:
-            backup = make_backup(real, before) if before is not None else None
+            backup = make_backup(real, before) if before is not None and keep_backup else None
             if after:
                 real.parent.mkdir(parents=True, exist_ok=True)
-                atomic_write(real, after, mode=None)
+                atomic_write(real, after, mode=mode)
             else:
                 real.unlink(missing_ok=True)
             return FileChange(file, changed=True, backup=backup)
@@ -86,14 +96,68 @@ def bytes_of(file: Path) -> bytes | None:
         return None
 
 
+def take_back(file: Path, remove: Callable[[str], str], meaning: Callable[[str], object]) -> bool:
+    """Undoes an earlier `rewrite`; False where `remove` finds nothing to remove.
+
+    Where what is left means the same as a backup, the file is that backup again, byte for byte; where there is none and
+    nothing is left, the file goes. Backups that equal the file are removed.
+    """
+    real = file.resolve()
+
+    def removed(text: str) -> str:
+        after = remove(text)
+        if after == text:
+            return text
+        earlier = [each for each in map(text_of, backups_of(real)) if same_meaning(each, after, meaning)]
+        if earlier:
+            return earlier[-1]
+        return "" if not backups_of(real) and not meaning(after) and not comments(after) else after
+
+    if not rewrite(file, removed, keep_backup=False).changed:
+        return False
+    kept = {backup: backup.read_bytes() for backup in backups_of(real)}
+    if b"" in kept.values() and not real.exists():
+        real.touch()  # it was there, and empty
+    for backup, content in kept.items():
+        if content == bytes_of(real):
+            backup.unlink()
+    return True
+
+
+def same_meaning(one: str, other: str, meaning: Callable[[str], object]) -> bool:
+    """Comments mean nothing to a program, but something to whoever wrote them."""
+    try:
+        return meaning(one) == meaning(other) and comments(one) == comments(other)
+    except ValueError:
+        return False
+
+
+def comments(text: str) -> list[str]:
+    """Their words; what looks like a comment in a quoted string is none."""
+    return [" ".join(each.split()) for each in COMMENT.findall(text) if each]
+
+
+def pruned(value: object) -> object:
+    """Without what is empty: None where nothing is left."""
+    if isinstance(value, dict):
+        rest = {name: kept for name, each in value.items() if (kept := pruned(each)) is not None}
+        return rest or None
+    return None if value in ([], "") else value
+
+
+def backups_of(file: Path) -> list[Path]:
+    """Oldest first."""
+    return list(takewhile(Path.exists, backup_names(file)))
+
+
+def backup_names(file: Path) -> Iterator[Path]:
+    for number in count(1):
+        yield file.with_name(file.name + BACKUP + (f"-{number}" if number > 1 else ""))
+
+
 def make_backup(file: Path, content: bytes) -> Path:
     """A copy beside the file. Older copies are never overwritten; an equal one is used again."""
-    number = 1
-    while True:
-        backup = file.with_name(file.name + BACKUP + (f"-{number}" if number > 1 else ""))
-        if not backup.exists():
-            atomic_write(backup, content, file.stat().st_mode & 0o777)
-            return backup
-        if backup.read_bytes() == content:
-            return backup
-        number += 1
+    backup = next(each for each in backup_names(file) if not each.exists() or each.read_bytes() == content)
+    if not backup.exists():
+        atomic_write(backup, content, file.stat().st_mode & 0o777)
+    return backup

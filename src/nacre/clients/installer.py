@@ -6,16 +6,18 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Protocol
 
 from nacre.clients import jsonc
-from nacre.clients.files import FileChange, rewrite, text_of, unreadable
+from nacre.clients.files import FileChange, pruned, rewrite, take_back, text_of, unreadable
 from nacre.errors import ConfigError
 from nacre.factory import IN_MEMORY, store_file
+from nacre.files import PRIVATE_FILE
 
+SHARED_COMMAND = "nacre"
 SCRIPT = "nacre.exe" if sys.platform == "win32" else "nacre"
 
 
@@ -115,6 +117,8 @@ class Installer:
     server_name: str = "nacre"
     extra_env: Mapping[str, str] = field(default_factory=dict)
     profile: str = ""
+    url: str = ""  # of a server that runs already; else the client starts one
+    token: str = ""
     folder: Path | None = None
     overwrite_unparseable: bool = False
 
@@ -123,6 +127,10 @@ class Installer:
     commands: ClassVar[tuple[str, ...]] = ()  # one of them on the PATH means that the client is installed
     section: ClassVar[str] = "mcpServers"
     notation: ClassVar[Notation] = jsonc
+    # How the client writes a server at a URL; an empty key where it has none in this file.
+    url_key: ClassVar[str] = "url"
+    headers_key: ClassVar[str] = "headers"
+    remote_type: ClassVar[str] = ""
     # Files, empty where the client has none: a project's are relative to its folder, the user's guidance to the folder
     # of the user's settings.
     user_file: ClassVar[str] = ""
@@ -158,17 +166,30 @@ class Installer:
         own = self.project_path(self.folder) if self.folder is not None else None
         return own if own is not None else self.user_path()
 
+    def program(self) -> tuple[str, ...]:
+        """Others may share a project's file, so there it is the program on the PATH."""
+        return own_command() if self.folder is None else (SHARED_COMMAND,)
+
     def launch(self) -> Launch:
-        command, *start = own_command()
+        command, *start = self.program()
         named = ("--profile", self.profile) if self.profile else ()
         return Launch(command, (*start, "mcp", *named), self.environment())
 
     def environment(self) -> dict[str, str]:
-        placed = self.store if self.store in ("", IN_MEMORY) else str(store_file(self.store).absolute())
+        as_it_is = self.folder is not None or self.store in ("", IN_MEMORY)
+        placed = self.store if as_it_is else str(store_file(self.store).absolute())
         values = {"NACRE_STORE": placed, "NACRE_SPACE": self.space}
         return {**{name: value for name, value in values.items() if value}, **self.extra_env}
 
     def build_mcp_block(self) -> dict[str, object]:
+        return self.remote_block() if self.url else self.local_block()
+
+    def remote_block(self) -> dict[str, object]:
+        kind = {"type": self.remote_type} if self.remote_type else {}
+        headers = {self.headers_key: {"Authorization": f"Bearer {self.token}"}} if self.token else {}
+        return {**kind, self.url_key: self.url, **headers}
+
+    def local_block(self) -> dict[str, object]:
         launch = self.launch()
         env = {"env": dict(launch.env)} if launch.env else {}
         return {"command": launch.command, "args": list(launch.args), **env}
@@ -198,12 +219,23 @@ class Installer:
     def write_settings(self) -> FileChange:
         place, block = (self.section, self.server_name), self.build_mcp_block()
         return rewrite(
-            self.path, lambda text: self.notation.put(text, place, block), replace_unreadable=self.overwrite_unparseable
+            self.path,
+            lambda text: self.notation.put(text, place, block),
+            replace_unreadable=self.overwrite_unparseable,
+            mode=PRIVATE_FILE if self.token else None,
         )
 
     def uninstall(self) -> bool:
-        """Removes only its own entry; False where there was none."""
-        return rewrite(self.path, lambda text: self.notation.take(text, (self.section, self.server_name))).changed
+        """Removes only its own entry, and a file that has nothing else; False where there was no entry."""
+        return take_back(
+            self.path,
+            lambda text: self.notation.take(text, (self.section, self.server_name)),
+            lambda text: pruned(self.notation.read(text)),
+        )
+
+    def take_back(self, file: Path, remove: Callable[[str], str]) -> bool:
+        """Of a JSON file beside the settings."""
+        return take_back(file, remove, lambda text: pruned(jsonc.read(text)))
 
     def verify(self) -> bool:
         """Whether the settings hold the entry that would be written now."""
@@ -225,4 +257,4 @@ class Installer:
         place = self.guidance_path()
         if place is None:
             return False
-        return rewrite(place, lambda text: without_guidance(text, self.guidance_header)).changed
+        return take_back(place, lambda text: without_guidance(text, self.guidance_header), str.rstrip)

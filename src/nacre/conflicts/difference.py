@@ -6,6 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import product
 
 from nacre.text.grammar import word_groups
 from nacre.text.tokens import WORD_LISTS
@@ -17,9 +18,12 @@ LABEL = re.compile(r"#\d+|\b(?!UTF|SHA|AES|RSA|ISO|RFC|DIN|USB|RTX|GTX)[A-Z][A-Z
 KEYED = re.compile(r"\s*([A-Za-z][\w./-]*)\s*(?:=|:(?!\S))\s*(\S+|\d\S* \w+)\s*", re.ASCII)  # one word, or an amount
 NO_KEYS = frozenset("note todo idea reminder fixme warning update info fact re fyi see tip question answer ps".split())
 VALUE = re.compile(r"\d")
+WEEKDAY = re.compile(r"^(?:mon|tues|wednes|thurs|fri|satur|sun)days?$", re.IGNORECASE)
 YEAR = re.compile(r"(?:19|20)\d\d")
 ASSIGNING = re.compile(r"(?:[:=]|\b(?:is|are|ist|sind|est|sont|es|son|è|é|jest))\s*$", re.IGNORECASE)
 NUMBERED = WORD_LISTS["numbered"]
+NEARLY = 0.05  # amounts that differ less are one: a rounded conversion
+THOUSANDS = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
 LONGEST_WORDS = 6  # that are shown of each text
 LONGEST = 400  # words; beyond them a text is a document, and its head says what it is about
 
@@ -108,11 +112,65 @@ def other_sides(newer: str, older: str) -> bool:
 
 
 @cache
-def sides() -> dict[str, frozenset[str]]:
+def sides(heading: str = "sides") -> dict[str, frozenset[str]]:
     known: dict[str, frozenset[str]] = {}
-    for group in map(frozenset, word_groups()["sides"]):
+    for group in map(frozenset, word_groups()[heading]):
         known |= {word: known.get(word, frozenset()) | group - {word} for word in group}
     return known
+
+
+def other_amounts(newer: str, older: str) -> tuple[str, str] | None:
+    """Two amounts of one kind, where the texts have none in common: «10 MB» and «up to 50 MB», «one hour» and «15
+    minutes», but not «one hour» and «60 minutes»."""
+    mine, theirs = amounts(newer), amounts(older)
+    for measured in mine:
+        pairs = list(product(mine[measured], theirs.get(measured, ())))
+        if pairs and not any(abs(a - b) <= NEARLY * max(a, b) for a, b in pairs):
+            a, b = pairs[0]
+            return mine[measured][a], theirs[measured][b]
+    return None
+
+
+def amounts(text: str) -> dict[str, dict[float, str]]:
+    """By what is measured, and for each («9 euros a month»): the amount in the first unit, with its words."""
+    measured: dict[str, dict[float, str]] = {}
+    for match in amount_pattern().finditer(text):
+        unit = units().get((match[1] or match[3] or "").lower())
+        if unit is not None:
+            kind = unit[0] if match[4] is None else f"{unit[0]} for {match[4].lower()}"
+            measured.setdefault(kind, {})[number(match[2].lower()) * unit[1]] = match[0]
+    return measured
+
+
+@cache
+def units() -> dict[str, tuple[str, float]]:
+    return {name: (measured, float(factor)) for measured, factor, *names in word_groups()["units"] for name in names}
+
+
+@cache
+def number_words() -> dict[str, float]:
+    return {word: float(value) for word, value in word_groups()["numbers"]}
+
+
+@cache
+def amount_pattern() -> re.Pattern[str]:
+    words, names = "|".join(number_words()), "|".join(sorted(map(re.escape, units()), key=len, reverse=True))
+    value = rf"(?<![\w.,])(?:([€$£])\s?)?(\d+(?:[.,]\d+)*|{words})(?:\s?-?(?:an?\s)?({names})(?!\w))?"
+    return re.compile(value + r"(?:\s?(?:/|an?\s|per\s|each\b\s?|every\s)(\w*))?", re.IGNORECASE)
+
+
+def number(text: str) -> float:
+    if text in number_words():
+        return number_words()[text]
+    plain = re.sub(r"[.,]", "", text) if THOUSANDS.fullmatch(text) else text.replace(",", ".")
+    integer, *rest = plain.split(".")
+    return float(f"{integer}.{rest[0]}" if len(rest) == 1 else integer + "".join(rest))
+
+
+def opposite_words(newer: str, older: str) -> bool:
+    """«The big machine» and «the small machine», each in one of the texts alone."""
+    here, there = ({token.key for token in tokens(text)} for text in (newer, older))
+    return any(sides("opposites").get(word, frozenset()) & (there - here) for word in here - there)
 
 
 def keyed_values(newer: str, older: str) -> tuple[str, str] | None:
@@ -123,16 +181,16 @@ def keyed_values(newer: str, older: str) -> tuple[str, str] | None:
     return (mine[2], theirs[2]) if folded(mine[2]) != folded(theirs[2]) else None
 
 
-def changed_value(newer: str, older: str) -> tuple[str, str] | None:
-    """The two numbers, dates or versions of texts that are else the same, where they are not what tells two things
-    apart («Bus 12», «on floor 3») or two years («in 2019», «in 2021»)."""
+def changed_value(newer: str, older: str, value: re.Pattern[str] = VALUE) -> tuple[str, str] | None:
+    """The two numbers, dates or versions of texts that are else the same, or what else is a `value`, where they are not
+    what tells two things apart («Bus 12», «on floor 3») or two years («in 2019», «in 2021»)."""
     a, b = tokens(newer), tokens(older)
     changed = [at for at, (one, other) in enumerate(zip(a, b, strict=False)) if one.key != other.key]
     if len(a) != len(b) or len(changed) != 1:
         return None
     at = changed[0]
     mine, theirs = newer[a[at].start : a[at].end], older[b[at].start : b[at].end]
-    if not VALUE.search(mine) or not VALUE.search(theirs) or (at < 2 and at + 1 < len(a)):
+    if not value.search(mine) or not value.search(theirs) or (at < 2 and at + 1 < len(a)):
         return None
     assigned = at + 1 == len(a) and bool(ASSIGNING.search(newer[: a[at].start]))
     named = a[at - 1].key in NUMBERED or (YEAR.fullmatch(mine) and YEAR.fullmatch(theirs))

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
 from nacre.conflicts.difference import (
+    WEEKDAY,
     changed_value,
     differing_words,
     identical,
     is_question,
     keyed_values,
+    opposite_words,
+    other_amounts,
     other_labels,
     other_sides,
 )
 from nacre.errors import ConflictModelError
-from nacre.model.memory import Memory
+from nacre.model.memory import LESSON, Memory
 from nacre.model.review import Verdict
 from nacre.protocols import ConflictModel, Relation
 
@@ -32,8 +35,13 @@ ConflictFn: TypeAlias = Callable[[Memory, Memory], bool]
 # From this cosine on, two texts without a difference that we can name count as duplicates (AI-Houkai's threshold).
 THRESHOLD = 0.80
 BY_MODEL = "conflict_model"
+CONFLICTING = ("contradiction", "update")
 SAME = 0.9  # from this probability on, more than 90 % of the pairs are duplicates
+MAY_BE = 0.5  # from this probability of a conflict on, a pair may be one: nobody is asked, but the newer is put first
+POSSIBLE = "possible"  # the kind of a verdict that says so
 APART = Verdict("apart", "subjects")  # decided: no conflict; callers of `verdicts` get None instead
+# Passing impressions, and what other parts of the program keep: they do not conflict with memories of other types.
+OWN_TYPES = frozenset(("sensory", "working", "emotional", "reflection", LESSON))
 # Pairs that the model reads for one memory, the most alike: some 10 ms each on one core, and two cores share them.
 MOST_READ = 6
 
@@ -78,13 +86,13 @@ class PairJudge:
         for at in undecided:
             verdicts[at] = verdict_without_model(memory, *others[at], self.threshold)
         return [
-            self.with_second_opinion(memory, other, similarity, None if verdict is APART else verdict)
+            self.with_second_opinion(memory, other, similarity, across_types(memory, other, verdict))
             for (other, similarity), verdict in zip(others, verdicts, strict=True)
         ], notes
 
     def with_second_opinion(self, a: Memory, b: Memory, similarity: float, verdict: Verdict | None) -> Verdict | None:
         """The verdict, or that of the caller's own judges where they see a conflict that nobody else saw."""
-        seen = verdict is not None and (verdict.kind != "duplicate" or verdict.reason == "identical text")
+        seen = verdict is not None and (verdict.kind in CONFLICTING or verdict.reason == "identical text")
         if seen or similarity < self.threshold or a.type != b.type:
             return verdict
         if self.contradiction_fn is not None and self.contradiction_fn(a, b):
@@ -101,16 +109,27 @@ def by_rules(a: Memory, b: Memory, similarity: float, threshold: float = THRESHO
     """What is certain without reading; `APART` where the two cannot conflict. `a` is the newer memory."""
     if identical(a.text, b.text):
         return Verdict("duplicate", "identical text")
-    if a.type != b.type:
+    if a.type != b.type and not OWN_TYPES.isdisjoint((a.type, b.type)):
         return APART
     if opposed(a, b) and similarity >= threshold:
         return Verdict("contradiction", "polarity")
     if derived(a, b) or derived(b, a):  # a summary repeats its sources; it does not argue with them
-        return by_similarity(similarity, threshold) or APART
+        return Verdict("duplicate", "similarity") if similarity >= threshold else APART
     if is_question(a.text) or is_question(b.text) or other_labels(a.text, b.text) or other_sides(a.text, b.text):
         return APART
     values = keyed_values(a.text, b.text)
     return Verdict("update", "value", values) if values else None
+
+
+def across_types(a: Memory, b: Memory, verdict: Verdict | None) -> Verdict | None:
+    """The verdict as far as it holds for memories of these types. A fact may be outdated by an event or a decision, but
+    people give types freely: what only likeness or polarity says does not count, and nothing is sure."""
+    if verdict is None or verdict is APART:
+        return None
+    if a.type == b.type or verdict.reason == "identical text":
+        return verdict
+    seen = verdict.kind != "duplicate" and verdict.reason in (BY_MODEL, "value")
+    return replace(verdict, sure=False) if seen else None
 
 
 def opposed(a: Memory, b: Memory) -> bool:
@@ -131,19 +150,28 @@ def verdict_by_model(a: Memory, b: Memory, relation: Relation, model: ConflictMo
         return Verdict(kind, BY_MODEL, differing_words(a.text, b.text), sure=sure)
     value = by_value(a, b, sure=False)  # before likeness: two texts that differ in one number are very much alike
     if value is None and relation.duplicate >= SAME:
-        return Verdict("contradiction", "polarity") if opposed(a, b) else Verdict("duplicate", BY_MODEL)
-    return value
+        return Verdict("contradiction", "polarity") if opposed(a, b) else duplicate(a, b, BY_MODEL)
+    return Verdict(POSSIBLE, BY_MODEL, sure=False) if value is None and conflict >= MAY_BE else value
+
+
+def duplicate(a: Memory, b: Memory, reason: str) -> Verdict | None:
+    """What is much alike says the same, unless another amount or an opposite word stands in it."""
+    if values := other_amounts(a.text, b.text):
+        return Verdict("update", "value", values, sure=False)
+    return None if opposite_words(a.text, b.text) else Verdict("duplicate", reason)
 
 
 def by_value(a: Memory, b: Memory, *, sure: bool = True) -> Verdict | None:
-    values = changed_value(a.text, b.text)
-    return Verdict("update", "value", values, sure) if values else None
+    if values := changed_value(a.text, b.text):
+        return Verdict("update", "value", values, sure)
+    days = changed_value(a.text, b.text, WEEKDAY)  # what is on Mondays may be on Tuesdays, too
+    return Verdict("update", "value", days, sure=False) if days else None
 
 
 def verdict_without_model(a: Memory, b: Memory, similarity: float, threshold: float = THRESHOLD) -> Verdict | None:
     """Where no model can be asked: a number, a date or a version that changed in an else equal text, and likeness."""
-    return by_value(a, b) or by_similarity(similarity, threshold)
+    return by_value(a, b) or by_similarity(a, b, similarity, threshold)
 
 
-def by_similarity(similarity: float, threshold: float) -> Verdict | None:
-    return Verdict("duplicate", "similarity") if similarity >= threshold else None
+def by_similarity(a: Memory, b: Memory, similarity: float, threshold: float) -> Verdict | None:
+    return duplicate(a, b, "similarity") if similarity >= threshold else None

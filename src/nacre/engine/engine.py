@@ -13,18 +13,17 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 from uuid import uuid4
 
-from nacre.errors import EmbeddingMismatch, InvalidInput, MemoryNotFound, NacreError, StorageError
+from nacre.errors import Cancelled, EmbeddingMismatch, InvalidInput, MemoryNotFound, NacreError, StorageError
 from nacre.files import ThreadLock
 from nacre.model import Filter, JournalEntry, Memory, Operation
 from nacre.model.graph import RELATIONS
 from nacre.model.memory import Json, json_list, key_of
 from nacre.model.validate import storable_text
-from nacre.models.calibration import MEASURED, is_calibrated, measured_values, median_cosines
+from nacre.models.calibration import is_calibrated, measured_values, median_cosines
 from nacre.protocols import (
     UPKEEP,
     AnyChange,
@@ -46,6 +45,7 @@ from nacre.protocols import (
     TermChange,
     TermSet,
     Vectors,
+    is_cancelled,
 )
 from nacre.remember.derive import derive, derive_or_defer, same_derived_input
 
@@ -59,18 +59,16 @@ UNDO = "undo"  # the name of the operation that takes others back
 PART = 256  # changes in one transaction of a long operation: some 50 ms, for which other writers wait
 ATTEMPTS, PATIENCE_SECONDS = 100, 60.0  # both pass before a write that others overtake again and again is given up
 PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.001, 0.05  # before the next attempt, at most: about as long as a write takes
-RENAMED_BATCHES = 32  # operations under other names that are remembered for `undo`
+RENAMED_BATCHES = 32  # the last operations under another actor's name that the store's own actor can undo
 # Any text will do that no two models place alike; changed, it would make every store refuse its own model.
 PROBE = "The quick brown fox keeps 12 copper kettles in Lisbon."
 HALF_BYTES = 2
-STEPS_WITHOUT_EFFECT = 20  # others may edit what is being embedded, but not twenty times the same 256
-UNDER_WAY = "reindex"  # the term of upkeep that exists while a reindexing is under way
-TEXTS_A_SPACE = 100  # of which the meaning of cosines is measured
-STEP = 32  # memories that one call leads to: some 50 ms of embedding, in a process that may end soon
-# Where nothing waited, after which one looks again: only a process without a model leaves something behind, and its
-# memories are found by their words meanwhile.
-QUIET_SECONDS = 1.0
-CLOSING_SECONDS = 1.0  # that closing waits for a step; longer only where another process holds the store
+STEPS_WITHOUT_EFFECT = 20  # a step is lost when others edit its memories meanwhile; twenty in a row are an error
+UNDER_WAY = "reindex"  # the maintenance term that exists while a reindexing runs
+TEXTS_A_SPACE = 100  # texts by which an embedder's cosines are calibrated
+STEP = 32  # pending memories embedded after one call: about 50 ms, because the process may end soon
+QUIET_SECONDS = 1.0  # pause after a step in which no pending memory could be embedded
+CLOSING_SECONDS = 1.0  # how long closing waits for a step; longer only where another process locks the store
 SAME_VECTORS = 0.95  # cosine of one text's vectors: the default model keeps 0.99 when its weights are rounded to 8 bits
 
 
@@ -85,10 +83,13 @@ def remains_of(reader: Reader, space: str) -> str:
 
 
 def renamed(reader: Reader, old: str, new: str) -> list[AnyChange]:
-    """Gives a space another name; its term keeps those that it had."""
-    known = reader.term(SPACE, old) or {}
+    """Gives a space another name; its term keeps those that it had. An interrupted import goes along."""
+    known, importing = reader.term(SPACE, old) or {}, reader.term(*import_under_way(old))
     former = dict.fromkeys(str(name) for name in (*json_list(known.get(FORMER_NAMES)), old) if name != new)
-    return [SpaceRenamed(old, new), TermSet(SPACE, new, {**known, FORMER_NAMES: list(former)})]
+    changes: list[AnyChange] = [SpaceRenamed(old, new), TermSet(SPACE, new, {**known, FORMER_NAMES: list(former)})]
+    if importing is not None:
+        changes += [TermSet(*import_under_way(old), None), TermSet(*import_under_way(new), importing)]
+    return changes
 
 
 class Lookup(Protocol):
@@ -130,6 +131,7 @@ class PendingChanges:
 
 
 Edit: TypeAlias = Callable[[Memory], Memory]
+Late: TypeAlias = Callable[[Memory], object]  # what is done with a memory that has got its vector later
 # A function of what it reads alone: it runs again when that has changed before its changes are written.
 Plan: TypeAlias = Callable[[Reader], Sequence[AnyChange]]
 
@@ -141,11 +143,13 @@ class CheckedEmbedder:
     model that filled the store. Nothing is loaded, and no service is asked, only to compare.
     """
 
-    def __init__(self, inner: Embedder, store: Backend, probe: bytes = b"") -> None:
-        self.inner = inner
+    def __init__(self, wanted: Embedder, store: Backend, probe: bytes = b"") -> None:
+        self.wanted = wanted
+        self.inner = wanted  # or, where it follows the store, the one that filled that
         self.store = store
         self.probe = probe
         self._stored: EmbedderIdentity | None = None  # as it was read last
+        self._latest: tuple[Embedder, str, Vectors] | None = None  # a single text: a question to several spaces
 
     @property
     def identity(self) -> str:
@@ -163,11 +167,21 @@ class CheckedEmbedder:
     def ready(self) -> bool:
         return self.inner.ready
 
+    @property
+    def waiting(self) -> bool:
+        """Whether memories waited for their vectors when the store was last asked."""
+        return self._stored is not None and self._stored.waiting
+
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         return self.inner.count_tokens(texts)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Raises `EmbeddingMismatch`, besides what the embedder itself raises."""
+        if self.probe and len(texts) == 1:
+            latest = self._latest
+            if latest is None or latest[0] is not self.inner or latest[1] != texts[0]:
+                latest = self._latest = (self.inner, texts[0], self.inner.embed(texts))
+            return latest[2]
         if self.probe or not texts:
             return self.inner.embed(texts)
         rows = self.inner.embed([*texts, PROBE])
@@ -183,10 +197,25 @@ class CheckedEmbedder:
         """What is known of it without loading anything."""
         return EmbedderIdentity(self.identity, len(self.probe) // HALF_BYTES, self.probe)
 
-    def check(self) -> None:
-        """Raises `EmbeddingMismatch`."""
-        self._stored = self.store.embedder()
-        check_same(self._stored, self.current())
+    def check(self) -> EmbedderIdentity:
+        """What the store is bound to. Raises `EmbeddingMismatch`."""
+        stored = self.store.embedder()
+        self.check_bound(stored)
+        return stored
+
+    def check_bound(self, stored: EmbedderIdentity) -> None:
+        """As `check`, with what was read just now."""
+        if stored.name and stored.name != self.identity:  # perhaps another process has filled an empty store meanwhile
+            self.follow_store(lambda: stored.name)
+        self._stored = stored
+        check_same(stored, self.current())
+
+    def follow_store(self, stored: Callable[[], str]) -> None:
+        from nacre.models.background import embedder_of_store
+
+        inner = embedder_of_store(self.wanted, stored)
+        if inner is not self.inner:
+            self.inner, self.probe = inner, b""
 
     def claim(self, expected: Expected) -> list[EmbedderBound]:
         """Binds the store to this vector space on first use; the vector of the fixed text may follow later.
@@ -195,7 +224,7 @@ class CheckedEmbedder:
         """
         actual = expected.known.embedder if expected.known is not None else None
         stored = self._stored = expected.embedder = actual or self._stored or self.store.embedder()
-        claimed = EmbedderIdentity(self.identity, self.dimensions, self.probe)
+        claimed = EmbedderIdentity(self.identity, self.dimensions, self.probe, stored.measured)
         check_same(stored, claimed)
         return [EmbedderBound(claimed)] if not stored.name or (claimed.probe and not stored.probe) else []
 
@@ -206,7 +235,9 @@ class CheckedEmbedder:
 def checked(embedder: Embedder, store: Backend) -> CheckedEmbedder:
     if not isinstance(embedder, CheckedEmbedder):
         return CheckedEmbedder(embedder, store)
-    return embedder if embedder.store is store else CheckedEmbedder(embedder.inner, store, embedder.probe)
+    if embedder.store is store:
+        return embedder
+    return CheckedEmbedder(embedder.wanted, store, embedder.probe if embedder.inner is embedder.wanted else b"")
 
 
 def check_same(stored: EmbedderIdentity, current: EmbedderIdentity) -> None:
@@ -293,12 +324,17 @@ class Engine:
             raise
         if not changes and not expected.several:
             return Committed()
+        if operation is not None and (asked := is_cancelled.get()) is not None and asked():
+            raise Cancelled
         result = self.store.commit(changes, expected, operation, self.clock)
+        if isinstance(result, Committed):
+            is_cancelled.set(None)  # the rest of the work belongs to what is written now
         if isinstance(result, Outdated):
-            # New ids are not read first: here one may turn out to exist.
+            # New ids are not read first: here one may turn out to exist. A plan that saw it free can be made again.
             new = [each.subject for each in changes if isinstance(each, Change) and each.before is None]
-            unread = (memory for memory in new if key_of(memory) not in expected.memories)
-            refuse_existing(*(memory for memory in unread if result.actual.memories.get(key_of(memory))))
+            seen_free = {key for key, memory in expected.memories.items() if memory is None}
+            taken = (memory for memory in new if result.actual.memories.get(key_of(memory)))
+            refuse_existing(*(memory for memory in taken if key_of(memory) not in seen_free))
         return result
 
     def register(
@@ -352,8 +388,7 @@ class Engine:
 
     def derive(self, memories: Sequence[Memory]) -> tuple[list[Derived], tuple[str, ...]]:
         """Words and vectors of each; when the model cannot be reached, words alone and a sentence that says so."""
-        self.embedder.check()
-        derived, reason = derive_or_defer(memories, self.embedder, self.store)
+        derived, reason = derive_or_defer(memories, self.embedder, self.store, self.embedder.check_bound)
         if not reason:
             return derived, ()
         log.warning("Stored without vectors for now: %s", reason)
@@ -364,8 +399,7 @@ class Engine:
         stale = [after for before, after in pairs if before is None or not same_derived_input(before, after)]
         if not stale:
             return {}
-        self.embedder.check()
-        derived, _ = derive_or_defer(stale, self.embedder, self.store)
+        derived, _ = derive_or_defer(stale, self.embedder, self.store, self.embedder.check_bound)
         return {memory.id: each for memory, each in zip(stale, derived, strict=True)}
 
     def get_existing(self, reader: Reader, space: str, ids: Sequence[str]) -> list[Memory]:
@@ -431,18 +465,25 @@ def import_under_way(space: str) -> tuple[str, str]:
     return UPKEEP, f"import into {space}"
 
 
-def catch_up(engine: Engine, limit: int = PART) -> int:
-    """Embeds up to `limit` waiting memories and returns how many; not journaled, since no record changes.
+def catch_up(
+    engine: Engine, limit: int = PART, late: Late | None = None, *, going_on: Callable[[], bool] = lambda: True
+) -> int:
+    """Embeds up to `limit` waiting memories and returns how many; not journaled, since no record changes. Then each is
+    given to `late`, unless the indexes are being computed anew, as long as it is `going_on`.
 
     Raises `EmbeddingError` when the model cannot answer.
     """
-    return embed_waiting(engine, engine.store.pending(limit))
+    waiting = engine.store.pending(limit)
+    done = embed_waiting(engine, waiting)
+    if late is not None and done and not interrupted(engine):
+        for memory in waiting:
+            if going_on():
+                late(memory)
+    return done
 
 
 def embed_waiting(engine: Engine, waiting: Sequence[Memory]) -> int:
-    """Returns how many of them were embedded; those that changed meanwhile are not."""
-    if not waiting:
-        return 0
+    """Returns how many of them were embedded; those that changed meanwhile are not. Not journaled."""
     derived = dict(zip(map(key_of, waiting), derive(waiting, engine.embedder, engine.store), strict=True))
 
     def plan(reader: Reader) -> list[Change]:
@@ -454,10 +495,10 @@ def embed_waiting(engine: Engine, waiting: Sequence[Memory]) -> int:
     return len(engine.write(None, plan).versions)
 
 
-def catch_up_all(engine: Engine, *, progress: Progress | None = None) -> int:
+def catch_up_all(engine: Engine, *, progress: Progress | None = None, late: Late | None = None) -> int:
     total, done, stuck = engine.store.health().pending, 0, 0
     while waiting := engine.store.pending(PART):
-        step = embed_waiting(engine, waiting)
+        step = catch_up(engine, PART, late)
         done += step
         stuck = 0 if step else stuck + 1
         if stuck > STEPS_WITHOUT_EFFECT:
@@ -483,7 +524,8 @@ def reindex(engine: Engine, *, restart: bool = False, progress: Progress | None 
         anew = EmbedderBound(engine.embedder.current(), anew=True)
         engine.store.commit([anew, TermSet(UPKEEP, UNDER_WAY, {"embedder": identity})])
     done = catch_up_all(engine, progress=progress)
-    engine.store.commit([TermSet(UPKEEP, UNDER_WAY, None), TermSet(UPKEEP, MEASURED, measure_cosines(engine))])
+    bound = replace(engine.store.embedder(), measured=measure_cosines(engine))
+    engine.store.commit([TermSet(UPKEEP, UNDER_WAY, None), EmbedderBound(bound)])
     return done
 
 
@@ -518,8 +560,9 @@ class BackgroundCatchUp:
     For all users of one open store. Its engine is not restricted: vectors belong to nobody.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, late: Late | None = None) -> None:
         self._engine = engine
+        self.late = late
         self._lock = ThreadLock()
         self._thread: threading.Thread | None = None
         self._again = False
@@ -527,18 +570,11 @@ class BackgroundCatchUp:
         self._quiet_until = -math.inf
 
     def start(self) -> None:
-        """Begins a step and returns at once, unless nothing waits or the model is not loaded; beside a step that is
-        under way, lets another one follow."""
-        now = time.monotonic()
-        if self._closed or not self._engine.embedder.ready or now < self._quiet_until:
+        """Begins a step and returns at once, unless nothing waited when the store was last asked, or the model is not
+        loaded; beside a step that is under way, lets another one follow."""
+        embedder = self._engine.embedder
+        if self._closed or not embedder.waiting or not embedder.ready or time.monotonic() < self._quiet_until:
             return
-        with suppress(NacreError):
-            if self._engine.store.pending(1):
-                self._begin()
-            else:
-                self._quiet_until = now + QUIET_SECONDS
-
-    def _begin(self) -> None:
         with self._lock:
             self._again = self._thread is not None and self._thread.is_alive()
             if not self._again and not self._closed:
@@ -560,7 +596,8 @@ class BackgroundCatchUp:
         going_on = True
         while going_on:
             try:
-                catch_up(self._engine, STEP)
+                if not catch_up(self._engine, STEP, self.late, going_on=lambda: not self._closed):
+                    self._quiet_until = time.monotonic() + QUIET_SECONDS
             except NacreError as error:
                 log.debug("Waiting memories were not embedded: %s", error)
             with self._lock:

@@ -29,7 +29,7 @@ def last_entry_at(store: Backend, space: str, at: float) -> int:
     upto = store.seq_at(space, at)
     if dropped and (at < dropped_at or upto < dropped):
         raise HistoryLost(
-            f"The journal of {space!r} begins after {iso(dropped_at)}, when it was compacted; "
+            f"The journal of {space!r} begins after {iso(dropped_at)}, when it was compacted or repaired; "
             "ask for a later time, or open a backup of that day."
         )
     return upto
@@ -97,24 +97,34 @@ def lineage(store: Reader, newest: Memory) -> list[Memory]:
 
 def successions(versions: list[Memory], entries: list[JournalEntry]) -> Iterator[Transition]:
     known = {memory.id: memory for memory in versions}
-    operations = {(e.memory_id, (e.after or {}).get("superseded_by")): e.operation for e in reversed(entries)}
+    written = {(e.memory_id, (e.after or {}).get("superseded_by")): e for e in reversed(entries)}
     for predecessor in versions:
         successor = known.get(predecessor.superseded_by)
         if successor is not None:
-            operation = operations.get((predecessor.id, successor.id))
-            old, new = changed_words(predecessor, successor)
+            entry = written.get((predecessor.id, successor.id))
+            texts = [
+                each.text if entry is None else text_after(each, entry, entries) for each in (predecessor, successor)
+            ]
+            old, new = changed_words(*texts)
             times = (predecessor.valid_until, predecessor.superseded_at, successor.created_at)
             at = next(time for time in times if time is not None)
-            why = operation.why if operation else ""
+            why = entry.operation.why if entry else ""
             yield Transition(predecessor.id, successor.id, old, new, at, "supersede", why)
 
 
-def changed_words(predecessor: Memory, successor: Memory) -> tuple[str, str]:
+def text_after(memory: Memory, entry: JournalEntry, entries: list[JournalEntry]) -> str:
+    """The text that a memory had after the entry: that before the first edit since, if there is one."""
+    later = [each for each in entries if each.memory_id == memory.id and each.seq > entry.seq and each.after]
+    texts = [(each.seq, text) for each in later if isinstance(text := (each.before or {}).get("text"), str)]
+    return min(texts)[1] if texts else memory.text
+
+
+def changed_words(before: str, after: str) -> tuple[str, str]:
     """The words that changed, where they are few; else the full texts."""
     from nacre.conflicts.difference import differing_words
 
-    new, old = differing_words(successor.text, predecessor.text)
-    return (old, new) if old and new else (predecessor.text, successor.text)
+    new, old = differing_words(after, before)
+    return (old, new) if old and new else (before, after)
 
 
 def text_edits(entries: list[JournalEntry]) -> Iterator[Transition]:

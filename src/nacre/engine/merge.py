@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from nacre.engine.engine import Edit, Engine
-from nacre.engine.remember import CONFLICTS
+from nacre.engine.remember import without_notes
 from nacre.engine.supersede import SUPERSEDES, all_superseded
 from nacre.errors import InvalidInput
 from nacre.model import Memory
@@ -49,14 +49,7 @@ def refuse_unmergeable(memory: Memory) -> None:
 
 def without_conflicts_between(memories: Sequence[Memory]) -> list[Memory]:
     """Merging settles the conflicts that were noted between them."""
-    settled = list(memories)
-    for other in memories:
-        settled = [without_conflict(memory, other.id) for memory in settled]
-    return settled
-
-
-def without_conflict(memory: Memory, other: str) -> Memory:
-    return replace(memory, links=tuple(x for x in memory.links if not (x.to == other and x.rel == CONFLICTS)))
+    return [without_notes(memory, [other.id for other in memories]) for memory in memories]
 
 
 def all_united(keep: Memory, others: Sequence[Memory]) -> Memory:

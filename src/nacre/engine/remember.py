@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from math import inf
+from typing import Any
 
 from nacre.conflicts.candidates import Compared, Comparison
-from nacre.engine.engine import Engine, insertions
+from nacre.engine.engine import Edit, Engine, insertions
 from nacre.engine.supersede import all_superseded
 from nacre.errors import ConflictError, ConflictWarning, UnknownName
-from nacre.model import Conflict, Link, Memory, Operation, RememberResult
-from nacre.protocols import AnyChange, Derived, Reader
+from nacre.model import Conflict, Filter, Link, Memory, Operation, RememberResult
+from nacre.model.memory import CONFLICTS, LISTS, MAY_UPDATE, NOTED, key_of, same_words
+from nacre.protocols import AnyChange, Change, Derived, Reader, Vectors
+from nacre.remember.derive import same_derived_input
 
-CONFLICTS = "conflicts"  # the relation of a link that waits in the review queue
 POLICIES = ("note", "ignore", "warn", "supersede", "raise")
 SAME = 0.95  # texts that are this similar may say the same, and need not be stored twice
 PUNCTUATION = ".,;:!?'\"’“”«»()-–—"
 WORDINGS = "other_wordings"  # of one that was merged, in its metadata
-SAME_FIELDS = ("polarity", "type", "occurred_at", "valid_from", "valid_until", "expires_at")
+SAME_FIELDS = ("polarity", "type", "occurred_at", "valid_until", "expires_at")
+SAME_ORIGIN = ("title", "agent", "trust", "status")
+SAME_IF_GIVEN = frozenset(("created_at", "confidence", "valence", "arousal"))  # to a text that may be known
+SOURCES = "other_sources"  # of one that was remembered again, in its metadata
+KNOWN = "known"
+GAINED = (*LISTS, "source", "links", "importance", "pinned", "metadata")  # what a repetition may add to
+NAMED_BY = frozenset(("id", "id_prefix"))  # who gives one of these gets a memory of that name, also of a known text
 REPEATED = 0.05  # added to a memory's importance when it is remembered again
 
 
@@ -30,6 +39,7 @@ class ConflictHandling:
 
     policy: str
     comparison: Comparison
+    writable: Filter = field(default_factory=Filter)  # what may be replaced or merged into
 
     def __post_init__(self) -> None:
         check_policy(self.policy)
@@ -41,29 +51,183 @@ def check_policy(name: str) -> str:
     return name
 
 
-def store_all(engine: Engine, memories: Sequence[Memory], operation: Operation) -> list[RememberResult]:
-    """Stores all of them as a part of the operation, or none, without looking for conflicts."""
-    derived, notes = engine.derive(memories)
-    engine.commit_part(operation, lambda _: insertions(memories, derived))
-    return [RememberResult(memory, notes=notes) for memory in memories]
+def store_all(
+    engine: Engine,
+    memories: Sequence[Memory],
+    operation: Operation,
+    comparison: Comparison,
+    explicit: Mapping[str, Collection[str]],
+) -> list[RememberResult]:
+    """Stores all of them as a part of the operation, or none, without looking for conflicts. What is known already, or
+    comes twice, is not added, except where its id is asked for. `explicit` has the caller's fields, by id."""
+    drafts, first = without_repeats(memories, explicit)
+    space, seq = memories[0].space, engine.store.seq_at(memories[0].space, inf)
+    derived, notes = engine.derive(drafts)
+    copies = stored_copies(engine, drafts, derived, comparison, explicit)
+    known: dict[str, str] = {}
+    edited: list[Change] = []
+
+    def plan(reader: Reader) -> list[AnyChange]:
+        meanwhile = copies_since(reader, seq, drafts, comparison.where, explicit)
+        stored = {memory.id: memory for memory in reader.get_many(space, sorted(set(copies.values())))}
+        known.clear()
+        known.update({id: memory.id for id, memory in meanwhile.items()})
+        for draft in drafts:  # another process may have changed or removed the copy
+            copy = stored.get(copies.get(draft.id, ""))
+            if copy is not None and is_known(draft, copy, explicit.get(draft.id, ())):
+                known[draft.id] = copy.id
+        edits: dict[str, list[Memory]] = {}
+        for draft in drafts:
+            if draft.id in known:
+                edits.setdefault(known[draft.id], []).append(draft)
+        wanted = {id: partial(all_repeated, drafts=tuple(each), now=engine.clock()) for id, each in edits.items()}
+        edited[:] = engine.make_edits(reader, space, wanted) if wanted else []
+        new = [(draft, each) for draft, each in zip(drafts, derived, strict=True) if draft.id not in known]
+        return [*insertions([draft for draft, _ in new], [each for _, each in new]), *edited]
+
+    versions = engine.write(operation, plan).versions if drafts else {}
+    merged = {each.subject.id: replace(each.subject, version=versions[key_of(each.subject)]) for each in edited}
+    before = {each.subject.id: each.before for each in edited if each.before is not None}
+    results = {draft.id: RememberResult(draft, notes=notes) for draft in drafts if draft.id not in known}
+    for draft in drafts:
+        if draft.id in known:
+            old, after = before[known[draft.id]], merged[known[draft.id]]
+            more = *kept_importance(draft, old, explicit.get(draft.id, ())), *notes_of_known(old, after)
+            results[draft.id] = RememberResult(after, (), KNOWN, notes + more)
+    return [results[first[memory.id]] for memory in memories]
 
 
-def store_one(engine: Engine, memory: Memory, handling: ConflictHandling, *, why: str = "") -> RememberResult:
-    """One operation, whatever the policy does. Two that are written at the same moment do not see each other."""
+def store_one(
+    engine: Engine, memory: Memory, handling: ConflictHandling, *, why: str = "", explicit: Collection[str] = ()
+) -> RememberResult:
+    """One operation, whatever the policy does. Of two with the same text that are written at the same moment, the
+    second one is known already; other conflicts between them are not seen. `explicit` has the names of the caller's
+    fields."""
     if handling.policy == "ignore":
-        return store_all(engine, [memory], engine.operation("remember", why))[0]
+        operation = engine.operation("remember", why)
+        return store_all(engine, [memory], operation, handling.comparison, {memory.id: explicit})[0]
+    # What another process changes or removes meanwhile is no longer known: then everything is decided again.
+    store_anew = partial(store_one, engine, memory, handling, why=why, explicit=explicit)
+    seq = engine.store.seq_at(memory.space, inf)
     (derived,), notes = engine.derive([memory])
-    compared = find_conflicts(memory, derived, handling.comparison)
+    near = handling.comparison.likeness(memory, vector_of(derived)) if is_statement(memory) else []
+    known = known_among([other for other, _ in near], memory, explicit)
+    if known is not None and handling.policy != "raise":
+        more = (*notes, *kept_importance(memory, known, explicit))
+        again = remember_again(engine, known, memory, handling.policy, explicit, more, why)
+        return again or store_anew()
+    compared = handling.comparison.compare(memory, vector_of(derived), near=near) if near else Compared([])
     conflicts, notes = tuple(compared.conflicts), (*notes, *compared.notes)
     if conflicts and handling.policy == "raise":
         raise ConflictError(conflicts)
-    if conflicts and handling.policy == "supersede":
-        return store_superseding(engine, memory, derived, conflicts, notes, why)
-    stored = with_conflict_links(memory, conflicts) if handling.policy == "note" else memory
-    engine.commit("remember", lambda _: insertions([stored], [derived]), why)
+    supersedes = handling.policy == "supersede"
+    replaced = [each.b.id for each in conflicts if supersedes and may_replace(each, handling.writable)]
+    noted = conflicts_to_note(conflicts, replaced, handling.policy)
+    possible = compared.possible if supersedes or handling.policy == "note" else ()
+    draft = with_conflict_links(memory, noted, possible) if noted or possible else memory
+    same = next((each.b for each in conflicts if is_repetition(each) and handling.writable.admits(each.b)), None)
+    if supersedes and same is not None and not noted and not replaced:
+        unchanged = partial(same_statement, same)
+        merged = change_while(engine, same, unchanged, "merge", lambda old: merge_repetition(old, memory), why)
+        return store_anew() if merged is None else RememberResult(merged, conflicts, "merged", notes)
+    stored: list[Memory] = []
+    meanwhile: dict[str, Memory] = {}
+
+    def plan(reader: Reader) -> list[AnyChange]:
+        meanwhile.clear()
+        meanwhile.update(copies_since(reader, seq, [memory], handling.comparison.where, {memory.id: explicit}))
+        if meanwhile:
+            return []
+        (new,) = insertions([draft], [derived])
+        successor, changes = replacing(engine, reader, draft, replaced)
+        stored[:] = [successor]
+        return [replace(new, after=successor), *changes]
+
+    engine.commit("remember", plan, why)
+    for known in meanwhile.values():
+        if handling.policy == "raise":
+            raise ConflictError((Conflict(memory, known, 1.0, "duplicate", "identical text"),))
+        again = remember_again(engine, known, memory, handling.policy, explicit, notes, why)
+        return again or store_anew()
     if conflicts and handling.policy == "warn":
         warnings.warn(ConflictWarning(conflicts), stacklevel=caller_level())
-    return RememberResult(stored, conflicts, notes=notes)
+    return RememberResult(stored[0], conflicts, "superseded" if replaced else "stored", notes)
+
+
+def replacing(engine: Engine, reader: Reader, memory: Memory, replaced: Sequence[str]) -> tuple[Memory, list[Change]]:
+    """The memory that replaces these, and their changes."""
+    if not replaced:
+        return memory, []
+    return all_superseded(reader, reader.get_many(memory.space, replaced), memory, engine.clock())
+
+
+def conflicts_to_note(conflicts: Sequence[Conflict], replaced: Collection[str], policy: str) -> list[Conflict]:
+    """Where the sure ones are superseded, a repetition is not worth a note."""
+    if policy == "supersede":
+        return [each for each in conflicts if each.kind != "duplicate" and each.b.id not in replaced]
+    return list(conflicts) if policy == "note" else []
+
+
+def edit_one(
+    engine: Engine, space: str, id: str, edit: Edit, handling: ConflictHandling, *, why: str = ""
+) -> RememberResult:
+    """One operation. Where the text changes, conflicts are handled as those of a new memory; what the edited one may
+    replace is superseded, what is uncertain is noted, and nothing is merged into another."""
+    (before,) = engine.get_existing(engine.store, space, [id])
+    after = edit(before)
+    unread = after.text == before.text or after.superseded_by or after.status == "trashed"
+    if handling.policy == "ignore" or unread:
+        return RememberResult(engine.change(space, [id], "edit", edit, why=why)[0])
+    (derived,), notes = engine.derive([after])
+    compared = handling.comparison.compare(after, vector_of(derived)) if is_statement(after) else Compared([])
+    conflicts, notes = tuple(compared.conflicts), (*notes, *compared.notes)
+    if conflicts and handling.policy == "raise":
+        raise ConflictError(conflicts)
+    supersedes = handling.policy == "supersede"
+    replaced = [each.b.id for each in conflicts if supersedes and may_replace(each, handling.writable)]
+    noting = supersedes or handling.policy == "note"
+    noted = [each for each in conflicts if noting and each.b.id not in replaced]
+    possible = compared.possible if noting else ()
+    conflicting = {each.b.id for each in (*noted, *possible)}
+    compared_all = vector_of(derived) is not None and not compared.notes
+    stored: list[Memory] = []
+
+    def plan(reader: Reader) -> list[AnyChange]:
+        current = engine.get_required(reader, space, id)
+        edited, others = edit(current), []
+        linking = {edge.source for edge in reader.edges(space, into=[id], rels=NOTED)}
+        if compared_all:  # what was noted of the former text and is not found of the new one no longer holds
+            edited = without_notes(edited, {link.to for link in current.links})
+            sources = reader.get_many(space, sorted(linking - conflicting - set(replaced)))
+            others = [(each, without_notes(each, [id])) for each in sources if handling.writable.admits(each)]
+        known = linking | {link.to for link in edited.links if link.rel in NOTED}
+        edited = with_conflict_links(
+            edited,
+            [each for each in noted if each.b.id not in known],
+            [each for each in possible if each.b.id not in known],
+        )
+        own = derived if same_derived_input(after, edited) else engine.prepare([(current, edited)]).get(id)
+        successor, changes = replacing(engine, reader, edited, replaced)
+        stored[:] = [replace(successor, updated_at=engine.clock())]
+        freed = [Change(one, replace(other, updated_at=engine.clock())) for one, other in others]
+        return [Change(current, stored[0], own), *changes, *freed]
+
+    versions = engine.write(engine.operation("edit", why), plan).versions
+    memory = replace(stored[0], version=versions.get(key_of(stored[0]), stored[0].version))
+    if conflicts and handling.policy == "warn":
+        warnings.warn(ConflictWarning(conflicts), stacklevel=caller_level())
+    return RememberResult(memory, conflicts, "superseded" if replaced else "stored", notes)
+
+
+def without_notes(memory: Memory, others: Collection[str]) -> Memory:
+    """Without the links in which a comparison noted conflicts with these; what a user linked by hand stays."""
+    links = tuple(link for link in memory.links if link.to not in others or not is_note(link))
+    return memory if links == memory.links else replace(memory, links=links)
+
+
+def is_note(link: Link) -> bool:
+    """Whether a comparison made it: see `with_conflict_links`."""
+    return link.rel == MAY_UPDATE or (link.rel == CONFLICTS and "kind" in link.data)
 
 
 def caller_level() -> int:
@@ -74,9 +238,205 @@ def caller_level() -> int:
     return level
 
 
-def find_conflicts(memory: Memory, derived: Derived, comparison: Comparison) -> Compared:
-    vector = derived.vectors[0] if derived.vectors is not None and len(derived.vectors) else None
-    return comparison.compare(memory, vector) if is_statement(memory) else Compared([])
+def vector_of(derived: Derived) -> Vectors | None:
+    return derived.vectors[0] if derived.vectors is not None and len(derived.vectors) else None
+
+
+def without_repeats(
+    memories: Sequence[Memory], explicit: Mapping[str, Collection[str]]
+) -> tuple[list[Memory], dict[str, str]]:
+    """Each text once, with what the later ones add to the first, and for every id that of the first."""
+    drafts: dict[str, Memory] = {}
+    first: dict[str, str] = {}
+    by_text: dict[str, list[str]] = {}
+    for memory in memories:
+        earlier = by_text.setdefault(same_words(memory.text), [])
+        own = explicit.get(memory.id, ())
+        same = next((id for id in earlier if is_known(memory, drafts[id], own)), None)
+        if same is None or memory.id in drafts:
+            # An id that is given twice is refused when it is written.
+            drafts[memory.id if memory.id not in drafts else f"{memory.id} again"] = memory
+            first[memory.id] = memory.id
+            earlier += [memory.id] if NAMED_BY.isdisjoint(own) else []
+        else:
+            drafts[same], first[memory.id] = repeated(drafts[same], memory), same
+    return list(drafts.values()), first
+
+
+def stored_copies(
+    engine: Engine,
+    drafts: Sequence[Memory],
+    derived: Sequence[Derived],
+    comparison: Comparison,
+    explicit: Mapping[str, Collection[str]],
+) -> dict[str, str]:
+    """The drafts that are stored already, each with the id of the stored one. Only identical texts are recognised, by
+    the digest of their first chunk: comparing every text would make imports slow."""
+    asked: dict[bytes, list[tuple[Memory, Vectors | None]]] = {}
+    for draft, each in zip(drafts, derived, strict=True):
+        if each.chunks and each.vectors is not None and is_statement(draft):
+            asked.setdefault(each.chunks[0].digest, []).append((draft, vector_of(each)))
+    if not asked:
+        return {}
+    _, stored = engine.store.vectors_for(list(asked))
+    copies: dict[str, str] = {}
+    for draft, vector in (pair for digest in stored for pair in asked[digest]):
+        own = explicit.get(draft.id, ())
+        near = comparison.likeness(draft, vector) if NAMED_BY.isdisjoint(own) else []
+        known = known_among([other for other, _ in near], draft, own)
+        if known is not None:
+            copies[draft.id] = known.id
+    return copies
+
+
+def copies_since(
+    reader: Reader, seq: int, drafts: Sequence[Memory], where: Filter, explicit: Mapping[str, Collection[str]]
+) -> dict[str, Memory]:
+    """The drafts that others have stored since this journal entry, each with what they stored. For a plan: two that
+    store one text at the same moment must not both add it."""
+    lasting = [each for each in drafts if is_lasting(each) and NAMED_BY.isdisjoint(explicit.get(each.id, ()))]
+    if not lasting:
+        return {}
+    texts = {same_words(each.text) for each in lasting}
+    written = [each for each in reader.written_since(lasting[0].space, seq, sorted(texts)) if where.admits(each)]
+    pairs = ((each, known_among(written, each, explicit.get(each.id, ()))) for each in lasting)
+    return {each.id: known for each, known in pairs if known is not None}
+
+
+def with_copies(engine: Engine, space: str, old: str, new: str, handling: ConflictHandling) -> dict[str, str]:
+    """The successor of a memory and of the others that say the same, of any session: a copy would outlive its
+    correction. A copy that is pinned, not writable or a later version of the successor stays."""
+    memory = engine.store.get(space, old)
+    if memory is None or not is_lasting(memory):
+        return {old: new}
+    (derived,), _ = engine.derive([memory])
+    later, step = {new}, engine.store.get(space, new)
+    while step is not None and step.superseded_by and step.superseded_by not in later:
+        later.add(step.superseded_by)
+        step = engine.store.get(space, step.superseded_by)
+    own = replace(handling.comparison, where=handling.comparison.where & handling.writable)
+    near = [other for other, _ in own.likeness(memory, vector_of(derived))]
+    copies = [each.id for each in near if says_the_same(memory, each) and not each.pinned and each.id not in later]
+    return dict.fromkeys((old, *copies), new)
+
+
+def with_conflicts_of(engine: Engine, memory: Memory, replaced: Collection[str]) -> Memory:
+    """The new memory with the noted conflicts of those that it replaces, whichever side has the link, except with what
+    says the same as the new one. They were not compared with it, so that none is sure."""
+    rels, noted = (CONFLICTS, MAY_UPDATE), dict[str, Link]()
+    sources = [edge.source for edge in engine.store.edges(memory.space, into=list(replaced), rels=rels)]
+    for old in engine.store.get_many(memory.space, [*sources, *replaced]):
+        for link in old.links:
+            to = link.to if old.id in replaced else old.id
+            if link.rel in rels and link.kind != "duplicate" and (old.id in replaced) != (link.to in replaced):
+                unsure = {**link.data, "sure": False} if link.rel == CONFLICTS else link.data
+                noted[to] = replace(link, to=to, data=unsure)
+    others = engine.store.get_many(memory.space, list(noted))
+    carried = (noted[each.id] for each in others if same_words(each.text) != same_words(memory.text))
+    links = {(link.to, link.rel): link for link in (*carried, *memory.links)}
+    return replace(memory, links=tuple(links.values()))
+
+
+def known_among(others: Sequence[Memory], memory: Memory, explicit: Collection[str]) -> Memory | None:
+    return next((other for other in others if is_known(memory, other, explicit)), None)
+
+
+def is_known(new: Memory, old: Memory, explicit: Collection[str]) -> bool:
+    """Whether the new one need not be stored: the old one says the same in the same session, and nothing that was given
+    differs."""
+    differs = any(getattr(new, name) != getattr(old, name) for name in SAME_IF_GIVEN.intersection(explicit))
+    return NAMED_BY.isdisjoint(explicit) and new.session == old.session and not differs and says_the_same(new, old)
+
+
+def says_the_same(new: Memory, old: Memory) -> bool:
+    """Whether remembering the one adds nothing to the other: the same words but for case and blanks, of the same kind,
+    time, agent and trust. What happened without a date happened when it was written, each time anew, and a turn of a
+    conversation was said each time."""
+    if same_words(new.text) != same_words(old.text) or not all(map(is_lasting, (new, old))):
+        return False
+    same = all(getattr(new, name) == getattr(old, name) for name in (*SAME_FIELDS, *SAME_ORIGIN))
+    begins = new.valid_from is None or new.valid_from == old.valid_from  # a successor got its beginning from us
+    known = all(old.metadata.get(key, value) == value for key, value in new.metadata.items())
+    applies = set(new.anti_contexts) == set(old.anti_contexts)
+    return same and begins and known and applies and not old.superseded_by
+
+
+def is_lasting(memory: Memory) -> bool:
+    turn = memory.role or memory.is_turn
+    happened = memory.type == "episodic" and memory.occurred_at is None
+    return is_statement(memory) and not turn and not happened
+
+
+def remember_again(
+    engine: Engine, known: Memory, memory: Memory, policy: str, explicit: Collection[str], notes: tuple[str, ...],
+    why: str,
+) -> RememberResult | None:  # fmt: skip
+    """Touches what is known, with what the new one adds; one operation, which can be undone. None where another
+    process has changed or removed it meanwhile, so that the new one is no longer known."""
+    more = REPEATED if policy == "supersede" else 0.0
+
+    def edit(old: Memory) -> Memory:
+        after = repeated(old, memory, engine.clock())
+        return replace(after, importance=min(1.0, after.importance + more))
+
+    merged = change_while(engine, known, lambda old: is_known(memory, old, explicit), "remember", edit, why)
+    if merged is None:
+        return None
+    return RememberResult(merged, (), "merged" if more else KNOWN, (*notes, *notes_of_known(known, merged)))
+
+
+def change_while(
+    engine: Engine, memory: Memory, holds: Callable[[Memory], bool], name: str, edit: Edit, why: str
+) -> Memory | None:
+    """Edits the memory if the condition still holds of it in the transaction; else changes nothing."""
+    edited: list[Change] = []
+
+    def plan(reader: Reader) -> list[AnyChange]:
+        held = [each.id for each in reader.get_many(memory.space, [memory.id]) if holds(each)]
+        edited[:] = engine.make_edits(reader, memory.space, dict.fromkeys(held, edit))
+        return [change for change in edited if change.after != change.before]
+
+    versions = engine.write(engine.operation(name, why), plan).versions
+    changed = [
+        replace(each.subject, version=versions.get(key_of(each.subject), each.subject.version)) for each in edited
+    ]
+    return changed[0] if changed else None
+
+
+def same_statement(one: Memory, other: Memory) -> bool:
+    """Whether a memory still says what it said, and still counts."""
+    return (one.text, one.status, one.superseded_by) == (other.text, other.status, other.superseded_by)
+
+
+def notes_of_known(before: Memory, after: Memory) -> tuple[str, ...]:
+    """What a known memory got from its repetition."""
+    names = [name for name in GAINED if getattr(before, name) != getattr(after, name)]
+    return (f"Added to it: {', '.join(names)}; `undo` takes that back.",) if names else ()
+
+
+def kept_importance(new: Memory, known: Memory, explicit: Collection[str]) -> tuple[str, ...]:
+    lower = "importance" in explicit and new.importance < known.importance
+    return (f"It keeps its importance of {known.importance:g}, which is higher than the given one.",) if lower else ()
+
+
+def all_repeated(old: Memory, drafts: tuple[Memory, ...], now: float) -> Memory:
+    return reduce(lambda memory, draft: repeated(memory, draft, now), drafts, old)
+
+
+def repeated(old: Memory, new: Memory, used_at: float | None = None) -> Memory:
+    """The old memory with the names, links and the source of the new one; with a time, it was used then."""
+    lists: dict[str, Any] = {name: tuple(dict.fromkeys((*getattr(old, name), *getattr(new, name)))) for name in LISTS}
+    ends = {(link.to, link.rel) for link in old.links}
+    metadata = {**new.metadata, **old.metadata}
+    if new.source and old.source and new.source != old.source:
+        others = metadata.get(SOURCES)
+        metadata[SOURCES] = list(dict.fromkeys([*(others if isinstance(others, list) else []), new.source]))
+    after = replace(
+        old, **lists, metadata=metadata, source=old.source or new.source,
+        links=(*old.links, *(link for link in new.links if (link.to, link.rel) not in ends and link.to != old.id)),
+        importance=max(old.importance, new.importance), pinned=old.pinned or new.pinned,
+    )  # fmt: skip
+    return after if used_at is None else replace(after, last_accessed=used_at, access_count=old.access_count + 1)
 
 
 def is_statement(memory: Memory) -> bool:
@@ -84,9 +444,9 @@ def is_statement(memory: Memory) -> bool:
     return memory.type not in ("sensory", "working") and not (memory.session and memory.role)
 
 
-def with_conflict_links(memory: Memory, conflicts: Sequence[Conflict]) -> Memory:
-    """Adds a `conflicts` link for each. The words that decided are not stored with it: they can be found again, and a
-    redaction would miss them."""
+def with_conflict_links(memory: Memory, conflicts: Sequence[Conflict], possible: Sequence[Conflict] = ()) -> Memory:
+    """Adds a `conflicts` link for each, and a `may_update` link for what is only possible. The words that decided are
+    not stored with it: they can be found again, and a redaction would miss them."""
     links = [
         Link(
             each.b.id,
@@ -95,37 +455,16 @@ def with_conflict_links(memory: Memory, conflicts: Sequence[Conflict]) -> Memory
         )
         for each in conflicts
     ]
+    links += [Link(each.b.id, MAY_UPDATE, data={"kind": each.kind} if each.kind else {}) for each in possible]
     return replace(memory, links=(*memory.links, *links))
 
 
-def store_superseding(
-    engine: Engine, memory: Memory, derived: Derived, conflicts: tuple[Conflict, ...], notes: tuple[str, ...], why: str
-) -> RememberResult:
-    """Replaces what it surely contradicts or updates, notes what is uncertain, and merges into the same text."""
-    replaced = [each.b.id for each in conflicts if each.kind != "duplicate" and may_replace(each)]
-    uncertain = [each for each in conflicts if each.kind != "duplicate" and not may_replace(each)]
-    memory = with_conflict_links(memory, uncertain)
-    same = next((each.b for each in conflicts if is_repetition(each)), None)
-    if same is not None and not replaced and not uncertain:
-        (merged,) = engine.change(memory.space, [same.id], "merge", lambda old: merge_repetition(old, memory), why=why)
-        return RememberResult(merged, conflicts, "merged", notes)
-    stored: list[Memory] = []
-
-    def plan(reader: Reader) -> list[AnyChange]:
-        (new,) = insertions([memory], [derived])
-        predecessors = reader.get_many(memory.space, replaced)
-        successor, changes = all_superseded(reader, predecessors, memory, engine.clock())
-        stored[:] = [successor]
-        return [replace(new, after=successor), *changes]
-
-    engine.commit("remember", plan, why)
-    return RememberResult(stored[0], conflicts, "superseded" if replaced else "stored", notes)
-
-
-def may_replace(conflict: Conflict) -> bool:
+def may_replace(conflict: Conflict, writable: Filter) -> bool:
     """Whether the new memory may replace the old one without review. A pinned memory, one of more trust, a turn of a
     conversation, and one that is newer or true later are only noted."""
     new, old = conflict.a, conflict.b
+    if conflict.kind == "duplicate" or not writable.admits(old):
+        return False
     earlier = new.created_at < old.created_at or (new.valid_until or inf) <= (old.valid_from or -inf)
     return conflict.sure and not old.pinned and new.trust >= old.trust and is_statement(old) and not earlier
 
@@ -137,7 +476,7 @@ def is_repetition(conflict: Conflict) -> bool:
         return False
     if words_and_symbols(new.text) != words_and_symbols(old.text):
         return False
-    return all(getattr(new, name) == getattr(old, name) for name in SAME_FIELDS)
+    return all(getattr(new, name) == getattr(old, name) for name in (*SAME_FIELDS, "valid_from", "session"))
 
 
 def words_and_symbols(text: str) -> tuple[set[str], list[str]]:

@@ -11,14 +11,14 @@ from itertools import islice
 from nacre.conflicts.candidates import Comparison, gravity
 from nacre.engine.engine import FOR_REVIEW, RELATION, Edit, Engine, Lookup
 from nacre.engine.links import relation_hint, relations, with_relation_renamed
-from nacre.engine.merge import united, without_conflict
-from nacre.engine.remember import CONFLICTS, is_statement, with_conflict_links
+from nacre.engine.merge import united
+from nacre.engine.remember import is_statement, with_conflict_links, without_notes
 from nacre.engine.supersede import superseded
 from nacre.errors import InvalidInput, UnknownName
-from nacre.model import Conflict, Filter, Link, Memory
+from nacre.model import Conflict, Filter, JournalFilter, Link, Memory, Operation
 from nacre.model.instants import DAY
-from nacre.model.memory import LESSON
-from nacre.model.review import DECISIONS, KINDS, STALE_DAYS, ReviewItem
+from nacre.model.memory import CONFLICTS, DISTINCT, LESSON, NOTED
+from nacre.model.review import DECISIONS, KINDS, STALE_DAYS, ReviewItem, begins
 from nacre.protocols import ALL, AnyChange, Change, Progress, Reader, TermChange
 from nacre.remember.guard import is_suspicious, restore_trust
 from nacre.storage.pages import iterate_pages
@@ -29,12 +29,14 @@ TURN = 50  # items that are read at once: as many as one call of `review` return
 DOUBTFUL = 0.5  # a confidence or trust below this needs confirmation
 # Events do not become outdated: what happened has happened. What is held to be true does.
 HELD_TYPES = ("semantic", "procedural", "feedback", "prospective", LESSON)
-CONTRADICTS, DISTINCT = "contradicts", "distinct_from"
+CONTRADICTS = "contradicts"
 # The operation that a decision about a conflict is journaled as.
 OPERATIONS = {
-    "keep_both": "keep_both", "newer": "supersede", "older": "supersede", "merge": "merge", "trash_newer": "forget",
-    "trash_older": "forget",
+    "keep_both": "keep_both", "not_a_conflict": "not_a_conflict", "newer": "supersede", "older": "supersede",
+    "merge": "merge", "trash_newer": "forget", "trash_older": "forget",
 }  # fmt: skip
+# Operations of one memory, which look for conflicts when they write; of bulk writes nothing is compared.
+COMPARED_LATE = ("remember", "edit")
 
 
 def scan(comparison: Comparison, space: str, progress: Progress | None = None) -> list[Conflict]:
@@ -62,26 +64,54 @@ def is_older(memory: Memory, other: Memory) -> bool:
 
 def note_conflicts(engine: Engine, space: str, conflicts: Sequence[Conflict], *, why: str = "") -> int:
     """Puts conflicts into the queue in one operation; returns how many were not there yet."""
+    return note(engine, engine.operation("note_conflicts", why), space, conflicts)
+
+
+def note(
+    engine: Engine, operation: Operation, space: str, conflicts: Sequence[Conflict], possible: Sequence[Conflict] = ()
+) -> int:
+    """Notes them as a part of this operation; returns how many were not noted yet."""
     noted = 0
 
     def plan(reader: Reader) -> list[AnyChange]:
         nonlocal noted
         noted = 0
-        by_newer: dict[str, list[Conflict]] = {}
-        for conflict in conflicts:
-            by_newer.setdefault(conflict.a.id, []).append(conflict)
+        by_newer: dict[str, tuple[list[Conflict], list[Conflict]]] = {}
+        for place, some in enumerate((conflicts, possible)):
+            for conflict in some:
+                by_newer.setdefault(conflict.a.id, ([], []))[place].append(conflict)
         changes: list[AnyChange] = []
         for id, own in by_newer.items():
             memory = engine.get_required(reader, space, id)
-            linked = {link.to for link in memory.links if link.rel == CONFLICTS}
-            new = [each for each in own if each.b.id not in linked and reader.get(space, each.b.id) is not None]
-            if new:
-                noted += len(new)
-                changes.append(Change(memory, replace(with_conflict_links(memory, new), updated_at=engine.clock())))
+            linked = [{link.to for link in memory.links if link.rel in rels} for rels in ([CONFLICTS], NOTED)]
+            present = {each.id for each in reader.get_many(space, [each.b.id for some in own for each in some])}
+            new = [[each for each in some if each.b.id in present - of] for some, of in zip(own, linked, strict=True)]
+            if any(new):
+                noted += sum(map(len, new))
+                plain = without_notes(memory, [each.b.id for each in new[0]])  # without `may_update` links to these
+                changes.append(Change(memory, replace(with_conflict_links(plain, *new), updated_at=engine.clock())))
         return changes
 
-    engine.commit("note_conflicts", plan, why)
+    engine.commit_part(operation, plan)
     return noted
+
+
+def note_late(engine: Engine, comparison: Comparison, memory: Memory, *, restricted: bool) -> int:
+    """Looks for the conflicts of a memory that was written without the model and has its vector now, and notes them as
+    a part of the operation that wrote it, so that one undo takes both back. Of many texts that were stored at once
+    nothing is compared, nor a memory that an agent wrote under its own name, as restricted ones do, unless the
+    comparison is `restricted` to what that agent sees: the links would tell it of others' memories."""
+    last = engine.store.journal(memory.space, JournalFilter(memory_id=memory.id))
+    vectors = engine.store.vectors(memory.space, [memory.id]).get(memory.id)
+    if not last or vectors is None or last[0].operation.name not in COMPARED_LATE or not is_statement(memory):
+        return 0
+    operation = last[0].operation
+    if not restricted and memory.agent and any(entry.operation.actor == memory.agent for entry in last):
+        return 0
+    if len(engine.store.journal(memory.space, JournalFilter(batch=operation.batch), limit=2)) > 1:
+        return 0
+    compared = comparison.compare(memory, vectors[0], partial(is_older, memory))
+    return note(engine, operation, memory.space, compared.conflicts, compared.possible)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +131,8 @@ class ReviewQueue:
         return list(islice((item for items in wanted for item in items()), limit))
 
     def item(self, id: str) -> ReviewItem:
-        """The item with this id, or whose id begins so. Raises `InvalidInput` when there is none, or several."""
+        """The item with this id, or whose id begins so, or each half of it does (`3f2a:77b0`). Raises
+        `InvalidInput` when there is none, or several."""
         items = {item.id: item for item in self._beginning(id)} if id else {}
         if id in items:
             return items[id]
@@ -113,7 +144,9 @@ class ReviewQueue:
     def _beginning(self, start: str) -> Iterator[ReviewItem]:
         """The items whose ids begin so. Of each kind only what can be one of them is read."""
         ids = self.engine.store.ids_like(self.space, start, sys.maxsize)
-        yield from self.conflicts([*ids, *(start[:at] for at, sign in enumerate(start) if sign == ":")], start)
+        newer = self.engine.store.ids_like(self.space, start.partition(":")[0], sys.maxsize) if ":" in start else ids
+        named_so = [*newer, *(start[:at] for at, sign in enumerate(start) if sign == ":")]
+        yield from self.conflicts(named_so, start)
         if ids:
             named = Filter.where(id__in=ids)
             yield from self.unvalidated(named)
@@ -123,7 +156,7 @@ class ReviewQueue:
                 yield from (item for item in items() if item.id.startswith(start))
 
     def conflicts(self, sources: Sequence[str] | None = None, start: str = "") -> Iterator[ReviewItem]:
-        """Noted ones whose two sides are still live, contradictions first; only those whose ids begin with `start`.
+        """Noted ones whose two sides are still live, contradictions first; only those that `start` names.
 
         A pair is judged when its turn comes: a caller who wants a few does not wait for the rest.
         """
@@ -131,7 +164,7 @@ class ReviewQueue:
         noted = [
             edge
             for edge in store.edges(self.space, out_of=sources, rels=[CONFLICTS])
-            if f"{edge.source}:{edge.target}".startswith(start)
+            if not start or begins(f"{edge.source}:{edge.target}", start)
         ]
         noted.sort(key=lambda edge: severity(edge.kind))
         for begin in range(0, len(noted), TURN):
@@ -221,7 +254,7 @@ def decide_conflict(engine: Engine, space: str, conflict: Conflict, decision: st
     def plan(reader: Reader) -> list[AnyChange]:
         current = engine.get_existing(reader, space, [conflict.a.id, conflict.b.id])
         refuse_settled(conflict_id(conflict), *current)
-        newer, older = without_conflict(current[0], current[1].id), without_conflict(current[1], current[0].id)
+        newer, older = without_notes(current[0], [current[1].id]), without_notes(current[1], [current[0].id])
         after = outcome(reader, newer, older, decision, conflict, edit, engine.clock())
         before = {each.id: each for each in current}
         changed = [(before[id], each) for id, each in after.items() if each != before[id]]
@@ -236,8 +269,9 @@ def outcome(
 ) -> dict[str, Memory]:
     """Both memories after the decision, without the link that noted the conflict."""
     after = {newer.id: newer, older.id: older}
-    if decision == "keep_both":
-        rel = DISTINCT if conflict.kind == "duplicate" else CONTRADICTS
+    if decision in ("keep_both", "not_a_conflict"):
+        apart = decision == "not_a_conflict" or conflict.kind == "duplicate"
+        rel = DISTINCT if apart else CONTRADICTS
         after[newer.id] = replace(newer, links=(*newer.links, Link(older.id, rel)))
     elif decision in ("trash_newer", "trash_older"):
         rejected = newer if decision == "trash_newer" else older
@@ -292,7 +326,7 @@ def noted_conflict(newer: Memory, older: Memory) -> Conflict | None:
     from nacre.conflicts.difference import differing_words  # most callers ask for other kinds
 
     link = next((each for each in newer.links if each.to == older.id and each.rel == CONFLICTS), None)
-    if link is None:
+    if link is None or newer.ends_before(older) or older.ends_before(newer):
         return None
     similarity = link.data.get("similarity")
     likeness = float(similarity) if isinstance(similarity, int | float) else 0.0

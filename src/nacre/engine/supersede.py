@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from nacre.engine.engine import Engine, Lookup, PendingChanges
@@ -20,13 +20,16 @@ def is_redacted(memory: Memory) -> bool:
     return memory.text == REDACTED and memory.metadata.get("redacted") is True
 
 
-def supersede(engine: Engine, space: str, old: str, new: str, *, why: str = "") -> None:
-    """Marks `old` as replaced by `new`; repeating it changes nothing."""
+def supersede(engine: Engine, space: str, successors: Mapping[str, str], *, why: str = "") -> None:
+    """Marks each memory as replaced by its successor; repeating it changes nothing."""
 
     def plan(reader: Reader) -> list[Change]:
-        reader.get_many(space, [old, new])
-        predecessor, successor = engine.get_required(reader, space, old), engine.get_required(reader, space, new)
-        return superseded(reader, predecessor, successor, engine.clock())
+        reader.get_many(space, [*successors, *successors.values()])
+        pending = PendingChanges(reader)
+        for old, new in successors.items():
+            pair = engine.get_required(pending, space, old), engine.get_required(pending, space, new)
+            pending.add(superseded(pending, *pair, engine.clock()))
+        return list(pending)
 
     engine.commit("supersede", plan, why)
 

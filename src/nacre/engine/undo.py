@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from heapq import merge
 from itertools import islice
+from shlex import quote
 from typing import Any, NamedTuple, TypeAlias
 
 from nacre.engine.engine import (
@@ -25,13 +26,14 @@ from nacre.errors import InvalidInput, NacreError, UndoBlocked, UndoRefused
 from nacre.model import TYPES, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.graph import RELATIONS
 from nacre.model.journal import MEMORY, SPACE_NAME, TOOLS, UNATTENDED, UNDO_UNDER_WAY
-from nacre.model.memory import Json, by_target, difference, has_values, json_list, positioned, set_back
+from nacre.model.memory import Json, by_target, difference, has_values, journaled, json_list, positioned, set_back
 from nacre.protocols import AnyChange, Backend, Change, Reader, TermChange, TermSet
 
 log = logging.getLogger("nacre")
 
 PURGE = "purge"
 FINAL = (PURGE, "redact", "compact")  # operations that cannot be undone
+MAKE_SPACES = ("create_space", "copy_space")  # operations in another space than that in which they are asked for
 TYPE = "type"  # the kind of term that names a type of memories
 UNFINISHED = "it could not be finished"  # the reason for taking an undo back
 NAMED = 100  # dependent operations that are looked up at once
@@ -236,6 +238,7 @@ def check_all(store: Backend, space: str, batches: Sequence[str]) -> None:
     """Raises what would stop the undo of many entries, before its first part is written: the last entry of each memory
     decides whether a later operation changed it."""
     checked: set[int] = set()
+    going: set[int] = set()  # of those, what the undo removes
     of_terms: list[JournalEntry] = []
     types: dict[str, str] = {}  # that memories would get back, by their ids
     for entries, _ in parts(store, space, batches):
@@ -250,8 +253,8 @@ def check_all(store: Backend, space: str, batches: Sequence[str]) -> None:
         if last:
             checked.update(map(hash, last))
             newest = list(last.values())[::-1]
-            reversal = Reversal(newest, batches, store)
-            reversal.memories()
+            reversal = Reversal(newest, batches, store, going)
+            going.update(hash(id) for id, (_, after) in reversal.memories().items() if after is None)
             reversal.refuse_dangling_links()
     reversal = Reversal(of_terms, batches, store, checked)
     changes = [change for change in reversal.terms(store.term) if not reversal.is_needed(change)]
@@ -306,6 +309,7 @@ def last_batches(engine: Engine, space: str, count: int, *, any_actor: bool = Fa
     for undo in LongUndo.interrupted(engine.store, space):
         if any_actor or undo.operation.actor == engine.actor:
             return undo.batches  # whoever asks again means the same ones
+    refuse_elsewhere(engine, space, any_actor=any_actor)
     for limit in LOOK_BACK:
         entries = engine.store.journal(space, JournalFilter(actor=None if any_actor else engine.actor), limit=limit)
         if any_actor:
@@ -325,6 +329,22 @@ def last_batches(engine: Engine, space: str, count: int, *, any_actor: bool = Fa
         available = "1 operation" if len(batches) == 1 else f"{len(batches)} operations"
         raise UndoRefused(f"Only {available} can be undone; `nacre journal` lists them.")
     return batches
+
+
+def refuse_elsewhere(engine: Engine, space: str, *, any_actor: bool) -> None:
+    """Raises `UndoRefused` where the engine's last operation has made or filled another space: to take back an older
+    one of this space is not what is meant."""
+    own = JournalFilter(actor=None if any_actor else engine.actor)
+    since = max((entry.operation.at for entry in engine.store.journal(space, own, limit=1)), default=0.0)
+    for other in sorted({*engine.store.spaces(), *engine.store.terms(SPACE)} - {space}):
+        for entry in engine.store.journal(other, limit=1):
+            last = entry.operation
+            if last.name in MAKE_SPACES and last.actor == engine.actor and last.at > since:
+                raise UndoRefused(
+                    f"The last operation ({last.name} {last.batch[:8]}) was in the space {other!r}; "
+                    f"`nacre --space {quote(other)} undo` takes it back. Or name the operation of this space that you "
+                    "mean: `nacre journal` lists them."
+                )
 
 
 def own_batches(
@@ -430,7 +450,8 @@ class Reversal:
         return [*memories, *terms, *self.space_name()]
 
     def refuse_dangling_links(self) -> None:
-        """Raises `UndoBlocked` when other operations linked memories to one that would go, since it was created."""
+        """Raises `UndoBlocked` when other operations linked memories to one that would go, since it was created. One
+        that goes, too, has only links of the operations that are undone: otherwise it would have been refused."""
         created = {
             entry.memory_id: entry
             for entry in self.entries
@@ -438,6 +459,8 @@ class Reversal:
         }
         edges = self.store.edges(self.space, into=list(created)) if created else []
         for edge in edges:
+            if hash(edge.source) in self.besides or self.after.get(edge.source, self) is None:
+                continue
             if later := self._linked_since(self.space, edge, created[edge.target].seq):
                 raise UndoBlocked(edge.target, later, f"was linked from {edge.source}")
 
@@ -590,5 +613,8 @@ def link_keys(fields: Mapping[str, Json] | None) -> set[tuple[str, str]]:
 def is_result(current: Memory, entry: JournalEntry) -> bool:
     """True when the memory still has the values that the entry wrote."""
     if entry.before is None:
-        return not difference(current, Memory.from_dict(entry.after or {}))
+        written = entry.after or {}
+        if journaled(current.to_dict()) == journaled(written):  # as nearly always
+            return True
+        return not difference(current, Memory.from_dict(written))
     return has_values(current, entry.after or {})

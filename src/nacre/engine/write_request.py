@@ -9,13 +9,16 @@ from typing import TypeAlias
 
 from nacre.engine.engine import Edit, Engine, PendingChanges, insertions
 from nacre.engine.supersede import superseded
+from nacre.errors import InvalidInput
 from nacre.model import Memory
+from nacre.model.instants import iso
 from nacre.model.memory import Json
 from nacre.protocols import AnyChange, Change, Derived, Reader, TermChange
 from nacre.remember.guard import Guard
 
 Term: TypeAlias = Mapping[str, Json] | None
 TermEdit: TypeAlias = Callable[[Term], Term]
+PERIOD = frozenset(("valid_from", "valid_until"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +50,21 @@ def guarded_term(guard: Guard, edit: TermEdit, term: Term) -> Term:
     return guard.data(after) if after else after
 
 
+def check_period(memory: Memory) -> Memory:
+    """Raises `InvalidInput` for a memory that ends before it begins."""
+    if memory.valid_from is not None and memory.valid_until is not None and memory.valid_until < memory.valid_from:
+        raise InvalidInput(
+            f"valid_until ({iso(memory.valid_until)}) is before valid_from ({iso(memory.valid_from)}); swap them, or "
+            "leave one out."
+        )
+    return memory
+
+
 def with_fields(memory: Memory, fields: Mapping[str, object]) -> Memory:
-    """A memory that is edited into the trash remembers its status, for `restore`."""
+    """A memory that is edited into the trash remembers its status, for `restore`. Raises `InvalidInput`."""
     after = replace(memory, **fields)  # type: ignore[arg-type]
+    if not PERIOD.isdisjoint(fields):
+        check_period(after)
     if "status" not in fields or after.status == memory.status:
         return after
     return replace(after, trashed_from=memory.status if after.status == "trashed" else "")

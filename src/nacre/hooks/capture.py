@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from itertools import islice
@@ -13,15 +14,16 @@ from typing import TYPE_CHECKING
 from nacre.errors import InvalidInput, SecretRefused
 from nacre.model import Memory
 from nacre.model.memory import Json
-from nacre.transfer.ingest import conversations as claude_code
+from nacre.transfer.ingest import conversations
 from nacre.transfer.ingest.ingest import check_unrestricted, draft_item, store_new
-from nacre.transfer.ingest.items import Item, lines
+from nacre.transfer.ingest.items import Item, clean_text, lines
 
 if TYPE_CHECKING:
     from nacre.hooks.request import Request
     from nacre.memory_store import MemoryStore
 
 KIND = "transcript"
+GEMINI = "gemini-cli"
 LINES = 200  # per operation: about 60 turns, a tenth of a second; the time limit is checked between two
 MARK_BYTES = 256  # before the read position: they show whether it is still the same file
 DIGEST_BYTES = 8
@@ -53,9 +55,50 @@ class ReadPosition:
 def capture_request(store: MemoryStore, request: Request, *, until: float | None = None) -> int:
     """Returns how many turns were stored."""
     transcript = request.transcript
-    if not store.settings.hook_capture or transcript is None or not transcript.is_file():
+    if not store.settings.hook_capture:
+        return 0
+    if answer := request.text("prompt_response"):
+        return capture_exchange(store, request.session, request.text("prompt"), answer)
+    if transcript is None or not transcript.is_file():
         return 0
     return capture(store, transcript.absolute(), session=request.session, until=until)
+
+
+def capture_exchange(store: MemoryStore, session: str, prompt: str, answer: str) -> int:
+    """One prompt and its answer, which Gemini CLI gives to its hook; its transcript is not written line by line."""
+    check_unrestricted(store)
+    name, now, source = f"{GEMINI} {session}", store.now(), GEMINI
+    for _ in range(TRIES):
+        word = store.vocabulary(KIND).get(name)
+        turns = ReadPosition.from_term(word).turns
+        items = [
+            Item(text, session, f"{turns + place}", role, "", now)
+            for place, (role, said) in enumerate((("user", prompt), ("assistant", answer)))
+            if (text := clean_text(conversations.INSERTED.sub("", said)))
+        ]
+        drafts = [draft for place, item in enumerate(items) if (draft := drafted(store, item, turns + place, source))]
+        after = ReadPosition(turns=turns + len(items), at=now)
+        with suppress(AlreadyCaptured):
+            terms = {(KIND, name): expecting(word, after)}
+            return store_new(store, "capture", drafts, terms=terms, why=source)
+    return 0
+
+
+def drafted(store: MemoryStore, item: Item, position: int, source: str) -> Memory | None:
+    """None for what may not be stored."""
+    try:
+        return draft_item(store, item, position, source)
+    except (SecretRefused, InvalidInput):
+        return None
+
+
+def expecting(word: Mapping[str, Json] | None, after: ReadPosition) -> Callable[[object], Mapping[str, Json]]:
+    def advance(current: object) -> Mapping[str, Json]:
+        if current != word:
+            raise AlreadyCaptured
+        return asdict(after)
+
+    return advance
 
 
 def capture(store: MemoryStore, transcript: Path, *, session: str = "", until: float | None = None) -> int:
@@ -89,14 +132,9 @@ def step(store: MemoryStore, transcript: Path, word: Mapping[str, Json] | None, 
     if offset == reached.offset:
         return None
     after = ReadPosition(offset, turns, transcript.stat().st_ino, mark_of(transcript, offset), store.now())
-
-    def advance(current: object) -> Mapping[str, Json]:
-        if current != word:
-            raise AlreadyCaptured
-        return asdict(after)
-
-    terms = {(KIND, str(transcript)): advance}
-    return store_new(store, "capture", drafts, terms=terms, why=claude_code.CLAUDE_CODE)
+    terms = {(KIND, str(transcript)): expecting(word, after)}
+    source = drafts[0].source if drafts else conversations.CLAUDE_CODE
+    return store_new(store, "capture", drafts, terms=terms, why=source)
 
 
 def resume_position(reached: ReadPosition, transcript: Path) -> ReadPosition | None:
@@ -124,12 +162,12 @@ def read_on(store: MemoryStore, transcript: Path, reached: ReadPosition, session
     turns, offset = reached.turns, reached.offset
     for line in islice(lines(transcript, reached.offset, complete_only=True), LINES):
         offset = line.end
-        for item in claude_code.claude_code_pieces(line, session or transcript.stem):
-            if not isinstance(item, Item):
-                continue
-            try:
-                draft = draft_item(store, item, turns, claude_code.CLAUDE_CODE)
-            except (SecretRefused, InvalidInput):
+        codex = conversations.is_codex(line)
+        pieces = conversations.codex_pieces if codex else conversations.claude_code_pieces
+        source = conversations.CODEX if codex else conversations.CLAUDE_CODE
+        for item in pieces(line, session or transcript.stem):
+            draft = drafted(store, item, turns, source) if isinstance(item, Item) else None
+            if draft is None:
                 continue
             if draft.id not in drafts:
                 turns += 1

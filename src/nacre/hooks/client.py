@@ -1,4 +1,7 @@
-"""Answers a hook: through the helper process, or in this process without loading a model. Also reports their status."""
+"""Answers a hook: through the helper process, which a question waits for, or else in this process without a model.
+
+Also reports their status.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,25 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nacre.files import create_private, private_folder
 from nacre.hooks.channel import HelperFiles, ask, channel_at, log_file, log_line
 from nacre.hooks.request import Request
-from nacre.settings import ADDRESS, IN_MEMORY, STORE_FILE, Settings
+from nacre.settings import ADDRESS, IN_MEMORY, STORE_FILE
 
 if TYPE_CHECKING:
     from nacre.hooks.capture import ReadPosition
     from nacre.model.memory import Json
 
-LIMIT_SECONDS = 2.0  # a person waits while the client waits
+LIMIT_SECONDS = 4.0  # a person waits while the client waits
+HELPER_SECONDS = 3.0  # in which a question waits for a helper that was just started: it loads the model in one or two
+POLL_SECONDS = 0.02
 LIMIT_VARIABLE = "NACRE_HOOK_LIMIT"  # seconds; for slow machines and for tests
-WORKING_SHARE = 0.6  # of the limit, for work that can stop between two operations
+WORKING_SHARE = 0.3  # of the limit, for work that can stop between two operations
 STARTING_SECONDS = 30.0  # no second helper is started within this time
 
 
@@ -77,7 +83,24 @@ def answer(request: Request, until: float) -> str:
     if reply is not None:
         return str(reply.get("output") or "")
     start(file, places, settings.embedder)
-    return answer_in_process(request, until)
+    reply = wait_for_helper(request, places) if request.injects and file.exists() else None
+    return answer_in_process(request, until) if reply is None else str(reply.get("output") or "")
+
+
+def wait_for_helper(request: Request, places: HelperFiles) -> Mapping[str, Json] | None:
+    """Its reply; None where it is not there in time, or starts no more."""
+    try:
+        until = places.starting.stat().st_mtime + HELPER_SECONDS
+    except FileNotFoundError:
+        until = time.time() + POLL_SECONDS  # it listens by now
+    while time.time() < until:
+        starts = places.starting.exists()  # before it is asked: the mark goes when the helper listens
+        with suppress(ConnectionError):
+            reply = ask(channel_at(places.address), request.to_json(), seconds_allowed())
+            if reply is not None or not starts:
+                return reply
+        time.sleep(POLL_SECONDS)
+    return None
 
 
 def store_path(setting: str) -> Path:
@@ -128,28 +151,18 @@ def answer_in_process(request: Request, until: float) -> str:
     from nacre.factory import make_embedder, store_file
     from nacre.hooks.capture import capture_request
     from nacre.hooks.inject import injection
-    from nacre.memory_store import MemoryStore
     from nacre.models.background import BackgroundEmbedder
+    from nacre.project_store import ProjectStore
 
     known = request.settings()
     if request.injects and not store_file(known.store).exists():
         return ""  # there are no memories yet, and a question does not create a store
     embedder = BackgroundEmbedder(make_embedder(known), load=False)
-    space = request.space(lambda: spaces_in(known))
-    with MemoryStore(settings=replace(known, space=space), actor="hook", embedder=embedder) as store:
+    with ProjectStore.open(known, request.choose_space, actor="hook", embedder=embedder) as store:
         if request.injects:
             return injection(store, request)
         capture_request(store, request, until=until)
     return ""
-
-
-def spaces_in(settings: Settings) -> list[str]:
-    from contextlib import closing
-
-    from nacre.factory import open_backend
-
-    with closing(open_backend(settings.store, settings)) as store:
-        return list(store.spaces())
 
 
 STATUS_SECONDS = 10.0  # the longest wait for a helper on a busy machine
@@ -164,7 +177,6 @@ class HookStatus:
     capture: bool
     inject: bool
     budget: float
-    min_relevance: float
     helper: int | None
     ready: bool
     log: str
@@ -178,16 +190,16 @@ def hook_status(flags: Mapping[str, str], folder: Path | None = None) -> HookSta
     file = store_path(settings.store)
     helper = helper_at(file, "status")
     pid = helper.get("pid")
-    space, transcripts = request.space(lambda: spaces_in(settings) if file.exists() else ()), {}
+    space, transcripts = request.choose_space().space, {}
     if file.exists():
         from nacre.hooks.capture import read_positions
-        from nacre.memory_store import MemoryStore
+        from nacre.project_store import ProjectStore
 
-        with MemoryStore(settings=replace(settings, space=space)) as store:
-            transcripts = read_positions(store)
+        with ProjectStore.open(settings, request.choose_space, actor="hook") as store:
+            space, transcripts = store.space, read_positions(store)
     return HookStatus(
         str(file), space, settings.hook_capture, settings.hook_inject, settings.hook_budget,
-        settings.hook_min_relevance, pid if isinstance(pid, int) else None, bool(helper.get("ready")),
+        pid if isinstance(pid, int) else None, bool(helper.get("ready")),
         str(log_file()), transcripts,
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -24,10 +24,10 @@ from nacre.hooks.capture import capture_request
 from nacre.hooks.channel import Channel, HelperFiles, channel_at, log_line, receive, send
 from nacre.hooks.inject import injection
 from nacre.hooks.request import Request
-from nacre.memory_store import MemoryStore
 from nacre.model.memory import Json
-from nacre.models.background import BackgroundEmbedder
-from nacre.settings import Settings
+from nacre.models.background import PATIENCE, BackgroundEmbedder
+from nacre.project_store import ProjectStore, known_spaces
+from nacre.settings import Settings, SpaceChoice
 
 ACTOR = "hook"
 WORKERS = 4
@@ -43,26 +43,20 @@ class Stores:
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        self._open: OrderedDict[str, MemoryStore] = OrderedDict()
+        self._open: OrderedDict[str, ProjectStore] = OrderedDict()
         self._embedders: dict[str, BackgroundEmbedder] = {}
         self._lock = ThreadLock()
         self._inode = 0
-        self._spaces: set[str] = set()
 
-    def of(self, request: Request) -> MemoryStore:
+    def of(self, request: Request) -> ProjectStore:
         """Raises `NacreError`."""
         known = request.settings()
         if store_file(known.store).absolute() != self.file:
             raise PermissionError(f"{known.store} is not the store of this helper")
         # The space is decided before the lock is taken: git may be slow.
-        space = request.space(lambda: self._known_spaces(known))
-        self._spaces.add(space)
-        return self._opened(replace(known, space=space))
-
-    def _known_spaces(self, known: Settings) -> Iterator[str]:
-        """The spaces used so far come first; the store is only asked when none of them fits."""
-        yield from tuple(self._spaces)
-        yield from self._opened(known).spaces()
+        first = request.choose_space()
+        choice = request.choose_space(known_spaces(self._opened(known, first)))
+        return self._opened(known, choice)
 
     def warm(self, embedder: str) -> None:
         """Loads what the first request would have to wait for."""
@@ -81,15 +75,16 @@ class Stores:
                 store.close()
             self._open.clear()
 
-    def _opened(self, settings: Settings) -> MemoryStore:
-        name = repr(settings)
+    def _opened(self, settings: Settings, choice: SpaceChoice) -> ProjectStore:
+        settings = replace(settings, space=choice.space)
+        name = repr((settings, choice.beside))
         with self._lock:
             if self._open and self._number() != self._inode:
                 self._open.clear()  # another file took its place; running requests keep the old one alive
             if name not in self._open:
-                store = MemoryStore(settings=settings, actor=ACTOR, embedder=self._embedder(settings))
+                store = ProjectStore(settings=settings, actor=ACTOR, embedder=self._embedder(settings))
                 cast("BackgroundEmbedder", store.embedder).start()  # may be another, where the setting is auto
-                self._open[name] = store
+                self._open[name] = store.looking_into(choice.beside)
                 self._inode = self._number()
                 if len(self._open) > MOST_STORES:
                     self._open.popitem(last=False)
@@ -105,7 +100,9 @@ class Stores:
     def _embedder(self, settings: Settings) -> BackgroundEmbedder:
         name = repr((settings.embedder, settings.embedder_url, settings.embedder_key))
         if name not in self._embedders:
-            embedder = BackgroundEmbedder(make_embedder(settings), on_failure=partial(log_line, "helper"))
+            embedder = BackgroundEmbedder(
+                make_embedder(settings), patience=PATIENCE, on_failure=partial(log_line, "helper")
+            )
             embedder.start()
             self._embedders[name] = embedder
         return self._embedders[name]

@@ -16,10 +16,12 @@ from nacre.hooks.request import EVENTS, Request
 from nacre.model import Filter, Hit, Memory, Pack, Query, Recollection
 from nacre.model.instants import DAY
 from nacre.model.memory import Json
+from nacre.models.background import BackgroundEmbedder
 from nacre.protocols import Backend, Reader, TermSet
 from nacre.recall.gather import understand
-from nacre.recall.pack import pack
-from nacre.text.tokens import sentence_spans, stems
+from nacre.recall.pack import pack, without_copies
+from nacre.remember.suggest import appraise
+from nacre.text.tokens import excerpt, sentence_spans, stems
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
@@ -80,18 +82,22 @@ def digest(memory: Memory) -> str:
     return blake2b(f"{memory.title}\0{memory.text}".encode(), digest_size=DIGEST_BYTES).hexdigest()
 
 
-HEADER = "## From this project's memory"
+HEADER = "## From memory"
 RELEVANT = 12  # memories looked at; the budget holds fewer
 FEWEST_WORDS = 2  # "yes" and "go on" are not questions
 LONGEST_PROMPT = 2_000  # characters: the question is at the start or at the end of a long paste
 # Without a model, this share of the prompt's words must be in the memory itself: less than half is chance.
 WORDS_ALONE = 0.5
+# The least relevance where the embedder is not calibrated: about that of a memory with half of the question's words.
+UNMEASURED = 0.01
 # A memory that gives orders to its reader is not injected unasked.
 TRUSTED = 0.5
 SESSION_IMPORTANCE = 0.7  # a session starts with memories that are pinned or at least so important
 SESSION_TYPES = ("semantic", "procedural", "feedback", "prospective", "lesson")
 MOST_AT_START = 50
 LONGEST_TEXT = 600  # characters of one memory: a long turn must not take the room of four others
+LINES, TOKENS = 5, 500  # at most 5 memories for a budget of up to 500 tokens, and in proportion for a larger one
+PASSING = 0.45  # a turn below this importance by its words: a question, an acknowledgement, a step
 LOST = ("clear", "compact")  # the sources of a session start after which the client has lost what it was given
 
 
@@ -111,19 +117,21 @@ def for_prompt(store: MemoryStore, request: Request) -> Pack | None:
     wanted = frozenset(understand(Query(prompt, asked_at=store.now())).terms)
     if prompt.lstrip().startswith("/") or len(wanted) < FEWEST_WORDS:
         return None
-    by_meaning = store.embedder.ready  # asked before the recall: the model may finish loading meanwhile
+    embedder = store.embedder  # asked before the recall: the model may finish loading meanwhile
+    by_meaning = embedder.wait() if isinstance(embedder, BackgroundEmbedder) else embedder.ready
     injected = Injected(store, request.session)
     settings = store.settings
     recalled = store.recall(
         prompt,
         RELEVANT,
         touch=False,
-        min_relevance=settings.hook_min_relevance,
         min_trust=max(TRUSTED, settings.min_trust),
         # The client sees the turns of its own session anyway.
-        where=Filter.where(id__not_in=injected.unchanged(), session__ne=request.session or None),
+        where=Filter.where(session__ne=request.session or None),
     )
-    hits = [shortened(hit, wanted) for hit in recalled if by_meaning or shares(hit.memory, wanted)]
+    likely = (hit for hit in recalled.likely if recalled.calibrated or hit.relevance >= UNMEASURED)
+    useful = (hit for hit in likely if not is_chatter(hit.memory))
+    hits = [shortened(hit, wanted) for hit in useful if by_meaning or shares(hit.memory, wanted)]
     return packed(store, hits, injected)
 
 
@@ -138,18 +146,43 @@ def for_session(store: MemoryStore, request: Request) -> Pack | None:
     pinned = strongest(where=Filter.where(pinned=True) & where)
     important = strongest(where=where, min_importance=SESSION_IMPORTANCE)
     memories = {memory.id: memory for memory in (*pinned, *important)}
-    hits = [Hit(store.clean(memory), memory.importance) for memory in memories.values()]
+    two = store.beside is not None
+    hits = [Hit(store.clean(each), each.importance, space=each.space if two else "") for each in memories.values()]
     return packed(store, [shortened(hit, frozenset()) for hit in hits], injected)
 
 
 def packed(store: MemoryStore, hits: Iterable[Hit], injected: Injected) -> Pack | None:
-    """None when nothing fits. Only packed memories count as used and as given."""
-    result = pack(Recollection(tuple(hits)), int(store.settings.hook_budget), header=HEADER, fence=True)
+    """None when nothing fits, or the session has all that does. Only packed memories count as used and as given.
+
+    What was given takes its room first, so that a question that is repeated does not bring the next best ones.
+    """
+    budget = int(store.settings.hook_budget)
+    chosen = without_copies(hits)[: max(LINES, LINES * budget // TOKENS)]
+    result = pack(Recollection(tuple(chosen)), budget, header=HEADER, fence=True)
+    if repeated := {*injected.unchanged()}.intersection(result.ids()):
+        new = {*result.ids()} - repeated
+        left = tuple(hit for hit in chosen if hit.memory.id in new)
+        result = pack(Recollection(left), budget, header=HEADER, fence=True)
     if not result.items:
         return None
-    store.acting_as(ACTOR).store.touch(store.space, result.ids(), store.now())
+    store.touch(*result.ids())
     injected.add(store.get_many(result.ids()))
     return result
+
+
+def is_chatter(memory: Memory) -> bool:
+    """A turn that tells nothing: what a tool printed, a question, «ok, go on». It stays as context of its session."""
+    if not memory.role:
+        return False
+    appraisal = appraise(memory.text)
+    passing = appraisal.importance < PASSING and bool(appraisal.reasons)
+    return passing or memory.role.lower() == "tool" or only_asks(memory.text)
+
+
+def only_asks(text: str) -> bool:
+    """Whether every sentence is a question; a fact may come with one."""
+    sentences = [text[start:end].strip() for start, end in sentence_spans(text)]
+    return all(each.endswith(("?", "？")) for each in sentences if each)
 
 
 def shares(memory: Memory, wanted: frozenset[str]) -> bool:
@@ -164,17 +197,6 @@ def middle_out(prompt: str) -> str:
 
 
 def shortened(hit: Hit, wanted: frozenset[str]) -> Hit:
-    """The sentences around the one that has most of the wanted words."""
-    text = hit.memory.text
-    if len(text) <= LONGEST_TEXT:
-        return hit
-    parts = [text[start:end] for start, end in sentence_spans(text)]
-    best = max(range(len(parts)), key=lambda at: len(wanted.intersection(stems(parts[at]))))
-    first, last = best, best + 1
-    while last < len(parts) and sum(map(len, parts[first : last + 1])) <= LONGEST_TEXT:
-        last += 1
-    while first > 0 and sum(map(len, parts[first - 1 : last])) <= LONGEST_TEXT:
-        first -= 1
-    excerpt = " ".join(part.strip() for part in parts[first:last])[:LONGEST_TEXT]
-    text = f"{'… ' if first else ''}{excerpt}{' …' if last < len(parts) or len(excerpt) == LONGEST_TEXT else ''}"
-    return replace(hit, memory=replace(hit.memory, text=text))
+    """With the part of a long text that has most of the wanted words."""
+    text = excerpt(hit.memory.text, wanted, LONGEST_TEXT)
+    return hit if text == hit.memory.text else replace(hit, memory=replace(hit.memory, text=text))

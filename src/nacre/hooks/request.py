@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nacre.project import project_of
-from nacre.settings import ENVIRONMENT, Settings, chosen_space, settings
+from nacre.settings import ENVIRONMENT, Settings, SpaceChoice, choose_space, settings
 
 if TYPE_CHECKING:
     from nacre.model.memory import Json
@@ -75,14 +74,9 @@ class Request:
         merged = settings(self.flags, environment=self.environment, folder=Path(self.folder), notify=ignore)
         return replace(merged, reranker="", rerank_ms=0.0)
 
-    def space(self, spaces: Callable[[], Iterable[str]]) -> str:
-        """The chosen space, else the project's. `spaces` lists the existing ones and is only called when needed.
-
-        Raises `ConfigError`.
-        """
-        folder = Path(self.folder)
-        chosen = self.flags.get("space") or chosen_space(folder, self.environment)
-        return chosen or project_of(folder).space(spaces())
+    def choose_space(self, known: Iterable[str] = ()) -> SpaceChoice:
+        """See `settings.choose_space`. Raises `ConfigError`."""
+        return choose_space(Path(self.folder), known, flags=self.flags, environment=self.environment)
 
 
 def ignore(_notice: str) -> None:

@@ -241,6 +241,7 @@ class LessonBook(StoreUser):
             strategy="rrf" if strategy == "hybrid" else strategy,
             fusion=RankFusion(RANK_OFFSET, settings.lesson_semantic, settings.lesson_keyword),
             also=also,
+            min_relevance=0.0,  # a lesson is asked for by what one is about to do, which it seldom answers
             **scope,
         )
         results = adjust_scores(hits, self.store.now(), freshness=freshness)[:wanted]

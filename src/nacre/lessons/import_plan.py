@@ -105,8 +105,10 @@ def parse_lesson(validator: TermValidator, values: Values) -> Memory:
         **({"id": values["id"]} if values.get("id") is not None else {}),
         **{name: at for name in TIMES if name in CHECKS and (at := parse_time(values, record, name)) is not None},
     }
+    ended = fields.pop("valid_until", None)  # by a successor that is dated before it began, which no new memory is
     draft = validator.store.draft(storable_text("content", values.get("content")), **fields)
-    return complete(draft, values, record)
+    until = None if ended is None else instant("valid_until", ended)
+    return complete(replace(draft, valid_until=until), values, record)
 
 
 def complete(draft: Memory, values: Values, record: Values) -> Memory:

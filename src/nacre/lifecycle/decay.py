@@ -10,6 +10,7 @@ from math import exp, log1p
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from nacre.engine.links import LASTING
 from nacre.engine.review import trashed
 from nacre.errors import InvalidInput, MissingExtra, UnknownName
 from nacre.files import create_private
@@ -79,7 +80,7 @@ MODELS: Mapping[str, Model] = {"simple": simple, "strength": strength}
 ACTOR = "decay"
 PAGE = 500
 # Links that do not support their target: conflicts, replacements, and summaries.
-NO_SUPPORT = frozenset(("conflicts", "distinct_from", "contradicts", "supersedes", "derived_from", "transitioned_to"))
+NO_SUPPORT = LASTING
 
 
 @dataclass(frozen=True, slots=True)

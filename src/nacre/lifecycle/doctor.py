@@ -11,7 +11,6 @@ from typing import Literal
 from nacre.errors import ConfigError, EmbeddingError, InvalidInput, StorageError, StoreDamaged
 from nacre.factory import (
     IN_MEMORY,
-    embedder_of_store,
     make_access,
     make_embedder,
     open_backend,
@@ -21,6 +20,7 @@ from nacre.factory import (
 )
 from nacre.lifecycle.backups import require_access
 from nacre.memory_store import MemoryStore
+from nacre.models.background import embedder_of_store
 from nacre.models.calibration import calibration_of
 from nacre.protocols import Embedder, Health, Progress
 from nacre.settings import Settings
@@ -60,7 +60,7 @@ def examined_store(settings: Settings, embedder: Embedder | None) -> list[Findin
         return [Finding("store", "problem", str(error), mended_by=remedy(error))]
     try:
         health = store.health(thorough=True)
-        _, calibrated = calibration_of(health.embedder, store)
+        _, calibrated = calibration_of(health.embedder, store.embedder().measured)
     except StorageError as error:
         return [Finding("integrity", "problem", str(error), mended_by=remedy(error))]
     finally:
@@ -147,6 +147,10 @@ def repair(settings: Settings, findings: Sequence[Finding], now: float) -> list[
         said.append(f"Damaged records that were moved to the table `quarantine`: {', '.join(done.set_aside)}.")
     if done.lost:
         said.append(f"Records of which nothing could be read: {', '.join(done.lost)}. A backup may have them.")
+    if done.entries:
+        said.append(
+            f"Journal entries that could not be read: {done.entries}. Earlier states may not be shown any more."
+        )
     return said
 
 

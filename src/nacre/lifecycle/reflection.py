@@ -7,6 +7,8 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from difflib import Match, SequenceMatcher
+from functools import reduce
 from typing import Literal, TypeAlias
 from uuid import uuid4
 
@@ -29,6 +31,10 @@ log = logging.getLogger("nacre")
 
 EXTRACT_LENGTH = 512  # characters of the extractive summary, as AI-Houkai has it
 SUMMARY_LENGTH = 600  # characters of the central summary; it ends with a complete sentence, so it may be shorter
+NEARLY_THE_SAME = 0.6  # share of the longest text's words that all texts have: they are then summarised as one
+LONGEST_ALIKE = 60  # words; longer texts are not compared in this way
+MOST_DATES = 8  # listed, each with the words that differ
+LONGEST_DIFFERENCE = 60  # characters of these words
 REPEATED = 0.6  # a sentence that shares so many words with a chosen one adds nothing
 LONGEST_SOURCE = 2_000  # characters of each memory that a language model reads
 SYSTEM = (
@@ -45,13 +51,42 @@ def extractive(memories: Sequence[Memory]) -> str:
 
 
 def central(memories: Sequence[Memory]) -> str:
-    """The most representative sentences, complete and in the order of the events."""
+    """The most representative sentences, complete and in the order of the events; of events described in nearly the
+    same words, these once and what differs, each with its date."""
     ordered = sorted(memories, key=lambda memory: memory.happened_at)
+    common = common_statement(ordered)
     spans = ((memory.text, span) for memory in ordered for span in sentence_spans(memory.text))
     said = [sentence for text, (start, end) in spans if (sentence := text[start:end].strip())]
     first, last = iso(ordered[0].happened_at)[:10], iso(ordered[-1].happened_at)[:10]
     dates = first if first == last else f"{first} to {last}"
-    return f"[Reflection ×{len(memories)}, {dates}] {' '.join(central_sentences(said))}"
+    return f"[Reflection ×{len(memories)}, {dates}] {common or ' '.join(central_sentences(said))}"
+
+
+def common_statement(ordered: Sequence[Memory]) -> str:
+    """An empty string where the texts have too little in common."""
+    texts = [memory.text.split() for memory in ordered]
+    if len(texts) < 2 or max(map(len, texts)) > LONGEST_ALIKE:
+        return ""
+    common = reduce(shared_words, texts)
+    if len(common) < NEARLY_THE_SAME * max(map(len, texts)):
+        return ""
+    parts: list[str] = []
+    for memory, words in zip(ordered, texts, strict=True):
+        matched = {at for block in alignment(common, words) for at in range(block.b, block.b + block.size)}
+        other = " ".join(word for at, word in enumerate(words) if at not in matched).rstrip(".,;:!")
+        parts.append(f"{iso(memory.happened_at)[:10]}{f': {shortened(other, LONGEST_DIFFERENCE)}' if other else ''}")
+    unique = list(dict.fromkeys(parts))
+    more = f", and {len(unique) - MOST_DATES} more" if len(unique) > MOST_DATES else ""
+    return f"{shortened(' '.join(common))} ({'; '.join(unique[:MOST_DATES])}{more})"
+
+
+def shared_words(one: Sequence[str], other: Sequence[str]) -> list[str]:
+    return [one[at] for block in alignment(one, other) for at in range(block.a, block.a + block.size)]
+
+
+def alignment(one: Sequence[str], other: Sequence[str]) -> list[Match]:
+    mine, theirs = ([word.casefold().strip(".,;:!") for word in words] for words in (one, other))
+    return SequenceMatcher(None, mine, theirs, autojunk=False).get_matching_blocks()
 
 
 def central_sentences(said: Sequence[str]) -> list[str]:
@@ -83,11 +118,11 @@ def particulars(sentence: str) -> set[str]:
     }
 
 
-def shortened(sentence: str) -> str:
+def shortened(sentence: str, length: int = SUMMARY_LENGTH) -> str:
     """Cuts a sentence that is too long, between words if possible."""
-    if len(sentence) <= SUMMARY_LENGTH:
+    if len(sentence) <= length:
         return sentence
-    head = sentence[:SUMMARY_LENGTH]
+    head = sentence[:length]
     return (head.rpartition(" ")[0] or head).rstrip(" ,;:") + " …"
 
 

@@ -6,8 +6,9 @@ A tool may use the language model of the client through sampling, where the clie
 from __future__ import annotations
 
 import logging
+import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ from nacre.mcp.store_provider import StoreProvider
 from nacre.mcp.tool import Answer, Profile, Tool, ToolResult, ToolSession
 from nacre.model.fence import escaped, json_line
 from nacre.model.memory import Json
-from nacre.protocols import LanguageModel, Progress
+from nacre.protocols import LanguageModel, Progress, is_cancelled
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
@@ -87,6 +88,8 @@ Context = ServerRequestContext[Any, Any]
 WORKERS = 8  # calls at once: each has its own connection, and more would only wait for the processor
 PROGRESS_SECONDS = 0.1  # between two notifications of progress: a client shows them to a person
 RESULT = "result"
+OTHER_NAMES = {"q": "query", "limit": "k", "k": "limit", "n": "k", "top_k": "k", "content": "text", "memory_id": "id"}
+DATA = "nacre/result"  # in `_meta`: what a program needs of an answer; clients do not show it to a model
 
 
 @cache
@@ -100,15 +103,61 @@ async def call(
     try:
         tool = tool_named(profile, name)
         arguments = check_arguments(tool, values)
-        result = await anyio.to_thread.run_sync(partial(run, tool, provider, context, arguments), limiter=workers())
-        return tool_result(result)
+        return tool_result(profile, await run_in_thread(partial(run, tool, provider, context, arguments)))
     except NacreError as error:
-        return error_result(profile, str(error))
+        return error_result(profile, without_commands(profile, str(error)))
     except ValidationError as error:
         return error_result(profile, argument_errors(name, error))
     except Exception as error:  # a server that dies takes every other call with it
         log.exception("The tool %s failed.", name)
         return error_result(profile, f"{name} failed unexpectedly ({type(error).__name__}); see the server's log.")
+
+
+async def run_in_thread(work: Callable[[], ToolResult]) -> ToolResult:
+    """What a client cancels writes nothing, unless it has begun to."""
+    cancelled = False
+
+    def in_thread() -> ToolResult:
+        is_cancelled.set(lambda: cancelled)
+        return work()
+
+    try:
+        return await anyio.to_thread.run_sync(in_thread, limiter=workers(), abandon_on_cancel=True)
+    except anyio.get_cancelled_exc_class():
+        cancelled = True
+        raise
+
+
+# What a person does at the command line, and the tools that do the same; the first that a profile has is named.
+TOOLS_FOR: Mapping[str, tuple[str, str]] = {
+    "list": ("`{}` shows ids", "recall search_memories"),
+    "review": ("`{}` lists what waits", "review find_conflicts"),
+    "journal": ("`{}` lists what was done", "history journal_tail"),
+    "restore": ("`{}` can bring it back", "restore history"),
+}
+ASK_THE_USER = "tell the user, because no tool can do this"
+# As in "undo the later operations first, or with this one (`--cascade`)".
+REMARK = re.compile(r",? or [^,;.(]*\(`--[^`]*`\)")
+CLAUSE = re.compile(r"(?<=[.;]) ")
+# As in "`nacre list` shows the ids" and "`--space` chooses another space".
+SHELL = re.compile(r"`(?:nacre|pip)\b(?: (\w+))?|(?<![\w-])--\w")
+
+
+def without_commands(profile: Profile, sentence: str) -> str:
+    """For a model, which has tools and no shell: a remedy at the command line becomes the tool to call next."""
+    clauses = CLAUSE.split(REMARK.sub("", sentence))
+    return " ".join(dict.fromkeys(for_model(profile, clause) for clause in clauses))
+
+
+def for_model(profile: Profile, clause: str) -> str:
+    command = SHELL.search(clause)
+    if command is None:
+        return clause
+    remedy, names = TOOLS_FOR.get(command[1] or "", ("", ""))
+    tool = next((name for name in names.split() if name in {each.name for each in profile.tools}), None)
+    text = ASK_THE_USER if tool is None else remedy.format(tool)
+    first = text if clause[0].islower() or clause[0] == "`" else text[0].upper() + text[1:]
+    return first + clause[-1]
 
 
 def tool_named(profile: Profile, name: str) -> Tool:
@@ -119,9 +168,16 @@ def check_arguments(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Returns them in the types of the signature. An argument that the tool does not have is an error."""
     expected = metadata(tool.run)
     known = [field.alias or name for name, field in expected.arg_model.model_fields.items()]
+    arguments = {meant(name, known, arguments): value for name, value in arguments.items()}
     for name in arguments:
         UnknownName.check(f"argument of {tool.name}", name, known)
     return expected.validate_arguments({name: value for name, value in arguments.items() if value is not None})
+
+
+def meant(name: str, known: Collection[str], arguments: Collection[str]) -> str:
+    """The tool's own name for an argument that models often call otherwise."""
+    other = OTHER_NAMES.get(name, name)
+    return other if name not in known and other in known and other not in arguments else name
 
 
 @cache
@@ -159,9 +215,11 @@ def progress_reporter(context: Context) -> Progress:
     return report
 
 
-def tool_result(result: ToolResult) -> types.CallToolResult:
+def tool_result(profile: Profile, result: ToolResult) -> types.CallToolResult:
     if isinstance(result, Answer):
-        return types.CallToolResult(content=[types.TextContent(text=result.text)], structured_content=dict(result.data))
+        notes = (escaped(without_commands(profile, note)) for note in result.notes)  # ours, so outside the fence
+        text = types.TextContent(text="\n".join((result.text, *notes)))
+        return types.CallToolResult(content=[text], _meta={DATA: dict(result.data)})
     data: dict[str, Json] = {RESULT: result} if isinstance(result, list) else dict(result)
     return types.CallToolResult(content=[types.TextContent(text=as_json(result))], structured_content=data)
 

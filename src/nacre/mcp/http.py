@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 TOKEN_BYTES = 32
 SHORTEST_TOKEN = 16  # characters: a shorter one can be guessed
 SCHEME = b"bearer "
+DISCOVERY = "/.well-known/"  # where clients look for OAuth, which is not here: not found, rather than forbidden
+NOT_FOUND = b'{"error":"Not found."}'
 TOKEN_MISSING = b'{"error":"This server needs its token; send it as Authorization: Bearer TOKEN."}'
 
 
@@ -58,12 +60,14 @@ class TokenCheck:
         self._token = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not self._has_token(scope):
-            headers = [(b"content-type", b"application/json"), (b"www-authenticate", b"Bearer")]
-            await send({"type": "http.response.start", "status": 401, "headers": headers})
-            await send({"type": "http.response.body", "body": TOKEN_MISSING})
+        if scope["type"] != "http" or self._has_token(scope):
+            await self._app(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+        unknown = scope["path"].startswith(DISCOVERY)
+        challenge = [] if unknown else [(b"www-authenticate", b"Bearer")]
+        headers = [(b"content-type", b"application/json"), *challenge]
+        await send({"type": "http.response.start", "status": 404 if unknown else 401, "headers": headers})
+        await send({"type": "http.response.body", "body": NOT_FOUND if unknown else TOKEN_MISSING})
 
     def _has_token(self, scope: Scope) -> bool:
         header = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
@@ -131,9 +135,11 @@ def serve_http(
 
     with listen(place) as listening:
         port = int(listening.getsockname()[1])
+        # Without sessions of the protocol, so that clients do not notice a restart.
         app = server.streamable_http_app(
-            streamable_http_path=PATH, transport_security=allowed_names([place.name, *names]), host=place.host
-        )
+            streamable_http_path=PATH, transport_security=allowed_names([place.name, *names]), host=place.host,
+            stateless_http=True,
+        )  # fmt: skip
         config = uvicorn.Config(
             TokenCheck(app, token), log_level="warning", lifespan="on", timeout_graceful_shutdown=SHUTDOWN_SECONDS
         )

@@ -1,4 +1,9 @@
-"""Memories as an agent sees them: short JSON records, and text lines inside a fence that marks them as data."""
+"""Memories as an agent sees them: lines of text inside a fence that marks them as data, and nowhere else.
+
+Several clients pass the structured content of an answer to their model instead of its text, so the tools of Nacre's own
+profiles return none. What a program needs (ids, dates, relevance, space, trust) is in the answer's `_meta`, which no
+model reads.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from nacre.mcp.tool import Answer
-from nacre.model import Conflict, Hit, JournalEntry, Memory
+from nacre.model import Conflict, Hit, JournalEntry, Memory, Recollection
 from nacre.model.fence import escaped, fenced
 from nacre.model.instants import iso
-from nacre.model.memory import SUSPICION, Json
+from nacre.model.memory import SUSPICION, Json, short_id
 from nacre.model.review import ReviewItem
 
 LONGEST_TEXT = 4_000  # characters, about a thousand tokens: one long memory must not fill a context
-SHORT_ID = 8  # characters of an id that an agent sees and may use
 DECIMALS = 4
-
-
-def short_id(id: str) -> str:
-    return id[:SHORT_ID] if len(id) > SHORT_ID + 4 and id[SHORT_ID] == "-" else id
 
 
 def cut(text: str) -> str:
@@ -26,32 +26,24 @@ def cut(text: str) -> str:
     return text if rest <= 0 else f"{text[:LONGEST_TEXT]} … ({rest:,} more characters; `history` with its id has all)"
 
 
-def brief_record(memory: Memory) -> dict[str, Json]:
-    """What an agent needs of a memory, with a long text cut. Empty fields are left out."""
-    return {**full_record(memory), "text": cut(memory.text)}
+def reference(memory: Memory) -> dict[str, Json]:
+    """What a program needs to know of a memory; nothing of what it says."""
+    return {"id": memory.id, "space": memory.space, "at": iso(memory.happened_at), "trust": memory.trust}
 
 
-def full_record(memory: Memory) -> dict[str, Json]:
-    fields: dict[str, Json] = {"id": memory.id, "text": memory.text, "type": memory.type}
-    further: dict[str, Json] = {
-        "title": memory.title,
-        "tags": list(memory.tags),
-        "source": memory.source,
-        "when": iso(memory.happened_at),
-        "superseded_by": memory.superseded_by,
-        "untrusted": SUSPICION in memory.metadata,  # it gives orders to a model
-        "status": "" if memory.status in ("short_term", "long_term") else memory.status,
-    }
-    fields |= {name: value for name, value in further.items() if value}
-    return {**fields, "importance": round(memory.importance, DECIMALS)}
+def references(memories: Iterable[Memory]) -> list[Json]:
+    return [reference(each) for each in memories]
 
 
-def hit_record(hit: Hit) -> dict[str, Json]:
-    return {
-        **brief_record(hit.memory),
-        "relevance": round(hit.relevance, DECIMALS),
-        "why": [str(each) for each in hit.why[:3]],
-    }
+def hit_reference(hit: Hit) -> dict[str, Json]:
+    return {**reference(hit.memory), "relevance": round(hit.relevance, DECIMALS)}
+
+
+def suspicion(memory: Memory) -> dict[str, Json]:
+    """The mark of a memory that gives orders, for records whose shape another system has decided."""
+    from nacre.recall.pack import SUSPICIOUS
+
+    return {"untrusted": SUSPICIOUS} if SUSPICION in memory.metadata else {}
 
 
 def line(memory: Memory, *marks: str, shorten: bool = True) -> str:
@@ -59,18 +51,44 @@ def line(memory: Memory, *marks: str, shorten: bool = True) -> str:
     from nacre.recall.pack import memory_line
 
     shortened = replace(memory, text=cut(memory.text)) if shorten else memory
-    return memory_line(shortened, marks, label=short_id(memory.id))
+    return memory_line(shortened, (*marks, f"space {memory.space}"), label=short_id(memory.id))
 
 
-def listing(memories: Iterable[Memory], nothing: str, notes: Iterable[str] = ()) -> str:
-    """Notes come from this program, so they are outside the fence."""
-    lines = [line(memory) for memory in memories]
-    return "\n".join([fenced(lines) if lines else nothing, *map(escaped, notes)])
+def full_line(memory: Memory) -> str:
+    """The whole text, and the fields that an agent can set."""
+    fields = {
+        "title": memory.title,
+        "tags": ", ".join(memory.tags),
+        "about": ", ".join(memory.entities),
+        "links": ", ".join(f"{each.rel} {short_id(each.to)}" for each in memory.links),
+        "status": "" if memory.status in ("short_term", "long_term") else memory.status,
+        "importance": f"{memory.importance:.2g}",
+        "confidence": "" if memory.confidence == 1.0 else f"{memory.confidence:.2g}",
+    }
+    pinned = ("pinned",) if memory.pinned else ()
+    marks = (f"{name} {value}" for name, value in fields.items() if value)
+    return line(memory, *marks, *pinned, shorten=False)
+
+
+def listing(memories: Iterable[Memory], nothing: str) -> str:
+    lines = [line(each) for each in memories]
+    return fenced(lines) if lines else nothing
+
+
+def hit_lines(hits: Recollection) -> list[str]:
+    """Each with its strength in a word, where relevance is calibrated."""
+    return [line(hit.memory, *([hit.strength] if hits.calibrated else ()), *hit.marks) for hit in hits]
 
 
 def memories_answer(memories: Sequence[Memory], nothing: str) -> Answer:
     """`nothing` is the text where there are none."""
-    return Answer({"memories": [brief_record(each) for each in memories]}, listing(memories, nothing))
+    return Answer({"memories": references(memories)}, listing(memories, nothing))
+
+
+def ids_answer(name: str, ids: Sequence[str], done: str, nothing: str) -> Answer:
+    """The ids that something was done to, under `name`; `nothing` is the text where there are none."""
+    text = f"{done}: {', '.join(escaped(short_id(id)) for id in ids)}." if ids else nothing
+    return Answer({name: list(ids)}, text)
 
 
 def conflict_record(each: Conflict) -> dict[str, Json]:
@@ -78,30 +96,27 @@ def conflict_record(each: Conflict) -> dict[str, Json]:
         "kind": each.kind,
         "reason": each.reason,
         "similarity": round(each.similarity, DECIMALS),
-        "newer": brief_record(each.a),
-        "older": brief_record(each.b),
+        "newer": reference(each.a),
+        "older": reference(each.b),
     }
 
 
 def review_record(item: ReviewItem) -> dict[str, Json]:
-    fields: dict[str, Json] = {"id": item.id, "kind": item.kind, "why": item.why, "decisions": list(item.decisions)}
-    if item.conflict is not None:
-        fields |= {"newer": brief_record(item.conflict.a), "older": brief_record(item.conflict.b)}
-    elif item.memory is not None:
-        fields["memory"] = brief_record(item.memory)
-    if item.word:
-        fields["word"] = item.word
-    if item.names:
-        fields["names"] = list(item.names)
-    return fields
+    pair = (item.conflict.a, item.conflict.b) if item.conflict else (item.memory,)
+    memories = references(each for each in pair if each is not None)
+    return {"id": item.id, "kind": item.kind, "decisions": list(item.decisions), "memories": memories}
 
 
-def entry_record(entry: JournalEntry) -> dict[str, Json]:
-    return {
-        "act": entry.operation.batch,
-        "what": entry.operation.name,
-        "at": iso(entry.operation.at),
-        "actor": entry.operation.actor,
-        "memory": entry.memory_id,
-        "why": entry.operation.why,
-    }
+def journal_answer(entries: Sequence[JournalEntry]) -> Answer:
+    """The reasons quote whoever gave them, so they are inside the fence."""
+    done = [(entry, entry.operation) for entry in entries]
+    data: list[Json] = [
+        {"operation": each.batch, "what": each.name, "at": iso(each.at), "actor": each.actor, "memory": entry.memory_id}
+        for entry, each in done
+    ]
+    lines = [
+        f"- {escaped(each.batch)}: {escaped(each.name)} {escaped(short_id(entry.memory_id))} at {iso(each.at)} "
+        f"by {escaped(each.actor)}" + (f" [{escaped(each.why)}]" if each.why else "")
+        for entry, each in done
+    ]
+    return Answer({"operations": data}, fenced(lines) if lines else "Nothing was done yet.")

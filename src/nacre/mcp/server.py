@@ -22,22 +22,25 @@ from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, Pa
 from mcp_types import Tool as ListedTool
 
 from nacre import __version__
-from nacre.errors import MemoryNotFound, NacreError, UnknownName
-from nacre.mcp.calls import RESULT, Context, as_json, call, client_of, workers
-from nacre.mcp.records import brief_record, listing
+from nacre.errors import InvalidInput, MemoryNotFound, NacreError, UnknownName
+from nacre.mcp.calls import RESULT, Context, as_json, call, client_of, without_commands, workers
+from nacre.mcp.records import full_line, listing
 from nacre.mcp.store_provider import StoreProvider
-from nacre.mcp.tool import Profile, Tool, input_schema, record
+from nacre.mcp.tool import Profile, Schema, Tool, input_schema, record
+from nacre.model.fence import fenced
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
 
 NAME = "nacre"
+ALWAYS_LOAD = "anthropic/alwaysLoad"  # Claude Code defers other tools until it has searched for them
 
 
 def make_server(profile: Profile, provider: StoreProvider) -> Server[Any]:
-    resources, prompts = Resources(provider), Prompts(provider)
+    resources, prompts = Resources(profile, provider), Prompts(provider)
 
     async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:  # noqa: ARG001
+        refuse_cursor(params)
         provider.prepare()
         return tool_list(profile)
 
@@ -58,18 +61,35 @@ def make_server(profile: Profile, provider: StoreProvider) -> Server[Any]:
     )
 
 
+def refuse_cursor(params: PaginatedRequestParams | None) -> None:
+    if params is not None and params.cursor is not None:
+        raise MCPError(types.INVALID_PARAMS, f"Unknown cursor {params.cursor!r}; every list is complete without one.")
+
+
 def tool_list(profile: Profile) -> ListToolsResult:
     return ListToolsResult(tools=[describe(tool) for tool in profile.tools])
 
 
 def describe(tool: Tool) -> ListedTool:
-    output = tool.returns if tool.returns.get("type") == "object" else record(**{RESULT: tool.returns})
-    reads, removes = tool.effect == "reads", tool.effect == "removes"
-    hints = ToolAnnotations(read_only_hint=True) if reads else ToolAnnotations(destructive_hint=removes)
-    arguments = input_schema(tool.run, tool.arguments)
+    reads = tool.effect == "reads"
+    hints = ToolAnnotations(
+        read_only_hint=reads, destructive_hint=tool.effect == "removes", idempotent_hint=reads or tool.idempotent,
+        open_world_hint=False,
+    )  # fmt: skip
     return ListedTool(
-        name=tool.name, description=tool.about, input_schema=arguments, output_schema=output, annotations=hints
+        name=tool.name,
+        title=tool.name.replace("_", " ").capitalize(),
+        description=tool.about,
+        input_schema=input_schema(tool.run, tool.arguments),
+        output_schema=listed_output(tool.returns),
+        annotations=hints,
+        _meta={ALWAYS_LOAD: True} if tool.always else None,
     )
+
+
+def listed_output(returns: Schema | None) -> Schema | None:
+    """The protocol needs objects, so that other results are returned under a name."""
+    return returns if returns is None or returns.get("type") == "object" else record(**{RESULT: returns})
 
 
 CHARACTERS_A_TOKEN = 4  # English prose and JSON with the common tokenizers
@@ -77,7 +97,7 @@ CHARACTERS_A_TOKEN = 4  # English prose and JSON with the common tokenizers
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """`schema` is the part that describes results; many clients do not pass it to the model."""
+    """`tokens` of the whole description; `schema` is the part of these that describes results."""
 
     name: str
     tokens: int
@@ -89,8 +109,10 @@ def costs(profile: Profile) -> list[Cost]:
     rows = []
     for tool in profile.tools:
         listed = describe(tool)
-        text = as_json(listed.model_dump(by_alias=True, mode="json", exclude_none=True))
-        rows.append(Cost(tool.name, tokens(text), tokens(as_json(listed.output_schema)), tool.about))
+        read = {"name": tool.name, "description": tool.about, "input_schema": listed.input_schema}
+        text = as_json({**read, "output_schema": listed.output_schema} if listed.output_schema else read)
+        schema = tokens(as_json(listed.output_schema)) if listed.output_schema else 0
+        rows.append(Cost(tool.name, tokens(text), schema, tool.about))
     return rows
 
 
@@ -112,6 +134,7 @@ class Prompts:
         self._provider = provider
 
     async def list(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:  # noqa: ARG002
+        refuse_cursor(params)
         prompts = [
             types.Prompt(name=name, description=each["about"], arguments=[types.PromptArgument(**each["argument"])])
             for name, each in described_prompts().items()
@@ -122,7 +145,11 @@ class Prompts:
         arguments, described = params.arguments or {}, described_prompts()
         try:
             UnknownName.check("prompt", params.name, described)
-            text = described[params.name]["text"]
+            text, argument = described[params.name]["text"], described[params.name]["argument"]
+            for name in arguments:
+                UnknownName.check(f"argument of {params.name}", name, [argument["name"]])
+            if argument["required"] and not arguments.get(argument["name"], "").strip():
+                raise InvalidInput(f"{params.name} needs {argument['name']!r}; say what the session is about.")
             if params.name == "end_session":
                 return user_message(text.format(about=arguments.get("about", "")).strip())
             task, store = arguments.get("task", ""), partial(self._provider.store, client_of(context))
@@ -147,10 +174,11 @@ EMPTY = "Nothing is remembered yet."
 
 
 class Resources:
-    def __init__(self, provider: StoreProvider) -> None:
-        self._provider = provider
+    def __init__(self, profile: Profile, provider: StoreProvider) -> None:
+        self._profile, self._provider = profile, provider
 
     async def list(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:  # noqa: ARG002
+        refuse_cursor(params)
         return types.ListResourcesResult(
             resources=[
                 types.Resource(uri=RECENT, name="recent", description="The newest memories.", mime_type=PLAIN),
@@ -161,10 +189,11 @@ class Resources:
     async def templates(
         self,
         context: Context,  # noqa: ARG002
-        params: types.PaginatedRequestParams | None,  # noqa: ARG002
+        params: types.PaginatedRequestParams | None,
     ) -> types.ListResourceTemplatesResult:
+        refuse_cursor(params)
         one = types.ResourceTemplate(
-            uri_template="nacre://memory/{id}", name="memory", description="One memory by its id.", mime_type=JSON
+            uri_template="nacre://memory/{id}", name="memory", description="One memory by its id.", mime_type=PLAIN
         )
         return types.ListResourceTemplatesResult(resource_templates=[one])
 
@@ -173,21 +202,24 @@ class Resources:
         try:
             kind, text = await anyio.to_thread.run_sync(partial(self._read, uri, client_of(context)), limiter=workers())
         except NacreError as error:
-            raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri}) from error
+            sentence = without_commands(self._profile, str(error))
+            raise MCPError(types.INVALID_PARAMS, sentence, {"uri": uri}) from error
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, text=text, mime_type=kind)])
 
     def _read(self, uri: str, client: str) -> tuple[str, str]:
         """The type of the content, and the content."""
         one = MEMORY.match(uri)
         if one is None and uri not in (RECENT, STATS):
-            raise MemoryNotFound(uri, self._provider.settings.space)
+            raise MemoryNotFound(uri, self._provider.store(client).space)
         store = self._provider.store(client)
         if one is not None:
             (stored,) = store.get_many([store.resolve_id(unquote(one[1]))])
-            return JSON, as_json(brief_record(store.clean(stored)))
+            return PLAIN, fenced([full_line(store.clean(stored))])
         if uri == RECENT:
             return PLAIN, recent(store)
-        return JSON, as_json(asdict(store.stats()))
+        counted = asdict(store.stats())
+        del counted["top_tags"]  # the names are words of memories, and JSON has no fence
+        return JSON, as_json(counted)
 
 
 def recent(store: MemoryStore) -> str:

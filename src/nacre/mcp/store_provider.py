@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from nacre.errors import NacreError
 from nacre.files import ThreadLock
-from nacre.models.background import BackgroundEmbedder
+from nacre.models.background import PATIENCE, BackgroundEmbedder
+from nacre.settings import DEFAULT, Settings, SpaceChoice
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
-    from nacre.settings import Settings
+    from nacre.project_store import Choose
 
 log = logging.getLogger("nacre")
 
@@ -26,8 +27,10 @@ PREPARE_DELAY = 0.05  # seconds: the answer to the first request must not share 
 class StoreProvider:
     """Opens the store once. Safe to use from any number of threads."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, choose: Choose | None = None) -> None:
+        """`choose` is the rule for the space; without it, the settings name one."""
         self.settings = settings
+        self._choose = choose
         self._lock = ThreadLock()
         self._opened: MemoryStore | None = None
         self._prepared = False
@@ -66,12 +69,16 @@ class StoreProvider:
 
     def _open(self) -> MemoryStore:
         from nacre.factory import make_embedder
-        from nacre.memory_store import MemoryStore
+        from nacre.project_store import ProjectStore
 
         embedder = make_embedder(self.settings)
-        if embedder.ready:
-            return MemoryStore(settings=self.settings, embedder=embedder, actor=ACTOR)
-        store = MemoryStore(settings=self.settings, embedder=BackgroundEmbedder(embedder), actor=ACTOR)
+        named = SpaceChoice(self.settings.space or DEFAULT, "")
+        store = ProjectStore.open(
+            self.settings,
+            self._choose or (lambda _known: named),
+            actor=ACTOR,
+            embedder=embedder if embedder.ready else BackgroundEmbedder(embedder, patience=PATIENCE),
+        )
         own = store.embedder  # where the setting is auto, the one that filled the store
         self.embedder = own if isinstance(own, BackgroundEmbedder) else None
         return store

@@ -84,15 +84,18 @@ def schema_of(annotation: object) -> Schema:
     raise TypeError(f"there is no schema for {annotation!r}")
 
 
+# `writes` only adds; what may change or take away what is stored `removes`, though an undo brings it back.
 Effect: TypeAlias = Literal["reads", "writes", "removes"]
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer whose text reads better than its JSON."""
+    """An answer in words. `data` is for programs; it holds nothing of what memories say. `notes` are those of this
+    program on the answer."""
 
     data: Mapping[str, Json]
     text: str
+    notes: tuple[str, ...] = ()
 
 
 ToolResult: TypeAlias = "Mapping[str, Json] | list[Json] | Answer"
@@ -102,15 +105,16 @@ Refusing: TypeAlias = "Callable[[str], Mapping[str, Json]]"
 @dataclass(frozen=True, slots=True)
 class Tool:
     """`run` takes a session and the arguments; its signature is the input schema. `about` is what a model reads, and
-    `arguments` describes some of them. `returns` is the output schema; a list is returned under `result`, as the
-    protocol needs objects."""
+    `arguments` describes them. `returns` is the schema of a result that is JSON; None where it is text."""
 
     name: str
     run: Callable[..., ToolResult]
     about: str
-    returns: Schema
+    returns: Schema | None = None
     effect: Effect = "reads"
     arguments: Mapping[str, str] = field(default_factory=dict)
+    idempotent: bool = False  # to repeat a call changes nothing more
+    always: bool = False  # to be offered from the start, by clients that load other tools on demand
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,15 +141,18 @@ def read_profile(name: str, *functions: Callable[..., ToolResult], refusing: Ref
     tools = (
         Tool(
             tool, run[tool], each["about"], output_schema(each.get("returns", described.get("returns"))),
-            each.get("effect", "reads"), each.get("arguments", {}),
+            each.get("effect", "reads"), each.get("arguments", {}), each.get("idempotent", False),
+            each.get("always", False),
         )
         for tool, each in described["tools"].items()
     )  # fmt: skip
     return Profile(name, tuple(tools), described.get("instructions", ""), refusing)
 
 
-def output_schema(described: str | Mapping[str, str]) -> Schema:
+def output_schema(described: str | Mapping[str, str] | None) -> Schema | None:
     """Of what is described as one of the `NAMED_TYPES`, or as a record by the type of each property."""
+    if described is None:
+        return None
     if isinstance(described, str):
         return schema_of(NAMED_TYPES[described])
     return record(**{name: schema_of(NAMED_TYPES[kind]) for name, kind in described.items()})
@@ -161,6 +168,11 @@ class ToolSession:
     store: MemoryStore
     progress: Progress
     model: LanguageModel | None = None
+
+    @property
+    def own(self) -> MemoryStore:
+        """Without the space beside its own: for maintenance and archives."""
+        return self.store.in_space(self.store.space)
 
     def id(self, prefix: str) -> str:
         """The full id for one that may be shortened. Raises `InvalidInput` for a prefix that is too short."""
@@ -183,4 +195,4 @@ class ToolSession:
     def lessons(self) -> LessonBook:
         from nacre.lessons.book import LessonBook
 
-        return LessonBook(store=self.store)
+        return LessonBook(store=self.own)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from threading import Lock
 
 from nacre.engine.review import trashed
 from nacre.errors import InvalidInput, MemoryNotFound
@@ -69,6 +70,7 @@ class ExperienceStore(MemoryConnector):
         self.auto_compress = auto_compress
         self.max_age_days = max_age_days
         self.max_experiences = max_experiences
+        self._cleaning = Lock()
         self.dedup = dedup
         self._swept_at: float | None = None  # when this process last looked for what has grown old
 
@@ -146,6 +148,10 @@ class ExperienceStore(MemoryConnector):
 
     def _clean_up(self, *, sweeping: bool) -> Cleanup:
         """Without `sweeping`, of what grows old by itself nothing is looked for."""
+        with self._cleaning:  # two that count at once would remove too many
+            return self._remove_due(sweeping=sweeping)
+
+    def _remove_due(self, *, sweeping: bool) -> Cleanup:
         now = self.store.now()
         due = self._over_limit()
         aged: list[Memory] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from typing import TypeAlias
 
 from nacre.errors import InvalidInput
@@ -53,6 +54,11 @@ def iso(at: float | None) -> str:
     if named.timestamp() < at:
         named += MICROSECOND
     return named.isoformat().replace("+00:00", "Z")
+
+
+@lru_cache(maxsize=1024)
+def day(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).date().isoformat()
 
 
 def stamp(at: float) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
-from datetime import UTC, datetime
+from operator import attrgetter
 from typing import TypeAlias
 
-from nacre.model.instants import MONDAY, WEEK
+from nacre.model.instants import MONDAY, WEEK, day
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
@@ -16,7 +16,12 @@ TYPES = ("episodic", "semantic", "procedural", "feedback", "emotional", "sensory
 LESSON = "lesson"  # a type that the first lesson registers
 # Roles that every chat has: they name nobody.
 GENERIC_ROLES = frozenset(("user", "assistant", "system", "tool", "human", "ai"))
+CONFLICTS = "conflicts"  # the relation of a link that notes a conflict, as long as nobody has settled it
+MAY_UPDATE = "may_update"  # the relation of a link to what it perhaps replaces: recall puts the newer one first
+NOTED = (CONFLICTS, MAY_UPDATE)  # the relations of links that a comparison makes
+DISTINCT = "distinct_from"  # the relation of a link to what it was compared with, and does not conflict with
 SUSPICION = "suspicion"  # the key in a memory's metadata that says why it is not trusted
+TRUST_GIVEN = "trust_given"  # beside it: the trust that the memory has again when the mark is lifted, unless that is 1
 LIVE_STATUSES = ("short_term", "consolidating", "long_term", "archived")
 STATUSES = (*LIVE_STATUSES, "trashed")
 
@@ -107,9 +112,44 @@ class Memory:
     version: int = field(default=0, compare=False)
 
     @property
+    def is_turn(self) -> bool:
+        """Whether it was said in a conversation."""
+        return is_place_of_turn(self.session, self.position)
+
+    @property
+    def asks(self) -> bool:
+        return self.text.rstrip().endswith(("?", "？"))
+
+    @property
     def happened_at(self) -> float:
         """When it took place as far as anyone knows: the caller's word, else the time of writing."""
         return self.created_at if self.occurred_at is None else self.occurred_at
+
+    @property
+    def date(self) -> str:
+        """The days that a reader should see: since when it holds, until when it held, else when it happened."""
+        if self.valid_from is not None and self.valid_until is not None:
+            return f"{day(self.valid_from)} to {day(self.valid_until)}"
+        if self.valid_from is not None:
+            return f"since {day(self.valid_from)}"
+        if self.valid_until is not None:
+            return f"until {day(self.valid_until)}"
+        return day(self.happened_at) if self.happened_at else ""
+
+    def holds_at(self, at: float) -> bool:
+        """Whether it had begun and not ended then, as far as is known."""
+        begun = self.valid_from is None or self.valid_from <= at
+        return begun and (self.valid_until is None or at < self.valid_until)
+
+    def ends_before(self, other: Memory) -> bool:
+        """Whether it had ceased to hold when the other one began: two such memories do not conflict."""
+        times = self.valid_until, other.valid_from
+        return times[0] is not None and times[1] is not None and times[0] <= times[1]
+
+    @property
+    def held_until(self) -> float | None:
+        """When it ceased to hold, or else when it was superseded."""
+        return self.superseded_at if self.valid_until is None else self.valid_until
 
     @property
     def week(self) -> str:
@@ -118,17 +158,28 @@ class Memory:
 
     def to_dict(self) -> dict[str, Json]:
         """Only what differs from the defaults, in plain JSON values; `from_dict` restores it exactly."""
-        fields: dict[str, Json] = {}
-        for name in NAMES:
-            value = getattr(self, name)
-            if name not in DEFAULTS or value != DEFAULTS[name]:
-                fields[name] = plain(name, value)
-        return fields
+        return {
+            name: plain(name, value) if name in COMPOSED else value
+            for name, value, default in zip(NAMES, values_of(self), DEFAULT_VALUES, strict=True)
+            if value is not default and value != default
+        }
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Json]) -> Memory:
         """Unknown keys are passed over, so that a newer program's record still opens in this one."""
         return cls(**{name: typed(name, fields[name]) for name in NAMES if name in fields})  # type: ignore[arg-type]
+
+
+def is_place_of_turn(session: str, position: int | None) -> bool:
+    """A note may belong to a session, too, and has no position in it."""
+    return bool(session) and position is not None
+
+
+SHORT_ID = 8  # characters of an id that a reader sees and may use
+
+
+def short_id(id: str) -> str:
+    return id[:SHORT_ID] if len(id) > SHORT_ID + 4 and id[SHORT_ID] == "-" else id
 
 
 class Listing(list[Memory]):
@@ -147,7 +198,7 @@ def size(memory: Memory) -> int:
 
 def week_of(at: float) -> str:
     """The date of the Monday (UTC) on or before it."""
-    return datetime.fromtimestamp(MONDAY + (at - MONDAY) // WEEK * WEEK, UTC).date().isoformat()
+    return day(MONDAY + (at - MONDAY) // WEEK * WEEK)
 
 
 def plain(name: str, value: object) -> Json:
@@ -170,6 +221,9 @@ DEFAULTS: dict[str, object] = {
     **{each.name: each.default for each in fields(Memory) if each.default is not MISSING and each.name in NAMES},
     "metadata": {},
 }
+COMPOSED = frozenset((*LISTS, "links", "metadata"))
+values_of = attrgetter(*NAMES)  # in their order
+DEFAULT_VALUES = tuple(DEFAULTS.get(name, MISSING) for name in NAMES)
 
 
 # The fields in which two versions of a memory differ, as the journal stores them, and how to take a change back
@@ -183,6 +237,11 @@ POSITION = "at"  # the position in its memory's links of a link that was added o
 def key_of(memory: Memory) -> tuple[str, str]:
     """What names a memory in the whole store."""
     return memory.space, memory.id
+
+
+def same_words(text: str) -> str:
+    """The text without what does not make it another one: case and blanks."""
+    return " ".join(text.casefold().split())
 
 
 Images = tuple[dict[str, Json] | None, dict[str, Json] | None]
@@ -203,6 +262,14 @@ def difference(one: Memory, other: Memory) -> dict[str, Json]:
         # A memory may have a thousand links: only those that changed go into the journal.
         fields["links"] = missing_links(one.links, other.links)
     return fields
+
+
+def journaled(fields: Mapping[str, Json]) -> dict[str, Json]:
+    """Those fields that an undo compares."""
+    compared = dict(fields)
+    for name in NOT_JOURNALED:
+        compared.pop(name, None)
+    return compared
 
 
 def missing_links(one: Sequence[Link], other: Sequence[Link]) -> list[Json]:

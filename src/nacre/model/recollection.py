@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import overload
 
 from nacre.errors import InvalidInput
 from nacre.model.filter import Filter
-from nacre.model.memory import Memory
+from nacre.model.instants import day
+from nacre.model.memory import MAY_UPDATE, NOTED, Link, Memory, short_id
 
 RECENCY_BASES = ("created", "accessed")
 
@@ -64,7 +65,7 @@ class Query:
     asked_at: float = 0.0
     group_by: str = ""
     with_context: int = 0
-    min_relevance: float = 0.0
+    min_relevance: float | None = None  # None: the floor of the calibration
     contexts: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     emotion: tuple[float, float] | None = None
@@ -90,11 +91,45 @@ class Reason:
         return f"{self.signal} {share}" + (f" ({self.detail})" if self.detail else "")
 
 
+# Relevance from which a hit is called so: more likely right than wrong; right in one of five cases.
+STRONG, FAIR = 0.5, 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Counterpart:
+    """The other side of a noted conflict that nobody has settled, and since when it stands.
+
+    `kind` is update where it replaces this one, or is replaced by it; an `unsure` one nobody was asked about.
+    """
+
+    id: str
+    at: float
+    newer: bool
+    kind: str = ""
+    text: str = ""
+    unsure: bool = False
+
+    def __str__(self) -> str:
+        return self.named(short_id(self.id))
+
+    def by_words(self) -> str:
+        """For a reader who sees no ids."""
+        return self.named(f'"{shortened(self.text, LONGEST_NAME)}"')
+
+    def named(self, name: str) -> str:
+        verb = ("newer:" if self.newer else "updates") if self.kind == "update" else "conflicts with"
+        return f"{'perhaps ' if self.unsure else ''}{verb} {name} of {day(self.at)}"
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """`score` ranks the hits of one recall; `relevance`, from 0 to 1, can be compared between recalls.
+    """`score` ranks the hits of one recall; `relevance`, from 0 to 1, is the probability that the memory answers, and
+    can be compared between recalls.
 
     `context` holds the turns around it, if asked for, and `collapsed` the ids of near-equal memories it stands for.
+    `was` is the memory before it in its chain that matches the question best: what held until it was superseded.
+    `conflicts` names the other hits of this recall that it may not be true beside. `space` is set where several spaces
+    were looked into.
     """
 
     memory: Memory
@@ -103,6 +138,91 @@ class Hit:
     relevance: float = 0.0
     context: tuple[Memory, ...] = ()
     collapsed: tuple[str, ...] = ()
+    was: Memory | None = None
+    conflicts: tuple[Counterpart, ...] = ()
+    space: str = ""
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What it replaced and what it conflicts with; others are named by their ids."""
+        return (*map(str, self.conflicts), *([] if self.was is None else [former(self.was)]))
+
+    @property
+    def marks_by_words(self) -> tuple[str, ...]:
+        """The same, and others are named by their first words."""
+        return tuple(each.by_words() for each in self.conflicts) + self.marks[len(self.conflicts) :]
+
+    @property
+    def strength(self) -> str:
+        """The relevance in a word: strong, fair or weak. A question answers none strongly."""
+        if self.relevance >= STRONG and not self.memory.asks:
+            return "strong"
+        return "fair" if self.relevance >= FAIR else "weak"
+
+
+LONGEST_NAME = 40  # characters that tell one memory of a pack from the others
+LONGEST_FORMER = 80  # characters of a superseded text: it says what changed, and does not compete with what holds
+
+
+def former(memory: Memory) -> str:
+    """What held before, and until when."""
+    until = "" if memory.held_until is None else f", until {day(memory.held_until)}"
+    return f'was: "{shortened(memory.text, LONGEST_FORMER)}"{until}'
+
+
+def shortened(text: str, longest: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
+
+
+def with_conflicts(hits: Sequence[Hit]) -> list[Hit]:
+    """Each with those of the others that it conflicts with: a mark whose other side is absent would help nobody."""
+    by_id = {hit.memory.id: hit.memory for hit in hits}
+    named: dict[str, list[Counterpart]] = {id: [] for id in by_id}
+    noted = linked_pairs(list(by_id.values()), NOTED)
+    for (newer, older), link in noted.items():
+        unsure = link.rel == MAY_UPDATE
+        if unsure and not link.kind:
+            continue
+        times = stands_since(by_id[newer]), stands_since(by_id[older])
+        kind = link.kind if times[0] > times[1] else ""
+        named[newer].append(Counterpart(older, times[1], False, kind, by_id[older].text, unsure))
+        named[older].append(Counterpart(newer, times[0], times[0] > times[1], kind, by_id[newer].text, unsure))
+    return [
+        hit if list(hit.conflicts) == named[hit.memory.id] else replace(hit, conflicts=tuple(named[hit.memory.id]))
+        for hit in hits
+    ]
+
+
+def linked_pairs(memories: Sequence[Memory], rels: Collection[str]) -> dict[tuple[str, str], Link]:
+    """The ids of the newer and the older of two memories that such a link connects, whichever holds it; those of the
+    oldest newer side first. A duplicate is no conflict here, since both say the same, nor is a succession, nor what
+    held at other times."""
+    by_id = {memory.id: memory for memory in memories}
+    pairs: dict[tuple[str, str], Link] = {}
+    for memory in memories:
+        for link in memory.links:
+            other = by_id.get(link.to)
+            if link.rel not in rels or link.kind == "duplicate" or other is None or other.id == memory.id:
+                continue
+            if memory.ends_before(other) or other.ends_before(memory):
+                continue
+            if memory.superseded_by != other.id and other.superseded_by != memory.id:
+                newer, older = sorted((memory, other), key=age_order, reverse=True)
+                pairs[newer.id, older.id] = link
+    return {pair: pairs[pair] for pair in sorted(pairs, key=lambda pair: age_order(by_id[pair[0]]))}
+
+
+def age_order(memory: Memory) -> tuple[float, float, str]:
+    """Sorts the older of two before the newer."""
+    return stands_since(memory), memory.created_at, memory.id
+
+
+def stands_since(memory: Memory) -> float:
+    """When it began to hold, as far as is known: not after it ceased to."""
+    if memory.valid_from is not None:
+        return memory.valid_from
+    return memory.happened_at if memory.valid_until is None else min(memory.happened_at, memory.valid_until)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +241,19 @@ class Recollection(Sequence[Hit]):
 
     `sessions` is filled when they were asked for by session; the hits are then the turns that decided. Unless
     `calibrated`, the relevance of the hits is no probability: nobody has measured what cosines of this embedder mean.
+    Where all were held back, because none is likely to answer, `nearest` is the most relevant of them.
     """
 
     hits: tuple[Hit, ...] = ()
     notes: tuple[str, ...] = ()
     sessions: tuple[SessionHit, ...] = ()
     calibrated: bool = True
+    nearest: Hit | None = None
+
+    @property
+    def likely(self) -> tuple[Hit, ...]:
+        """Those that are not weak; all, unless `calibrated`."""
+        return tuple(hit for hit in self.hits if hit.strength != "weak" or not self.calibrated)
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...
@@ -159,6 +286,7 @@ class Pack:
     budget: int
     truncated: bool
     notes: tuple[str, ...] = ()
+    nearest: Memory | None = None  # where nothing fits
 
     def __len__(self) -> int:
         return len(self.items)

@@ -42,7 +42,8 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class RememberResult:
-    """`action` is stored, superseded (it took the place of others) or merged (`memory` is the one that stood)."""
+    """`action` is stored, superseded (it took the place of others), known (the same text is there: `memory` is that
+    one, and nothing was added) or merged (`memory` says the same)."""
 
     memory: Memory
     conflicts: tuple[Conflict, ...] = ()
@@ -52,9 +53,10 @@ class RememberResult:
 
 KINDS = ("conflict", "unvalidated", "stale", "word", "entity")
 STALE_DAYS = 365.0  # after which a memory that nobody confirmed should be looked at again
-# `newer` lets the newer memory take the older one's place, `older` the other way round.
+# `keep_both` says that both are true, `not_a_conflict` that the two are about different things; either way the pair is
+# not compared again. With `newer` the newer memory replaces the older one, with `older` the other way round.
 DECISIONS: dict[str, tuple[str, ...]] = {
-    "conflict": ("keep_both", "newer", "older", "merge", "trash_newer", "trash_older", "skip"),
+    "conflict": ("keep_both", "not_a_conflict", "newer", "older", "merge", "trash_newer", "trash_older", "skip"),
     "unvalidated": ("validate", "trash", "skip"),
     "stale": ("validate", "trash", "skip"),
     "word": ("keep", "merge", "skip"),
@@ -78,3 +80,13 @@ class ReviewItem:
     @property
     def decisions(self) -> tuple[str, ...]:
         return DECISIONS[self.kind]
+
+    def is_named(self, text: str) -> bool:
+        return begins(self.id, text)
+
+
+def begins(id: str, text: str) -> bool:
+    """Whether the id of an item begins so; `3f2a:77b0` is a pair of two ids that begin so."""
+    parts, typed = id.split(":"), text.split(":")
+    begin = all(part.startswith(start) for part, start in zip(parts, typed, strict=False))
+    return text != "" and begin and len(typed) <= len(parts)

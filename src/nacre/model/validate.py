@@ -264,7 +264,7 @@ def memory_text(name: str, value: object) -> str:
 def storable_text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise InvalidInput(f"{name} must be text, not {type(value).__name__}.")
-    unwritable = UNWRITABLE.search(value)
+    unwritable = None if value.isascii() and "\0" not in value else UNWRITABLE.search(value)
     if unwritable:
         what = "a NUL character" if unwritable.group() == "\0" else "half of a surrogate pair"
         raise InvalidInput(f"{name} contains {what} at position {unwritable.start()}; remove it and repeat.")
@@ -336,7 +336,38 @@ def instant(name: str, value: object) -> float:
     try:
         return seconds(value)  # type: ignore[arg-type]
     except InvalidInput as error:
-        raise InvalidInput(f"{name}: {shortened(value)} is not a time; write it as 2026-03-31T09:00:00Z.") from error
+        raise InvalidInput(
+            f"{name}: {shortened(value)} is not a time; write 2026-03-31T09:00:00Z, yesterday or last week."
+        ) from error
+
+
+# Of a span of time, what a field means by it; the others mean the start.
+UNTIL_ITS_END = ("valid_until", "expires_at")
+TIME_FIELDS = (*UNTIL_ITS_END, "created_at", "occurred_at", "valid_from", "last_accessed", "last_validated_at")
+
+
+def with_moments(
+    fields: Mapping[str, object],
+    clock: Callable[[], float],
+    named_span: Callable[[str, float], tuple[float, float] | None],
+) -> dict[str, object]:
+    """The fields of a memory, with seconds in place of times that are given in words."""
+    result = dict(fields)
+    for name in TIME_FIELDS:
+        value = fields.get(name)
+        span = named_span(value, clock()) if isinstance(value, str) and not is_written_time(value) else None
+        if span is not None:
+            result[name] = span[name in UNTIL_ITS_END]
+    return result
+
+
+def is_written_time(text: str) -> bool:
+    """Whether it is a date or a time of ISO 8601."""
+    try:
+        seconds(text)
+    except InvalidInput:
+        return False
+    return True
 
 
 def json_object(name: str, value: object) -> dict[str, Json]:

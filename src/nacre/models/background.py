@@ -14,8 +14,17 @@ from nacre.protocols import Embedder, Vectors
 
 log = logging.getLogger("nacre")
 
+PATIENCE = 3.0  # seconds in which the first calls of a process wait for the shipped model, which loads in one
 RETRY_SECONDS = 600.0  # after which a failed load is tried again: a service may have been away
 REMEDY = "Ask again in a few seconds for an answer by meaning too."
+
+
+def embedder_of_store(embedder: Embedder, stored: Callable[[], str]) -> Embedder:
+    """The shipped one that filled the store, where the setting is auto; else the embedder itself. `stored` tells the
+    identity of the one that filled it, empty for a new store."""
+    if isinstance(embedder, BackgroundEmbedder | ShippedEmbedder) and embedder.follows_store:
+        return embedder.following(stored())
+    return embedder
 
 
 class WrappedEmbedder:
@@ -45,7 +54,8 @@ class BackgroundEmbedder(WrappedEmbedder):
     """Until the model is loaded, `embed` raises at once: texts are stored and searched by their words, and get their
     vectors later.
 
-    `load` is False for a process that ends soon: what is not loaded already is not loaded at all.
+    `load` is False for a process that ends soon: what is not loaded already is not loaded at all. With `patience`, the
+    calls in so many seconds after the loading began wait for a shipped model.
     """
 
     def __init__(
@@ -53,11 +63,14 @@ class BackgroundEmbedder(WrappedEmbedder):
         inner: Embedder,
         *,
         load: bool = True,
+        patience: float = 0.0,
         on_failure: Callable[[str], None] = log.warning,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(inner)
         self._loads = load
+        self.patience = patience
+        self._began = 0.0  # to load, by the clock
         self._on_failure = on_failure
         self._clock = clock
         self._lock = ThreadLock()
@@ -77,7 +90,7 @@ class BackgroundEmbedder(WrappedEmbedder):
         with self._lock:
             if self._other is None:
                 self._other = BackgroundEmbedder(
-                    inner, load=self._loads, on_failure=self._on_failure, clock=self._clock
+                    inner, load=self._loads, patience=self.patience, on_failure=self._on_failure, clock=self._clock
                 )
             return self._other
 
@@ -94,6 +107,7 @@ class BackgroundEmbedder(WrappedEmbedder):
                 return None
             if self._thread is None or not self._thread.is_alive():  # a forked child does not have the thread
                 self._thread = threading.Thread(target=self._load, name="nacre-model", daemon=True)
+                self._began = self._clock()
                 self._thread.start()
             return self._thread
 
@@ -107,12 +121,19 @@ class BackgroundEmbedder(WrappedEmbedder):
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Raises `EmbeddingError` where loading failed, and `ModelUnavailable` until it is done."""
-        if self.inner.ready:
+        if self.wait():
             return self.inner.embed(texts)
-        self.start()
         if self._failure is not None:
             raise EmbeddingError(self._failure[1])
         raise ModelUnavailable(self.identity, "it is not loaded yet", REMEDY)
+
+    def wait(self) -> bool:
+        """Begins to load, waits as long as it should, and says whether the model is ready."""
+        loading = None if self.inner.ready else self.start()
+        left = self._began + self.patience - self._clock()
+        if loading is not None and left > 0 and isinstance(self.inner, ShippedEmbedder):
+            loading.join(left)
+        return self.inner.ready
 
     def _load(self) -> None:
         failure = None

@@ -1,31 +1,168 @@
-"""How to read an embedder's cosines: a calibration for each embedder that was measured."""
+"""How likely a memory is to answer a question, by its cosine, its words and what a model says that has read both."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 
+from nacre.files import data_sections
 from nacre.model.memory import Json
-from nacre.protocols import UPKEEP, Embedder, Reader
+from nacre.protocols import Data, Embedder
+
+
+@dataclass(frozen=True, slots=True)
+class Closeness:
+    """How near a memory is to a question before anything is read: the cosine (None without vectors), and the share of
+    the question's words that occur in it or nearby; whether it is a turn of a conversation; how far the cosine is below
+    the best one of the question."""
+
+    cosine: float | None
+    coverage: float
+    turn: bool = False
+    behind: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The log odds by which a model says, after reading, that the memory answers, and how far these are below those of
+    the best memory that was read for the same question."""
+
+    log_odds: float
+    behind: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A logistic curve: what adds up to the log odds."""
+
+    constant: float
+    cosine: float
+    coverage: float
+    away: float  # how far the cosine is behind
+    reading: float
+    behind: float  # how far the reading is behind
+
+    def relevance(self, closeness: Closeness, reading: Reading | None) -> float:
+        log_odds = self.constant + self.cosine * (closeness.cosine or 0.0) + self.coverage * closeness.coverage
+        log_odds += self.away * closeness.behind
+        if reading is not None:
+            log_odds += self.reading * reading.log_odds + self.behind * reading.behind
+        return logistic(log_odds)
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """The log odds of a hit by its own, and by the logarithm of the probability that any of the hits answers. Where
+    nothing answers, some hit may look as if it did; where something does, several hits and both ways to look agree."""
+
+    constant: float
+    own: float
+    any: float
+
+    def relevance(self, alone: float, any: float) -> float:
+        return logistic(self.constant + self.own * math.log(alone / (1 - alone)) + self.any * math.log(any))
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """Below `best` the best hit of a question probably does not answer it, and nothing is returned. Hits below `each`
+    are left out; it is lower, because a question may have several answers, and the best is not always first."""
+
+    best: float
+    each: float
+
+
+CASES = tuple(
+    f"{known}{read}{kind}"
+    for kind in (" of notes", " of turns")
+    for read in ("", ", read")
+    for known in ("vectors", "words")
+)
+
+
+def case_of(closeness: Closeness, reading: Reading | None) -> str:
+    """What is known of a hit. Each case has a curve and a floor of its own, fitted on the same questions, so that
+    relevance means the same while a model loads, and where there is no time to read. Turns of conversations have other
+    cosines than notes, and a floor as high would cost them more answers than it spares wrong hits."""
+    known = "words" if closeness.cosine is None else "vectors"
+    return f"{known}{', read' if reading else ''}{' of turns' if closeness.turn else ' of notes'}"
+
+
+@cache
+def fitted_curves() -> Mapping[str, Curve]:
+    """By case."""
+    return {name: Curve(*values) for name, values in fitted("curves")}
+
+
+@cache
+def fitted_floors() -> Mapping[str, Floor]:
+    """By case. How they are chosen is written in `benchmarks/fit_answers.py`."""
+    return {name: Floor(*values) for name, values in fitted("floors")}
+
+
+READ_NOTES = "vectors, read of notes"
+FITTED_HITS = 8  # of each question, for which the probability of any was fitted
+
+
+def weighed_together(alone: Mapping[str, float], read: Collection[str]) -> dict[str, float]:
+    """The relevance of notes that were found with vectors, by id, from that of each alone. Those that were `read` say
+    how likely it is that any answers; where fewer were read than for the fit, the others count as the least of them."""
+    against = [math.log(1 - bounded(alone[id])) for id in read]
+    any = -math.expm1(sum(against) + max(0, FITTED_HITS - len(against)) * max(against))
+    return {id: fitted_together().relevance(bounded(relevance), any) for id, relevance in alone.items()}
+
+
+@cache
+def fitted_together() -> Together:
+    """For notes that were found with vectors and read."""
+    return Together(*dict(fitted("together"))[READ_NOTES])
+
+
+LEAST_PROBABILITY = 1e-6  # keeps the log odds finite
+
+
+def bounded(probability: float) -> float:
+    return min(max(probability, LEAST_PROBABILITY), 1 - LEAST_PROBABILITY)
+
+
+def fitted(section: str) -> list[tuple[str, list[float]]]:
+    lines = dict(data_sections("models/calibration.txt"))[section]
+    rows = ([part.strip() for part in line.split("|")] for line in lines)
+    return [(name, [*map(float, values)]) for name, *values in rows]
+
+
+def floor_of(closeness: Closeness, reading: Reading | None = None) -> Floor:
+    return fitted_floors()[case_of(closeness, reading)]
+
+
+# Relative to the relevance of a memory without any word or meaning of the question. A little more than 1, so that a
+# cosine just above 0, which is chance, stays below the floor.
+ABOVE_NOTHING = 1.05
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The probability that a memory answers: a logistic curve over the cosine and the share of the question's words
-    that occur nearby; fitted by `benchmarks/fit_recall.py` on the best hits of the development questions.
-    `meaning` is the weight of the cosine among the signals of a recall.
-    """
+    """Of one embedder: the weight of the cosine among the signals of a recall, and how its cosines are mapped to those
+    of the shipped embedder, for which the curves were fitted."""
 
-    intercept: float
-    by_cosine: float
-    by_coverage: float
     meaning: float
+    scale: float = 1.0
+    offset: float = 0.0
 
-    def log_odds(self, cosine: Any, coverage: Any) -> Any:
-        """Of one memory, or of arrays of them."""
-        return self.intercept + self.by_cosine * cosine + self.by_coverage * coverage
+    def relevance(self, closeness: Closeness, reading: Reading | None = None) -> float:
+        """The probability that the memory answers."""
+        curve = fitted_curves()[case_of(closeness, reading)]
+        if closeness.cosine is not None:
+            cosine = max(0.0, self.scale * closeness.cosine + self.offset)
+            closeness = replace(closeness, cosine=cosine, behind=self.scale * closeness.behind)
+        return curve.relevance(closeness, reading)
+
+    def nothing_in_common(self, closeness: Closeness) -> Floor:
+        """For an embedder that was never measured: only what has neither words nor meaning of the question is below."""
+        none = replace(closeness, cosine=None if closeness.cosine is None else 0.0, coverage=0.0)
+        return Floor(ABOVE_NOTHING * self.relevance(none), 0.0)
 
 
 def logistic(log_odds: float) -> float:
@@ -33,22 +170,21 @@ def logistic(log_odds: float) -> float:
     return (1 + math.tanh(log_odds / 2)) / 2
 
 
+SHIPPED = Calibration(6.35)
 CALIBRATIONS: Mapping[str, Calibration] = {
-    "nacre-multilingual-1": Calibration(-4.29, 4.05, 0.75, 6.35),
-    "nacre-english-1": Calibration(-4.29, 4.05, 0.75, 6.35),  # its cosines agree with the other's (correlation 0.997)
-    # Fitted on conversations only. Meaning keeps half of a note's score, so that a note with all words of the question
-    # is not ranked below one that is only similar.
-    "all-MiniLM-L6-v2": Calibration(-5.45, 4.36, 2.04, 3.3),
+    "nacre-multilingual-1": SHIPPED,
+    "nacre-english-1": SHIPPED,  # its cosines agree with the other's (correlation 0.997)
+    # Mapped so that the curves that were fitted to both on conversations agree. Meaning keeps half of a note's score,
+    # so that a note with all words of the question is not ranked below one that is only similar.
+    "all-MiniLM-L6-v2": Calibration(3.3, 1.08, -0.29),
 }
 # For an embedder that nobody has measured: its relevance orders hits of one question, and is no probability.
 UNCALIBRATED = CALIBRATIONS["all-MiniLM-L6-v2"]
-SHIPPED = CALIBRATIONS["nacre-multilingual-1"]
 # Median cosine between halves of different texts (unrelated) and of one text (related), for the shipped embedders (0.03
 # and 0.21, 0.01 and 0.28). Another embedder's cosines are rescaled so that its two medians match these.
 UNRELATED, RELATED = 0.02, 0.24
 FEWEST_WORDS = 8  # of a text whose halves say something
 FEWEST_TEXTS, MOST_TEXTS = 30, 200
-MEASURED = "calibration"  # the term of a store that holds what was measured of its embedder
 LEAST_GAP = 0.05  # between the two medians; an embedder with less tells texts apart by their words alone
 
 
@@ -61,8 +197,7 @@ def rescaled(unrelated: float, related: float) -> Calibration | None:
     if related - unrelated < LEAST_GAP:
         return None
     scale = (RELATED - UNRELATED) / (related - unrelated)
-    intercept = SHIPPED.intercept + SHIPPED.by_cosine * (UNRELATED - scale * unrelated)
-    return Calibration(intercept, SHIPPED.by_cosine * scale, SHIPPED.by_coverage, UNCALIBRATED.meaning)
+    return Calibration(UNCALIBRATED.meaning, scale, UNRELATED - scale * unrelated)
 
 
 def measured_values(identity: str, dimensions: int, medians: tuple[float, float]) -> dict[str, Json]:
@@ -71,11 +206,12 @@ def measured_values(identity: str, dimensions: int, medians: tuple[float, float]
     return {"embedder": identity, "dimensions": dimensions, "unrelated": unrelated, "related": related}
 
 
-def calibration_of(identity: str, reader: Reader) -> tuple[Calibration, bool]:
-    """How this embedder's cosines are read, and whether that was measured: by us, or at a reindexing of the store."""
+def calibration_of(identity: str, stored: Data | None) -> tuple[Calibration, bool]:
+    """How this embedder's cosines are read, and whether that was measured: by us, or at a reindexing of the store,
+    which has `stored` it."""
     if is_calibrated(identity):
         return CALIBRATIONS[identity], True
-    measured = reader.term(UPKEEP, MEASURED) or {}
+    measured = stored or {}
     unrelated, related = measured.get("unrelated"), measured.get("related")
     if measured.get("embedder") != identity or not isinstance(unrelated, float) or not isinstance(related, float):
         return UNCALIBRATED, False

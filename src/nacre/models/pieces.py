@@ -1,4 +1,4 @@
-"""The multilingual model's table of pieces of words: codes instead of numbers, more of them for the common pieces.
+"""The multilingual model's pieces of words: their numbers, and their rows as codes, more of them for the common pieces.
 
 A row is a direction and a length. The direction is cut into groups of equal width, and each group is a code of one byte
 for one of 256 short vectors.
@@ -6,7 +6,10 @@ for one of 256 short vectors.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterable
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,3 +58,39 @@ class PieceTable:
                 rows[here] *= gains[own].astype(np.float32)[:, None]
             first += count
         return rows.reshape(*ids.shape, WIDTH)
+
+
+NEWLINE = ord("\n")
+
+
+class StoredPieces:
+    """The number of each piece. A dictionary of all of them would take a command longer than all that it then asks of
+    the model, and 20 MB.
+
+    `lines` has a piece a line, by number; `order` what `sorted_checksums` gives for them.
+    """
+
+    def __init__(self, lines: bytes, order: NDArray[np.uint32]) -> None:
+        self._lines = lines
+        ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == NEWLINE)
+        starts = np.concatenate([[0], ends + 1])
+        self._starts = starts.data
+        self._checksums, self._numbers = order[0].data, order[1].data
+
+    def get(self, piece: str, /) -> int | None:
+        text = piece.encode("utf-8", "surrogatepass")
+        checksum = crc32(text)
+        place = bisect_left(self._checksums, checksum)
+        while place < len(self._checksums) and self._checksums[place] == checksum:
+            number: int = self._numbers[place]
+            if self._lines[self._starts[number] : self._starts[number + 1] - 1] == text:
+                return number
+            place += 1
+        return None
+
+
+def sorted_checksums(pieces: Iterable[str]) -> NDArray[np.uint32]:
+    """Two rows: the checksums of the pieces, rising, and the number of the piece that each is of."""
+    checksums = np.array([crc32(piece.encode("utf-8")) for piece in pieces], np.uint32)
+    numbers = np.argsort(checksums, kind="stable")
+    return np.stack([checksums[numbers], numbers.astype(np.uint32)])

@@ -28,6 +28,12 @@ ENGLISH_WIDTH, PROJECTED_WIDTH = 384, 192
 TOKENS_A_RUN = 384
 
 
+def check_files(model: str, folder: Path) -> None:
+    """Raises `ValueError` for a file that is not as it was made."""
+    for name in next(each.files for each in MODELS if each.name == model):
+        shipped(name, folder)
+
+
 class Part(Protocol):
     """One of the models that a vector is made of."""
 
@@ -42,8 +48,9 @@ class EnglishPart:
     def __init__(self, folder: Path) -> None:
         from nacre.models.tokenizers import WordPiece
 
-        self._tokenizer = WordPiece.from_vocabulary(folder / "wordpiece.txt")
+        check_files("english", folder)
         self._session = open_session(folder / "english.onnx")
+        self._tokenizer = WordPiece.from_vocabulary(folder / "wordpiece.txt")
         self.count = self._tokenizer.count
 
     def rows(self, texts: Sequence[str]) -> Vectors:
@@ -61,11 +68,13 @@ class MultilingualPart:
     def __init__(self, folder: Path) -> None:
         import numpy as np
 
-        from nacre.models.pieces import WIDTH, PieceTable
+        from nacre.models.pieces import WIDTH, PieceTable, StoredPieces
         from nacre.models.tokenizers import Unigram
 
-        pieces = (folder / "unigram.txt").read_text(encoding="utf-8").split("\n")[:-1]
-        self._tokenizer = Unigram(pieces, np.load(folder / "unigram.npy").tolist())
+        check_files("multilingual", folder)
+        pieces = StoredPieces((folder / "unigram.txt").read_bytes(), np.load(folder / "unigram_order.npy"))
+        scores = np.load(folder / "unigram.npy")
+        self._tokenizer = Unigram(pieces, scores.data, float(scores.min()))
         self._table = PieceTable(folder / "pieces.bin")
         self._session = open_session(folder / "multilingual.onnx")
         self._width = WIDTH
@@ -94,9 +103,14 @@ class BothParts:
     """
 
     def __init__(self, folder: Path) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
         import numpy as np
 
-        self._english, self._multilingual = EnglishPart(folder), MultilingualPart(folder)
+        with ThreadPoolExecutor(1, "nacre-model") as pool:  # a command waits for both
+            english = pool.submit(EnglishPart, folder)
+            self._multilingual = MultilingualPart(folder)
+            self._english = english.result()
         self._odds = np.load(folder / "english_pieces.npy")
         with np.load(folder / "combination.npz") as stored:
             self._mean, self._mapping, self._shift, self._projection = (
@@ -115,7 +129,7 @@ class BothParts:
         encoded = [self._multilingual.encode(text) for text in texts]
         centred = self._multilingual.encoded_rows(encoded) - self._mean
         shares = englishness(self._odds, encoded)
-        placed = (1 - shares[:, None]) * _unit(centred @ self._mapping + self._shift)
+        placed = (1 - shares[:, None]) * _unit(_product(centred, self._mapping) + self._shift)
         readable = np.flatnonzero(shares).tolist()
         if readable:
             placed[readable] += shares[readable, None] * self._english.rows([texts[place] for place in readable])
@@ -125,7 +139,7 @@ class BothParts:
         import numpy as np
 
         placed, centred = self.halves(texts)
-        own = self._weight * _unit(centred @ self._projection)
+        own = self._weight * _unit(_product(centred, self._projection))
         return _unit(np.concatenate([placed, own], axis=1))
 
 
@@ -152,6 +166,13 @@ def englishness(odds: NDArray[np.int8], encoded: Sequence[Sequence[int]]) -> Vec
     return shares
 
 
+def _product(rows: Vectors, matrix: Vectors) -> Vectors:
+    """Of a single row not by a matrix product, whose threads keep a core busy for a while after each question."""
+    import numpy as np
+
+    return np.einsum("ij,jk->ik", rows, matrix) if len(rows) == 1 else rows @ matrix
+
+
 def _unit(rows: Vectors) -> Vectors:
     import numpy as np
 
@@ -174,12 +195,11 @@ def _rows(encoded: Sequence[Sequence[int]], width: int, run: Callable[[NDArray[n
 class Kind:
     identity: str
     dimensions: int
-    models: tuple[str, ...]
     open: Callable[[Path], Part]
 
 
-ENGLISH = Kind("nacre-english-1", ENGLISH_WIDTH, ("english",), EnglishPart)
-MULTILINGUAL = Kind("nacre-multilingual-1", ENGLISH_WIDTH + PROJECTED_WIDTH, ("english", "multilingual"), BothParts)
+ENGLISH = Kind("nacre-english-1", ENGLISH_WIDTH, EnglishPart)
+MULTILINGUAL = Kind("nacre-multilingual-1", ENGLISH_WIDTH + PROJECTED_WIDTH, BothParts)
 
 
 class ShippedEmbedder:
@@ -228,10 +248,6 @@ class ShippedEmbedder:
 
     def _open(self) -> Part:
         try:
-            for model in MODELS:
-                if model.name in self._kind.models:
-                    for name in model.files:
-                        shipped(name, self._folder)
             return self._kind.open(self._folder)
         except ValueError as error:
             raise ModelUnavailable(self.identity, str(error), REMEDY) from error

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 CACHED_WORDS = 50_000  # some 10 MB; a language's working vocabulary is smaller
 CACHED_LENGTH = 32  # scripts without spaces have "words" as long as a sentence, which do not come again
@@ -191,6 +192,13 @@ def shared_room(first: int, second: int, room: int) -> tuple[int, int]:
 UNKNOWN_ID, START_ID, END_ID = 0, 1, 2  # of Unigram
 SPACE = "▁"  # stands at the beginning of every word
 UNKNOWN_PENALTY = 10.0  # below the rarest piece, as in the reference
+LONGEST_PIECE = 16  # characters
+
+
+class PieceNumbers(Protocol):
+    """The number of each piece; a dictionary is one."""
+
+    def get(self, piece: str, /) -> int | None: ...
 
 
 class Unigram(Tokenizer):
@@ -198,12 +206,11 @@ class Unigram(Tokenizer):
 
     empty = (UNKNOWN_ID,)
 
-    def __init__(self, pieces: Sequence[str], scores: Sequence[float]) -> None:
+    def __init__(self, ids: PieceNumbers, scores: Sequence[float], lowest: float) -> None:
         super().__init__(START_ID, END_ID)
-        self._ids: Mapping[str, int] = dict(zip(pieces, range(len(pieces)), strict=True))
+        self._ids = ids
         self._scores = scores
-        self._unknown_score = min(scores) - UNKNOWN_PENALTY
-        self._longest = max(map(len, pieces))
+        self._unknown_score = lowest - UNKNOWN_PENALTY
 
     def words(self, text: str) -> list[str]:
         return normalised(text).split()
@@ -214,7 +221,7 @@ class Unigram(Tokenizer):
         best = [0.0] + [-1e38] * len(word)
         come_from: list[tuple[int, int]] = [(0, UNKNOWN_ID)] * (len(word) + 1)  # where the piece that ends here starts
         for start in range(len(word)):
-            for end in range(start + 1, min(len(word), start + self._longest) + 1):
+            for end in range(start + 1, min(len(word), start + LONGEST_PIECE) + 1):
                 piece = self._ids.get(word[start:end])
                 if piece is None and end > start + 1:
                     continue

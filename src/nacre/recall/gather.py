@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from nacre.errors import InvalidInput
-from nacre.model import GENERIC_ROLES, Filter, Query
+from nacre.model import GENERIC_ROLES, Condition, Filter, Query
+from nacre.model.instants import DAY
+from nacre.model.memory import CONFLICTS
 from nacre.protocols import Candidates, Place, Reader, Search, Vectors
-from nacre.text.dates import Window, time_windows
-from nacre.text.tokens import content_stems, stem, stems, words
+from nacre.text.date_readings import MONTHS, WEEKDAYS
+from nacre.text.dates import NO_ORDER, Window, order_asked, time_windows, without
+from nacre.text.tokens import STOP_WORDS, content_stems, stem, stems, words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,13 +23,22 @@ if TYPE_CHECKING:
 # Half of a surrogate pair or a NUL, from a broken paste: no stored text has them.
 UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 LONGEST_QUERY = 20_000  # characters; an agent that pastes a whole file wants ingestion, not recall
-FIRST_PERSON = frozenset(("i", "im", "ive", "id", "ill", "my", "me", "mine", "myself", "we", "our", "us"))
+# As words of the text: an "id", somebody "ill" and the US are not the asker.
+FIRST_PERSON = re.compile(
+    r"\b(?i:i['’](?:m|ve|d|ll)|i|im|ive|my|me|mine|myself|we|we['’](?:re|ve|d|ll)|our|ours)\b|\bus\b"
+)
 SECOND_PERSON = frozenset(("you", "your", "yours"))
 # "What did you recommend?" asks for the assistant's words, "what did I tell you?" for the user's.
 SAID_BY_ASSISTANT = frozenset(stem(word) for word in (
     "recommend", "suggest", "say", "said", "tell", "told", "mention", "provide", "give", "gave", "list", "advise",
     "explain", "write", "wrote", "propose", "answer",
 ))  # fmt: skip
+LONG_AGO = 180 * DAY
+# Beside a time these say nothing of what is looked for: "What happened in March?" asks by the time alone.
+SAYS_NOTHING = STOP_WORDS | {"happen", "happened", "happens", "happening"}
+NAMES = frozenset((*MONTHS, *WEEKDAYS))
+# The others are published formulas: their hits and scores are kept, and the words of a time are words to them.
+OWN_STRATEGIES = frozenset(("auto", "graph"))
 QUOTED = re.compile(r'"([^"]{2,200})"|“([^”]{2,200})”')
 
 
@@ -39,7 +51,10 @@ class Question:
     strategy: str
     asked_at: float
     voice: frozenset[str] = frozenset()
-    windows: tuple[Window, ...] = ()
+    windows: tuple[Window, ...] = ()  # past times that it names
+    coming: tuple[Window, ...] = ()  # times from now on
+    order: str = ""  # "newest" or "oldest" where one of several is asked for by time
+    named: tuple[str, ...] = ()  # stems of the times' names: they bring candidates and do not count as words
 
     def speaker_stems(self, roles: frozenset[str]) -> frozenset[str]:
         """The stems of all speakers' names."""
@@ -61,15 +76,52 @@ def understand(query: Query) -> Question:
             f"The question has {len(query.text):,} characters; ask with at most {LONGEST_QUERY:,}, in fewer words."
         )
     text = UNWRITABLE.sub(" ", query.text).strip()
+    by_time = query.strategy in OWN_STRATEGIES
+    windows, order = (time_windows(text, query.asked_at), order_asked(text)) if by_time else ((), NO_ORDER)
+    subject = without(text, [*windows, order])
+    if windows and not SAYS_NOTHING.issuperset(words(subject)):
+        subject = without(text, [*(each for each in windows if not told_in_words(each, query.asked_at)), order])
     return Question(
         text=text,
-        terms=tuple(dict.fromkeys((*phrases(text), *content_stems(text), *content_stems(" ".join(query.also))))),
+        terms=tuple(
+            dict.fromkeys((*phrases(text), *subject_stems(text, subject), *content_stems(" ".join(query.also))))
+        ),
         where=with_contexts(query),
         k=query.k,
         strategy=query.strategy,
         asked_at=query.asked_at,
         voice=voice(text),
-        windows=past_windows(text, query.asked_at),
+        # "What should I cook tonight?" does not ask for a memory that was written tonight.
+        windows=tuple(window for window in windows if window.start < query.asked_at),
+        coming=tuple(window for window in windows if window.start >= query.asked_at),
+        order=order.name,
+        named=calendar_names(windows),
+    )
+
+
+def subject_stems(text: str, subject: str) -> list[str]:
+    """The terms of a question without its times: "last month" is not looked for as words.
+
+    Where nothing but common words is left beside a time ("what did we do yesterday?"), the time alone decides.
+    """
+    if subject == text:
+        return content_stems(text)
+    return [] if SAYS_NOTHING.issuperset(words(subject)) else content_stems(subject)
+
+
+def told_in_words(window: Window, asked_at: float) -> bool:
+    """Whether a memory would say the same words ("a few years ago"): of what is so long ago people tell later, and few
+    wrote it down then. A date is not such a time."""
+    return asked_at - window.end > LONG_AGO and not calendar_names((window,))
+
+
+def calendar_names(windows: Sequence[Window]) -> tuple[str, ...]:
+    """The stems of a time's own names ("March", "2026"), which a memory that tells of it may have in its text."""
+    mentioned = (word for window in windows for word in words(window.words))
+    return tuple(
+        dict.fromkeys(
+            stem(word) for word in mentioned if (word[:3] in NAMES and not word.startswith("month")) or word.isdigit()
+        )
     )
 
 
@@ -89,12 +141,7 @@ def voice(text: str) -> frozenset[str]:
     used = set(words(text))
     if used & SECOND_PERSON and {stem(word) for word in used} & SAID_BY_ASSISTANT:
         return frozenset(("assistant",))
-    return frozenset(("user",)) if used & FIRST_PERSON else frozenset()
-
-
-def past_windows(text: str, asked_at: float) -> tuple[Window, ...]:
-    """Windows that began before now: "What should I cook tonight?" does not ask for a memory of tonight."""
-    return tuple(window for window in time_windows(text, asked_at) if window.start < asked_at)
+    return frozenset(("user",)) if FIRST_PERSON.search(text) else frozenset()
 
 
 # How many candidates each channel brings. The right turn of a conversation of 600 is among them in all but 2 % of the
@@ -102,6 +149,9 @@ def past_windows(text: str, asked_at: float) -> tuple[Window, ...]:
 POOL = 100
 POOL_PER_WANTED = 6
 REACH = 2
+HIDES_SUPERSEDED = Condition("superseded_by", "eq", "")
+# Conditions on what may be shown at all; every other one says what is looked for, which the successor has to be.
+HIDING = (("status", "ne"), ("expires_at", "gt_or_unset"), ("trust", "ge"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,9 +167,39 @@ def gather(
     question: Question, vector: Vectors | None, *, space: str, store: Reader, pool: int, reach: int
 ) -> PlacedCandidates:
     """Every place passes the filter; a narrow filter does not cost candidates."""
-    windows = tuple((window.start, window.end) for window in question.windows)
-    search = Search(question.terms, vector, question.where, pool, reach, windows)
-    return placed(store.gather(space, search))
+    windows = tuple((window.start, window.end) for window in (*question.windows, *question.coming))
+    terms = (*question.terms, *(name for name in question.named if name not in question.terms))
+    search = Search(
+        terms,
+        vector,
+        question.where,
+        pool,
+        reach,
+        windows,
+        replaced=predecessors(question.where),
+        beside=CONFLICTS,
+    )
+    return placed(without_terms(store.gather(space, search), frozenset(question.named) - frozenset(question.terms)))
+
+
+def without_terms(candidates: Candidates, terms: frozenset[str]) -> Candidates:
+    if terms.isdisjoint(candidates.terms):
+        return candidates
+    counted = [term not in terms for term in candidates.terms]
+    return replace(
+        candidates,
+        terms=tuple(term for term in candidates.terms if term not in terms),
+        rarity=candidates.rarity[counted],
+        shares=candidates.shares[counted],
+    )
+
+
+def predecessors(where: Filter) -> Filter | None:
+    """The superseded memories that count for their successors: all but those that are hidden for another reason too.
+    None where they are asked for themselves."""
+    if HIDES_SUPERSEDED not in where.conditions:
+        return None
+    return Filter(tuple(each for each in where.conditions if (each.field, each.op) in HIDING))
 
 
 def placed(candidates: Candidates) -> PlacedCandidates:
@@ -135,6 +215,8 @@ def placed(candidates: Candidates) -> PlacedCandidates:
         terms=candidates.terms,
         rarity=candidates.rarity,
         shares=candidates.shares,
+        replaced=candidates.replaced,
+        beside=candidates.beside,
         before=np.array([neighbour(p, -1, spot) for p in places], np.int64),
         after=np.array([neighbour(p, 1, spot) for p in places], np.int64),
         session=np.array(session, np.int64),

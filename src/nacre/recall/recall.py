@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import accumulate, takewhile
+from typing import NamedTuple
 
 from nacre.errors import InvalidInput, RerankingError, UnknownName
 from nacre.model import ExpandSpec, Filter, Hit, Memory, Query, Reason, Recollection, SessionHit
-from nacre.model.recollection import RECENCY_BASES
-from nacre.models.calibration import Calibration, calibration_of, logistic
-from nacre.protocols import AnswerModel, Embedder, Reader, Reranker
-from nacre.recall.gather import Question, understand
+from nacre.model.instants import day
+from nacre.model.memory import CONFLICTS, MAY_UPDATE, SUSPICION, same_words, short_id
+from nacre.model.recollection import RECENCY_BASES, linked_pairs, stands_since, with_conflicts
+from nacre.models.calibration import Closeness, Floor, Reading, calibration_of, floor_of, weighed_together
+from nacre.protocols import AnswerModel, Data, Embedder, Reader, Reranker
+from nacre.recall.gather import OWN_STRATEGIES, Question, understand
 from nacre.recall.sessions import ScoredSession, rank_sessions
-from nacre.recall.signals import adjust, relevance_alone
+from nacre.recall.signals import adjust, closeness_alone, time_match
 from nacre.recall.strategies import STRATEGIES, Scored, Sources
+from nacre.text.tokens import excerpt
 
 GROUPINGS = ("session",)
 # How many times k candidates are looked at: later steps may move hits up or drop the first ones.
 WIDE, WIDEST = 3, 16
+# Characters that a model reads of a memory, around the question's words: some 200 of the 256 pieces that it takes.
+LONGEST_READ = 800
 RERANKED = 30  # hits that the reranker reads; a model of 20 million parameters needs about 10 ms a text on one core
 BLEND = 0.5  # share of the reranker; any share from 0.3 to 0.7 is as good in published trials with small cross-encoders
-SMALLEST = 1e-6  # probability: its log odds can be added to
+# For "the latest" and "originally": only hits with at least this share of the best score are ordered by time.
+NEAR_BEST = 0.6
+ORDER_SPAN = 0.5  # share of its score that the last in that order loses
+# The share of its gain that reading gives to a turn, of which the model sees neither who said it nor when.
+READ_TURN = 0.5
+FITS_TIME = 0.5  # what held in a season, or lies within half a day of a day
+# The share of an older hit's score that a newer one needs to be put above it where it may be an update. Chosen on the
+# development notes: without such a share, other questions lose their first hit.
+LEAST_SHARE_OF_OLDER = 0.4
+NOT_HELD = 0.5  # the factor of what has ended or not begun, where the question names no time: as of what is superseded
 WORD = re.compile(r"\w+")
+LIKE_A_WORD = 0.3  # cosine of a memory that has not the word but its meaning: about 0.5; of an unrelated one: 0.1
+WORDLESS = "The question has no word; say what to look for."
 
 
 def recall(
@@ -33,25 +49,31 @@ def recall(
     space: str,
     store: Reader,
     embedder: Embedder,
+    measured: Data | None = None,
     reranker: Reranker | None = None,
     answer_model: AnswerModel | None = None,
 ) -> Recollection:
-    """Reads only: the caller decides whether a hit counts as a use. The `answer_model` reads the best hits where no
-    `reranker` does."""
+    """Reads only: the caller decides whether a hit counts as a use. `measured` is what the store knows of the
+    embedder's cosines. The `answer_model` reads the best hits where no `reranker` does."""
     check_query(query)
-    question, sources = understand(query), Sources(space, store, embedder, *calibration_of(embedder.identity, store))
-    if not question.text or query.k <= 0:
-        return Recollection()
+    question, sources = understand(query), Sources(space, store, embedder, *calibration_of(embedder.identity, measured))
+    if not question.text:
+        if query.strategy == "auto":
+            raise InvalidInput("The question is empty; say what to look for.")
+        return Recollection()  # so answer the systems whose formulas the other strategies are
+    if not question.terms and not WORD.search(question.text):  # an emoji is searched for, a question mark is not
+        return Recollection(notes=(WORDLESS,), calibrated=sources.calibrated)
     if query.group_by:
         return recall_sessions(question, query, sources)
     rerankers = Rerankers(reranker, answer_model)
     selected, notes = best_hits(question, query, sources, rerankers, candidate_factor(question, query, reranker))
-    if len(selected) < query.k and any(hit.collapsed for hit in selected):
+    if len(selected) < query.k and any(judged.hit.collapsed for judged in selected):
         # Copies of a few memories took the places of others.
         selected, notes = best_hits(question, query, sources, rerankers, WIDEST)
-    expanded = expand(selected, query.expand, question.where, space=space, store=store)
+    relevant, nearest = above_floor(selected, query, question)
+    expanded = expand(with_conflicts(relevant), query.expand, question.where, space=space, store=store)
     hits = tuple(with_context(expanded, query, question, sources))
-    return Recollection(hits, notes, calibrated=sources.calibrated)
+    return Recollection(hits, notes, calibrated=sources.calibrated, nearest=nearest)
 
 
 def check_query(query: Query) -> None:
@@ -61,15 +83,26 @@ def check_query(query: Query) -> None:
         raise UnknownName("grouping", query.group_by, GROUPINGS)
     if query.recency_basis not in RECENCY_BASES:
         raise UnknownName("recency basis", query.recency_basis, RECENCY_BASES)
+    if query.k < 1:
+        raise InvalidInput(f"k is {query.k}; ask for at least 1 memory.")
     for name in ("min_relevance", "emotion_weight"):
-        if not 0 <= getattr(query, name) <= 1:
+        if not 0 <= (getattr(query, name) or 0) <= 1:
             raise InvalidInput(f"{name} is {getattr(query, name)}; it must lie between 0 and 1.")
     if query.emotion is not None and not (len(query.emotion) == 2 and all(-1 <= each <= 1 for each in query.emotion)):
         raise InvalidInput(f"emotion is {query.emotion}; give (valence, arousal), each between -1 and 1.")
 
 
 def candidate_factor(question: Question, query: Query, reranker: Reranker | None) -> int:
-    return WIDE if query.emotion or question.windows or reranker else 1
+    by_time = question.windows or question.coming or question.order
+    return WIDE if query.emotion or by_time or reranker else 1
+
+
+class Judged(NamedTuple):
+    """A hit with its relevance, and the floor for it; whether it is near enough to answer, apart from any reading."""
+
+    hit: Hit
+    floor: Floor
+    near: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,38 +115,116 @@ class Rerankers:
 
 def best_hits(
     question: Question, query: Query, sources: Sources, rerankers: Rerankers, factor: int
-) -> tuple[list[Hit], tuple[str, ...]]:
+) -> tuple[list[Judged], tuple[str, ...]]:
     """The best k of `factor` times k candidates."""
     gather_and_score = STRATEGIES[query.strategy]
     ranking = gather_and_score(question, replace(query, k=factor * query.k), sources)
-    cosines = {each.id: each.cosine for each in ranking.scored if each.relevance is None}
-    hits = load_hits(ranking.scored, sources)
-    if query.min_relevance:
-        hits = with_relevance(hits, cosines, question, sources.calibration)
-    adjusted = adjust(hits, question, query)
+    hits, readings = adjust(load_hits(ranking.scored, sources), question, query), dict[str, Reading]()
     if rerankers.reranker is None and query.strategy == "auto" and sources.calibrated:
-        adjusted = read_answers(adjusted, question, rerankers.answer_model)
-    reranked, notes = rerank(adjusted, question, rerankers.reranker)
-    return with_relevance(select(reranked, query), cosines, question, sources.calibration), ranking.notes + notes
+        hits, readings = read_answers(hits, question, rerankers.answer_model)
+    reranked, notes = rerank(hits, question, rerankers.reranker)
+    scored = {each.id: each for each in ranking.scored}
+
+    unknown = sources.calibrated and is_unknown_word(question, ranking.scored)
+
+    def judge(hit: Hit) -> Judged:
+        each = scored[hit.memory.id]
+        closeness = each.closeness or closeness_alone(hit.memory, question, each.cosine)
+        result = judged(hit, closeness, readings.get(hit.memory.id), sources)
+        return result._replace(floor=Floor(1.0, 1.0)) if unknown and (closeness.cosine or 0) < LIKE_A_WORD else result
+
+    judged_hits = {hit.memory.id: judge(hit) for hit in reranked if scored[hit.memory.id].closeness}
+    judged_hits |= judged_together(judged_hits, scored, readings)
+    known = [judged_hits[hit.memory.id].hit if hit.memory.id in judged_hits else hit for hit in reranked]
+    if query.strategy in OWN_STRATEGIES:
+        known = holding_first(known, question)
+    # Who asks by mood or for the newest asks for another order.
+    ordered = order_by_time(known if query.emotion else newer_first(known, question), question.order)
+    if query.strategy in OWN_STRATEGIES:
+        ordered = scaled(ordered)
+        if query.min_relevance is None and not question.terms and (question.windows or question.coming):
+            ordered = of_the_time(ordered, question)
+
+    def final(hit: Hit) -> Judged:
+        """What has no closeness is judged late, because its text must be read."""
+        before = judged_hits.get(hit.memory.id)
+        return judge(hit) if before is None else before._replace(hit=hit)
+
+    if query.min_relevance:
+        least = query.min_relevance
+        ordered = [each.hit for each in map(final, ordered) if each.hit.relevance >= least]
+    return [final(hit) for hit in select(ordered, query)], ranking.notes + notes
+
+
+def is_unknown_word(question: Question, scored: Sequence[Scored]) -> bool:
+    """Whether the question is a single word that no candidate has. A model that reads may take it for anything."""
+    alone = len(WORD.findall(question.text)) == len(question.terms) == 1
+    return alone and all(each.closeness is not None and not each.closeness.coverage for each in scored)
+
+
+def of_the_time(hits: Sequence[Hit], question: Question) -> list[Hit]:
+    """Where a question only names a time: what fits it, and first what lies in it."""
+    fits = {hit.memory.id: time_match(hit.memory, question) for hit in hits}
+    near = [hit for hit in hits if fits[hit.memory.id] >= FITS_TIME]
+    return sorted(near, key=lambda hit: fits[hit.memory.id] < 1)
+
+
+def judged(hit: Hit, closeness: Closeness, reading: Reading | None, sources: Sources) -> Judged:
+    known = sources.calibration.relevance(closeness, reading)
+    if not sources.calibrated:
+        return Judged(replace(hit, relevance=known), sources.calibration.nothing_in_common(closeness))
+    near = not is_note_with_vector(closeness) or sources.calibration.relevance(closeness) >= floor_of(closeness).best
+    return Judged(replace(hit, relevance=known), floor_of(closeness, reading), near)
+
+
+def is_note_with_vector(closeness: Closeness) -> bool:
+    return closeness.cosine is not None and not closeness.turn
+
+
+def judged_together(
+    judged: Mapping[str, Judged], scored: Mapping[str, Scored], readings: Mapping[str, Reading]
+) -> dict[str, Judged]:
+    """Notes of which some were read: each is the more relevant, the likelier it is that any of them answers."""
+    closeness = {id: scored[id].closeness for id in judged}
+    notes = {id: judged[id] for id, each in closeness.items() if each is not None and is_note_with_vector(each)}
+    read = [id for id in notes if id in readings]
+    if not read:
+        return {}
+    relevance = weighed_together({id: each.hit.relevance for id, each in notes.items()}, read)
+    floors = {id: each.floor if id in readings else notes[read[0]].floor for id, each in notes.items()}
+    return {
+        id: each._replace(hit=replace(each.hit, relevance=relevance[id]), floor=floors[id])
+        for id, each in notes.items()
+    }
 
 
 def load_hits(scored: Sequence[Scored], sources: Sources) -> list[Hit]:
-    memories = {memory.id: memory for memory in sources.reader.get_many(sources.space, [each.id for each in scored])}
+    wanted = [id for each in scored for id in (each.id, each.was) if id]
+    memories = {memory.id: memory for memory in sources.reader.get_many(sources.space, wanted)}
     return [
-        Hit(memories[each.id], each.score, each.why, each.relevance or 0.0) for each in scored if each.id in memories
+        Hit(memories[each.id], each.score, each.why, was=quotable(memories.get(each.was)))
+        for each in scored
+        if each.id in memories
     ]
 
 
-def with_relevance(
-    hits: Sequence[Hit], cosines: Mapping[str, float | None], question: Question, calibration: Calibration
-) -> list[Hit]:
-    """Computes the relevance of hits whose strategy gave none; late, because it reads their texts."""
-    return [
-        replace(hit, relevance=relevance_alone(hit.memory, question, cosines[hit.memory.id], calibration))
-        if hit.memory.id in cosines
-        else hit
-        for hit in hits
-    ]
+def quotable(memory: Memory | None) -> Memory | None:
+    """A superseded memory, unless it was redacted or gives orders to a model."""
+    return None if memory is None or memory.metadata.get("redacted") or SUSPICION in memory.metadata else memory
+
+
+def above_floor(selected: Sequence[Judged], query: Query, question: Question) -> tuple[list[Hit], Hit | None]:
+    """The hits that may answer, unless the query says how relevant they must be; where there are none, also the most
+    relevant of the others. A question that only names a time ("What did I do yesterday?"), or a time and a speaker
+    ("Where was Ann on 12 July?"), has no floor."""
+    speakers = question.speaker_stems(frozenset(judged.hit.memory.role for judged in selected))
+    only_time = (question.windows or question.coming) and speakers.issuperset(question.terms)
+    if query.min_relevance is not None or query.strategy not in OWN_STRATEGIES or only_time or not selected:
+        return [each.hit for each in selected], None
+    best = max(selected, key=lambda judged: judged.hit.relevance)
+    if best.hit.relevance < best.floor.best or not any(each.near for each in selected):
+        return [], best.hit
+    return [each.hit for each in selected if each.hit.relevance >= each.floor.each], None
 
 
 def rerank(hits: Sequence[Hit], question: Question, reranker: Reranker | None) -> tuple[list[Hit], tuple[str, ...]]:
@@ -122,7 +233,7 @@ def rerank(hits: Sequence[Hit], question: Question, reranker: Reranker | None) -
         return list(hits), ()
     top, rest = list(hits[:RERANKED]), list(hits[RERANKED:])
     try:
-        scores = reranker.score(question.text, [reranked_text(hit.memory) for hit in top])
+        scores = reranker.score(question.text, [reranked_text(hit.memory, question) for hit in top])
     except RerankingError as error:
         return list(hits), (f"Not reranked: {error}",)
     best = max([0.0, *(hit.score for hit in top)]) or 1.0
@@ -138,46 +249,152 @@ def rerank(hits: Sequence[Hit], question: Question, reranker: Reranker | None) -
     return sorted(blended, key=lambda hit: -hit.score) + unread, ()
 
 
-def read_answers(hits: Sequence[Hit], question: Question, model: AnswerModel | None) -> list[Hit]:
-    """Raises hits that answer the question. The model reads as many of the best as its time budget allows; unread
-    hits are ranked after them.
+def scaled(hits: Sequence[Hit]) -> list[Hit]:
+    """With scores from 0 to 1: where one is above, all are divided by the best, and so are their reasons."""
+    most = max([1.0, *(hit.score for hit in hits)])
+    if most == 1 and all(hit.score >= 0 for hit in hits):
+        return list(hits)
+    return [
+        replace(
+            hit,
+            score=max(0.0, hit.score / most),
+            why=tuple(replace(reason, score=reason.score / most) for reason in hit.why),
+        )
+        for hit in hits
+    ]
+
+
+def read_answers(
+    hits: Sequence[Hit], question: Question, model: AnswerModel | None
+) -> tuple[list[Hit], dict[str, Reading]]:
+    """Raises hits that answer the question, and returns what the model says of each, by id. It reads as many of the
+    best as its time budget allows; unread hits are ranked after them.
 
     No score rises above 1: where one would, all are divided.
     """
-    texts = [reranked_text(hit.memory) for hit in hits]
+    texts = [read_text(hit, question) for hit in hits]
     distinct = list(dict.fromkeys(texts))  # copies are read once
     by_text = dict(zip(distinct, model.answers(question.text, distinct) if model is not None else (), strict=False))
     answers = [by_text[text] for text in takewhile(by_text.__contains__, texts)]
     if not answers:
-        return list(hits)
+        return list(hits), {}
     best = max([0.0, *(hit.score for hit in hits)])
-    lifted = [hit.score + best * answer.gain for hit, answer in zip(hits, answers, strict=False)]
-    most = max([1.0, *lifted])
-    read = [
-        replace(with_reading(hit, score / most), relevance=add_log_odds(hit.relevance, answer.evidence))
-        for hit, score, answer in zip(hits, lifted, answers, strict=False)
+    lifted = [
+        hit.score + best * answer.gain * share_read(hit.memory) for hit, answer in zip(hits, answers, strict=False)
     ]
+    most = max([1.0, *lifted])
+    read = [with_reading(hit, score / most) for hit, score in zip(hits, lifted, strict=False)]
     unread = [with_reading(hit, hit.score / most) if most > 1 else hit for hit in hits[len(read) :]]
-    return sorted(read, key=lambda hit: -hit.score) + unread
+    top = max(answer.log_odds for answer in answers)
+    readings = {
+        hit.memory.id: Reading(answer.log_odds, top - answer.log_odds)
+        for hit, answer in zip(hits, answers, strict=False)
+    }
+    return sorted(read, key=lambda hit: -hit.score) + unread, readings
+
+
+def read_text(hit: Hit, question: Question) -> str:
+    """What held before is read as well: the question may ask with its words."""
+    text = reranked_text(hit.memory, question)
+    return text if hit.was is None else f"{text} (was: {reranked_text(hit.was, question)})"
+
+
+def share_read(memory: Memory) -> float:
+    return READ_TURN if memory.is_turn else 1.0
+
+
+def holding_first(hits: Sequence[Hit], question: Question) -> list[Hit]:
+    """Lowers what no longer holds, or not yet, when the question is asked; the others keep their order."""
+    if all(holds(hit.memory, question) for hit in hits):
+        return list(hits)
+    falling = accumulate((hit.score for hit in hits), min)
+    ranked = [
+        (least, hit) if holds(hit.memory, question) else (min(least, NOT_HELD * least), lowered(hit, question.asked_at))
+        for hit, least in zip(hits, falling, strict=True)
+    ]
+    return [hit for _, hit in sorted(ranked, key=lambda each: -each[0])]
+
+
+def lowered(hit: Hit, at: float) -> Hit:
+    ends = hit.memory.valid_until
+    detail = f"ended {day(ends)}" if ends is not None and ends <= at else f"begins {day(hit.memory.valid_from or at)}"
+    score = min(hit.score, NOT_HELD * hit.score)
+    return replace(hit, score=score, why=(*hit.why, Reason("validity", score - hit.score, detail)))
+
+
+def holds(memory: Memory, question: Question) -> bool:
+    """Whether it holds when the question is asked; what is superseded is lowered for that, and who asks for a time does
+    not ask what holds now."""
+    asked = question.windows or question.coming or question.order == "oldest"
+    if asked or memory.superseded_by or memory.holds_at(question.asked_at):
+        return True
+    return any(each.field in ("valid_from", "valid_until") for each in question.where.conditions)
+
+
+def newer_first(hits: Sequence[Hit], question: Question) -> list[Hit]:
+    """Where two hits conflict and nobody has settled it, moves the newer one to just above the older, unless the
+    question asks for the time of the older. What may only be an update needs LEAST_SHARE_OF_OLDER of its score."""
+    ordered, memories = list(hits), [hit.memory for hit in hits]
+    noted = [(pair, 0.0) for pair in linked_pairs(memories, [CONFLICTS])]
+    possible = [(pair, LEAST_SHARE_OF_OLDER) for pair in linked_pairs(memories, [MAY_UPDATE])]
+    for (newer, older), least in (*noted, *possible):
+        at = {hit.memory.id: i for i, hit in enumerate(ordered)}
+        below, above = ordered[at[newer]], ordered[at[older]]
+        repeated = same_words(question.text) == same_words(above.memory.text)  # who knows its text asks for it
+        matches = not least or (below.score >= least * above.score and not repeated)
+        if at[newer] > at[older] and matches and may_precede(below.memory, above.memory, question):
+            ordered.insert(at[older], lifted(ordered.pop(at[newer]), above, sure=not least))
+    return ordered
+
+
+def may_precede(newer: Memory, older: Memory, question: Question) -> bool:
+    """Not where they are equally old, nor where the newer one is trusted less or does not hold while the older does."""
+    if not holds(newer, question) and holds(older, question):
+        return False
+    fits = (time_match(each, question) for each in (newer, older))
+    asked_for = not question.windows or next(fits) >= next(fits)
+    return asked_for and stands_since(newer) > stands_since(older) and newer.trust >= older.trust
+
+
+def lifted(hit: Hit, above: Hit, *, sure: bool) -> Hit:
+    """With the score and, where it surely answers as well, the relevance of the hit that it takes the place of."""
+    relevance = max(hit.relevance, above.relevance) if sure else hit.relevance
+    gain = above.score - hit.score
+    why = (*hit.why, Reason("newer", gain, f"than {short_id(above.memory.id)}"))
+    return replace(hit, score=above.score, relevance=relevance, why=why)
 
 
 def with_reading(hit: Hit, score: float) -> Hit:
     return replace(hit, score=score, why=(*hit.why, Reason("reading", score - hit.score)))
 
 
-def add_log_odds(probability: float, log_odds: float) -> float:
-    bounded = min(max(probability, SMALLEST), 1 - SMALLEST)
-    return logistic(math.log(bounded / (1 - bounded)) + log_odds)
+def order_by_time(hits: Sequence[Hit], order: str) -> list[Hit]:
+    """Of the hits that match about as well as the best, the newest or the oldest first, as the question asks."""
+    least = NEAR_BEST * max([0.0, *(hit.score for hit in hits)])
+    near = sorted({hit.memory.happened_at for hit in hits if hit.score >= least}, reverse=order == "oldest")
+    if not order or len(near) < 2:
+        return list(hits)
+    place = {at: number / (len(near) - 1) for number, at in enumerate(near)}
+    lost = [
+        ORDER_SPAN * max(hit.score, 0) * (1 - (place[hit.memory.happened_at] if hit.score >= least else 0))
+        for hit in hits
+    ]
+    ordered = [
+        replace(hit, score=hit.score - less, why=(*hit.why, Reason(order, -less)))
+        for hit, less in zip(hits, lost, strict=True)
+    ]
+    return sorted(ordered, key=lambda hit: -hit.score)
 
 
-def reranked_text(memory: Memory) -> str:
-    return f"{memory.title}\n\n{memory.text}" if memory.title else memory.text
+def reranked_text(memory: Memory, question: Question) -> str:
+    """Of a long text the part that is about the question: a model reads only the beginning of what it is given."""
+    text = excerpt(memory.text, frozenset(question.terms), LONGEST_READ)
+    return f"{memory.title}\n\n{text}" if memory.title else text
 
 
 def select(hits: Sequence[Hit], query: Query) -> list[Hit]:
-    """Drops irrelevant hits and copies, and takes the best k."""
-    relevant = [hit for hit in hits if hit.relevance >= query.min_relevance]
-    return (collapse_copies(relevant) if query.collapse else relevant)[: query.k]
+    """Drops copies, and takes the best k."""
+    return (collapse_copies(hits) if query.collapse else list(hits))[: query.k]
 
 
 def collapse_copies(hits: Sequence[Hit]) -> list[Hit]:
@@ -247,24 +464,38 @@ def recall_sessions(question: Question, query: Query, sources: Sources) -> Recol
     ranked, notes = rank_sessions(question, sources, query.k)
     ids = [turn.id for session in ranked for turn in session.turns]
     memories = {memory.id: memory for memory in sources.reader.get_many(sources.space, ids)}
-    sessions = [session_hit(each, memories, question, query, sources) for each in ranked]
+    turns = {each.session: judged_turns(each, memories, question, query, sources) for each in ranked}
+    relevant, nearest = above_floor([turn for some in turns.values() for turn in some], query, question)
+    with_turns = {hit.memory.id: hit for hit in with_context(relevant, query, question, sources)}
+    sessions = [
+        SessionHit(
+            each.session,
+            each.score,
+            tuple(with_turns[id] for turn in turns[each.session] if (id := turn.hit.memory.id) in with_turns),
+            each.why,
+        )
+        for each in ranked
+    ]
     with_hits = tuple(each for each in sessions if each.hits)
     hits = tuple(hit for session in with_hits for hit in session.hits)
-    return Recollection(hits, notes, with_hits, sources.calibrated)
+    return Recollection(hits, notes, with_hits, sources.calibrated, nearest)
 
 
-def session_hit(
+def judged_turns(
     session: ScoredSession, memories: Mapping[str, Memory], question: Question, query: Query, sources: Sources
-) -> SessionHit:
+) -> list[Judged]:
+    """The best turns of a conversation that are as relevant as the query asks."""
     turns = [(memories[turn.id], turn.cosine) for turn in session.turns if turn.id in memories]
     hits = [
-        Hit(memory, session.score, session.why, relevance_alone(memory, question, cosine, sources.calibration))
+        judged(
+            Hit(memory, session.score, session.why),
+            closeness_alone(memory, question, cosine),
+            None,
+            sources,
+        )
         for memory, cosine in turns
     ]
-    relevant = [hit for hit in hits if hit.relevance >= query.min_relevance]
-    return SessionHit(
-        session.session, session.score, tuple(with_context(relevant, query, question, sources)), session.why
-    )
+    return [each for each in hits if each.hit.relevance >= (query.min_relevance or 0)]
 
 
 def clean_recollection(recollection: Recollection, clean: Callable[[Memory], Memory]) -> Recollection:
@@ -272,8 +503,10 @@ def clean_recollection(recollection: Recollection, clean: Callable[[Memory], Mem
 
     def clean_hit(hit: Hit) -> Hit:
         memory, context = clean(hit.memory), tuple(map(clean, hit.context))
+        was = None if hit.was is None else clean(hit.was)
         same = memory is hit.memory and all(one is other for one, other in zip(context, hit.context, strict=True))
-        return hit if same else replace(hit, memory=memory, context=context)
+        return hit if same and was is hit.was else replace(hit, memory=memory, context=context, was=was)
 
     sessions = tuple(replace(each, hits=tuple(map(clean_hit, each.hits))) for each in recollection.sessions)
-    return replace(recollection, hits=tuple(map(clean_hit, recollection.hits)), sessions=sessions)
+    nearest = recollection.nearest and clean_hit(recollection.nearest)
+    return replace(recollection, hits=tuple(map(clean_hit, recollection.hits)), sessions=sessions, nearest=nearest)

@@ -33,7 +33,7 @@ TURNS_RETURNED = 3  # turns returned with each session
 
 class BestTurn(NamedTuple):
     id: str
-    cosine: float
+    cosine: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,4 +125,5 @@ def turn_scores(candidates: PlacedCandidates) -> Vectors:
 def best_turns(candidates: PlacedCandidates, best: Vectors, code: int) -> tuple[BestTurn, ...]:
     turns = np.flatnonzero(candidates.session == code)
     ranked = turns[np.argsort(-best[turns], kind="stable")][:TURNS_RETURNED].tolist()
-    return tuple(BestTurn(candidates.places[i].id, float(candidates.cosines[i])) for i in ranked)
+    known = candidates.cosines.any()
+    return tuple(BestTurn(candidates.places[i].id, float(candidates.cosines[i]) if known else None) for i in ranked)

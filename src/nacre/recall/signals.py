@@ -10,19 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nacre.model import GENERIC_ROLES, Hit, Memory, Query, Reason
-from nacre.model.instants import DAY
-from nacre.models.calibration import Calibration, logistic
+from nacre.model.instants import DAY, FIRST, LAST
+from nacre.model.memory import is_place_of_turn
+from nacre.models.calibration import Closeness
 from nacre.protocols import Vectors
 from nacre.recall.gather import REACH, PlacedCandidates, Question
 from nacre.storage.candidates import MOST_TERMS
-from nacre.text.dates import when_weight
+from nacre.text.dates import Window, named_times, when_weight
 from nacre.text.tokens import stems
 
 # Fitted by `benchmarks/fit_recall.py` on the development halves of LoCoMo and BEAM and on notes together, each of the
 # three counting the same, with whole conversations, chats and worlds left out in turn; benchmarks/RECALL.md says what
 # each gives. That of meaning belongs to the embedder (`models/calibration.py`).
 WEIGHTS: Mapping[str, float] = {
-    "words": 1.18,
+    "words": 0.60,
     "words nearby": 0.60,
     "coverage nearby": 2.32,
     "speaker": 2.39,
@@ -39,13 +40,15 @@ FULL_SCORE = sum(WEIGHTS[name] for name in ("words", "words nearby", "coverage n
 OF_CONVERSATIONS = ("words nearby", "conversation")
 # How the parts of "conversation" are mixed before the best turn of a session is taken.
 CONVERSATION_MIX = {"meaning": 0.5, "words": 0.3, "words nearby": 0.2}
-# A turn of fewer characters than BRIEF ("Thanks!") rarely answers; one of more than LONG buries the answer.
-BRIEF, LONG = 110, 560
+# A turn of fewer characters than BRIEF ("Thanks!") rarely answers; one of more than LONG buries the answer, and none
+# loses more than one of LONGEST. A stem counts as so many characters as an English word has, with its blank: the ten
+# characters of a Chinese sentence are nine stems.
+BRIEF, LONG, LONGEST, CHARACTERS_PER_STEM = 110, 560, 2240, 5.5
 
 
 def signals(candidates: PlacedCandidates, question: Question) -> dict[str, Vectors]:
     shares, known = candidates.shares, known_share(candidates, question)
-    in_session = np.array([bool(place.session) for place in candidates.places], np.float32)
+    turn = turns(candidates)
     meaning = relative_to_best(np.maximum(candidates.cosines, 0))
     words = known * relative_to_best(shares.sum(axis=0))
     nearby = known * relative_to_best(best_within(shares, candidates, 1).sum(axis=0))
@@ -54,12 +57,12 @@ def signals(candidates: PlacedCandidates, question: Question) -> dict[str, Vecto
     result = {
         "meaning": meaning,
         "words": words,
-        "words nearby": in_session * nearby,
+        "words nearby": turn * nearby,
         "coverage nearby": known * coverage(best_within(shares, candidates, REACH), candidates, question),
-        "speaker": said_by(candidates, question.speakers(frozenset(place.role for place in candidates.places))),
-        "voice": said_by(candidates, question.voice),
-        "reply": said_by(candidates, GENERIC_ROLES) * shifted(meaning, candidates.after),
-        "conversation": in_session * best_of_session(np.asarray(mixed), candidates),
+        "speaker": turn * said_by(candidates, question.speakers(frozenset(place.role for place in candidates.places))),
+        "voice": turn * said_by(candidates, question.voice),
+        "reply": turn * said_by(candidates, GENERIC_ROLES) * shifted(meaning, candidates.after),
+        "conversation": turn * best_of_session(np.asarray(mixed), candidates),
     }
     return result | style_signals(candidates)
 
@@ -68,9 +71,10 @@ def known_share(candidates: PlacedCandidates, question: Question) -> float:
     """The share of the question's terms that the store knows at all.
 
     Where it knows few (a paraphrase, another language), what has one of them by chance would be best in words, and
-    meaning should decide.
+    meaning should decide. So it should where a question names little but a time ("Where was Ann on 12 July?"): the
+    names of times are terms that no word of a memory stands for.
     """
-    asked = {term for term in question.terms if " " not in term}
+    asked = {term for term in (*question.terms, *question.named) if " " not in term}
     return len(asked.intersection(candidates.terms)) / max(1, min(len(asked), MOST_TERMS))
 
 
@@ -84,19 +88,24 @@ def weighted(signals: Mapping[str, Vectors], weights: Mapping[str, float], candi
     """A row per signal: what it gives to the score of each candidate."""
     shares = np.stack([np.float32(weights[name]) * values for name, values in signals.items()])
     alone = 1 / (1 - sum(weights[name] for name in OF_CONVERSATIONS))
-    return np.asarray(shares * np.array([1 if place.session else alone for place in candidates.places], np.float32))
+    return np.asarray(shares * np.where(turns(candidates) > 0, np.float32(1), np.float32(alone)))
 
 
 def style_signals(candidates: PlacedCandidates) -> dict[str, Vectors]:
     """Length and form of turns. They count only in conversations: a short note is as good as a long one."""
-    turn = np.array([bool(p.session) and p.position is not None for p in candidates.places], np.float32)
-    characters = np.array([place.characters for place in candidates.places], np.float32)
+    turn = turns(candidates)
+    length = CHARACTERS_PER_STEM * np.array([place.length for place in candidates.places], np.float32)
     asks = np.array([place.asks for place in candidates.places], np.float32)
     return {
-        "brief": turn * (1 - np.minimum(np.log1p(characters) / np.log1p(BRIEF), 1)),
-        "long": turn * np.maximum(np.log1p(characters) - np.log1p(LONG), 0),
+        "brief": turn * (1 - np.minimum(np.log1p(length) / np.log1p(BRIEF), 1)),
+        "long": turn * np.maximum(np.log1p(np.minimum(length, LONGEST)) - np.log1p(LONG), 0),
         "question": turn * asks,
     }
+
+
+def turns(candidates: PlacedCandidates) -> Vectors:
+    """1 for what was said in a conversation, 0 for a note, also for one that was written in a session."""
+    return np.array([is_place_of_turn(p.session, p.position) for p in candidates.places], np.float32)
 
 
 def relative_to_best(values: Vectors) -> Vectors:
@@ -139,32 +148,38 @@ def best_of_session(values: Vectors, candidates: PlacedCandidates) -> Vectors:
     return best[candidates.session]
 
 
-def relevances(candidates: PlacedCandidates, signals: Mapping[str, Vectors], calibration: Calibration) -> Vectors:
-    """The probability that each candidate answers; without vectors, the share of the question's terms."""
-    if not candidates.cosines.any():
-        return signals["coverage nearby"]
-    log_odds = calibration.log_odds(np.maximum(candidates.cosines, 0), signals["coverage nearby"])
-    return np.asarray(1 / (1 + np.exp(-log_odds)), np.float32)
+def closeness(candidates: PlacedCandidates, signals: Mapping[str, Vectors], i: int) -> Closeness:
+    """What the relevance of a candidate is computed from, before anything is read."""
+    cosine = float(candidates.cosines[i]) if candidates.cosines.any() else None
+    behind = float(candidates.cosines.max(initial=0) - max(0.0, cosine or 0.0))
+    place = candidates.places[i]
+    turn = is_place_of_turn(place.session, place.position)
+    return Closeness(cosine, float(signals["coverage nearby"][i]), turn, behind)
 
 
-def relevance_alone(memory: Memory, question: Question, cosine: float | None, calibration: Calibration) -> float:
+def closeness_alone(memory: Memory, question: Question, cosine: float | None) -> Closeness:
     """The same for one memory by itself, for strategies that do not read its neighbours."""
     held = f" {' '.join(stems(f'{memory.title} {memory.text}'))} "
     covered = sum(f" {term} " in held for term in question.terms) / max(1, len(question.terms))
-    return covered if cosine is None else logistic(calibration.log_odds(max(cosine, 0.0), covered))
+    return Closeness(cosine, covered, memory.is_turn)
 
 
 # Small on purpose: they may decide between two close scores, never lift an unrelated memory.
 IMPORTANCE_SPAN = 0.10
-RECENCY_SPAN, RECENCY_DAYS = 0.03, 30.0
+# Of notes alone: what was noted later is more often what holds now. What was said later is not more often the answer.
+RECENCY_SPAN, RECENCY_DAYS = 0.10, 120.0
 USE_SPAN, USES = 0.02, 20
 # Many harmless turns of chats read like orders to a model, so that little trust does not hide a memory: it is marked
 # and fenced, and `min_trust` leaves it out.
 CONFIDENCE_FLOOR, TRUST_FLOOR = 0.75, 0.85
 SUPERSEDED = 0.5  # only matters when the query includes superseded memories
 CONTEXT_BONUS = 1.1
+ASKS = 0.6  # a question that was noted has the words of one that is asked, and does not answer it
 # The factor outside of the time that the question names: dates of memories are often missing or wrong.
 OUT_OF_TIME = 0.7
+# The match of an older note with a long time: what it says may still have been true then.
+STILL_HELD = 0.5
+SEASON = 27 * DAY  # a question that names a month or more asks what was true then as often as what happened
 WIDEST_MOODS = math.sqrt(8)  # the distance between the corners of valence and arousal
 UNKNOWN_MOOD = 0.5
 NOISE = 1e-6  # relative: equal vectors get cosines that differ this much by their place in the matrix
@@ -203,6 +218,8 @@ def importance(memory: Memory, question: Question, query: Query) -> float:  # no
 
 
 def recency(memory: Memory, question: Question, query: Query) -> float:
+    if query.recency_basis != "accessed" and (memory.is_turn or question.windows or question.order):
+        return 1.0
     since = memory.last_accessed if query.recency_basis == "accessed" else memory.happened_at
     age = max(0.0, question.asked_at - since) / DAY
     return 1 + RECENCY_SPAN * math.exp(-age / RECENCY_DAYS)
@@ -229,9 +246,38 @@ def context(memory: Memory, question: Question, query: Query) -> float:  # noqa:
 
 
 def time(memory: Memory, question: Question, query: Query) -> float:  # noqa: ARG001
-    if not question.windows:
+    if not question.windows and not question.coming:
         return 1.0
-    return OUT_OF_TIME + (1 - OUT_OF_TIME) * when_weight(memory.happened_at, question.windows)
+    return OUT_OF_TIME + (1 - OUT_OF_TIME) * time_match(memory, question)
+
+
+def time_match(memory: Memory, question: Question) -> float:
+    """1 for a memory of the time that the question names, by its own time, its validity or a date in its text."""
+    asked = (*question.windows, *question.coming)
+    match = when_weight(memory.happened_at, question.windows)
+    if memory.occurred_at is not None:
+        match = max(match, when_weight(memory.occurred_at, question.coming))
+    if memory.valid_from is not None or memory.valid_until is not None:
+        held = Window(memory.valid_from or FIRST, memory.valid_until or LAST, "")
+        match = max([match, *(1.0 for window in asked if overlap(held, window) > 0)])
+    if match < 1:
+        named = named_times(memory.text, memory.happened_at)
+        match = max([match, *(overlap(one, window) / (one.end - one.start) for one in named for window in asked)])
+    return max([match, *(STILL_HELD for window in question.windows if may_have_held(memory, window))])
+
+
+def overlap(one: Window, other: Window) -> float:
+    return max(0.0, min(one.end, other.end) - max(one.start, other.start))
+
+
+def may_have_held(memory: Memory, window: Window) -> bool:
+    """Whether it may still have been true in a time of a month or more ("in March"), because it was written before."""
+    note = not memory.is_turn  # a turn tells what happened
+    return note and memory.happened_at < window.start and window.end - window.start >= SEASON and window.end < LAST
+
+
+def asks(memory: Memory, question: Question, query: Query) -> float:  # noqa: ARG001
+    return ASKS if memory.asks and not memory.is_turn else 1.0
 
 
 Factor = Callable[[Memory, Question, Query], float]
@@ -243,6 +289,7 @@ FACTORS: Mapping[str, Factor] = {
     "superseded": superseded,
     "context": context,
     "time": time,
+    "asks": asks,
 }
 
 

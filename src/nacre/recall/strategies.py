@@ -13,22 +13,24 @@ import numpy as np
 from nacre.errors import EmbeddingError
 from nacre.model import Link, Memory, Query, Reason
 from nacre.model.instants import DAY
-from nacre.models.calibration import Calibration
+from nacre.models.calibration import Calibration, Closeness
 from nacre.protocols import Embedder, Match, Reader, Vectors
 from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, PlacedCandidates, Question, gather
-from nacre.recall.signals import relevances, signals, weighted, weights_with
+from nacre.recall.signals import closeness, signals, weighted, weights_with
 from nacre.text.tokens import content_stems, stems
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A strategy that computes no `relevance` gives the `cosine`, if it has one."""
+    """A strategy that does not know the `closeness` gives the `cosine`, if it has one. `was` is the id of the
+    superseded memory that counted for it."""
 
     id: str
     score: float
     why: tuple[Reason, ...]
-    relevance: float | None = None
+    closeness: Closeness | None = None
     cosine: float | None = None
+    was: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +81,35 @@ def score_candidates(
     by_name = signals(candidates, question)
     shares = weighted(by_name, weights_with(calibration.meaning), candidates)
     scores = shares.sum(axis=0)
-    relevance = relevances(candidates, by_name, calibration)
     matching = (by_name["words"] > 0) | (candidates.cosines > 0) | (by_name["coverage nearby"] > 0)
+    matching |= not question.terms  # only a time is asked for, and these are of that time
     best = np.lexsort((-np.array([place.key for place in candidates.places]), -scores))
     best = best[matching[best]][:wanted]
+    chosen = best.tolist()
+    chosen += counterparts(candidates, chosen)
     return [
         Scored(
             candidates.places[i].id,
             float(scores[i]),
             reasons(tuple(by_name), shares[:, i], candidates, i),
-            float(relevance[i]),
+            closeness(candidates, by_name, i),
+            was=candidates.replaced.get(candidates.places[i].id, ""),
         )
-        for i in best.tolist()
+        for i in chosen
     ]
+
+
+def counterparts(candidates: PlacedCandidates, best: Sequence[int]) -> list[int]:
+    """The candidates that conflict with one of the best and are not among them, however little they match: an
+    outdated memory may match better than the one that should replace it."""
+    at = {place.id: i for i, place in enumerate(candidates.places)}
+    wanted = {candidates.places[i].id for i in best}
+    links = [
+        link
+        for link in candidates.beside
+        if link.kind != "duplicate" and (link.source in wanted) != (link.target in wanted)
+    ]
+    return list(dict.fromkeys(at[id] for link in links for id in link[:2] if id not in wanted))
 
 
 def reasons(names: Sequence[str], signal_shares: Vectors, candidates: PlacedCandidates, i: int) -> tuple[Reason, ...]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 
 from nacre.errors import EmbeddingError
 from nacre.model import GENERIC_ROLES, Memory
-from nacre.protocols import Backend, Chunk, Derived, Embedder, Vectors, Words
+from nacre.protocols import Backend, Chunk, Derived, Embedder, EmbedderIdentity, Vectors, Words
 from nacre.text.tokens import joined_stems, sentence_spans, word_spans
 
 Span = tuple[int, int]
+Check = Callable[[EmbedderIdentity], None]  # raises where the store is bound to another vector space
 
 
 def chunk(text: str, embedder: Embedder, *, reserved: int = 0) -> list[Span]:
@@ -57,22 +58,24 @@ def join_spans(spans: Sequence[tuple[Span, int]], room: int) -> list[Span]:
 DIGEST_BYTES = 16
 
 
-def derive(memories: Sequence[Memory], embedder: Embedder, store: Backend) -> list[Derived]:
-    """In order. Raises `EmbeddingError` when the embedder cannot answer."""
+def derive(memories: Sequence[Memory], embedder: Embedder, store: Backend, check: Check | None = None) -> list[Derived]:
+    """In order. Raises `EmbeddingError` when the embedder cannot answer, and what `check` raises."""
     import numpy as np
 
     cut = [chunk_memory(memory, embedder) for memory in memories]
-    known = vectors_of([piece for _, pieces in cut for piece in pieces], embedder, store)
+    known = vectors_of([piece for _, pieces in cut for piece in pieces], embedder, store, check)
     return [
         Derived(indexed_words(memory), spans, np.stack([known[digest(piece)] for piece in pieces]))
         for memory, (spans, pieces) in zip(memories, cut, strict=True)
     ]
 
 
-def derive_or_defer(memories: Sequence[Memory], embedder: Embedder, store: Backend) -> tuple[list[Derived], str]:
+def derive_or_defer(
+    memories: Sequence[Memory], embedder: Embedder, store: Backend, check: Check | None = None
+) -> tuple[list[Derived], str]:
     """Like `derive`; when the embedder fails, only the words are derived and the second value says why."""
     try:
-        return derive(memories, embedder, store), ""
+        return derive(memories, embedder, store, check), ""
     except EmbeddingError as error:
         return [Derived(indexed_words(memory)) for memory in memories], str(error)
 
@@ -110,9 +113,12 @@ def digest(piece: str) -> bytes:
     return blake2b(piece.encode(), digest_size=DIGEST_BYTES).digest()
 
 
-def vectors_of(pieces: Sequence[str], embedder: Embedder, store: Backend) -> dict[bytes, Vectors]:
+def vectors_of(pieces: Sequence[str], embedder: Embedder, store: Backend, check: Check | None) -> dict[bytes, Vectors]:
     wanted = {digest(piece): piece for piece in pieces}
-    known = store.vectors_for(list(wanted)) if store.embedder().name == embedder.identity else {}
+    bound, stored = store.vectors_for(list(wanted))
+    if check is not None:
+        check(bound)
+    known = stored if bound.name == embedder.identity else {}
     missing = {key: piece for key, piece in wanted.items() if key not in known}
     if missing:
         known |= dict(zip(missing, embedder.embed(list(missing.values())), strict=True))

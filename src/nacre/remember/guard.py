@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from nacre.errors import ConfigError, InvalidInput, SecretRefused, UnknownName
 from nacre.model import Link, Memory
-from nacre.model.memory import LISTS, SUSPICION, Json
+from nacre.model.memory import LISTS, SUSPICION, TRUST_GIVEN, Json
 
 if TYPE_CHECKING:  # importing the rules takes a command 20 ms, and only writing needs them
     from nacre.safety.injection import BulkReading, Suspicion
@@ -43,7 +43,7 @@ class Guard:
 
     def fields(self, fields: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, ...]]:
         """Validated fields without their secrets, and the kinds of the secrets. Raises `SecretRefused`."""
-        if self.secrets == "allow":
+        if self.secrets == "allow" or self._ordinary(fields):
             return dict(fields), ()
         kinds: list[str] = []
         clean = {name: self._clean(name, value, kinds) for name, value in fields.items()}
@@ -82,7 +82,7 @@ class Guard:
         """The memory after an edit: judged again if its title or its text changed. Raises `InvalidInput` when texts
         that give orders are refused."""
         if not rewritten(memory, before):
-            return memory
+            return with_trust_kept(memory) if trust_given and is_suspicious(memory) else memory
         return self.marked(unmarked(memory, before, trust_given=trust_given), trust_given=trust_given)
 
     def before_write(self, memory: Memory, before: Memory | None) -> Memory:
@@ -91,6 +91,8 @@ class Guard:
         judge_again = before is None or rewritten(memory, before)
         if before is not None and judge_again:
             memory = unmarked(memory, before, trust_given=memory.trust != before.trust)
+        elif before is not None and is_suspicious(memory) and memory.trust != before.trust:
+            memory = with_trust_kept(memory)
         changed = {
             name: getattr(memory, name)
             for name in GUARDED
@@ -105,13 +107,27 @@ class Guard:
         if self.secrets == "allow":
             return memory
         stored = {name: getattr(memory, name) for name in GUARDED}
+        if self._ordinary(stored):
+            return memory
         clean = {name: self._clean(name, value, []) for name, value in stored.items() if value}
         changed = {name: value for name, value in clean.items() if value != stored[name]}
         return replace(memory, **changed) if changed else memory  # type: ignore[arg-type]
 
     def words(self, text: str) -> str:
         """A reason or a note, for the journal."""
-        return text if self.secrets == "allow" or not text else self._text(text, [])
+        return text if self.secrets == "allow" or self._ordinary({"text": text}) else self._text(text, [])
+
+    def _ordinary(self, fields: Mapping[str, object]) -> bool:
+        """Whether a quick look at all texts together finds nothing that could be a secret."""
+        from nacre.safety.token_rules import ordinary
+
+        links = cast("tuple[Link, ...]", fields.get("links", ()))
+        if self.personal == "redact" or fields.get("metadata") or any(link.data for link in links):
+            return False
+        texts = [each for name in WRITTEN if isinstance(each := fields.get(name, ""), str)]
+        for name in LISTS:
+            texts += cast("tuple[str, ...]", fields.get(name, ()))
+        return ordinary("\n".join(texts).lower())
 
     def _clean(self, name: str, value: object, kinds: list[str]) -> object:
         if name in WRITTEN and isinstance(value, str):
@@ -166,9 +182,15 @@ def mark_suspicious(memory: Memory, suspicion: Suspicion, *, trust_given: bool) 
     """Lowers the trust and records the reasons; a trust given by the caller with the text stays."""
     if not suspicion.reasons:
         return memory
-    metadata: dict[str, Json] = {**memory.metadata, SUSPICION: [*suspicion.reasons]}
     trust = memory.trust if trust_given else min(memory.trust, round(1 - suspicion.score, 3))
-    return replace(memory, metadata=metadata, trust=trust)
+    memory = memory if is_suspicious(memory) else with_trust_kept(memory)
+    return replace(memory, metadata={**memory.metadata, SUSPICION: [*suspicion.reasons]}, trust=trust)
+
+
+def with_trust_kept(memory: Memory) -> Memory:
+    """For the time when the mark is lifted."""
+    rest = {key: value for key, value in memory.metadata.items() if key != TRUST_GIVEN}
+    return replace(memory, metadata=rest if memory.trust == 1 else {**rest, TRUST_GIVEN: memory.trust})
 
 
 def is_suspicious(memory: Memory) -> bool:
@@ -188,9 +210,12 @@ def unmarked(memory: Memory, before: Memory, *, trust_given: bool) -> Memory:
 
 
 def restore_trust(memory: Memory) -> Memory:
-    """Removes the mark, after a review or a change of the title or the text."""
-    rest = {key: value for key, value in memory.metadata.items() if key != SUSPICION}
-    return replace(memory, metadata=rest, trust=1.0)
+    """Removes the mark, after a review or a change of the title or the text; the trust is what it was before."""
+    rest = {key: value for key, value in memory.metadata.items() if key not in (SUSPICION, TRUST_GIVEN)}
+    kept = memory.metadata.get(TRUST_GIVEN)
+    return replace(
+        memory, metadata=rest, trust=float(kept) if isinstance(kept, int | float) and 0 <= kept <= 1 else 1.0
+    )
 
 
 def parse_allowed(setting: str) -> tuple[str | re.Pattern[str], ...]:

@@ -8,36 +8,41 @@ the shipped cross-encoder; without it only the rules mark a text.
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 import unicodedata
 from array import array
 from collections import ChainMap, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from itertools import pairwise
+from functools import cache, lru_cache
 from math import inf, prod, sqrt
+from operator import itemgetter
 from zlib import crc32
 
 from nacre.files import data_sections
 from nacre.models.cross_encoder import constants, graph
 from nacre.models.shipped import shipped
-from nacre.safety.secrets import lower
-from nacre.safety.token_rules import branches
+from nacre.safety.token_rules import branches, lower
 
 FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f")  # Scotland's is spelled out in tags
 TAGS = re.compile("[\U000e0000-\U000e007f]")
 SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{4,}")  # one after a letter is a font's affair
 TURNED = re.compile("[\u202a\u202b\u202d\u202e\u2066-\u2068]")
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
-# Joiners belong to emoji, to Persian and to the Indic scripts, never between two Latin letters.
-INSIDE_WORDS = re.compile("(?<=[A-Za-z])[\u200b-\u200d\u2060\ufeff\u180e\u00ad]+(?=[A-Za-z])")
-ZERO_WIDTH = re.compile("[\u200b\u2060-\u2064\u180e]")
-MANY = 8  # some web pages leave a few
-INVISIBLE = re.compile(
-    "[\u200b\u2060-\u2064\ufeff\u180e\u00ad\u202a-\u202e\u2066-\u2069]|(?<=[A-Za-z])[\u200c\u200d](?=[A-Za-z])"
+LETTERS = "A-Za-z\u00c0-\u024f\u0370-\u052f"  # Latin, Greek, Cyrillic: nothing invisible belongs between two of them
+# Joiners belong to emoji, to Persian and to the Indic scripts, never between two of these.
+UNJOINED = LETTERS + "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+JOINERS = "\u200c\u200d"
+# Zero-width, invisible operators, marks of direction, fillers of Hangul, and what no font shows.
+UNSEEN = (
+    "\u200b\u2060-\u2065\ufeff\u180b-\u180f\u034f\u115f\u1160\u3164\uffa0\u17b4\u17b5"
+    "\u200e\u200f\u061c\u202a-\u202e\u2066-\u206f\ufff9-\ufffb\U000e0080-\U000e0fff\ufe00-\ufe0f"
 )
+INSIDE_WORDS = re.compile(f"(?<=[{LETTERS}])[{UNSEEN}{JOINERS}]+(?=[{LETTERS}])")
+NEVER_INSIDE = re.compile(f"(?<=[{LETTERS}])[\u115f\u1160\u3164\uffa0\u2061-\u2064]+(?=[{LETTERS}])")  # not even one
+# Some web pages and models leave a few between words; a text that is hidden in them takes eight for a letter.
+HIDDEN_ROW = re.compile("[\u200b-\u200d\u2060-\u2064\ufeff\u180e\u115f\u1160\u3164\uffa0\u200e\u200f]{8}")
+INVISIBLE = re.compile(f"[{UNSEEN}\u00ad]|(?<=[{UNJOINED}])[{JOINERS}]+(?=[{UNJOINED}])")
 
 
 def hidden_signs(text: str) -> Iterator[tuple[str, float]]:
@@ -49,7 +54,7 @@ def hidden_signs(text: str) -> Iterator[tuple[str, float]]:
         yield "holds rows of variation selectors", 0.8
     if TURNED.search(text) and not RIGHT_TO_LEFT.search(text):
         yield "turns the direction of the text", 0.5
-    if len(INSIDE_WORDS.findall(text)) > 1 or len(ZERO_WIDTH.findall(text)) >= MANY:
+    if HIDDEN_ROW.search(text) or NEVER_INSIDE.search(text) or len(INSIDE_WORDS.findall(text)) > 1:
         yield "holds zero-width characters", 0.5
 
 
@@ -70,10 +75,11 @@ SQUARED = {0x1F150 + at: 65 + at for at in range(26)} | {0x1F170 + at: 65 + at f
 MIXED_WORD = re.compile(r"\b(?=\w{0,40}[A-Za-z])(?=\w{0,40}[Ѐ-ӿԀ-ԯͰ-Ͽıɡɑℓ])\w{1,60}")
 MARKS = re.compile("(?<=[A-Za-z])[\u0300-\u036f\u0489\u20d0-\u20f0]+")
 SPACED_OUT = re.compile(r"(?<!\w)(?:\w[ .*_-]){5,60}\w(?!\w)")  # i g n o r e, i.g.n.o.r.e
+SOME_SPACED_OUT = re.compile(r"[ .*_-]\w[ .*_-]\w[ .*_-]\w[ .*_-]")  # is in all of these, and quickly looked for
 RESTS = re.compile(r"[ .*_-]")
 BLANKS = re.compile(r"[ \t\xa0]+")
 LEET = str.maketrans("0134578@$", "oieastbas")
-LEET_INSIDE = re.compile(r"[a-z][0134578@$]|[0134578@$][a-z]")
+LEET_INSIDE = re.compile(r"[0134578@$](?:(?=[a-z])|(?<=[a-z].))")
 LEET_WORD = re.compile(r"\b(?=[a-z]{0,20}[0134578@$])(?=[0134578@$]{0,8}[a-z])[a-z0134578@$]{3,24}")
 
 
@@ -84,8 +90,11 @@ def fold_text(text: str) -> str:
         seen = unicodedata.normalize("NFKC", seen.translate(SQUARED)).replace("’", "'")
         seen = MARKS.sub("", unicodedata.normalize("NFC", MARKS.sub("", seen)))
         seen = MIXED_WORD.sub(lambda match: match[0].translate(LOOKALIKES), seen)
-    joined = SPACED_OUT.sub(lambda match: RESTS.sub("", match[0]), seen)
-    return BLANKS.sub(" ", joined)
+    if SOME_SPACED_OUT.search(seen):
+        seen = SPACED_OUT.sub(lambda match: RESTS.sub("", match[0]), seen)
+    if "  " in seen or "\t" in seen or "\xa0" in seen:
+        seen = BLANKS.sub(" ", seen)
+    return seen
 
 
 def undo_leet(lowered: str) -> str:
@@ -97,10 +106,14 @@ def undo_leet(lowered: str) -> str:
 
 READS_LIKE_ORDERS, READ_WEIGHT = "reads like orders to a model", 0.7
 SUSPICIOUS_SCORE = 0.5  # from this score on a text should be shown to a person before it is trusted
-BLOB = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{32,8192}+={0,2}")
+BLOB = re.compile(r"(?<![\w+/])[A-Za-z0-9+/_-]{32,8192}+(?:\r?\n[A-Za-z0-9+/_-]{4,200}+)*+={0,2}")
+BREAKS = re.compile(r"\s+")
+URL_SAFE = str.maketrans("-_", "+/")
+LEGIBLE = 0.9  # of the bytes; of random ones hardly half are
+CONTROLS = dict.fromkeys([*range(9), *range(14, 32), 127])
+SHORTEST_BLOB = 32  # characters
 BLOBS = 20  # of a text that are looked into
 BEHIND, AHEAD = 16, 400  # characters around an anchor that decide whether there is a sign
-ONE_LINE = re.compile(r"[\s_]+")
 JOINED = re.compile(r"[\"'] ?\+ ?[\"']")  # "ignore" + " all": words put together by a program
 
 
@@ -132,9 +145,28 @@ SIGNS = tuple(read_signs())
 Row = tuple[int, Sign]
 
 
+@dataclass(frozen=True, slots=True)
+class Anchors:
+    """`first` finds an anchor at the beginning of a text, `others` one after a character that is no letter: a search
+    for such a character is quick. `flat` says that no anchor holds what `one_line` changes."""
+
+    first: re.Pattern[str]
+    others: re.Pattern[str]
+    signs: Mapping[str, tuple[Row, ...]]
+    flat: bool
+
+    def places(self, lowered: str) -> Iterator[tuple[int, str]]:
+        """Wherever a word or a sign begins with an anchor: the place, and the longest of the anchors."""
+        beginning = self.first.match(lowered)
+        if beginning is not None:
+            yield 0, beginning[0]
+        for match in self.others.finditer(lowered):
+            yield match.end(), match[1]
+
+
 @cache
-def anchors() -> tuple[re.Pattern[str], dict[str, tuple[Row, ...]]]:
-    """One pattern for all anchors, tried wherever a word or a sign begins; and for each the signs that it begins."""
+def anchors() -> Anchors:
+    """One pattern for all anchors, and for each the signs that it begins."""
     signs: dict[str, dict[int, Sign]] = defaultdict(dict)
     for number, each in enumerate(SIGNS):
         for anchor in each.anchors:
@@ -144,7 +176,8 @@ def anchors() -> tuple[re.Pattern[str], dict[str, tuple[Row, ...]]]:
     for word in words:
         begun = ChainMap(*(signs[word[:end]] for end in range(1, len(word) + 1) if word[:end] in signs))
         table[word] = tuple(sorted(begun.items()))
-    return re.compile(rf"(?<![a-z])(?=({branches(words)}))"), table
+    tree, flat = branches(words), all(one_line(word).lstrip() == word for word in words)
+    return Anchors(re.compile(tree), re.compile(rf"[^a-z](?=({tree}))"), table, flat)
 
 
 @cache
@@ -172,12 +205,22 @@ def suspicion(text: str, bulk: BulkReading | None = None, *, rules_alone: bool =
 
 
 def only_quoted(readable: str) -> bool:
-    """Whether the rules mark nothing but what stands between quotation marks, within enough words of one's own that do
-    not ask for it."""
-    own = QUOTED.sub(" ", readable)
-    if count_words(own) < WORDS_AROUND or ASKED_FOR.search(lower(own)):
+    """Whether the rules mark what stands between quotation marks and nothing else, within enough words of one's own
+    that do not ask for it."""
+    quotations: list[str] = []
+
+    def left_out(match: re.Match[str]) -> str:
+        quotations.append(match[0][1:-1])
+        return " "
+
+    own = MENTIONED.sub(left_out, QUOTED.sub(left_out, readable))
+    if count_words(own, WORD.findall(own)) < WORDS_AROUND or ASKED_FOR.search(lower(own)) or marks(own):
         return False
-    return together(order_signs(own)) < SUSPICIOUS_SCORE
+    return any(map(marks, quotations))
+
+
+def marks(readable: str) -> bool:
+    return together(order_signs(readable)) >= SUSPICIOUS_SCORE
 
 
 def together(weights: Mapping[str, float]) -> float:
@@ -189,11 +232,22 @@ def order_signs(readable: str) -> dict[str, float]:
     lowered = lower(readable)
     flat = one_line(lowered)
     variants = dict.fromkeys((lowered, flat, undo_leet(flat)))
+    if anchors().flat and "+" not in flat and next(anchors().places(flat), None) is None:
+        # Anchors between other blanks would be here, too. Most texts have none.
+        variants.pop(lowered)
+        variants.pop(flat, None)
     return strongest(each for variant in variants for each in signs_in(variant))
 
 
 def one_line(lowered: str) -> str:
-    return JOINED.sub("", ONE_LINE.sub(" ", lowered))
+    """With single blanks, also instead of underscores."""
+    words = lowered.replace("_", " ")
+    flat = " ".join(words.split())
+    if words[:1].isspace():
+        flat = f" {flat}"
+    if words[-1:].isspace() and flat != " ":
+        flat = f"{flat} "
+    return JOINED.sub("", flat) if "+" in flat else flat
 
 
 def strongest(signs: Iterable[Sign]) -> dict[str, float]:
@@ -206,37 +260,40 @@ def strongest(signs: Iterable[Sign]) -> dict[str, float]:
 
 def signs_in(lowered: str) -> Iterator[Sign]:
     """Each sign once. Equal surroundings are tried once, which bounds the cost of a text made of anchors."""
-    pattern, table = anchors()
     done: set[int] = set()
     tried: set[str] = set()
-    for match in pattern.finditer(lowered):
-        at = match.start()
+    for at, anchor in anchors().places(lowered):
         if at >= BEHIND:  # near the beginning, two places may see the same characters
             around = lowered[at - BEHIND : at + AHEAD]
             if around in tried:
                 continue
             tried.add(around)
-        for number, each in table[match[1]]:
+        for number, each in anchors().signs[anchor]:
             if number not in done and compiled(each.pattern).match(lowered, at, at + AHEAD):
                 done.add(number)
                 yield each
 
 
 def encoded_signs(text: str) -> Iterator[tuple[str, float]]:
+    if max(map(len, text.split()), default=0) < SHORTEST_BLOB:
+        return
     for number, blob in enumerate(BLOB.finditer(text)):
         if number >= BLOBS:
             return
-        inside = decode_base64(blob[0])
-        if inside and any(each.weight >= SUSPICIOUS_SCORE for each in signs_in(lower(inside))):
-            yield "hides orders in base64", 0.9
+        for inside in decoded(BREAKS.sub("", blob[0])):
+            if any(each.weight >= SUSPICIOUS_SCORE for each in signs_in(one_line(lower(inside)))):
+                yield "hides orders in base64", 0.9
+                return
 
 
-def decode_base64(blob: str) -> str:
-    try:
-        raw = base64.b64decode(blob.rstrip("=")[: len(blob.rstrip("=")) // 4 * 4], validate=True)
-        return raw.decode("utf-8")
-    except (binascii.Error, UnicodeDecodeError):
-        return ""
+def decoded(blob: str) -> Iterator[str]:
+    """What the base64 says that begins at its first, second, third or fourth character, where that is text."""
+    plain = blob.rstrip("=").translate(URL_SAFE)
+    for start in range(4):
+        raw = base64.b64decode(plain[start : start + (len(plain) - start) // 4 * 4])
+        text = raw.decode("utf-8", "ignore")
+        if len(text.translate(CONTROLS).encode()) >= LEGIBLE * len(raw):
+            yield text
 
 
 # Orders in words that no rule knows
@@ -251,40 +308,80 @@ STEM = 5  # letters that words of one family share, in most languages
 PART, PART_OF_CJK = 700, 240  # characters that the cross-encoder can read at once
 OVERLAP = 100  # characters: an order on a border is whole in one of two parts
 MOST_READ = 3  # parts of one text, those that look most like orders: a long text must not take seconds
+MORE_READ = 6  # further parts that look like orders, where the first were harmless
 LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # or digit; CJK is written without blanks
 # No inch marks, apostrophes or backticks (commands stand between those), nor what is left between two quotations.
 QUOTED = re.compile(
     rf"(?<!{LETTER})(?<![.!?\"'])(?:\"(?=\S)[^\"\n]{{1,300}}(?<=\S)\"|“(?=\S)[^“”„\n]{{1,300}}(?<=\S)”|"
     rf"„(?=\S)[^“”„\n]{{1,300}}(?<=\S)[“”]|«[^«»\n]{{1,300}}»|「[^「」\n]{{1,300}}」|『[^『』\n]{{1,300}}』)(?!{LETTER})"
 )
+# Between apostrophes or backticks only what is called a phrase, and is no more than that.
+MENTIONED = re.compile(
+    r"(?:(?<=like )|(?<=such as )|(?<=does )|(?<=phrase )|(?<=phrases )|(?<=string )|(?<=strings )|(?<=sentence )|"
+    r"(?<=line )|(?<=lines )|(?<=words )|(?<=text )|(?<=message )|(?<=payload )|(?<=question )|(?<=request )|"
+    r"(?<=prompt )|(?<=input )|(?<=called )|(?<=says )|(?<=wrote )|(?<=reads )|(?<=contains )|(?<=flags )|(?<=why ))"
+    rf"(?:'(?=\S)[^'.!?\n]{{1,120}}(?<=\S)\??'|`[^`.!?\n]{{1,120}}\??`)(?!{LETTER})",
+    re.IGNORECASE,
+)
 # Words about a quotation as something to do, in the languages of the rules. A note that holds one is not cleared.
 ASKED_FOR = re.compile(
+    r"(?<!not )(?<!never )(?<!n't )"
     r"\b(?:do (?:as|exactly|it|so|that|the|this|what\w*)|(?:to|must|now|shall|should|will) do|follow(?:s|ed)?|obey\w*|"
     r"execut\w+|appl(?:y|ies)|carr(?:y|ied) (?:\w+ )?out|perform|comply|heed|act on|next step|valid|"
     r"for (?:you|(?:all|any|each|every|the|this) (?:agent|assistant|bot|model|reader)s?)|"
     r"macht?|befolg\w*|folge|ausführ\w*|führ\w* .{0,20}\baus|gilt|faites|fais|suivez|suivre|exécut\w+|obéi\w*|"
     r"appliqu\w+|haz|hagan?|sigue|siga|obede\w+|ejecut\w+|aplica\w*|esegui\w*|segui(?:re|te)?|obbedi\w*|fai|faça|"
     r"doe|volg|voer|gehoorza\w+|zrób|wykona\w*|stosuj\w*|uygula\w*|yap|yerine getir\w*)\b|"
-    r"выполн|сделай|следуй|исполн|执行|執行|照做|遵守|遵循|実行|従って|従い|従え|"
+    r"(?<!не )выполн|сделай|следуй|исполн|执行|執行|照做|遵守|遵循|実行|従って|従い|従え|"
     r"실행|따르|따라|수행|نفذ|اتبع|طبق|पालन कर|अमल"
 )
-WORDS_AROUND = 8  # a quotation, by which a note tells of an order
+WORDS_AROUND = 6  # a quotation, by which a note tells of an order
 # In bulk. A step halves what is read of ordinary notes; with the last one, of a thousand notes one is read, and 4 of 10
 # orders.
 READ_BEFORE_STRICTER, STRICTER, STRICTER_AT_MOST = 16, 0.2, 1.0
-NO_WORDS, RESERVED = (re.compile("|".join(lines)) for _, lines in data_sections("safety/no_words.txt"))
+NO_WORDS, RESERVED, NAMES_MODEL, NAMES_WORK = (
+    re.compile("|".join(lines)) for _, lines in data_sections("safety/order_words.txt")
+)
+# One of these is in whatever these patterns match. Most texts have none, and to look for them is quick.
+IN_NO_WORDS, DOT_INSIDE = ("/", "@", "`", "www."), re.compile(r"\.[a-z]")
+IN_RESERVED = ("example", ".test", ".invalid")
 FEWEST_WORDS = 6  # of an order that is not a known phrase
+LONGEST_CACHED = 64  # characters
+Word = tuple[bytes, int, int, int]
 
 
-def features(lowered: str) -> set[int]:
+def word_features(word: str) -> Word:
+    """The word in bytes; its bucket, and that of its beginning; and the digest of any pair that it begins, up to where
+    the other word follows."""
+    beginning = f"p{word[:STEM]}" if len(word) >= STEM else f"w{word}"
+    return encoded(word), bucket(f"w{word}"), bucket(beginning), crc32(encoded(f"b{word} "))
+
+
+known_word_features = lru_cache(maxsize=32768)(word_features)  # words repeat
+
+
+def encoded(name: str) -> bytes:
+    return name.encode("utf-8", "surrogatepass")
+
+
+def bucket(name: str) -> int:
+    return crc32(encoded(name)) % BUCKETS
+
+
+def features(lowered: str, words: Sequence[str] | None = None) -> set[int]:
     """Buckets of its words, their beginnings and pairs of neighbours; of CJK characters, two and three in a row."""
-    pieces = WORD.findall(lowered)
-    names = {f"w{piece}" for piece in pieces}
-    names |= {f"b{one} {other}" for one, other in pairwise(pieces)}
-    names |= {f"p{piece[:STEM]}" for piece in pieces if len(piece) >= STEM}
-    if CJK.search(lowered):
-        names |= {f"c{lowered[at : at + size]}" for size in (2, 3) for at in range(len(lowered) - size + 1)}
-    return {crc32(name.encode("utf-8", "surrogatepass")) % BUCKETS for name in names}
+    words = WORD.findall(lowered) if words is None else words
+    if not words:
+        return set()
+    short = max(map(len, words)) <= LONGEST_CACHED
+    in_bytes, alone, beginnings, pairs = zip(*map(known_word_features if short else word_features, words), strict=True)
+    buckets = {*alone, *beginnings}
+    buckets.update(digest % BUCKETS for digest in map(crc32, in_bytes[1:], pairs))
+    if not lowered.isascii() and CJK.search(lowered):
+        buckets.update(
+            bucket(f"c{lowered[at : at + size]}") for size in (2, 3) for at in range(len(lowered) - size + 1)
+        )
+    return buckets
 
 
 @cache
@@ -295,24 +392,30 @@ def word_weights() -> array[int]:
 def quick_look(part: str) -> float:
     """Higher the more the words are those of orders; `BIAS` where there are too few of them."""
     lowered = words_of(part)
-    if count_words(lowered) < FEWEST_WORDS:
+    words = WORD.findall(lowered)
+    if count_words(lowered, words) < FEWEST_WORDS:
         return BIAS
-    weights, buckets = word_weights(), features(lowered)
-    return BIAS + SCALE * sum(weights[bucket] for bucket in buckets) / sqrt(len(buckets) or 1)
+    weights, buckets = word_weights(), features(lowered, words)
+    return BIAS + SCALE * sum(map(weights.__getitem__, buckets)) / sqrt(len(buckets) or 1)
 
 
-def count_words(text: str) -> int:
-    return len(WORD.findall(text)) + len(CJK.findall(text)) // 2  # most words in CJK have two characters
+def count_words(text: str, words: Sequence[str]) -> int:
+    """Most words in CJK, where nothing is between them, have two characters."""
+    return len(words) if text.isascii() else len(words) + len(CJK.findall(text)) // 2
 
 
 def words_of(part: str) -> str:
-    return NO_WORDS.sub(" ", part.lower())
+    lowered = part.lower()
+    if not any(sign in lowered for sign in IN_NO_WORDS) and DOT_INSIDE.search(lowered) is None:
+        return lowered
+    return NO_WORDS.sub(" ", lowered)
 
 
 def parts(text: str) -> Iterator[str]:
     """Each can be read at once."""
-    plain = RESERVED.sub(lambda name: ".com" if name[0][0] == "." else "site.com", text)
-    size = PART_OF_CJK if CJK.search(plain) else PART
+    reserved = any(name in text for name in IN_RESERVED)
+    plain = RESERVED.sub(lambda name: ".com" if name[0][0] == "." else "site.com", text) if reserved else text
+    size = PART if plain.isascii() or CJK.search(plain) is None else PART_OF_CJK
     for start in range(0, max(1, len(plain) - OVERLAP), size - OVERLAP):
         yield plain[start : start + size]
 
@@ -329,18 +432,31 @@ class BulkReading:
         return min(STRICTER_AT_MOST, STRICTER * (self.parts // READ_BEFORE_STRICTER))
 
 
-def order_scores(text: str, looks_like: float, by_words: float) -> list[float]:
-    """How much each part that is worth reading reads like orders; none where the quick look sees none.
+def order_scores(text: str, looks_like: float, fitted: Mapping[str, float]) -> list[float]:
+    """How much each part that is worth reading reads like orders; none where the quick look sees none. A long text is
+    read on where the first parts are harmless: they may be there to be read instead of others.
 
     Raises `ValueError`, `ImportError` and what onnxruntime raises when the model cannot be run.
     """
-    looks = sorted(((quick_look(part), part) for part in parts(text)), reverse=True)
-    worth = [(look, part) for look, part in looks[:MOST_READ] if look > looks_like]
-    if not worth:
-        return []
-    model = graph()
-    scores = model.scores([model.single(part) for _, part in worth], "orders")
-    return [by_words * look + float(score[0]) for (look, _), (score,) in zip(worth, scores, strict=True)]
+    looks = sorted({part: quick_look(part) for part in parts(text)}.items(), key=itemgetter(1), reverse=True)
+    worth = [(part, look) for part, look in looks[: MOST_READ + MORE_READ] if look > looks_like]
+    scores: list[float] = []
+    for some in (worth[:MOST_READ], worth[MOST_READ:]):
+        if some and max(scores, default=-inf) <= fitted["orders"]:
+            model = graph()
+            read = model.scores([model.single(part) for part, _ in some], "orders")
+            scores += [
+                fitted["by_words"] * look + float(score[0]) + addressed(part, fitted)
+                for (part, look), (score,) in zip(some, read, strict=True)
+            ]
+    return scores
+
+
+def addressed(part: str, fitted: Mapping[str, float]) -> float:
+    """More where the words name a model or what it does: most orders to a model do, few requests to a person."""
+    if NAMES_MODEL.search(part):
+        return fitted["names_model"]
+    return fitted["names_work"] if NAMES_WORK.search(part) else 0.0
 
 
 def order_score(text: str, bulk: BulkReading, *, marked: bool) -> float | None:
@@ -352,7 +468,7 @@ def order_score(text: str, bulk: BulkReading, *, marked: bool) -> float | None:
     try:
         fitted = constants("orders")
         looks_like = -inf if marked else fitted["looks_like"] + bulk.stricter
-        scores = order_scores(text, looks_like, fitted["by_words"])
+        scores = order_scores(text, looks_like, fitted)
     except Exception:  # noqa: BLE001 - onnxruntime's errors have no other root
         return None
     bulk.parts += len(scores)

@@ -11,7 +11,18 @@ from functools import cache
 from nacre.files import data_sections
 from nacre.model.memory import Json
 from nacre.safety.secret_values import Span, entropy, find_in_values, is_about_a_secret, is_placeholder
-from nacre.safety.token_rules import RULES, Row, Rule, Where, branches, compiled
+from nacre.safety.token_rules import (
+    HAS_LONG_WORD,
+    RULES,
+    Row,
+    Rule,
+    Where,
+    branches,
+    compiled,
+    gate,
+    lower,
+    ordinary,
+)
 
 Entry = tuple[str, tuple[Row, ...]]  # a keyword and the rules that begin with it
 
@@ -23,11 +34,6 @@ LONGEST_LEAD = 80
 SHORT = 200  # characters; results for shorter texts between two secrets are cached
 BEHIND, AHEAD = 32, 600  # characters around a keyword that decide whether there is a secret
 MANY = 100  # places of one keyword from which on results for equal surroundings are cached
-
-# No token with a mark of its own is shorter. Written so that prose is read once, word by word.
-HAS_LONG_WORD = re.compile(r"(?:\S{0,15}+\s++)*+\S{16}")
-SIGNS = ("--", "_", "-", ".", "/")  # one look for a sign spares many for the keywords that hold it
-
 PHONE_DIGITS = range(8, 16)  # E.164 allows fifteen
 CARD_DIGITS = range(13, 20)
 
@@ -76,31 +82,9 @@ def findings(text: str, policy: Policy) -> list[Finding]:
     return sorted(result, key=lambda each: each.start)
 
 
-def lower(text: str) -> str:
-    """Every character stays in its place: İ, which is two in lower case, is left as it is."""
-    lowered = text.lower()
-    if len(lowered) == len(text):
-        return lowered
-    return "".join(low if len(low := sign.lower()) == 1 else sign for sign in text)
-
-
-def ordinary(lowered: str) -> bool:
-    """Whether no rule can apply: the quick answer for nearly every text."""
-    for sign in gates(lowered.isascii()):  # a plain loop: this is where the time of ordinary text goes
-        if sign in lowered:
-            return False
-    return HAS_LONG_WORD.match(lowered) is None
-
-
-@cache
-def gates(ascii_only: bool) -> tuple[str, ...]:
-    signs = [sign for sign, _ in gated("anywhere", ascii_only)]
-    return tuple(sign for sign in signs if not any(other in sign for other in signs if other != sign))
-
-
 def present(lowered: str, where: Where) -> Iterator[Entry]:
-    for gate, entries in gated(where, lowered.isascii()):
-        if gate in lowered:
+    for sign, entries in gated(where, lowered.isascii()):
+        if sign in lowered:
             yield from (entry for entry in entries if entry[0] in lowered)
 
 
@@ -113,10 +97,6 @@ def gated(where: Where, ascii_only: bool) -> tuple[tuple[str, tuple[Entry, ...]]
                 entries = gates.setdefault(gate(row[1], keyword), {})
                 entries[keyword] = (*entries.get(keyword, ()), row)
     return tuple((sign, tuple(entries.items())) for sign, entries in gates.items())
-
-
-def gate(rule: Rule, keyword: str) -> str:
-    return rule.also or next((sign for sign in SIGNS if sign in keyword), keyword)
 
 
 def places(lowered: str, keyword: str, follow: str) -> Iterator[int]:

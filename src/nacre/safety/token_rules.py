@@ -74,6 +74,44 @@ def compiled(where: Where) -> tuple[Row, ...]:
     return tuple((rank, rule, re.compile(rule.pattern)) for rank, rule in enumerate(RULES) if rule.where == where)
 
 
+# No token with a mark of its own is shorter. Written so that prose is read once, word by word.
+HAS_LONG_WORD = re.compile(r"(?:\S{0,15}+\s++)*+\S{16}")
+SIGNS = ("--", "_", "-", ".", "/")  # one look for a sign spares many for the keywords that hold it
+
+
+def lower(text: str) -> str:
+    """Every character stays in its place: İ, which is two in lower case, is left as it is."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(low if len(low := sign.lower()) == 1 else sign for sign in text)
+
+
+def ordinary(lowered: str) -> bool:
+    """Whether no rule can apply: the quick answer for nearly every text."""
+    for sign in gates(lowered.isascii()):  # a plain loop: this is where the time of ordinary text goes
+        if sign in lowered:
+            return False
+    return HAS_LONG_WORD.match(lowered) is None
+
+
+@cache
+def gates(ascii_only: bool) -> tuple[str, ...]:
+    """Compiles no pattern: ordinary texts need none, and a command that recalls a few would wait for them."""
+    signs = {
+        gate(rule, keyword)
+        for rule in RULES
+        if rule.where == "anywhere"
+        for keyword in rule.keywords
+        if keyword.isascii() or not ascii_only
+    }
+    return tuple(sign for sign in signs if not any(other in sign for other in signs if other != sign))
+
+
+def gate(rule: Rule, keyword: str) -> str:
+    return rule.also or next((sign for sign in SIGNS if sign in keyword), keyword)
+
+
 def branches(words: list[str]) -> str:
     """The words as a tree of alternatives, so that a text is compared with all of them in one pass."""
     following: dict[str, list[str]] = {}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nacre.model import Filter
-from nacre.protocols import ALL, Candidates, Keys, Match, Place, Search, Vectors
+from nacre.protocols import ALL, Beside, Candidates, Keys, Match, Place, Search, Vectors
 
 K1, B = 1.2, 0.75  # of BM25, as usual
 # A title is a summary by its author; a tag is a chosen word. The text is the measure.
@@ -33,6 +34,23 @@ class Posting:
     frequencies: Vectors
     lengths: Vectors
     holding: int
+
+
+class Successor(NamedTuple):
+    """A place for which a superseded memory counts: its key and id."""
+
+    key: int
+    id: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Places by rising key, each once, and how some of them were reached."""
+
+    places: list[Place]
+    successors: tuple[Successor, ...] = ()
+    beside: tuple[Beside, ...] = ()
 
 
 class Index(Protocol):
@@ -59,11 +77,14 @@ class Index(Protocol):
     def places(self, keys: Keys, where: Filter) -> list[Place]:
         """Of the memories that the filter admits, by rising key."""
 
+    def reached(self, keys: Keys, where: Filter, replaced: Filter | None, beside: str) -> Reached:
+        """As `places`, with the successors and the linked memories that `Search` describes."""
+
     def around(self, spots: Sequence[tuple[str, int]], reach: int, where: Filter) -> list[Place]:
         """The admitted memories within `reach` positions of each (session, position), by rising key, each once."""
 
-    def allowed(self, where: Filter) -> Keys:
-        """The keys of all memories that the filter admits, rising."""
+    def allowed(self, where: Filter, replaced: Filter | None = None) -> Keys:
+        """The keys of all memories that the filter admits, and of those that count for one of them, rising."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,24 +174,54 @@ def bm25(posting: Posting, average: float) -> Vectors:
 def gather(index: Index, search: Search) -> Candidates:
     """See `Reader.gather`."""
     where = search.where & search.visible
-    places, weights = candidate_places(index, search, where)
-    cosines = cosines_of(index, search.vector, places)
+    if search.replaced is not None:
+        search = replace(search, replaced=search.replaced & search.visible)
+    reached, weights = candidate_places(index, search, where)
+    places = reached.places
+    replaced = [each.key for each in reached.successors]
+    cosines, of_replaced = np.split(cosines_of(index, search.vector, [*keys_of(places), *replaced]), [len(places)])
     if search.reach and any(place.session for place in places):
         spots = best_positions(places, weights.along(keys_of(places)), cosines)
         here = {place.key for place in places}
         added = [place for place in index.around(spots, search.reach, where) if place.key not in here]
         places += added
-        cosines = np.concatenate([cosines, cosines_of(index, search.vector, added)])
+        cosines = np.concatenate([cosines, cosines_of(index, search.vector, keys_of(added))])
+    shares = weights.along(keys_of(places))
+    of_replaced_terms = weights.along(np.array(replaced, np.int64))
     return Candidates(
         places=tuple(places),
         cosines=cosines,
         terms=tuple(weights.postings),
         rarity=np.array(list(weights.rarity.values()), np.float32),
-        shares=weights.along(keys_of(places)),
+        shares=shares,
+        replaced=count_for_successors(places, cosines, shares, reached.successors, of_replaced, of_replaced_terms),
+        beside=reached.beside,
     )
 
 
-def candidate_places(index: Index, search: Search, where: Filter) -> tuple[list[Place], Weights]:
+def count_for_successors(
+    places: Sequence[Place],
+    cosines: Vectors,
+    shares: Vectors,
+    successors: Sequence[Successor],
+    of_replaced: Vectors,
+    of_replaced_terms: Vectors,
+) -> dict[str, str]:
+    """Raises the cosines and shares of places to those of what they replace; names the best match of each."""
+    at = {place.key: i for i, place in enumerate(places)}
+    worth = combined(of_replaced_terms, of_replaced)
+    best: dict[str, int] = {}
+    for j, successor in enumerate(successors):
+        i = at[successor.place.key]
+        cosines[i] = max(cosines[i], of_replaced[j])
+        shares[:, i] = np.maximum(shares[:, i], of_replaced_terms[:, j])
+        known = best.setdefault(successor.place.id, j)
+        if worth[j] > worth[known]:
+            best[successor.place.id] = j
+    return {id: successors[j].id for id, j in best.items()}
+
+
+def candidate_places(index: Index, search: Search, where: Filter) -> tuple[Reached, Weights]:
     """Each channel brings at least half of its pool, or everything that the filter admits."""
 
     def channels(weights: Weights, only: Keys | None) -> list[Keys]:
@@ -181,24 +232,28 @@ def candidate_places(index: Index, search: Search, where: Filter) -> tuple[list[
 
     weights = Weights.read(index, search.terms, search.visible)
     keys_by_channel = channels(weights, None)
-    places = index.places(np.unique(np.concatenate(keys_by_channel)), where)
-    admitted = keys_of(places)
+    reached = index.reached(distinct(np.concatenate(keys_by_channel)), where, search.replaced, search.beside)
+    admitted = [*keys_of(reached.places), *(each.key for each in reached.successors)]
     if any(len(keys) >= search.pool and 2 * np.isin(keys, admitted).sum() < search.pool for keys in keys_by_channel):
         # The filter is narrow, or most matches are of another state: search only among what the filter admits.
         weights = Weights.read(index, search.terms, search.visible, where)
-        keys_by_channel = channels(weights, index.allowed(where))
-        places = index.places(np.unique(np.concatenate(keys_by_channel)), where)
-    return places + nearest_in_time(index, search, places, where), weights
+        keys_by_channel = channels(weights, index.allowed(where, search.replaced))
+        reached = index.reached(distinct(np.concatenate(keys_by_channel)), where, search.replaced, search.beside)
+    more = nearest_in_time(index, search, reached.places, where)
+    return replace(reached, places=reached.places + more), weights
 
 
 def nearest_in_time(index: Index, search: Search, known: Sequence[Place], where: Filter) -> list[Place]:
     """The nearest memories of the times that the question names; they may be far from the nearest of all."""
     here = {place.key for place in known}
     added: list[Place] = []
-    for start, end in search.windows if search.vector is not None else ():
+    for start, end in search.windows if search.vector is not None or not search.terms else ():
         for when in time_filters(start, end):
             only = index.allowed(where & when)
-            keys = index.nearest(search.vector, search.pool // WINDOW_SHARE, only) if len(only) else only  # type: ignore[arg-type]
+            if search.vector is None or not len(only):
+                keys = only[-(search.pool // WINDOW_SHARE) :]  # nothing but the time is asked for: the newest
+            else:
+                keys = index.nearest(search.vector, search.pool // WINDOW_SHARE, only)
             added += [place for place in index.places(np.sort(keys), where) if place.key not in here]
             here |= {place.key for place in added}
     return added
@@ -210,18 +265,37 @@ def time_filters(start: float, end: float) -> tuple[Filter, Filter]:
     return dated, written
 
 
-def cosines_of(index: Index, vector: Vectors | None, places: Sequence[Place]) -> Vectors:
-    if vector is None or not places:
-        return np.zeros(len(places), np.float32)
-    return index.cosines(vector, keys_of(places))
+def cosines_of(index: Index, vector: Vectors | None, keys: Sequence[int] | Keys) -> Vectors:
+    if vector is None or not len(keys):
+        return np.zeros(len(keys), np.float32)
+    return index.cosines(vector, np.array(keys, np.int64))
+
+
+def combined(shares: Vectors, cosines: Vectors) -> Vectors:
+    """Words and meaning, each relative to the best."""
+    words = shares.sum(axis=0)
+    together = words / max(float(words.max(initial=0)), 1e-9) + cosines / max(float(cosines.max(initial=0)), 1e-9)
+    return np.asarray(together, np.float32)
 
 
 def best_positions(places: Sequence[Place], shares: Vectors, cosines: Vectors) -> list[tuple[str, int]]:
-    words = shares.sum(axis=0)
-    together = words / max(float(words.max(initial=0)), 1e-9) + cosines / max(float(cosines.max(initial=0)), 1e-9)
-    ranked = (places[i] for i in np.argsort(-together, kind="stable").tolist())
+    ranked = (places[i] for i in np.argsort(-combined(shares, cosines), kind="stable").tolist())
     spots = [(place.session, place.position) for place in ranked if place.session and place.position is not None]
     return spots[:WITH_NEIGHBOURS]
+
+
+def distinct(keys: Keys) -> Keys:
+    """Each once, rising. `np.unique` would import masked arrays, for which a command that recalls would wait."""
+    rising: Keys = np.sort(keys)
+    repeated = rising[1:] == rising[:-1]
+    return np.delete(rising, 1 + np.flatnonzero(repeated))
+
+
+def products(halves: NDArray[np.float16], vector: Vectors) -> Vectors:
+    """Of each row with the vector. Not by a matrix product: its threads keep a core busy after each recall, waiting for
+    the next one."""
+    result: Vectors = np.einsum("ij,j->i", halves.astype(np.float32), vector)
+    return result
 
 
 def keys_of(places: Sequence[Place]) -> Keys:

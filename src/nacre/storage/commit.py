@@ -40,7 +40,7 @@ from nacre.protocols import (
 # The questions whose answers can be compared. Those of a search are ranks, which every other write may change.
 COMPARABLE = (
     "ids_like", "page", "iterate", "values", "count", "tally", "spaces", "edges", "replaced_by", "terms", "journal",
-    "border", "journal_begins",
+    "written_since", "border", "journal_begins",
 )  # fmt: skip
 
 
@@ -61,6 +61,7 @@ class Transaction(Protocol):
     def next_seq(self, space: str) -> int: ...  # the number of the next entry, each time another one
     def append(self, entries: Sequence[JournalEntry]) -> None: ...  # once, last, with their numbers
     def last_at(self, space: str) -> float: ...  # the time of the last entry that there ever was; 0.0 without one
+    def last_seq(self, space: str) -> int: ...  # its number
     def scrub(self, space: str, id: str) -> None: ...
     def drop_journal(self, space: str, upto: int) -> int: ...
     def purge_space(self, space: str) -> list[str]: ...  # the ids that were there
@@ -103,7 +104,8 @@ class Observed:
         self._known = expected.known or Expected()
 
     def get(self, space: str, id: str) -> Memory | None:
-        return next(iter(self.get_many(space, [id])), None)
+        seen = self._expected.memories
+        return seen[space, id] if (space, id) in seen else next(iter(self.get_many(space, [id])), None)
 
     def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]:
         seen, keys = self._expected.memories, [(space, id) for id in dict.fromkeys(ids)]
@@ -128,8 +130,10 @@ class Observed:
     def _answer(self, call: ReadCall) -> Any:
         seen, known = self._expected.answers, self._known.answers
         if call.key not in seen:
+            # Nearly always nothing was written meanwhile, and the commit asks in any case.
+            assumed: list[Any] | None = [] if call.method == "written_since" else None
             kept = known.get(call.key)
-            seen[call.key] = (call, ask(self._below, call)) if kept is None else kept
+            seen[call.key] = (call, ask(self._below, call) if assumed is None else assumed) if kept is None else kept
         answer = seen[call.key][1]
         return iter(answer) if call.method in ("iterate", "values") else answer
 
@@ -143,7 +147,9 @@ def compare(
     store: Reader, transaction: Transaction, changes: Iterable[AnyChange], expected: Expected
 ) -> tuple[dict[Key, Memory], Expected]:
     """Returns the current memories, and what differs from what the plan expected."""
-    relied_on = [*before_changes(changes).items(), *expected.memories.items()]
+    before = before_changes(changes)
+    read = (pair for pair in expected.memories.items() if pair[1] is None or before.get(pair[0]) is not pair[1])
+    relied_on = [*before.items(), *read]
     present: dict[Key, Memory] = {}
     for space in dict.fromkeys(space for (space, _), _ in relied_on):
         ids = dict.fromkeys(id for (of, id), _ in relied_on if of == space)
@@ -154,12 +160,17 @@ def compare(
         if now != data:
             actual.terms[key] = now
     for call, answer in expected.answers.values():
-        now = ask(store, call)
-        if comparable_part(call.method, now) != comparable_part(call.method, answer):
-            actual.answers[call.key] = (call, now)
+        present_answer = [] if is_nothing_since(transaction, call) else ask(store, call)
+        if comparable_part(call.method, present_answer) != comparable_part(call.method, answer):
+            actual.answers[call.key] = (call, present_answer)
     if expected.embedder is not None and (bound := transaction.embedder()) != expected.embedder:
         actual.embedder = bound
     return present, actual
+
+
+def is_nothing_since(transaction: Transaction, call: ReadCall) -> bool:
+    """Known without asking: the last entry is the one after which it was to be written."""
+    return call.method == "written_since" and transaction.last_seq(call.args[0]) == call.args[1]
 
 
 def before_changes(changes: Iterable[AnyChange]) -> dict[Key, Memory | None]:
@@ -208,7 +219,7 @@ class ChangeSetWriter:
     transaction: Transaction
     present: dict[Key, Memory]
     operation: Operation | None
-    entries: list[JournalEntry] = field(default_factory=list)
+    recorded: list[tuple[int, tuple[str, str, Data | None, Data | None, str]]] = field(default_factory=list)
     changed: list[Key] = field(default_factory=list)
     dropped: int = 0
 
@@ -238,7 +249,8 @@ class ChangeSetWriter:
             self.present.pop(key, None)
             return
         version, changed = 0 if before is None else before.version, not same(before, after)
-        after = replace(after, version=version + (changed and self.operation is not None))
+        version += changed and self.operation is not None
+        after = after if after.version == version else replace(after, version=version)
         self.transaction.put(after, change.derived, seq if changed else None)
         self.present[key] = after
 
@@ -270,16 +282,16 @@ class ChangeSetWriter:
         if self.operation is None:
             return None
         seq = self.transaction.next_seq(space)
-        self.entries.append(JournalEntry(seq, self.operation, space, id, before, after, kind))
+        self.recorded.append((seq, (space, id, before, after, kind)))
         return seq
 
     def _append(self, clock: Clock) -> tuple[JournalEntry, ...]:
         """The time never runs backwards within a space: what was asked for as of a moment must stay the same answer."""
-        if not self.entries or self.operation is None:
+        if not self.recorded or self.operation is None:
             return ()
-        at = max(clock(), *(self.transaction.last_at(space) for space in {entry.space for entry in self.entries}))
+        at = max(clock(), *(self.transaction.last_at(space) for space in {rest[0] for _, rest in self.recorded}))
         operation = replace(self.operation, at=at)
-        entries = tuple(replace(entry, operation=operation) for entry in self.entries)
+        entries = tuple(JournalEntry(seq, operation, *rest) for seq, rest in self.recorded)
         self.transaction.append(entries)
         return entries
 

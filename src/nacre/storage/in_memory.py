@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,11 @@ import numpy as np
 from nacre.files import ThreadLock
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.journal import EVERYTHING, MEMORY
-from nacre.model.memory import size
+from nacre.model.memory import same_words, size
 from nacre.protocols import (
     ALL,
     AnyOf,
+    Beside,
     Candidates,
     Data,
     Derived,
@@ -35,7 +37,7 @@ from nacre.protocols import (
     Words,
 )
 from nacre.storage import candidates
-from nacre.storage.candidates import COLUMN_WEIGHTS, NO_KEYS, Posting, occurrences
+from nacre.storage.candidates import COLUMN_WEIGHTS, NO_KEYS, Posting, Reached, Successor, occurrences
 from nacre.storage.commit import TransactionalBackend
 from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
 
@@ -163,6 +165,40 @@ class SpaceIndex:
         wanted = set(keys.tolist())
         return [place_of(version) for version in self._admitted(where) if version.number in wanted]
 
+    def reached(self, keys: Keys, where: Filter, replaced: Filter | None, beside: str) -> Reached:
+        own = [self._versions[number] for number in keys.tolist()]
+        successors = [
+            Successor(version.number, version.memory.id, place_of(each))
+            for version in own
+            for each in self._successors(version, replaced)
+            if where.admits(each.memory)
+        ]
+        ids = {version.memory.id for version in own if where.admits(version.memory)}
+        links = [
+            Beside(version.memory.id, link.to, link.kind)
+            for version in self._versions.values()
+            for link in version.memory.links
+            if beside and link.rel == beside and (version.memory.id in ids or link.to in ids)
+        ]
+        linked = {id for link in links for id in link[:2]}
+        wanted = {*keys.tolist(), *(each.place.key for each in successors)}
+        versions = [each for each in self._admitted(where) if each.number in wanted or each.memory.id in linked]
+        present = {version.memory.id for version in versions}
+        between = [link for link in links if link.source in present and link.target in present]
+        return Reached(list(map(place_of, versions)), tuple(successors), tuple(between))
+
+    def _successors(self, version: Version, replaced: Filter | None) -> Iterator[Version]:
+        """Those that follow it, as long as each one before them is admitted by `replaced`."""
+        by_id = {each.memory.id: each for each in self._versions.values()}
+        passed: set[str] = set()
+        while replaced is not None and replaced.admits(version.memory) and version.memory.id not in passed:
+            passed.add(version.memory.id)
+            successor = by_id.get(version.memory.superseded_by) if version.memory.superseded_by else None
+            if successor is None:
+                return
+            yield successor
+            version = successor
+
     def around(self, spots: Sequence[tuple[str, int]], reach: int, where: Filter) -> list[Place]:
         return [
             place
@@ -171,8 +207,14 @@ class SpaceIndex:
             and any(place.session == session and abs(place.position - at) <= reach for session, at in spots)
         ]  # fmt: skip
 
-    def allowed(self, where: Filter) -> Keys:
-        return np.array([version.number for version in self._admitted(where)], np.int64)
+    def allowed(self, where: Filter, replaced: Filter | None = None) -> Keys:
+        numbers = [
+            version.number
+            for version in self._versions.values()
+            if where.admits(version.memory)
+            or any(where.admits(each.memory) for each in self._successors(version, replaced))
+        ]
+        return np.array(numbers, np.int64)
 
     def _admitted(self, where: Filter) -> Iterator[Version]:
         return (version for version in self._versions.values() if where.admits(version.memory))
@@ -238,7 +280,9 @@ class InMemoryReader:
     def gather(self, space: str, search: Search) -> Candidates:
         index = SpaceIndex(self._versions(space, ALL))
         terms = candidates.bounded(search.terms, search.visible, index.holding)
-        return candidates.gather(index, replace(search, terms=terms))
+        gathered = candidates.gather(index, replace(search, terms=terms))
+        ids = [place.id for place in gathered.places] if search.records else []
+        return replace(gathered, memories={memory.id: memory for memory in self.get_many(space, ids)})
 
     def by_words(
         self, space: str, terms: Sequence[str], where: Filter, limit: int, visible: Filter = ALL
@@ -287,6 +331,15 @@ class InMemoryReader:
     def seq_at(self, space: str, time: float) -> int:
         written = (entry.seq for entry in self._entries(space) if entry.operation.at <= time)
         return max(written, default=self.journal_begins(space)[0])
+
+    def changes_since(self, space: str, seq: int) -> list[str]:
+        entries = (entry for entry in reversed(self._entries(space)) if entry.seq > seq)
+        last_first = dict.fromkeys(entry.memory_id for entry in entries if entry.kind == MEMORY)
+        return list(last_first)[::-1]
+
+    def written_since(self, space: str, seq: int, texts: Collection[str]) -> list[Memory]:
+        written = self.get_many(space, self.changes_since(space, seq))
+        return [memory for memory in written if same_words(memory.text) in texts]
 
     def border(self, space: str, upto: int) -> int:
         spans: dict[str, tuple[int, int]] = {}
@@ -387,12 +440,16 @@ class InMemoryTransaction(InMemoryReader):
     def last_at(self, space: str) -> float:
         return self._state.space(space).last_at
 
+    def last_seq(self, space: str) -> int:
+        return self._state.space(space).seq
+
     def scrub(self, space: str, id: str) -> None:
         """Only the present version is left, and stands for all that were; nothing of a memory that is gone."""
         kept = self._state.space(space)
         current, versions = kept.version(id), kept.versions.pop(id, ())
         if current is not None:
-            kept.versions[id] = (replace(current, seq_from=versions[0].seq_from),)
+            own = [each for each in versions if each.number == current.number]  # not those of another with its id
+            kept.versions[id] = (replace(current, seq_from=own[0].seq_from),)
         kept.journal = [
             replace(entry, before=None, after=None, operation=replace(entry.operation, why=""))
             if (entry.memory_id, entry.kind) == (id, MEMORY)
@@ -424,6 +481,9 @@ class InMemoryTransaction(InMemoryReader):
         def named(space: str) -> str:
             return new if space == old else space
 
+        def placed(image: Data | None) -> Data | None:
+            return {**image, "space": new} if image and "space" in image else image
+
         def kind_of(kind: str) -> str:
             own, slash, space = kind.partition("/")
             return f"{own}{slash}{named(space)}" if slash else kind
@@ -432,8 +492,15 @@ class InMemoryTransaction(InMemoryReader):
         for id, versions in space.versions.items():
             space.versions[id] = tuple(replace(each, memory=replace(each.memory, space=new)) for each in versions)
         space.journal = [
-            replace(entry, memory_id=named(entry.memory_id)) if entry.kind == "space" else entry
-            for entry in (replace(entry, space=new, kind=kind_of(entry.kind)) for entry in space.journal)
+            replace(
+                entry,
+                space=new,
+                kind=kind_of(entry.kind),
+                memory_id=named(entry.memory_id) if entry.kind == "space" else entry.memory_id,
+                before=placed(entry.before) if entry.kind == MEMORY else entry.before,
+                after=placed(entry.after) if entry.kind == MEMORY else entry.after,
+            )
+            for entry in space.journal
         ]
         self._state.spaces[new] = space
         self._state.vocabulary = {
@@ -468,11 +535,6 @@ class InMemoryBackend(InMemoryReader, TransactionalBackend):
             yield InMemoryTransaction(draft)
             self._state = draft
 
-    def changes_since(self, space: str, seq: int) -> list[str]:
-        entries = (entry for entry in reversed(self._state.space(space).journal) if entry.seq > seq)
-        last_first = dict.fromkeys(entry.memory_id for entry in entries if entry.kind == MEMORY)
-        return list(last_first)[::-1]
-
     def touch(self, space: str, ids: Sequence[str], at: float) -> None:
         with self._writing:
             kept = self._state.space(space)
@@ -487,9 +549,9 @@ class InMemoryBackend(InMemoryReader, TransactionalBackend):
                     walks = self._state.space(space).walks
                     walks[source, target, rel] = walks.get((source, target, rel), 0) + 1
 
-    def vectors_for(self, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
+    def vectors_for(self, digests: Sequence[bytes]) -> tuple[EmbedderIdentity, dict[bytes, Vectors]]:
         wanted = set(digests)
-        return {
+        return self.embedder(), {
             chunk.digest: version.derived.vectors[place]
             for space in self._state.spaces.values()
             for versions in space.versions.values()
@@ -500,11 +562,14 @@ class InMemoryBackend(InMemoryReader, TransactionalBackend):
         }
 
     def pending(self, limit: int) -> list[Memory]:
-        present = (version for space in self._state.spaces.values() for version in space.versions_at())
-        return [version.memory for version in present if not version.embedded][:limit]
+        return list(islice(self._waiting(), limit))
 
     def embedder(self) -> EmbedderIdentity:
-        return self._state.embedder
+        return replace(self._state.embedder, waiting=any(True for _ in self._waiting()))
+
+    def _waiting(self) -> Iterator[Memory]:
+        present = (version for space in self._state.spaces.values() for version in space.versions_at())
+        return (version.memory for version in present if not version.embedded)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -538,7 +603,7 @@ def meant(entry: JournalEntry, where: JournalFilter) -> bool:
 def place_of(version: Version) -> Place:
     m = version.memory
     asks = m.text.endswith(("?", "？"))
-    return Place(version.number, m.id, m.session, m.position, m.role, len(m.text), asks, m.happened_at)
+    return Place(version.number, m.id, m.session, m.position, m.role, length(version), asks, m.happened_at)
 
 
 def length(version: Version) -> int:

@@ -231,7 +231,7 @@ def read_numeric(said: Said, _: datetime) -> Reading | None:
     year, month, day = int(said["year"]), int(said["month"]), int(said["day"] or 0)
     if not day:
         return Reading(months(year, month), said["lead"] in TIME_LEADS)
-    if month > 12:  # 25/12/2023; where both readings are possible the American one is taken
+    if month > 12 and said["sign"] != "-":  # 25/12/2023; where both readings are possible the American one is taken
         month, day = day, month
     return Reading(days(datetime(year, month, day, tzinfo=UTC)))
 
@@ -330,6 +330,12 @@ def read_lately(said: Said, asked: datetime) -> Reading | None:
     if said["which"] == "last" and not (said["the"] or said["lead"] in LENGTH_LEADS):
         return None  # «did it last two weeks»
     return Reading(lately(stretch(said["stretch"]), asked))
+
+
+def read_soon(said: Said, asked: datetime) -> Reading | None:
+    if not (said["the"] or said["lead"] in LENGTH_LEADS):
+        return None
+    return Reading(Span(asked, moment(stretch(said["stretch"]), asked).end + stretch(said["stretch"]).high))
 
 
 def lately(length: Stretch, asked: datetime) -> Span:

@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 
-from nacre.model.instants import FIRST, LAST
+from nacre.errors import InvalidInput
+from nacre.model.instants import FIRST, LAST, Instant, seconds
 from nacre.text import date_readings as readings
 from nacre.text.date_readings import COUNTS, DAY_NAMES, FEASTS, HOURS, MONTHS, ORDINALS, SEASONS, UNITS
+from nacre.text.foreign_dates import ForeignPhrase, foreign_phrases
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LONGEST = 2000  # signs; a longer text is a document, and the times deep inside it are not what is asked for
@@ -25,9 +27,17 @@ LATEST_EDGE = 2 * 86400.0  # at least, after the end: a message about an event i
 WIDEST_EDGE = 30 * 86400.0  # «in 2022» does not reach far into 2023
 OPEN_EDGE = 86400.0  # «before 5 May» has no width of its own; its one edge is a date
 
+# One of the first or two of the others make a text English, whose times the English rules read.
+ASKS_IN_ENGLISH = frozenset("what which who did does were how when where".split())
+ENGLISH = ASKS_IN_ENGLISH | frozenset("the is of are and you had has with this".split())
+WORD = re.compile(r"\w+")
+POSSESSIVES = ("'s", "’s")  # «last week's result»
 JOINING = frozenset(("and", "or", "to", "until", "till", "through", "-", "–"))
 REACHING = JOINING - {"and", "or"}
 SINCE_CLAUSE = re.compile(r"\bsince\s+\w+\s[^,.;:?!]*$", re.IGNORECASE)  # «since I began to run three weeks ago»
+BEFORE_CLAUSE = re.compile(
+    r"\bbefore\s+(?:I|we|you|he|she|it|they)\s[^,.;:?!]*$", re.IGNORECASE
+)  # «before I moved in June»
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +47,116 @@ class Window:
     start: float
     end: float
     words: str  # the expression that was read
+    place: tuple[int, int] = (0, 0)  # where it begins and ends in the text
 
 
 def time_windows(question: str, asked_at: float) -> tuple[Window, ...]:
-    """The times in an English question, in its order; relative ones count from `asked_at`.
+    """The times in a question, in its order; relative ones count from `asked_at`.
 
-    A word that may be something else than a time («may», «spring») is none.
+    A word that may be something else than a time («may», «spring») is none. Languages: `text/times.txt` and English.
     """
-    question = question[:LONGEST]
-    mentioned = mentions(question, EPOCH + timedelta(seconds=asked_at))
-    return tuple(window for window in windows(question, mentioned) if window.start < window.end)
+    question, asked = question[:LONGEST], EPOCH + timedelta(seconds=asked_at)
+    foreign: list[Window] = []
+    for phrase in () if is_english(question) else foreign_phrases(question):
+        translated = windows(phrase.english, mentions(phrase.english, asked))
+        foreign += [replace(each, words=phrase.words, place=phrase.place) for each in translated]
+    english = windows(question, mentions(without(question, foreign), asked))
+    return tuple(each for each in sorted((*foreign, *english), key=lambda each: each.place) if each.start < each.end)
+
+
+def moment(value: Instant, now: float, side: str = "start") -> float:
+    """A time that a caller gives, also in words («yesterday», «last week»), of which `side` says what is meant: its
+    `start`, `middle` or `end`. A date alone is its midnight. Raises `InvalidInput`."""
+    try:
+        return seconds(value)
+    except InvalidInput as error:
+        span = named_span(value, now) if isinstance(value, str) else None
+        if span is None:
+            raise InvalidInput(
+                f"{value!r} is not a time; write 2026-03-31, 2026-03-31T09:00:00Z, yesterday, last week or 3 days ago."
+            ) from error
+    return {"start": span[0], "middle": sum(span) / 2, "end": span[1]}[side]
+
+
+def named_span(text: str, now: float) -> tuple[float, float] | None:
+    """The time that a text consists of; None where it is no time, or more than one."""
+    text = text.strip()
+    if text.casefold() == "now":
+        return now, now
+    for phrase in () if is_english(text) else foreign_phrases(text):
+        text = phrase.english if phrase.place == (0, len(text)) else text
+    if back := re.fullmatch(rf"({STRETCH})\s+ago", text, re.IGNORECASE | re.ASCII):
+        length = readings.stretch(" ".join(back[1].lower().split()))
+        return (now - (length.low + length.high).total_seconds() / 2,) * 2  # what is typed is meant as it is
+    for lead in ("", "in ", "on "):
+        named = time_windows(lead + text, now)
+        if len(named) == 1 and not without(lead + text, named).strip():
+            return named[0].start, named[0].end
+    return None
+
+
+def is_english(text: str) -> bool:
+    words = frozenset(WORD.findall(text.lower()))
+    return not words.isdisjoint(ASKS_IN_ENGLISH) or len(words & ENGLISH) > 1
+
+
+def named_times(text: str, written_at: float) -> tuple[Window, ...]:
+    """The times that a memory's own text names: «on 14 March», «due by 4 April», «from June to August».
+
+    A date without a year is the nearest one, since a note tells what is to come as well. «By 4 April» is that day.
+    """
+    text, written = text[:LONGEST], EPOCH + timedelta(seconds=written_at)
+    phrases = [] if is_english(text) else foreign_phrases(text)
+    mentioned = [each for phrase in phrases for each in mentions(phrase.english, written)]
+    mentioned += mentions(without(text, phrases), written)
+    sure = (each.read_again(written, "this") if each.reading.yearless else each for each in mentioned)
+    return tuple(
+        window("", each.reading.span.start, each.reading.span.end, (0, 0)) for each in sure if each.reading.sure
+    )
+
+
+def without(text: str, times: Iterable[Window | ForeignPhrase | Order]) -> str:
+    """The text with blanks in place of its times."""
+    for each in times:
+        start, end = each.place
+        end += 2 if text[end : end + 2] in POSSESSIVES else 0
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
+
+
+# What orders by time: the newest first, or the oldest. «The first violin», «at the latest» and «my last boss» do not.
+ASKED_OF = r"\b(?:did|have|has|had)\s+(?!(?:the|my|our|your|his|her|its|their)\b)\w+\s+"  # «when did I last see her»
+NEWEST = re.compile(
+    r"\b(?P<words>most\s+recent(?:ly)?|(?<!at the )(?:latest|newest)|last\s+time|zuletzt|neueste[nrs]?|jüngste[nrs]?"
+    r"|más\s+recientes?|(?:la|por)\s+última\s+vez|plus\s+récente?s?|la\s+dernière\s+fois|più\s+recent[ei]"
+    r"|l['’]ultima\s+volta|najnowsz\w+|ostatni(?:m\s+razem|\s+raz))\b|(?P<chinese>最新|最近一次|上一?次)"
+    rf"|{ASKED_OF}(?P<adverb>last)\b(?=\s+[a-z]+\b)(?!\s+(?:week|month|quarter|year|night|name|\w+day|{'|'.join(COUNTS)})\b)",
+    re.IGNORECASE,
+)
+OLDEST = re.compile(
+    r"\b(?P<words>(?<!at the )earliest|originally|initially|at\s+first|(?:very\s+)?first\s+time|ursprünglich|anfangs"
+    r"|zuerst|zum\s+ersten\s+Mal|al\s+principio|originalmente|por\s+primera\s+vez|au\s+début|à\s+l['’]origine"
+    r"|pour\s+la\s+première\s+fois|all['’]inizio|originariamente|per\s+la\s+prima\s+volta|na\s+początku|pierwotnie"
+    rf"|po\s+raz\s+pierwszy)\b|(?P<chinese>最初|一开始|第一次|最早)|{ASKED_OF}(?P<adverb>first)\b(?=\s+\w)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    name: str  # "newest", "oldest" or ""
+    place: tuple[int, int]  # where the words that say so begin and end
+
+
+NO_ORDER = Order("", (0, 0))
+
+
+def order_asked(question: str) -> Order:
+    """Which of several is asked for by time."""
+    for name, words in (("newest", NEWEST), ("oldest", OLDEST)):
+        if match := words.search(question[:LONGEST]):
+            return Order(name, match.span(match.lastgroup or 0))
+    return NO_ORDER
 
 
 def when_weight(at: float, windows: Sequence[Window]) -> float:
@@ -81,7 +191,8 @@ def windows(question: str, mentioned: Sequence[Mention]) -> Iterator[Window]:
             continue
         first, second = agreed(first, waiting.popleft())
         if first.said["lead"] == "between" or second.said["lead"] in REACHING:
-            yield window(question[first.start : second.end], first.reading.span.start, second.reading.span.end)
+            start, end = first.reading.span.start, second.reading.span.end
+            yield window(question, start, end, (first.start, second.end))
         else:
             first, second = equally_sure(first, second)
             yield from alone(question, first)
@@ -110,7 +221,7 @@ def equally_sure(first: Mention, second: Mention) -> tuple[Mention, Mention]:
 def alone(question: str, mention: Mention) -> Iterator[Window]:
     if mention.reading.sure:
         start, end = bounds(mention, question[: mention.start])
-        yield window(question[mention.start : mention.end], start, end)
+        yield window(question, start, end, (mention.start, mention.end))
 
 
 def bounds(mention: Mention, before: str) -> tuple[datetime | None, datetime | None]:
@@ -118,7 +229,8 @@ def bounds(mention: Mention, before: str) -> tuple[datetime | None, datetime | N
     span, said = mention.reading.span, mention.said
     if said["distance"]:
         return span.start, span.end  # «two weeks before» is in the span already
-    match "since" if SINCE_CLAUSE.search(before) else said["lead"]:
+    lead = "since" if SINCE_CLAUSE.search(before) else "before" if BEFORE_CLAUSE.search(before) else said["lead"]
+    match lead:
         case "before" | "prior to":
             return None, span.start
         case "until" | "till" | "by" | "up to":
@@ -130,11 +242,12 @@ def bounds(mention: Mention, before: str) -> tuple[datetime | None, datetime | N
     return span.start, span.end
 
 
-def window(words: str, start: datetime | None, end: datetime | None) -> Window:
+def window(text: str, start: datetime | None, end: datetime | None, place: tuple[int, int]) -> Window:
     return Window(
         FIRST if start is None else (start - EPOCH).total_seconds(),
         LAST if end is None else (end - EPOCH).total_seconds(),
-        words.strip(" -–"),
+        text[slice(*place)].strip(" -–"),
+        place,
     )
 
 
@@ -208,6 +321,7 @@ RULES = (
     Rule(("ago",), rf"(?P<stretch>{STRETCH})\s+ago\b", readings.read_ago),
     Rule(("last", "past", "previous"), rf"(?P<which>last|past|previous)\s+(?P<stretch>{STRETCH}){NOT_OF}",
         readings.read_lately),
+    Rule(("next", "coming"), rf"(?P<which>next|coming)\s+(?P<stretch>{STRETCH})", readings.read_soon),
     Rule(("christmas", "new year", "day", "halloween", "thanksgiving", "easter"),
         rf"(?:{WHICH})?(?P<feast>{FEAST})\b{OF_YEAR}", readings.read_feast),
     Rule(("q",), rf"{YEAR}\s+Q(?P<quarter>[1-4])\b", readings.read_quarter),

@@ -354,3 +354,167 @@ def complete_run(run: Sequence[Word], after: Word | None) -> Iterator[list[Word]
 
 def spelled(run: Sequence[Word]) -> str:
     return run[0].text + "".join(f"{' '.join(word.gap.split(' '))}{word.text}" for word in run[1:])
+
+
+# Names in a text of any kind, quickly: for every record that is written.
+
+FIRST_NAMES = WORD_LISTS["first names"]
+TOOLS = WORD_LISTS["tools"]
+CAPITAL_NO_NAME = WORD_LISTS["capital and no name"]
+GERMAN = WORD_LISTS["german"]
+MOST_NAMES = 16  # of one text: what names more is a list, and about none of them
+CHARACTERS_A_NAME = 60  # what is longer is a heading or a sentence
+CHARACTERS_NAMED = 4_000  # a text is not about what comes later
+UPPER = "".join(sign for code in range(0x41, 0x530) if (sign := chr(code)).isupper())
+CAPITALIZED = rf"[{UPPER}][^\W_]*(?:[.'’&-][^\W_]+)*\+*"
+SMALL = "|".join(sorted(PARTICLES)) + "|of|of the|d'|and the"
+# Capitalized words in a row; the small words of names and a title's full stop may be between them.
+CAPITAL_RUN = re.compile(
+    rf"(?<![\w/.@#'’&-]){CAPITALIZED}(?:(?:(?<=\b[{UPPER}][a-z])\.|(?<=\b[{UPPER}])\.)?"
+    rf"(?: (?:(?:{SMALL}) ){{0,2}}|(?<=\.))(?:d['’])?{CAPITALIZED})*(?![/@\w])"
+)
+LETTER_CASE = re.compile(rf"[{UPPER}]")
+# A ticket, a pull request and their like.
+NUMBERED_THING = re.compile(
+    r"\b(?:PR|MR|[Ii]ssue|[Tt]icket|[Bb]ug|RFC|CVE)[ -](?:#?\d[\d-]*\b|[A-Z][A-Z0-9]+-\d+\b)"
+    r"|\b(?!UTF|SHA|AES|RSA|ISO|DIN|USB|MD5|GPT|COVID|TOP|Q\d)[A-Z][A-Z0-9]+-\d+\b"
+)
+DOMAINS = "com|org|net|io|dev|internal|local|lan|de|eu|app|ai|fr|es|it|pl|uk|ch|at|nl|co|info|cloud"
+ENDINGS = (
+    "md|txt|py|rs|go|js|ts|tsx|jsx|c|h|cpp|java|rb|php|sh|sql|json|ya?ml|toml|ini|cfg|conf|csv|tsv|xlsx?|docx?|pdf|html|"
+    "css|xml|lock|log|db|zip|gz|env|ipynb"
+)
+# A host, a path, a file, a numbered machine.
+PLACE = re.compile(
+    rf"(?:https?://)?(?:[\w-]+\.)+(?:{DOMAINS})|(?:~|\.{{1,2}})?(?:/[\w.-]*[\w-])+/?"
+    rf"|(?:[\w.-]+/)*[\w-][\w.-]*\.(?:{ENDINGS})|[a-z]+(?:-[a-z]+)*-0\d"
+)
+WORDS_OF = re.compile(r"[^\W\d_]+\d?")
+AROUND = "\"“”«»‘’'`()[]{}<>,;:!?。，、；：！？（）「」"
+ENDS_OF_SENTENCES = frozenset(".!?…:;\n•>|*-")
+OWNER = re.compile(r"['’]s\Z")
+GERMAN_TITLES = frozenset(("frau", "herr", "herrn"))
+ENGLISH = FUNCTION_WORDS - GERMAN - {"in", "an", "so", "was", "also", "will", "all", "do", "or", "me", "a", "no"}
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Names of people, organisations, places, products and tools, tickets, hosts and paths, in the order of the text.
+
+    A capital letter shows a name only where no sentence begins; there, a known first name, a known product, an unusual
+    spelling or a second capitalized word does. In German, where nouns have one, only these do. Precise before complete.
+    """
+    text = text[:CHARACTERS_NAMED]
+    matches = things(text)
+    for thing in matches:
+        text = text.replace(thing, "#")
+    words = WORDS_OF.findall(text)
+    german = bool(GERMAN.intersection(words)) and not ENGLISH.intersection(words)
+    for match in CAPITAL_RUN.finditer(text):
+        matches += run_names(match[0], begins_sentence(text, match.start()), german)
+    matches += TOOLS.intersection(words)
+    names = [name for name in dict.fromkeys(matches) if len(name) <= CHARACTERS_A_NAME]
+    if len(names) > 1:  # «Nair» after «Priya Nair» adds nothing
+        names = [each for each in names if not any(each != other and each in other.split() for other in names)]
+    return tuple(names[:MOST_NAMES])
+
+
+def things(text: str) -> list[str]:
+    """What has a name by its form."""
+    matches: list[str] = []
+    if "#" in text or "-" in text:
+        matches += NUMBERED_THING.findall(text)
+    if "/" in text or "." in text or "-0" in text:
+        for piece in text.split():
+            if not piece.isalpha():
+                bare = piece.strip(AROUND).rstrip(".")
+                if PLACE.fullmatch(bare) and is_thing(bare):
+                    matches.append(bare)
+    return matches
+
+
+def is_thing(text: str) -> bool:
+    """Not a date, a ratio or an abbreviation."""
+    return any(sign.isalpha() for sign in text) and not (text.count("/") == 1 and text[0] == "/" and len(text) < 4)
+
+
+def begins_sentence(text: str, start: int) -> bool:
+    before = text[max(0, start - 4) : start].rstrip(' \t"“«(')
+    return start == 0 or (before[-1:] in ENDS_OF_SENTENCES if before else "\n" in text[max(0, start - 4) : start])
+
+
+@lru_cache(maxsize=16384)
+def run_names(run: str, begins: bool, german: bool) -> list[str]:
+    """The name in neighbouring capitalized words, if there is one."""
+    words = OWNER.sub("", run).split(" ")
+    if german and words[0].lower() not in FIRST_NAMES | GERMAN_TITLES:  # «die Rechnung von Carl Zeiss»
+        small = next((at for at, word in enumerate(words) if not LETTER_CASE.match(word)), None)
+        if small is not None:
+            first, rest = " ".join(words[:small]), " ".join(words[small:]).lstrip("abcdefghijklmnopqrstuvwxyz ")
+            return [*run_names(first, begins, german), *run_names(rest, False, german)]
+    owner = next((at for at, word in enumerate(words[:-1], 1) if OWNER.search(word)), 0)
+    if owner and OWNER.sub("", words[0]).lower() in FIRST_NAMES:  # «Maria's Geburtstag»; but «St. Joseph's Hospital»
+        named, rest = " ".join(words[:owner]), " ".join(words[owner:]).lstrip("abcdefghijklmnopqrstuvwxyz ")
+        return [*run_names(named, begins, german), *run_names(rest, True, german)]
+    while (
+        words
+        and not opens_place(words)
+        and is_no_name(words[0], opens=begins and len(words) > 1, alone=len(words) == 1)
+    ):
+        words, begins = words[1:], False
+        while words and not LETTER_CASE.match(words[0]):
+            words = words[1:]
+    while words and (is_dated(words[-1]) or not LETTER_CASE.match(words[-1])):
+        words = words[:-1]
+    if begins and len(words) == 2 and words[1].lower() in TOOLS and words[0].lower() not in FIRST_NAMES:
+        words = words[1:]  # «Usamos Redis»
+    if len(words) > 1:
+        return [" ".join(words)] if not german or likely_name(words) else []
+    return words if words and single_name(words[0], doubtful=begins or german) else []
+
+
+def opens_place(words: Sequence[str]) -> bool:
+    """New York, but not «New Redis»."""
+    follower = words[1].lower() if len(words) > 1 else ""
+    known = follower in TOOLS or follower in FIRST_NAMES or is_ordinary(follower) or is_dated(follower)
+    return bool(follower) and words[0].lower() in NAME_OPENERS and not known
+
+
+def likely_name(words: Sequence[str]) -> bool:
+    """In German: not «Guten Morgen», but «Thomas Meyer», «Frau Lindner», «Carl Zeiss»."""
+    return not any(is_ordinary(word.lower()) or word.lower() in GERMAN for word in words[:1])
+
+
+def is_dated(word: str) -> bool:
+    return word.lower() in WEEKDAYS or word.lower() in MONTHS
+
+
+def is_no_name(word: str, *, opens: bool, alone: bool) -> bool:
+    """Whether a word at the beginning of a run is none of the name: an opener of the sentence, a day, an acronym."""
+    lower = CONTRACTION.sub("", word).lower().rstrip(".")  # «I'm Nina»
+    if lower in GERMAN_TITLES or (lower in TITLES and not alone):
+        return False
+    if is_dated(word) or is_closed(lower) or lower in CAPITAL_NO_NAME or lower in GERMAN:
+        return True
+    return opens and is_ordinary_opener(lower)
+
+
+@lru_cache(maxsize=16384)
+def is_ordinary_opener(lower: str) -> bool:
+    return lower not in FIRST_NAMES and lower not in TOOLS and lower not in NAME_OPENERS and is_ordinary(lower)
+
+
+def single_name(word: str, *, doubtful: bool) -> bool:
+    lower = word.lower()
+    if lower in FIRST_NAMES or lower in TOOLS:
+        return True
+    if len(word) < SHORTEST or lower in CAPITAL_NO_NAME or lower in ORDINARY_IN_CAPITALS or lower in TITLES:
+        return False
+    if word.isupper():
+        return False  # an acronym may stand for anything
+    marked = any(sign.isupper() for sign in word[1:]) and "-" not in word
+    return marked or (not doubtful and not is_ordinary_noun(lower))
+
+
+@lru_cache(maxsize=16384)
+def is_ordinary_noun(lower: str) -> bool:
+    return lower in WORD_LISTS["common nouns"] or lower in WORD_LISTS["openers of sentences"]

@@ -115,7 +115,7 @@ _local = threading.local()
 
 
 def stems(text: str) -> list[str]:
-    return [stem(word) for word in words(text)]
+    return joined_stems([text]).split()
 
 
 def content_stems(text: str) -> list[str]:
@@ -152,7 +152,19 @@ def stemmer(name: str) -> Stemmer.Stemmer:
 
 
 def joined_stems(texts: Sequence[str]) -> str:
-    return " ".join(stem for text in texts for stem in stems(text))
+    """Piece by piece between blanks, since no word reaches over one: most of them were met before."""
+    runs = " ".join(texts).split()
+    short = not runs or len(max(runs, key=len)) <= LONGEST
+    return " ".join(filter(None, map(stemmed_once if short else stems_between_blanks, runs)))
+
+
+def stems_between_blanks(run: str) -> str:
+    return stemmed_once(run) if len(run) <= LONGEST else " ".join(map(stem, words(run)))
+
+
+@lru_cache(maxsize=65536)
+def stemmed_once(run: str) -> str:
+    return " ".join(map(stem, words(run)))
 
 
 # After a sentence's end mark (with its closing quotes) and space, after a full-width mark, or at a line's end.
@@ -163,6 +175,22 @@ WORD_BORDER = re.compile(r"\s+")
 def sentence_spans(text: str) -> list[tuple[int, int]]:
     """Spans that cover the text without a gap; each holds its trailing space."""
     return spans(text, 0, len(text), BORDER)
+
+
+def excerpt(text: str, wanted: frozenset[str], longest: int) -> str:
+    """The sentences around the one that has most of the wanted stems, in at most so many characters; an ellipsis stands
+    where something was left out. A text that is short enough stays whole."""
+    if len(text) <= longest:
+        return text
+    parts = [text[start:end] for start, end in sentence_spans(text)]
+    best = max(range(len(parts)), key=lambda at: len(wanted.intersection(stems(parts[at]))))
+    first, last = best, best + 1
+    while last < len(parts) and sum(map(len, parts[first : last + 1])) <= longest:
+        last += 1
+    while first > 0 and sum(map(len, parts[first - 1 : last])) <= longest:
+        first -= 1
+    kept = " ".join(part.strip() for part in parts[first:last])[:longest]
+    return f"{'… ' if first else ''}{kept}{' …' if last < len(parts) or len(kept) == longest else ''}"
 
 
 def word_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:

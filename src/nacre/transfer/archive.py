@@ -7,10 +7,10 @@ import binascii
 import hashlib
 import io
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from nacre.errors import ArchiveRefused
 from nacre.files import open_regular
@@ -120,14 +120,18 @@ GZIP = 31  # zlib's code for the gzip container
 
 
 class Lines:
-    """The lines of a file with their numbers; `digest` covers all lines before the last one."""
+    """The lines of a file with their numbers."""
 
     def __init__(self, path: Path, progress: Progress | None = None) -> None:
         self.path = path
         self.unpacked = 0
         self._progress = progress
-        self._hash = hashlib.sha256()
-        self.digest = self._hash.hexdigest()
+        self._before, self._last = hashlib.sha256(), b""
+
+    @property
+    def digest(self) -> str:
+        """Of all lines before the last one that was read."""
+        return self._before.hexdigest()
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         try:
@@ -154,8 +158,8 @@ class Lines:
             if len(line) > LONGEST_LINE:
                 raise self._beyond(f"its line {number:,} has more than {LONGEST_LINE:,} bytes")
             self.bound(number, most)
-            self.digest = self._hash.hexdigest()
-            self._hash.update(line)
+            self._before.update(self._last)
+            self._last = line
             yield number, line
             if self._progress is not None and number % PROGRESS_EVERY == 0:
                 self._progress(min(raw.tell(), size), size, "checking the archive")
@@ -236,27 +240,39 @@ def pack_vectors(vectors: Vectors) -> str:
     return base64.b64encode(vectors.astype("<f2").tobytes()).decode("ascii")
 
 
-def unpack_vectors(value: object, dimensions: int) -> Vectors | None:
-    """Rows of unit length; None when the value is missing or wrong."""
+def unpack_vectors(values: Sequence[object], dimensions: int) -> list[Vectors | None]:
+    """Of each value its rows, of unit length; None when it is missing or wrong. Together, because numpy takes as long
+    for one row as for a hundred."""
     import numpy as np
 
-    flat = from_text(value) if isinstance(value, str) else from_list(value)
-    if flat is None or not len(flat) or dimensions < 1 or len(flat) % dimensions:
-        return None
-    rows = flat.reshape(-1, dimensions)
-    with np.errstate(all="ignore"):  # infinities and NaN fail the check below
-        lengths = np.linalg.norm(rows, axis=1)
-    return rows if bool(np.all(np.abs(lengths - 1) < UNIT)) else None
+    flat = [from_text(value) if isinstance(value, str) else from_list(value) for value in values]
+    fitting = [
+        numbers if numbers is not None and dimensions >= 1 and len(numbers) and not len(numbers) % dimensions else None
+        for numbers in flat
+    ]
+    known = [numbers for numbers in fitting if numbers is not None]
+    if not known:
+        return [None for _ in values]
+    rows = np.concatenate(known).astype(np.float32, copy=False).reshape(-1, dimensions)
+    with np.errstate(all="ignore"):  # infinities and NaN fail the check
+        wrong = ~(np.abs(np.linalg.norm(rows, axis=1) - 1) < UNIT)
+    unpacked: list[Vectors | None] = []
+    start = 0
+    for numbers in fitting:
+        end = start + (0 if numbers is None else len(numbers) // dimensions)
+        unpacked.append(None if numbers is None or wrong[start:end].any() else rows[start:end])
+        start = end
+    return unpacked
 
 
-def from_text(text: str) -> NDArray[np.float32] | None:
+def from_text(text: str) -> NDArray[Any] | None:
     import numpy as np
 
     try:
         raw = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         return None
-    return None if len(raw) % 2 else np.frombuffer(raw, "<f2").astype(np.float32)
+    return None if len(raw) % 2 else np.frombuffer(raw, "<f2")
 
 
 def from_list(values: object) -> NDArray[np.float32] | None:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import TypedDict, Unpack, cast
 
 from nacre.engine import Engine
 from nacre.engine.engine import PART, catch_up_all, import_under_way
@@ -26,7 +26,7 @@ from nacre.factory import make_guard
 from nacre.memory_store import MemoryStore
 from nacre.model import JournalFilter, Memory, Operation
 from nacre.model.memory import Json
-from nacre.protocols import AnyChange, Derived, Progress, Reader, TermSet
+from nacre.protocols import AnyChange, Derived, Progress, Reader, TermSet, Vectors
 from nacre.remember.derive import chunk_memory, indexed_words
 from nacre.remember.guard import Guard
 from nacre.transfer.archive import AHKAI, MOST_NAMED, NACRE, ImportSummary, unpack_vectors
@@ -268,22 +268,29 @@ class Import:
     ) -> list[CheckedRow]:
         ids = [str(row.fields.get("id")).strip() for row in rows]
         known = {memory.id for memory in self.store.get_many(ids)} if planner.policy == "skip" else set()
-        checked = list(filter(None, (planner.check(self._dated(row), known) for row in rows)))
+        unpacked: Sequence[Vectors | None] = [None for _ in rows]
+        if self.usable:
+            unpacked = unpack_vectors([row.vectors for row in rows], self.engine.embedder.dimensions)
+        dated = (
+            MemoryRow(row.line, self._dated(row.fields), vectors, row.name)
+            for row, vectors in zip(rows, unpacked, strict=True)
+        )
+        checked = list(filter(None, (planner.check(row, known) for row in dated)))
         if progress is not None and rows:
             progress(min(done, self.survey.rows), self.survey.rows, "importing memories")
         return checked
 
-    def _dated(self, row: MemoryRow) -> MemoryRow:
+    def _dated(self, fields: Mapping[str, object]) -> Mapping[str, object]:
         """Rows of other programs may have no times; ours leave out only zero."""
-        if self.survey.archive.header.form == NACRE or "created_at" in row.fields:
-            return row
+        if self.survey.archive.header.form == NACRE or "created_at" in fields:
+            return fields
         now = self.store.now()
-        return replace(row, fields={"last_accessed": now, **row.fields, "created_at": now, "updated_at": now})
+        return {"last_accessed": now, **fields, "created_at": now, "updated_at": now}
 
     def _derived(self, memory: Memory, row: MemoryRow) -> Derived:
         words = indexed_words(memory)
         unchanged = all(getattr(memory, name) == row.fields.get(name, "") for name in ("text", "title", "role"))
-        vectors = unpack_vectors(row.vectors, self.engine.embedder.dimensions) if self.usable and unchanged else None
+        vectors = cast("Vectors | None", row.vectors) if unchanged else None
         if vectors is None:
             return Derived(words)
         try:
@@ -312,18 +319,20 @@ class Import:
         )  # fmt: skip
 
     def _notes(self, incoming: ImportPlanner) -> Iterator[str]:
-        checking, header = incoming.checking, self.survey.archive.header
+        counts, checking, header = incoming.counts, incoming.checking, self.survey.archive.header
         yield from self.survey.archive.notes
-        if checking.scrubbed:
-            yield f"{checking.scrubbed:,} memories were imported without what looked like a secret."
-        if checking.doubted:
-            yield f"{checking.doubted:,} memories look like instructions to a model and got a low trust."
+        if counts.scrubbed:
+            were = "memory was" if counts.scrubbed == 1 else "memories were"
+            yield f"{counts.scrubbed:,} {were} imported without what looked like a secret."
+        if counts.doubted:
+            looks = "memory looks" if counts.doubted == 1 else "memories look"
+            yield f"{counts.doubted:,} {looks} like instructions to a model and got a low trust."
         if checking.unknown:
             yield f"Unknown fields were left out: {', '.join(sorted(checking.unknown))}."
-        if incoming.counts.in_trash:
-            yield f"{incoming.counts.in_trash:,} of the skipped memories are in the trash of this store."
-        if incoming.counts.dropped_links:
-            yield f"{incoming.counts.dropped_links:,} links that would supersede unchanged memories were left out."
+        if counts.in_trash:
+            yield f"{counts.in_trash:,} of the skipped memories are in the trash of this store."
+        if counts.dropped_links:
+            yield f"{counts.dropped_links:,} links that would supersede unchanged memories were left out."
         if self.survey.vectors and header.embedder != self.engine.embedder.identity:
             yield f"Its vectors were made with {header.embedder!r} and are not used."
         if header.form == AHKAI and header.count and header.count != self.survey.rows:

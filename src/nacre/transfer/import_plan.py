@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import islice
@@ -27,6 +26,9 @@ from nacre.transfer.read_archive import MemoryRow, Source, TermRow
 from nacre.transfer.vocabulary import TYPE, Term, checked_term
 
 MOST_UNKNOWN = 10  # unknown field names that are reported
+KNOWN = frozenset(NAMES)
+LISTED = frozenset((*LISTS, "links"))
+FIRST = 1  # the version that a new memory gets: given now, it need not be copied when it is written
 
 
 def status_name(name: str, value: object) -> str:
@@ -47,13 +49,13 @@ RECORD_FIELDS: Mapping[str, Callable[[str, object], object]] = {
 
 @dataclass(slots=True)
 class RowChecker:
-    """Counts the rows it cleaned or distrusts; `unknown` are fields that this version does not know."""
+    """Has the ids of rows that it cleaned or distrusts; `unknown` are fields that this version does not know."""
 
     space: str
     guard: Guard
     types: tuple[str, ...]
-    scrubbed: int = 0
-    doubted: int = 0
+    scrubbed: set[str] = field(default_factory=set)
+    doubted: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
     bulk: BulkReading = field(default_factory=BulkReading)
 
@@ -61,27 +63,28 @@ class RowChecker:
         """Raises `InvalidInput`."""
         if "id" not in row or "text" not in row:
             raise InvalidInput("it has no id, or no text.")
-        if len(self.unknown) < MOST_UNKNOWN:
+        if len(self.unknown) < MOST_UNKNOWN and not row.keys() <= KNOWN:
             self.unknown.update(name[:40] for name in islice((each for each in row if each not in NAMES), MOST_UNKNOWN))
-        typed_fields = {name: typed(name, row[name]) for name in CHECKS if name in row}
+        typed_fields = {
+            name: typed_list(name, row[name]) if name in LISTED else row[name] for name in CHECKS if name in row
+        }
         fields, kinds = self.guard.fields(validate_fields(typed_fields, self.types))
         further = {name: check(name, row[name]) for name, check in RECORD_FIELDS.items() if name in row}
         suspicion = self.guard.suspicion(fields, self.bulk)
-        memory = Memory(**{**fields, **further, "space": self.space})  # type: ignore[arg-type]
+        memory = Memory(**{**fields, **further, "space": self.space, "version": FIRST})  # type: ignore[arg-type]
         if memory.superseded_by == memory.id or any(link.to == memory.id for link in memory.links):
             raise InvalidInput("it is linked to itself.")
-        self.scrubbed += bool(kinds)
+        if kinds:
+            self.scrubbed.add(memory.id)
         if not suspicion.reasons:
             return memory
-        self.doubted += 1
+        self.doubted.add(memory.id)
         # The trust that a file claims for its own text can only lower ours.
         doubted = mark_suspicious(memory, suspicion, trust_given=False)
         return replace(doubted, trust=min(memory.trust, doubted.trust))
 
 
-def typed(name: str, value: object) -> object:
-    if name not in (*LISTS, "links"):
-        return value
+def typed_list(name: str, value: object) -> object:
     if not isinstance(value, list):
         raise InvalidInput(f"{name} must be a list, not {type(value).__name__}.")
     return [link(each) for each in value] if name == "links" else value
@@ -157,6 +160,8 @@ class Counts:
     unembedded: int = 0
     in_trash: int = 0  # skipped, and in the trash of this store
     dropped_links: int = 0
+    scrubbed: int = 0  # written without what looked like a secret
+    doubted: int = 0  # written with little trust
     faults: list[Fault] = field(default_factory=list)
 
     def fault(self, line: int, why: str) -> None:
@@ -200,18 +205,22 @@ class ImportPlanner:
     def check(self, row: MemoryRow, known: Collection[str] = ()) -> CheckedRow | None:
         """The slow part, before the transaction; None for a row that cannot be imported, which is counted. What will
         be skipped because its id is `known` is not indexed."""
-        with self._counting_faults(row):
+        try:
             memory = self.checking.memory(row.fields)
             left_alone = self.policy == "skip" and memory.id in known
             return CheckedRow(memory, row, None if left_alone else self.derived(memory, row))
-        return None
+        except InvalidInput as error:
+            self._count_fault(row, error)
+            return None
 
     def change(self, checked: CheckedRow) -> Change | None:
-        with self._counting_faults(checked.row):
+        try:
             if id_hash(checked.memory.id) in self.seen:
                 raise InvalidInput("its id appeared before in this file.")
             return self._resolve(checked)
-        return None
+        except InvalidInput as error:
+            self._count_fault(checked.row, error)
+            return None
 
     def imported_before(self, id: str, imported: Callable[[str], bool]) -> None:
         """Takes note of a row of an interrupted import; `imported` says what that has written."""
@@ -222,12 +231,8 @@ class ImportPlanner:
             self._mark_seen(other, left=False)
         self.fresh.clear()
 
-    @contextmanager
-    def _counting_faults(self, row: MemoryRow) -> Iterator[None]:
-        try:
-            yield
-        except InvalidInput as error:
-            self.counts.fault(row.line, f"{row.name}: {error}" if row.name else str(error))
+    def _count_fault(self, row: MemoryRow, error: InvalidInput) -> None:
+        self.counts.fault(row.line, f"{row.name}: {error}" if row.name else str(error))
 
     def _resolve(self, checked: CheckedRow) -> Change | None:
         memory = checked.memory
@@ -248,6 +253,8 @@ class ImportPlanner:
                 return None
             change = Change(current, after, self._index_data(after, checked, current))
             self.counts.overwritten += 1
+        self.counts.scrubbed += memory.id in self.checking.scrubbed
+        self.counts.doubted += memory.id in self.checking.doubted
         self._mark_seen(memory.id, left=after.id != memory.id)
         self._mark_seen(after.id, left=False)
         return change

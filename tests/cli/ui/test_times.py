@@ -68,3 +68,14 @@ def test_what_held_on_a_date_is_what_held_at_its_noon() -> None:
     assert held_on("2026-03-30", NOW) == seconds("2026-03-30T12:00:00Z")
     assert held_on("2027-03-30T08:00:00Z", NOW) == seconds("2027-03-30T08:00:00Z")
     assert held_on("2h", NOW) == NOW - 2 * HOUR
+
+
+def test_words_name_a_time_whose_start_end_or_middle_is_meant() -> None:
+    monday, sunday_end = seconds("2026-03-23"), seconds("2026-03-30")
+    assert (since("last week", NOW), until("letzte Woche", NOW)) == (monday, sunday_end)
+    assert known_by("yesterday", NOW) == seconds("2026-03-31")
+    assert known_by("this week", NOW) == NOW
+    assert held_on("yesterday", NOW) == seconds("2026-03-30T12:00:00Z")
+    assert since("3 days ago", NOW) == until("hace 3 días", NOW) == NOW - 3 * DAY
+    with pytest.raises(InvalidInput, match="still to come"):
+        known_by("next week", NOW)

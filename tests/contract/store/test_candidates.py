@@ -214,9 +214,9 @@ def test_a_place_tells_what_a_ranking_must_know(store: Backend) -> None:
         (memory("wide", "本当ですか？"), derived("x")),
     )
     found = {place.id: place for place in gathered(store, "x").places}
-    assert found["turn"][2:] == ("s", 4, "Anna", 9, True, 7.0)
-    assert found["note"][2:] == ("", None, "", 6, False, 3.0)
-    assert (found["wide"].asks, found["wide"].characters) == (True, 6)
+    assert found["turn"][2:] == ("s", 4, "Anna", 1, True, 7.0)
+    assert found["note"][2:] == ("", None, "", 1, False, 3.0)
+    assert (found["wide"].asks, found["wide"].length) == (True, 1)
     assert isinstance(found["turn"], Place)
 
 

@@ -19,6 +19,7 @@ from nacre.protocols import (
     JournalDropped,
     Outdated,
     Scrubbed,
+    Search,
     SpacePurged,
     SpaceRenamed,
     TermChange,
@@ -252,3 +253,11 @@ def test_a_renamed_space_records_that_and_says_how_many_entries_were_dropped(fil
     result = commit(filled, JournalDropped("there", 2))
     assert (result.dropped, result.entries[0].after) == (2, {"dropped": 2})
     assert commit(filled, JournalDropped("there", 2)) == Committed()
+
+
+def test_a_memory_that_one_operation_writes_twice_counts_as_it_ends(store: Backend) -> None:
+    long, short = memory("a", "long"), memory("a", "short")
+    commit(store, Change(None, long, derived("tea milk water")), Change(long, short, derived("tea")))
+    commit(store, Change(None, memory("b"), derived("tea")))
+    both = store.gather(SPACE, Search(("tea",)))
+    assert both.shares[0].tolist() == pytest.approx([both.rarity[0]] * 2)  # the shares of texts of usual length

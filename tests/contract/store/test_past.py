@@ -15,7 +15,8 @@ READS = 25
 
 
 def answers(reader: Reader) -> dict[str, Any]:
-    """All that one state can be asked; what search tells without the scores, which count the present."""
+    """All that one state can be asked, with the scores of a search."""
+    gathered = reader.gather(SPACE, Search(WORDS, unit(1)))
     return {
         "newest": listed(reader, SPACE),
         "updated": listed(reader, SPACE, order="updated"),
@@ -28,12 +29,17 @@ def answers(reader: Reader) -> dict[str, Any]:
         "tags": reader.tally(SPACE, "tags", ALL),
         "edges": reader.edges(SPACE),
         "replaced": ids(reader.replaced_by(SPACE, "c")),
-        "words": {term: sorted(ids(reader.by_words(SPACE, [term], ALL, 9))) for term in WORDS},
+        "words": {term: scores(reader, term) for term in WORDS},
+        "rarity": dict(zip(gathered.terms, gathered.rarity.round(5).tolist(), strict=True)),
         "near": ids(reader.by_vector(SPACE, unit(1, 0.1), ALL, 9)),
         "vectors": {id: rows.round(2).tolist() for id, rows in reader.vectors(SPACE, ["a", "b", "c"]).items()},
-        "candidates": sorted(ids(reader.gather(SPACE, Search(WORDS, unit(1))).places)),
+        "candidates": sorted(ids(gathered.places)),
         "journal": reader.journal(SPACE),
     }
+
+
+def scores(reader: Reader, *terms: str) -> dict[str, float]:
+    return {match.id: round(match.score, 5) for match in reader.by_words(SPACE, terms, ALL, 9)}
 
 
 def filled(store: Backend) -> list[dict[str, Any]]:
@@ -158,6 +164,26 @@ def test_a_redacted_memory_reads_so_since_it_first_existed_and_not_before(store:
     assert [each.version for each in store.get_many(SPACE, ["a"])] == [3]
 
 
+def test_what_is_redacted_under_an_id_that_was_used_before_begins_with_its_own_first_entry(store: Backend) -> None:
+    written(store, memory("a", "first"))
+    removed(store, "a")
+    written(store, memory("other"))
+    written(store, memory("a", "secret"))
+    redacted = Change(store.get(SPACE, "a"), memory("a", "[redacted]"), derived("redacted"), journaled=False)
+    store.commit([redacted, Scrubbed(SPACE, "a")], None, Operation("redact", "tester", 0.0, "b5"), lambda: 5.0)
+    texts = [[each.text for each in store.at(SPACE, seq).get_many(SPACE, ["a"])] for seq in range(6)]
+    assert texts == [[], [], [], [], ["[redacted]"], ["[redacted]"]]
+
+
+def test_words_that_few_have_are_counted_in_the_state_that_is_asked(store: Backend) -> None:
+    seq = written(store, *((memory(f"m{n}"), derived("tea kettle" if n < 3 else "kettle")) for n in range(20)))
+    then = scores(store, "tea", "kettle")
+    written(store, *((memory(f"n{n}"), derived("tea tea pot")) for n in range(50)))
+    removed(store, "m0")
+    assert scores(store, "tea", "kettle") != then
+    assert scores(store.at(SPACE, seq), "tea", "kettle") == then
+
+
 def test_states_that_ended_before_the_journal_begins_are_dropped_and_later_ones_stay(store: Backend) -> None:
     recorded = filled(store)
     with writing(store) as transaction:
@@ -184,6 +210,18 @@ def test_changes_since_an_entry_are_named_once_by_their_last(store: Backend) -> 
     assert store.changes_since(SPACE, 5) == ["a", "b", "c"]
     assert store.changes_since(SPACE, 8) == ["b", "c"]
     assert store.changes_since(SPACE, 10) == store.changes_since("nowhere", 0) == []
+
+
+def test_texts_that_were_written_since_an_entry_are_found_by_their_words(store: Backend) -> None:
+    seq = written(store, (memory("a", "Green  TEA"), derived("green tea", unit(1))))
+    written(store, (memory("b", "green tea"), derived("green tea", unit(1))), (memory("c", "milk"), derived("milk")))
+    assert ids(store.written_since(SPACE, 0, ["green tea", "oats"])) == ["a", "b"]
+    assert ids(store.written_since(SPACE, seq, ["green tea"])) == ["b"]
+    assert (
+        store.written_since("nowhere", 0, ["green tea"])
+        == store.at(SPACE, seq).written_since(SPACE, seq, ["milk"])
+        == []
+    )
 
 
 def test_a_change_of_the_embedder_leaves_the_words_of_the_past(store: Backend) -> None:

@@ -37,6 +37,7 @@ def test_all_that_was_its_own_is_found_under_the_new_name(store: Backend) -> Non
     assert ids(store.by_vector("new", unit(0, 1), EVERYTHING, 1)) == ["b"]
     assert [(edge.source, edge.target, edge.walks) for edge in store.edges("new")] == [("a", "b", 1)]
     assert [(each.memory_id, each.space) for each in store.journal("new")] == [("a", "new")]
+    assert [(each.after or {}).get("space") for each in store.journal("new")] == ["new"]
     assert store.health(thorough=True).problems == ()
 
 

@@ -50,7 +50,7 @@ def snapshot(store: Backend) -> tuple[object, ...]:
         store.changes_since(SPACE, 0),
         [memory.version for memory in listed(store, SPACE)],
         listed(store.at(SPACE, 1), SPACE),
-        sorted(store.vectors_for([digest_of(f"{text}/0") for text in ("old word", "new word")])),
+        sorted(store.vectors_for([digest_of(f"{text}/0") for text in ("old word", "new word")])[1]),
         store.spaces(),
         replace(store.health(), bytes_on_disk=0),
     )
@@ -193,7 +193,7 @@ def test_changing_the_embedder_forgets_every_vector_and_makes_all_pending(filled
         transaction.change_embedder(EmbedderIdentity("second", 4))
     assert filled.embedder().name == "second"
     assert filled.by_vector(SPACE, unit(1)[:4], EVERYTHING, 5) == []
-    assert filled.vectors_for([digest_of("old word/0")]) == {}
+    assert filled.vectors_for([digest_of("old word/0")])[1] == {}
     assert sorted(ids(filled.pending(10))) == ["a", "b", "elsewhere"]
     assert ids(filled.by_words(SPACE, ["old"], EVERYTHING, 5)) != []
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from nacre.mcp.calls import DATA
 from nacre.mcp.profiles import core, full
 from tests.hooks.hook_client import eventually
 from tests.mcp.agents import Agent, stdio_agent
@@ -46,12 +47,12 @@ def test_the_past_can_be_listed(agent: Agent) -> None:
     before = datetime.fromtimestamp(noted, UTC).isoformat()
     assert eventually(lambda: time.time() > noted + 0.001)  # whatever a tick of the clock is here
     agent.ok("edit", id=id, text="The sluice is painted grey", tags=["sluice"], why="repainted")
-    (then,) = agent.ok("list", as_of=before, limit=1)["memories"]
-    assert then["text"] == "The sluice is painted green"
-    told = agent.ok("diff", since=before)
-    assert [(each["id"], each["text"]) for each in told["changed"]] == [(id, "The sluice is painted grey")]
-    assert [each["what"] for each in agent.ok("journal", id=id)["acts"]] == ["edit", "remember"]
-    assert [each["what"] for each in agent.ok("journal", id=id, act_name="edit")["acts"]] == ["edit"]
+    assert "The sluice is painted green" in agent.told("list", as_of=before, limit=1)
+    assert [each["id"] for each in agent.ok("diff", since=before)["changed"]] == [id]
+    assert "The sluice is painted grey [" in agent.told("diff", since=before)
+    assert "painted green -> The sluice is painted grey [repainted]" in agent.told("history", id=id)
+    assert [each["what"] for each in agent.ok("journal", id=id)["operations"]] == ["edit", "remember"]
+    assert [each["what"] for each in agent.ok("journal", id=id, operation="edit")["operations"]] == ["edit"]
 
 
 def test_memories_are_superseded_and_restored(agent: Agent) -> None:
@@ -80,15 +81,17 @@ def test_links_are_walked_and_drawn(agent: Agent) -> None:
     agent.ok("link", source=a, target=b, rel="causes")
     agent.ok("link", source=b, target=c, rel="part_of")
     near = agent.ok("neighbors", id=a, depth=2)["neighbors"]
-    assert [(each["id"], each["rel"], each["depth"]) for each in near] == [(b, "causes", 1), (c, "part_of", 2)]
+    assert [(each["id"], each["depth"]) for each in near] == [(b, 1), (c, 2)]
+    assert "causes, out" in agent.told("neighbors", id=a)
     assert agent.ok("neighbors", id=a, rel="part_of")["neighbors"] == []
     way = agent.ok("path", start=a, end=c)
     assert way["found"] and [each["id"] for each in way["memories"]] == [a, b, c]
     alone = keep(agent, "A gull without ties")
     assert not agent.ok("path", start=a, end=alone)["found"]
     drawn = agent.ok("export_graph", ids=[a], depth=2)
-    assert (drawn["memories"], drawn["ties"]) == (3, 2) and drawn["graph"].startswith("flowchart")
-    assert agent.ok("export_graph", form="dot")["graph"].startswith("digraph")
+    assert (drawn["memories"], drawn["links"]) == (3, 2)
+    assert "flowchart" in agent.told("export_graph", ids=[a], depth=2)
+    assert "digraph" in agent.told("export_graph", form="dot")
 
 
 def test_what_is_known_of_a_name_is_found(agent: Agent) -> None:
@@ -98,12 +101,12 @@ def test_what_is_known_of_a_name_is_found(agent: Agent) -> None:
 
 def test_an_act_is_undone_by_its_id_or_as_the_last(agent: Agent) -> None:
     id = keep(agent, "The ferry bell is cracked")
-    act = agent.ok("journal", id=id)["acts"][0]["act"]
-    assert agent.ok("undo", act=act)["undone"] == [id]
+    act = agent.ok("journal", id=id)["operations"][0]["operation"]
+    assert agent.ok("undo", operation=act)["undone"] == [id]
     assert id not in str(agent.ok("recall", query="ferry bell cracked"))
-    assert agent.ok("undo", act=agent.ok("journal", id=id)["acts"][0]["act"])["undone"] == [id]
+    assert agent.ok("undo", operation=agent.ok("journal", id=id)["operations"][0]["operation"])["undone"] == [id]
     assert agent.ok("undo")["undone"] == [id]
-    assert "not both" in agent.refused("undo", act=act, last=2)
+    assert "not both" in agent.refused("undo", operation=act, last=2)
 
 
 def test_conflicts_of_a_whole_space_are_found_and_noted_with_progress(agent: Agent) -> None:
@@ -116,7 +119,7 @@ def test_conflicts_of_a_whole_space_are_found_and_noted_with_progress(agent: Age
         seen.append(progress / total)
 
     found = agent.do(agent.client.call_tool, "conflicts", {"note": True}, progress_callback=progressed)
-    assert not found.is_error and found.structured_content["found"] >= 1
+    assert not found.is_error and found.meta[DATA]["found"] >= 1
     assert seen and seen[-1] == 1.0
     (one, *_) = agent.ok("conflicts", id=id)["conflicts"]
     assert one["kind"] in ("contradiction", "update") and one["newer"]["id"] == id
@@ -129,7 +132,7 @@ def test_episodes_are_condensed_only_when_asked_to(agent: Agent) -> None:
     assert not shown["applied"] and shown["summaries"]
     applied = agent.ok("reflect", apply=True, min_cluster=2)
     (summary, *_) = applied["summaries"]
-    assert agent.ok("get", ids=[summary["id"]])["memories"][0]["text"] == summary["text"]
+    assert "harbour pump failed" in agent.told("get", ids=[summary["id"]])
     assert "offers no model" in agent.refused("reflect", ask_model=True)
 
 
@@ -140,7 +143,7 @@ def test_maintenance_does_what_is_due_and_says_how_far_it_is(agent: Agent) -> No
         seen.append(message or "")
 
     done = agent.do(agent.client.call_tool, "maintenance_tick", {"dry_run": True}, progress_callback=progressed)
-    assert {each["job"] for each in done.structured_content["jobs"]} >= {"decay", "trash"}
+    assert {each["job"] for each in done.meta[DATA]["jobs"]} >= {"decay", "trash"}
     assert seen[-1] == "maintenance"
     assert agent.ok("maintenance_tick")["jobs"]
     assert {each["job"] for each in agent.ok("maintenance_tick")["jobs"]} <= {"reflect"}  # which was only tried out

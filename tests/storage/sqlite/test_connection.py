@@ -46,8 +46,8 @@ def test_many_stores_opened_and_closed_leave_no_descriptor_behind(tmp_path: Path
 def test_threads_that_end_take_their_connections_with_them(tmp_path: Path) -> None:
     with MemoryStore(tmp_path / "s.db", embedder=WordBag()) as store:
         before = descriptors()
-        for _ in range(60):
-            thread = threading.Thread(target=store.remember, args=("x",))
+        for number in range(60):
+            thread = threading.Thread(target=store.remember, args=(f"thread {number}",))
             thread.start()
             thread.join()
         assert store.count() == 60
@@ -337,6 +337,19 @@ def test_a_waiting_writer_tries_again_every_few_milliseconds_however_long_it_wai
         other.close()
         assert len(pauses) == 200
         assert max(pauses) <= 0.005
+
+
+def test_every_connection_overwrites_what_it_deletes_and_keeps_cache_and_log_small(tmp_path: Path) -> None:
+    expected = {
+        "cache_size": -8192, "temp_store": 2, "synchronous": 1, "secure_delete": 1, "journal_size_limit": 16 << 20,
+    }  # fmt: skip
+    connections = connection.Connections(tmp_path / "s.db")
+    writing, reading = connections.get(), connections._connect_to_read()
+    assert reading is not None
+    for opened in (writing, reading):
+        assert {name: opened.pragma(name) for name in expected} == expected
+    reading.close()
+    connections.close()
 
 
 def test_a_closed_store_says_so(tmp_path: Path) -> None:

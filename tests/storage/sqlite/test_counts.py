@@ -110,7 +110,7 @@ def test_a_damaged_record_that_is_left_out_is_not_counted_either(tmp_path: Path)
 def recounted(store: SQLiteBackend) -> bool:
     """Whether counting everything again changes nothing."""
     sql = "SELECT * FROM counter"
-    totals = "SELECT name, memories, stems FROM space"
+    totals = "SELECT name, memories, stems FROM present"
     with store._connected() as connection:
         before = [sorted(connection.execute(each).fetchall()) for each in (sql, totals)]
     store.commit([IndexesRebuilt()])

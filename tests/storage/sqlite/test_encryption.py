@@ -269,3 +269,13 @@ def test_no_file_is_left_behind_when_the_process_cannot_be_noted(
     with pytest.raises(OSError, match="No space left"):
         write_pid(tmp_path / "s.db.maintenance.pid")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_change_of_key_left_is_gone_when_the_store_is_next_opened(tmp_path: Path) -> None:
+    left = [tmp_path / f".s.db.0123abcd.rekeyed{part}" for part in ("", "-journal")]
+    others = [tmp_path / name for name in (".t.db.0123abcd.rekeyed", "s.db.rekeyed", ".s.db.copy")]
+    for file in (*left, *others):
+        file.write_text("the whole store, in plain text")
+    SQLiteBackend(tmp_path / "s.db", Key("correct horse battery")).close()
+    assert [file for file in left if file.exists()] == []
+    assert all(file.exists() for file in others)

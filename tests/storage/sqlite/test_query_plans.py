@@ -78,6 +78,8 @@ def test_a_narrow_condition_finds_its_memories_through_an_index(
 def test_the_journal_of_a_memory_and_its_predecessors_are_found_through_an_index(store: SQLiteBackend) -> None:
     asked = plans(store, lambda: store.journal(SPACE, JournalFilter(memory_id="m1"), limit=5))
     assert "journal_memory (space=? AND memory_id=?)" in asked and "TEMP B-TREE" not in asked
+    asked = plans(store, lambda: store.journal(SPACE, JournalFilter(batch="b" * 32, upto=90), limit=5))
+    assert "journal_batch (<expr>=? AND rowid>? AND rowid<?)" in asked and "TEMP B-TREE" not in asked
     assert "version_superseded (space=? AND superseded_by=?)" in plans(store, lambda: store.replaced_by(SPACE, "m1"))
 
 

@@ -90,6 +90,17 @@ def lay_over(connection: apsw.Connection, page: int) -> None:
     connection.close()
 
 
+def destroy(file: Path, *names: str) -> None:
+    """Overwrites the first page of tables and indexes."""
+    connection = apsw.Connection(str(file))
+    pages = [root_page(connection, name) for name in names]
+    connection.close()
+    content = bytearray(file.read_bytes())
+    for page in pages:
+        content[(page - 1) * 1024 : page * 1024] = b"\xff" * 1024
+    file.write_bytes(bytes(content))
+
+
 def problems(file: Path) -> list[doctor.Finding]:
     return [each for each in doctor.examine(settings(file)) if each.level == "problem" and each.check != "disk"]
 
@@ -162,8 +173,26 @@ def test_a_damaged_record_is_named_once_and_left_out_and_set_aside(
     assert id in found.says and found.mended_by == "repair"
     assert any(id in sentence for sentence in fix(copy))
     assert problems(copy) == [] and others < listed(copy).keys()
+    with opened(copy) as store:
+        assert any(entry.damaged for entry in store.journal(id)), "its entries are found, and can be purged"
     connection = apsw.Connection(str(copy))
     assert connection.execute("SELECT id FROM quarantine").fetchall() == [(id,)]
+    connection.close()
+
+
+def test_nothing_that_was_derived_from_a_record_stays_when_it_is_set_aside(copy: Path) -> None:
+    with MemoryStore(settings=settings(copy), space="another") as store:
+        store.remember("memory of another space", id="elsewhere")
+    change(copy, "UPDATE version SET lists = '[]' WHERE row IN (7, 8) OR row = (SELECT max(row) FROM version)")
+    said = doctor.repair(settings(copy), doctor.examine(settings(copy)), 1_800_000_000.0)
+    assert any("elsewhere" in sentence for sentence in said)
+    connection = apsw.Connection(str(copy))
+    assert connection.execute("SELECT count(*) FROM quarantine").fetchall() == [(3,)]
+    for table, column in (("content", "number"), ("chunk", "content"), ("vector", "owner")):
+        held = connection.execute(f"SELECT DISTINCT {column} FROM {table} ORDER BY 1").fetchall()
+        assert held == connection.execute("SELECT DISTINCT content FROM version ORDER BY 1").fetchall(), table
+    told = connection.execute("SELECT space.name, count(*) FROM removed JOIN space ON number = space GROUP BY name")
+    assert told.fetchall() == [("another", 1), ("default", 2)]
     connection.close()
 
 
@@ -174,6 +203,132 @@ def test_a_wrong_letter_in_a_definition_hides_no_memory(
     copy.write_bytes(copy.read_bytes().replace(f"CREATE TABLE {table}(".encode(), f"CREATE TAB\0E {table}(".encode()))
     fix(copy)
     assert problems(copy) == [] and listed(copy) == sound[1]
+
+
+def test_a_wrong_letter_in_the_name_of_a_column_hides_no_memory(
+    copy: Path, sound: tuple[Path, dict[str, Memory]]
+) -> None:
+    content = copy.read_bytes()
+    assert content.count(b" latest REAL NOT NULL DEFAULT 0") == 1
+    copy.write_bytes(content.replace(b" latest REAL NOT NULL DEFAULT 0", b" lavest REAL NOT NULL DEFAULT 0"))
+    damage_index(copy, "version_created")
+    fix(copy)
+    assert problems(copy) == [] and listed(copy) == sound[1]
+
+
+def test_a_version_that_a_flipped_bit_gives_to_another_memory_comes_back_to_its_own(
+    copy: Path, sound: tuple[Path, dict[str, Memory]]
+) -> None:
+    without_index(copy, "version_key", "UPDATE version SET key = 44 WHERE key = 40")
+    assert len(listed(copy)) < MEMORIES
+    fix(copy)
+    assert problems(copy) == [] and listed(copy) == sound[1]
+
+
+@pytest.mark.parametrize(
+    "flipped",
+    ["UPDATE journal SET act = CAST(act AS BLOB) WHERE seq = 9", "UPDATE space SET name = CAST(name AS BLOB)",
+     "UPDATE space SET name = CAST(x'ff66' AS TEXT)"],
+)  # fmt: skip
+def test_a_text_that_is_no_text_any_more_costs_no_memory(
+    copy: Path, sound: tuple[Path, dict[str, Memory]], flipped: str
+) -> None:
+    change(copy, flipped)
+    damage_index(copy, "sqlite_autoindex_memory_1")
+    content = copy.read_bytes()
+    copy.write_bytes(content.replace(b"CREATE TABLE link(", b"CREATE TAB\0E link("))
+    fix(copy)
+    assert problems(copy) == []
+    with opened(copy) as store:
+        (space,) = store.spaces()
+        kept = {memory.id: memory.text for memory in store.in_space(space).iterate()}
+    assert kept == {memory.id: memory.text for memory in sound[1].values()}
+
+
+def test_a_memory_is_found_though_what_is_computed_from_its_text_is_damaged(copy: Path) -> None:
+    change(copy, "UPDATE content SET asks = x'', characters = x'00ff' WHERE number < 100")
+    with opened(copy) as store:
+        assert len(store.recall("alpha beta", k=150)) == 150
+
+
+def without_index(file: Path, index: str, sql: str) -> None:
+    """Runs a statement that the index does not follow."""
+    change(file, "CREATE TABLE hidden AS SELECT * FROM sqlite_schema WHERE 0")
+    connection = apsw.Connection(str(file))
+    connection.pragma("writable_schema", "on")
+    connection.execute("INSERT INTO hidden SELECT * FROM sqlite_schema WHERE name = ?", (index,))
+    connection.execute("DELETE FROM sqlite_schema WHERE name = ?", (index,))
+    connection.close()
+    change(file, sql)
+    connection = apsw.Connection(str(file))
+    connection.pragma("writable_schema", "on")
+    connection.execute("INSERT INTO sqlite_schema SELECT * FROM hidden")
+    connection.close()
+    change(file, "DROP TABLE hidden")
+
+
+@pytest.mark.parametrize("flipped", ["gone = 5", "space = 7"])
+def test_a_memory_that_has_left_its_versions_is_brought_back_to_them(
+    copy: Path, sound: tuple[Path, dict[str, Memory]], flipped: str
+) -> None:
+    change(copy, f"UPDATE memory SET {flipped} WHERE key = 7")
+    assert "cannot be written" in str(problems(copy))
+    fix(copy)
+    assert problems(copy) == [] and listed(copy) == sound[1]
+    with opened(copy) as store:
+        for id in sound[1]:
+            store.tag(id, add=["seen"])
+        assert store.count(tags=["seen"]) == MEMORIES
+
+
+def test_a_store_whose_own_values_are_damaged_says_so_when_it_is_opened(copy: Path) -> None:
+    destroy(copy, "meta")
+    with pytest.raises(StoreDamaged, match="doctor"):
+        SQLiteBackend(copy)
+
+
+def edit_after_repair(file: Path, id: str) -> None:
+    """The present and the state as of now stay whole, and every edit gets a number of its own."""
+    with MemoryStore(settings=settings(file), clock=count(1_800_000_001).__next__) as store:
+        assert len(list(store.iterate(as_of=1_800_000_000.0))) == MEMORIES
+        for number in range(5):
+            store.edit(id, importance=number / 10)
+        assert [entry.seq for entry in store.journal(id=id)][:5] == [206, 205, 204, 203, 202]
+        assert len(list(store.iterate(as_of=1_800_001_000.0))) == MEMORIES
+    assert problems(file) == []
+
+
+def test_numbers_go_on_above_every_version_where_the_journal_is_lost(
+    copy: Path, sound: tuple[Path, dict[str, Memory]]
+) -> None:
+    destroy(copy, "journal")
+    assert "Journal entries that could not be read: 201." in str(fix(copy))
+    assert problems(copy) == [] and listed(copy) == sound[1]
+    edit_after_repair(copy, next(iter(sound[1])))
+
+
+@pytest.mark.parametrize("last", [0, 150])
+def test_numbers_that_would_be_given_again_are_a_problem_that_a_repair_in_place_mends(
+    copy: Path, sound: tuple[Path, dict[str, Memory]], last: int
+) -> None:
+    change(copy, f"DELETE FROM journal WHERE seq > {last}")
+    assert "numbers that would be given again" in str(problems(copy))
+    fix(copy)
+    assert problems(copy) == [] and listed(copy) == sound[1]
+    edit_after_repair(copy, next(iter(sound[1])))
+
+
+@pytest.mark.parametrize(
+    ("destroyed", "name"), [(["space"], "default"), (["space", "sqlite_autoindex_space_1"], "space 1")]
+)
+def test_a_lost_row_of_a_space_costs_no_memory(
+    copy: Path, sound: tuple[Path, dict[str, Memory]], destroyed: list[str], name: str
+) -> None:
+    destroy(copy, *destroyed)
+    assert "quarantine" not in str(fix(copy)) and problems(copy) == []
+    with opened(copy) as store:
+        assert store.spaces() == {name: MEMORIES}
+        assert {memory.id for memory in store.in_space(name).iterate()} == set(sound[1])
 
 
 def test_catching_up_ends_when_a_record_cannot_be_found_by_its_id(copy: Path) -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
+import apsw
 import pytest
 
+from nacre import MemoryStore
 from nacre.model import Operation
 from nacre.protocols import ALL, Change, IndexesRebuilt, JournalDropped
+from nacre.settings import Settings
 from nacre.storage.sqlite import SQLiteBackend
 from tests.samples import SPACE, derived, ids, listed, memory, unit, written
 
@@ -92,3 +96,25 @@ def test_words_that_came_in_the_same_change_set_are_counted_off_when_the_memory_
         [Change(known, tagged, derived("tea", unit(1))), Change(tagged, None)], None, Operation("w", "t", 0.0, "b")
     )
     assert rows(store, "SELECT name, n FROM counter WHERE field = 'term'") == []
+
+
+@pytest.mark.parametrize("memories", [100, pytest.param(2_000, marks=pytest.mark.slow)])
+def test_a_tag_writes_little_to_the_log(tmp_path: Path, memories: int) -> None:
+    """Each page that is changed is written whole."""
+    random, tags = Random(3), ("reviewed", "harbour", "kitchen", "travel", "money")
+    words = [f"{one}{other}" for one in ("ka", "lo", "mi", "ru", "te") for other in "bdfgklmnprst"]
+    texts = [" ".join(random.choices(words, k=30)) for _ in range(memories)]
+    with MemoryStore(tmp_path / "s.db", settings=Settings(embedder="hashing")) as store:
+        kept = [memory.id for memory in store.remember_many(texts)]
+        for tag in tags:
+            store.tag(kept.pop(), add=[tag])
+        emptier = apsw.Connection(str(tmp_path / "s.db"))
+        emptier.pragma("schema_version")  # a connection that has read nothing knows of no log
+        sizes = []
+        for id in random.sample(kept, min(100, len(kept))):
+            emptier.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            store.tag(id, add=[random.choice(tags)])
+            sizes.append((tmp_path / "s.db-wal").stat().st_size)
+        emptier.close()
+    within = sum(size <= 16 << 10 for size in sizes)
+    assert within >= 0.9 * len(sizes) and max(sizes) <= 24 << 10, sorted(sizes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from nacre.clients.claude_code import ClaudeCodeInstaller
     from nacre.clients.files import FileChange
+    from nacre.clients.hooks import HookInstaller
     from nacre.clients.installer import Installer
     from nacre.hooks.client import HookStatus
     from nacre.mcp.server import Cost
@@ -54,7 +56,8 @@ def mcp_command(
       nacre mcp --list                      the tools, and what they cost
 
     Over HTTP a client must show a token. Without --token-file one is made and shown once; a host that others can
-    reach needs the file. NACRE_AGENT, NACRE_SESSION and NACRE_SCOPE narrow what the server shows.
+    reach needs the file. All clients then use one space: that of the folder in which the server was started, or the
+    one that --space names. NACRE_AGENT, NACRE_SESSION and NACRE_SCOPE narrow what the server shows.
     """
     if listing:
         list_tools(profile, form)
@@ -99,7 +102,8 @@ def make_server(cli: CliContext, profile: str) -> tuple[Server[Any], StoreProvid
 
     # To stderr, as stdout belongs to the protocol.
     logging.basicConfig(level=logging.DEBUG if cli.debug else logging.WARNING, format="%(name)s: %(message)s")
-    provider = StoreProvider(cli.settings())
+    # The profiles of the older systems keep to one space, as those did.
+    provider = StoreProvider(cli.settings(), cli.choose_space if profile in ("core", "full") else None)
     return make_server(profile_named(profile), provider), provider
 
 
@@ -172,7 +176,7 @@ def end(cli: CliContext) -> None:
 def status_lines(state: HookStatus) -> list[str]:
     model = "model loaded" if state.ready else "model not loaded"
     helper = f"process {state.helper}, {model}" if state.helper else "not running"
-    injected = f"at most {state.budget:g} tokens, of relevance {state.min_relevance:g} and more"
+    injected = f"at most {state.budget:g} tokens"
     return [
         f"store     {state.store}",
         f"space     {state.space}",
@@ -198,8 +202,9 @@ client_options = combine(
 
 
 def make_installer(
-    cli: CliContext, client: str | None, *, project: bool, server_name: str, profile: str = ""
-) -> Installer:
+    cli: CliContext, client: str | None, *, project: bool, server_name: str, profile: str = "", url: str = "",
+    token: str = "",
+) -> Installer:  # fmt: skip
     from nacre.clients.registry import INSTALLERS, installer_for
     from nacre.settings import settings
 
@@ -211,24 +216,30 @@ def make_installer(
         raise UsageProblem(f"{kind.title} knows no settings of a project; leave out --project.")
     # A server for all projects must not take the store of the one that this command happens to be called in.
     known = settings(cli.flags, folder=folder or Path(Path.cwd().anchor), notify=cli.notify)
+    if url and not kind.url_key:
+        raise UsageProblem(f"{kind.title} cannot be given a server at a URL in its settings; leave out --http.")
     return kind(
-        store=known.store,
-        space="" if known.space == "default" else known.space,
+        # A project's file may be shared: nothing of this machine goes into it that was not asked for.
+        store=cli.flags.get("store", "") if project else known.store,
+        # What a settings file names the server reads itself.
+        space=cli.flags.get("space", "") or ("" if project else os.environ.get("NACRE_SPACE", "")),
         settings_path="",
         server_name=server_name,
-        extra_env=shell_environment(cli),
+        extra_env=shell_environment(cli, {} if project else os.environ),
         profile=profile,
+        url=url,
+        token=token,
         folder=folder,
         overwrite_unparseable=False,
     )
 
 
-def shell_environment(cli: CliContext) -> Mapping[str, str]:
+def shell_environment(cli: CliContext, environment: Mapping[str, str]) -> Mapping[str, str]:
     """What only this shell knows, and a client that is started elsewhere would not."""
     from nacre.settings import ENVIRONMENT
 
     names = {ENVIRONMENT + name.upper(): name for name in STORE_SETTINGS}
-    values = {variable: cli.flags.get(name) or os.environ.get(variable, "") for variable, name in names.items()}
+    values = {variable: cli.flags.get(name) or environment.get(variable, "") for variable, name in names.items()}
     return {variable: value for variable, value in values.items() if value.strip()}
 
 
@@ -236,48 +247,76 @@ def shell_environment(cli: CliContext) -> Mapping[str, str]:
 @option("--list", "List the clients on this machine, and end.", to="listing")
 @client_options
 @option("--profile", "Which tools the server shows.", choices=PROFILES)
-@option("--hooks", "Also recall before prompts and keep what is said (claude-code).")
+@option("--hooks", "Also recall before prompts and keep what is said (claude-code, codex, gemini-cli).")
+@option("--allow", "Also let the tools be used without asking (claude-code).")
+@option("--http URL", "A server that runs already, instead of one that the client starts.")
+@option("--token-file FILE", "The file that holds that server's token.")
 @option("--print", "Print what would be written, and write nothing.", to="printing")
 @option("--guidance", "Print what to tell the agent about its memory, and end.")
 @option("--write-guidance", "Also write that into the client's file of instructions.")
 @option("--force", "Replace settings that cannot be read; the old file is kept.")
 def install_command(
     cli: CliContext, client: str | None, listing: bool, project: bool, server_name: str, profile: str | None,
-    hooks: bool, printing: bool, guidance: bool, write_guidance: bool, force: bool, yes: bool,
-    form: Form,
+    hooks: bool, allow: bool, http: str | None, token_file: Path | None, printing: bool, guidance: bool,
+    write_guidance: bool, force: bool, yes: bool, form: Form,
 ) -> None:  # fmt: skip
     """Set this memory up in an agent's program: claude-code, claude-desktop, cursor, vscode, windsurf, codex,
     gemini-cli or opencode.
 
     \b
       nacre install --list
-      nacre install claude-code --hooks --write-guidance
+      nacre install claude-code --hooks --allow --write-guidance
+      nacre install codex --http http://127.0.0.1:8765/mcp --token-file ~/.nacre-token
       nacre install cursor --project
 
     Only the entry of this server is written; all else in the file stays as it is, and the old file is kept beside it.
-    The store and the space are those that the settings name now; --store and --space choose others.
+    The store is the one that the settings name now; the space is written only if --space or NACRE_SPACE names one. A
+    project's file names neither, unless you do, and starts the `nacre` on the PATH.
     """
     if listing:
         list_clients(cli, server_name, form)
         return
-    installer = make_installer(cli, client, project=project, server_name=server_name, profile=profile or "")
+    installer = make_installer(
+        cli, client, project=project, server_name=server_name, profile=profile or "", url=http or "",
+        token=remote_token(http, token_file, project=project),
+    )  # fmt: skip
     if hooks:
         require_hooks(installer)
-    if not (guidance or printing) and find_spec("mcp_types") is None:  # the server would not start
+    if allow:
+        require_permissions(installer)
+    if not (guidance or printing or http) and find_spec("mcp_types") is None:  # the server would not start
         raise MissingExtra("The MCP server, which the client would start,", "mcp")
     if guidance:
         put(installer.guidance().rstrip("\n"))
     elif printing:
         say(f"For {installer.path}:")
-        put(installer.config_text())
+        put(replace(installer, token="TOKEN" if installer.token else "").config_text())
         if hooks:
             say(f"For {require_hooks(installer).hooks_path}:")
             put(require_hooks(installer).hooks_text())
     else:
-        write_settings(installer, hooks=hooks, write_guidance=write_guidance, force=force, yes=yes)
+        write_settings(installer, hooks=hooks, allow=allow, write_guidance=write_guidance, force=force, yes=yes)
 
 
-def write_settings(installer: Installer, *, hooks: bool, write_guidance: bool, force: bool, yes: bool) -> None:
+def remote_token(http: str | None, token_file: Path | None, *, project: bool) -> str:
+    if token_file is None:
+        return ""
+    if http is None:
+        raise UsageProblem("--token-file belongs to a server at a URL; name it with --http.")
+    if project:
+        raise UsageProblem("a token must not get into a file that others may read; leave out --project.")
+    if not token_file.is_file():
+        raise UsageProblem(f"there is no {token_file}; `nacre mcp --http HOST:PORT --token-file FILE` makes it.")
+    from nacre.mcp.http import load_token
+
+    return load_token(token_file)[0]
+
+
+def write_settings(
+    installer: Installer, *, hooks: bool, allow: bool, write_guidance: bool, force: bool, yes: bool
+) -> None:
+    from nacre.clients.installer import SHARED_COMMAND
+
     installer = confirm_replacement(installer, force=force, yes=yes)
     if write_guidance and installer.guidance_path() is None:
         raise UsageProblem(
@@ -285,11 +324,21 @@ def write_settings(installer: Installer, *, hooks: bool, write_guidance: bool, f
         )
     if hooks:  # first: their file is the one that nobody has looked at yet
         report_written(require_hooks(installer).write_hooks(), "the hooks")
+    if allow:
+        report_written(require_permissions(installer).allow(), "the permission")
     report_written(installer.write_settings(), f"the server {installer.server_name!r}")
     guidance = installer.write_guidance() if write_guidance else None
     if guidance is not None:
         report_written(guidance, "the guidance")
-    say(f"Memories are kept in {installer.environment().get('NACRE_STORE')}. Restart {installer.title} to use them.")
+    store = installer.environment().get("NACRE_STORE")
+    place = f"Memories are kept in {store}. " if store and not installer.url else ""
+    say(f"{place}Restart {installer.title} to use them.")
+    if hooks and installer.client == "codex":
+        say("Codex runs hooks only after you have looked at them: type /hooks in it.")
+    if installer.build_mcp_block().get("required"):
+        say(f"{installer.title} waits for the server and does not start without it; `nacre uninstall` removes it.")
+    if installer.folder is not None and not installer.url and shutil.which(SHARED_COMMAND) is None:
+        say(f"`{SHARED_COMMAND}` is not on the PATH, from which this file starts it; install it with `pipx install`.")
 
 
 def confirm_replacement(installer: Installer, *, force: bool, yes: bool) -> Installer:
@@ -315,11 +364,19 @@ def report_written(done: FileChange, what: str) -> None:
         say(f"Wrote {what} to {done.file}.{backup}")
 
 
-def require_hooks(installer: Installer) -> ClaudeCodeInstaller:
+def require_hooks(installer: Installer) -> HookInstaller:
+    from nacre.clients.hooks import HookInstaller
+
+    if not isinstance(installer, HookInstaller):
+        raise UsageProblem(f"{installer.title} has no hooks that are known; leave out --hooks.")
+    return installer
+
+
+def require_permissions(installer: Installer) -> ClaudeCodeInstaller:
     from nacre.clients.claude_code import ClaudeCodeInstaller
 
     if not isinstance(installer, ClaudeCodeInstaller):
-        raise UsageProblem(f"hooks are only known of claude-code; leave out --hooks for {installer.client}.")
+        raise UsageProblem(f"permissions are only known of claude-code; leave out --allow for {installer.client}.")
     return installer
 
 
@@ -352,13 +409,17 @@ def set_up(installer: Installer) -> str:
 def uninstall_command(cli: CliContext, client: str | None, project: bool, server_name: str) -> None:
     """Remove this memory from an agent's program: the server, the hooks, the guidance, and nothing else.
 
-    The memories themselves stay where they are. Ends with code 1 where there was nothing to take out.
+    A file that had nothing else is removed, and so are backups that equal what is left. The memories themselves stay
+    where they are. Ends with code 1 where there was nothing to take out.
     """
     from nacre.clients.claude_code import ClaudeCodeInstaller
+    from nacre.clients.hooks import HookInstaller
 
     installer = make_installer(cli, client, project=project, server_name=server_name)
     removed = [("the server", installer.path)] if installer.uninstall() else []
-    if isinstance(installer, ClaudeCodeInstaller) and installer.remove_hooks():
+    if isinstance(installer, ClaudeCodeInstaller) and installer.disallow():
+        removed.append(("the permission", installer.hooks_path))
+    if isinstance(installer, HookInstaller) and installer.remove_hooks():
         removed.append(("the hooks", installer.hooks_path))
     if (place := installer.guidance_path()) is not None and installer.remove_guidance():
         removed.append(("the guidance", place))

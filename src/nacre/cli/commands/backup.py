@@ -178,7 +178,7 @@ def checked_store(cli: CliContext, remedy: str, *, encrypted: bool) -> tuple[Set
     file = store_file(settings.store)
     if is_encrypted(settings.store) != encrypted:
         raise Refused(f"{file} is {'not encrypted' if encrypted else 'encrypted already'}; {remedy}")
-    access = make_access(settings, settings.space, settings.agent, settings.session, None)
+    access = make_access(settings, cli.choose_space().space, settings.agent, settings.session, None)
     if access is not None:
         access.demand("change the key of the store")
     open_backend(settings.store, settings if encrypted else replace(settings, key="")).close()

@@ -30,12 +30,18 @@ def bench_command() -> None:
 
 
 @command("recall", form_option(), group=bench_command)
-@option("--suite NAME", "locomo, longmemeval or beam.", required=True)
-@option("--data PATH", "The dataset's own JSON, plain or gzipped.", to="file", type=PATH, required=True)
+@option("--suite NAME", "locomo, longmemeval, beam or notes.", required=True)
+@option(
+    "--data PATH",
+    "The dataset's own JSON, plain or gzipped; of notes, the folder or author.",
+    to="file",
+    type=PATH,
+    required=True,
+)
 @option("--mode NAME", "For longmemeval: pooled (as it is) or haystack.", default="")
 @option("--unit NAME", "What is to be found: turn or session, as the suite has it.", default=None)
 @option("--limit N", "Ask only N questions, always the same ones.", least=1)
-@option("--json FILE", "Write the whole report here.", to="out", type=REPORT_FILE)
+@option("--json FILE", "Write the whole report here; - prints it, and nothing else.", to="out", type=REPORT_FILE)
 def recall(
     cli: CliContext,
     suite: str,
@@ -51,18 +57,68 @@ def recall(
     \b
       nacre bench recall --suite locomo --data locomo10.json --json locomo.report.json
       nacre bench recall --suite longmemeval --data longmemeval_oracle.json --mode haystack --limit 50
+      nacre bench recall --suite notes --data FOLDER --json -
+
+    Your settings of reading, trust, conflicts and orders to a model apply: NACRE_RERANK_MS=0 measures without reading.
+    The folder of notes holds memories.jsonl, questions.jsonl and, optionally, chains.jsonl (versions of a fact, oldest
+    first); training/notes/author5 means the files of that author. Each note is remembered on its date. For changed
+    facts, "newest first" is how often the newest version is above every outdated one, before and after the chains are
+    settled; "silent" is how often a question got no hit. The area under the curve compares the best relevance of
+    questions with and without an answer. The calibration error is that of the five hits shown for each question: the
+    mean difference between relevance and the share of answers, in ten bins.
     """
     from nacre.bench.datasets import sample
     from nacre.bench.run import load, run
 
     if out is not None and not out.absolute().parent.is_dir():
         raise click.UsageError(f"The folder of {out} is not there; make it first, the run takes minutes.")
+    if suite == "notes":
+        if mode or unit or limit is not None:
+            raise click.UsageError("--mode, --unit and --limit are for conversations; notes are asked as a whole.")
+        notes_recall(cli, file, out, form)
+        return
     loaded = load(suite, file, mode, unit)
     with progress_line() as progress:
-        report = run(loaded if limit is None else sample(loaded, limit), cli.embedder(), progress=progress)
+        asked = loaded if limit is None else sample(loaded, limit)
+        report = run(asked, cli.embedder(), settings=cli.settings(), progress=progress)
+    if write_report(report, out):
+        print_report(report, form)
+
+
+def write_report(report: object, out: Path | None) -> bool:
+    """Whether a table is to be printed, too."""
+    text = json.dumps(report, indent=2)
+    if out is not None and str(out) == "-":
+        click.echo(text)
+        return False
     if out is not None:
-        out.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    print_report(report, form)
+        out.write_text(text + "\n", encoding="utf-8")
+    return True
+
+
+def notes_recall(cli: CliContext, folder: Path, out: Path | None, form: Form) -> None:
+    from nacre.bench.notes import load_notes, run_notes
+    from nacre.bench.run import rows
+
+    notes = load_notes(folder)
+    with progress_line() as progress:
+        report = run_notes(notes, cli.embedder(), settings=cli.settings(), progress=progress)
+    if not write_report(report, out):
+        return
+    print_table(rows(report["n"], report["metrics"]), score_columns("any@1", "any@5", "any@10", "mrr"), report, form)
+    if form in DATA:
+        return
+    for name, changed in report["changed"].items():
+        any_5 = changed["metrics"].get("any@5")
+        say(f"Changed facts, {name}: newest first {percent(changed['newest_first'])}, any@5 {percent(any_5)}")
+    for name, silence in report["silence"].items():
+        say(f"Silent, {name}: {percent(silence['silent'])} of {silence['n']}")
+    say(f"Area of relevance {report['abstention']['auc']}, calibration error {report['calibration_error']}")
+    say(f"{report['n']} questions with an answer about {report['memories']} notes, {report['embedder']}.")
+
+
+def percent(share: float | None) -> str:
+    return "undefined" if share is None else f"{share:.1f} %"
 
 
 @command("conflicts", form_option(), group=bench_command)
@@ -84,12 +140,8 @@ def conflicts(cli: CliContext, file: Path, out: Path | None, form: Form) -> None
     pairs = read_pairs(file)
     with progress_line() as progress:
         report = judge_pairs(pairs, PairJudge(make_conflict_model(cli.settings())), progress)
-    text = json.dumps(report, indent=2)
-    if out is not None and str(out) == "-":
-        click.echo(text)
+    if not write_report(report, out):
         return
-    if out is not None:
-        out.write_text(text + "\n", encoding="utf-8")
     rows = [(label, report["confusion"][label]) for label in LABELS]
     columns: list[Column[tuple[str, dict[str, int]]]] = [Column("label", lambda row: row[0], style="cyan")]
     columns += [verdict_column(kind) for kind in LABELS]
@@ -113,16 +165,7 @@ def print_report(report: Report, form: Form) -> None:
     from nacre.bench.metrics import MAIN
     from nacre.bench.run import rows
 
-    def score_column(name: str) -> Column[Row]:
-        return Column(name, lambda row: f"{row.scores[name]:.2f}", lambda row: f"{row.scores[name]:.1f}", right=True)
-
-    columns: list[Column[Row]] = [
-        Column("ranker", lambda row: row.ranker, style="cyan"),
-        Column("questions", lambda row: row.questions, style="magenta"),
-        count_column("n", lambda row: row.n),
-        *map(score_column, MAIN),
-    ]
-    print_table(rows(report), columns, report, form)
+    print_table(rows(report["n"], report["metrics"]), score_columns(*MAIN), report, form)
     if form in DATA:
         return
     say(f"{report['n']} questions of {report['suite']} ({report['mode']}, by {report['unit']}), {report['embedder']}.")
@@ -131,3 +174,15 @@ def print_report(report: Report, form: Form) -> None:
         f"A recall takes {latency['p50']:.1f} ms, one in twenty more than {latency['p95']:.1f};"
         f" {report['ingest_per_s']:.0f} turns are remembered a second."
     )
+
+
+def score_columns(*names: str) -> list[Column[Row]]:
+    def score_column(name: str) -> Column[Row]:
+        return Column(name, lambda row: f"{row.scores[name]:.2f}", lambda row: f"{row.scores[name]:.1f}", right=True)
+
+    return [
+        Column("ranker", lambda row: row.ranker, style="cyan"),
+        Column("questions", lambda row: row.questions, style="magenta"),
+        count_column("n", lambda row: row.n),
+        *map(score_column, names),
+    ]

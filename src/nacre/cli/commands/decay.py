@@ -29,7 +29,7 @@ from nacre.cli.options import (
 )
 from nacre.cli.ui.output import Column, Form, print_items, print_table, say
 from nacre.cli.ui.prompts import count_of
-from nacre.cli.ui.records import ROOMY, excerpt, headline, memory_record, short
+from nacre.cli.ui.records import ROOMY, excerpt, headline, marked_text, memory_record, short
 from nacre.cli.ui.times import age
 from nacre.errors import InvalidInput, UnknownName
 from nacre.lifecycle.decay import BELIEF_TYPES, MODELS, NO_SUPPORT, ConfidenceDecay, DecayEngine, FadedConfidence, audit
@@ -105,7 +105,7 @@ def score_columns(now: float) -> list[Column[Scored]]:
         Column("imp", lambda each: f"{each[0].importance:g}", lambda each: f"{each[0].importance:.2f}", right=True),
         Column("last used", lambda each: iso(each[0].last_accessed), lambda each: age(each[0].last_accessed, now)),
         Column("uses", lambda each: str(each[0].access_count), right=True, least_width=ROOMY),
-        Column("text", lambda each: each[0].text, lambda each: headline(each[0]), wide=True),
+        Column("text", lambda each: marked_text(each[0]), lambda each: headline(each[0]), wide=True),
     ]
 
 
@@ -181,7 +181,7 @@ def retain_command(
             Column("why", lambda each: each.why),
             Column("type", lambda each: each.memory.type, style="magenta", least_width=ROOMY),
             Column("created", lambda each: iso(each.memory.created_at), lambda each: age(each.memory.created_at, now)),
-            Column("text", lambda each: each.memory.text, lambda each: headline(each.memory), wide=True),
+            Column("text", lambda each: marked_text(each.memory), lambda each: headline(each.memory), wide=True),
         ]
 
         def record(each: Leaving) -> dict[str, object]:
@@ -376,7 +376,7 @@ def audit_command(
         Column("faded to", lambda row: "" if row[1] is None else f"{row[1]:.4f}", only="tsv"),
         Column("source", lambda row: row[0].source, lambda row: row[0].source or "(none)"),
         Column("validated", lambda row: validated(row[0]), lambda row: validated(row[0], now)),
-        Column("text", lambda row: row[0].text, lambda row: headline(row[0]), wide=True),
+        Column("text", lambda row: marked_text(row[0]), lambda row: headline(row[0]), wide=True),
     ]
     print_items(rows, columns, lambda row: {**memory_record(row[0]), "faded_to": row[1]}, form, "No memory matches.")
     if len(rows) < len(first):
@@ -417,7 +417,7 @@ def fade_command(cli: CliContext, half_life: float, **asked: Unpack[PlanOptions]
             Column("faded to", lambda each: f"{each.confidence:.4f}", only="tsv"),
             Column("confidence", lambda each: confidence_text(each.memory, each.confidence), right=True, only="table"),
             Column("confirmed", lambda each: validated(each.memory), lambda each: validated(each.memory, now)),
-            Column("text", lambda each: each.memory.text, lambda each: headline(each.memory), wide=True),
+            Column("text", lambda each: marked_text(each.memory), lambda each: headline(each.memory), wide=True),
         ]
 
         def record(each: FadedConfidence) -> dict[str, object]:

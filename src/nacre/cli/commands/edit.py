@@ -29,17 +29,18 @@ from nacre.cli.options import (
 )
 from nacre.cli.ui.output import Column, say
 from nacre.cli.ui.prompts import confirm_memories, count_of, text_argument
-from nacre.cli.ui.records import excerpt, expired_note, headline, memory_record, short
+from nacre.cli.ui.records import excerpt, expired_note, headline, marked_text, memory_record, short
 from nacre.cli.ui.times import age
 from nacre.engine.supersede import is_redacted
 from nacre.factory import make_guard
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.model.instants import DAY, iso
+from nacre.model.memory import CONFLICTS
 from nacre.model.validate import Editable
 from nacre.remember.guard import guard_notes
 
-CLEARED_BY_EMPTY = ("occurred_at", "expires_at")
+CLEARED_BY_EMPTY = ("occurred_at", "valid_from", "valid_until", "expires_at")
 
 
 @command("edit ID", why_option)
@@ -60,7 +61,7 @@ def edit_command(
         name: None if name in CLEARED_BY_EMPTY and value == "" else value
         for name, value in without_none(described).items()
     }
-    with cli.open() as store:
+    with cli.open_both() as store:
         memory = find_memories(store, [id])[0]
         if text is None and not (changes or add_tag or remove_tag):
             text = edit_text(memory.text, cli.settings().editor)
@@ -71,6 +72,8 @@ def edit_command(
         after = store.edit(memory.id, text=text, why=why, **cast("Editable", changes))
     changed = after.updated_at != memory.updated_at
     say(f"{'Changed' if changed else 'Nothing changed in'} {short(after.id)}: {excerpt(after)}")
+    noted = [link.to for link in after.links if link.rel == CONFLICTS and link not in memory.links]
+    say(*(f"It may conflict with {short(other)}; `nacre review` settles it." for other in noted))
     _, kinds = make_guard(cli.settings()).fields({**changes, **({} if text is None else {"text": text})})
     say(*((*guard_notes(kinds), *expired_note(after, cli.now())) if changed else ()))
 
@@ -97,7 +100,7 @@ def merge_command(
 ) -> None:
     """Merge the OTHERs into KEEP, with their tags and links. They are superseded, and no longer recalled."""
     said = "" if text is None else text_argument([text], stdin=False)
-    with cli.open() as store:
+    with cli.open_both() as store:
         (stays,) = find_untrashed(store, [keep])
         gone = [memory for memory in find_untrashed(store, others) if memory.id != stays.id]
         if not gone:
@@ -116,7 +119,7 @@ def merge_command(
 @command("supersede OLD NEW", why_option)
 def supersede_command(cli: CliContext, old: str, new: str, why: str) -> None:
     """Replace OLD with NEW. OLD is superseded: it stays, but is no longer recalled."""
-    with cli.open() as store:
+    with cli.open_both() as store:
         (former,), (later,) = find_memories(store, [old]), find_memories(store, [new])
         store.supersede(former.id, later.id, why=why)
     say(f"{short(later.id)} ({excerpt(later)}) now replaces {short(former.id)} ({excerpt(former)}).")
@@ -126,7 +129,7 @@ def supersede_command(cli: CliContext, old: str, new: str, why: str) -> None:
 @option("--confidence 0-1", "How sure that is now.", type=float)
 def validate_command(cli: CliContext, id: str, confidence: float | None, why: str) -> None:
     """Confirm that a memory is still true, so that it is no longer stale."""
-    with cli.open() as store:
+    with cli.open_both() as store:
         (memory,) = find_memories(store, [id])
         after = store.validate(memory.id, confidence=confidence, why=why)
     say(f"{short(after.id)} still holds, with confidence {after.confidence:g}: {excerpt(after)}")
@@ -137,7 +140,7 @@ def mark_command(name: str, help: str, done: str) -> click.Command:
 
     @command(f"{name} ID...", why_option, help=help)
     def mark(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
-        with cli.open() as store:
+        with cli.open_both() as store:
             method: Callable[..., list[Memory]] = getattr(store, name)
             report_marked(method(*(memory.id for memory in find_untrashed(store, ids)), why=why), done)
 
@@ -178,7 +181,7 @@ def tag_command(cli: CliContext, ids: tuple[str, ...], add: tuple[str, ...], rem
     """Add tags to memories or remove some, in one operation. Their texts and vectors stay as they are."""
     if not add and not remove:
         raise click.UsageError("Say which tags: --add TAG, --remove TAG.")
-    with cli.open() as store:
+    with cli.open_both() as store:
         report_marked(
             store.tag(*(memory.id for memory in find_untrashed(store, ids)), add=add, remove=remove, why=why), "Tagged"
         )
@@ -210,7 +213,7 @@ def amount_argument(_ctx: click.Context, _argument: click.Parameter, value: str)
 def bump_command(cli: CliContext, ids: tuple[str, ...], change: tuple[float | None, float | None], why: str) -> None:
     """Raise or lower the importance of memories, in one operation. An importance stays between 0 and 1."""
     by, to = change
-    with cli.open() as store:
+    with cli.open_both() as store:
         changed = store.bump(*(memory.id for memory in find_untrashed(store, ids)), by=by, to=to, why=why)
     report_marked(changed, "Changed the importance of")
     if len(changed) == 1:
@@ -241,7 +244,7 @@ def list_command(cli: CliContext, **rows: Unpack[RowOptions]) -> None:
         Column("type", lambda memory: memory.type, style="magenta"),
         Column("trashed", lambda memory: iso(memory.updated_at), lambda memory: age(memory.updated_at, now)),
         Column("deleted", kept_until, time_left),
-        Column("text", lambda memory: memory.text, headline, wide=True),
+        Column("text", marked_text, headline, wide=True),
     ]
 
     def record(memory: Memory) -> dict[str, object]:
@@ -285,7 +288,7 @@ def trashed_memories(store: MemoryStore) -> list[Memory]:
 @command("forget ID...", yes_option, why_option)
 def forget_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -> None:
     """Move memories to the trash, from which `nacre restore` brings them back."""
-    with cli.open() as store:
+    with cli.open_both() as store:
         memories = [memory for memory in find_memories(store, ids) if memory.status != "trashed"]
         if not memories:
             say("In the trash already.")
@@ -298,7 +301,7 @@ def forget_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -
 @command("restore ID...", why_option)
 def restore_command(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
     """Restore forgotten or superseded memories, in one operation."""
-    with cli.open() as store:
+    with cli.open_both() as store:
         memories = find_memories(store, ids)
         for memory in memories:
             if is_redacted(memory):
@@ -315,7 +318,7 @@ def redact_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -
 
     Backups and other copies that were made before keep what they have.
     """
-    with cli.open() as store:
+    with cli.open_both() as store:
         memories = find_memories_ever(store, ids)
         final = "This is for good: nothing brings back the content of what is redacted."
         confirm_memories("Redact", memories, final, yes=yes)
@@ -326,7 +329,7 @@ def redact_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -
 @command("purge ID...", yes_option)
 def purge_command(cli: CliContext, ids: tuple[str, ...], yes: bool) -> None:
     """Delete memories for good, in the journal too. `nacre forget` only moves them to the trash."""
-    with cli.open() as store:
+    with cli.open_both() as store:
         memories = find_memories_ever(store, ids)
         confirm_memories("Purge", memories, "This is for good: nothing brings back what is purged.", yes=yes)
         gone = store.purge(*(memory.id for memory in memories))

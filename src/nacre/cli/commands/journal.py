@@ -63,8 +63,8 @@ entry_options = combine(
     option("--id ID", "What was done to this memory.", to="about"),
     option("--operation --act NAME", "Of this name: remember, edit, forget, …"),
     option("--actor NAME", "What this actor did: cli, lib, mcp, …"),
-    moment_option("--since", since, "Done since: 30m, 2h, 7d, 4w, or a date (UTC)."),
-    moment_option("--until", until, "Done until: 7d, or a date, whose whole day counts."),
+    moment_option("--since", since, "Done since: 30m, 2h, 7d, 4w, a date (UTC), or words such as 'last week'."),
+    moment_option("--until", until, "Done until: 7d, a date, whose whole day counts, or words such as yesterday."),
 )
 
 
@@ -90,7 +90,7 @@ def tail(
     if id is not None and about is not None:
         raise click.UsageError("Name the memory once, as ID or with --id.")
     about = id if id is not None else about
-    with cli.open() as store:
+    with cli.open_both() as store:
         meant = resolve_id(store, about) if about is not None else None
         entries = store.journal(meant, **chosen, limit=None if everything else limit or None)
         if about and not entries and not any(chosen.values()):
@@ -114,7 +114,7 @@ journal_command.add_command(tail, "list")
 @command("show BATCH", form_option("text", "json"), group=journal_command)
 def show(cli: CliContext, batch: str, form: Form) -> None:
     """Show one operation in full: every memory that it changed, field by field, before and after."""
-    with cli.open() as store:
+    with cli.open_both() as store:
         entries = store.journal(batch=find_operation(store, batch), limit=None, newest_first=False)
     print_record([entry_record(entry) for entry in entries], operation_lines(entries, cli.now()), form)
 
@@ -133,7 +133,7 @@ def find_operation(store: MemoryStore, prefix: str) -> str:
 @command("undo BATCH", why_option, group=journal_command)
 def undo(cli: CliContext, batch: str, why: str) -> None:
     """Undo one operation, as `nacre undo BATCH` does."""
-    with cli.open() as store:
+    with cli.open_both() as store:
         report_undo(store, store.undo(find_operation(store, batch), why=why), cli.now())
 
 
@@ -191,7 +191,7 @@ def undo_command(
 
     An undo can be undone. Where later operations depend on it, nothing is changed, and they are named.
     """
-    with cli.open() as store:
+    with cli.open_both() as store:
         batch = find_operation(store, batch) if batch is not None and last is None else batch
         report_undo(store, store.undo(batch, last=last, any_actor=any_actor, cascade=cascade, why=why), cli.now())
 
@@ -216,7 +216,7 @@ LONGEST_VALUE = 200  # of what a value was and became; `-f json` has all of it
 @command("history ID", time_options, form_option())
 def history_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOptions]) -> None:
     """Show every version of this memory, oldest first, and what changed when and why."""
-    with cli.open() as store:
+    with cli.open_both() as store:
         history = store.history(resolve_id(store, id), **times)
     chosen = chosen_form(form)
     if chosen in DATA:
@@ -226,14 +226,14 @@ def history_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOp
     elif chosen == "tsv":
         # Versions and changes in the same columns: what, id, from, until, value before, value after, operation, why.
         for each in history.versions:
-            print_rows([["version", each.id, iso(valid_from(each)), iso(each.valid_until), "", each.text, "", ""]])
+            print_rows([["version", each.id, iso(began_by(each)), iso(each.valid_until), "", each.text, "", ""]])
         for change in history.transitions:
             moved = [change.before, change.after, change.operation, change.why]
             print_rows([["change", change.new, iso(change.at), "", *moved]])
     else:
         versions_columns: list[Column[Memory]] = [
             Column("id", lambda each: short(each.id), style="cyan"),
-            Column("held from", lambda each: minute_text(valid_from(each))),
+            Column("held from", valid_from),
             Column("until", valid_until),
             Column("version", headline, wide=True, wraps=True),
         ]
@@ -254,8 +254,13 @@ def transition_record(change: Transition) -> dict[str, object]:
     return {("act" if name == "operation" else name): value for name, value in fields.items()}
 
 
-def valid_from(version: Memory) -> float:
+def began_by(version: Memory) -> float:
     return version.happened_at if version.valid_from is None else version.valid_from
+
+
+def valid_from(version: Memory) -> str:
+    """Where nobody said since when it held, it may have held before it was written, and `--valid-at` finds it there."""
+    return f"{'by ' if version.valid_from is None else ''}{minute_text(began_by(version))}"
 
 
 def valid_until(version: Memory) -> str:

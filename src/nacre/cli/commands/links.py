@@ -40,7 +40,7 @@ from nacre.cli.ui.output import (
     writes_unicode,
 )
 from nacre.cli.ui.prompts import confirm, count_of
-from nacre.cli.ui.records import excerpt, headline, memory_columns, memory_record, short
+from nacre.cli.ui.records import excerpt, headline, marked_text, memory_columns, memory_record, short
 from nacre.memory_store import MemoryStore
 from nacre.model import Direction, Edge, Graph, Memory, Neighbor
 from nacre.model.graph import Entity, EntityPair
@@ -55,7 +55,7 @@ def link_command(cli: CliContext, source: str, target: str, rel: str, weight: fl
     TARGET need not be there yet, unless the setting `strict_links` asks for it. `nacre relations` lists the
     relations; a new word is learned, and waits in `nacre review` to be confirmed.
     """
-    with cli.open() as store:
+    with cli.open_both() as store:
         (memory,) = find_memories(store, [source])
         end = resolve_target(store, memory, target)
         linked = store.link(memory.id, end, rel, weight=weight, why=why)
@@ -79,7 +79,7 @@ def link_command(cli: CliContext, source: str, target: str, rel: str, weight: fl
 @option("-r --rel NAME", "Only the link of this relation; every one unless given.")
 def unlink_command(cli: CliContext, source: str, target: str, rel: str | None, why: str) -> None:
     """Remove the links that lead from SOURCE to TARGET."""
-    with cli.open() as store:
+    with cli.open_both() as store:
         (memory,) = find_memories(store, [source])
         end = resolve_target(store, memory, target)
         gone = store.unlink(memory.id, end, rel, why=why)
@@ -192,7 +192,7 @@ def graph_command(cli: CliContext, ids: tuple[str, ...], depth: int, form: Form,
 
     An html page needs no network; graphml is for Gephi, yEd and others, mermaid for Markdown.
     """
-    with cli.open() as store:
+    with cli.open_both() as store:
         seeds = [resolve_id(store, id) for id in ids] or most_linked(store, walk["as_of"], walk["valid_at"])
         result = store.subgraph(seeds, depth=depth, **walk)
     if form in DATA:
@@ -302,7 +302,7 @@ def neighbors_command(
     cli: CliContext, id: str, depth: int, include_hidden: bool, form: Form, **walk: Unpack[WalkOptions]
 ) -> None:
     """List the memories that links lead to from the one with this ID, nearest first."""
-    with cli.open() as store:
+    with cli.open_both() as store:
         result = store.neighbors(resolve_id(store, id), depth=depth, include_hidden=include_hidden, **walk)
 
     def record(near: Neighbor) -> dict[str, object]:
@@ -316,7 +316,7 @@ def neighbors_command(
         Column("link", lambda near: near.rel, lambda near: f"{ARROWS[near.direction]} {near.rel}", style="magenta"),
         Column("weight", lambda near: f"{near.weight:g}", right=True),
         Column("type", lambda near: near.memory.type),
-        Column("text", lambda near: near.memory.text, lambda near: headline(near.memory), wide=True),
+        Column("text", lambda near: marked_text(near.memory), lambda near: headline(near.memory), wide=True),
     ]
     empty = "No links lead to another memory; `nacre link` makes one."
     print_items(list(result), columns, record, form, empty)
@@ -349,7 +349,7 @@ def path_command(
     cli: CliContext, start: str, end: str, include_hidden: bool, form: Form, **walk: Unpack[WalkOptions]
 ) -> None:
     """Find a shortest path along links from the memory START to END. Ends with code 1 where there is none."""
-    with cli.open() as store:
+    with cli.open_both() as store:
         ends = resolve_id(store, start), resolve_id(store, end)
         result = store.path(*ends, include_hidden=include_hidden, **walk)
     edges = (None, *result.edges) if result else ()
@@ -359,7 +359,7 @@ def path_command(
         Column("direction", lambda step: step.direction, only="tsv"),
         Column("link", lambda step: step.rel, lambda step: arrows[step.direction].format(step.rel), style="magenta"),
         Column("id", lambda step: step.memory.id, lambda step: short(step.memory.id), style="cyan"),
-        Column("text", lambda step: step.memory.text, lambda step: headline(step.memory), wide=True),
+        Column("text", lambda step: marked_text(step.memory), lambda step: headline(step.memory), wide=True),
     ]
 
     def record(step: PathStep) -> dict[str, object]:
@@ -426,8 +426,9 @@ def unalias_entity(cli: CliContext, name: str, why: str) -> None:
 @command("about NAME", limit_option(50), form_option(), group=entities_command)
 def entities_about(cli: CliContext, name: str, limit: int, form: Form) -> None:
     """List the memories about NAME, by any of its names, newest first."""
-    with cli.open() as store:
+    with cli.open_both() as store:
         known = store.resolve_entity(name)
         results = store.memories_about(name, limit or ALL)
     empty = f"No memory names {known!r}; `nacre entities` lists whom they name, `nacre recall` searches their texts."
-    print_items(results, memory_columns(lambda memory: memory, cli.now()), memory_record, form, empty)
+    columns = memory_columns(lambda memory: memory, results, two_spaces=store.beside is not None)
+    print_items(results, columns, memory_record, form, empty)

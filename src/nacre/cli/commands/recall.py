@@ -13,8 +13,9 @@ from nacre.cli.errors import NotFound, UsageProblem
 from nacre.cli.options import command, filter_options, form_option, option, tag_suggestion
 from nacre.cli.ui.output import DATA, Column, Form, print_data, print_items, printable, put, say
 from nacre.cli.ui.prompts import count_of
-from nacre.cli.ui.records import headline, memory_columns, memory_record
-from nacre.model import Hit
+from nacre.cli.ui.records import headline, marked_text, memory_columns, memory_record, short
+from nacre.model import Hit, Memory, Recollection
+from nacre.model.instants import iso
 from nacre.model.memory import Json
 
 if TYPE_CHECKING:
@@ -29,29 +30,38 @@ strategy_option = option("--strategy NAME", "auto, hybrid, rrf, semantic, keywor
 @strategy_option
 @option("--by-session", "Rank conversations, and show the turns that decided.", to="group_by", flag_value="session")
 @option("--with-context N", "Also N turns before and after.", least=0, default=0)
-@option("--min-relevance 0-1", "Leave out hits that are less relevant.", default=0.0)
+@option("--min-relevance 0-1", "Leave out hits that are less likely to answer.", type=float)
+@option("--all", "Also hits that are unlikely to answer.", to="everything")
 @option("--asked-at TIME", "What 'yesterday' is counted from; now, unless given.")
 @filter_options
 @option("--no-touch", "Do not count this as a use of what is found.", to="touch", default=True, flag_value=False)
 @option("--explain", "Say why each one came up.")
 def recall_command(
-    cli: CliContext, words: tuple[str, ...], k: int, touch: bool, explain: bool, form: Form,
+    cli: CliContext, words: tuple[str, ...], k: int, touch: bool, everything: bool, explain: bool, form: Form,
     **options: Unpack[RecallOptions],
 ) -> None:  # fmt: skip
-    """Find the memories that answer a question, best first."""
+    """Find the memories that answer a question, best first. Where none is likely to, the nearest is named."""
     question = asked_question(words)
-    with cli.open() as store:
+    if everything and options.get("min_relevance") is not None:
+        raise UsageProblem("--all and --min-relevance exclude each other; give one of them.")
+    if everything:
+        options["min_relevance"] = 0.0
+    with cli.open_both() as store:
         hits = store.recall(question, k, touch=touch, **options)
         near = "" if hits else tag_suggestion(store, options.get("all_tags"))
-    say(*hits.notes)
+    say(*(note for note in hits.notes if note not in cli.notified))
     if not hits.calibrated and (explain or options.get("min_relevance")):
         say("Relevance is uncalibrated for this embedder: no probability, good only to compare hits of one question.")
-    columns = hit_columns(cli.now(), explain=explain)
+    columns = hit_columns(hits, two_spaces=store.beside is not None, explain=explain)
     print_items(hits, columns, lambda hit: {**hit_record(hit), "calibrated": hits.calibrated}, form)
     if not hits and cli.reported_empty:
         raise click.exceptions.Exit(NotFound.exit_code)
     if not hits:
-        raise NotFound(f"nothing found.{near}")
+        raise NotFound(nothing_fits(hits.nearest.memory) if hits.nearest else f"nothing found.{near}")
+
+
+def nothing_fits(nearest: Memory) -> str:
+    return f"nothing fits; nearest: {short(nearest.id)} {headline(nearest)} (--all shows such hits)"
 
 
 def asked_question(words: Sequence[str]) -> str:
@@ -75,7 +85,7 @@ def pack_command(
     from nacre.recall.pack import HEADER
 
     header, question = HEADER if header is None else header, asked_question(words)
-    with cli.open() as store:
+    with cli.open_both() as store:
         packed = store.recall_pack(
             question, token_budget=budget, max_items=max_items, header=header, fence=fence, **options
         )
@@ -85,22 +95,36 @@ def pack_command(
         print_data({"text": packed.text, "items": items, **size, "notes": list(packed.notes)}, form)
     elif packed.text:
         put(printable(packed.text))
+    if packed.nearest is not None:
+        say(nothing_fits(packed.nearest))
     more = "; more did not fit." if packed.truncated else "."
-    say(*packed.notes, f"{count_of(len(packed))}, {packed.used_tokens} of {packed.budget} tokens{more}")
+    say(
+        *(note for note in packed.notes if note not in cli.notified),
+        f"{count_of(len(packed))}, {packed.used_tokens} of {packed.budget} tokens{more}",
+    )
 
 
-def hit_columns(now: float, *, explain: bool) -> list[Column[Hit]]:
-    columns: list[Column[Hit]] = memory_columns(lambda hit: hit.memory, now, wraps=True)
+def hit_columns(hits: Recollection, *, two_spaces: bool, explain: bool) -> list[Column[Hit]]:
+    columns: list[Column[Hit]] = memory_columns(lambda hit: hit.memory, hits, two_spaces=two_spaces, wraps=True)
     id, *others, text = columns
     score: Column[Hit] = Column("score", lambda hit: f"{hit.score:.4f}", lambda hit: f"{hit.score:.2f}", right=True)
+    if hits.calibrated:
+        others = [Column("fit", lambda hit: hit.strength), *others]
     why: Column[Hit] = Column("why", lambda hit: "; ".join(map(str, hit.why)), only="tsv")
-    if not explain:
-        return [id, score, *others, text]
 
-    def with_reasons(hit: Hit) -> str:
-        return "\n".join([headline(hit.memory), *(f"  {reason}" for reason in hit.why)])
+    def text_and_marks(hit: Hit) -> str:
+        """As a line of a pack."""
+        return marked_text(hit.memory) + (f" [{', '.join(hit.marks)}]" if hit.marks else "")
 
-    return [id, score, *others, replace(text, brief=with_reasons), why]
+    def with_marks(hit: Hit) -> str:
+        reasons = (f"relevance {hit.relevance:.2f}", *hit.why) if explain else ()
+        return "\n".join([headline(hit.memory), *(f"  {each}" for each in (*hit.marks, *reasons))])
+
+    return [id, score, *others, replace(text, text=text_and_marks, brief=with_marks), *([why] if explain else [])]
+
+
+def former_record(memory: Memory) -> dict[str, Json]:
+    return {"id": memory.id, "text": memory.text, "until": iso(memory.held_until)}
 
 
 def hit_record(hit: Hit) -> dict[str, Json]:
@@ -108,7 +132,10 @@ def hit_record(hit: Hit) -> dict[str, Json]:
         **memory_record(hit.memory),
         "score": hit.score,
         "relevance": hit.relevance,
+        "fit": hit.strength,
         "why": [asdict(reason) for reason in hit.why],
         "collapsed": list(hit.collapsed),
+        "was": None if hit.was is None else former_record(hit.was),
+        "conflicts": [{"id": each.id, "at": iso(each.at), "newer": each.newer} for each in hit.conflicts],
         "context": [memory_record(memory) for memory in hit.context],
     }

@@ -20,6 +20,8 @@ from nacre.errors import ConflictError, ConflictWarning
 from nacre.memory_store import MemoryStore
 from nacre.model import Conflict, RememberResult
 from nacre.model.validate import Fields
+from nacre.project_store import personal as personal_store
+from nacre.remember.suggest import is_about_user
 
 
 @command("remember")
@@ -38,9 +40,10 @@ from nacre.model.validate import Fields
     choices=POLICIES,
 )
 @option("--replaces ID", "The memory whose place it takes; both in one operation.")
+@option("--personal", "Store it in the space personal, which is read in every project.")
 def remember_command(
     cli: CliContext, /, words: tuple[str, ...], stdin: bool, lines: bool, on_conflict: str | None, replaces: str | None,
-    **described: object,
+    personal: bool, **described: object,
 ) -> None:  # fmt: skip
     """Store a text, or what comes on stdin, and print its id.
 
@@ -55,12 +58,22 @@ def remember_command(
         raise click.UsageError("--lines reads every text from stdin, makes the ids itself, and replaces nothing.")
     known = cli.settings()
     fields = {"type": known.default_type, **without_none(described)}
-    with cli.open_or_make() as store:
+    if not fields["entities"]:
+        del fields["entities"]  # an empty list would say that it names nobody
+    if replaces:  # it keeps the type and the tags of what it replaces
+        fields = {name: value for name, value in fields.items() if name not in ("type", "tags") or described[name]}
+    with cli.open_or_make(alone=False) as both:
+        refusal = f"`--personal` cannot be combined with the space {both.space!r}; leave out one of them."
+        store = personal_store(both, refusal) if personal else both
         if lines:
             remember_lines(store, fields, on_conflict or "ignore")
         else:
             old = None if replaces is None else resolve_id(store, replaces)
-            remember_text(store, text_argument(words, stdin=stdin), fields, on_conflict or known.on_conflict, old)
+            text = text_argument(words, stdin=stdin)
+            remember_text(store, text, fields, on_conflict or known.on_conflict, old)
+            if store.beside is not None and is_about_user(text):
+                say("It seems to be about you, not about this project: `nacre undo`, then `nacre remember --personal`"
+                    " stores it for all projects.")  # fmt: skip
 
 
 def remember_text(
@@ -74,6 +87,8 @@ def remember_text(
         report_refused(error.conflicts)
         raise Refused("nothing was stored; --on-conflict note stores it beside them.") from error
     put(result.memory.id)
+    if result.action == "known" or (result.action == "merged" and not result.conflicts):
+        say(f"Known already: {short(result.memory.id)}. It was not stored again.")
     report_conflicts(result, noted=policy == "note")
     say(*result.notes, *expired_note(result.memory, store.now()))
 
@@ -85,7 +100,9 @@ def remember_lines(store: MemoryStore, fields: dict[str, object], policy: str) -
             memories = store.remember_many([{**fields, "text": text} for text in texts], progress=progress)
         for memory in memories:
             put(memory.id)
-        say(f"Stored {count_of(len(memories))}.", *(expired_note(memories[0], store.now()) if memories else ()))
+        new = {memory.id for memory in memories if memory.version <= 1}
+        known = f"; {len(memories) - len(new):,} known already" if len(new) < len(memories) else ""
+        say(f"Stored {count_of(len(new))}{known}.", *(expired_note(memories[0], store.now()) if memories else ()))
     else:  # line by line, each compared with those before it; a refusal ends it, and what was stored stays
         done = 0
         try:

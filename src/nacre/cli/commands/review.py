@@ -16,7 +16,7 @@ from nacre.cli.lookup import find_memories
 from nacre.cli.options import command, form_option, global_options, limit_option, option, why_option
 from nacre.cli.ui.output import Column, Form, one_line, print_items, printable, put, say
 from nacre.cli.ui.prompts import END, count_of, key_reader, progress_line
-from nacre.cli.ui.records import conflict_reason, excerpt, is_current, memory_record, short
+from nacre.cli.ui.records import conflict_reason, excerpt, is_current, marked_text, memory_record, short
 from nacre.cli.ui.times import age
 from nacre.errors import InvalidInput, MemoryNotFound
 from nacre.files import data_sections
@@ -52,7 +52,7 @@ def review_command(
     if ctx.invoked_subcommand is not None:
         return
     cli: CliContext = ctx.obj
-    with cli.open() as store:
+    with cli.open_both() as store:
         items = store.review(kinds=kinds or KINDS, stale_days=stale_days, limit=limit or None)
         if items and not listed and is_interactive(form):
             review_steps((item_step(store, item, cli.now()) for item in items), len(items))
@@ -74,33 +74,27 @@ def decide(cli: CliContext, item: str, decision: str, into: str, text: str, stal
     """Settle the ITEM that `nacre review` lists; the first characters of its id, or of both its ids, suffice.
 
     \b
-      of a conflict     keep_both, newer, older, merge, trash_newer, trash_older
+      of a conflict     keep_both, not_a_conflict, newer, older, merge, trash_newer, trash_older
       of a memory       validate, trash
       of a word         keep, merge (with --into)
       of two names      merge (--into says which name stays), distinct
     """
-    with cli.open() as store:
-        matched = find_item(store, item, stale_days)
-        done = store.decide(matched, decision.replace("-", "_"), into=into, text=text, why=why, stale_days=stale_days)
-    say("Settled; `nacre undo` takes it back." if done else "Nothing was decided; it still waits.")
+    with cli.open_both() as store:
+        matched, decision = find_item(store, item, stale_days), decision.replace("-", "_")
+        done = store.decide(matched, decision, into=into, text=text, why=why, stale_days=stale_days)
+    undo = " `nacre undo` takes it back." if done else ""
+    say(f"{short_item(matched.id)}: {outcome_of(matched.kind, decision)}{undo}")
 
 
 def find_item(store: MemoryStore, typed: str, stale_days: float) -> ReviewItem:
     items = {item.id: item for item in store.review(stale_days=stale_days, limit=None)}
     if typed in items:
         return items[typed]
-    near = [item for item in items.values() if matches_item(item, typed)]
+    near = [item for item in items.values() if item.is_named(typed)]
     if len(near) == 1:
         return near[0]
     state = f"{len(near)} things that wait" if near else "nothing that waits"
     raise InvalidInput(f"{typed!r} names {state} for review; `nacre review --list` lists them.")
-
-
-def matches_item(item: ReviewItem, text: str) -> bool:
-    """`3f2a:77b0` is a pair of two ids that begin so."""
-    parts, typed = item.id.split(":"), text.split(":")
-    begin = all(part.startswith(start) for part, start in zip(parts, typed, strict=False))
-    return text != "" and begin and len(typed) <= len(parts)
 
 
 def describe_item(item: ReviewItem) -> str:
@@ -119,7 +113,7 @@ def conflicts_command(
 
     Pairs that were decided before are passed over.
     """
-    with cli.open() as store:
+    with cli.open_both() as store:
         asked = find_memories(store, [id])[0].id if id is not None else None
         with progress_line() as progress:
             matched = store.find_conflicts(asked, threshold=threshold, progress=progress)
@@ -144,8 +138,8 @@ def conflict_columns() -> list[Column[Conflict]]:
         Column("alike", lambda each: f"{each.similarity:.3f}", lambda each: f"{each.similarity:.2f}", right=True),
         Column("newer", lambda each: each.a.id, only="tsv"),
         Column("older", lambda each: each.b.id, only="tsv"),
-        Column("newer text", lambda each: each.a.text, only="tsv"),
-        Column("older text", lambda each: each.b.text, only="tsv"),
+        Column("newer text", lambda each: marked_text(each.a), only="tsv"),
+        Column("older text", lambda each: marked_text(each.b), only="tsv"),
         Column("newer, older", both_texts, wide=True, wraps=True, only="table"),
     ]
 
@@ -171,6 +165,12 @@ CHOICES = {
     for kind, lines in data_sections("cli/review_choices.txt")
 }
 SKIP, QUIT = CHOICES["always"]
+
+
+def outcome_of(kind: str, decision: str) -> str:
+    """What was done by a decision, in words."""
+    choices = (*CHOICES[kind], *CHOICES["trash one"], SKIP)
+    return next(choice.outcome for choice in choices if choice.decision == decision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +281,7 @@ def ask_choice(choices: Sequence[Choice]) -> Choice:
     with key_reader() as press:
         write(line)
         while (typed := press_key(press)) not in keys and typed != END:
-            help = (f"  {each.key}  {each.label:<12}  {each.meaning}\n" for each in choices)
+            help = (f"  {each.key}  {each.label:<14}  {each.meaning}\n" for each in choices)
             answer = "".join(help) if typed == "?" else "None of these keys; ? explains them.\n"
             write(f"{typed if typed.isprintable() else ''}\n{answer}{line}")
     write(f"{typed}\n" if typed in keys else "\n")

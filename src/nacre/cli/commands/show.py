@@ -39,11 +39,11 @@ from nacre.cli.ui.output import (
 )
 from nacre.cli.ui.records import TIMES, excerpt, is_current, memory_columns, memory_record, short
 from nacre.cli.ui.times import age
-from nacre.engine.remember import CONFLICTS
 from nacre.engine.spaces import Stats
 from nacre.memory_store import MemoryStore
 from nacre.model import Edge, Filter, JournalEntry, Memory
 from nacre.model.instants import iso
+from nacre.model.memory import CONFLICTS
 from nacre.protocols import Order
 from nacre.recall_options import Scope
 
@@ -74,7 +74,7 @@ class MemoryDetails:
 def show_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOptions]) -> None:
     """Show one memory in full, with its links and its history. The first characters of its ID suffice."""
     as_of = times["as_of"]
-    with cli.open() as store:
+    with cli.open_both() as store:
         memory = find_memory_at(store, id, **times)
         around = store.subgraph([memory.id], depth=1, as_of=as_of)
         inward = [edge for edge in around.edges if edge.target == memory.id]
@@ -166,14 +166,16 @@ def list_command(
         scope |= {"status": "trashed", "include_superseded": True, "include_expired": True}
     if superseded:
         scope |= {"where": Filter.where(superseded_by__ne=""), "include_superseded": True}
-    with cli.open() as store:
+    with cli.open_both() as store:
         memories = store.list_recent(limit or ALL, order=ORDERS[sort], cursor=cursor or "", **scope)
         total = store.count(**scope)
         filters = given_filters()
         empty = f"Nothing matches{filters}." if filters else "No memories here; `nacre remember TEXT` stores one."
         empty = "" if cli.reported_empty or memories else empty + tag_suggestion(store, scope.get("all_tags"))
-    print_items(memories, memory_columns(lambda memory: memory, cli.now()), memory_record, form, empty)
-    if memories.cursor and (sys.stdout.isatty() or cursor is not None):
+    columns = memory_columns(lambda memory: memory, memories, two_spaces=store.beside is not None)
+    print_items(memories, columns, memory_record, form, empty)
+    limit_given = click.get_current_context().get_parameter_source("limit") is ParameterSource.COMMANDLINE
+    if memories.cursor and (sys.stdout.isatty() or cursor is not None or not limit_given):
         say(f"{len(memories):,} of {total:,}; next: --cursor {memories.cursor} (-n 0 lists them all).")
 
 

@@ -13,13 +13,21 @@ from nacre.cli.ui.output import Column, Form, print_items, say
 from nacre.cli.ui.prompts import confirm_by_name, count_of
 from nacre.cli.ui.records import count_column
 from nacre.errors import SpaceNotFound
+from nacre.settings import DEFAULT
 
 if TYPE_CHECKING:
     from nacre.engine.spaces import SpaceNote
     from nacre.memory_store import MemoryStore
     from nacre.recall_options import Scope
+    from nacre.settings import SpaceChoice
 
 
+RULE = (
+    "The space is the one that you choose (--space, NACRE_SPACE or the setting space), else that of the project (the "
+    "repository of the folder, shared by its clones and worktrees), else personal. A project's memories are searched "
+    "together with those in personal."
+)
+HOW_TO_STORE_THERE = "`nacre remember --personal` stores there."
 EMPTY_STORE = "The store is empty; `nacre remember TEXT` stores a first memory."
 
 
@@ -71,7 +79,7 @@ def rename(cli: CliContext, old: str, new: str, dry_run: bool, why: str) -> None
             return
         store.rename_space(new, why=why)
     say(f"The space {old} is now called {new}; `nacre --space {quote(new)} undo` takes it back.")
-    if old in (usual.space, *usual.spaces):
+    if old and old in (usual.space, *usual.spaces):
         say(f"The settings still name {old}; `nacre config list --changed` shows where.")
 
 
@@ -114,18 +122,41 @@ def count_memories(store: MemoryStore) -> int:
     return store.spaces().get(store.space, 0)
 
 
-@command("spaces", form_option())
+WHAT_SPACES_DOES = f"List the spaces, and say which this folder uses and why.\n\n{RULE} {HOW_TO_STORE_THERE}"
+
+
+@command("spaces", form_option(), help=WHAT_SPACES_DOES)
 def spaces_command(cli: CliContext, form: Form) -> None:
-    """List the spaces, the empty ones that were created too, with what they are for."""
-    with cli.open() as store:
-        notes = store.space_notes()
+    from nacre.project_store import known_spaces
+
+    with cli.open(any_space=True) as store:
+        notes, known = store.space_notes(), known_spaces(store)
+    choice = cli.choose_space([*known, *(note.name for note in notes)])
+    uses = {choice.beside: "read", choice.space: "written and read"}
     columns: list[Column[SpaceNote]] = [
         Column("space", lambda note: note.name, style="cyan"),
         count_column("memories", lambda note: note.memories),
+        Column("here", lambda note: uses.get(note.name, ""), only="table"),
         Column("description", lambda note: note.description, wide=True),
     ]
 
     def record(note: SpaceNote) -> dict[str, object]:
-        return {"space": note.name, "memories": note.memories, "description": note.description}
+        fields = {"space": note.name, "memories": note.memories, "description": note.description}
+        return {**fields, "here": uses.get(note.name, "")}
 
     print_items(notes, columns, record, form, EMPTY_STORE)
+    say(RULE, f"Here: {choice.space}, because {choice.reason}{f'; {choice.beside} too' if choice.beside else ''}.")
+    say(*(how_to_copy(note, choice.space) for note in notes if is_unread_default(note, choice)))
+
+
+def is_unread_default(note: SpaceNote, choice: SpaceChoice) -> bool:
+    return note.name == DEFAULT and note.memories > 0 and DEFAULT not in (choice.space, choice.beside)
+
+
+def how_to_copy(note: SpaceNote, target: str) -> str:
+    """It is never renamed: programs may use it."""
+    return (
+        f"{count_of(note.memories)} in {note.name}, the space of Python programs that name none; it is not read here. "
+        f"`nacre space copy {quote(note.name)} {quote(target)}` copies what it has here (or name personal, for all "
+        f"projects); `--space {quote(note.name)}` works there."
+    )

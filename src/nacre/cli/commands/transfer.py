@@ -113,8 +113,9 @@ def import_command(
     """Import the memories of a file, or of stdin for `-`, into the space as one operation, or change nothing.
 
     The file is read through before anything is written. Lines that cannot be kept are counted and named; a file that
-    is damaged or cut short is not taken at all. `nacre undo` takes an import back. Others can
-    write meanwhile; an import that was killed continues when it is run again.
+    is damaged or cut short is not taken at all. An import is exact: a text that is here already under another id is
+    added as well. `nacre undo` takes an import back. Others can write meanwhile; an import that was killed continues
+    when it is run again.
 
     A first word that names another program brings what that one remembers, under its own ids and with its dates, links
     and successors; nothing of it is changed, and a second time nothing comes twice. Vectors are computed anew, which
@@ -324,9 +325,10 @@ def space_for(cli: CliContext, format: Format, path: Path, store: MemoryStore) -
     folder = format.folder_of(path) if format.folder_of is not None else None
     if "space" in cli.flags or folder is None:
         return store.space
-    from nacre.settings import space_of
+    from nacre.project_store import known_spaces
+    from nacre.settings import choose_space
 
-    return space_of(folder, store.spaces())
+    return choose_space(folder, known_spaces(store)).space
 
 
 def ingest_record(each: IngestedFile) -> dict[str, object]:

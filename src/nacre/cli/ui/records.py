@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from nacre.cli.ui.output import Column, shortened
@@ -22,11 +22,19 @@ def short(id: str) -> str:
     return id[:SHORT]
 
 
+UNTRUSTED = "(untrusted) "
+
+
 def headline(memory: Memory) -> str:
     """Its title and text; one that gives orders to a model is marked."""
-    mark = "(untrusted) " if SUSPICION in memory.metadata else ""
+    mark = UNTRUSTED if SUSPICION in memory.metadata else ""
     title = f"{memory.title}: " if memory.title else ""
     return shortened(f"{mark}{title}{memory.text}", LONGEST_SHOWN)
+
+
+def marked_text(memory: Memory) -> str:
+    """All of its text, for a pipe. One that gives orders to a model is marked here too: a model may read the pipe."""
+    return UNTRUSTED + memory.text if SUSPICION in memory.metadata else memory.text
 
 
 def excerpt(memory: Memory) -> str:
@@ -37,14 +45,22 @@ def count_column(name: str, count: Callable[[T], int]) -> Column[T]:
     return Column(name, lambda each: str(count(each)), lambda each: f"{count(each):,}", right=True)
 
 
-def memory_columns(of: Callable[[T], Memory], now: float, *, wraps: bool = False) -> list[Column[T]]:
+def memory_columns(
+    of: Callable[[T], Memory], items: Iterable[T] = (), *, two_spaces: bool, wraps: bool = False
+) -> list[Column[T]]:
+    """Where `two_spaces` were read, with the space of each: in a table where the items are from both, in a pipe always,
+    so that the columns do not depend on what is found."""
+    several = len({of(item).space for item in items}) > 1
+    space: Column[T] = Column("space", lambda item: of(item).space, only="" if several else "tsv")
     return [
         Column("id", lambda item: of(item).id, lambda item: short(of(item).id), style="cyan"),
         Column("type", lambda item: of(item).type, style="magenta"),
         Column("imp", lambda item: f"{of(item).importance:g}", lambda item: f"{of(item).importance:.2f}", right=True),
-        Column("created", lambda item: iso(of(item).created_at), lambda item: age(of(item).created_at, now)),
+        Column("created", lambda item: iso(of(item).created_at), only="tsv"),
+        Column("date", lambda item: of(item).date, only="table"),
         Column("tags", lambda item: ",".join(of(item).tags), lambda item: " ".join(of(item).tags), least_width=ROOMY),
-        Column("text", lambda item: of(item).text, lambda item: headline(of(item)), wide=True, wraps=wraps),
+        *([space] if two_spaces else ()),
+        Column("text", lambda item: marked_text(of(item)), lambda item: headline(of(item)), wide=True, wraps=wraps),
     ]
 
 

@@ -7,6 +7,7 @@ from datetime import date
 
 from nacre.errors import InvalidInput
 from nacre.model.instants import seconds
+from nacre.text.dates import named_span
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 MONTH, YEAR = 30.44 * DAY, 365.25 * DAY
@@ -15,35 +16,44 @@ AGO = re.compile(r"(\d{1,6})\s*([mhdwy])\Z")
 UNITS = ((YEAR, "y"), (MONTH, "mo"), (DAY, "d"), (HOUR, "h"), (MINUTE, "min"))
 
 
-def since(text: str, now: float) -> float:
-    """`7d` is seven days ago; a date is its midnight, UTC."""
+def time_span(text: str, now: float) -> tuple[float, float]:
+    """`7d` is seven days ago; a date is its day, UTC; words (`last week`) are read as in a question."""
     back = AGO.match(text.strip().lower())
     if back:
-        return now - int(back[1]) * BACK[back[2]]
+        return (now - int(back[1]) * BACK[back[2]],) * 2
     try:
-        return seconds(text)
+        at = seconds(text)
     except (InvalidInput, OverflowError) as error:
+        if span := named_span(text, now):
+            return span
         raise InvalidInput(
-            f"{text!r} is no time; write 30m, 2h, 7d, 4w, 2026-03-31 or 2026-03-31T09:00:00Z."
+            f"{text!r} is not a time; write 30m, 2h, 7d, 4w, 2026-03-31, 2026-03-31T09:00:00Z, yesterday or "
+            "'last week'."
         ) from error
+    return at, at + (DAY if is_date(text) else 0.0)
+
+
+def since(text: str, now: float) -> float:
+    return time_span(text, now)[0]
 
 
 def until(text: str, now: float) -> float:
-    """As `since`, but a date means its whole day."""
-    return since(text, now) + (DAY if is_date(text) else 0.0)
+    """As `since`, but a date means its whole day, and words all of the time that they name."""
+    return time_span(text, now)[1]
 
 
 def known_by(text: str, now: float) -> float:
     """The moment whose knowledge is asked for. A date means the end of its day; what is to come nobody knows yet."""
+    start, end = time_span(text, now)
     # Today's date may be tomorrow's in UTC, and the other way round.
-    if since(text, now) > now + (DAY if is_date(text) else 0.0):
+    if start > now + (DAY if is_date(text) else 0.0):
         raise InvalidInput(f"{text!r} is still to come; ask for what was known at an earlier time.")
-    return min(until(text, now), now)
+    return min(end, now)
 
 
 def held_on(text: str, now: float) -> float:
-    """The moment at which something should have been true. A date means its noon."""
-    return since(text, now) + (DAY / 2 if is_date(text) else 0.0)
+    """The moment at which something should have been true. A date means its noon, words the middle of their time."""
+    return sum(time_span(text, now)) / 2
 
 
 def is_date(text: str) -> bool:

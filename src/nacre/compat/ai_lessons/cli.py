@@ -9,6 +9,8 @@ from collections.abc import Mapping
 
 import click
 
+from nacre.settings import DEFAULT
+
 from . import __version__, core
 from .config import DEFAULT_CONFIG_PATH, get_config, settings_of
 from .db import init_db
@@ -53,6 +55,7 @@ def run_native(name: str, arguments: tuple[str, ...]) -> int:
     init_db()
     settings = settings_of(get_config())
     environment = {f"NACRE_{key.upper()}": str(getattr(settings, key)) for key in PASSED_SETTINGS}
+    environment["NACRE_SPACE"] = settings.space or DEFAULT  # as the functions use it, in whatever folder this runs
     options = OPTIONS.get(name, {})
     passed = [rename_option(argument, options) for argument in arguments]
     if name == "add" and "--help" not in passed:

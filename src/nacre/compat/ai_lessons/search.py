@@ -38,7 +38,7 @@ def search_by(strategy: str) -> Callable[..., list[SearchResult]]:
         confidence_min: str | None = None, source_filter: str | None = None, config: Config | None = None, *,
         tags: Names = None, contexts: Names = None, source: str | None = None,
     ) -> list[SearchResult]:  # fmt: skip
-        if limit is not None and limit < 1:
+        if (limit is not None and limit < 1) or not query.replace("\0", " ").strip():
             return []
         filters: LessonFilters = {
             "tags": tags or tag_filter or (),

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Literal
 
 from nacre.errors import InvalidInput
 from nacre.mcp.records import (
     conflict_record,
-    entry_record,
-    full_record,
-    hit_record,
+    hit_lines,
+    hit_reference,
+    ids_answer,
+    journal_answer,
     line,
-    listing,
+    references,
     review_record,
-    short_id,
 )
 from nacre.mcp.tool import Answer, ToolSession, read_profile
 from nacre.model.fence import escaped, fenced
 from nacre.model.instants import iso
-from nacre.model.memory import Json
+from nacre.model.journal import JournalEntry
+from nacre.model.memory import SUSPICION, Json, Memory, short_id
 from nacre.model.review import ReviewItem
+from nacre.settings import PERSONAL
 
 NOTHING = "Nothing relevant is remembered."
+NEAREST = "Nothing that is remembered fits. The nearest, which probably does not answer:"
+ABOUT_USER = (
+    "It seems to be about the user, not about this project. To know it in every project, remember it with scope "
+    '"personal" and forget this one.'
+)
+ALL_WEAK = "All of these fit weakly; they may not matter here."
+MOST_PACKED, FEW_WEAK = 50, 3  # memories that are looked at for a budget; those given where all are weak
 MOST = 100  # memories in one answer: about ten thousand tokens
-RELEVANT = 0.04  # below this neither meaning nor words match
+SUGGESTED_BUDGET = 200  # tokens, of which a memory of usual length takes a quarter
 
 
 def remember(
@@ -36,21 +46,38 @@ def remember(
     entities: list[str] | None = None,
     source: str | None = None,
     replaces: str | None = None,
+    valid_from: str | None = None,
+    valid_until: str | None = None,
+    scope: Literal["project", "personal"] = "project",
 ) -> Answer:
-    fields = without_none(type=type, tags=tags, importance=importance, source=source, entities=entities)
-    stored = session.store.remember_result(text, replaces=session.id(replaces) if replaces else None, **fields)
+    from nacre.project_store import personal  # slow to import, and a client lists the tools first
+    from nacre.remember.suggest import is_about_user
+
+    fields = without_none(
+        type=type, tags=tags, importance=importance, source=source, entities=entities, valid_from=valid_from,
+        valid_until=valid_until,
+    )  # fmt: skip
+    refusal = f"This server uses the space {session.store.space!r} alone; repeat without `scope`."
+    store = personal(session.store, refusal) if scope == "personal" else session.store
+    old = session.id(replaces) if replaces else None
+    stored = store.remember_result(text, replaces=old, **fields)
     conflicts = [session.clean(each) for each in stored.conflicts]
-    lines = [f"{stored.action}: {escaped(short_id(stored.memory.id))}", *map(escaped, stored.notes)]
+    action = "known already" if stored.action == "known" else stored.action
+    place = f"in the space {escaped(stored.memory.space)}"
+    lines = [f"{action}: {escaped(short_id(stored.memory.id))} {place}"]
+    if old is not None:
+        lines = [f"stored: {escaped(short_id(stored.memory.id))}, in the place of {escaped(short_id(old))}, {place}"]
+    suggests = stored.memory.space != PERSONAL and session.store.beside is not None and is_about_user(text)
     if conflicts:
         lines += ["It may conflict with these; settle it with `review`, or repeat with `replaces`:",
                   fenced([line(each.b, each.kind) for each in conflicts])]  # fmt: skip
     data: dict[str, Json] = {
         "id": stored.memory.id,
+        "space": stored.memory.space,
         "action": stored.action,
         "conflicts": [conflict_record(each) for each in conflicts],
-        "notes": list(stored.notes),
     }
-    return Answer(data, "\n".join(lines))
+    return Answer(data, "\n".join(lines), (*stored.notes, ABOUT_USER) if suggests else stored.notes)
 
 
 def recall(
@@ -61,37 +88,64 @@ def recall(
     tag: str | None = None,
     since: str | None = None,
     until: str | None = None,
+    as_of: str | None = None,
+    valid_at: str | None = None,
 ) -> Answer:
-    hits = session.store.recall(query, bounded("k", k), type=type, tag=tag, since=since, until=until)
-    text = listing((hit.memory for hit in hits), NOTHING, hits.notes)
-    return Answer({"memories": [hit_record(hit) for hit in hits], "notes": list(hits.notes)}, text)
+    hits = session.store.recall(
+        query, bounded("k", k), type=type, tag=tag, since=since, until=until, as_of=as_of, valid_at=valid_at
+    )
+    text = fenced(hit_lines(hits)) if hits else nothing(hits.nearest.memory if hits.nearest else None)
+    return Answer({"memories": [hit_reference(hit) for hit in hits]}, text, hits.notes)
+
+
+def nothing(nearest: Memory | None) -> str:
+    """What is said instead of hits. A text that gives orders to its reader is not quoted unasked."""
+    if nearest is None or SUSPICION in nearest.metadata:
+        return NOTHING
+    return "\n".join([NEAREST, fenced([line(nearest)])])
 
 
 def context(session: ToolSession, task: str, budget: int = 800) -> Answer:
-    packed = session.store.recall_pack(task, token_budget=budget, fence=True, min_relevance=RELEVANT)
+    from nacre.recall.pack import pack  # slow to import, and a client lists the tools first
+
+    if budget < 1:
+        raise InvalidInput(f"A budget of {budget} tokens holds no memory; give {SUGGESTED_BUDGET} or more.")
+    recalled = session.store.recall(task, MOST_PACKED, touch=False)
+    likely = recalled.likely
+    packed = pack(replace(recalled, hits=likely or recalled[:FEW_WEAK]), budget, fence=True)
+    if packed.items:
+        session.store.touch(*packed.ids())
+    if packed.truncated and not packed.items:
+        raise InvalidInput(f"What matters does not fit into {budget} tokens; give {SUGGESTED_BUDGET} or more.")
     data: dict[str, Json] = {
-        "text": packed.text,
-        "ids": list(packed.ids()),
+        "memories": references(each.memory for each in packed.items),
         "used_tokens": packed.used_tokens,
         "truncated": packed.truncated,
-        "notes": list(packed.notes),
     }
-    return Answer(data, "\n".join([packed.text or NOTHING, *map(escaped, packed.notes)]))
+    notes = packed.notes if likely or not packed.items else (*packed.notes, ALL_WEAK)
+    return Answer(data, packed.text or nothing(packed.nearest), notes)
 
 
-def forget(session: ToolSession, ids: list[str], why: str = "") -> dict[str, Json]:
+def forget(session: ToolSession, ids: list[str], why: str = "") -> Answer:
+    if not ids:
+        raise InvalidInput("No memory is named; give the ids as `recall` shows them.")
     meant = [session.id(id) for id in ids]
     before = {memory.id for memory in session.store.get_many(meant) if memory.status != "trashed"}
     session.store.forget(*meant, why=why)
-    return {"forgotten": [id for id in meant if id in before]}
+    gone = [id for id in meant if id in before]
+    state = "it was" if len(meant) == 1 else "all were"
+    return ids_answer("forgotten", gone, "Moved to the trash", f"Nothing to do: {state} in the trash already.")
 
 
-def link(session: ToolSession, source: str, target: str, rel: str = "related", remove: bool = False) -> dict[str, Json]:
+def link(session: ToolSession, source: str, target: str, rel: str = "related", remove: bool = False) -> Answer:
     start, end = session.id(source), session.id(target)
+    named = escaped(f"{short_id(start)} {rel} {short_id(end)}")
     if remove:
-        return {"removed": session.store.unlink(start, end, rel)}
+        count = session.store.unlink(start, end, rel)
+        return Answer({"removed": count}, f"Removed: {named}." if count else f"There was no such link: {named}.")
     made = session.store.link(start, end, rel)
-    return {"rel": made.link.rel, "new": made.new, "notes": list(made.notes)}
+    text = f"{'Linked' if made.new else 'Linked already'}: {named}."
+    return Answer({"rel": made.link.rel, "new": made.new}, text, made.notes)
 
 
 def review(
@@ -104,7 +158,7 @@ def review(
 ) -> Answer:
     if item and decision:
         done = session.store.decide(item, decision, text=text, why=why)
-        return Answer({"decided": done, "items": []}, f"{escaped(decision)}: done." if done else "Left as it is.")
+        return Answer({"decided": done, "items": []}, f"Decided: {escaped(decision)}." if done else "Left as it is.")
     items = [cleaned(session, each) for each in session.store.review(limit=bounded("limit", limit))]
     # The reason quotes the memories, so it is inside the fence with them.
     lines = [f"- {escaped(each.id)} ({each.kind}; {', '.join(each.decisions)}) {escaped(each.why)}" for each in items]
@@ -122,42 +176,57 @@ def cleaned(session: ToolSession, item: ReviewItem) -> ReviewItem:
     return replace(item, memory=memory, conflict=conflict, why=str(conflict))  # which quotes the words that differ
 
 
-def history(
-    session: ToolSession, id: str | None = None, undo: str | None = None, limit: int = 10
-) -> Answer | dict[str, Json]:
+def history(session: ToolSession, id: str | None = None, undo: str | None = None, limit: int = 10) -> Answer:
     if undo:
-        entries = session.store.undo(None if undo == "last" else undo)
-        return {"undone": list(dict.fromkeys(entry.memory_id for entry in entries))}
+        return undone(session.store.undo(None if undo == "last" else undo))
     if id:
         return versions(session, session.id(id))
-    return {"acts": [entry_record(entry) for entry in session.store.journal(limit=bounded("limit", limit))]}
+    return journal_answer(session.store.journal(limit=bounded("limit", limit)))
+
+
+def undone(entries: Iterable[JournalEntry]) -> Answer:
+    ids = list(dict.fromkeys(entry.memory_id for entry in entries))
+    return ids_answer("undone", ids, "Undone, of", "Nothing was undone.")
 
 
 def versions(session: ToolSession, id: str) -> Answer:
-    past = session.store.history(id)
+    past, clean = session.store.history(id), session.clean_text
     memories = session.clean_all(past.versions)
-    changes: list[Json] = [
-        {"before": session.clean_text(each.before), "after": session.clean_text(each.after), "why": each.why}
+    lines = [line(each, f"written {iso(each.created_at)}", shorten=False) for each in memories]
+    lines += [
+        f"- {escaped(each.operation)} of {escaped(short_id(each.new))} at {iso(each.at)}: "
+        f"{escaped(clean(each.before), keep_lines=True)} -> {escaped(clean(each.after), keep_lines=True)}"
+        + (f" [{escaped(each.why)}]" if each.why else "")
         for each in past.transitions
     ]
-    lines = [line(each, f"written {iso(each.created_at)}", shorten=False) for each in memories]
-    return Answer({"versions": [full_record(each) for each in memories], "changes": changes}, fenced(lines))
+    return Answer({"versions": references(memories)}, fenced(lines))
 
 
-def status(session: ToolSession) -> dict[str, Json]:
-    counted, known = session.store.stats(), session.store.settings
-    return {
+def status(session: ToolSession) -> Answer:
+    counted, known, model = session.store.stats(), session.store.settings, session.store.embedder
+    waiting, beside = len(session.store.review(limit=MOST)), session.store.beside
+    kinds = ", ".join(f"{count:,} {escaped(kind)}" for kind, count in counted.by_type.items())
+    pending = f"; {counted.waiting_for_model:,} memories wait for it" if counted.waiting_for_model else ""
+    lines = [
+        f"{counted.active:,} memories in the space {escaped(session.store.space)}" + (f": {kinds}" if kinds else ""),
+        *([] if beside is None else [f"{beside.count():,} in the space {escaped(beside.space)}, which is read too"]),
+        f"{waiting} wait for a decision (`review`)",
+        f"search by meaning: {'ready' if model.ready else 'not ready'} ({escaped(model.identity)}){pending}",
+        f"access: {escaped(known.scope or 'unrestricted')}",
+        f"store: {escaped(known.store)}",
+    ]
+    if counted.top_tags:
+        lines.append(fenced([f"- tags: {', '.join(map(escaped, counted.top_tags))}"]))
+    data: dict[str, Json] = {
         "memories": counted.active,
-        "by_type": dict(counted.by_type),
-        "tags": list(counted.top_tags),
-        "review": len(session.store.review(limit=100)),
-        "model": session.store.embedder.identity,
-        "model_ready": session.store.embedder.ready,
+        "review": waiting,
+        "model_ready": model.ready,
         "waiting_for_model": counted.waiting_for_model,
         "space": session.store.space,
-        "scope": known.scope or "unrestricted",
+        "also_read": "" if beside is None else beside.space,
         "store": known.store,
     }
+    return Answer(data, "\n".join(lines))
 
 
 def without_none(**values: Any) -> dict[str, Any]:
@@ -168,6 +237,8 @@ def without_none(**values: Any) -> dict[str, Any]:
 def bounded(name: str, wanted: int) -> int:
     if wanted > MOST:
         raise InvalidInput(f"{name} is {wanted:,}, and at most {MOST} are returned at once; narrow the question.")
+    if wanted < 1:
+        raise InvalidInput(f"{name} is {wanted:,}; give at least 1.")
     return wanted
 
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
 from nacre.errors import MemoryNotFound
 from nacre.mcp.profiles import core
 from nacre.mcp.profiles.maintenance import MAINTENANCE
-from nacre.mcp.records import brief_record, entry_record, full_record, line, memories_answer
+from nacre.mcp.records import full_line, ids_answer, journal_answer, line, memories_answer, reference, references
 from nacre.mcp.tool import Answer, ToolSession, read_profile
 from nacre.model.fence import escaped, fenced
-from nacre.model.memory import Json
+from nacre.model.memory import Json, Memory, short_id
 
 Direction = Literal["both", "out", "in"]
 
 
 def get(session: ToolSession, ids: list[str]) -> Answer:
     memories = session.clean_all(session.store.get_many([session.id(id) for id in ids]))
-    text = fenced([line(each, shorten=False) for each in memories])
-    return Answer({"memories": [full_record(each) for each in memories]}, text)
+    return Answer({"memories": references(memories)}, fenced(map(full_line, memories)))
 
 
 def list_(
@@ -44,34 +44,41 @@ def list_(
 def edit(
     session: ToolSession, id: str, text: str | None = None, tags: list[str] | None = None, type: str | None = None,
     importance: float | None = None, confidence: float | None = None, source: str | None = None, why: str = ""
-) -> dict[str, Json]:  # fmt: skip
+) -> Answer:  # fmt: skip
     fields = core.without_none(tags=tags, type=type, importance=importance, confidence=confidence, source=source)
-    return brief_record(session.store.clean(session.store.edit(session.id(id), text=text, why=why, **fields)))
+    edited = session.store.clean(session.store.edit(session.id(id), text=text, why=why, **fields))
+    return Answer(reference(edited), fenced([full_line(edited)]))
 
 
-def supersede(session: ToolSession, old: str, new: str, why: str = "") -> dict[str, Json]:
+def supersede(session: ToolSession, old: str, new: str, why: str = "") -> Answer:
     before, after = session.id(old), session.id(new)
     session.store.supersede(before, after, why=why)
-    return {"old": before, "new": after}
+    return Answer({"old": before, "new": after}, f"{escaped(short_id(after))} replaces {escaped(short_id(before))}.")
 
 
-def restore(session: ToolSession, ids: list[str], why: str = "") -> dict[str, Json]:
-    return {"restored": session.store.restore(*(session.id(id) for id in ids), why=why)}
+def restore(session: ToolSession, ids: list[str], why: str = "") -> Answer:
+    done = session.store.restore(*(session.id(id) for id in ids), why=why)
+    return Answer({"restored": done}, "Restored." if done else "Nothing to do: none was forgotten or superseded.")
 
 
-def pin(session: ToolSession, ids: list[str], remove: bool = False, why: str = "") -> dict[str, Json]:
+def pin(session: ToolSession, ids: list[str], remove: bool = False, why: str = "") -> Answer:
     mark = session.store.unpin if remove else session.store.pin
-    return {"changed": [each.id for each in mark(*map(session.id, ids), why=why)]}
+    return changed_answer(mark(*map(session.id, ids), why=why))
 
 
-def archive(session: ToolSession, ids: list[str], remove: bool = False, why: str = "") -> dict[str, Json]:
+def archive(session: ToolSession, ids: list[str], remove: bool = False, why: str = "") -> Answer:
     mark = session.store.unarchive if remove else session.store.archive
-    return {"changed": [each.id for each in mark(*map(session.id, ids), why=why)]}
+    return changed_answer(mark(*map(session.id, ids), why=why))
 
 
-def validate(session: ToolSession, id: str, confidence: float | None = None, why: str = "") -> dict[str, Json]:
+def changed_answer(memories: Iterable[Memory]) -> Answer:
+    return ids_answer("changed", [each.id for each in memories], "Changed", "Nothing to do: it is so already.")
+
+
+def validate(session: ToolSession, id: str, confidence: float | None = None, why: str = "") -> Answer:
     validated = session.store.validate(session.id(id), confidence=confidence, why=why)
-    return {"id": validated.id, "confidence": validated.confidence}
+    text = f"Confirmed: {escaped(short_id(validated.id))}, confidence {validated.confidence:.2g}."
+    return Answer({"id": validated.id, "confidence": validated.confidence}, text)
 
 
 def neighbors(
@@ -80,41 +87,42 @@ def neighbors(
     matches = session.store.neighbors(session.id(id), rel=rel, direction=direction, depth=depth)
     memories = [(each, session.store.clean(each.memory)) for each in matches.neighbors]
     records: list[Json] = [
-        {**brief_record(memory), "rel": each.rel, "direction": each.direction, "depth": each.depth}
-        for each, memory in memories
+        {**reference(memory), "direction": each.direction, "depth": each.depth} for each, memory in memories
     ]
     lines = [line(memory, f"{each.rel}, {each.direction}") for each, memory in memories]
     text = fenced(lines) if lines else "There are no links."
+    if matches.dangling:
+        text += f"\nLinks to memories that are gone: {', '.join(map(escaped, matches.dangling))}."
     return Answer({"neighbors": records, "dangling": list(matches.dangling)}, text)
 
 
 def path(session: ToolSession, start: str, end: str) -> Answer:
     route = session.store.path(session.id(start), session.id(end))
     if route is None:
-        return Answer({"found": False, "memories": [], "ties": []}, "No links lead from one to the other.")
-    links: list[Json] = [{"from": each.source, "to": each.target, "rel": each.rel} for each in route.edges]
-    listed = memories_answer(session.clean_all(route.memories), "")
-    return Answer({"found": True, **listed.data, "ties": links}, listed.text)
+        return Answer({"found": False, "memories": []}, "No links lead from one to the other.")
+    memories = session.clean_all(route.memories)
+    links = [f"- {short_id(each.source)} {each.rel} {short_id(each.target)}" for each in route.edges]
+    text = fenced([*map(line, memories), *map(escaped, links)])
+    return Answer({"found": True, "memories": references(memories)}, text)
 
 
 def about(session: ToolSession, name: str, limit: int = 20) -> Answer:
     memories = session.store.memories_about(name, core.bounded("limit", limit))
-    listed = memories_answer(session.clean_all(memories), core.NOTHING)
-    return Answer({"name": session.store.resolve_entity(name), **listed.data}, listed.text)
+    return memories_answer(session.clean_all(memories), core.NOTHING)
 
 
 def journal(
     session: ToolSession,
     id: str | None = None,
-    act_name: str | None = None,
+    operation: str | None = None,
     actor: str | None = None,
     since: str | None = None,
     limit: int = 20,
-) -> dict[str, Json]:
+) -> Answer:
     entries = session.store.journal(
-        id and once(session, id), operation=act_name, actor=actor, since=since, limit=core.bounded("limit", limit)
+        id and once(session, id), operation=operation, actor=actor, since=since, limit=core.bounded("limit", limit)
     )
-    return {"acts": [entry_record(entry) for entry in entries]}
+    return journal_answer(entries)
 
 
 def once(session: ToolSession, id: str) -> str:
@@ -125,21 +133,22 @@ def once(session: ToolSession, id: str) -> str:
         return id
 
 
-def undo(session: ToolSession, act: str | None = None, last: int | None = None, why: str = "") -> dict[str, Json]:
-    entries = session.store.undo(act, last=last, why=why)
-    return {"undone": list(dict.fromkeys(entry.memory_id for entry in entries))}
+def undo(session: ToolSession, operation: str | None = None, last: int | None = None, why: str = "") -> Answer:
+    return core.undone(session.store.undo(operation, last=last, why=why))
 
 
-def diff(session: ToolSession, since: str, until: str | None = None) -> dict[str, Json]:
+def diff(session: ToolSession, since: str, until: str | None = None) -> Answer:
     changes, clean = session.store.diff(since, until), session.store.clean
-    return {
-        "added": [brief_record(clean(each)) for each in changes.added],
-        "removed": [brief_record(clean(each)) for each in changes.removed],
-        "changed": [
-            {"id": each.after.id, "fields": list(each.fields), "text": clean(each.after).text}
-            for each in changes.changed
-        ],
-    }
+    changed = [each.after for each in changes.changed]
+    lines = [
+        *(line(clean(each), "added") for each in changes.added),
+        *(line(clean(each), "removed") for each in changes.removed),
+        *(line(clean(each.after), f"changed: {', '.join(each.fields)}") for each in changes.changed),
+    ]
+    data: dict[str, Json] = {
+        "added": references(changes.added), "removed": references(changes.removed), "changed": references(changed)
+    }  # fmt: skip
+    return Answer(data, fenced(lines) if lines else "Nothing changed between these times.")
 
 
 def export_graph(
@@ -156,7 +165,7 @@ def export_graph(
     clean = replace(graph, nodes={id: session.store.clean(memory) for id, memory in graph.nodes.items()})
     written: str = getattr(graph_formats, form)(clean)
     drawing = f"- ({form})\n  {escaped(written, keep_lines=True)}"
-    return Answer({"graph": written, "memories": len(clean.nodes), "ties": len(clean.edges)}, fenced([drawing]))
+    return Answer({"memories": len(clean.nodes), "links": len(clean.edges)}, fenced([drawing]))
 
 
 OWN = read_profile(

@@ -7,6 +7,7 @@ from typing import Literal, cast
 
 from nacre.errors import ConflictError, NacreError
 from nacre.mcp.profiles.maintenance import ARCHIVES, tick
+from nacre.mcp.records import suspicion
 from nacre.mcp.tool import ToolSession, read_profile
 from nacre.model import Conflict
 from nacre.model.memory import Json, Memory
@@ -32,6 +33,8 @@ def remember(
         conflicts = [cast("Conflict", each) for each in error.conflicts]
         return {"stored": False, "conflicts": [conflict_record(session.clean(each)) for each in conflicts]}
     answer: dict[str, Json] = {"id": stored.memory.id, "stored": True}
+    if stored.action == "known":
+        answer["known"] = True
     if stored.conflicts:
         answer["conflicts"] = [conflict_record(session.clean(each)) for each in stored.conflicts]
     return answer
@@ -140,7 +143,7 @@ def journal_tail(
 
 def plain(memory: Memory) -> dict[str, Json]:
     fields: dict[str, Json] = {"id": memory.id, "text": memory.text, "type": memory.type}
-    return {**fields, "tags": list(memory.tags), "importance": memory.importance}
+    return {**fields, "tags": list(memory.tags), "importance": memory.importance, **suspicion(memory)}
 
 
 def dated(memory: Memory) -> dict[str, Json]:

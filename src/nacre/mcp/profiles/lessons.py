@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from nacre.errors import MemoryNotFound
 from nacre.mcp.profiles.core import without_none
+from nacre.mcp.records import suspicion
 from nacre.mcp.tool import ToolSession, read_profile
 from nacre.model.memory import Json
 
@@ -37,14 +38,14 @@ def recall(
     confidence_min: str | None = None, source: str | None = None, limit: int | None = None
 ) -> dict[str, Json]:  # fmt: skip
     narrowed = without_none(tags=tags, contexts=contexts, confidence_min=confidence_min, source=source, limit=limit)
-    return session.lessons().recall(query, **narrowed).to_dict()
+    return marked(session, session.lessons().recall(query, **narrowed))
 
 
 def get(session: ToolSession, lesson_id: str) -> dict[str, Json]:
     answer = session.lessons().get(lesson_id)
     if answer.data is None:
         raise MemoryNotFound(lesson_id, session.store.space)
-    return answer.to_dict()
+    return marked(session, answer)
 
 
 def update(
@@ -67,7 +68,7 @@ def delete(session: ToolSession, lesson_id: str) -> dict[str, Json]:
 def related(
     session: ToolSession, lesson_id: str, depth: int = 1, relations: list[str] | None = None
 ) -> dict[str, Json]:
-    return session.lessons().related(lesson_id, depth=depth, relations=relations).to_dict()
+    return marked(session, session.lessons().related(lesson_id, depth=depth, relations=relations))
 
 
 def link(session: ToolSession, from_id: str, to_id: str, relation: str) -> dict[str, Json]:
@@ -90,6 +91,16 @@ def contexts(session: ToolSession) -> dict[str, Json]:
 
 def enveloped(answer: Answer[Any], data: Json) -> dict[str, Json]:
     return {**answer.to_dict(), "data": data}
+
+
+def marked(session: ToolSession, answer: Answer[Any]) -> dict[str, Json]:
+    """With a warning for each lesson that gives orders to its reader."""
+    fields: dict[str, Any] = answer.to_dict()
+    data = fields["data"]
+    lessons = [each["id"] for each in (data if isinstance(data, list) else [data])]
+    marks = [f"The lesson {each.id} {mark}." for each in session.store.get_many(lessons)
+             for mark in suspicion(each).values()]  # fmt: skip
+    return {**fields, "warnings": [*fields["warnings"], *marks]}
 
 
 PROFILE = read_profile(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal
 
 from nacre.errors import InvalidInput
 from nacre.mcp.profiles.core import bounded
-from nacre.mcp.records import brief_record, conflict_record, line, listing
+from nacre.mcp.records import conflict_record, line, listing, references
 from nacre.mcp.tool import Answer, ToolSession, read_profile
 from nacre.model import Memory
-from nacre.model.fence import fenced
+from nacre.model.fence import escaped, fenced
 from nacre.model.memory import Json
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def export(
         include_superseded=include_superseded,
         vectors=include_vectors,
     )
-    report = export_archive(session.store, new_archive_path(path), choice, progress=session.progress)
+    report = export_archive(session.own, new_archive_path(path), choice, progress=session.progress)
     return {"path": str(report.path), "count": report.count, "bytes": report.bytes, "elapsed": report.elapsed}
 
 
@@ -62,7 +62,7 @@ def import_(
     from nacre.transfer.import_archive import import_archive
 
     report = import_archive(
-        session.store, path, on_conflict=on_conflict, regenerate_vectors=regenerate_vectors, dry_run=dry_run,
+        session.own, path, on_conflict=on_conflict, regenerate_vectors=regenerate_vectors, dry_run=dry_run,
         progress=session.progress,
     )  # fmt: skip
     return {"ok": True, **{name: getattr(report, name) for name in IMPORT_COUNTS}}
@@ -81,13 +81,15 @@ def conflicts(
         id and session.id(id), threshold=threshold, contradiction_fn=judge, progress=session.progress
     )
     listed = [session.clean(each) for each in matches[: bounded("limit", limit)]]
+    noted = session.store.note_conflicts(matches) if note else 0
     data: dict[str, Json] = {
         "conflicts": [conflict_record(each) for each in listed],
         "found": len(matches),
-        "noted": session.store.note_conflicts(matches) if note else 0,
+        "noted": noted,
     }
     lines = [one for each in listed for one in (line(each.a, f"{each.kind} of the next"), line(each.b))]
-    return Answer(data, fenced(lines) if lines else "No memories conflict.")
+    text = fenced(lines) if lines else "No memories conflict."
+    return Answer(data, f"{text}\n{noted} of {len(matches)} were put into the review queue." if note else text)
 
 
 def reflect(
@@ -96,25 +98,25 @@ def reflect(
     from nacre.lifecycle.reflection import ReflectionEngine, summarizer_from, with_language_model
 
     writer = with_language_model(model_of(session)) if ask_model else summarizer_from(session.store.settings)
-    engine = ReflectionEngine(session.store, min_cluster_size=min_cluster, summarizer=writer)
+    engine = ReflectionEngine(session.own, min_cluster_size=min_cluster, summarizer=writer)
     plan = engine.plan(progress=session.progress)
     stored = engine.apply(plan, consolidate) if apply else [each.summary for each in plan]
     summaries = session.clean_all(stored)
-    data: dict[str, Json] = {"summaries": [brief_record(each) for each in summaries], "applied": apply}
+    data: dict[str, Json] = {"summaries": references(summaries), "applied": apply}
     return Answer(data, listing(summaries, "No episodes speak of the same."))
 
 
-def maintenance_tick(session: ToolSession, dry_run: bool = False, reflect_apply: bool = False) -> dict[str, Json]:
+def maintenance_tick(session: ToolSession, dry_run: bool = False, reflect_apply: bool = False) -> Answer:
     result = tick(session, dry_run=dry_run, reflect_apply=reflect_apply)
-    jobs: list[Json] = [{"job": each.job, "done": each.done, "said": str(each)} for each in result.results]
-    return {"summary": result.summary(), "jobs": jobs}
+    jobs: list[Json] = [{"job": each.job, "done": each.done} for each in result.results]
+    return Answer({"jobs": jobs}, escaped(result.summary(), keep_lines=True))
 
 
 def tick(session: ToolSession, *, dry_run: bool = False, reflect_apply: bool = False) -> TickResult:
     from nacre.lifecycle.scheduler import MaintenanceScheduler
 
     known = session.store.settings
-    scheduler = MaintenanceScheduler(session.store, replace(known, reflect_apply=reflect_apply or known.reflect_apply))
+    scheduler = MaintenanceScheduler(session.own, replace(known, reflect_apply=reflect_apply or known.reflect_apply))
     return scheduler.tick(dry_run=dry_run, progress=session.progress)
 
 

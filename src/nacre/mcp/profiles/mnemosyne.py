@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from nacre.mcp.records import suspicion
 from nacre.mcp.tool import ToolSession, read_profile
 from nacre.model.instants import iso
 from nacre.model.memory import Json, Memory
@@ -124,6 +125,7 @@ def memory_record(memory: Memory, session: ToolSession) -> dict[str, Json]:
         "emotional_context": felt,
         "importance_score": worth_of(memory, session),
         "created_at": iso(memory.created_at),
+        **suspicion(memory),
     }
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
-from glob import escape
 from pathlib import Path
 from uuid import uuid4
 
@@ -20,6 +19,7 @@ from nacre.storage.sqlite import schema
 from nacre.storage.sqlite.connection import (
     CIPHER,
     SALT_BYTES,
+    UNFINISHED_REKEY,
     Key,
     check_place,
     header,
@@ -27,6 +27,7 @@ from nacre.storage.sqlite.connection import (
     overtaken,
     patiently,
     set_checkpoint_on_close,
+    sweep,
     translated,
     unlock,
 )
@@ -110,7 +111,6 @@ def folder_to_disk(folder: Path) -> None:
         os.close(handle)
 
 
-UNFINISHED_REKEY = ".rekeyed"
 DELETE = "delete"
 FIRST_PAGE = 4096  # bytes
 
@@ -160,28 +160,20 @@ def alone(file: Path, path: Path, key: Key | None) -> Iterator[apsw.Connection]:
     when it is back in that mode (`Connections`), which the held lock prevents: it waits, and then finds the file
     replaced. The driver itself refuses to write to a replaced file in any other mode.
     """
-    holder = open_existing(file)
-    set_checkpoint_on_close(holder, on=False)  # what it has locked may turn out to be a file that was replaced
-    try:
-        unlock(holder, path, key)
-        if not schema.has_tables(holder, path):
-            raise NotAStore(path, "it is empty")
-        patiently(lambda: lock(holder))
+    with closing(open_existing(file)) as holder:
+        set_checkpoint_on_close(holder, on=False)  # what it has locked may turn out to be a file that was replaced
+        try:
+            unlock(holder, path, key)
+            if not schema.has_tables(holder, path):
+                raise NotAStore(path, "it is empty")
+            patiently(lambda: lock(holder))
+        except (apsw.NotADBError, apsw.CorruptError) as error:
+            if overtaken(holder):
+                raise StoreBusy(path, connecting.BUSY_SECONDS) from error
+            raise
         if overtaken(holder):
             raise StoreBusy(path, connecting.BUSY_SECONDS)
-    except (apsw.NotADBError, apsw.CorruptError) as error:
-        replaced = overtaken(holder)
-        holder.close()
-        if replaced:
-            raise StoreBusy(path, connecting.BUSY_SECONDS) from error
-        raise
-    except BaseException:
-        holder.close()
-        raise
-    try:
         yield holder
-    finally:
-        holder.close()
 
 
 def lock(holder: apsw.Connection) -> None:
@@ -214,12 +206,6 @@ def open_existing(path: Path) -> apsw.Connection:
     opened = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI)
     connecting.wait_for_others(opened, connecting.BUSY_SECONDS)
     return opened
-
-
-def sweep(file: Path) -> None:
-    """What a broken-off change left behind. Nobody else makes such files while we hold the store."""
-    for left in file.parent.glob(f".{escape(file.name)}.*{UNFINISHED_REKEY}*"):
-        left.unlink(missing_ok=True)
 
 
 def write_copy(file: Path, path: Path, old: Key | None, fresh: Path, new: Key | None) -> None:
@@ -335,7 +321,7 @@ def open_copy(file: Path) -> apsw.Connection:
 
 
 def describe(opened: apsw.Connection, file: Path, secret: bool) -> Copy:
-    spaces = opened.execute("SELECT name, memories FROM space WHERE memories > 0 ORDER BY name").fetchall()
+    spaces = opened.execute("SELECT name, memories FROM present WHERE memories > 0 ORDER BY name").fetchall()
     last = opened.execute("SELECT max(at) FROM journal").fetchone()
     return Copy(
         schema=schema.version(opened),

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from glob import escape
 from pathlib import Path
 from typing import TypeAlias
 
@@ -166,10 +167,11 @@ LOG_BYTES = 16 << 20  # of the write-ahead log; a bulk load leaves more, which i
 PRAGMAS = (
     f"cache_size=-{CACHE_KIB}",
     "temp_store=memory",
-    "synchronous=full",
+    "synchronous=normal",  # a commit does not wait for the disk; see `wait_for_disk`
     "secure_delete=on",  # "fast" leaves the pages of a long purged text as they were
     f"journal_size_limit={LOG_BYTES}",
 )
+UNFINISHED_REKEY = ".rekeyed"  # the end of the name of a file that is to take the store's place
 LEFT_IN_LOG = "left_in_log"  # the key in `meta` while a purged text may be in the log
 LEFT_IN_LOG_NOTE = (
     "What was purged is gone from the store, but still in its write-ahead log, because another process is reading. "
@@ -197,7 +199,7 @@ def translated(path: Path) -> Iterator[None]:
     except (apsw.CorruptError, apsw.ConstraintError, DamagedRecord, UnicodeDecodeError, zlib.error) as error:
         raise StoreDamaged(path, str(error) if isinstance(error, apsw.Error) else reason(error)) from error
     except apsw.Error as error:
-        if "JSON" in str(error) or "schema" in str(error):
+        if any(sign in str(error) for sign in ("JSON", "schema", "no such")):  # or a definition in it is damaged
             raise StoreDamaged(path, str(error)) from error
         raise StorageError(
             f"SQLite could not complete the operation on {path} ({error}). Run `nacre doctor` to examine it."
@@ -242,6 +244,23 @@ def empty_log(connection: apsw.Connection, seconds: float) -> bool:
         wait_for_others(connection, BUSY_SECONDS)
 
 
+def wait_for_disk(connection: apsw.Connection, path: Path) -> None:
+    """Until everything that was committed is on the disk. Done here and not by `synchronous=full`, because uses are
+    committed without it, and switching would take a statement before most operations. SQLite locks other files than
+    its log, so that opening and closing it takes no lock away."""
+    try:
+        log = os.open(connection.filename_wal, os.O_RDWR)
+    except FileNotFoundError:  # it was moved into the file, which includes all this
+        return
+    try:
+        os.fsync(log)
+    except OSError as error:
+        reason = f"what was written last may not be on the disk: {error.strerror or error}"
+        raise StoreUnreachable(path, reason) from error
+    finally:
+        os.close(log)
+
+
 def log_size(path: Path) -> int:
     try:
         return path.with_name(path.name + "-wal").stat().st_size
@@ -281,20 +300,12 @@ class Connections:
 
     @contextmanager
     def in_passing(self, connection: apsw.Connection) -> Iterator[None]:
-        """For a write of this thread whose loss harms nobody: it waits neither for the disk nor for another writer."""
+        """For a write of this thread whose loss harms nobody: it waits for no other writer."""
         wait_for_others(connection, 0.0)
         try:
-            self.set_waiting_for_disk(connection, on=False)
             yield
         finally:
             wait_for_others(connection, BUSY_SECONDS)
-
-    def set_waiting_for_disk(self, connection: apsw.Connection, *, on: bool) -> None:
-        """Whether what this thread commits from now on is on the disk when that returns. Said only where it changes:
-        uses follow uses, and operations follow operations."""
-        if on != self._local.waits_for_disk:
-            connection.execute(f"PRAGMA synchronous = {'full' if on else 'normal'}")
-            self._local.waits_for_disk = on
 
     def after_commit(self, connection: apsw.Connection, *, scrubbed: bool) -> None:
         """Keeps the write-ahead log small, and empties it of what was scrubbed.
@@ -312,9 +323,16 @@ class Connections:
         elif log_size(self.path) > LOG_BYTES:
             empty_log(connection, 0.0)
 
+    def sweep(self) -> None:
+        """Removes what a change of key, or a repair, left behind when it was killed: a copy of the whole store, perhaps
+        without its encryption. None is under way: each needs the file alone, and this connection is open."""
+        with self.use() as connection:
+            if not connection.readonly("main"):
+                sweep(self.path.resolve())
+
     def note_left_in_log(self) -> None:
         """Asks the file, when it is opened, whether a purged text was left in the log."""
-        with self.use() as connection:
+        with translated(self.path), self.use() as connection:
             sql = f"SELECT 1 FROM meta WHERE key = '{LEFT_IN_LOG}'"
             try:
                 self._left_in_log = bool(connection.execute(sql).fetchall())
@@ -328,7 +346,7 @@ class Connections:
         if self._closed:
             raise StorageError(f"The store {self.path} is closed; open it again.")
         connection = self._connect()
-        self._local.held, self._local.waits_for_disk = connection, True  # as `PRAGMAS` say
+        self._local.held = connection
         with self._lock:
             self._open.add(connection)
         return connection
@@ -433,9 +451,7 @@ class Connections:
         unlock(connection, self.path, self.key)
         if not schema.has_tables(connection, self.path):
             raise StoreReadOnly(self.path)
-        rows.register(connection)
-        for pragma in PRAGMAS:
-            connection.execute(f"PRAGMA {pragma}")
+        configure(connection)
 
     def _prepare(self, connection: apsw.Connection) -> None:
         wait_for_others(connection, BUSY_SECONDS)
@@ -445,9 +461,20 @@ class Connections:
         if not schema.has_tables(connection, self.path):
             patiently(lambda: schema.prepare(connection, self.path))
         patiently(lambda: schema.share(connection))
-        rows.register(connection)
-        for pragma in PRAGMAS:
-            connection.execute(f"PRAGMA {pragma}")
+        configure(connection)
+
+
+def configure(connection: apsw.Connection) -> None:
+    """Gives it our SQL functions and `PRAGMAS`."""
+    rows.register(connection)
+    for pragma in PRAGMAS:
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def sweep(file: Path) -> None:
+    """Removes what an interrupted change of key left behind. The caller must know that none is running."""
+    for left in file.parent.glob(f".{escape(file.name)}.*{UNFINISHED_REKEY}*"):
+        left.unlink(missing_ok=True)
 
 
 def writable(path: Path) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 
-from nacre.storage.sqlite.rows import RECORDS, SELECTED, DamagedRecord, from_row
+from nacre.storage.sqlite.rows import LAST_SEQ, RECORDS, SELECTED, DamagedRecord, from_row
 
 log = logging.getLogger("nacre.damage")
 
@@ -70,6 +70,34 @@ def reason(error: Exception) -> str:
     return str(error)
 
 
+def out_of_reach(connection: apsw.Connection) -> int:
+    """How many memories nobody can write, because their own row says that they are gone, or in another space."""
+    sql = (
+        "SELECT count(*) FROM main.version CROSS JOIN memory ON memory.key = version.key"
+        " WHERE version.seq_to IS NULL AND (memory.gone <> 0 OR memory.space <> version.space)"
+    )
+    return int(connection.execute(sql).fetchall()[0][0])  # type: ignore[arg-type]
+
+
+def beyond_journal(connection: apsw.Connection) -> dict[int, int]:
+    """The highest journal number that a version has, by space, where the space itself knows no number so high: new
+    entries would use numbers again. A number that no store can reach is a flipped bit."""
+    number = "max(seq_from, coalesce(seq_to, 0))"
+    sql = (
+        f"SELECT number, highest FROM present JOIN (SELECT version.space, max({number}) AS highest FROM main.version"
+        f" NOT INDEXED WHERE {number} <= {LAST_SEQ >> 1} GROUP BY 1) AS named ON named.space = number"
+        " WHERE highest > seq"
+    )
+    return dict(connection.execute(sql).fetchall())  # type: ignore[arg-type]
+
+
+def missing_entries(connection: apsw.Connection) -> int:
+    """How many entries the journal lacks: their numbers have no gaps."""
+    held = "(SELECT count(*) FROM journal WHERE space IN (SELECT number FROM space))"
+    sql = f"SELECT coalesce(sum(seq - dropped), 0) - {held} FROM present"
+    return max(0, int(connection.execute(sql).fetchall()[0][0]))  # type: ignore[arg-type]
+
+
 def name(connection: apsw.Connection, row: int) -> tuple[str, str]:
     """The record's space and id, as far as they can be read."""
     try:
@@ -115,6 +143,7 @@ def hidden(connection: apsw.Connection) -> set[int]:
 # What hangs on the records, with its texts: these tables are small rows that a search reads without the record.
 TEXTS = {
     "space": ("name",),
+    "present": ("name",),
     "label": ("field", "name"),
     "link": ("target", "rel", "kind"),
     "vocabulary": ("kind", "name", "data"),

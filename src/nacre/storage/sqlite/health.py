@@ -36,7 +36,7 @@ def counted(connection: apsw.Connection, path: Path) -> Health:
     embedder = connection.execute("SELECT value FROM meta WHERE key = 'embedder'").fetchone()
     left = connection.execute(f"SELECT 1 FROM meta WHERE key = '{LEFT_IN_LOG}'").fetchall()
     counts = {
-        "memories": number("SELECT sum(memories) FROM space"),
+        "memories": number("SELECT sum(memories) FROM present"),
         "contents": number("SELECT sum(worded) FROM space"),
         "words": number("SELECT count(*) FROM word_docsize"),
         "chunks": number("SELECT count(*) - (SELECT count(*) FROM chunk WHERE NOT embedded) FROM chunk"),
@@ -67,7 +67,7 @@ def miscounted(connection: apsw.Connection) -> Iterator[str]:
         connection,
         "SELECT coalesce(sum(memories), 0), (SELECT coalesce(sum(n), 0) FROM counter WHERE field = ''),"
         " (SELECT count(*) FROM main.version NOT INDEXED WHERE seq_to IS NULL),"
-        " (SELECT count(*) FROM main.version WHERE seq_to IS NULL AND expires_at IS NOT NULL) FROM space",
+        " (SELECT count(*) FROM main.version WHERE seq_to IS NULL AND expires_at IS NOT NULL) FROM present",
     )
     if not counted == memories == total + expiring:
         yield f"The counters say {counted} memories, and there are {memories}. {REINDEX}"
@@ -92,6 +92,10 @@ def damages(connection: apsw.Connection) -> Iterator[str]:
         for row, why in damage.damaged_rows(connection).items():
             space, id = damage.name(connection, row)
             yield f"The record {id} (space {space}) is damaged and left out everywhere: {why}. {FIX}"
+        if unreached := damage.out_of_reach(connection):
+            yield f"{unreached} memories cannot be written, because a row of theirs is damaged. {FIX}"
+        if damage.beyond_journal(connection):
+            yield f"Memories have journal numbers that would be given again, and edits would fail. {FIX}"
     except apsw.CorruptError as error:
         yield f"The memories cannot all be read ({error}). {FIX}"
     for fault in damage.unreadable_tables(connection):

@@ -7,10 +7,10 @@ import os
 import shutil
 import time
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -24,16 +24,23 @@ from nacre.files import create_private
 from nacre.storage.sqlite import damage, rows, schema
 from nacre.storage.sqlite.backup import (
     BESIDE,
-    UNFINISHED_REKEY,
     alone,
     examine,
     keep_damaged,
     open_existing,
-    sweep,
     take_place,
     to_disk,
 )
-from nacre.storage.sqlite.connection import Connections, Key, header, is_encrypted, translated, unlock
+from nacre.storage.sqlite.connection import (
+    UNFINISHED_REKEY,
+    Connections,
+    Key,
+    header,
+    is_encrypted,
+    sweep,
+    translated,
+    unlock,
+)
 from nacre.storage.sqlite.rows import CONTENT, IDENTITY, RECORDS, SCALARS, SELECTED, DamagedRecord, SQLValue, from_row
 from nacre.storage.sqlite.transaction import Counts, counts_of, links_of, names_of, renew_anchors, write_counts
 
@@ -52,11 +59,13 @@ FAULTS = (apsw.Error, DamagedRecord, UnicodeDecodeError, StoreDamaged)
 class Repaired:
     """`set_aside` names the records that went to the table `quarantine`, `lost` those of which nothing could be read.
 
-    `kept` is the damaged file as it was, where a new one had to take its place.
+    `entries` is how many entries of the journal are lost. `kept` is the damaged file as it was, where a new one had to
+    take its place.
     """
 
     set_aside: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+    entries: int = 0
     kept: Path | None = None
 
 
@@ -85,11 +94,18 @@ def repaired_in_place(path: Path, key: Key | None, now: float) -> Repaired | Non
         connection = connections.get()
         connection.execute("BEGIN IMMEDIATE")
         try:
+            own_keys = misattributed(connection)
             connection.execute("REINDEX")
+            connection.executemany("UPDATE OR IGNORE main.version SET key = ?2 WHERE row = ?1", own_keys.items())
             aside = [set_aside(connection, row, why, now) for row, why in damage.damaged_rows(connection).items()]
             renew_anchors(connection)
+            follow_versions(connection)
             if aside:
+                mark_entries(connection)
                 drop_orphans(connection)
+            if continue_numbers(connection, now):
+                recount(connection)
+                begin_journal(connection)
             sound = not any(damage.broken_structure(connection, 1)) and not any(damage.unreadable_tables(connection))
             connection.execute("COMMIT" if sound else "ROLLBACK")
         except BaseException:
@@ -115,6 +131,66 @@ def set_aside(connection: apsw.Connection, row: int, why: str, now: float) -> st
         connection.execute(f"DELETE FROM main.{table} WHERE seq_to IS NULL AND {of_it}", (row,))
     connection.execute("DELETE FROM main.version WHERE row = ?", (row,))
     return id
+
+
+def misattributed(connection: apsw.Connection) -> dict[int, int]:
+    """The keys of versions, by their rows, that a flipped bit has given to another memory: the index and the journal
+    agree on them against the row itself."""
+    sql = (
+        "SELECT version.row, indexed.key FROM main.version AS indexed INDEXED BY version_key"
+        " CROSS JOIN main.version NOT INDEXED ON version.row = indexed.row"
+        f" CROSS JOIN journal ON journal.place = (version.space << {rows.PLACE_BITS}) + version.seq_from"
+        " WHERE indexed.key <> version.key AND journal.key = indexed.key AND journal.new"
+    )
+    return dict(walk(connection, sql))
+
+
+def follow_versions(connection: apsw.Connection) -> None:
+    """A flipped bit may say of a memory that it is gone, or in another space; nobody could then write it. Its versions
+    know better, unless another memory has its id."""
+    present = "(SELECT key FROM main.version NOT INDEXED WHERE seq_to IS NULL)"
+    own = "(SELECT version.space FROM main.version WHERE version.key = memory.key LIMIT 1)"
+    connection.execute(f"UPDATE OR IGNORE main.memory SET space = {own} WHERE space <> {own}")
+    connection.execute(f"UPDATE main.memory SET gone = key WHERE gone <> key AND key NOT IN {present}")
+    connection.execute(f"UPDATE OR IGNORE main.memory SET gone = 0 WHERE gone <> 0 AND key IN {present}")
+
+
+def continue_numbers(connection: apsw.Connection, now: float) -> bool:
+    """New entries get numbers above those of every version, also where the end of the journal is lost. Where this
+    returns True, everything has to be counted again."""
+    beyond = damage.beyond_journal(connection)
+    newest = "coalesce((SELECT max(max(created_at, updated_at)) FROM main.version WHERE space = number), 0)"
+    for space, highest in beyond.items():
+        connection.execute(
+            "UPDATE space SET seq = ?2, (last_at, latest) ="
+            f" (SELECT max(last_at, ?3), max(latest, {newest}) FROM present WHERE number = ?1) WHERE number = ?1",
+            (space, highest, now),
+        )
+    return bool(beyond)
+
+
+def begin_journal(connection: apsw.Connection) -> None:
+    """Where the beginning of the journal is lost, it begins at its first entry, as if it had been compacted."""
+    span = f"number << {rows.PLACE_BITS} AND (number << {rows.PLACE_BITS}) + {rows.LAST_SEQ}"
+    first = f"(SELECT {{}} FROM journal WHERE place BETWEEN {span} ORDER BY place LIMIT 1)"
+    then = "FROM main.version WHERE space = number AND seq_from <= dropped AND (seq_to IS NULL OR seq_to > dropped)"
+    begun, at = f"coalesce({first.format('seq')} - 1, seq)", f"coalesce({first.format('at')}, last_at)"
+    late = [row[0] for row in connection.execute(f"SELECT number FROM space WHERE {begun} > dropped").fetchall()]
+    for space in late:
+        connection.execute(f"UPDATE space SET dropped = {begun}, dropped_at = {at} WHERE number = ?", (space,))
+        connection.execute(
+            "UPDATE space SET (dropped_memories, dropped_stems) ="
+            f" (SELECT count(*), coalesce(sum(length), 0) {then}) WHERE number = ?",
+            (space,),
+        )
+
+
+def mark_entries(connection: apsw.Connection) -> None:
+    """Entries that began or ended a version that is lost: no version leads to them any more, so that they have to be
+    found without a key, and the empty image says that they are damaged."""
+    there = "(SELECT 1 FROM main.version WHERE version.key = journal.key AND version.{} = journal.seq)"
+    lost = f"(new AND NOT EXISTS {there.format('seq_from')}) OR (old AND NOT EXISTS {there.format('seq_to')})"
+    connection.execute(f"UPDATE journal SET key = NULL, before = '' WHERE key IS NOT NULL AND ({lost})")
 
 
 def drop_orphans(connection: apsw.Connection) -> None:
@@ -164,8 +240,13 @@ def rebuild_words(connection: apsw.Connection) -> None:
 
 def recount(connection: apsw.Connection) -> None:
     """Counts the present state of every space again."""
-    connection.execute("DELETE FROM counter; UPDATE space SET memories = 0, stems = 0")
+    connection.execute("DELETE FROM counter")
+    connection.execute(
+        "UPDATE space SET (seq, last_at, latest, memories, stems) ="
+        " (SELECT seq, last_at, latest, 0, 0 FROM present WHERE present.number = space.number)"
+    )
     counts: Counts = Counter()
+    terms: dict[int, Counter[str]] = defaultdict(Counter)
     totals: Counter[int] = Counter()
     lengths: Counter[int] = Counter()
     present: list[tuple[Any, ...]] = connection.execute(
@@ -175,10 +256,10 @@ def recount(connection: apsw.Connection) -> None:
     for space, stems, length, lines, *record in present:
         counts.update(counts_of(space, from_row(record)))
         distinct = rows.distinct_stems(*rows.unpacked_stems(lines, 3), *rows.unpacked_stems(stems, 2))
-        counts.update((space, rows.TERM, "", stem) for stem in distinct)
+        terms[space].update(distinct)
         totals[space] += 1
         lengths[space] += length
-    write_counts(connection, counts)
+    write_counts(connection, counts, terms)
     connection.execute(
         "UPDATE space SET worded = (SELECT count(*) FROM content WHERE words IS NOT NULL AND space = space.number)"
     )
@@ -245,7 +326,8 @@ def rebuilt(file: Path, path: Path, key: Key | None, now: float) -> Repaired:
         except (apsw.NotADBError, apsw.CorruptError, apsw.SQLError, NotAStore):
             keep_damaged(file, damaged_copy)  # nothing that could be locked
         try:
-            done = salvage(file, path, key, fresh, now)
+            # The file itself is locked by the holder: definitions can be restored only in what is kept of it.
+            done = salvage(file if holder is None else damaged_copy, path, key, fresh, now)
             examine(fresh, key)
             shutil.copymode(file, fresh)
             to_disk(fresh)
@@ -257,7 +339,7 @@ def rebuilt(file: Path, path: Path, key: Key | None, now: float) -> Repaired:
         finally:
             for part in ("", *BESIDE):
                 fresh.with_name(fresh.name + part).unlink(missing_ok=True)
-    return Repaired(done.set_aside, done.lost, damaged_copy)
+    return replace(done, kept=damaged_copy)
 
 
 def keep_bytes(file: Path, target: Path) -> None:
@@ -298,27 +380,35 @@ def salvage(file: Path, path: Path, key: Key | None, fresh: Path, now: float) ->
         carry_meta(old, new)
         for table in ("vocabulary", "space", "quarantine"):
             carry_table(old, new, table)
+        restore_spaces(old, new)
         carry_journal(old, new)
         done = carry_memories(old, new, now)
+        mark_entries(new)
+        follow_versions(new)
         rebuild_names(new)
         carry_walks(old, new)
         rebuild_words(new)
+        continue_numbers(new, now)
         recount(new)
+        entries = damage.missing_entries(new)
+        begin_journal(new)
         new.execute("COMMIT")
-        return done
+        return replace(done, entries=entries)
     finally:
         old.close()
         new.close()
 
 
 def restore_definitions(old: apsw.Connection, new: apsw.Connection) -> None:
-    """One wrong letter in a definition would hide its whole table. Written in a transaction that never ends, so that
-    the damaged file stays as it is; the number of the schema makes the driver read the definitions again."""
+    """One wrong letter in a definition would hide its whole table, or a column. Written in a transaction that never
+    ends, so that the damaged file stays as it is; the driver is made to read the definitions again."""
     sound = new.execute("SELECT sql, type, name FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
     with suppress(apsw.Error):
         old.execute("BEGIN IMMEDIATE")
         old.executemany("UPDATE sqlite_schema SET sql = ?1 WHERE type = ?2 AND name = ?3 AND sql IS NOT ?1", sound)
         old.pragma("schema_version", int(old.pragma("schema_version")) + 1)
+        old.execute("PRAGMA writable_schema = RESET")
+        old.pragma("writable_schema", "on")
 
 
 def table_readable(old: apsw.Connection, table: str) -> bool:
@@ -333,8 +423,8 @@ def table_readable(old: apsw.Connection, table: str) -> bool:
 
 def carry_meta(old: apsw.Connection, new: apsw.Connection) -> None:
     known = {str(row[0]): row[1] for row in walk(old, "SELECT key, value FROM meta")}
-    for name, kind in (("embedder", str), ("dimensions", int), ("probe", bytes)):
-        if isinstance(known.get(name), kind):
+    for name, kind in (("embedder", str), ("dimensions", int), ("probe", bytes), ("measured", str)):
+        if isinstance(known.get(name), kind) and (name != "measured" or rows.legible_object(known[name])):
             new.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, known[name]))
 
 
@@ -345,28 +435,47 @@ def walk(old: apsw.Connection, sql: str) -> Iterator[tuple[Any, ...]]:
 
 
 def carry_table(old: apsw.Connection, new: apsw.Connection, table: str) -> None:
-    """From both ends: what lies before and after a damaged page is kept. Texts as bytes, and only sound ones."""
-    names = [str(row[1]) for row in new.execute(f"PRAGMA table_info({table})").fetchall()]
+    """From both ends: what lies before and after a damaged page is kept. Texts as bytes, and only sound ones; a space
+    whose name is not legible gets another, because all its memories hang on it."""
+    columns: list[tuple[Any, ...]] = new.execute(f"PRAGMA table_info({table})").fetchall()
+    names = [str(row[1]) for row in columns]
     cast = ", ".join(f"typeof({name}), CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END"
                      for name in names)  # fmt: skip
-    places = ", ".join("?" for _ in names)
-    backwards = ", ".join(f"{name} DESC" for name in keys(new, table))
+    places, texts = ", ".join("?" for _ in names), damage.TEXTS.get(table, ())
+    backwards = ", ".join(f"{row[1]} DESC" for row in columns if row[5])  # the primary key, in the order of the columns
     for order in ("", f" ORDER BY {backwards}"):
         for row in walk(old, f"SELECT {cast} FROM {table}{order}"):
             with suppress(UnicodeDecodeError, apsw.ConstraintError, ValueError):
-                values = [as_text(kind, value) for kind, value in zip(row[::2], row[1::2], strict=True)]
+                kinds = ("text" if name in texts else kind for name, kind in zip(names, row[::2], strict=True))
+                if table == "space":
+                    row = (*row[:3], damage.legible(row[3]) or f"space {row[1]}", *row[4:])
+                values = [as_text(kind, value) for kind, value in zip(kinds, row[1::2], strict=True)]
                 if table == "vocabulary" and values[2]:
                     json.loads(values[2])
                 new.execute(f"INSERT OR IGNORE INTO {table} VALUES ({places})", values)
 
 
-def keys(new: apsw.Connection, table: str) -> list[str]:
-    rows: list[tuple[Any, ...]] = new.execute(f"PRAGMA table_info({table})").fetchall()
-    return [str(row[1]) for row in sorted((row for row in rows if row[5]), key=lambda row: row[5])]
+def restore_spaces(old: apsw.Connection, new: apsw.Connection) -> None:
+    """Spaces whose row is lost: by their name in the index, else by the number that memories and versions agree on."""
+    for order in ("", " ORDER BY name DESC"):
+        for number, name in walk(
+            old, f"SELECT number, CAST(name AS BLOB) FROM space INDEXED BY sqlite_autoindex_space_1{order}"
+        ):
+            if isinstance(number, int) and (legible := damage.legible(name)):
+                new.execute("INSERT OR IGNORE INTO space(number, name) VALUES (?, ?)", (number, legible))
+    numbers = [
+        {row[0] for how in (f"INDEXED BY {index}", "NOT INDEXED")
+         for row in walk(old, f"SELECT DISTINCT space FROM {table} {how}") if isinstance(row[0], int) and row[0] > 0}
+        for table, index in (("version", "version_updated"), ("memory", "sqlite_autoindex_memory_1"))
+    ]  # fmt: skip
+    for number in numbers[0] & numbers[1]:
+        new.execute("INSERT OR IGNORE INTO space(number, name) VALUES (?, ?)", (number, f"space {number}"))
 
 
 def as_text(kind: str, value: Any) -> Any:
-    return value.decode() if kind == "text" and isinstance(value, bytes) else value
+    if kind != "text" or value is None:
+        return value
+    return value.decode() if isinstance(value, bytes) else str(value)
 
 
 def row_numbers(old: apsw.Connection, table: str, column: str, others: Sequence[str]) -> list[int]:
@@ -387,21 +496,19 @@ def carry_journal(old: apsw.Connection, new: apsw.Connection) -> None:
     """Entry by entry, from both ends and by every number that one may have."""
     carry_table(old, new, "journal")
     columns = [str(row[1]) for row in new.execute("PRAGMA table_info(journal)").fetchall()]
-    plain = ("space", "seq", "at", "key", "old", "new", "latest")
+    plain = ("place", "at", "key", "old", "new", "latest", "memories", "stems")
     cast = ", ".join(name if name in plain else f"CAST({name} AS BLOB)" for name in columns)
     insert = ", ".join("?" if name in plain else "CAST(? AS TEXT)" for name in columns)
-    spaces: list[tuple[Any, ...]] = new.execute("SELECT number, seq FROM space").fetchall()
+    spaces: list[tuple[Any, ...]] = new.execute("SELECT number, seq FROM present").fetchall()
     for space, last in spaces:
-        held = {row[0] for row in new.execute("SELECT seq FROM journal WHERE space = ?", (space,))}
+        held = {row[0] for row in new.execute("SELECT seq FROM journal WHERE place BETWEEN ? AND ?", rows.span(space))}
         for seq in set(range(1, min(last, MOST_PROBED) + 1)) - held:
-            for row in walk(old, f"SELECT {cast} FROM journal WHERE space = {space} AND seq = {seq}"):
+            for row in walk(old, f"SELECT {cast} FROM journal WHERE place = {rows.place(space, seq)}"):
                 with suppress(UnicodeDecodeError, apsw.ConstraintError):
                     for value in row:
                         if isinstance(value, bytes):
                             value.decode()
                     new.execute(f"INSERT OR IGNORE INTO journal VALUES ({insert})", row)
-        newest = new.execute("SELECT coalesce(max(seq), 0) FROM journal WHERE space = ?", (space,)).fetchall()[0][0]
-        new.execute("UPDATE space SET seq = max(seq, ?) WHERE number = ?", (newest, space))
 
 
 def carry_memories(old: apsw.Connection, new: apsw.Connection, now: float) -> Repaired:
@@ -410,10 +517,11 @@ def carry_memories(old: apsw.Connection, new: apsw.Connection, now: float) -> Re
         old, "SELECT key, space, CAST(id AS BLOB), gone FROM memory INDEXED BY sqlite_autoindex_memory_1"
     )}  # fmt: skip
     others = ("SELECT row FROM version INDEXED BY version_updated",)
+    own_keys = misattributed(old)
     aside, lost = list[str](), list[str]()
     for row in row_numbers(old, "version", "row", others):
         try:
-            carry_version(old, new, row, names)
+            carry_version(old, new, row, names, own_keys)
         except (apsw.Error, DamagedRecord, UnicodeDecodeError, ValueError, TypeError, zlib.error) as error:
             columns = raw_columns(old, row)
             space, id = damage.name(old, row)
@@ -429,7 +537,9 @@ def carry_memories(old: apsw.Connection, new: apsw.Connection, now: float) -> Re
     return Repaired(tuple(id for id in aside if id not in present), (*lost, *sorted(missing)))
 
 
-def carry_version(old: apsw.Connection, new: apsw.Connection, row: int, names: dict[int, tuple[Any, ...]]) -> None:
+def carry_version(
+    old: apsw.Connection, new: apsw.Connection, row: int, names: dict[int, tuple[Any, ...]], own_keys: dict[int, int]
+) -> None:
     legible = VERSION_COLUMNS.replace("uses", "CAST(uses AS BLOB)").replace("stems", "CAST(stems AS BLOB)")
     try:
         result = old.execute(f"SELECT {legible} FROM version WHERE row = ?", (row,)).fetchall()
@@ -437,8 +547,8 @@ def carry_version(old: apsw.Connection, new: apsw.Connection, row: int, names: d
         record = ", ".join(name for name in VERSION if name not in COMPUTED)
         result = old.execute(f"SELECT {record} FROM version WHERE row = ?", (row,)).fetchall()
         result = [(*each, *COMPUTED.values()) for each in result]
-    if result:
-        put_version(old, new, [row, *result[0]], names)
+    for key, *rest in result:
+        put_version(old, new, [row, own_keys.get(row, key), *rest], names)
 
 
 def put_version(

@@ -11,7 +11,9 @@ import json
 import logging
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import apsw
@@ -29,7 +31,9 @@ Stems: TypeAlias = tuple[str, ...]  # a line of stems for each field
 IDENTITY = ("id", "last_accessed", "access_count")  # columns of `memory`
 CONTENT = ("text", "title", "role")
 SCALARS = tuple(name for name in SCALAR_FIELDS if name not in (*IDENTITY, *CONTENT, "space"))  # columns of `version`
+scalars_of, PINNED = attrgetter(*SCALARS), SCALARS.index("pinned")
 FIELDS = ("space", *IDENTITY, *CONTENT, *SCALARS, "version", "lists")
+USES = slice(FIELDS.index("last_accessed"), FIELDS.index("access_count") + 1)
 SPACE_NAME = "(SELECT name FROM space WHERE space.number = version.space)"
 SELECTED = ", ".join((
     SPACE_NAME,
@@ -75,8 +79,9 @@ def only_row(connection: apsw.Connection, sql: str, *values: SQLValue) -> tuple[
 
 def version_values(memory: Memory) -> list[SQLValue]:
     """The columns `SCALARS`, `lists` and `uses` of a version."""
-    scalars = [int(memory.pinned) if name == "pinned" else getattr(memory, name) for name in SCALARS]
-    return [*scalars, pack_lists(memory), as_json([memory.last_accessed, memory.access_count])]
+    values = list(scalars_of(memory))
+    values[PINNED] = int(memory.pinned)
+    return [*values, pack_lists(memory), as_json([memory.last_accessed, memory.access_count])]
 
 
 def content_values(memory: Memory) -> list[SQLValue]:
@@ -93,8 +98,7 @@ def pack_lists(memory: Memory) -> str:
     return as_json(lists) if lists else "{}"
 
 
-def as_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def from_row(row: Row) -> Memory:
@@ -156,7 +160,7 @@ def unpack_lists(packed: str, fields: dict[str, object]) -> None:
         for name, value in lists.items():
             if name == "links":
                 fields[name] = tuple(Link.from_dict(link) for link in value)
-            elif name in LISTS and all(isinstance(each, str) for each in value):
+            elif name in LISTS and set(map(type, value)) <= {str}:
                 fields[name] = tuple(value)
             elif name == "metadata" and isinstance(value, dict):
                 fields[name] = value
@@ -211,11 +215,13 @@ RENAMED_KIND = "substr(kind, 1, instr(kind, '/')) || :new"
 
 
 def rename_terms(connection: apsw.Connection, old: str, new: str, space: int) -> None:
-    names: dict[str, SQLValue] = {"old": old, "new": new, "space": space}
+    first, last = span(space)
+    names: dict[str, SQLValue] = {"old": old, "new": new, "first": first, "last": last}
+    own = "place BETWEEN :first AND :last"
     connection.execute(f"UPDATE OR REPLACE vocabulary SET kind = {RENAMED_KIND} WHERE {OWN_KIND}", names)
-    connection.execute(f"UPDATE journal SET kind = {RENAMED_KIND} WHERE space = :space AND {OWN_KIND}", names)
+    connection.execute(f"UPDATE journal SET kind = {RENAMED_KIND} WHERE {own} AND {OWN_KIND}", names)
     connection.execute("UPDATE OR REPLACE vocabulary SET name = :new WHERE kind = 'space' AND name = :old", names)
-    sql = "UPDATE journal SET memory_id = :new WHERE space = :space AND memory_id = :old AND kind = 'space'"
+    sql = f"UPDATE journal SET memory_id = :new WHERE {own} AND memory_id = :old AND kind = 'space'"
     connection.execute(sql, names)
 
 
@@ -224,18 +230,42 @@ def forget_terms(connection: apsw.Connection, space: str) -> None:
     connection.execute(f"DELETE FROM vocabulary WHERE {own}", {"old": space})
 
 
-EMBEDDER_KEYS = ("embedder", "dimensions", "probe")  # of the table `meta`
+PLACE_BITS = 40  # see `journal` in schema.sql
+LAST_SEQ = (1 << PLACE_BITS) - 1
+EMBEDDER_KEYS = ("embedder", "dimensions", "probe", "measured")  # of the table `meta`
 
 
-EMBEDDER_VALUES = tuple(f"(SELECT value FROM meta WHERE key = '{key}')" for key in EMBEDDER_KEYS)
+EMBEDDER_VALUES = (
+    *(f"(SELECT value FROM meta WHERE key = '{key}')" for key in EMBEDDER_KEYS),
+    "EXISTS (SELECT 1 FROM content WHERE pending)",
+)
 
 
 def stored_embedder(connection: apsw.Connection) -> EmbedderIdentity:
     return embedder_identity(*only_row(connection, f"SELECT {', '.join(EMBEDDER_VALUES)}"))
 
 
-def embedder_identity(name: str | None, dimensions: int | None, probe: bytes | None) -> EmbedderIdentity:
-    return EmbedderIdentity(name or "", dimensions or 0, probe or b"")
+def embedder_identity(
+    name: str | None, dimensions: int | None, probe: bytes | None, measured: str | None, waiting: int
+) -> EmbedderIdentity:
+    return EmbedderIdentity(name or "", dimensions or 0, probe or b"", legible_object(measured), bool(waiting))
+
+
+def legible_object(text: Any) -> Mapping[str, Json] | None:
+    with suppress(ValueError, TypeError):
+        value = json.loads(text)
+        return value if isinstance(value, dict) else None
+    return None
+
+
+def place(space: int, seq: int) -> int:
+    """Of a journal entry."""
+    return (space << PLACE_BITS) + seq
+
+
+def span(space: int, first: int = 0, last: int = LAST_SEQ) -> tuple[int, int]:
+    """The first and the last place of some entries of a space."""
+    return place(space, min(max(first, 0), LAST_SEQ)), place(space, min(max(last, 0), LAST_SEQ))
 
 
 # A filter
@@ -492,17 +522,18 @@ def packed_stems(lines: Iterable[str]) -> str:
     return "\n".join(" ".join(line.split()) for line in lines)
 
 
+def clean_lines(*lines: str) -> Stems:
+    """As they are stored, with single blanks."""
+    return tuple(" ".join(line.split()) for line in lines)
+
+
 def unpacked_stems(stored: object, fields: int) -> Stems:
     lines = str(stored).split("\n") if stored else []
     return (*lines, *("" for _ in range(fields - len(lines))))
 
 
-def count_stems(lines: Iterable[str]) -> int:
-    return sum(len(line.split()) for line in lines)
-
-
 def distinct_stems(*lines: str) -> frozenset[str]:
-    return frozenset(stem for line in lines for stem in line.split())
+    return frozenset(" ".join(lines).split())
 
 
 def tokens_of_line(*arguments: Any) -> str:
@@ -512,7 +543,8 @@ def tokens_of_line(*arguments: Any) -> str:
 
 
 def tokens(space: int, stems: str) -> str:
-    return " ".join(f"{space}_{stem}" for stem in stems.split())
+    marked = f" {space}_".join(stems.split())
+    return f"{space}_{marked}" if marked else ""
 
 
 def phrase(space: int, term: str) -> str:

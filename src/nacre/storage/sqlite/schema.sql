@@ -4,25 +4,27 @@
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 INSERT INTO meta VALUES ('vector_epoch', 0);
 
--- A space, and what is counted of its present state. `seq` and `last_at` are of its last journal entry, `dropped` and
--- `dropped_at` of the last one that was compacted away; `latest` is the highest time of creation or change that a
--- version ever had; `worded` counts the contents with words, of all states.
+-- A space, and what was counted of it after the journal entry `seq`, whose time is `last_at`: a later entry says this
+-- itself, and the view `present` takes it from the last one. `dropped` and the other columns with `dropped` are of the
+-- last entry that was compacted away; `latest` is the highest time of creation or change that a version ever had;
+-- `stems` sums the lengths of versions; `worded` counts the contents with words, of all states.
 CREATE TABLE space(
     number INTEGER PRIMARY KEY AUTOINCREMENT, name NOT NULL UNIQUE,
     seq INTEGER NOT NULL DEFAULT 0, last_at REAL NOT NULL DEFAULT 0,
     dropped INTEGER NOT NULL DEFAULT 0, dropped_at REAL NOT NULL DEFAULT 0,
+    dropped_memories INTEGER NOT NULL DEFAULT 0, dropped_stems INTEGER NOT NULL DEFAULT 0,
     memories INTEGER NOT NULL DEFAULT 0, stems INTEGER NOT NULL DEFAULT 0, latest REAL NOT NULL DEFAULT 0,
     worded INTEGER NOT NULL DEFAULT 0
 );
 
--- Who a memory is, and its use. `gone` is 0 while it exists, else its own key: then its id may be given again.
+-- A memory's id, and its use. `gone` is 0 while it exists, else its own key, so that its id can be used again.
 CREATE TABLE memory(
     key INTEGER PRIMARY KEY AUTOINCREMENT, space INTEGER NOT NULL, id, gone INTEGER NOT NULL,
     last_accessed, access_count, UNIQUE(space, id, gone)
 );
 CREATE INDEX memory_accessed ON memory(space, last_accessed);
 
--- What words and vectors are made of. `words` are the stems of title, text and role, a line each.
+-- The texts from which words and vectors are derived. `words` are the stems of title, text and role, a line each.
 CREATE TABLE content(
     number INTEGER PRIMARY KEY AUTOINCREMENT, space INTEGER NOT NULL, text, title, role,
     characters INTEGER NOT NULL, asks INTEGER NOT NULL, words TEXT, pending INTEGER NOT NULL
@@ -30,7 +32,7 @@ CREATE TABLE content(
 CREATE INDEX content_pending ON content(number) WHERE pending;
 
 -- Each state that was written, from journal entry `seq_from` until `seq_to`, which is NULL for the present one. `stems`
--- are those of tags and entities, a line each; `length` counts all stems, and `uses` what was used when it was written.
+-- are those of tags and entities, a line each; `length` counts all stems, `uses` is the use when it was written.
 -- `anchor` is the `seq_from` of the first of the versions in a row that have the same values in the partial indexes.
 -- Only that one is in them, so that an edit of a tag touches none. A query finds it as `lead`, and by its key the
 -- version of the state that is asked about.
@@ -62,8 +64,8 @@ CREATE INDEX version_validated ON version(space, last_validated_at, key)
 CREATE INDEX version_superseded ON version(space, superseded_by, key, seq_from, anchor)
     WHERE anchor = seq_from AND superseded_by <> '';
 
--- Names in the lists of a memory, and the stems of its tags and entities; `times` is how often one is in the list. What
--- the names of a given memory are, its versions say.
+-- Names in the lists of a memory, and the stems of its tags and entities; `times` is how often one is in the list. The
+-- names of a given memory are read from its versions.
 CREATE TABLE label(
     space INTEGER NOT NULL, field TEXT NOT NULL, name NOT NULL, key INTEGER NOT NULL,
     seq_from INTEGER NOT NULL, seq_to INTEGER, times INTEGER NOT NULL, PRIMARY KEY(space, field, name, key, seq_from)
@@ -76,7 +78,7 @@ CREATE TABLE link(
 CREATE INDEX link_key ON link(key);
 CREATE INDEX link_rel ON link(space, rel);
 
--- Counted of the present state. `status` is a memory's, with a star when it is superseded; those with a time
+-- Counts of the present state. `status` is a memory's, with a star when it is superseded; those with a time
 -- of expiry are not counted here, because time alone changes what they are. The field `term` counts the memories that
 -- have a stem, of any status; `size` sums the bytes of experiences, by their type.
 CREATE TABLE counter(
@@ -142,15 +144,55 @@ END;
 CREATE VIRTUAL TABLE occurrence USING fts5vocab(word, instance);
 
 -- `old` and `new` say whether the entry ended and began a version of the memory `key`, from which its images are made;
--- without a key, `before` and `after` hold the images. `latest` is that of the space at the time: a list of an earlier
--- state begins there, and not at the newest memory of all. The times never fall.
+-- without a key, `before` and `after` hold the images. `latest`, `memories` and `stems` are those of the space after the
+-- entry: a list of an earlier state begins at its `latest`, and not at the newest memory of all, and a search in it weighs
+-- words by its counts. The times never fall. The entries of a memory are those that began and ended its versions; what
+-- has no key is found by its name. An index on every entry would write one more page for each operation.
+-- An entry's place is the number of its space, shifted by 40 bits, and its own: rows of a rowid table that come at its end
+-- divide no page.
 CREATE TABLE journal(
-    space INTEGER NOT NULL, seq INTEGER NOT NULL, memory_id TEXT NOT NULL, kind TEXT NOT NULL,
+    place INTEGER PRIMARY KEY, memory_id TEXT NOT NULL, kind TEXT NOT NULL,
     act TEXT NOT NULL, actor TEXT NOT NULL, at REAL NOT NULL, batch TEXT NOT NULL, why TEXT NOT NULL,
-    key INTEGER, old INTEGER, new INTEGER, before TEXT, after TEXT, latest REAL NOT NULL, PRIMARY KEY(space, seq)
-) WITHOUT ROWID;
-CREATE INDEX journal_memory ON journal(space, memory_id);
-CREATE INDEX journal_batch ON journal(batch);
+    key INTEGER, old INTEGER, new INTEGER, before TEXT, after TEXT, latest REAL NOT NULL,
+    memories INTEGER NOT NULL, stems INTEGER NOT NULL,
+    space INTEGER AS (place >> 40) VIRTUAL, seq INTEGER AS (place & 0xffffffffff) VIRTUAL
+);
+CREATE INDEX journal_memory ON journal(space, memory_id) WHERE key IS NULL;
+CREATE INDEX journal_batch ON journal(substr(batch, 1, 8));
+CREATE VIEW present AS SELECT number, name, dropped, dropped_memories, dropped_stems,
+    coalesce((SELECT journal.seq FROM journal WHERE place > (number << 40) + space.seq
+        AND place < (number + 1) << 40 ORDER BY place DESC LIMIT 1), space.seq) AS seq,
+    coalesce((SELECT journal.at FROM journal WHERE place > (number << 40) + space.seq
+        AND place < (number + 1) << 40 ORDER BY place DESC LIMIT 1), space.last_at) AS last_at,
+    coalesce((SELECT journal.latest FROM journal WHERE place > (number << 40) + space.seq
+        AND place < (number + 1) << 40 ORDER BY place DESC LIMIT 1), space.latest) AS latest,
+    coalesce((SELECT journal.memories FROM journal WHERE place > (number << 40) + space.seq
+        AND place < (number + 1) << 40 ORDER BY place DESC LIMIT 1), space.memories) AS memories,
+    coalesce((SELECT journal.stems FROM journal WHERE place > (number << 40) + space.seq
+        AND place < (number + 1) << 40 ORDER BY place DESC LIMIT 1), space.stems) AS stems
+    FROM space;
+
+-- A new memory with all its rows, so that one statement writes them. `labels` are (field, name, times) in JSON, `chunks`
+-- are (id, start, stop, digest in hex, embedded).
+CREATE VIEW new_memory AS SELECT memory.id, last_accessed, access_count, text, title, role, characters, asks, words,
+    pending, version.*, NULL AS labels, NULL AS chunks FROM version JOIN memory USING (key)
+    JOIN content ON content.number = version.content;
+CREATE TRIGGER new_memory_inserted INSTEAD OF INSERT ON new_memory BEGIN
+    INSERT INTO memory(key, space, id, gone, last_accessed, access_count)
+        VALUES (new.key, new.space, new.id, 0, new.last_accessed, new.access_count);
+    INSERT INTO content(number, space, text, title, role, characters, asks, words, pending) VALUES (new.content,
+        new.space, new.text, new.title, new.role, new.characters, new.asks, new.words, new.pending);
+    INSERT INTO version VALUES (NULL, new.key, new.space, new.seq_from, NULL, new.anchor, new.content, new.version,
+        new.agent, new.type, new.source, new.source_notes, new.importance, new.salience, new.confidence,
+        new.polarity, new.trust, new.pinned, new.valence, new.arousal, new.session, new.position, new.created_at,
+        new.updated_at, new.occurred_at, new.valid_from, new.valid_until, new.expires_at, new.last_validated_at,
+        new.status, new.trashed_from, new.superseded_by, new.superseded_at, new.lists, new.uses, new.stems, new.length);
+    INSERT INTO label(space, field, name, key, seq_from, times)
+        SELECT new.space, value ->> 0, value ->> 1, new.key, new.seq_from, value ->> 2 FROM json_each(new.labels);
+    INSERT INTO chunk(id, content, space, start, stop, digest, embedded)
+        SELECT value ->> 0, new.content, new.space, value ->> 1, value ->> 2, unhex(value ->> 3), value ->> 4
+        FROM json_each(new.chunks);
+END;
 
 CREATE TABLE vocabulary(kind TEXT NOT NULL, name TEXT NOT NULL, data TEXT, PRIMARY KEY(kind, name)) WITHOUT ROWID;
 

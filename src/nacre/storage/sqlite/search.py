@@ -22,19 +22,33 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from nacre.model import Filter
-from nacre.protocols import ALL, Keys, Match, Place, Vectors
-from nacre.storage.candidates import COLUMN_WEIGHTS, NO_KEYS, Posting, occurrences
+from nacre.model import Filter, Memory
+from nacre.protocols import ALL, Beside, EmbedderIdentity, Keys, Match, Place, Vectors
+from nacre.storage.candidates import (
+    COLUMN_WEIGHTS,
+    NO_KEYS,
+    Posting,
+    Reached,
+    Successor,
+    distinct,
+    occurrences,
+    products,
+)
 from nacre.storage.sqlite.rows import (
     AMONG,
     BY_CONTENT,
+    EMBEDDER_VALUES,
+    PLACE_BITS,
+    SELECTED,
     TERM,
     DamagedRecord,
     SQLValue,
     State,
     as_json,
     clause,
+    embedder_identity,
     fetch,
+    from_row,
     narrowed,
     only_row,
     phrase,
@@ -83,10 +97,14 @@ HALF_BYTES = 2
 NO_END = 2**63 - 1
 NONE = np.float32(-2)  # below every cosine
 FAR = np.uint16(0xFFFF)  # above every distance
+# What is computed from the text is no reason to leave a memory out where it is damaged: any number will do.
 PLACE = (
-    "version.content, memory.id, version.session, version.position, content.role, content.characters, content.asks,"
+    "version.content, memory.id, version.session, version.position, content.role,"
+    " CAST(version.length AS INTEGER), CAST(content.asks AS INTEGER),"
     " coalesce(version.occurred_at, version.created_at)"
 )
+# How a row of `reached` came about.
+OWN, SUCCESSOR, LINKED_TO, LINKED_FROM = range(4)
 
 
 # The values of a `Stand`; the space is named by its number.
@@ -96,13 +114,18 @@ STAND = (
     " (SELECT chunk FROM vector WHERE space = {0} ORDER BY chunk DESC LIMIT 1),"
     " (SELECT max(last) FROM signs WHERE space = {0})"
 )
-# What a search has to know of a space before it begins, in one row, also where there is no such space; last, on how
-# many memories each of a list of stems is.
+# What a search has to know of a space before it begins, in one row, also where there is no such space: how many
+# memories and stems there are at present and were after a journal entry, how far the vectors are, and on how many
+# memories each of a list of stems is at present.
 SEARCHED = (
-    f"SELECT coalesce(number, 0), coalesce(memories, 0), coalesce(stems, 0), {STAND.format('space.number')},"
-    " (SELECT json_group_object(counter.name, n)"
-    f" FROM counter WHERE space = space.number AND field = '{TERM}' AND status = '' AND counter.name {AMONG})"
-    " FROM (SELECT 1) LEFT JOIN space ON space.name = ?"
+    "SELECT coalesce(number, 0), json_array(coalesce(memories, 0), coalesce(stems, 0)),"
+    f" coalesce((SELECT json_array(journal.memories, journal.stems) FROM journal WHERE place >= number << {PLACE_BITS}"
+    f" AND place <= (number << {PLACE_BITS}) + :seq ORDER BY place DESC LIMIT 1),"
+    " json_array(dropped_memories, dropped_stems)),"
+    f" {STAND.format('space.number')}, (SELECT json_group_object(counter.name, n) FROM counter"
+    f" WHERE space = space.number AND field = '{TERM}' AND status = ''"
+    " AND counter.name IN (SELECT value FROM json_each(:stems)))"
+    " FROM (SELECT 1) LEFT JOIN present AS space ON space.name = :space"
 )
 
 
@@ -116,6 +139,15 @@ class Stand(NamedTuple):
     packed: int | None  # chunk with signs
 
 
+class NewVectors(NamedTuple):
+    """Of one space, as they were written; `follow` is the last chunk with a vector that there was before."""
+
+    follow: int
+    chunks: Sequence[int]
+    owners: Sequence[int]
+    halves: Halves
+
+
 class SQLiteIndex:
     """One state of one space, within one snapshot. A key is the number of the content that a memory has in it."""
 
@@ -125,16 +157,20 @@ class SQLiteIndex:
         state: State,
         vectors: Callable[[int], VectorIndex],
         size: tuple[int, int],
+        present: int,
         holding: Mapping[str, int],
     ) -> None:
         self._connection = connection
         self._state = state
         self._vectors = vectors  # of so many dimensions; read when they are first asked for
-        self._size = size  # how many memories the space has at present, and how many stems they have
+        self._size = size  # how many memories the state has, and how many stems they have
+        self._present = present  # how many memories the space has at present
         self._holding = holding  # on how many of these each stem is that may be asked about
         self._signs: VectorIndex | None = None
         self._asked: Vectors | None = None  # the vector that it is asked about
         self._cosines: dict[int, float] = {}  # of that vector
+        self.reads_records = False  # with the places
+        self.memories: dict[str, Memory] = {}  # those that were read
 
     def measure(self, where: Filter) -> tuple[int, int]:
         if where.conditions:
@@ -157,17 +193,24 @@ class SQLiteIndex:
             result = frequencies.get(term)
             # Of a common term: once, in a text of usual length; the weight of that is 1.
             keys = sorted(newest.get(term, ()) if result is None else result)
-            counted = visible.conditions or " " in term
+            counted = visible.conditions or " " in term or (self._state.seq is not None and result is not None)
             made[term] = Posting(
                 np.array(keys, np.int64),
                 np.array([1.0 if result is None else result[key] for key in keys], np.float32),
                 np.array([average if result is None else lengths[key] for key in keys], np.float32),
-                len(keys) if counted else max(holding.get(term, 0), len(keys)),
+                len(keys) if counted else self._estimate(holding.get(term, 0), len(keys)),
             )
         return made
 
+    def _estimate(self, holding: int, read: int) -> int:
+        """How many memories of the state have a term that `holding` memories have at present. An earlier state is taken
+        to have the same share of them, because an exact count would read them all."""
+        if self._state.seq is None:
+            return max(holding, read)
+        return round(holding * self._size[0] / max(1, self._present))
+
     def holding(self, terms: Sequence[str]) -> dict[str, int]:
-        """On how many memories each is, at most: a phrase is at least as rare as its rarest word."""
+        """How many memories have each term, at most: a phrase is at least as rare as its rarest word."""
         past = int(self._state.seq is not None)  # a word may be only in what has changed since
         smallest = ((term, min((self._holding.get(stem, past) for stem in term.split()), default=0)) for term in terms)
         return {term: n for term, n in smallest if n}
@@ -250,7 +293,7 @@ class SQLiteIndex:
         past = self._state.seq is not None and only is None
         tried = limit * WIDENING if past else limit
         # Where all vectors are in memory there is nothing to read.
-        unknown = np.unique(also) if index.centre is not None else NO_KEYS
+        unknown = distinct(also) if index.centre is not None else NO_KEYS
         while True:
             (_, owners, cosines), more = index.search(self._connection, vector, tried, only, unknown)
             first = np.sort(np.unique(owners, return_index=True)[1])
@@ -279,11 +322,87 @@ class SQLiteIndex:
 
     def places(self, keys: Keys, where: Filter) -> list[Place]:
         made = clause(self._state, where, by=BY_CONTENT)
-        rows = self._connection.execute(
-            f"SELECT {PLACE} FROM {made.joined('memory', 'content')} WHERE {made.sql} ORDER BY version.content",
+        columns, width = f"{PLACE}, {SELECTED}" if self.reads_records else PLACE, len(Place._fields)
+        rows = fetch(
+            self._connection,
+            f"SELECT {columns} FROM {made.joined('memory', 'content')} WHERE {made.sql} ORDER BY version.content",
             (json.dumps(keys.tolist()), *made.values),
-        ).fetchall()
-        return [Place._make(row) for row in rows]
+        )
+        if self.reads_records:
+            self.memories |= {memory.id: memory for memory in (from_row(row[width:]) for row in rows)}
+        return [Place._make(row[:width]) for row in rows]
+
+    def reached(self, keys: Keys, where: Filter, replaced: Filter | None, beside: str) -> Reached:
+        """One statement, since each costs a recall time."""
+        if replaced is None and not beside:
+            return Reached(self.places(keys, where))
+        asked = json.dumps(keys.tolist())
+        own = clause(self._state, where, by=BY_CONTENT)
+        selects = [f"SELECT {OWN}, 0, '', '', {PLACE} FROM {own.joined('memory', 'content')} WHERE {own.sql}"]
+        values: list[SQLValue] = [asked, *own.values]
+        chain = ""
+        if replaced is not None:
+            chain, select, first, last = self._successors(where, replaced, asked)
+            selects.append(select)
+            values = [*first, *values, *last]
+        if beside:
+            linked, more = self._linked(where, beside, asked)
+            selects += linked
+            values += more
+        rows = fetch(self._connection, chain + " UNION ALL ".join(selects), values)
+        places = {place.key: place for how, *_, place in map(reached_row, rows) if how in (OWN, SUCCESSOR)}
+        successors: list[Successor] = []
+        links: list[Beside] = []
+        admitted = {row[4] for row in rows if row[0] == OWN}
+        for how, key, id, kind, place in map(reached_row, rows):
+            if how == SUCCESSOR:
+                successors.append(Successor(key, id, place))
+            elif how != OWN and key in admitted:
+                places[place.key] = place
+                links.append(Beside(*((place.id, id) if how == LINKED_FROM else (id, place.id)), kind))
+        return Reached([places[key] for key in sorted(places)], tuple(successors), tuple(dict.fromkeys(links)))
+
+    def _successors(
+        self, where: Filter, replaced: Filter, asked: str
+    ) -> tuple[str, str, list[SQLValue], list[SQLValue]]:
+        """A table of the chains that begin at the contents, the query for their members, and the values of both."""
+        first = clause(self._state, replaced, by=BY_CONTENT)
+        next_one = clause(self._state, replaced, by="version.key = named.key")
+        member = clause(self._state, where, by="version.key = named.key")
+        named = "chain CROSS JOIN memory AS named ON named.space = ? AND named.id = chain.successor"
+        chain = (
+            "WITH RECURSIVE chain(key, id, successor) AS ("
+            f"SELECT version.content, memory.id, version.superseded_by FROM {first.joined('memory')}"
+            f" WHERE {first.sql} AND +version.superseded_by <> ''"
+            f" UNION SELECT chain.key, chain.id, version.superseded_by FROM {named} CROSS JOIN {next_one.joined()}"
+            f" WHERE {next_one.sql} AND +version.superseded_by <> '') "
+        )
+        select = (
+            f"SELECT {SUCCESSOR}, chain.key, chain.id, '', {PLACE} FROM {named}"
+            f" CROSS JOIN {member.joined('memory', 'content')} WHERE {member.sql}"
+        )
+        space = self._state.space
+        return chain, select, [asked, *first.values, space, *next_one.values], [space, *member.values]
+
+    def _linked(self, where: Filter, rel: str, asked: str) -> tuple[list[str], list[SQLValue]]:
+        """The queries for what links of the relation lead to from the contents, and what leads to them."""
+        near = (
+            "main.version AS near CROSS JOIN memory AS ours ON ours.key = near.key CROSS JOIN link ON {}"
+            f" AND link.rel = ? AND {self._state.of('link')}"
+        )
+        is_near = f"near.content {AMONG} AND near.anchor = near.seq_from"
+        source = clause(self._state, where, by="version.key = link.key")
+        target = clause(self._state, where, by="version.key = named.key")
+        selects = [
+            f"SELECT {LINKED_FROM}, near.content, ours.id, link.kind, {PLACE} FROM"
+            f" {near.format('link.space = ? AND link.target = ours.id')}"
+            f" CROSS JOIN {source.joined('memory', 'content')} WHERE {is_near} AND {source.sql}",
+            f"SELECT {LINKED_TO}, near.content, ours.id, link.kind, {PLACE} FROM"
+            f" {near.format('link.key = ours.key')}"
+            " CROSS JOIN memory AS named ON named.space = link.space AND named.id = link.target"
+            f" CROSS JOIN {target.joined('memory', 'content')} WHERE {is_near} AND {target.sql}",
+        ]
+        return selects, [self._state.space, rel, asked, *source.values, rel, asked, *target.values]
 
     def around(self, spots: Sequence[tuple[str, int]], reach: int, where: Filter) -> list[Place]:
         if not spots:
@@ -319,10 +438,19 @@ class SQLiteIndex:
             cosines[owner] = max(cosine, cosines.get(owner, -1.0))
         self._cosines = cosines | self._cosines
 
-    def allowed(self, where: Filter) -> Keys:
+    def allowed(self, where: Filter, replaced: Filter | None = None) -> Keys:
         made = narrowed(self._connection, self._state, where)
-        sql = f"SELECT version.content FROM {made.joined()} WHERE {made.sql}"
-        rows = self._connection.execute(sql, made.values).fetchall()
+        sql, values = f"SELECT version.content FROM {made.joined()} WHERE {made.sql}", made.values
+        if replaced is not None:
+            before = clause(self._state, replaced, by="lead.superseded_by = chain.id AND lead.superseded_by <> ''")
+            sql = (
+                f"WITH RECURSIVE chain(content, id) AS (SELECT version.content, memory.id FROM {made.joined('memory')}"
+                f" WHERE {made.sql} UNION SELECT version.content, memory.id FROM chain"
+                f" CROSS JOIN {before.joined('memory')} WHERE lead.space = ? AND {before.sql})"
+                " SELECT DISTINCT content FROM chain"
+            )
+            values = [*made.values, self._state.space, *before.values]
+        rows = self._connection.execute(sql, values).fetchall()
         return np.sort(np.fromiter((key for (key,) in rows), np.int64, len(rows)))
 
     def by_vector(self, vector: Vectors, where: Filter, limit: int) -> list[Match]:
@@ -368,6 +496,11 @@ class SQLiteIndex:
         return {id: (start, stop) for id, start, stop in rows}
 
 
+def reached_row(row: tuple[Any, ...]) -> tuple[int, int, str, str, Place]:
+    how, key, id, kind, *place = row
+    return how, key, id, kind, Place._make(place)
+
+
 def divided(holding: dict[str, int]) -> tuple[list[str], dict[str, int]]:
     """The terms that are weighed, and how much is read of those that are too common for that."""
     weighed: list[str] = []
@@ -382,14 +515,17 @@ def divided(holding: dict[str, int]) -> tuple[list[str], dict[str, int]]:
     return weighed, common
 
 
-def vectors_for(connection: apsw.Connection, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
-    """Vectors already stored for exactly these texts, in any space and state."""
+def vectors_for(connection: apsw.Connection, digests: Sequence[bytes]) -> tuple[EmbedderIdentity, dict[bytes, Vectors]]:
+    """Vectors already stored for exactly these texts, in any space and state; one row without a digest is always
+    there, for the identity."""
     rows: list[tuple[Any, ...]] = connection.execute(
-        "SELECT value, (SELECT halves FROM chunk CROSS JOIN vector ON vector.chunk = chunk.id"
-        " WHERE chunk.digest = unhex(value) LIMIT 1) FROM json_each(?)",
+        f"SELECT {', '.join(EMBEDDER_VALUES)}, value, (SELECT halves FROM chunk CROSS JOIN vector"
+        " ON vector.chunk = chunk.id WHERE chunk.digest = unhex(value) LIMIT 1)"
+        " FROM (SELECT 1) LEFT JOIN json_each(?)",
         (json.dumps([digest.hex() for digest in set(digests)]),),
     ).fetchall()
-    return {bytes.fromhex(digest): as_vector(halves) for digest, halves in rows if halves is not None}
+    stored = {bytes.fromhex(digest): as_vector(halves) for *_, digest, halves in rows if halves is not None}
+    return embedder_identity(*rows[0][:-2]), stored
 
 
 def vectors_of(connection: apsw.Connection, state: State, ids: Sequence[str]) -> dict[str, Vectors]:
@@ -433,13 +569,19 @@ class Centre:
 
 def write(
     connection: apsw.Connection, space: SQLValue, chunks: Sequence[int], owners: Sequence[int], rows: Vectors
-) -> None:
-    """`chunks` must rise, and all lie above what the space holds already: readers look only past their last one."""
+) -> Halves:
+    """As they are in the file. `chunks` must rise, and all lie above what the space holds already: readers look only
+    past their last one."""
     halves = rows.astype("<f2")
     connection.executemany(
         "INSERT INTO vector(chunk, space, owner, halves) VALUES (?, ?, ?, ?)",
         [(chunk, space, owner, half.tobytes()) for chunk, owner, half in zip(chunks, owners, halves, strict=True)],
     )
+    return halves
+
+
+def pack_signs(connection: apsw.Connection, space: SQLValue, dimensions: int) -> None:
+    """Where enough vectors were written since it was last done."""
     waiting, measured = only_row(
         connection,
         "SELECT (SELECT count(*) FROM (SELECT 1 FROM vector WHERE space = ?1"
@@ -451,7 +593,7 @@ def write(
     if waiting >= (SMALL if measured is None else BLOCK):
         from nacre.storage.sqlite import signs  # which few writes need
 
-        signs.pack(connection, space, halves.shape[1], waiting, measured)
+        signs.pack(connection, space, dimensions, waiting, measured)
 
 
 def centre_of(connection: apsw.Connection, space: SQLValue) -> Centre | None:
@@ -572,9 +714,7 @@ def differing(bits: Bits, asked: Bits, size: int) -> NDArray[np.uint16]:
 def lowest(distances: NDArray[np.uint16], wanted: int) -> Numbers:
     """The places of the `wanted` lowest, rising; `FAR` is never among them. As many equals as fit, the first ones."""
     counts = np.bincount(distances[distances != FAR])
-    limit = int(np.searchsorted(np.cumsum(counts), wanted))
-    if limit >= len(counts):
-        return np.flatnonzero(distances != FAR)
+    limit = int(np.searchsorted(np.cumsum(counts), wanted))  # above all of them where fewer are there
     below, equal = np.flatnonzero(distances < limit), np.flatnonzero(distances == limit)
     return np.sort(np.concatenate([below, equal[: wanted - len(below)]]))
 
@@ -653,7 +793,7 @@ class VectorIndex:
         """The nearest, and with the same statement the cosines of the owners in `also` (rising)."""
         size = self.size  # another thread may append meanwhile
         likely = self._candidates(vector, max(limit, 0), allowed, size)
-        read = np.union1d(likely, self._rows_of(also, size)) if len(also) else likely
+        read = distinct(np.concatenate([likely, self._rows_of(also, size)])) if len(also) else likely
         rows, cosines = self._cosines(connection, read, vector)
         more = self._best(also, rows, cosines) if len(also) else np.empty(0, np.float32)
         if len(read) > len(likely):
@@ -704,7 +844,7 @@ class VectorIndex:
             cosines = np.empty(len(rows), np.float32)
             for start in range(0, len(rows), SLAB):
                 part = slice(start, start + SLAB)
-                cosines[part] = self._halves[rows[part]].astype(np.float32) @ vector
+                cosines[part] = products(self._halves[rows[part]], vector)
             return rows, cosines
         chunks = self._chunks[rows]
         present, _, halves = arrays(
@@ -714,7 +854,7 @@ class VectorIndex:
             ).fetchall(),
             self.dimensions,
         )
-        return rows[np.searchsorted(chunks, present)], halves.astype(np.float32) @ vector
+        return rows[np.searchsorted(chunks, present)], products(halves, vector)
 
     def _rows_of(self, owners: Numbers, size: int) -> Numbers:
         """The rows of these owners (rising) that are not discarded, rising."""
@@ -789,6 +929,13 @@ class Mirror:
                 self._forget(connection, self._index, stand.removals)
         return self._index
 
+    def add(self, new: NewVectors) -> None:
+        """What this process has written, where nothing lies between that and what was read."""
+        with self._lock:
+            if self._state and self._loaded == new.follow and self._index.dimensions == new.halves.shape[1]:
+                self._index.append(np.array(new.chunks, np.int64), np.array(new.owners, np.int64), new.halves)
+                self._loaded = new.chunks[-1]
+
     def _load(self, connection: apsw.Connection, index: VectorIndex, packed: int) -> None:
         if index.centre is not None and packed > self._loaded:
             asked = "FROM signs WHERE space = ? AND last > ?"
@@ -815,9 +962,10 @@ class Mirror:
         self._loaded = last
 
     def _load_vectors(self, connection: apsw.Connection, index: VectorIndex, upto: int) -> None:
-        while rows := rows_after(connection, self.space, self._loaded, upto, SLAB):
+        full = True
+        while full and (rows := rows_after(connection, self.space, self._loaded, upto, SLAB)):
             index.append(*arrays(rows, index.dimensions))
-            self._loaded = rows[-1][0]
+            self._loaded, full = rows[-1][0], len(rows) == SLAB
 
     def _forget(self, connection: apsw.Connection, index: VectorIndex, known: int) -> None:
         rows: list[tuple[Any, ...]] = connection.execute(
@@ -837,6 +985,11 @@ class Mirrors:
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._by_space: OrderedDict[SQLValue, Mirror] = OrderedDict()
+
+    def add(self, space: SQLValue, new: NewVectors) -> None:
+        """To the mirror of the space, if there is one."""
+        if self._process == os.getpid() and (mirror := self._by_space.get(space)) is not None:
+            mirror.add(new)
 
     def of(self, space: SQLValue) -> Mirror:
         if self._process != os.getpid():

@@ -6,7 +6,7 @@ import json
 import math
 import zlib
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache, partial, wraps
@@ -18,7 +18,7 @@ import apsw
 from nacre.errors import StoreBusy, StoreDamaged, StoreFull, StoreReadOnly
 from nacre.model import Condition, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.journal import EVERYTHING, MEMORY
-from nacre.model.memory import LISTS, Json, images, size
+from nacre.model.memory import LISTS, Json, images, same_words, size
 from nacre.protocols import (
     ALL,
     Candidates,
@@ -36,7 +36,7 @@ from nacre.protocols import (
 from nacre.storage.commit import TransactionalBackend
 from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
 from nacre.storage.sqlite import damage, health, rows
-from nacre.storage.sqlite.connection import Connections, Key, translated
+from nacre.storage.sqlite.connection import Connections, Key, translated, wait_for_disk
 from nacre.storage.sqlite.rows import (
     AMONG,
     IS_LEAD,
@@ -52,14 +52,15 @@ from nacre.storage.sqlite.rows import (
     narrowed,
 )
 from nacre.storage.sqlite.transaction import (
-    BY_MEMORY,
     COUNTED_METADATA,
     EXPERIENCE_TYPE,
+    OF_MEMORY,
     SIZE,
     SUPERSEDED,
     TOTAL,
     SQLiteTransaction,
     countable,
+    of_memory,
 )
 
 if TYPE_CHECKING:
@@ -80,16 +81,13 @@ TEXTS = ("memory_id", "kind", "act", "actor", "batch", "why", "before", "after")
 # As bytes: a text that is no UTF-8 would make the driver give up on all the rows.
 SELECTED_ENTRY = ", ".join(("seq", "at", "key", "old", "new", *(f"CAST({name} AS BLOB)" for name in TEXTS)))
 ENTRY_CONDITIONS = {
-    "memory_id": "memory_id = ?",
-    "batch": "batch >= ? AND batch < ?",
     "operation": "+act = ?",
     "actor": "+actor = ?",
     "since": "+at >= ?",
     "until": "+at <= ?",
-    "after": "seq > ?",
-    "upto": "seq <= ?",
 }
 LAST_CHARACTER = "\U0010ffff"
+INDEXED_BATCH = 8  # characters of a batch by which an index finds it
 
 Versions: TypeAlias = dict[tuple[SQLValue, SQLValue, str], Memory]  # by key, entry, and whether it ended or began it
 Parameters = ParamSpec("Parameters")
@@ -254,7 +252,9 @@ class SQLiteReader:
     @without_damaged
     def spaces(self) -> dict[str, int]:
         with self._connected() as connection:
-            result = connection.execute("SELECT name, memories FROM space WHERE memories > 0 ORDER BY name").fetchall()
+            result = connection.execute(
+                "SELECT name, memories FROM present WHERE memories > 0 ORDER BY name"
+            ).fetchall()
         return {str(space): int(count) for space, count in result}  # type: ignore[arg-type]
 
     @without_damaged
@@ -262,8 +262,9 @@ class SQLiteReader:
         from nacre.storage import candidates
 
         with self._searching(space, search.terms) as index:
+            index.reads_records = search.records
             terms = candidates.bounded(search.terms, search.visible, index.holding)
-            return candidates.gather(index, replace(search, terms=terms))
+            return replace(candidates.gather(index, replace(search, terms=terms)), memories=index.memories)
 
     @without_damaged
     def by_words(
@@ -350,18 +351,38 @@ class SQLiteReader:
 
     @without_damaged
     def seq_at(self, space: str, time: float) -> int:
+        if time == math.inf and self._seq is None:
+            with self._snapshot("SELECT coalesce((SELECT seq FROM present WHERE name = ?), 0)", (space,)) as (
+                _,
+                (seq,),
+            ):
+                return int(seq)
         with self._reading(space) as (connection, state):
             seq = last_entry(connection, state.space, time) if state.space != NOWHERE else 0
         return seq if self._seq is None else min(seq, self._seq)
 
     @without_damaged
+    def changes_since(self, space: str, seq: int) -> list[str]:
+        with self._reading(space) as (connection, state):
+            result = connection.execute(
+                "SELECT memory_id FROM journal WHERE place BETWEEN ? AND ? AND kind = ? GROUP BY memory_id"
+                " ORDER BY max(place)",
+                (*rows.span(state.space, seq + 1, rows.LAST_SEQ if self._seq is None else self._seq), MEMORY),
+            ).fetchall()
+        return [str(id) for (id,) in result]
+
+    def written_since(self, space: str, seq: int, texts: Collection[str]) -> list[Memory]:
+        ids = self.changes_since(space, seq)
+        return [memory for memory in self.get_many(space, ids) if same_words(memory.text) in texts] if ids else []
+
+    @without_damaged
     def border(self, space: str, upto: int) -> int:
         with self._reading(space) as (connection, state):
             sql = (
-                "SELECT min(seq) AS first, max(seq) AS last FROM journal WHERE space = ? GROUP BY batch"
-                " HAVING first <= ? AND last > first ORDER BY last DESC"
+                "SELECT min(seq) AS first, max(seq) AS last FROM journal WHERE place BETWEEN ? AND ?"
+                " GROUP BY batch HAVING first <= ? AND last > first ORDER BY last DESC"
             )
-            for first, last in fetch(connection, sql, (state.space, upto)):
+            for first, last in fetch(connection, sql, (*rows.span(state.space), upto)):
                 upto = first - 1 if first <= upto < last else upto
             return upto
 
@@ -380,7 +401,7 @@ class SQLiteReader:
             yield connection
 
     @contextmanager
-    def _snapshot(self, sql: str, values: tuple[SQLValue, ...]) -> Iterator[tuple[apsw.Connection, tuple[Any, ...]]]:
+    def _snapshot(self, sql: str, values: Any) -> Iterator[tuple[apsw.Connection, tuple[Any, ...]]]:
         """The only row of a query. All that is read meanwhile is of the same state of the file: that of a statement
         which has not ended. So the row is fetched alone: reading on would end the statement, and the snapshot."""
         with self._connected() as connection:
@@ -403,10 +424,12 @@ class SQLiteReader:
         from nacre.storage.sqlite.search import SEARCHED, SQLiteIndex, Stand
 
         asked = json.dumps(list({stem for term in terms for stem in term.split()}))
-        with self._snapshot(SEARCHED, (asked, space)) as (connection, row):
-            number, memories, stems, *stand, holding = row
+        values: dict[str, SQLValue] = {"stems": asked, "space": space, "seq": self._seq}
+        with self._snapshot(SEARCHED, values) as (connection, (number, present, then, *stand, holding)):
             vectors = partial(self._mirrors().of(number).current, connection, Stand(*stand))
-            yield SQLiteIndex(connection, State(number, self._seq), vectors, (memories, stems), json.loads(holding))
+            memories, stems = json.loads(present if self._seq is None else then)
+            size, state = (memories or 0, stems or 0), State(number, self._seq)
+            yield SQLiteIndex(connection, state, vectors, size, json.loads(present)[0], json.loads(holding))
 
     def _hide_damaged(self) -> bool:
         """True when damaged records were found that were not left out before."""
@@ -425,6 +448,7 @@ class SQLiteBackend(SQLiteReader, TransactionalBackend):
         super().__init__(Connections(path, key), cache(new_mirrors), set())
         self._uses: deque[tuple[str, tuple[SQLValue, ...]]] = deque(maxlen=MOST_USES)
         self._connections.note_left_in_log()  # also, a store that cannot be opened says so now, not at its first use
+        self._connections.sweep()
 
     def at(self, space: str, seq: int) -> SQLiteReader:  # noqa: ARG002
         return SQLiteReader(self._connections, self._mirrors, self._damaged, seq)
@@ -437,7 +461,6 @@ class SQLiteBackend(SQLiteReader, TransactionalBackend):
     def transaction(self) -> Iterator[SQLiteTransaction]:
         """What `commit` writes with. Transactions run one after the other."""
         with self._connected() as connection:
-            self._connections.set_waiting_for_disk(connection, on=True)
             connection.execute("BEGIN IMMEDIATE")
             try:
                 transaction = SQLiteTransaction(connection)
@@ -448,20 +471,13 @@ class SQLiteBackend(SQLiteReader, TransactionalBackend):
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
+            wait_for_disk(connection, self.path)
+            for space, new in transaction.new_vectors.items():
+                self._mirrors().add(space, new)
             self._connections.after_commit(connection, scrubbed=transaction.scrubbed)
             if self._uses:
                 with suppress(apsw.Error), self._connections.in_passing(connection):
                     self._write_uses(connection)
-
-    @without_damaged
-    def changes_since(self, space: str, seq: int) -> list[str]:
-        with self._reading(space) as (connection, state):
-            result = connection.execute(
-                "SELECT memory_id FROM journal WHERE space = ? AND seq > ? AND kind = ? GROUP BY memory_id"
-                " ORDER BY max(seq)",
-                (state.space, seq, MEMORY),
-            ).fetchall()
-        return [str(id) for (id,) in result]
 
     def touch(self, space: str, ids: Sequence[str], at: float) -> None:
         sql = (
@@ -501,9 +517,7 @@ class SQLiteBackend(SQLiteReader, TransactionalBackend):
                     raise
 
     @without_damaged
-    def vectors_for(self, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
-        if not digests:
-            return {}
+    def vectors_for(self, digests: Sequence[bytes]) -> tuple[EmbedderIdentity, dict[bytes, Vectors]]:
         from nacre.storage.sqlite import search
 
         with self._connected() as connection:
@@ -625,25 +639,33 @@ def expiring(connection: apsw.Connection, state: State, field: str, where: Filte
 
 def latest_change(connection: apsw.Connection, space: int, seq: int) -> float | None:
     """No version of the state after this entry was created or changed later; None where nobody knows."""
-    sql = "SELECT latest FROM journal WHERE space = ? AND seq = ?"
-    return next((float(at) for (at,) in fetch(connection, sql, (space, seq))), None)
+    sql = "SELECT latest FROM journal WHERE place = ?"
+    return next((float(at) for (at,) in fetch(connection, sql, (rows.place(space, seq),))), None)
 
 
 def read_journal(
     connection: apsw.Connection, space: int, name: str, where: JournalFilter, *, newest_first: bool, limit: int | None
 ) -> list[JournalEntry]:
-    parts = ["space = ?"]
-    values: list[SQLValue] = [space]
+    after = 0 if where.after is None else where.after
+    first, last = rows.span(space, after + 1, rows.LAST_SEQ if where.upto is None else where.upto)
+    parts, values, index = ["place BETWEEN ? AND ?"], list[SQLValue]([first, last]), ""
+    if where.memory_id is not None:
+        parts, values = [OF_MEMORY, "+place BETWEEN ? AND ?"], [*of_memory(space, where.memory_id), *values]
+    if where.batch is not None:
+        begin, end = where.batch, where.batch + LAST_CHARACTER
+        few = len(begin) < INDEXED_BATCH  # with all of them the index has the order of the entries, too
+        parts.append(f"substr(batch, 1, 8) {'BETWEEN ? AND ?' if few else '= ?'} AND +batch >= ? AND +batch < ?")
+        values += [begin[:INDEXED_BATCH], *([end[:INDEXED_BATCH]] if few else []), begin, end]
+        index = " INDEXED BY journal_batch" if where.batch and where.memory_id is None else ""
     for field, part in ENTRY_CONDITIONS.items():
         wanted = getattr(where, field)
         if wanted is not None:
             parts.append(part)
-            values += [wanted, wanted + LAST_CHARACTER] if field == "batch" else [wanted]
-    index = BY_MEMORY if where.memory_id is not None else " INDEXED BY journal_batch" if where.batch else ""
+            values.append(wanted)
     result = fetch(
         connection,
         f"SELECT {SELECTED_ENTRY} FROM journal{index} WHERE {' AND '.join(parts)}"
-        f" ORDER BY seq {'DESC' if newest_first else 'ASC'} LIMIT ?",
+        f" ORDER BY place {'DESC' if newest_first else 'ASC'} LIMIT ?",
         (*values, -1 if limit is None else limit),
     )
     versions = versions_of(connection, [(key, seq) for seq, _, key, *_ in result if key is not None])
@@ -663,8 +685,8 @@ def versions_of(connection: apsw.Connection, entries: Sequence[tuple[int, int]])
     versions: Versions = {}
     for key, began, ended, uses, *record in fetch(connection, sql, (json.dumps(entries),)):
         with suppress(ValueError, TypeError, zlib.error):
-            last_accessed, access_count = json.loads(uses)
-            memory = replace(from_row(record), last_accessed=last_accessed, access_count=access_count)
+            record[rows.USES] = json.loads(uses)
+            memory = from_row(record)
             versions |= {(key, ended, "old"): memory, (key, began, "new"): memory}
     return versions
 
@@ -723,14 +745,16 @@ def number(value: SQLValue) -> float:
 def last_entry(connection: apsw.Connection, space: int, at: float) -> int:
     """Times never fall with the numbers, so that half of what is left can be put aside at each step."""
     middle = "(low + high + 1) / 2"
-    earlier = f"(SELECT at FROM journal WHERE space = ?1 AND seq <= {middle} ORDER BY seq DESC LIMIT 1) <= ?2"
+    before = f"place BETWEEN ?3 AND ?3 + {middle} ORDER BY place DESC LIMIT 1"
+    earlier = f"(SELECT at FROM journal WHERE {before}) <= ?2"
     return int(
         rows.only_row(
             connection,
-            "WITH RECURSIVE span(low, high) AS (SELECT dropped, seq FROM space WHERE number = ?1 UNION ALL"
+            "WITH RECURSIVE span(low, high) AS (SELECT dropped, seq FROM present WHERE number = ?1 UNION ALL"
             f" SELECT iif({earlier}, {middle}, low), iif({earlier}, high, {middle} - 1) FROM span WHERE low < high)"
             " SELECT max(low) FROM span",
             space,
             at,
+            rows.place(space, 0),
         )[0]
     )

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
 
@@ -16,13 +17,28 @@ from nacre.model.journal import MEMORY
 from nacre.model.memory import LISTS, Json, size
 from nacre.protocols import Chunk, Derived, EmbedderIdentity, Key, Vectors, Words
 from nacre.storage.sqlite import rows
-from nacre.storage.sqlite.rows import AMONG, CONTENT, SCALARS, SELECTED, TERM, SQLValue, Stems, as_json, from_row
+from nacre.storage.sqlite.rows import (
+    AMONG,
+    CONTENT,
+    IDENTITY,
+    SCALARS,
+    SELECTED,
+    TERM,
+    SQLValue,
+    Stems,
+    as_json,
+    from_row,
+)
+
+if TYPE_CHECKING:
+    from nacre.storage.sqlite.search import NewVectors
 
 Target = tuple[str, str]  # of a link: the id that it leads to and its relation
 Kept = tuple[float, str]  # of a link: its weight and its kind
 Names = dict[tuple[str, str], int]
 Counts = Counter[tuple[SQLValue, ...]]
 
+TABLE_BY_TABLE = 16  # from so many new memories on
 TOTAL = ""  # the field under which memories themselves are counted
 EXPERIENCE_TYPE = "metadata.experience_type"
 COUNTED_METADATA = (EXPERIENCE_TYPE, "metadata.compressed")  # keys under which experiences are counted
@@ -43,13 +59,15 @@ INDEXED = (
 )  # fmt: skip
 OPEN_LABEL = "space = ?2 AND field = ?3 AND name = ?4 AND key = ?5 AND seq_to IS NULL"
 OPEN_LINK = "space = ?2 AND target = ?3 AND rel = ?4 AND key = ?5 AND seq_to IS NULL"
-INSERT_MEMORY = insertion("memory", "key", "space", "id", "gone", "last_accessed", "access_count")
-INSERT_CONTENT = insertion("content", "number", "space", *CONTENT, "characters", "asks", "words", "pending")
+CONTENT_VALUES = (*CONTENT, "characters", "asks", "words", "pending")
+INSERT_MEMORY = insertion("new_memory", *IDENTITY, *CONTENT_VALUES, *VERSION, "labels", "chunks")  # see schema.sql
+INSERT_IDENTITY = insertion("memory", "key", "space", "gone", *IDENTITY)
+INSERT_CONTENT = insertion("content", "number", "space", *CONTENT_VALUES)
 INSERT_VERSION = insertion("version", *VERSION)
 INSERT_LABEL = insertion("label", "space", "field", "name", "key", "seq_from", "times")
 INSERT_ENTRY = insertion(
-    "journal", "space", "seq", "memory_id", "kind", "act", "actor", "at", "batch", "why", "key", "old", "new", "before",
-    "after", "latest",
+    "journal", "place", "memory_id", "kind", "act", "actor", "at", "batch", "why", "key", "old", "new", "before",
+    "after", "latest", "memories", "stems",
 )  # fmt: skip
 # One that takes the place of another, because its weight or kind has changed, keeps its walks.
 INSERT_LINK = (
@@ -75,22 +93,38 @@ DELETE_CHUNK = "DELETE FROM chunk WHERE id = ?"
 # Deletes and ends run before inserts, so that unique keys are free.
 STATEMENTS = (
     REMOVE_MEMORY, END_VERSION, END_LABEL, END_LINK, DELETE_LABEL, DELETE_LINK, DELETE_CHUNK,
-    INSERT_MEMORY, INSERT_CONTENT, INSERT_VERSION, REPLACE_VERSION, SET_STEMS, SET_WORDS, SET_PENDING, SET_USES,
-    INSERT_LABEL, INSERT_LINK, INSERT_CHUNK,
+    INSERT_MEMORY, INSERT_IDENTITY, INSERT_CONTENT, INSERT_VERSION, REPLACE_VERSION, SET_STEMS, SET_WORDS,
+    SET_PENDING, SET_USES, INSERT_LABEL, INSERT_LINK, INSERT_CHUNK,
 )  # fmt: skip
 # A space with what else a writer needs, and those of its memories that are asked for: one row for each, or one without.
 LAST_NUMBERS = "(SELECT json_group_object(name, seq) FROM sqlite_sequence)"  # given so far, by table
 SPACE = ("number", "seq", "last_at", "memories", "stems", "latest")
+LAST_VECTOR = "(SELECT chunk FROM vector WHERE space = space.number ORDER BY chunk DESC LIMIT 1)"
 READ = (
-    f"SELECT {', '.join(f'space.{name}' for name in SPACE)}, {LAST_NUMBERS},"
+    f"SELECT {', '.join(f'space.{name}' for name in SPACE)}, {LAST_VECTOR}, {LAST_NUMBERS},"
     f" {', '.join(rows.EMBEDDER_VALUES)}, version.key, version.content, version.seq_from, version.anchor,"
-    f" version.stems, version.length, {SELECTED} FROM space"
+    f" version.stems, version.length, {SELECTED} FROM present AS space"
     f" LEFT JOIN memory ON memory.space = space.number AND memory.id {AMONG} AND memory.gone = 0"
     " LEFT JOIN version ON version.key = memory.key AND version.seq_to IS NULL"
     " LEFT JOIN content ON content.number = version.content WHERE space.name = ?"
 )
-# A hint for SQLite's planner, which otherwise scans the journal.
-BY_MEMORY = " INDEXED BY journal_memory"
+# How many journal entries of a space lie between two checks whether its signs can be packed; a prime, so that a regular
+# pattern of operations cannot miss every check.
+LOOKED_EVERY = 61
+# The journal entries of a memory, with the values of `of_memory`.
+BY_VERSION = (
+    f"SELECT (space << {rows.PLACE_BITS}) + {{}} FROM main.version"
+    " WHERE key IN (SELECT key FROM main.memory WHERE space = ? AND id = ?)"
+)
+OF_MEMORY = (
+    f"+memory_id = ? AND place IN ({BY_VERSION.format('seq_from')}"
+    f" UNION ALL {BY_VERSION.format('seq_to')} UNION ALL"
+    " SELECT place FROM journal INDEXED BY journal_memory WHERE space = ? AND memory_id = ? AND key IS NULL)"
+)
+
+
+def of_memory(space: int, id: str) -> tuple[SQLValue, ...]:
+    return (id, *(space, id) * 3)
 
 
 @dataclass(slots=True)
@@ -116,6 +150,16 @@ class Stored:
     memory: Memory
 
 
+class NewMemory(NamedTuple):
+    """What its rows are made of."""
+
+    space: int
+    stored: Stored
+    content: list[SQLValue]
+    names: list[tuple[str, str, int]]  # field, name and how often it is in the list
+    chunks: list[tuple[int, Chunk, int]]
+
+
 @dataclass(frozen=True, slots=True)
 class Content:
     """What is derived from a content; `words` is None when nothing was derived yet."""
@@ -138,9 +182,14 @@ class SQLiteTransaction:
         self._contents: dict[int, Content] = {}
         self._waiting: set[Key] = set()  # memories whose rows wait
         self._rows: dict[str, list[Sequence[SQLValue]]] = defaultdict(list)
+        self._new: list[NewMemory] = []  # whose rows are made when they are written
         # By space and number of an entry: the memory, and whether it ended and began a version.
         self._versions: dict[tuple[str, int], tuple[int, bool, bool]] = {}
+        self._sizes: dict[tuple[str, int], tuple[int, int]] = {}  # of a space after an entry: its memories and stems
         self._counts: Counts = Counter()
+        self._last_vectors: dict[int, int] = {}  # the last chunk with a vector, by space
+        self.new_vectors: dict[int, NewVectors] = {}  # by space, for who searches next
+        self._terms: dict[int, Counter[str]] = defaultdict(Counter)  # how many more memories have a stem, by space
         self._vectors: dict[int, list[tuple[int, int, Vectors]]] = defaultdict(list)
         self._dropped: dict[int, list[int]] = defaultdict(list)  # chunks whose vectors go, by space
         self._orphans: list[int] = []  # contents that may have no version any more
@@ -159,11 +208,12 @@ class SQLiteTransaction:
             return
         self._stored.update({(name, id): None for id in unknown})
         for row in rows.fetch(self._connection, READ, (json.dumps(unknown), name)):
-            space, last, rest = row[: len(SPACE)], row[len(SPACE)], row[len(SPACE) + 1 :]
+            space, (last_vector, last, *rest) = row[: len(SPACE)], row[len(SPACE) :]
             embedder, stored = rest[: len(rows.EMBEDDER_VALUES)], rest[len(rows.EMBEDDER_VALUES) :]
             if name not in self._spaces:
                 self._spaces[name], self._in_file[name] = Space(*space), Space(*space)
                 self._last = self._last or json.loads(last)
+                self._last_vectors.setdefault(space[0], last_vector or 0)
                 self._embedder = self._embedder or rows.embedder_identity(*embedder)
             key, content, seq_from, anchor, stems, length, *record = stored
             if key is not None:
@@ -186,6 +236,10 @@ class SQLiteTransaction:
     def last_at(self, space: str) -> float:
         known = self._space(space)
         return 0.0 if known is None else known.last_at
+
+    def last_seq(self, space: str) -> int:
+        known = self._space(space)
+        return 0 if known is None else known.seq
 
     def term(self, kind: str, name: str) -> Mapping[str, Json] | None:
         return rows.vocabulary(self._connection, kind, name).get(name)
@@ -213,21 +267,23 @@ class SQLiteTransaction:
     def put(self, memory: Memory, derived: Derived | None, seq: int | None) -> None:
         space_and_id = (memory.space, memory.id)
         old, space = self._old(space_and_id), self._get_or_create_space(memory.space)
-        content, derived = self._put_content(space, memory, derived, old)
+        content, derived = (
+            (self._next("content"), derived) if old is None else self._edit_content(space, memory, derived, old)
+        )
         stems, length = (("", ""), 0) if old is None else (old.stems, old.length)
         if derived is not None:
             had = None if old is None else self._content(old.content)
             before = frozenset[str]() if had is None else rows.distinct_stems(*(had.words or ()), *stems)
-            lines = content_lines(derived.words)
-            stems = rows.unpacked_stems(rows.packed_stems((derived.words.tags, derived.words.entities)), 2)
-            length = rows.count_stems((*lines, *stems))
-            self._count_terms(space, before, rows.distinct_stems(*lines, *stems))
+            stems = rows.clean_lines(derived.words.tags, derived.words.entities)
+            indexed = " ".join((*content_lines(derived.words), *stems)).split()
+            length = len(indexed)
+            self._count_terms(space, before, frozenset(indexed))
         space.stems += length - (0 if old is None else old.length)
         space.latest = max(space.latest, memory.created_at, memory.updated_at)
         if old is None:
             start = space.seq if seq is None else seq
             new = Stored(self._next("memory"), content, start, start, stems, length, memory)
-            self._insert(space, new, seq)
+            self._insert(space, new, derived, seq)
         else:
             start = old.seq_from if seq is None else seq
             moved = old.content != content or any(
@@ -237,21 +293,27 @@ class SQLiteTransaction:
             self._edit(space, old, new, seq)
         self._stored[space_and_id] = new
         self._waiting.add(space_and_id)
+        self._note_size(memory.space, seq)
 
     def _old(self, space_and_id: Key) -> Stored | None:
         space, id = space_and_id
         if space_and_id in self._waiting:  # changed twice
             self.flush()
-        self._load(space, [id])
+        if space_and_id not in self._stored:
+            self._load(space, [id])
         return self._stored[space_and_id]
 
-    def _insert(self, space: Space, new: Stored, seq: int | None) -> None:
+    def _note_size(self, space: str, seq: int | None) -> None:
+        if seq is not None:
+            self._sizes[space, seq] = (self._spaces[space].memories, self._spaces[space].stems)
+
+    def _insert(self, space: Space, new: Stored, derived: Derived | None, seq: int | None) -> None:
         memory = new.memory
         space.memories += 1
         self._counts.update(counts_of(space.number, memory))
-        self._add(INSERT_MEMORY, new.key, space.number, memory.id, 0, memory.last_accessed, memory.access_count)
-        self._add(INSERT_VERSION, *version_row(space, new))
-        self._put_names(space, new.key, {}, names_of(memory, new.stems), new.seq_from)
+        names = [(*name, times) for name, times in names_of(memory, new.stems).items()]
+        chunks = self._number_chunks(space, new.content, derived)
+        self._new.append(NewMemory(space.number, new, content_values(memory, derived), names, chunks))
         self._put_links(space, new.key, {}, links_of(memory), new.seq_from)
         if seq is not None:
             self._versions[memory.space, seq] = (new.key, False, True)
@@ -270,9 +332,9 @@ class SQLiteTransaction:
         if seq is not None:
             self._versions[memory.space, seq] = (old.key, True, True)
             self._add(END_VERSION, seq, old.key, old.seq_from)
-            self._add(INSERT_VERSION, *version_row(space, new))
+            self._add(INSERT_VERSION, *version_row(space.number, new))
         elif memory != replace(known, last_accessed=uses[0], access_count=uses[1]):
-            self._add(REPLACE_VERSION, *version_row(space, new), old.key, old.seq_from)
+            self._add(REPLACE_VERSION, *version_row(space.number, new), old.key, old.seq_from)
             if old.content != new.content:
                 self._orphans.append(old.content)
         elif (new.stems, new.length) != (old.stems, old.length):
@@ -290,6 +352,7 @@ class SQLiteTransaction:
         self._count_terms(known, rows.distinct_stems(*words, *old.stems), frozenset())
         self._stored[space, id] = None
         if seq is None:
+            self._connection.execute(f"UPDATE journal SET key = NULL WHERE {OF_MEMORY}", of_memory(known.number, id))
             self._delete(known, old.key)
             return
         self._put_names(known, old.key, names_of(old.memory, old.stems), {}, seq)
@@ -299,10 +362,13 @@ class SQLiteTransaction:
         self._add(SET_PENDING, 0, old.content)
         self._versions[space, seq] = (old.key, True, False)
         self._waiting.add((space, id))
+        self._note_size(space, seq)
 
     def _count_terms(self, space: Space, before: frozenset[str], after: frozenset[str]) -> None:
-        self._counts.update((space.number, TERM, "", stem) for stem in after - before)
-        self._counts.subtract((space.number, TERM, "", stem) for stem in before - after)
+        counts = self._terms[space.number]
+        counts.update(after - before)
+        for stem in before - after:
+            counts[stem] -= 1
 
     def _put_names(self, space: Space, key: int, had: Names, has: Names, seq: int, *, in_place: bool = False) -> None:
         """Names are valid from `seq` on. With `in_place`, rows that began with this version are deleted instead of
@@ -336,12 +402,10 @@ class SQLiteTransaction:
 
     # Its content
 
-    def _put_content(
-        self, space: Space, memory: Memory, derived: Derived | None, old: Stored | None
+    def _edit_content(
+        self, space: Space, memory: Memory, derived: Derived | None, old: Stored
     ) -> tuple[int, Derived | None]:
         """Returns the content's number, and the derived data if it may have changed."""
-        if old is None:
-            return self._insert_content(space, memory, derived), derived
         if same_content(old.memory, memory):
             if derived is not None:
                 self._derive_again(space, old.content, self._content(old.content), derived)
@@ -349,25 +413,27 @@ class SQLiteTransaction:
         if derived is None:
             derived = self._derived(old, self._content(old.content))
         self._add(SET_PENDING, 0, old.content)
-        return self._insert_content(space, memory, derived), derived
-
-    def _insert_content(self, space: Space, memory: Memory, derived: Derived | None) -> int:
         number = self._next("content")
-        lines = None if derived is None else content_lines(derived.words)
-        pending = derived is None or derived.vectors is None
-        stems = None if lines is None else rows.packed_stems(lines)
-        self._add(INSERT_CONTENT, number, space.number, *rows.content_values(memory), stems, int(pending))
-        if derived is not None:
-            self._put_chunks(space, number, derived)
-        return number
+        self._add(INSERT_CONTENT, number, space.number, *content_values(memory, derived))
+        self._put_chunks(space, number, derived)
+        return number, derived
 
-    def _put_chunks(self, space: Space, content: int, derived: Derived) -> None:
-        for place, chunk in enumerate(derived.chunks):
-            id = self._next("chunk")
-            embedded = derived.vectors is not None
-            self._add(INSERT_CHUNK, id, content, space.number, chunk.start, chunk.end, chunk.digest, int(embedded))
-            if derived.vectors is not None:
-                self._vectors[space.number].append((id, content, derived.vectors[place]))
+    def _put_chunks(self, space: Space, content: int, derived: Derived | None) -> None:
+        self._add_chunks(space.number, content, self._number_chunks(space, content, derived))
+
+    def _add_chunks(self, space: int, content: int, chunks: Sequence[tuple[int, Chunk, int]]) -> None:
+        for id, each, embedded in chunks:
+            self._add(INSERT_CHUNK, id, content, space, each.start, each.end, each.digest, embedded)
+
+    def _number_chunks(self, space: Space, content: int, derived: Derived | None) -> list[tuple[int, Chunk, int]]:
+        """The rows of its chunks: a number, the chunk, and whether it has a vector, which waits to be written."""
+        if derived is None:
+            return []
+        numbered = [(self._next("chunk"), chunk, int(derived.vectors is not None)) for chunk in derived.chunks]
+        if derived.vectors is not None:
+            pairs = zip(numbered, derived.vectors, strict=True)
+            self._vectors[space.number] += [(id, content, vector) for (id, *_), vector in pairs]
+        return numbered
 
     def _derive_again(self, space: Space, content: int, had: Content, derived: Derived) -> None:
         """Words and vectors of a text that stays; those that stay too are not written again."""
@@ -400,28 +466,32 @@ class SQLiteTransaction:
     def next_seq(self, space: str) -> int:
         known = self._get_or_create_space(space)
         known.seq += 1
+        self._note_size(space, known.seq)
         return known.seq
 
     def append(self, entries: Sequence[JournalEntry]) -> None:
         for entry in entries:
-            space = self._get_or_create_space(entry.space)
+            space, place = self._get_or_create_space(entry.space), (entry.space, entry.seq)
             space.last_at = entry.operation.at
-            versions = self._versions.get((entry.space, entry.seq)) if entry.kind == MEMORY else None
-            self._add(INSERT_ENTRY, *entry_row(space.number, entry, versions), space.latest)
+            versions = self._versions.get(place) if entry.kind == MEMORY else None
+            size = self._sizes[place]
+            self._add(INSERT_ENTRY, *entry_row(space.number, entry, versions), space.latest, *size)
+            written = self._in_file.get(entry.space)
+            if written is None or written.seq < entry.seq:  # then the view `present` takes this from the entry
+                self._in_file[entry.space] = Space(space.number, entry.seq, space.last_at, *size, space.latest)
 
     def scrub(self, space: str, id: str) -> None:
         self.flush()
         self.scrubbed = True
         known = self._get_or_create_space(space)
+        self._connection.execute(
+            f"UPDATE journal SET key = NULL, before = NULL, after = NULL, why = '' WHERE {OF_MEMORY} AND kind = ?",
+            (*of_memory(known.number, id), MEMORY),
+        )
         sql = "SELECT key, gone FROM memory WHERE space = ? AND id = ?"
         for key, gone in rows.fetch(self._connection, sql, (known.number, id)):
             (self._delete if gone else self._delete_past)(known, key)
         self._stored.pop((space, id), None)
-        self._connection.execute(
-            "UPDATE journal SET key = NULL, before = NULL, after = NULL, why = '' WHERE (space, seq) IN"
-            f" (SELECT space, seq FROM journal{BY_MEMORY} WHERE space = ? AND memory_id = ? AND kind = ?)",
-            (known.number, id, MEMORY),
-        )
 
     def _delete(self, space: Space, key: int) -> None:
         """Everything of a memory that is gone."""
@@ -463,11 +533,17 @@ class SQLiteTransaction:
         self.flush()
         known = self._space(space)
         number = 0 if known is None else known.number
-        sql = "SELECT seq, at FROM journal WHERE space = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
-        last = next(iter(rows.fetch(self._connection, sql, (number, upto))), None)
+        dropped = rows.span(number, 0, upto)
+        sql = "SELECT max(place) FROM journal WHERE place BETWEEN ? AND ?"
+        last, *_ = rows.only_row(self._connection, sql, *dropped)
         if last is None:
             return 0
-        self._connection.execute("UPDATE space SET dropped = ?, dropped_at = ? WHERE number = ?", (*last, number))
+        self._in_file.pop(space, None)  # its row has to say what the last entry said
+        self._connection.execute(
+            "UPDATE space SET (dropped, dropped_at, dropped_memories, dropped_stems) ="
+            " (SELECT seq, at, memories, stems FROM journal WHERE place = ?) WHERE number = ?",
+            (last, number),
+        )
         past = "WHERE space = ? AND seq_to <= ?"
         sql = f"SELECT DISTINCT content FROM main.version {past}"
         self._orphans += [content for (content,) in rows.fetch(self._connection, sql, (number, upto))]
@@ -479,7 +555,7 @@ class SQLiteTransaction:
             " AND NOT EXISTS (SELECT 1 FROM main.version WHERE version.key = memory.key)",
             (number,),
         )
-        self._connection.execute("DELETE FROM journal WHERE space = ? AND seq <= ?", (number, upto))
+        self._connection.execute("DELETE FROM journal WHERE place BETWEEN ? AND ?", dropped)
         return self._connection.changes()
 
     # The rest of the store
@@ -491,11 +567,13 @@ class SQLiteTransaction:
         sql = "SELECT id FROM main.memory WHERE space = ? AND gone = 0 ORDER BY key"
         ids = [str(id) for (id,) in rows.fetch(self._connection, sql, (known.number,))]
         self._connection.execute(
-            "UPDATE space SET (dropped, dropped_at) = (SELECT seq, at FROM journal WHERE space = number"
-            " ORDER BY seq DESC LIMIT 1) WHERE number = ? AND EXISTS (SELECT 1 FROM journal WHERE space = number)",
-            (known.number,),
+            "UPDATE space SET (dropped, dropped_at, dropped_memories, dropped_stems) = (SELECT seq, at, 0, 0"
+            " FROM journal WHERE place BETWEEN ?1 AND ?2 ORDER BY place DESC LIMIT 1)"
+            " WHERE number = ?3 AND EXISTS (SELECT 1 FROM journal WHERE place BETWEEN ?1 AND ?2)",
+            (*rows.span(known.number), known.number),
         )
         self._empty(known)
+        self._in_file.pop(space, None)
         rows.forget_terms(self._connection, space)
         known.memories = known.stems = 0
         self._stored = {key: stored for key, stored in self._stored.items() if key[0] != space}
@@ -504,8 +582,9 @@ class SQLiteTransaction:
     def _empty(self, space: Space) -> None:
         sql = "SELECT DISTINCT content FROM main.version WHERE space = ?"
         self._orphans += [content for (content,) in rows.fetch(self._connection, sql, (space.number,))]
-        for table in ("version", "label", "link", "memory", "counter", "journal"):
+        for table in ("version", "label", "link", "memory", "counter"):
             self._connection.execute(f"DELETE FROM main.{table} WHERE space = ?", (space.number,))
+        self._connection.execute("DELETE FROM journal WHERE place BETWEEN ? AND ?", rows.span(space.number))
         self._erase_orphans()
 
     def compress(self, space: str, ids: Sequence[str]) -> int:
@@ -548,7 +627,7 @@ class SQLiteTransaction:
                 "UPDATE content SET pending = 1 WHERE number IN (SELECT content FROM main.version WHERE seq_to IS NULL)"
             )
         self._embedder = identity
-        values = (identity.name, identity.dimensions, identity.probe)
+        values = (identity.name, identity.dimensions, identity.probe, maybe_json(identity.measured))
         self._connection.executemany(
             "INSERT OR REPLACE INTO meta VALUES (?, ?)", list(zip(rows.EMBEDDER_KEYS, values, strict=True))
         )
@@ -575,8 +654,25 @@ class SQLiteTransaction:
         self._last[table] = self._last.get(table, 0) + 1
         return self._last[table]
 
+    def _add_new(self) -> None:
+        """A few by one statement each; many table by table, which takes less time a row."""
+        for space, new, content, names, chunks in self._new:
+            memory, version = new.memory, version_row(space, new)
+            identity = (memory.id, memory.last_accessed, memory.access_count)
+            if len(self._new) < TABLE_BY_TABLE:
+                packed = [(id, each.start, each.end, each.digest.hex(), embedded) for id, each, embedded in chunks]
+                self._add(INSERT_MEMORY, *identity, *content, *version, as_json(names), as_json(packed))
+                continue
+            self._add(INSERT_IDENTITY, new.key, space, 0, *identity)
+            self._add(INSERT_CONTENT, new.content, space, *content)
+            self._add(INSERT_VERSION, *version)
+            self._rows[INSERT_LABEL] += [(space, *name, new.key, new.seq_from, times) for *name, times in names]
+            self._add_chunks(space, new.content, chunks)
+        self._new.clear()
+
     def flush(self) -> None:
         """Writes the collected rows; needed before a statement that works on whole tables."""
+        self._add_new()
         for sql in (*STATEMENTS, INSERT_ENTRY):
             if sql in self._rows:
                 self._connection.executemany(sql, self._rows.pop(sql))
@@ -584,8 +680,9 @@ class SQLiteTransaction:
         self._contents.clear()  # what was derived anew is in the file by now
         self._write_vectors()
         self._erase_orphans()
-        write_counts(self._connection, self._counts)
+        write_counts(self._connection, self._counts, self._terms)
         self._counts.clear()
+        self._terms.clear()
         self._connection.executemany(
             f"UPDATE space SET {', '.join(f'{name} = ?' for name in SPACE[1:])} WHERE number = ?",
             [
@@ -608,9 +705,18 @@ class SQLiteTransaction:
             search.remove(self._connection, space, dropped)
         for space, new in self._vectors.items():
             chunks, owners, made = zip(*new, strict=True)
-            search.write(self._connection, space, chunks, owners, np.stack(made))
+            halves = search.write(self._connection, space, chunks, owners, np.stack(made))
+            self.new_vectors[space] = search.NewVectors(self._last_vectors.get(space, 0), chunks, owners, halves)
+            self._last_vectors[space] = chunks[-1]
+            if self._looks_for_signs(space):
+                search.pack_signs(self._connection, space, halves.shape[1])
         self._dropped.clear()
         self._vectors.clear()
+
+    def _looks_for_signs(self, space: int) -> bool:
+        """Whether to check now that there are enough vectors to pack their signs; nearly always there are not."""
+        numbers = [seq for name, seq in self._sizes if name in self._spaces and self._spaces[name].number == space]
+        return not numbers or any(seq % LOOKED_EVERY == 0 for seq in numbers)
 
     def _erase_orphans(self) -> None:
         """Contents that no version has any more, with their words and vectors."""
@@ -643,13 +749,19 @@ def same_content(one: Memory, other: Memory) -> bool:
 
 
 def content_lines(stems: Words) -> Stems:
-    return rows.unpacked_stems(rows.packed_stems((stems.title, stems.text, stems.role)), 3)
+    return rows.clean_lines(stems.title, stems.text, stems.role)
 
 
-def version_row(space: Space, stored: Stored) -> list[SQLValue]:
+def content_values(memory: Memory, derived: Derived | None) -> list[SQLValue]:
+    """The columns `CONTENT_VALUES`."""
+    words = None if derived is None else "\n".join(content_lines(derived.words))
+    return [*rows.content_values(memory), words, int(derived is None or derived.vectors is None)]
+
+
+def version_row(space: int, stored: Stored) -> list[SQLValue]:
     memory = stored.memory
     return [
-        stored.key, space.number, stored.seq_from, stored.anchor, stored.content, memory.version,
+        stored.key, space, stored.seq_from, stored.anchor, stored.content, memory.version,
         *rows.version_values(memory), rows.packed_stems(stored.stems), stored.length,
     ]  # fmt: skip
 
@@ -662,7 +774,11 @@ def names_of(memory: Memory, stems: Stems) -> Names:
 def listed_names(lists: Mapping[str, Sequence[str]], stems: Stems) -> Names:
     fields = [(field, lists.get(field, ())) for field in LISTS]
     fields += [(field, line.split()) for field, line in zip(STEM_FIELDS, stems, strict=True)]
-    return {(field, name): times for field, names in fields for name, times in Counter(names).items()}
+    times: Names = {}
+    for field, names in fields:
+        for name in names:
+            times[field, name] = times.get((field, name), 0) + 1
+    return times
 
 
 def links_of(memory: Memory) -> dict[Target, Kept]:
@@ -671,13 +787,15 @@ def links_of(memory: Memory) -> dict[Target, Kept]:
 
 def counts_of(space: int, memory: Memory) -> Counts:
     """What the memory adds to the rows of `counter`; one that expires counts in none."""
+    counts: Counts = Counter()
     if memory.expires_at is not None:
-        return Counter()
+        return counts
     status = memory.status + (SUPERSEDED if memory.superseded_by else "")
     names = [(TOTAL, ""), ("type", memory.type), ("source", memory.source), ("week", memory.week)]
     names += [(field, name) for field in LISTS for name in dict.fromkeys(getattr(memory, field))]
-    counts: Counts = Counter((space, field, status, name) for field, name in names)
-    for field in COUNTED_METADATA:
+    for field, name in names:
+        counts[space, field, status, name] = 1
+    for field in COUNTED_METADATA if memory.metadata else ():
         value = rows.plain(scalar(memory, field))
         if countable(value):
             counts[space, field, status, value] = 1
@@ -691,15 +809,25 @@ def countable(value: SQLValue) -> bool:
     return isinstance(value, str) or value == 1
 
 
-def write_counts(connection: apsw.Connection, counts: Counts) -> None:
+def by_row(counted: tuple[tuple[SQLValue, ...], int]) -> tuple[object, ...]:
+    """A name may be a number."""
+    *names, last = counted[0]
+    return *names, str(last)
+
+
+def write_counts(connection: apsw.Connection, counts: Counts, terms: Mapping[int, Counter[str]]) -> None:
+    """`terms` are those of stems, by space; in the order of the index."""
+    changed = [pair for pair in sorted(counts.items(), key=by_row) if pair[1]]
+    for space, stems in terms.items():
+        changed += [((space, TERM, "", stem), n) for stem, n in sorted(stems.items()) if n]
     connection.executemany(
         "INSERT INTO counter(space, field, status, name, n) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT DO UPDATE SET n = n + excluded.n",
-        [(*key, n) for key, n in sorted(counts.items(), key=str) if n],
+        [(*key, n) for key, n in changed],
     )
     connection.executemany(
         "DELETE FROM counter WHERE space = ? AND field = ? AND status = ? AND name = ? AND n <= 0",
-        [key for key, n in counts.items() if n < 0],
+        [key for key, n in changed if n < 0],
     )
 
 
@@ -708,7 +836,7 @@ def entry_row(space: int, entry: JournalEntry, versions: tuple[int, bool, bool] 
     done = entry.operation
     images = (None, None) if versions else (maybe_json(entry.before), maybe_json(entry.after))
     named = (entry.memory_id, entry.kind, done.name, done.actor, done.at, done.batch, done.why)
-    return [space, entry.seq, *named, *(versions or (None, None, None)), *images]
+    return [rows.place(space, entry.seq), *named, *(versions or (None, None, None)), *images]
 
 
 def maybe_json(fields: Mapping[str, Json] | None) -> str | None:

@@ -85,7 +85,7 @@ def claude_code_turn(entry: Mapping[str, Json], session: str, *, tools: bool) ->
 
 
 def text_and_tools(content: Json) -> tuple[str, list[str]]:
-    """The spoken text, and the tool calls and thoughts that came with it."""
+    """The text of the turn, and the tool calls and thoughts that came with it."""
     if isinstance(content, str):
         return content, []
     said: list[str] = []
@@ -110,6 +110,34 @@ def tool_text(block: Mapping[str, Json]) -> str:
     if kind == "tool_result":
         return f"(result) {text_and_tools(block.get('content'))[0][:TOOL_TEXT]}".strip()
     return ""
+
+
+CODEX = "codex"
+# Older versions write an event for each message, newer ones the completed item.
+CODEX_ROLES = {
+    "user_message": "user", "agent_message": "assistant", "UserMessage": "user", "AgentMessage": "assistant",
+}  # fmt: skip
+
+
+def codex_pieces(line: Line, session: str) -> Iterator[Piece]:
+    """Of a line that Codex has written about a session: what was said, without its context, tools and thoughts."""
+    entry = line.entry if isinstance(line.entry, dict) else {}
+    event = object_in(entry, "payload")
+    item = object_in(dict(event), "item") or event
+    role = CODEX_ROLES.get(text_of(item, "type")) if entry.get("type") == "event_msg" else None
+    content = item.get("content")
+    blocks = [text_of(each, "text") for each in content if isinstance(each, dict)] if isinstance(content, list) else []
+    said = text_of(item, "message") or "\n".join(blocks)
+    text = clean_text(INSERTED.sub("", said)) if role else ""
+    if role and text:
+        at = text_of(entry, "timestamp")
+        yield Item(text, session, f"{role} {at}", role, "", parse_time(at), at=line.end)
+    else:
+        yield Skipped(f"{text_of(entry, 'type') or 'unknown'} line", line.end)
+
+
+def is_codex(line: Line) -> bool:
+    return isinstance(line.entry, dict) and isinstance(line.entry.get("payload"), dict)
 
 
 def folder_of(path: Path) -> Path | None:

@@ -19,6 +19,7 @@ SERVER = "nacre.compat.ai_houkai.mcp_server.server"
 @dataclass(frozen=True)
 class Settings(claude_code.ClaudeCodeInstaller):
     started: Launch = field(default_factory=lambda: Launch(""))
+    always_load = False  # the entry is as AI-Houkai writes it
 
     def launch(self) -> Launch:
         return self.started

@@ -496,7 +496,7 @@ class MemoryStore:
         min_importance: float | None = None, *, mode: str = "semantic", weights: HybridWeights | None = None,
         overfetch: int = 4, expand: ExpandSpec | None = None, include_superseded: bool = False, touch: bool = True,
     ) -> list[tuple[Memory, float]]:  # fmt: skip
-        if k <= 0:
+        if k <= 0 or not query.strip():
             return []
         hits = self.native.recall(
             query, k, touch=touch, strategy=mode, weights=weights or self.hybrid_weights, overfetch=overfetch,

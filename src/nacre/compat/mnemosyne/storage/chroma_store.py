@@ -227,6 +227,8 @@ class ChromaMemoryStore:
         self, query: str, wanted: int, status: MemoryStatus | None, strategy: str, fusion: RankFusion | None = None
     ) -> QueryResult:
         """Duplicates of one text are returned separately."""
+        if wanted <= 0 or not query.strip():
+            return []
         hits = self.memories.recall(query, wanted, touch=False, status=IN[status], strategy=strategy, fusion=fusion)
         copies = {each.id: each for each in self.memories.get_many([id for hit in hits for id in hit.collapsed])}
         same = ((hit, (hit.memory, *(self.memories.clean(copies[id]) for id in hit.collapsed))) for hit in hits)

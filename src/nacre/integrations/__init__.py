@@ -1,0 +1,1 @@
+"""Adapters that let agent frameworks keep their memory in a `MemoryStore`, one module for each framework."""

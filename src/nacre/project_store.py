@@ -1,0 +1,392 @@
+"""What the interfaces work with: a project's space, and `personal` beside it."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import wraps
+from inspect import Parameter, signature
+from itertools import accumulate
+from statistics import fmean
+from typing import Any, NamedTuple, Self, Unpack
+
+from nacre.engine.undo import last_batches
+from nacre.errors import AccessDenied, AmbiguousId, InvalidInput, MemoryNotFound, UndoRefused
+from nacre.memory_store import MemoryStore
+from nacre.model import Filter, Hit, JournalEntry, Listing, Memory, Recollection, RememberResult
+from nacre.model.instants import Instant
+from nacre.model.review import KINDS, STALE_DAYS, ReviewItem
+from nacre.protocols import Embedder, Order, Tallied
+from nacre.recall_options import RecallOptions, Scope, make_query, split_options
+from nacre.settings import DEFAULT, PERSONAL, Settings, SpaceChoice
+from nacre.storage.pages import ORDERS, RISING, check_page
+
+END = "."  # in a cursor: nothing is left in this space
+BETWEEN = "~"  # the cursors of two spaces
+MOST_LISTED = 2**53  # SQLite takes a limit of 64 bits, and JSON numbers are exact so far; no list is as long
+# How likely a memory outside of the time that the question names answers, compared with one in it.
+OUT_OF_TIME = 0.5
+
+Choose = Callable[[Iterable[str]], SpaceChoice]  # see `settings.choose_space`; the argument is `known`
+
+
+def by_id(name: str, ids: int | None = None) -> Any:
+    """The method of this name, run in the space that has the memories which its first `ids` arguments name, by default
+    all arguments."""
+    own = getattr(MemoryStore, name)
+    parameters = list(signature(own).parameters.values())[1:]
+    names = [each.name for each in parameters if each.kind is Parameter.POSITIONAL_OR_KEYWORD][:ids]
+
+    @wraps(own)
+    def method(self: ProjectStore, *arguments: Any, **options: Any) -> Any:
+        named_ids = (*arguments[:ids], *(options[each] for each in names if each in options))
+        other = self.beside if self.is_beside(*filter(None, named_ids)) else None
+        return own(self, *arguments, **options) if other is None else getattr(other, name)(*arguments, **options)
+
+    return method
+
+
+def personal(store: MemoryStore, refusal: str) -> MemoryStore:
+    """The same store in `personal`. Raises `InvalidInput` with this text where another space is used alone."""
+    other = store if store.space == PERSONAL else store.beside
+    if other is None:
+        raise InvalidInput(refusal)
+    return other
+
+
+def known_spaces(store: MemoryStore) -> list[str]:
+    """The spaces among which a project finds its own, also those in which a restricted agent sees nothing yet."""
+    access = store._parts.access
+    allowed = () if access is None else access.capabilities.allowed_spaces
+    return [space for space in store._parts.opened.spaces() if not allowed or space in allowed]
+
+
+class ProjectStore(MemoryStore):
+    """Writes to its own space. Searches and lists look into `beside` too, and each hit names its space; whatever is
+    named by its id is found in either. All else is about its own space alone."""
+
+    @classmethod
+    def open(
+        cls, settings: Settings, choose: Choose, *, actor: str, embedder: Embedder | None = None, alone: bool = False
+    ) -> Self:
+        """In the space that the rule chooses for this store; `alone` without another beside it."""
+        first = choose(())
+        store = cls(settings=replace(settings, space=first.space), actor=actor, embedder=embedder)
+        choice = choose(known_spaces(store))
+        store = store if choice.space == first.space else store.in_space(choice.space)
+        return store if alone else store.looking_into(choice.beside)
+
+    def looking_into(self, space: str) -> Self:
+        """This store, with another space beside its own; without one for an agent that may not use it."""
+        try:
+            self.beside = self.in_space(space) if space and space != self.space else None
+        except AccessDenied:
+            self.beside = None
+        return self
+
+    def as_actor(self, name: str) -> Self:
+        view = super().as_actor(name)
+        view.beside = None if self.beside is None else self.beside.as_actor(name)
+        return view
+
+    # What is remembered, by question
+
+    def recall(
+        self, query: str, k: int = 5, *, touch: bool = True, rerank: bool = True, **options: Unpack[RecallOptions]
+    ) -> Recollection:
+        """As `MemoryStore.recall` in each space, with the statistics of each, merged by relevance."""
+        filled = self.spaces()
+        if self._parts.access is not None and self.beside is not None:
+            filled |= self.beside.spaces()  # each view shows a restricted agent its own space only
+        if self.beside is None or self.beside.space not in filled:
+            own = super().recall(query, k, touch=touch, rerank=rerank, **options)
+            return self._with_unread(own if self.beside is None else named(own, self.space), filled)
+        own = super().recall(query, k, touch=False, rerank=rerank, **options)
+        other = self.beside.recall(query, k, touch=False, rerank=rerank, **options)
+        both = merged(named(own, self.space), named(other, self.beside.space), k, self._fits_time(query, options))
+        if touch and both and options.get("as_of") is None:
+            self.touch(*(hit.memory.id for hit in both))
+        return self._with_unread(both, filled)
+
+    def _fits_time(self, query: str, options: RecallOptions) -> Callable[[Memory], float]:
+        """1 for a memory of the time that the question names, and where it names none; down to 0 for others."""
+        from nacre.recall.gather import understand  # slow to import, and not every command recalls
+        from nacre.recall.signals import time_match
+
+        ranking, scope = split_options(options)
+        question = understand(make_query(query, 1, ranking, Filter(), self._known_at(scope.get("as_of"))))
+        if not question.windows and not question.coming:
+            return lambda _: 1.0
+        return lambda memory: time_match(memory, question)
+
+    def _with_unread(self, recalled: Recollection, filled: Mapping[str, int]) -> Recollection:
+        """With `unread_note` where nothing was found."""
+        note = "" if recalled or (self.beside is None and self.space != PERSONAL) else self.unread_note(filled)
+        return replace(recalled, notes=(*recalled.notes, note)) if note else recalled
+
+    def unread_note(self, filled: Mapping[str, int]) -> str:
+        """A sentence on memories of Python programs that name no space; `filled` counts by space. Empty where there are
+        none."""
+        if not filled.get(DEFAULT) or self.space == DEFAULT or self.settings.scope:
+            return ""
+        many, what = (f"{filled[DEFAULT]:,} memories", "them") if filled[DEFAULT] > 1 else ("1 memory", "it")
+        return f"The space {DEFAULT!r}, which is not read here, has {many}; `nacre spaces` says how to copy {what}."
+
+    def touch(self, *ids: str) -> None:
+        there = [] if self.beside is None else [memory.id for memory in self.beside.get_many(ids)]
+        own = [id for id in ids if id not in there]
+        if own:
+            super().touch(*own)
+        if there and self.beside is not None:
+            self.beside.touch(*there)
+
+    # Reading and listing
+
+    def get(self, id: str, *, as_of: Instant | None = None, valid_at: Instant | None = None) -> Memory | None:
+        memory = super().get(id, as_of=as_of, valid_at=valid_at)
+        if memory is None and self.beside is not None:
+            return self.beside.get(id, as_of=as_of, valid_at=valid_at)
+        return memory
+
+    def get_many(self, ids: Sequence[str]) -> list[Memory]:
+        own = super().get_many(ids)
+        if self.beside is None or len(own) == len(set(ids)):
+            return own
+        memories = {memory.id: memory for memory in (*self.beside.get_many(ids), *own)}
+        return [memories[id] for id in dict.fromkeys(ids) if id in memories]
+
+    def resolve_id(self, prefix: str) -> str:
+        if self.beside is None:
+            return super().resolve_id(prefix)
+        ids = []
+        for resolve in (super().resolve_id, self.beside.resolve_id):
+            try:
+                ids.append(resolve(prefix))
+            except MemoryNotFound:
+                continue
+        if not ids:
+            raise MemoryNotFound(prefix, self.space, self.beside.space)
+        if len(set(ids)) > 1 and prefix not in ids:
+            raise AmbiguousId(prefix, ids)
+        return prefix if prefix in ids else ids[0]
+
+    def list_recent(
+        self, limit: int = 20, *, order: Order = "newest", offset: int = 0, cursor: str = "", **scope: Unpack[Scope]
+    ) -> Listing:
+        if self.beside is None:
+            return super().list_recent(limit, order=order, offset=offset, cursor=cursor, **scope)
+        check_page(max(0, limit), offset)
+        cursors = cursor.split(BETWEEN) if cursor else ["", ""]
+        if len(cursors) != 2:
+            raise InvalidInput("This cursor belongs to a list of one space; begin again without one.")
+        stores, listing = (super().list_recent, self.beside.list_recent), Listing([], "")
+        wanted = min(max(0, limit) + offset, MOST_LISTED)
+        lists = [
+            listing if at == END else read(wanted, order=order, cursor=at, **scope)
+            for read, at in zip(stores, cursors, strict=True)
+        ]
+        taken = in_order(lists, order)[:wanted]
+        counts = [sum(memory.space == store.space for memory in taken) for store in (self, self.beside)]
+        following = [
+            after(read, each, count, at, order, scope)
+            for read, each, count, at in zip(stores, lists, counts, cursors, strict=True)
+        ]
+        return Listing(taken[offset:], "" if following == [END, END] else BETWEEN.join(following))
+
+    def count(self, **scope: Unpack[Scope]) -> int:
+        return super().count(**scope) + (0 if self.beside is None else self.beside.count(**scope))
+
+    def tally(self, field: Tallied, **scope: Unpack[Scope]) -> dict[str, int]:
+        own = super().tally(field, **scope)
+        others = {} if self.beside is None else self.beside.tally(field, **scope)
+        both = {name: own.get(name, 0) + others.get(name, 0) for name in (*own, *others)}
+        return dict(sorted(both.items(), key=lambda item: (-item[1], item[0])))
+
+    def memories_about(self, name: str, limit: int = 20, **scope: Unpack[Scope]) -> list[Memory]:
+        own = super().memories_about(name, limit, **scope)
+        others = [] if self.beside is None else self.beside.memories_about(name, limit, **scope)
+        return in_order((own, others), "newest")[: max(0, limit)]
+
+    # What is named by its id
+
+    edit, validate, history = by_id("edit"), by_id("validate"), by_id("history")
+    forget, restore, purge, redact = by_id("forget"), by_id("restore"), by_id("purge"), by_id("redact")
+    pin, unpin, archive, unarchive = by_id("pin"), by_id("unpin"), by_id("archive"), by_id("unarchive")
+    tag, bump, merge, supersede = by_id("tag"), by_id("bump"), by_id("merge"), by_id("supersede")
+    link, unlink, path, neighbors = by_id("link", 2), by_id("unlink", 2), by_id("path"), by_id("neighbors")
+    find_conflicts = by_id("find_conflicts")
+
+    def subgraph(self, ids: Iterable[str], **options: Any) -> Any:
+        named_ids = list(ids)
+        if self.beside is not None and self.is_beside(*named_ids):
+            return self.beside.subgraph(named_ids, **options)
+        return super().subgraph(named_ids, **options)
+
+    def remember_result(self, text: str, *, replaces: str | None = None, **options: Any) -> RememberResult:
+        """What replaces a memory is stored where that one is."""
+        if replaces is not None and self.beside is not None and self.is_beside(replaces):
+            return self.beside.remember_result(text, replaces=replaces, **options)
+        return super().remember_result(text, replaces=replaces, **options)
+
+    def is_beside(self, *ids: str) -> bool:
+        """Whether these memories are in the space beside its own. Raises `InvalidInput` where only some are."""
+        if self.beside is None:
+            return False
+        own = {memory.id for memory in super().get_many(ids)}
+        others = [id for id in ids if id not in own]
+        there = {memory.id for memory in self.beside.get_many(others)}
+        there |= {id for id in others if id not in there and self.beside.journal(id, limit=1)}  # what was purged
+        if own and there:
+            raise InvalidInput(
+                f"These memories are in two spaces, {self.space} and {self.beside.space}; name those of one at a time."
+            )
+        return bool(there)
+
+    # History and review
+
+    def journal(
+        self, id: str | None = None, *, batch: str | None = None, limit: int | None = 20, newest_first: bool = True,
+        **options: Any,
+    ) -> list[JournalEntry]:  # fmt: skip
+        read = {"batch": batch, "limit": limit, "newest_first": newest_first, **options}
+        own = super().journal(id, **read)
+        if self.beside is None or ((id or batch) and own):
+            return own
+        both = (own, self.beside.journal(id, **read))
+        return list(heapq.merge(*both, key=lambda entry: entry.operation.at, reverse=newest_first))[:limit]
+
+    def resolve_operation(self, prefix: str) -> str:
+        try:
+            return super().resolve_operation(prefix)
+        except UndoRefused:
+            if self.beside is None:
+                raise
+            return self.beside.resolve_operation(prefix)
+
+    def undo(
+        self, batch: str | JournalEntry | None = None, *, last: int | None = None, any_actor: bool = False,
+        **options: Any,
+    ) -> list[JournalEntry]:  # fmt: skip
+        """The last operation is the newest of both spaces."""
+        store = self._space_to_undo(batch, 1 if last is None else last, any_actor=any_actor)
+        if store is not None:
+            return store.undo(batch, last=last, any_actor=any_actor, **options)
+        return super().undo(batch, last=last, any_actor=any_actor, **options)
+
+    def _space_to_undo(self, batch: str | JournalEntry | None, count: int, *, any_actor: bool) -> MemoryStore | None:
+        """The store beside, where the operation is there. Raises `InvalidInput` where the last ones are in both."""
+        other = self.beside
+        if other is None or isinstance(batch, JournalEntry):
+            return other if isinstance(batch, JournalEntry) and other and batch.space == other.space else None
+        if batch is not None:
+            return None if super().journal(batch=self.resolve_operation(batch), limit=1) else other
+        both = (self.in_space(self.space), other)
+        entries = [
+            entry
+            for store in both
+            if isinstance(store, ProjectStore)
+            for entry in store.last_operations(count, any_actor=any_actor)
+        ]
+        newest = sorted(entries, key=lambda entry: entry.operation.at, reverse=True)[:count]
+        spaces = {entry.space for entry in newest}
+        if len(spaces) > 1:
+            raise InvalidInput(f"The last {count} operations are in two spaces; undo them one by one.")
+        return other if spaces == {other.space} else None
+
+    def last_operations(self, count: int, *, any_actor: bool) -> list[JournalEntry]:
+        """An entry of each of the last operations of its own space that can be undone: as many, or else the last."""
+        batches: list[str] = []
+        with suppress(UndoRefused):
+            for wanted in sorted({1, count}):
+                batches = last_batches(self._engine, self.space, wanted, any_actor=any_actor)
+        read = super().journal
+        return [entry for batch in batches for entry in read(batch=batch, limit=1)]
+
+    def review(
+        self, *, kinds: Iterable[str] | str = KINDS, stale_days: float = STALE_DAYS, limit: int | None = 50
+    ) -> list[ReviewItem]:
+        own = super().review(kinds=kinds, stale_days=stale_days, limit=limit)
+        if self.beside is None:
+            return own
+        others = self.beside.review(kinds=kinds, stale_days=stale_days, limit=limit)
+        return list({item.id: item for item in (*own, *others)}.values())[:limit]
+
+    def decide(self, item: ReviewItem | str, decision: str, **options: Any) -> bool:
+        if self.beside is None:
+            return super().decide(item, decision, **options)
+        if isinstance(item, str):
+            try:
+                return super().decide(item, decision, **options)
+            except InvalidInput:
+                if not any(each.is_named(item) for each in self.beside.review(limit=None)):
+                    raise
+                return self.beside.decide(item, decision, **options)
+        about = item.memory if item.conflict is None else item.conflict.a
+        there = item in self.beside.review(limit=None) if about is None else about.space == self.beside.space
+        return self.beside.decide(item, decision, **options) if there else super().decide(item, decision, **options)
+
+
+def named(recalled: Recollection, space: str) -> Recollection:
+    """Each hit says which space it is from."""
+
+    def name(hit: Hit) -> Hit:
+        return replace(hit, space=space)
+
+    sessions = tuple(replace(each, hits=tuple(map(name, each.hits))) for each in recalled.sessions)
+    nearest = None if recalled.nearest is None else name(recalled.nearest)
+    return replace(recalled, hits=tuple(map(name, recalled.hits)), sessions=sessions, nearest=nearest)
+
+
+def merged(own: Recollection, other: Recollection, k: int, fits_time: Callable[[Memory], float]) -> Recollection:
+    """The best of both, by relevance and the time that was asked for, then by score. Each keeps its own order, which
+    may follow more than relevance. Scores compare the hits of one space: those of the space that is less likely to
+    answer are reduced as much, and they fall from hit to hit."""
+    notes, calibrated = tuple(dict.fromkeys((*own.notes, *other.notes))), own.calibrated and other.calibrated
+    if own.sessions or other.sessions:
+        best = sorted((*own.sessions, *other.sessions), key=lambda each: -max(hit.relevance for hit in each.hits))[:k]
+        return Recollection(tuple(hit for each in best for hit in each.hits), notes, tuple(best), calibrated)
+    spaces = [ranked(each.hits, fits_time) for each in (own, other)]
+    most = max((hits[0].rank for hits in spaces if hits), default=0.0)
+    both = heapq.merge(*(comparable(hits, most) for hits in spaces), key=lambda each: (-each.rank, -each.hit.score))
+    hits = [each.hit for each in both][: max(k, len(own) if not other else 0, len(other) if not own else 0)]
+    scores = accumulate((hit.score for hit in hits), min)
+    falling = tuple(
+        hit if hit.score == score else replace(hit, score=score) for hit, score in zip(hits, scores, strict=True)
+    )
+    nearest = max(filter(None, (own.nearest, other.nearest)), key=lambda hit: hit.relevance, default=None)
+    return Recollection(falling, notes, (), calibrated, None if hits else nearest)
+
+
+class Ranked(NamedTuple):
+    rank: float
+    hit: Hit
+
+
+def ranked(hits: Sequence[Hit], fits_time: Callable[[Memory], float]) -> list[Ranked]:
+    """A hit that is less likely to answer than those after it, above which its space puts it, counts as the mean of
+    them."""
+    likely = [hit.relevance * (OUT_OF_TIME + (1 - OUT_OF_TIME) * fits_time(hit.memory)) for hit in hits]
+    means = [max(fmean(likely[i:end]) for end in range(i + 1, len(hits) + 1)) for i in range(len(hits))]
+    return list(map(Ranked, means, hits))
+
+
+def comparable(hits: Sequence[Ranked], most: float) -> list[Ranked]:
+    """`most` is the rank of the first hit of all."""
+    share = hits[0].rank / most if hits and most else 1.0
+    return [each._replace(hit=replace(each.hit, score=each.hit.score * share)) for each in hits]
+
+
+def in_order(lists: Iterable[Sequence[Memory]], order: Order) -> list[Memory]:
+    def key(memory: Memory) -> tuple[float, ...]:
+        return tuple(getattr(memory, field) for field in ORDERS[order])
+
+    return list(heapq.merge(*lists, key=key, reverse=order != RISING))
+
+
+def after(read: Callable[..., Listing], listing: Listing, taken: int, cursor: str, order: Order, scope: Scope) -> str:
+    """Where a list of one space goes on after the memories that were taken of it."""
+    if taken == len(listing):
+        return listing.cursor or END
+    return str(read(taken, order=order, cursor=cursor, **scope).cursor) if taken else cursor

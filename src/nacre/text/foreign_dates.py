@@ -1,0 +1,186 @@
+"""Finds the times in German, Spanish, French, Italian, Polish and Chinese text and says them in English."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from nacre.files import data_sections
+
+CHINESE = "chinese"
+NAMED = ("month", "weekday", "season", "unit", "day")  # without a word of these there is no time
+WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+HAN = re.compile(r"[\u4e00-\u9fff]")
+
+NUMBER = r"(?<!\d)(?P<number>3[01]|[12]?\d)(?!\d)(?:\.|º|er\b)?"
+UNTIL = NUMBER.replace("<number>", "<until>")
+YEAR = r"(?P<year>(?:19|20)\d\d)(?!\d)"
+# How a time is put together, the first that fits, and how it is said in English.
+FORMS: tuple[tuple[str, str], ...] = (
+    ("ago count unit", "{count} {unit}s ago"),
+    ("count unit ago", "{count} {unit}s ago"),
+    ("which count unit", "in the {which} {count} {unit}s"),
+    ("count which unit", "in the {which} {count} {unit}s"),
+    ("count unit which", "in the {which} {count} {unit}s"),
+    ("weekday which part?", "{which} {weekday} {part}"),
+    ("which weekday part?", "{which} {weekday} {part}"),
+    ("season which", "{which} {season}"),
+    ("which season", "{which} {season}"),
+    ("month which", "{which} {month}"),
+    ("which month", "{which} {month}"),
+    ("unit which", "{which} {unit}"),
+    ("which unit", "{which} {unit}"),
+    ("which part", "{which} {part}"),
+    ("number range until month year?", "{number}-{until} {month} {year}"),
+    ("number month year?", "{number} {month} {year}"),
+    ("month year?", "{month} {year}"),
+    ("season year?", "{season} {year}"),
+    ("day part?", "{day} {part}"),
+    ("weekday part?", "{weekday} {part}"),
+)
+CHINESE_FORMS: tuple[tuple[str, str], ...] = (
+    ("year month number", "{number} {month} {year}"),
+    ("year month", "in {month} {year}"),
+    ("day month number", "{number} {month} {day}"),
+    ("day month", "in {month} {day}"),
+    ("day season", "in {season} {day}"),
+    ("day weekday", "{weekday} of {day}"),
+    ("which weekday", "{weekday} of {which} week"),
+    ("count unit ago", "{count} {unit}s ago"),
+    ("which count unit", "in the {which} {count} {unit}s"),
+    ("month number", "{number} {month}"),
+    ("month", "in {month}"),
+    ("day part?", "{day} {part}"),
+    ("season", "in {season}"),
+    ("year", "in {year}"),
+)
+CHINESE_NUMBER = r"(?P<number>3[01]|[12]?\d)\s*[日号]"
+CHINESE_YEAR = r"(?<!\d)(?P<year>(?:19|20)\d\d)\s*年"
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignPhrase:
+    english: str
+    words: str
+    place: tuple[int, int]  # where it begins and ends in the text
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    name: str
+    english: Mapping[str, Mapping[str, str]]  # by kind and form
+    hints: frozenset[str]  # every phrase for a time has one of these words, except in Chinese
+
+    def is_hinted(self, text: str, words: frozenset[str]) -> bool:
+        return bool(HAN.search(text)) if self.name == CHINESE else not words.isdisjoint(self.hints)
+
+
+@cache
+def languages() -> tuple[Language, ...]:
+    result = []
+    for name, lines in data_sections("text/times.txt"):
+        english: dict[str, dict[str, str]] = {}
+        for line in lines:
+            meaning, forms = line.split(":")
+            kind, meant = meaning.split(" ", 1)
+            english.setdefault(kind, {}).update((form.replace("_", " "), meant) for form in forms.split())
+        hints = frozenset(word for kind in NAMED for form in english[kind] for word in (form.split()[-1],))
+        result.append(Language(name, english, hints))
+    return tuple(result)
+
+
+def foreign_phrases(text: str) -> list[ForeignPhrase]:
+    """In the order of the text; of two that overlap, the longer one: «depuis mai» is French, «mai» could be German."""
+    words = [word.lower() for word in WORD.findall(text)]
+    # An elided article is no part of the name: «l'été», «d'octobre».
+    known = frozenset(words) | {re.split("['’]", word)[-1] for word in words}
+    candidates = (
+        each for language in languages() if language.is_hinted(text, known) for each in phrases_of(language, text)
+    )
+    phrases: list[ForeignPhrase] = []
+    for phrase in sorted(candidates, key=lambda each: -len(each.words)):
+        start, end = phrase.place
+        if all(end <= other.place[0] or start >= other.place[1] for other in phrases):
+            phrases.append(phrase)
+    return sorted(phrases, key=lambda each: each.place)
+
+
+def phrases_of(language: Language, text: str) -> Iterator[ForeignPhrase]:
+    for match in pattern(language.name).finditer(text):
+        groups = {name: said for name, said in match.groupdict().items() if said}
+        lead = english_word(language, "lead", groups.get("lead", ""))
+        join = english_word(language, "join", groups.get("join", ""))
+        first, second = (said_in_english(language, groups, side) for side in ("first", "second"))
+        parts = [lead, first.removeprefix("in ") if lead else first, join, second.removeprefix("in ")]
+        english = " ".join(" ".join(parts).split())
+        if english.lower() != match.group().lower():  # «in April» is English, too
+            yield ForeignPhrase(english, match.group(), match.span())
+
+
+def said_in_english(language: Language, groups: Mapping[str, str], side: str) -> str:
+    for number, (_, english) in enumerate(forms_of(language.name)):
+        kinds = {name.split("_")[2]: said for name, said in groups.items() if name.startswith(f"{side}_{number}_")}
+        if kinds:
+            words = {kind: english_word(language, kind, said) for kind, said in kinds.items()}
+            return english.format_map({"part": "", "year": "", **words})
+    return ""
+
+
+def english_word(language: Language, kind: str, said: str) -> str:
+    if kind in ("number", "year") or said.isdigit():
+        return said
+    meant = language.english[kind].get(" ".join(said.lower().replace("’", "'").split()), "") if said else ""
+    return meant.capitalize() if kind == "month" else meant
+
+
+def forms_of(language: str) -> tuple[tuple[str, str], ...]:
+    return CHINESE_FORMS if language == CHINESE else FORMS
+
+
+@cache
+def pattern(name: str) -> re.Pattern[str]:
+    language = next(each for each in languages() if each.name == name)
+    gap = r"\s*" if name == CHINESE else r"(?:\s+|(?<=['’]))"
+    particles = alternatives(language, "of")
+    between = rf"{gap}(?:(?:{particles})(?:['’]|\s+|{gap}))*"
+    time = {side: one_time(language, between, side) for side in ("first", "second")}
+    edge = "" if name == CHINESE else r"\b"
+    return re.compile(
+        rf"{edge}(?:(?P<lead>{alternatives(language, 'lead')}){between})?(?:{time['first']}){edge}"
+        rf"(?:{gap}(?P<join>{alternatives(language, 'join')}){between}(?:{time['second']}){edge})?",
+        re.IGNORECASE,
+    )
+
+
+def one_time(language: Language, between: str, side: str) -> str:
+    forms = []
+    for number, (kinds, _) in enumerate(forms_of(language.name)):
+        pieces = ""
+        for at, kind in enumerate(kinds.split()):
+            piece = (between if at else "") + one_word(language, kind.rstrip("?")).replace(
+                "(?P<", f"(?P<{side}_{number}_"
+            )
+            pieces += f"(?:{piece})?" if kind.endswith("?") else piece
+        forms.append(pieces)
+    return "|".join(forms)
+
+
+def one_word(language: Language, kind: str) -> str:
+    chinese = language.name == CHINESE
+    if kind == "number":
+        return CHINESE_NUMBER if chinese else NUMBER
+    if kind == "until":
+        return UNTIL
+    if kind == "range":
+        return rf"(?:{alternatives(language, 'join')}|-|–)"
+    if kind == "year":
+        return CHINESE_YEAR if chinese else YEAR
+    digits = r"|\d{1,3}" if kind == "count" else ""
+    return rf"(?P<{kind}>{alternatives(language, kind)}{digits})"
+
+
+def alternatives(language: Language, kind: str) -> str:
+    forms = sorted(language.english.get(kind, ()), key=len, reverse=True)
+    return "|".join(re.escape(form).replace(r"\ ", r"\s+") for form in forms) or "(?!)"

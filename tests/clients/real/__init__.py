@@ -1,0 +1,1 @@
+"""The real clients with a scripted model; `make test-clients` installs them."""

@@ -1,0 +1,165 @@
+"""A question that nothing answers gets nothing, by every way; one that is answered gets its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from nacre import MemoryStore
+from nacre.errors import EmbeddingError
+from nacre.hooks.inject import for_prompt
+from nacre.hooks.request import Request
+from nacre.model import Hit, Memory, Query
+from nacre.models.calibration import SHIPPED, Closeness, Floor, Reading
+from nacre.models.shipped_embedder import ENGLISH, ShippedEmbedder
+from nacre.protocols import Vectors
+from nacre.recall.gather import understand
+from nacre.recall.recall import Judged, above_floor, judged, judged_together
+from nacre.recall.strategies import Scored, Sources
+from nacre.settings import Settings
+
+NOTES = {
+    "press": "The letterpress is oiled every Friday by Ottilie, with the thin oil from the green can.",
+    "paper": "Cotton paper comes from the Halvorsen mill, 300 g, two reams a month.",
+    "type": "The Garamond cases stand left of the window, the wood type in the cellar.",
+    "price": "A hundred wedding invitations in two colours cost 480 euros.",
+    "key": "The key to the cellar hangs behind the boiler.",
+    "fair": "Our stall at the book fair in Lund is number 17, set up on Thursday from noon.",
+}
+FOREIGN = ("Which vaccine does the puppy need?", "Who won the handball match on Sunday?")
+ANSWERED = {"Who oils the letterpress?": "press", "What do wedding invitations cost?": "price"}
+
+
+class Absent(ShippedEmbedder):
+    """The English embedder, which can be taken away."""
+
+    away = False
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        if self.away:
+            raise EmbeddingError("it is away")
+        return super().embed(texts)
+
+
+@pytest.fixture(scope="module")
+def filled() -> Iterator[MemoryStore]:
+    settings = Settings(store=":memory:", rerank_ms=60_000.0)
+    with MemoryStore(settings=settings, embedder=Absent(ENGLISH)) as store:
+        store.remember_many([{"id": id, "text": text} for id, text in NOTES.items()], on_conflict="ignore")
+        yield store
+
+
+@pytest.fixture(params=["vectors", "words"])
+def store(filled: MemoryStore, request: pytest.FixtureRequest) -> Iterator[MemoryStore]:
+    embedder = filled.embedder
+    assert isinstance(embedder, Absent)
+    embedder.away = request.param == "words"
+    yield filled
+    embedder.away = False
+
+
+@pytest.mark.parametrize("question", FOREIGN)
+@pytest.mark.parametrize("rerank", [True, False])
+def test_a_foreign_question_gets_nothing_and_names_the_nearest(store: MemoryStore, question: str, rerank: bool) -> None:
+    recalled = store.recall(question, rerank=rerank)
+    assert list(recalled) == []
+    everything = store.recall(question, rerank=rerank, min_relevance=0.0)
+    if everything:
+        assert recalled.nearest is not None
+        assert recalled.nearest.relevance == pytest.approx(max(hit.relevance for hit in everything), abs=0.01)
+        assert recalled.nearest.strength == "weak"
+    assert store.recall_pack(question).text == ""
+    assert for_prompt(store, Request("prompt", {"prompt": question}, "")) is None
+
+
+@pytest.mark.parametrize(("question", "answer"), ANSWERED.items())
+@pytest.mark.parametrize("rerank", [True, False])
+def test_a_question_that_is_answered_gets_its_answer_first(
+    store: MemoryStore, question: str, answer: str, rerank: bool
+) -> None:
+    recalled = store.recall(question, rerank=rerank)
+    assert recalled[0].memory.id == answer and recalled.nearest is None
+    assert all(0 <= hit.score <= 1 and 0 <= hit.relevance <= 1 for hit in recalled)
+    assert recalled[0].relevance == max(hit.relevance for hit in recalled)
+    assert answer in store.recall_pack(question).ids()
+
+
+def test_a_pack_is_not_padded(filled: MemoryStore) -> None:
+    assert 1 <= len(filled.recall_pack("Who oils the letterpress?", token_budget=5_000)) < len(NOTES)
+
+
+def test_what_a_caller_asks_for_holds_instead_of_the_floor(filled: MemoryStore) -> None:
+    question = FOREIGN[0]
+    assert filled.recall(question, min_relevance=0.0)
+    assert len(filled.recall(question, len(NOTES), strategy="semantic")) == len(NOTES)
+    assert all(hit.relevance >= 0.4 for hit in filled.recall("Who oils the letterpress?", min_relevance=0.4))
+
+
+def test_a_score_stays_below_one_whatever_raises_it() -> None:
+    with MemoryStore(":memory:", embedder="hashing") as store:
+        store.remember("the kettle is on", importance=1.0, contexts=("home",))
+        (hit,) = store.recall("the kettle is on", contexts=("home",))
+        assert hit.score == pytest.approx(1.0)
+        assert sum(reason.score for reason in hit.why) == pytest.approx(hit.score, abs=0.03)
+
+
+@pytest.mark.parametrize(("question", "kept"), [
+    ("Where was Ottilie on 12 July 2026?", True),
+    ("What did we do on 12 July 2026?", True),
+    ("Where did Ottilie sleep on 12 July 2026?", False),
+    ("Where was Ottilie?", False),
+])  # fmt: skip
+def test_a_question_for_a_time_and_a_speaker_has_no_floor(question: str, kept: bool) -> None:
+    query = Query(question, asked_at=1.8e9)
+    turn = Memory("m", "We rowed to the island.", role="Ottilie", session="s", position=0)
+    hits, nearest = above_floor([Judged(Hit(turn, 0.5, relevance=0.01), Floor(0.02, 0.0))], query, understand(query))
+    assert bool(hits) == kept and (nearest is None) == kept
+
+
+def test_what_reading_takes_for_an_answer_has_to_be_near_in_meaning_too() -> None:
+    query = Query("Which vaccine does the puppy need?", asked_at=1.8e9)
+    note = Hit(Memory("m", "The press is oiled."), 0.5, relevance=0.5)
+    for near in (True, False):
+        hits, nearest = above_floor([Judged(note, Floor(0.1, 0.0), near)], query, understand(query))
+        assert (hits, nearest) == (([note], None) if near else ([], note))
+
+
+@pytest.mark.parametrize(("cosine", "near"), [(0.4, True), (0.02, False)])
+def test_a_note_far_from_the_question_is_not_near_whatever_a_model_reads(cosine: float, near: bool) -> None:
+    sources = Sources("default", None, None, SHIPPED, True)  # type: ignore[arg-type]
+    hit = Hit(Memory("m", "The press is oiled."), 0.5)
+    assert judged(hit, Closeness(cosine, 0.0), Reading(3.0), sources).near is near
+    assert judged(hit, Closeness(None, 0.0), Reading(3.0), sources).near  # without vectors nobody can tell
+
+
+def test_a_hit_that_was_not_read_has_the_floor_and_the_scale_of_those_that_were() -> None:
+    sources = Sources("default", None, None, SHIPPED, True)  # type: ignore[arg-type]
+    near, readings = {id: Closeness(0.3, 0.2) for id in "ab"}, {"a": Reading(-8.0)}
+    alone = {id: judged(Hit(Memory(id, id), 0.5), near[id], readings.get(id), sources) for id in "ab"}
+    together = judged_together(alone, {id: Scored(id, 0.5, (), near[id]) for id in "ab"}, readings)
+    assert together["a"].floor == together["b"].floor == alone["a"].floor != alone["b"].floor
+    assert all(together[id].hit.relevance < alone[id].hit.relevance for id in "ab")
+    assert judged_together(alone, {id: Scored(id, 0.5, (), near[id]) for id in "ab"}, {}) == {}
+
+
+def test_a_memory_is_found_by_the_words_of_the_one_that_it_replaced(filled: MemoryStore) -> None:
+    space = filled.in_space("dentist")
+    old = space.remember("My dentist is Dr Alvarez in Elm Street.")
+    space.remember("My dentist is Dr Brown.", id="dentist", replaces=old.id)
+    assert space.recall("Alvarez Elm Street")[0].memory.id == "dentist"
+
+
+def test_notes_of_a_session_have_the_floor_of_notes(filled: MemoryStore) -> None:
+    space = filled.in_space("planning")
+    for text in list(NOTES.values())[:3]:
+        space.remember(text, session="planning")
+    assert list(space.recall(FOREIGN[0])) == []
+
+
+def test_a_word_that_nothing_has_or_means_finds_nothing(filled: MemoryStore) -> None:
+    space = filled.in_space("garage")
+    space.remember("Our car is a red Volvo from 2014.", id="car")
+    space.remember("The wifi password is on the fridge.")
+    assert all(list(space.recall(word)) == [] for word in ("qqqq", "asdfghjkl"))
+    assert space.recall("automobile")[0].memory.id == space.recall("Volvo")[0].memory.id == "car"

@@ -1,0 +1,149 @@
+"""Questions that name a time: "last month", "in October", "the latest", asked on 15 June 2025, a Sunday."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nacre import MemoryStore
+from nacre.model import Query
+from nacre.recall.gather import understand
+from tests.embedders import Moody
+from tests.recall.factories import DAY, NOW, found
+
+
+def test_the_words_of_a_time_do_not_match_as_words(store: MemoryStore) -> None:
+    store.remember("Sessions now last 8 hours, a month has 30 days", id="sessions")
+    store.remember("The meetings with the bank were about fees", id="bank", created_at=NOW - 30 * DAY)
+    assert found(store, "meetings last month")[0] == "bank"
+    assert understand(Query("meetings last month", asked_at=NOW)).terms == ("meet",)
+    assert understand(Query("meetings last month", asked_at=NOW, strategy="keyword")).terms == ("meet", "last", "month")
+
+
+def test_what_was_long_ago_is_found_by_the_words_that_tell_it() -> None:
+    def terms(question: str) -> tuple[str, ...]:
+        return understand(Query(question, asked_at=NOW)).terms
+
+    assert terms("Which sport did Emil start two years ago?") == ("sport", "emil", "start", "two", "year", "ago")
+    assert terms("Which sport did Emil start two weeks ago?") == ("sport", "emil", "start")
+    assert terms("Which sport did Emil start in March 2023?") == ("sport", "emil", "start")
+    assert terms("What did we do two years ago?") == ()
+
+
+def test_a_month_finds_what_happened_in_it(store: MemoryStore) -> None:
+    for number in range(12):
+        written = NOW - (30 * number + 10) * DAY
+        store.remember(f"Emil did job number {number} for the theatre", id=f"job{number}", created_at=written)
+    assert found(store, "What did Emil do in October?", k=1) == ["job8"]
+    assert "job8" in found(store, "Was hat Emil im Oktober gemacht?", k=2)
+
+
+def test_a_fact_matches_while_it_was_valid(store: MemoryStore) -> None:
+    common: dict[str, Any] = {"created_at": NOW - DAY}
+    store.remember(
+        "The rent of the flat is 410", id="old", valid_from=NOW - 900 * DAY, valid_until=NOW - 300 * DAY, **common
+    )
+    store.remember("The rent of the flat is 480", id="new", valid_from=NOW - 300 * DAY, **common)
+    assert found(store, "the rent of the flat in 2023", k=1) == ["old"]
+    assert found(store, "the rent of the flat in May", k=1) == ["new"]
+
+
+def test_a_memory_matches_by_the_date_in_its_text(store: MemoryStore) -> None:
+    store.remember("The choir sings in Bremen on 3 July", id="july", created_at=NOW - 90 * DAY)
+    store.remember("The choir sings in Bremen with the school", id="school", created_at=NOW - DAY)
+    assert found(store, "Where does the choir sing next month?", k=1) == ["july"]
+    assert found(store, "Where does the choir sing?", k=1) == ["school"]
+
+
+def test_what_was_written_before_a_month_may_have_held_in_it(store: MemoryStore) -> None:
+    store.remember("We rehearse in the parish hall", id="before", created_at=NOW - 150 * DAY)
+    store.remember("We rehearse in the tram depot", id="after", created_at=NOW - 10 * DAY)
+    assert found(store, "Where did we rehearse back in March?", k=1) == ["before"]
+    assert found(store, "Where do we rehearse?", k=1) == ["after"]
+
+
+def test_the_latest_and_the_first_go_by_time(store: MemoryStore) -> None:
+    for days, place in ((300, "Bonn"), (200, "Oslo"), (100, "Riga")):
+        store.remember(f"Anna gave a talk in {place}", id=place, created_at=NOW - days * DAY)
+    store.remember("The oven was repaired", id="oven", created_at=NOW - DAY)
+    assert found(store, "What was the most recent talk of Anna?", k=3) == ["Riga", "Oslo", "Bonn"]
+    assert found(store, "When did Anna first give a talk?", k=3) == ["Bonn", "Oslo", "Riga"]
+    assert "newest" in {reason.signal for reason in store.recall("the latest talk of Anna")[1].why}
+
+
+@pytest.mark.parametrize("question", ["What did we do yesterday?", "yesterday", "昨天"])
+def test_a_time_alone_finds_what_is_of_that_time(store: MemoryStore, question: str) -> None:
+    store.remember("The oven was repaired", id="oven", created_at=NOW - DAY)
+    store.remember("The roof was repaired", id="roof", created_at=NOW - 40 * DAY)
+    assert found(store, question)[0] == "oven"
+    embedder = Moody(256)
+    embedder.well = False
+    with MemoryStore(":memory:", embedder=embedder, clock=lambda: NOW) as without_vectors:
+        without_vectors.remember("The oven was repaired", id="oven", created_at=NOW - DAY)
+        without_vectors.remember("The roof was repaired", id="roof", created_at=NOW - 40 * DAY)
+        assert found(without_vectors, question) == ["oven"]
+
+
+def test_options_take_times_in_words(store: MemoryStore) -> None:
+    store.remember("The oven was repaired", id="oven", created_at="yesterday", occurred_at="yesterday")
+    store.remember("The roof was repaired", id="roof", created_at=NOW - 40 * DAY, valid_from="last year")
+    store.edit("roof", valid_until="3 days ago")
+    assert found(store, "repaired", since="last week") == [
+        memory.id for memory in store.list_recent(since="3 days ago")
+    ]
+    assert [memory.id for memory in store.list_recent(until="last month")] == ["roof"]
+    assert [memory.id for memory in store.list_recent(valid_at="today")] == ["oven"]
+    assert [memory.id for memory in store.list_recent(valid_at="last month")] == ["oven", "roof"]
+    assert store.journal(since="yesterday") and not store.journal(until="yesterday")
+    assert store.recall("What was repaired yesterday?", asked_at="today")[0].memory.id == "oven"
+
+
+def test_as_of_moves_what_yesterday_means(store: MemoryStore) -> None:
+    store.remember("The oven was repaired", id="oven", created_at=NOW - DAY)
+    reasons = {reason.signal for reason in store.recall("repaired yesterday", as_of=NOW)[0].why}
+    assert "time" not in reasons  # it is of that time, and loses nothing
+    late = store.recall("repaired yesterday", as_of=NOW + 9 * DAY)[0]
+    assert "time" in {reason.signal for reason in late.why}
+
+
+def test_a_question_that_only_names_a_time_finds_what_fits_it(store: MemoryStore) -> None:
+    store.remember("Rowed to the island", id="island", created_at=NOW - DAY)
+    store.remember("What I did yesterday was paint the boat", id="boat", created_at=NOW - 40 * DAY)
+    store.remember("Sold the old sails", id="sails", created_at=NOW - 90 * DAY)
+    assert found(store, "What did I do yesterday?") == ["island"]
+    assert len(found(store, "What did I do yesterday?", min_relevance=0.0)) > 1
+
+
+DATABASES = {"ended": "The staging database is PostgreSQL 15", "held": "The staging database runs on PostgreSQL 16"}
+CHANGED = NOW - 30 * DAY
+
+
+@pytest.fixture
+def databases(store: MemoryStore) -> MemoryStore:
+    store.remember(DATABASES["held"], id="held", valid_from=CHANGED)
+    store.remember(DATABASES["ended"], id="ended", valid_from=NOW - 400 * DAY, valid_until=CHANGED)
+    return store
+
+
+def test_what_no_longer_holds_comes_after_what_holds(databases: MemoryStore) -> None:
+    hits = databases.recall(DATABASES["ended"], min_relevance=0.0)
+    assert [hit.memory.id for hit in hits][:2] == ["held", "ended"]
+    reason = next(reason for reason in hits[1].why if reason.signal == "validity")
+    assert reason.score < 0 and reason.detail.startswith("ended 20")
+
+
+def test_what_does_not_hold_yet_comes_after_what_holds(databases: MemoryStore) -> None:
+    databases.edit("ended", valid_from=NOW + 10 * DAY, valid_until=None)
+    databases.link("ended", "held", "conflicts", data={"kind": "update"})
+    hits = databases.recall(DATABASES["ended"], min_relevance=0.0)
+    assert [hit.memory.id for hit in hits][:2] == ["held", "ended"]
+    assert "begins" in str(hits[1].why)
+
+
+def test_who_asks_for_a_time_gets_what_held_then(databases: MemoryStore) -> None:
+    then: list[dict[str, Any]] = [{"valid_at": NOW - 90 * DAY}, {"asked_at": NOW - 90 * DAY}]
+    for options in then:
+        best = databases.recall(DATABASES["ended"], min_relevance=0.0, **options)[0]
+        assert best.memory.id == "ended" and "validity" not in {reason.signal for reason in best.why}
+    assert found(databases, DATABASES["ended"], valid_at="now", min_relevance=0.0) == ["held"]

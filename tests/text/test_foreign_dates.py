@@ -1,0 +1,101 @@
+"""The times in questions of other languages, all asked on Wednesday, 24 May 2023, at three in the afternoon."""
+
+from __future__ import annotations
+
+import pytest
+
+from nacre.model.instants import FIRST, LAST
+from nacre.text.dates import time_windows
+from tests.text.test_dates import ASKED, DAY, at, span, spans
+
+IN_MARCH = ("2023-03-01", "2023-04-01")
+LAST_WEEK = ("2023-05-15", "2023-05-22")
+THE_20TH = ("2023-05-20", "2023-05-21")
+SPRING_MONTHS = ("2023-02-01", "2023-05-01")
+LAST_SUMMER = ("2022-06-01", "2022-09-01")
+YESTERDAY = ("2023-05-23", "2023-05-24")
+
+
+@pytest.mark.parametrize(
+    ("question", "window"),
+    [
+        ("Was wurde im März beschlossen?", IN_MARCH),
+        ("Wer fehlte letzte Woche?", LAST_WEEK),
+        ("Was geschah am 20. Mai 2023?", THE_20TH),
+        ("Wer probte von Februar bis April?", SPRING_MONTHS),
+        ("Wo waren wir letzten Sommer?", LAST_SUMMER),
+        ("Wen traf ich gestern?", YESTERDAY),
+        ("¿Qué se decidió en marzo?", IN_MARCH),
+        ("¿Quién faltó la semana pasada?", LAST_WEEK),
+        ("¿Qué ocurrió el 20 de mayo de 2023?", THE_20TH),
+        ("¿Quién ensayó entre febrero y abril?", SPRING_MONTHS),
+        ("¿Dónde estuvimos el verano pasado?", LAST_SUMMER),
+        ("¿A quién vi ayer?", YESTERDAY),
+        ("Qu'a-t-on décidé en mars ?", IN_MARCH),
+        ("Qui manquait la semaine dernière ?", LAST_WEEK),
+        ("Qui est venu le 20 mai 2023 ?", THE_20TH),
+        ("Qui a répété de février à avril ?", SPRING_MONTHS),
+        ("Où étions-nous l'été dernier ?", LAST_SUMMER),
+        ("Qui ai-je vu hier ?", YESTERDAY),
+        ("Che cosa si è deciso a marzo?", IN_MARCH),
+        ("Chi mancava la settimana scorsa?", LAST_WEEK),
+        ("Chi è venuto il 20 maggio 2023?", THE_20TH),
+        ("Chi provava da febbraio ad aprile?", SPRING_MONTHS),
+        ("Dove eravamo la scorsa estate?", LAST_SUMMER),
+        ("Chi ho visto ieri?", YESTERDAY),
+        ("Co postanowiono w marcu?", IN_MARCH),
+        ("Kogo brakowało w zeszłym tygodniu?", LAST_WEEK),
+        ("Kto przyszedł 20 maja 2023?", THE_20TH),
+        ("Kto ćwiczył od lutego do kwietnia?", SPRING_MONTHS),
+        ("Kogo widziałem wczoraj?", YESTERDAY),
+        ("三月决定了什么？", IN_MARCH),
+        ("上周谁没来？", LAST_WEEK),
+        ("2023年5月20日谁来了？", THE_20TH),
+        ("从二月到四月谁排练？", SPRING_MONTHS),
+        ("昨天我见了谁？", YESTERDAY),
+    ],
+)
+def test_times_are_read_in_six_more_languages(question: str, window: tuple[str, str]) -> None:
+    assert spans(question) == span(*window)
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "after"),
+    [
+        ("Was kaufte ich vor zwei Wochen?", "2023-05-07", "2023-05-14"),
+        ("¿Qué compré hace dos semanas?", "2023-05-07", "2023-05-14"),
+        ("Qu'ai-je acheté il y a deux semaines ?", "2023-05-07", "2023-05-14"),
+        ("Che cosa comprai due settimane fa?", "2023-05-07", "2023-05-14"),
+        ("Co kupiłem dwa tygodnie temu?", "2023-05-07", "2023-05-14"),
+        ("两周前我买了什么？", "2023-05-07", "2023-05-14"),
+        ("in den letzten 10 Tagen", "2023-05-14", "2023-05-25"),
+        ("les 10 derniers jours", "2023-05-14", "2023-05-25"),
+        ("negli ultimi 10 giorni", "2023-05-14", "2023-05-25"),
+        ("最近10天", "2023-05-14", "2023-05-25"),
+    ],
+)
+def test_distances_are_read_in_six_more_languages(question: str, first: str, after: str) -> None:
+    [(start, end)] = spans(question)
+    assert (start, end) == pytest.approx((at(first), at(after)), abs=DAY / 3)
+
+
+def test_since_and_before_are_read_in_other_languages() -> None:
+    since_march = [(at("2023-03-01"), LAST)]
+    assert (
+        spans("Was gilt seit März?") == spans("depuis mars") == spans("desde marzo") == spans("od marca") == since_march
+    )
+    assert spans("vor März") == spans("avant mars") == spans("antes de marzo") == [(FIRST, at("2023-03-01"))]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Sessions last 8 hours", "Which May brothers signed?", "March on the right side", "a March hare",
+        "What was in estate planning?", "Who has the last word?", "Is Winter the name of the cat?",
+        "Was mag Frau März?", "Wie lange dauert ein Tag?", "Ich komme morgens", "le mardi, je nage", "il martedì nuoto",
+        "los martes nado", "una semana de vacaciones", "tarde o temprano", "tous les étés", "un an de garantie",
+        "Il faut planter sur Mars", "w tym miejscu", "lata pracy", "两个苹果", "一周工作五天", "我前面有人",
+    ],
+)  # fmt: skip
+def test_what_only_looks_like_a_time_is_none_in_any_language(question: str) -> None:
+    assert time_windows(question, ASKED) == ()

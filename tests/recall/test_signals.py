@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from nacre import MemoryStore
 from nacre.model import Query
 from nacre.recall.gather import understand, voice
-from nacre.recall.signals import FACTORS, closeness_alone
+from nacre.recall.signals import FACTORS, LEAST_BEST_COSINE, closeness_alone, relative_to_best
 from nacre.recall.strategies import LEAST_SHOWN
 from tests.recall.factories import converse
 from tests.samples import memory
@@ -111,3 +112,10 @@ def test_a_note_of_a_session_is_judged_as_a_note() -> None:
     question = understand(Query("anything"))
     assert not closeness_alone(memory("m", "text", session="planning"), question, None).turn
     assert closeness_alone(memory("m", "text", session="planning", position=0), question, None).turn
+
+
+def test_meaning_counts_little_where_no_text_is_near_the_question() -> None:
+    chance = relative_to_best(np.array([0.005, 0.0], np.float32), LEAST_BEST_COSINE)
+    assert chance.tolist() == pytest.approx([0.05, 0.0])
+    near = relative_to_best(np.array([0.5, 0.25], np.float32), LEAST_BEST_COSINE)
+    assert near.tolist() == pytest.approx([1.0, 0.5])

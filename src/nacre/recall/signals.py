@@ -44,12 +44,14 @@ CONVERSATION_MIX = {"meaning": 0.5, "words": 0.3, "words nearby": 0.2}
 # loses more than one of LONGEST. A stem counts as so many characters as an English word has, with its blank: the ten
 # characters of a Chinese sentence are nine stems.
 BRIEF, LONG, LONGEST, CHARACTERS_PER_STEM = 110, 560, 2240, 5.5
+# Unrelated texts have cosines up to about 0.1: where none is higher, meaning says little and words decide.
+LEAST_BEST_COSINE = 0.1
 
 
 def signals(candidates: PlacedCandidates, question: Question) -> dict[str, Vectors]:
     shares, known = candidates.shares, known_share(candidates, question)
     turn = turns(candidates)
-    meaning = relative_to_best(np.maximum(candidates.cosines, 0))
+    meaning = relative_to_best(np.maximum(candidates.cosines, 0), LEAST_BEST_COSINE)
     words = known * relative_to_best(shares.sum(axis=0))
     nearby = known * relative_to_best(best_within(shares, candidates, 1).sum(axis=0))
     mixed = sum(share * {"meaning": meaning, "words": words, "words nearby": nearby}[name]
@@ -108,8 +110,9 @@ def turns(candidates: PlacedCandidates) -> Vectors:
     return np.array([is_place_of_turn(p.session, p.position) for p in candidates.places], np.float32)
 
 
-def relative_to_best(values: Vectors) -> Vectors:
-    best = float(values.max(initial=0))
+def relative_to_best(values: Vectors, least: float = 0.0) -> Vectors:
+    """Shares of the best value, or of `least` where the best is lower."""
+    best = float(values.max(initial=least))
     return values / best if best > 0 else values * 0
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from nacre.conflicts.judge import MOST_READ, POSSIBLE, PairJudge
+from nacre.conflicts.judge import MOST_READ, PairJudge
 from nacre.errors import ConflictModelError
 from nacre.model.memory import Link, Memory
 from nacre.model.review import Verdict
@@ -48,7 +48,7 @@ DUPLICATE, UNRELATED = Relation(0.97, 0.01, 0.01, 0.01), Relation(0.01, 0.01, 0.
         (UPDATE, Verdict("update", "conflict_model", ("out", "on"))),
         (Relation(0.0, 0.5, 0.4, 0.1), Verdict("contradiction", "conflict_model", ("out", "on"), sure=False)),
         (Relation(0.0, 0.4, 0.5, 0.1), Verdict("update", "conflict_model", ("out", "on"), sure=False)),
-        (Relation(0.0, 0.5, 0.2, 0.3), Verdict(POSSIBLE, "conflict_model", sure=False)),
+        (Relation(0.0, 0.5, 0.2, 0.3), None),
         (Relation(0.0, 0.2, 0.2, 0.6), None),
         (DUPLICATE, Verdict("duplicate", "conflict_model")),
         (UNRELATED, None),
@@ -183,7 +183,7 @@ def shipped() -> PairJudge:
 def kind(judge: PairJudge, older: str, newer: str) -> str:
     (verdict,), notes = judge.verdicts(Memory("new", newer), [(Memory("old", older), 0.0)])
     assert notes == ()
-    return verdict.kind if verdict and verdict.kind != POSSIBLE else ""
+    return verdict.kind if verdict else ""
 
 
 @pytest.mark.parametrize(

@@ -63,12 +63,6 @@ def test_without_a_common_word_only_what_is_near_in_meaning_is_compared(cosine: 
     assert compared({UNLIKE: cosine, **nearer}) == ({UNLIKE, *nearer} if looked_at else set(nearer))
 
 
-def test_the_nearest_is_compared_even_where_it_is_rather_far() -> None:
-    nearest = numbered(1, 0.35)
-    assert compared({UNLIKE: 0.33, **nearest}) == set(nearest)
-    assert compared({UNLIKE: 0.28}) == set()
-
-
 @pytest.mark.parametrize(
     ("text", "looked_at"), [("copper kettle herons gather", True), ("copper herons gather", False)]
 )

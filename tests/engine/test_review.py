@@ -11,7 +11,7 @@ from nacre import Memory, MemoryStore
 from nacre.conflicts.difference import differing_words
 from nacre.engine.entities import entity_kind
 from nacre.errors import InvalidInput, MemoryNotFound, UnknownName
-from nacre.model import Conflict, Link
+from nacre.model import Link
 from nacre.model.review import DECISIONS, KINDS
 from nacre.protocols import Page
 from tests.engine.conftest import Ticking
@@ -168,14 +168,6 @@ def test_an_edited_text_is_compared_as_a_new_one_is(store: MemoryStore) -> None:
     assert [(link.to, link.rel) for link in held(store, "new").links] == [("old", "conflicts")]
     store.undo(last=2)
     assert (held(store, "new").text, held(store, "new").links) == ("Ducks swim on the lake", ())
-
-
-def test_what_may_be_an_update_is_linked_and_nobody_is_asked(store: MemoryStore) -> None:
-    store.remember("I take my coffee black", id="black")
-    assert store.remember_result("I take my coffee with oat milk", id="oat").conflicts == ()
-    assert [(link.to, link.rel) for link in held(store, "oat").links] == [("black", "may_update")]
-    assert store.review() == [] and "may_update" in store.relations()
-    assert store.remember("I take my coffee with sugar", on_conflict="warn").links == ()
 
 
 def test_an_edit_drops_what_no_longer_holds_on_either_side_and_finds_what_does(store: MemoryStore) -> None:
@@ -420,12 +412,3 @@ def test_a_list_that_stops_early_continues_with_the_same_items(
     monkeypatch.setattr("nacre.engine.review.TURN", 5)
     assert [item.id for item in crowded.review()] == every
     assert len(every) == len(set(every)) == 24
-
-
-def test_a_conflict_takes_the_place_of_a_link_that_says_less(store: MemoryStore) -> None:
-    old, new = store.remember("The port is 80", id="old"), store.remember("Tea is green", id="new")
-    store.link("new", "old", "may_update")
-    assert store.note_conflicts([Conflict(new, old, 0.9, "update", "value")]) == 1
-    assert [link.rel for link in held(store, "new").links] == ["conflicts"]
-    assert [item.id for item in store.review(kinds="conflict")] == ["new:old"]
-    assert store.note_conflicts([Conflict(new, old, 0.9, "update", "value")]) == 0

@@ -11,7 +11,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.access.capabilities import AgentCapabilities, ScopeLevel
 from nacre.model import Filter, Hit, Link
-from nacre.model.recollection import linked_pairs
+from nacre.model.recollection import conflicting_pairs
 from tests.embedders import WordBag
 from tests.recall.factories import DAY, NOW, found
 from tests.samples import memory
@@ -161,35 +161,14 @@ def test_sides_of_which_neither_replaces_the_other_conflict(store: MemoryStore) 
     assert hits["old"].marks == ("conflicts with new of 2025-06-05",)
 
 
-def deploy_days(store: MemoryStore, rel: str, kind: str = "") -> dict[str, Hit]:
-    """The hits with such a link; without one the older comes first."""
+def test_what_is_not_a_conflict_keeps_the_plain_order(store: MemoryStore) -> None:
+    """Without a link the older comes first, and so it does with one that says that they are about different things."""
     store.remember("The deploy day of the shop is Tuesday", id="tuesday", created_at=NOW - 9 * DAY)
     store.remember("The deploy day is Thursday by now", id="thursday", created_at=NOW - 2 * DAY)
-    store.remember("Something else by now", id="else", created_at=NOW - DAY)
     asked = "what is the deploy day of the shop"
     assert found(store, asked, min_relevance=0.0)[:2] == ["tuesday", "thursday"]
-    for id in ("thursday", "else"):
-        store.link(id, "tuesday", rel, data={"kind": kind} if kind else {})
-    return {hit.memory.id: hit for hit in store.recall(asked, min_relevance=0.0)}
-
-
-@pytest.mark.parametrize(("kind", "marked"), [("update", True), ("", False)])
-def test_what_may_be_an_update_comes_first_only_where_it_matches_too(
-    store: MemoryStore, kind: str, marked: bool
-) -> None:
-    hits = deploy_days(store, "may_update", kind)
-    assert list(hits)[:2] == ["thursday", "tuesday"]
-    assert ("perhaps newer: thursday of 2025-06-13" in hits["tuesday"].marks) == marked
-    assert hits["thursday"].marks == (("perhaps updates tuesday of 2025-06-06",) if marked else ())
-
-
-def test_who_asks_with_the_words_of_a_memory_finds_it_before_what_may_update_it(store: MemoryStore) -> None:
-    deploy_days(store, "may_update", "update")
-    assert found(store, "the deploy day of the shop is  Tuesday", min_relevance=0.0)[0] == "tuesday"
-
-
-def test_what_is_not_a_conflict_keeps_the_plain_order(store: MemoryStore) -> None:
-    hits = deploy_days(store, "distinct_from")
+    store.link("thursday", "tuesday", "distinct_from")
+    hits = {hit.memory.id: hit for hit in store.recall(asked, min_relevance=0.0)}
     assert list(hits)[:2] == ["tuesday", "thursday"] and hits["tuesday"].marks == ()
 
 
@@ -234,5 +213,5 @@ def test_a_duplicate_is_no_conflict(store: MemoryStore) -> None:
 def test_a_succession_is_no_unsettled_conflict() -> None:
     old = memory("old", "x", superseded_by="new")
     new = memory("new", "y", links=(Link("old", "conflicts"),))
-    assert not linked_pairs([old, new], ["conflicts"])
-    assert linked_pairs([replace(old, superseded_by=""), new], ["conflicts"])
+    assert not conflicting_pairs([old, new])
+    assert conflicting_pairs([replace(old, superseded_by=""), new])

@@ -11,7 +11,7 @@ from uuid import UUID
 from nacre import Memory, MemoryStore
 from nacre.engine.supersede import PURGED
 from nacre.model.journal import JournalEntry
-from nacre.model.memory import NOTED
+from nacre.model.memory import CONFLICTS
 
 WORDS = (
     "anchor barley cobalt dynamo ember falcon granite harbour indigo juniper kestrel lantern meadow nickel orchard"
@@ -164,4 +164,4 @@ def drops_notes_alone(entry: JournalEntry) -> bool:
     images = [image for image in (entry.before, entry.after) if image is not None]
     fields = {name for image in images for name in image} - {"updated_at"}
     links = [link for image in images for link in cast("list[dict[str, str]]", image.get("links", []))]
-    return len(images) == 2 and fields == {"links"} and all(link["rel"] in NOTED for link in links)
+    return len(images) == 2 and fields == {"links"} and all(link["rel"] == CONFLICTS for link in links)

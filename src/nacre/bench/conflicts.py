@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
-from nacre.conflicts.judge import POSSIBLE, PairJudge
+from nacre.conflicts.judge import PairJudge
 from nacre.errors import InvalidInput
 from nacre.model import Memory
 from nacre.model.review import Verdict
@@ -85,7 +85,7 @@ def judge_pairs(pairs: Sequence[LabelledPair], judge: PairJudge, progress: Progr
             raise InvalidInput(notes[0])
         verdicts.append(verdict)
     took = 1e3 * (time.process_time() - began) / len(pairs)
-    kinds = [verdict.kind if verdict and verdict.kind != POSSIBLE else NONE for verdict in verdicts]
+    kinds = [verdict.kind if verdict else NONE for verdict in verdicts]
     counts = Counter((pair.label, kind) for pair, kind in zip(pairs, kinds, strict=True))
     return ConflictReport(
         judge=judge.model.identity if judge.model else "rules",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from nacre.conflicts.judge import BY_MODEL, POSSIBLE, PairJudge
+from nacre.conflicts.judge import PairJudge
 from nacre.model import Conflict, Filter, Memory
 from nacre.protocols import Reader, Search, Vectors
 
@@ -18,30 +17,16 @@ CROWDED = 0.6  # where even the last of the nearest is so near, what is farther 
 # Of pairs below both, most verdicts that they conflict are wrong. Of those above, 20 wait for review in a store of 242
 # notes.
 PROMISING, FRAME_SHARED = 0.4, 0.5
-# What changed is often said in other words: of 64 such pairs among 242 notes, the older is the nearest memory in 33.
-# Reading two more costs a remember 28 ms, and most verdicts on them are wrong.
-LEAST_NEAR = 0.3
 # A pair with one of these links has been decided already.
 SETTLED = frozenset(("supersedes", "contradicts", "distinct_from"))
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The conflicts, worst first, and sentences about how they were found. `possible` are pairs that may be updates:
-    good enough to put the newer one first, and not to ask anybody. Their kind is empty where little speaks for it."""
+    """The conflicts, worst first, and sentences about how they were found."""
 
     conflicts: list[Conflict]
     notes: tuple[str, ...] = ()
-    possible: tuple[Conflict, ...] = ()
-
-
-class Candidate(NamedTuple):
-    """`promising` are those whose verdicts are worth a note; `nearest` those that no other is clearly nearer than."""
-
-    memory: Memory
-    similarity: float
-    promising: bool
-    nearest: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,44 +51,34 @@ class Comparison:
         near: Sequence[tuple[Memory, float]] | None = None,
     ) -> Compared:
         """`near` is what `likeness` gave, where that was asked before."""
-        others = [each for each in self.candidates(memory, vector, near) if only is None or only(each.memory)]
-        pairs = [(each.memory, each.similarity) for each in others]
-        verdicts, notes = self.judge.verdicts(memory, pairs) if pairs else ([], ())
-        conflicts, possible = [], []
-        for other, verdict in zip(others, verdicts, strict=True):
-            if verdict is None:
-                continue
-            only_possible = verdict.kind == POSSIBLE
-            kind = "" if only_possible else verdict.kind
-            conflict = Conflict(
-                memory, other.memory, other.similarity, kind, verdict.reason, verdict.words, verdict.sure
-            )
-            if not only_possible and (other.promising or verdict.reason != BY_MODEL):
-                conflicts.append(conflict)
-            elif other.nearest and kind != "duplicate":
-                possible.append(conflict)
-        return Compared(sorted(conflicts, key=gravity), notes, tuple(possible))
+        others = [each for each in self.candidates(memory, vector, near) if only is None or only(each[0])]
+        verdicts, notes = self.judge.verdicts(memory, others) if others else ([], ())
+        conflicts = [
+            Conflict(memory, other, similarity, verdict.kind, verdict.reason, verdict.words, verdict.sure)
+            for (other, similarity), verdict in zip(others, verdicts, strict=True)
+            if verdict is not None
+        ]
+        return Compared(sorted(conflicts, key=gravity), notes)
 
     def candidates(
         self, memory: Memory, vector: Vectors | None, near: Sequence[tuple[Memory, float]] | None = None
-    ) -> list[Candidate]:
+    ) -> list[tuple[Memory, float]]:
+        """Those whose verdicts are worth a note, each with its likeness."""
         from nacre.text.tokens import content_stems
 
         known = set(content_stems(memory.text))
         others = [
             pair for pair in (self.likeness(memory, vector) if near is None else near) if comparable(memory, pair[0])
         ]
-        best = max([LEAST_NEAR, *(cosine for _, cosine in others)])
         candidates = []
         for other, cosine in others:
             likeness = cosine if vector is not None else 0.0
-            promising, nearest = likeness >= PROMISING, likeness >= best
-            if not promising:
-                shared = overlap(known, set(content_stems(other.text)))
-                promising = shared >= FRAME_SHARED
-                likeness = likeness if vector is not None else shared
-            if promising or nearest:
-                candidates.append(Candidate(other, likeness, promising, nearest))
+            if likeness >= PROMISING:
+                candidates.append((other, likeness))
+                continue
+            shared = overlap(known, set(content_stems(other.text)))
+            if shared >= FRAME_SHARED:
+                candidates.append((other, likeness if vector is not None else shared))
         return candidates
 
     def likeness(self, memory: Memory, vector: Vectors | None) -> list[tuple[Memory, float]]:

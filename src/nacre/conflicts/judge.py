@@ -37,8 +37,6 @@ THRESHOLD = 0.80
 BY_MODEL = "conflict_model"
 CONFLICTING = ("contradiction", "update")
 SAME = 0.9  # from this probability on, more than 90 % of the pairs are duplicates
-MAY_BE = 0.5  # from this probability of a conflict on, a pair may be one: nobody is asked, but the newer is put first
-POSSIBLE = "possible"  # the kind of a verdict that says so
 APART = Verdict("apart", "subjects")  # decided: no conflict; callers of `verdicts` get None instead
 # Passing impressions, and what other parts of the program keep: they do not conflict with memories of other types.
 OWN_TYPES = frozenset(("sensory", "working", "emotional", "reflection", LESSON))
@@ -151,7 +149,7 @@ def verdict_by_model(a: Memory, b: Memory, relation: Relation, model: ConflictMo
     value = by_value(a, b, sure=False)  # before likeness: two texts that differ in one number are very much alike
     if value is None and relation.duplicate >= SAME:
         return Verdict("contradiction", "polarity") if opposed(a, b) else duplicate(a, b, BY_MODEL)
-    return Verdict(POSSIBLE, BY_MODEL, sure=False) if value is None and conflict >= MAY_BE else value
+    return value
 
 
 def duplicate(a: Memory, b: Memory, reason: str) -> Verdict | None:

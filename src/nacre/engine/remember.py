@@ -15,7 +15,7 @@ from nacre.engine.engine import Edit, Engine, insertions
 from nacre.engine.supersede import all_superseded
 from nacre.errors import ConflictError, ConflictWarning, UnknownName
 from nacre.model import Conflict, Filter, Link, Memory, Operation, RememberResult
-from nacre.model.memory import CONFLICTS, LISTS, MAY_UPDATE, NOTED, key_of, same_words
+from nacre.model.memory import CONFLICTS, LISTS, key_of, same_words
 from nacre.protocols import AnyChange, Change, Derived, Reader, Vectors
 from nacre.remember.derive import same_derived_input
 
@@ -123,8 +123,7 @@ def store_one(
     supersedes = handling.policy == "supersede"
     replaced = [each.b.id for each in conflicts if supersedes and may_replace(each, handling.writable)]
     noted = conflicts_to_note(conflicts, replaced, handling.policy)
-    possible = compared.possible if supersedes or handling.policy == "note" else ()
-    draft = with_conflict_links(memory, noted, possible) if noted or possible else memory
+    draft = with_conflict_links(memory, noted)
     same = next((each.b for each in conflicts if is_repetition(each) and handling.writable.admits(each.b)), None)
     if supersedes and same is not None and not noted and not replaced:
         unchanged = partial(same_statement, same)
@@ -187,25 +186,20 @@ def edit_one(
     replaced = [each.b.id for each in conflicts if supersedes and may_replace(each, handling.writable)]
     noting = supersedes or handling.policy == "note"
     noted = [each for each in conflicts if noting and each.b.id not in replaced]
-    possible = compared.possible if noting else ()
-    conflicting = {each.b.id for each in (*noted, *possible)}
+    conflicting = {each.b.id for each in noted}
     compared_all = vector_of(derived) is not None and not compared.notes
     stored: list[Memory] = []
 
     def plan(reader: Reader) -> list[AnyChange]:
         current = engine.get_required(reader, space, id)
         edited, others = edit(current), []
-        linking = {edge.source for edge in reader.edges(space, into=[id], rels=NOTED)}
+        linking = {edge.source for edge in reader.edges(space, into=[id], rels=[CONFLICTS])}
         if compared_all:  # what was noted of the former text and is not found of the new one no longer holds
             edited = without_notes(edited, {link.to for link in current.links})
             sources = reader.get_many(space, sorted(linking - conflicting - set(replaced)))
             others = [(each, without_notes(each, [id])) for each in sources if handling.writable.admits(each)]
-        known = linking | {link.to for link in edited.links if link.rel in NOTED}
-        edited = with_conflict_links(
-            edited,
-            [each for each in noted if each.b.id not in known],
-            [each for each in possible if each.b.id not in known],
-        )
+        known = linking | {link.to for link in edited.links if link.rel == CONFLICTS}
+        edited = with_conflict_links(edited, [each for each in noted if each.b.id not in known])
         own = derived if same_derived_input(after, edited) else engine.prepare([(current, edited)]).get(id)
         successor, changes = replacing(engine, reader, edited, replaced)
         stored[:] = [replace(successor, updated_at=engine.clock())]
@@ -227,7 +221,7 @@ def without_notes(memory: Memory, others: Collection[str]) -> Memory:
 
 def is_note(link: Link) -> bool:
     """Whether a comparison made it: see `with_conflict_links`."""
-    return link.rel == MAY_UPDATE or (link.rel == CONFLICTS and "kind" in link.data)
+    return link.rel == CONFLICTS and "kind" in link.data
 
 
 def caller_level() -> int:
@@ -323,14 +317,13 @@ def with_copies(engine: Engine, space: str, old: str, new: str, handling: Confli
 def with_conflicts_of(engine: Engine, memory: Memory, replaced: Collection[str]) -> Memory:
     """The new memory with the noted conflicts of those that it replaces, whichever side has the link, except with what
     says the same as the new one. They were not compared with it, so that none is sure."""
-    rels, noted = (CONFLICTS, MAY_UPDATE), dict[str, Link]()
-    sources = [edge.source for edge in engine.store.edges(memory.space, into=list(replaced), rels=rels)]
+    noted: dict[str, Link] = {}
+    sources = [edge.source for edge in engine.store.edges(memory.space, into=list(replaced), rels=[CONFLICTS])]
     for old in engine.store.get_many(memory.space, [*sources, *replaced]):
         for link in old.links:
             to = link.to if old.id in replaced else old.id
-            if link.rel in rels and link.kind != "duplicate" and (old.id in replaced) != (link.to in replaced):
-                unsure = {**link.data, "sure": False} if link.rel == CONFLICTS else link.data
-                noted[to] = replace(link, to=to, data=unsure)
+            if link.rel == CONFLICTS and link.kind != "duplicate" and (old.id in replaced) != (link.to in replaced):
+                noted[to] = replace(link, to=to, data={**link.data, "sure": False})
     others = engine.store.get_many(memory.space, list(noted))
     carried = (noted[each.id] for each in others if same_words(each.text) != same_words(memory.text))
     links = {(link.to, link.rel): link for link in (*carried, *memory.links)}
@@ -444,9 +437,11 @@ def is_statement(memory: Memory) -> bool:
     return memory.type not in ("sensory", "working") and not (memory.session and memory.role)
 
 
-def with_conflict_links(memory: Memory, conflicts: Sequence[Conflict], possible: Sequence[Conflict] = ()) -> Memory:
-    """Adds a `conflicts` link for each, and a `may_update` link for what is only possible. The words that decided are
-    not stored with it: they can be found again, and a redaction would miss them."""
+def with_conflict_links(memory: Memory, conflicts: Sequence[Conflict]) -> Memory:
+    """Adds a `conflicts` link for each. The words that decided are not stored with it: they can be found again, and a
+    redaction would miss them."""
+    if not conflicts:
+        return memory
     links = [
         Link(
             each.b.id,
@@ -455,7 +450,6 @@ def with_conflict_links(memory: Memory, conflicts: Sequence[Conflict], possible:
         )
         for each in conflicts
     ]
-    links += [Link(each.b.id, MAY_UPDATE, data={"kind": each.kind} if each.kind else {}) for each in possible]
     return replace(memory, links=(*memory.links, *links))
 
 

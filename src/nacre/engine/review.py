@@ -17,7 +17,7 @@ from nacre.engine.supersede import superseded
 from nacre.errors import InvalidInput, UnknownName
 from nacre.model import Conflict, Filter, JournalFilter, Link, Memory, Operation
 from nacre.model.instants import DAY
-from nacre.model.memory import CONFLICTS, DISTINCT, LESSON, NOTED
+from nacre.model.memory import CONFLICTS, DISTINCT, LESSON
 from nacre.model.review import DECISIONS, KINDS, STALE_DAYS, ReviewItem, begins
 from nacre.protocols import ALL, AnyChange, Change, Progress, Reader, TermChange
 from nacre.remember.guard import is_suspicious, restore_trust
@@ -67,29 +67,25 @@ def note_conflicts(engine: Engine, space: str, conflicts: Sequence[Conflict], *,
     return note(engine, engine.operation("note_conflicts", why), space, conflicts)
 
 
-def note(
-    engine: Engine, operation: Operation, space: str, conflicts: Sequence[Conflict], possible: Sequence[Conflict] = ()
-) -> int:
+def note(engine: Engine, operation: Operation, space: str, conflicts: Sequence[Conflict]) -> int:
     """Notes them as a part of this operation; returns how many were not noted yet."""
     noted = 0
 
     def plan(reader: Reader) -> list[AnyChange]:
         nonlocal noted
         noted = 0
-        by_newer: dict[str, tuple[list[Conflict], list[Conflict]]] = {}
-        for place, some in enumerate((conflicts, possible)):
-            for conflict in some:
-                by_newer.setdefault(conflict.a.id, ([], []))[place].append(conflict)
+        by_newer: dict[str, list[Conflict]] = {}
+        for conflict in conflicts:
+            by_newer.setdefault(conflict.a.id, []).append(conflict)
         changes: list[AnyChange] = []
         for id, own in by_newer.items():
             memory = engine.get_required(reader, space, id)
-            linked = [{link.to for link in memory.links if link.rel in rels} for rels in ([CONFLICTS], NOTED)]
-            present = {each.id for each in reader.get_many(space, [each.b.id for some in own for each in some])}
-            new = [[each for each in some if each.b.id in present - of] for some, of in zip(own, linked, strict=True)]
-            if any(new):
-                noted += sum(map(len, new))
-                plain = without_notes(memory, [each.b.id for each in new[0]])  # without `may_update` links to these
-                changes.append(Change(memory, replace(with_conflict_links(plain, *new), updated_at=engine.clock())))
+            linked = {link.to for link in memory.links if link.rel == CONFLICTS}
+            present = {each.id for each in reader.get_many(space, [each.b.id for each in own])}
+            new = [each for each in own if each.b.id in present - linked]
+            if new:
+                noted += len(new)
+                changes.append(Change(memory, replace(with_conflict_links(memory, new), updated_at=engine.clock())))
         return changes
 
     engine.commit_part(operation, plan)
@@ -111,7 +107,7 @@ def note_late(engine: Engine, comparison: Comparison, memory: Memory, *, restric
     if len(engine.store.journal(memory.space, JournalFilter(batch=operation.batch), limit=2)) > 1:
         return 0
     compared = comparison.compare(memory, vectors[0], partial(is_older, memory))
-    return note(engine, operation, memory.space, compared.conflicts, compared.possible)
+    return note(engine, operation, memory.space, compared.conflicts)
 
 
 @dataclass(frozen=True, slots=True)

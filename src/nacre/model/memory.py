@@ -17,8 +17,6 @@ LESSON = "lesson"  # a type that the first lesson registers
 # Roles that every chat has: they name nobody.
 GENERIC_ROLES = frozenset(("user", "assistant", "system", "tool", "human", "ai"))
 CONFLICTS = "conflicts"  # the relation of a link that notes a conflict, as long as nobody has settled it
-MAY_UPDATE = "may_update"  # the relation of a link to what it perhaps replaces: recall puts the newer one first
-NOTED = (CONFLICTS, MAY_UPDATE)  # the relations of links that a comparison makes
 DISTINCT = "distinct_from"  # the relation of a link to what it was compared with, and does not conflict with
 SUSPICION = "suspicion"  # the key in a memory's metadata that says why it is not trusted
 TRUST_GIVEN = "trust_given"  # beside it: the trust that the memory has again when the mark is lifted, unless that is 1

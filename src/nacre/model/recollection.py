@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import overload
 
 from nacre.errors import InvalidInput
 from nacre.model.filter import Filter
 from nacre.model.instants import day
-from nacre.model.memory import MAY_UPDATE, NOTED, Link, Memory, short_id
+from nacre.model.memory import CONFLICTS, Link, Memory, short_id
 
 RECENCY_BASES = ("created", "accessed")
 
@@ -99,7 +99,7 @@ STRONG, FAIR = 0.5, 0.2
 class Counterpart:
     """The other side of a noted conflict that nobody has settled, and since when it stands.
 
-    `kind` is update where it replaces this one, or is replaced by it; an `unsure` one nobody was asked about.
+    `kind` is update where it replaces this one, or is replaced by it.
     """
 
     id: str
@@ -107,7 +107,6 @@ class Counterpart:
     newer: bool
     kind: str = ""
     text: str = ""
-    unsure: bool = False
 
     def __str__(self) -> str:
         return self.named(short_id(self.id))
@@ -118,7 +117,7 @@ class Counterpart:
 
     def named(self, name: str) -> str:
         verb = ("newer:" if self.newer else "updates") if self.kind == "update" else "conflicts with"
-        return f"{'perhaps ' if self.unsure else ''}{verb} {name} of {day(self.at)}"
+        return f"{verb} {name} of {day(self.at)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,23 +178,19 @@ def with_conflicts(hits: Sequence[Hit]) -> list[Hit]:
     """Each with those of the others that it conflicts with: a mark whose other side is absent would help nobody."""
     by_id = {hit.memory.id: hit.memory for hit in hits}
     named: dict[str, list[Counterpart]] = {id: [] for id in by_id}
-    noted = linked_pairs(list(by_id.values()), NOTED)
-    for (newer, older), link in noted.items():
-        unsure = link.rel == MAY_UPDATE
-        if unsure and not link.kind:
-            continue
+    for (newer, older), link in conflicting_pairs(list(by_id.values())).items():
         times = stands_since(by_id[newer]), stands_since(by_id[older])
         kind = link.kind if times[0] > times[1] else ""
-        named[newer].append(Counterpart(older, times[1], False, kind, by_id[older].text, unsure))
-        named[older].append(Counterpart(newer, times[0], times[0] > times[1], kind, by_id[newer].text, unsure))
+        named[newer].append(Counterpart(older, times[1], False, kind, by_id[older].text))
+        named[older].append(Counterpart(newer, times[0], times[0] > times[1], kind, by_id[newer].text))
     return [
         hit if list(hit.conflicts) == named[hit.memory.id] else replace(hit, conflicts=tuple(named[hit.memory.id]))
         for hit in hits
     ]
 
 
-def linked_pairs(memories: Sequence[Memory], rels: Collection[str]) -> dict[tuple[str, str], Link]:
-    """The ids of the newer and the older of two memories that such a link connects, whichever holds it; those of the
+def conflicting_pairs(memories: Sequence[Memory]) -> dict[tuple[str, str], Link]:
+    """The ids of the newer and the older of two memories with a noted conflict, whichever holds the link; those of the
     oldest newer side first. A duplicate is no conflict here, since both say the same, nor is a succession, nor what
     held at other times."""
     by_id = {memory.id: memory for memory in memories}
@@ -203,7 +198,7 @@ def linked_pairs(memories: Sequence[Memory], rels: Collection[str]) -> dict[tupl
     for memory in memories:
         for link in memory.links:
             other = by_id.get(link.to)
-            if link.rel not in rels or link.kind == "duplicate" or other is None or other.id == memory.id:
+            if link.rel != CONFLICTS or link.kind == "duplicate" or other is None or other.id == memory.id:
                 continue
             if memory.ends_before(other) or other.ends_before(memory):
                 continue

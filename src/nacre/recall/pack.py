@@ -9,8 +9,8 @@ from typing import TypeAlias
 from nacre.errors import InvalidInput
 from nacre.model import Hit, Memory, Pack, PackedMemory, Recollection
 from nacre.model.fence import escaped, fenced
-from nacre.model.memory import CONFLICTS, SUSPICION
-from nacre.model.recollection import linked_pairs, with_conflicts
+from nacre.model.memory import SUSPICION
+from nacre.model.recollection import conflicting_pairs, with_conflicts
 from nacre.text.grammar import negation_diff
 
 TokenCounter: TypeAlias = Callable[[str], int]
@@ -61,7 +61,7 @@ def without_copies(hits: Iterable[Hit]) -> list[Hit]:
     """Without those that add nothing to a better one: the same words, or its words and hardly any more. Two events with
     the same words stay, and so do both sides of a conflict. Of copies, one with a date stays."""
     hits = list(hits)
-    pairs = linked_pairs([hit.memory for hit in hits], [CONFLICTS])
+    pairs = conflicting_pairs([hit.memory for hit in hits])
     kept: list[tuple[str, Hit]] = []
     for hit in hits:
         words = f" {' '.join(WORDS.findall(hit.memory.text.casefold()))} "

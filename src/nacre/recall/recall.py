@@ -11,8 +11,8 @@ from typing import NamedTuple
 from nacre.errors import InvalidInput, RerankingError, UnknownName
 from nacre.model import ExpandSpec, Filter, Hit, Memory, Query, Reason, Recollection, SessionHit
 from nacre.model.instants import day
-from nacre.model.memory import CONFLICTS, MAY_UPDATE, SUSPICION, same_words, short_id
-from nacre.model.recollection import RECENCY_BASES, linked_pairs, stands_since, with_conflicts
+from nacre.model.memory import SUSPICION, short_id
+from nacre.model.recollection import RECENCY_BASES, conflicting_pairs, stands_since, with_conflicts
 from nacre.models.calibration import Closeness, Floor, Reading, calibration_of, floor_of, weighed_together
 from nacre.protocols import AnswerModel, Data, Embedder, Reader, Reranker
 from nacre.recall.gather import OWN_STRATEGIES, Question, understand
@@ -34,9 +34,6 @@ ORDER_SPAN = 0.5  # share of its score that the last in that order loses
 # The share of its gain that reading gives to a turn, of which the model sees neither who said it nor when.
 READ_TURN = 0.5
 FITS_TIME = 0.5  # what held in a season, or lies within half a day of a day
-# The share of an older hit's score that a newer one needs to be put above it where it may be an update. Chosen on the
-# development notes: without such a share, other questions lose their first hit.
-LEAST_SHARE_OF_OLDER = 0.4
 NOT_HELD = 0.5  # the factor of what has ended or not begun, where the question names no time: as of what is superseded
 WORD = re.compile(r"\w+")
 LIKE_A_WORD = 0.3  # cosine of a memory that has not the word but its meaning: about 0.5; of an unrelated one: 0.1
@@ -333,17 +330,13 @@ def holds(memory: Memory, question: Question) -> bool:
 
 def newer_first(hits: Sequence[Hit], question: Question) -> list[Hit]:
     """Where two hits conflict and nobody has settled it, moves the newer one to just above the older, unless the
-    question asks for the time of the older. What may only be an update needs LEAST_SHARE_OF_OLDER of its score."""
-    ordered, memories = list(hits), [hit.memory for hit in hits]
-    noted = [(pair, 0.0) for pair in linked_pairs(memories, [CONFLICTS])]
-    possible = [(pair, LEAST_SHARE_OF_OLDER) for pair in linked_pairs(memories, [MAY_UPDATE])]
-    for (newer, older), least in (*noted, *possible):
+    question asks for the time of the older."""
+    ordered = list(hits)
+    for newer, older in conflicting_pairs([hit.memory for hit in hits]):
         at = {hit.memory.id: i for i, hit in enumerate(ordered)}
         below, above = ordered[at[newer]], ordered[at[older]]
-        repeated = same_words(question.text) == same_words(above.memory.text)  # who knows its text asks for it
-        matches = not least or (below.score >= least * above.score and not repeated)
-        if at[newer] > at[older] and matches and may_precede(below.memory, above.memory, question):
-            ordered.insert(at[older], lifted(ordered.pop(at[newer]), above, sure=not least))
+        if at[newer] > at[older] and may_precede(below.memory, above.memory, question):
+            ordered.insert(at[older], lifted(ordered.pop(at[newer]), above))
     return ordered
 
 
@@ -356,12 +349,10 @@ def may_precede(newer: Memory, older: Memory, question: Question) -> bool:
     return asked_for and stands_since(newer) > stands_since(older) and newer.trust >= older.trust
 
 
-def lifted(hit: Hit, above: Hit, *, sure: bool) -> Hit:
-    """With the score and, where it surely answers as well, the relevance of the hit that it takes the place of."""
-    relevance = max(hit.relevance, above.relevance) if sure else hit.relevance
-    gain = above.score - hit.score
-    why = (*hit.why, Reason("newer", gain, f"than {short_id(above.memory.id)}"))
-    return replace(hit, score=above.score, relevance=relevance, why=why)
+def lifted(hit: Hit, above: Hit) -> Hit:
+    """With the score and the relevance of the hit that it takes the place of: it answers as well."""
+    why = (*hit.why, Reason("newer", above.score - hit.score, f"than {short_id(above.memory.id)}"))
+    return replace(hit, score=above.score, relevance=max(hit.relevance, above.relevance), why=why)
 
 
 def with_reading(hit: Hit, score: float) -> Hit:

@@ -54,10 +54,10 @@ HELD = 1e-3  # how strongly the regression holds its numbers at 0
 COLUMNS = {
     "vectors": ("cosine", "coverage"),
     "words": ("coverage",),
-    "vectors, read": ("cosine", "coverage", "away", "reading", "behind"),
-    "words, read": ("coverage", "reading", "behind"),
+    "vectors, read": ("cosine", "coverage", "cosine_gap", "reading", "reading_gap"),
+    "words, read": ("coverage", "reading", "reading_gap"),
 }
-NUMBERS = ("constant", "cosine", "coverage", "away", "reading", "behind")
+NUMBERS = ("constant", "cosine", "coverage", "cosine_gap", "reading", "reading_gap")
 Matrix = NDArray[np.float64]
 
 
@@ -86,10 +86,10 @@ class Ranked:
     def rows(self, case: str) -> Matrix:
         """A row of NUMBERS for each hit that this case is about."""
         read = np.array(self.read if ", read" in case else [0.0] * len(self.scores))
-        behind = read.max(initial=-99) - read
+        gaps = read.max(initial=-99) - read
         return np.array([
-            (1.0, max(each.cosine or 0.0, 0.0), each.coverage, each.behind, score, less)
-            for each, score, less in zip(self.closeness, read, behind, strict=False)
+            (1.0, max(each.cosine or 0.0, 0.0), each.coverage, each.cosine_gap, score, less)
+            for each, score, less in zip(self.closeness, read, gaps, strict=False)
         ]).reshape(-1, len(NUMBERS))  # fmt: skip
 
 

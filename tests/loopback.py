@@ -32,16 +32,23 @@ class Loopback:
 
 
 @contextmanager
-def serving(service: Loopback) -> Iterator[Loopback]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _handler(service)) as server:
-        service.url = f"http://127.0.0.1:{server.server_port}"
+def running(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """The address of a server that answers with this handler."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads = True  # a client may keep a connection open
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
-            yield service
+            yield f"http://127.0.0.1:{server.server_port}"
         finally:
             server.shutdown()
             thread.join()
+
+
+@contextmanager
+def serving(service: Loopback) -> Iterator[Loopback]:
+    with running(_handler(service)) as service.url:
+        yield service
 
 
 def _handler(service: Loopback) -> type[BaseHTTPRequestHandler]:

@@ -10,9 +10,11 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from itertools import chain, count
 from typing import Any
+
+from tests.loopback import running
 
 Body = dict[str, Any]
 Event = tuple[str, Body]
@@ -114,16 +116,8 @@ class ScriptedModel:
 
 @contextmanager
 def serving(model: ScriptedModel) -> Iterator[ScriptedModel]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _handler(model)) as server:
-        server.daemon_threads = True  # a client may keep a connection open
-        model.url = f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield model
-        finally:
-            server.shutdown()
-            thread.join()
+    with running(_handler(model)) as model.url:
+        yield model
 
 
 def named(call: Call, asked: Asked) -> Tool:

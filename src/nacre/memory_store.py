@@ -974,7 +974,7 @@ class MemoryStore(Closing):
 
     def catch_up(self, *, progress: Progress | None = None) -> int:
         """Embeds what was stored while the model was away, and notes its conflicts; returns how many memories."""
-        return catch_up_all(self._engine, progress=progress, late=self._parts.catch_up.late)
+        return catch_up_all(self._engine, progress=progress, on_embedded=self._parts.catch_up.on_embedded)
 
     def backup(self, path: Path | str) -> Path:
         """Copies the store with all its spaces while others write; a folder gets a file named after the time.

@@ -63,6 +63,15 @@ def known_spaces(store: MemoryStore) -> list[str]:
     return [space for space in store._parts.opened.spaces() if not allowed or space in allowed]
 
 
+def last_operations(store: MemoryStore, count: int, *, any_actor: bool) -> list[JournalEntry]:
+    """An entry of each of the last operations of its own space that can be undone: as many, or else the last."""
+    batches: list[str] = []
+    with suppress(UndoRefused):
+        for wanted in sorted({1, count}):
+            batches = last_batches(store._engine, store.space, wanted, any_actor=any_actor)
+    return [entry for batch in batches for entry in MemoryStore.journal(store, batch=batch, limit=1)]
+
+
 class ProjectStore(MemoryStore):
     """Writes to its own space. Searches and lists look into `beside` too, and each hit names its space; whatever is
     named by its id is found in either. All else is about its own space alone."""
@@ -282,27 +291,12 @@ class ProjectStore(MemoryStore):
             return other if isinstance(batch, JournalEntry) and other and batch.space == other.space else None
         if batch is not None:
             return None if super().journal(batch=self.resolve_operation(batch), limit=1) else other
-        both = (self.in_space(self.space), other)
-        entries = [
-            entry
-            for store in both
-            if isinstance(store, ProjectStore)
-            for entry in store.last_operations(count, any_actor=any_actor)
-        ]
+        entries = [entry for store in (self, other) for entry in last_operations(store, count, any_actor=any_actor)]
         newest = sorted(entries, key=lambda entry: entry.operation.at, reverse=True)[:count]
         spaces = {entry.space for entry in newest}
         if len(spaces) > 1:
             raise InvalidInput(f"The last {count} operations are in two spaces; undo them one by one.")
         return other if spaces == {other.space} else None
-
-    def last_operations(self, count: int, *, any_actor: bool) -> list[JournalEntry]:
-        """An entry of each of the last operations of its own space that can be undone: as many, or else the last."""
-        batches: list[str] = []
-        with suppress(UndoRefused):
-            for wanted in sorted({1, count}):
-                batches = last_batches(self._engine, self.space, wanted, any_actor=any_actor)
-        read = super().journal
-        return [entry for batch in batches for entry in read(batch=batch, limit=1)]
 
     def review(
         self, *, kinds: Iterable[str] | str = KINDS, stale_days: float = STALE_DAYS, limit: int | None = 50

@@ -34,9 +34,9 @@ def record(id: str, content: str, scope: str = "/", **fields: Any) -> MemoryReco
 def farm(storage: NacreStorage) -> NacreStorage:
     storage.save(
         [
-            record("a", "The goats are fed at dawn.", "/farm/barn", categories=["goats", "food"], metadata={"n": 1}),
-            record("b", "The boat is painted in spring.", "/farm/harbour", categories=["boat"], importance=0.9),
-            record("c", "Farmhands rest on Sunday.", "/farmhands"),
+            record("a", "The goats are fed at dawn.", "/croft/barn", categories=["goats", "food"], metadata={"n": 1}),
+            record("b", "The boat is painted in spring.", "/croft/harbour", categories=["boat"], importance=0.9),
+            record("c", "Farmhands rest on Sunday.", "/crofters"),
         ]
     )
     return storage
@@ -61,8 +61,8 @@ def test_a_search_finds_by_vector_scope_category_and_metadata(farm: NacreStorage
     (asked,) = farm.embed(["When are the goats fed?"])
     hits = farm.search(asked)
     assert hits[0][0].id == "a" and all(0 <= score <= 1 for _, score in hits)
-    assert ids([hit for hit, _ in farm.search(asked, scope_prefix="/farm/harbour")]) == ["b"]
-    assert set(ids([hit for hit, _ in farm.search(asked, scope_prefix="/farm")])) == {"a", "b"}
+    assert ids([hit for hit, _ in farm.search(asked, scope_prefix="/croft/harbour")]) == ["b"]
+    assert set(ids([hit for hit, _ in farm.search(asked, scope_prefix="/croft")])) == {"a", "b"}
     assert ids([hit for hit, _ in farm.search(asked, categories=["boat", "none"])]) == ["b"]
     assert ids([hit for hit, _ in farm.search(asked, metadata_filter={"n": 1})]) == ["a"]
     assert farm.search(asked, limit=1, min_score=hits[0][1]) == hits[:1]
@@ -72,27 +72,27 @@ def test_a_search_finds_by_vector_scope_category_and_metadata(farm: NacreStorage
 
 
 def test_scopes_categories_and_counts(farm: NacreStorage) -> None:
-    assert farm.list_scopes() == ["/farm", "/farmhands"] and farm.list_scopes("/farm/") == [
-        "/farm/barn",
-        "/farm/harbour",
+    assert farm.list_scopes() == ["/croft", "/crofters"] and farm.list_scopes("/croft/") == [
+        "/croft/barn",
+        "/croft/harbour",
     ]
-    assert farm.list_categories("/farm/barn") == {"goats": 1, "food": 1}
-    assert (farm.count(), farm.count("/farm"), farm.count("/nowhere")) == (3, 2, 0)
-    info = farm.get_scope_info("/farm")
-    assert (info.path, info.record_count, info.categories) == ("/farm", 2, ["boat", "food", "goats"])
-    assert (info.oldest_record, info.child_scopes) == (BORN, ["/farm/barn", "/farm/harbour"])
+    assert farm.list_categories("/croft/barn") == {"goats": 1, "food": 1}
+    assert (farm.count(), farm.count("/croft"), farm.count("/nowhere")) == (3, 2, 0)
+    info = farm.get_scope_info("/croft")
+    assert (info.path, info.record_count, info.categories) == ("/croft", 2, ["boat", "food", "goats"])
+    assert (info.oldest_record, info.child_scopes) == (BORN, ["/croft/barn", "/croft/harbour"])
     farm.save([record("d", "Later.").model_copy(update={"created_at": BORN + timedelta(days=1)})])
     assert ids(farm.list_records(limit=1)) == ["d"] and len(farm.list_records(offset=1)) == 3
 
 
 def test_deleting_by_each_criterion_can_be_undone(farm: NacreStorage) -> None:
-    assert farm.delete(scope_prefix="/farm", categories=["goats"]) == 1
+    assert farm.delete(scope_prefix="/croft", categories=["goats"]) == 1
     farm.store.undo()
     assert farm.delete(older_than=BORN) == 0
     assert asyncio.run(farm.adelete(record_ids=["b", "none"], older_than=BORN + timedelta(seconds=1))) == 1
-    assert ids(farm.list_records("/farm")) == ["a"]
-    farm.reset("/farm")
-    farm.reset("/farm")
+    assert ids(farm.list_records("/croft")) == ["a"]
+    farm.reset("/croft")
+    farm.reset("/croft")
     assert farm.count() == 1
     asyncio.run(farm.asave([record("a", "Goats again.")]))
     (best, *_) = asyncio.run(farm.asearch(farm.embed(["goats again"])[0]))
@@ -111,8 +111,8 @@ def test_a_record_that_gives_orders_has_a_warning_that_is_not_stored(storage: Na
 def test_the_real_memory_remembers_recalls_and_forgets(storage: NacreStorage) -> None:
     memory = Memory(storage=storage, embedder=storage.embed, llm="none", consolidation_threshold=1.0)
     for text in ("The goats are fed at dawn.", "The boat is painted in spring."):
-        memory.remember(text, scope="/farm", categories=["farm"], importance=0.5, metadata={"by": "ann"})
+        memory.remember(text, scope="/croft", categories=["farm"], importance=0.5, metadata={"by": "ann"})
     (best, *_) = memory.recall("When are the goats fed?", depth="shallow")
     assert best.record.content == "The goats are fed at dawn." and best.record.metadata["by"] == "ann"
     assert [hit.memory.text for hit in storage.store.recall("When are the goats fed?", 1)] == [best.record.content]
-    assert memory.forget(scope="/farm") == 2 and storage.count() == 0
+    assert memory.forget(scope="/croft") == 2 and storage.count() == 0

@@ -88,10 +88,10 @@ def test_a_reindexing_calibrates_a_foreign_embedder_on_the_texts_of_the_store() 
 
 
 def test_a_note_that_was_read_is_less_relevant_the_farther_its_cosine_is_behind_the_best() -> None:
-    behind = [SHIPPED.relevance(Closeness(0.4, 0.5, behind=by), Reading(0.0)) for by in (0.0, 0.1, 0.3)]
+    behind = [SHIPPED.relevance(Closeness(0.4, 0.5, cosine_gap=by), Reading(0.0)) for by in (0.0, 0.1, 0.3)]
     assert behind == sorted(behind, reverse=True) and behind[0] > 1.5 * behind[-1]
     narrow = replace(SHIPPED, scale=2.0)
-    assert narrow.relevance(Closeness(0.2, 0.5, behind=0.05), Reading(0.0)) == pytest.approx(behind[1])
+    assert narrow.relevance(Closeness(0.2, 0.5, cosine_gap=0.05), Reading(0.0)) == pytest.approx(behind[1])
 
 
 def test_a_note_is_more_relevant_where_others_may_answer_too() -> None:

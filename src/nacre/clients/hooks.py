@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,15 +73,15 @@ def hooks_of(group: object) -> list[object]:
 
 
 @dataclass(frozen=True)
-class HookInstaller(Installer):
+class HookInstaller(Installer, ABC):
     """Of a client whose hooks are in a JSON file, by event, in groups."""
 
     events: ClassVar[Mapping[str, str]] = EVENTS
     timeout: ClassVar[int] = TIMEOUT_SECONDS
 
     @property
-    def hooks_path(self) -> Path:
-        raise NotImplementedError
+    @abstractmethod
+    def hooks_path(self) -> Path: ...
 
     def hook_command(self) -> tuple[str, ...]:
         chosen = {"--store": self.environment().get("NACRE_STORE", ""), "--space": self.space}

@@ -131,7 +131,7 @@ class PendingChanges:
 
 
 Edit: TypeAlias = Callable[[Memory], Memory]
-Late: TypeAlias = Callable[[Memory], object]  # what is done with a memory that has got its vector later
+OnEmbedded: TypeAlias = Callable[[Memory], object]  # what is done with a memory that has got its vector later
 # A function of what it reads alone: it runs again when that has changed before its changes are written.
 Plan: TypeAlias = Callable[[Reader], Sequence[AnyChange]]
 
@@ -349,12 +349,23 @@ class Engine:
 
         self.commit("register", plan, "")
 
-    def change(self, space: str, ids: Sequence[str], name: str, edit: Edit, *, why: str = "") -> list[Memory]:
-        """Edits memories that exist and returns all of them; an edit that changes nothing is not journaled."""
+    def change(
+        self,
+        space: str,
+        ids: Sequence[str],
+        name: str,
+        edit: Edit,
+        *,
+        why: str = "",
+        only: Callable[[Memory], bool] | None = None,
+    ) -> list[Memory]:
+        """Edits memories that exist and returns all of them; an edit that changes nothing is not journaled. With
+        `only`, those of which it is true when they are written; one that is gone is not an error then."""
         edited: list[Change] = []
 
         def plan(reader: Reader) -> list[Change]:
-            edited[:] = self.make_edits(reader, space, dict.fromkeys(ids, edit))
+            chosen = ids if only is None else [each.id for each in reader.get_many(space, ids) if only(each)]
+            edited[:] = self.make_edits(reader, space, dict.fromkeys(chosen, edit))
             return [change for change in edited if change.after != change.before]
 
         versions = self.write(self.operation(name, why), plan).versions
@@ -466,19 +477,23 @@ def import_under_way(space: str) -> tuple[str, str]:
 
 
 def catch_up(
-    engine: Engine, limit: int = PART, late: Late | None = None, *, going_on: Callable[[], bool] = lambda: True
+    engine: Engine,
+    limit: int = PART,
+    on_embedded: OnEmbedded | None = None,
+    *,
+    keep_going: Callable[[], bool] = lambda: True,
 ) -> int:
     """Embeds up to `limit` waiting memories and returns how many; not journaled, since no record changes. Then each is
-    given to `late`, unless the indexes are being computed anew, as long as it is `going_on`.
+    given to `on_embedded`, unless the indexes are being computed anew, as long as `keep_going` says so.
 
     Raises `EmbeddingError` when the model cannot answer.
     """
     waiting = engine.store.pending(limit)
     done = embed_waiting(engine, waiting)
-    if late is not None and done and not interrupted(engine):
+    if on_embedded is not None and done and not interrupted(engine):
         for memory in waiting:
-            if going_on():
-                late(memory)
+            if keep_going():
+                on_embedded(memory)
     return done
 
 
@@ -495,10 +510,12 @@ def embed_waiting(engine: Engine, waiting: Sequence[Memory]) -> int:
     return len(engine.write(None, plan).versions)
 
 
-def catch_up_all(engine: Engine, *, progress: Progress | None = None, late: Late | None = None) -> int:
+def catch_up_all(engine: Engine, *, progress: Progress | None = None, on_embedded: OnEmbedded | None = None) -> int:
     total, done, stuck = engine.store.health().pending, 0, 0
-    while waiting := engine.store.pending(PART):
-        step = catch_up(engine, PART, late)
+    while True:
+        step = catch_up(engine, PART, on_embedded)
+        if not step and not (waiting := engine.store.pending(PART)):
+            return done
         done += step
         stuck = 0 if step else stuck + 1
         if stuck > STEPS_WITHOUT_EFFECT:
@@ -508,7 +525,6 @@ def catch_up_all(engine: Engine, *, progress: Progress | None = None, late: Late
             )
         if progress is not None:
             progress(done, max(done, total), "embedding memories")
-    return done
 
 
 def reindex(engine: Engine, *, restart: bool = False, progress: Progress | None = None) -> int:
@@ -560,9 +576,9 @@ class BackgroundCatchUp:
     For all users of one open store. Its engine is not restricted: vectors belong to nobody.
     """
 
-    def __init__(self, engine: Engine, late: Late | None = None) -> None:
+    def __init__(self, engine: Engine, on_embedded: OnEmbedded | None = None) -> None:
         self._engine = engine
-        self.late = late
+        self.on_embedded = on_embedded
         self._lock = ThreadLock()
         self._thread: threading.Thread | None = None
         self._again = False
@@ -593,17 +609,17 @@ class BackgroundCatchUp:
         self._engine.store.close()
 
     def _step(self) -> None:
-        going_on = True
-        while going_on:
+        again = True
+        while again:
             try:
-                if not catch_up(self._engine, STEP, self.late, going_on=lambda: not self._closed):
+                if not catch_up(self._engine, STEP, self.on_embedded, keep_going=lambda: not self._closed):
                     self._quiet_until = time.monotonic() + QUIET_SECONDS
             except NacreError as error:
                 log.debug("Waiting memories were not embedded: %s", error)
             with self._lock:
-                closed, going_on = self._closed, self._again and not self._closed
+                closed, again = self._closed, self._again and not self._closed
                 self._again = False
-                if not going_on:
+                if not again:
                     self._thread = None
         if closed:
             self._engine.store.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from math import inf
@@ -127,8 +127,9 @@ def store_one(
     same = next((each.b for each in conflicts if is_repetition(each) and handling.writable.admits(each.b)), None)
     if supersedes and same is not None and not noted and not replaced:
         unchanged = partial(same_statement, same)
-        merged = change_while(engine, same, unchanged, "merge", lambda old: merge_repetition(old, memory), why)
-        return store_anew() if merged is None else RememberResult(merged, conflicts, "merged", notes)
+        merge = partial(merge_repetition, new=memory)
+        merged = engine.change(memory.space, [same.id], "merge", merge, why=why, only=unchanged)
+        return RememberResult(merged[0], conflicts, "merged", notes) if merged else store_anew()
     stored: list[Memory] = []
     meanwhile: dict[str, Memory] = {}
 
@@ -372,28 +373,10 @@ def remember_again(
         after = repeated(old, memory, engine.clock())
         return replace(after, importance=min(1.0, after.importance + more))
 
-    merged = change_while(engine, known, lambda old: is_known(memory, old, explicit), "remember", edit, why)
-    if merged is None:
-        return None
-    return RememberResult(merged, (), "merged" if more else KNOWN, (*notes, *notes_of_known(known, merged)))
-
-
-def change_while(
-    engine: Engine, memory: Memory, holds: Callable[[Memory], bool], name: str, edit: Edit, why: str
-) -> Memory | None:
-    """Edits the memory if the condition still holds of it in the transaction; else changes nothing."""
-    edited: list[Change] = []
-
-    def plan(reader: Reader) -> list[AnyChange]:
-        held = [each.id for each in reader.get_many(memory.space, [memory.id]) if holds(each)]
-        edited[:] = engine.make_edits(reader, memory.space, dict.fromkeys(held, edit))
-        return [change for change in edited if change.after != change.before]
-
-    versions = engine.write(engine.operation(name, why), plan).versions
-    changed = [
-        replace(each.subject, version=versions.get(key_of(each.subject), each.subject.version)) for each in edited
-    ]
-    return changed[0] if changed else None
+    still_known = partial(is_known, memory, explicit=explicit)
+    for merged in engine.change(memory.space, [known.id], "remember", edit, why=why, only=still_known):
+        return RememberResult(merged, (), "merged" if more else KNOWN, (*notes, *notes_of_known(known, merged)))
+    return None
 
 
 def same_statement(one: Memory, other: Memory) -> bool:

@@ -21,7 +21,7 @@ class Closeness:
     cosine: float | None
     coverage: float
     turn: bool = False
-    behind: float = 0.0
+    cosine_gap: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Reading:
     the best memory that was read for the same question."""
 
     log_odds: float
-    behind: float = 0.0
+    gap: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,15 @@ class Curve:
     constant: float
     cosine: float
     coverage: float
-    away: float  # how far the cosine is behind
+    cosine_gap: float  # to the best of the question
     reading: float
-    behind: float  # how far the reading is behind
+    reading_gap: float  # to the best that was read
 
     def relevance(self, closeness: Closeness, reading: Reading | None) -> float:
         log_odds = self.constant + self.cosine * (closeness.cosine or 0.0) + self.coverage * closeness.coverage
-        log_odds += self.away * closeness.behind
+        log_odds += self.cosine_gap * closeness.cosine_gap
         if reading is not None:
-            log_odds += self.reading * reading.log_odds + self.behind * reading.behind
+            log_odds += self.reading * reading.log_odds + self.reading_gap * reading.gap
         return logistic(log_odds)
 
 
@@ -156,7 +156,7 @@ class Calibration:
         curve = fitted_curves()[case_of(closeness, reading)]
         if closeness.cosine is not None:
             cosine = max(0.0, self.scale * closeness.cosine + self.offset)
-            closeness = replace(closeness, cosine=cosine, behind=self.scale * closeness.behind)
+            closeness = replace(closeness, cosine=cosine, cosine_gap=self.scale * closeness.cosine_gap)
         return curve.relevance(closeness, reading)
 
     def nothing_in_common(self, closeness: Closeness) -> Floor:

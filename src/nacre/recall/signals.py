@@ -154,10 +154,10 @@ def best_of_session(values: Vectors, candidates: PlacedCandidates) -> Vectors:
 def closeness(candidates: PlacedCandidates, signals: Mapping[str, Vectors], i: int) -> Closeness:
     """What the relevance of a candidate is computed from, before anything is read."""
     cosine = float(candidates.cosines[i]) if candidates.cosines.any() else None
-    behind = float(candidates.cosines.max(initial=0) - max(0.0, cosine or 0.0))
+    gap = float(candidates.cosines.max(initial=0) - max(0.0, cosine or 0.0))
     place = candidates.places[i]
     turn = is_place_of_turn(place.session, place.position)
-    return Closeness(cosine, float(signals["coverage nearby"][i]), turn, behind)
+    return Closeness(cosine, float(signals["coverage nearby"][i]), turn, gap)
 
 
 def closeness_alone(memory: Memory, question: Question, cosine: float | None) -> Closeness:

@@ -1,16 +1,19 @@
-"""How long a client waits for a hook: without the helper and with it, as whole processes; minima in a table."""
+"""What a hook costs a client: without the helper and with it, as whole processes; minima in a table."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from nacre import MemoryStore
 from nacre.hooks.channel import HelperFiles
@@ -22,6 +25,15 @@ QUESTION = "Which decision did we take about the harbour database and its nightl
 ANSWER = "We took the decision to give the harbour database nightly copies, kept for a month."
 STARTING_SECONDS = 60.0
 EMPTY = [sys.executable, "-c", "pass"]
+NO_MORE_WAITING = 10.0  # seconds since the helper began to start, after which a question does not wait for it
+
+
+class Cost(NamedTuple):
+    waited: float
+    used: float
+
+    def __str__(self) -> str:
+        return f"{self.waited:.0f} / {self.used:.0f}"
 
 
 def main() -> None:
@@ -35,7 +47,7 @@ def main() -> None:
         os.environ |= {
             "NACRE_STORE": str(home / "s.db"),
             "NACRE_EMBEDDER": asked.embedder,
-            "NACRE_HOOK_MIN_RELEVANCE": "0.001",
+            "NACRE_HOOK_LIMIT": "60",
             "XDG_STATE_HOME": str(home / "state"),
             "XDG_CONFIG_HOME": str(home / "config"),
         }
@@ -49,15 +61,22 @@ def measured(home: Path, count: int, repeats: int, embedder: str) -> list[str]:
     with MemoryStore(store, space=space, embedder=embedder) as filled:
         filled.remember_many([*memories(count, seed=1), ANSWER])
     places = HelperFiles.of(store)
-    places.starting.touch()  # as if a helper were being started: none is
-    cold = {event: least(repeats, lambda event=event: call(home, event)) for event in ("prompt", "stop")}  # type: ignore[misc]
+
+    def call_alone(event: str) -> None:
+        """As if a helper were being started since a while: none is, and nobody waits for it."""
+        places.starting.touch()
+        os.utime(places.starting, (time.time() - NO_MORE_WAITING,) * 2)
+        call(home, event)
+
+    cold = {event: least(repeats, partial(call_alone, event), None) for event in ("prompt", "stop")}
     places.starting.unlink()
     call(home, "session-start")
     if not waited(lambda: bool(helper_at(store, "status").get("ready"))):
         raise SystemExit("the helper did not load its model")
-    warm = {event: least(repeats, lambda event=event: call(home, event)) for event in cold}  # type: ignore[misc]
+    pid = int(str(helper_at(store, "status")["pid"]))
+    warm = {event: least(repeats, partial(call, home, event), pid) for event in cold}
     end_helper({"store": str(store)})
-    bare = least(repeats, lambda: subprocess.run(EMPTY, check=True))
+    bare = least(repeats, lambda: subprocess.run(EMPTY, check=True), None)
     return table(cold, warm, bare, count, embedder)
 
 
@@ -76,14 +95,24 @@ def call(home: Path, event: str) -> None:
         raise SystemExit(f"nothing was injected: {(home / 'state' / 'nacre' / 'hooks.log').read_text()}")
 
 
-def least(repeats: int, work: Callable[[], object]) -> float:
-    """Milliseconds; the least of all is what the work itself takes."""
-    times = []
+def least(repeats: int, work: Callable[[], object], helper: int | None) -> Cost:
+    """Milliseconds: the least of all is what the work itself takes."""
+    costs = []
     for _ in range(repeats):
-        begun = time.perf_counter()
+        began, used = time.perf_counter(), processor_seconds(helper)
         work()
-        times.append(time.perf_counter() - begun)
-    return 1_000 * min(times)
+        costs.append(Cost(1_000 * (time.perf_counter() - began), 1_000 * (processor_seconds(helper) - used)))
+    return Cost(min(each.waited for each in costs), min(each.used for each in costs))
+
+
+def processor_seconds(helper: int | None) -> float:
+    """Of the processes that were started and have ended, and of the helper."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = ended.ru_utime + ended.ru_stime
+    if helper is not None:
+        fields = Path(f"/proc/{helper}/stat").read_text("ascii").rpartition(") ")[2].split()
+        used += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return used
 
 
 def waited(held: Callable[[], bool]) -> bool:
@@ -95,12 +124,13 @@ def waited(held: Callable[[], bool]) -> bool:
     return True
 
 
-def table(cold: Mapping[str, float], warm: Mapping[str, float], bare: float, count: int, embedder: str) -> list[str]:
-    rows = [f"| {event} | {cold[event]:.0f} | {warm[event]:.0f} |" for event in cold]
+def table(cold: Mapping[str, Cost], warm: Mapping[str, Cost], bare: Cost, count: int, embedder: str) -> list[str]:
+    rows = [f"| {event} | {cold[event]} | {warm[event]} |" for event in cold]
     return [
-        f"Whole process, milliseconds, minima; {count:,} memories, {embedder}; an empty Python takes {bare:.0f}.",
+        f"Whole process, milliseconds to wait / of processor time, minima; {count:,} memories, {embedder}; an empty",
+        f"Python takes {bare}.",
         "",
-        "| hook | by itself (words alone) | with the helper |",
+        "| hook | by itself (words alone) | with the helper, its time included |",
         "|---|---|---|",
         *rows,
     ]

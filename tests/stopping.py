@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from nacre.cli.main import run
+from nacre.cli.start import run
 from nacre.models.embedders import Hashing
 from nacre.protocols import Vectors
 

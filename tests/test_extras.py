@@ -27,7 +27,7 @@ from nacre import MemoryStore
 with MemoryStore("notes.db", space="personal", embedder="hashing") as store:
     store.remember("The harbour office closes at noon")
     assert store.recall("When does the harbour office close?")
-from nacre.cli.main import run
+from nacre.cli.start import run
 sys.argv = ["nacre", "--store", "notes.db", "recall", "When does the harbour office close?"]
 try:
     run()
@@ -36,7 +36,7 @@ except SystemExit as ended:
 assert not {"rapidfuzz", "prompt_toolkit"} & set(sys.modules)
 """
 CLI_SERVER = """
-from nacre.cli.main import run
+from nacre.cli.start import run
 sys.argv = ["nacre", "--store", "notes.db", "mcp"]
 run()
 """

@@ -1,6 +1,6 @@
 """`python -m nacre` is `nacre`."""
 
-from nacre.cli.main import run
+from nacre.cli.start import run
 
 if __name__ == "__main__":
     run()

@@ -1,10 +1,8 @@
-"""The `nacre` command: its options, its group of commands, and how the process starts."""
+"""The `nacre` command: its options and its group of commands."""
 
 from __future__ import annotations
 
 import os
-import sys
-from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
 import click
@@ -71,10 +69,3 @@ def nacre(ctx: click.Context, /, debug: bool, **flags: str | None) -> None:
     ctx.obj = CliContext({name: value for name, value in flags.items() if value is not None}, debug)
     if os.environ.get("NO_COLOR"):
         ctx.color = False
-
-
-def run() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a character that the terminal cannot show
-    nacre.main(prog_name="nacre")

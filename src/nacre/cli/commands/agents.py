@@ -17,6 +17,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, UsageProblem
 from nacre.cli.options import combine, command, form_option, option, yes_option
+from nacre.cli.start import answer_hook
 from nacre.cli.ui.output import DATA, Column, Form, print_items, print_record, print_table, put, say
 from nacre.cli.ui.prompts import confirm
 from nacre.cli.ui.records import count_column
@@ -142,11 +143,7 @@ def hook_command() -> None:
 def add_event(name: str, help: str) -> None:
     @command(name, group=hook_command, help=help)
     def answer(cli: CliContext) -> None:
-        from nacre.hooks.client import run
-
-        answer_text = run(name, cli.flags)
-        if answer_text:
-            sys.stdout.write(answer_text + "\n")
+        answer_hook(name, cli.flags)
 
 
 add_event("session-start", "A session begins: give it what is pinned or important.")

@@ -149,8 +149,6 @@ def first_to_start(mark: Path) -> bool:
 def answer_in_process(request: Request, until: float) -> str:
     """Does not wait for a model: memories without a vector are found by their words."""
     from nacre.factory import make_embedder, store_file
-    from nacre.hooks.capture import capture_request
-    from nacre.hooks.inject import injection
     from nacre.models.background import BackgroundEmbedder
     from nacre.project_store import ProjectStore
 
@@ -160,7 +158,11 @@ def answer_in_process(request: Request, until: float) -> str:
     embedder = BackgroundEmbedder(make_embedder(known), load=False)
     with ProjectStore.open(known, request.choose_space, actor="hook", embedder=embedder) as store:
         if request.injects:
+            from nacre.hooks.inject import injection  # each brings much that the other does not need
+
             return injection(store, request)
+        from nacre.hooks.capture import capture_request
+
         capture_request(store, request, until=until)
     return ""
 

@@ -30,6 +30,7 @@ NacreError
 │   ├── NotEncrypted (ValueError)    a plain file, and a key
 │   ├── StoreNotFound (FileNotFoundError)  a store that was named to be read, and is not there
 │   ├── StoreUnreachable             a path that cannot be opened or created
+│   ├── DatabaseRefused              a database that cannot be reached or used
 │   ├── StoreReadOnly
 │   ├── StoreFull
 │   ├── StoreInUseAtFork             a process that was forked while a thread of its parent used the store
@@ -319,6 +320,13 @@ class StoreUnreachable(StorageError):
             f"The store {path} cannot be opened ({reason}). Check the path and its permissions, "
             "or choose another file with --store."
         )
+
+
+class DatabaseRefused(StorageError):
+    """`address` is that of the database, without its password."""
+
+    def __init__(self, address: str, reason: str, remedy: str) -> None:
+        super().__init__(f"The database {address} cannot be used ({reason}). {remedy}")
 
 
 class StoreReadOnly(StorageError):

@@ -87,12 +87,22 @@ class TransactionalBackend(ABC):
         clock: Clock = time.time,
     ) -> Committed | Outdated:
         """As `Backend.commit`."""
-        store = cast("Reader", self)
         with self.transaction() as transaction:
-            present, actual = compare(store, transaction, changes, Expected() if expected is None else expected)
-            if actual != Expected():
-                return Outdated(actual)
-            return ChangeSetWriter(transaction, present, operation).write(changes, clock)
+            return self.written(transaction, changes, Expected() if expected is None else expected, operation, clock)
+
+    def written(
+        self,
+        transaction: Transaction,
+        changes: Sequence[AnyChange],
+        expected: Expected,
+        operation: Operation | None,
+        clock: Clock,
+    ) -> Committed | Outdated:
+        """Writes the change set by this transaction, where everything is as expected."""
+        present, actual = compare(cast("Reader", self), transaction, changes, expected)
+        if actual != Expected():
+            return Outdated(actual)
+        return ChangeSetWriter(transaction, present, operation).write(changes, clock)
 
 
 class Observed:

@@ -10,13 +10,22 @@ import pytest
 from nacre.protocols import Backend
 from nacre.storage.in_memory import InMemoryBackend
 from nacre.storage.sqlite import Key, SQLiteBackend
+from tests import postgres_server
 
 KEY = Key("0f" * 32)
+
+def in_postgres(_: Path) -> Backend:
+    address = postgres_server.empty_database()  # skips where there is no server
+    from nacre.storage.postgres import PostgresBackend
+
+    return PostgresBackend(address)
+
 
 BACKENDS: Mapping[str, Callable[[Path], Backend]] = {
     "sqlite": lambda folder: SQLiteBackend(folder / "store.db"),
     "sqlite_encrypted": lambda folder: SQLiteBackend(folder / "store.db", KEY),
     "in_memory": lambda _: InMemoryBackend(),
+    "postgres": in_postgres,
 }
 
 

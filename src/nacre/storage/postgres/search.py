@@ -1,0 +1,369 @@
+"""Search in one state of a space: postings, nearest vectors, places and neighbours."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nacre.model import Filter, Memory
+from nacre.protocols import ALL, Beside, Keys, Match, Place, Vectors
+from nacre.storage.candidates import COLUMN_WEIGHTS, NO_KEYS, Posting, Reached, Successor, occurrences
+from nacre.storage.postgres.connection import HalfVector, Session
+from nacre.storage.postgres.rows import JOIN_CONTENT, JOIN_MEMORY, SELECTED, Clause, clause, from_row, of_state
+from nacre.storage.sqlite.rows import unpacked_stems
+from nacre.storage.sqlite.search import FIELD_WEIGHTS, POSTINGS_READ, divided
+
+PLACE = (
+    "version.content, memory.id, version.session, version.position, content.role, version.length, content.asks,"
+    " coalesce(version.occurred_at, version.created_at)"
+)
+BY_CONTENT = "version.content = ANY(%(keys)s::bigint[])"
+# A search for the nearest chunks looks at so many times as many where several may be of one memory or of another state.
+WIDENING = 4
+OWN, SUCCESSOR, LINKED_TO, LINKED_FROM = range(4)  # how a row of `reached` came about
+
+
+class PostgresIndex:
+    """One state of one space, within one snapshot. A key is the number of the content that a memory has in it."""
+
+    def __init__(
+        self,
+        session: Session,
+        space: tuple[str, int],
+        seq: int,
+        *,
+        past: bool,
+        size: tuple[int, int],
+        present: int,
+        holding: Mapping[str, int],
+    ) -> None:
+        self._session = session
+        self._space, number = space
+        self._values: dict[str, Any] = {"space": number, "seq": seq}
+        self._past = past
+        self._size = size  # how many memories the state has, and how many stems they have
+        self._present = present  # how many memories the space has at present
+        self._holding = holding  # on how many of these each stem is that may be asked about
+        self._cosines: dict[int, float] = {}  # of the vector that it is asked about
+        self.reads_records = False  # with the places
+        self.memories: dict[str, Memory] = {}  # those that were read
+
+    def measure(self, where: Filter) -> tuple[int, int]:
+        if not where.conditions:
+            return self._size
+        made = clause(self._space, where)
+        sql = f"SELECT count(*), coalesce(sum(version.length), 0)::bigint FROM {made.joined()} WHERE {made.sql}"
+        memories, stems = self._session.only_row(sql, self._with(made))
+        return int(memories), int(stems)
+
+    def _with(self, *clauses: Clause, **more: Any) -> dict[str, Any]:
+        values = {**self._values, **more}
+        for each in clauses:
+            values |= each.values
+        return values
+
+    # Words
+
+    def holding(self, terms: Sequence[str]) -> dict[str, int]:
+        """How many memories have each term, at most: a phrase is at least as rare as its rarest word."""
+        past = int(self._past)  # a word may be only in what has changed since
+        smallest = ((term, min((self._holding.get(stem, past) for stem in term.split()), default=0)) for term in terms)
+        return {term: n for term, n in smallest if n}
+
+    def postings(self, terms: Sequence[str], visible: Filter, among: Filter | None = None) -> dict[str, Posting]:
+        holding = self.holding(terms)
+        weighed, common = divided(holding)
+        lengths: dict[int, int] = {}
+        admitted = visible if among is None and visible.conditions else among
+        frequencies = self._frequencies(weighed, visible, lengths)
+        newest = self._newest(common, admitted)
+        memories, stems = self.measure(ALL)
+        average = max(1.0, stems / max(1, memories))
+        made: dict[str, Posting] = {}
+        for term in terms:
+            result = frequencies.get(term)
+            # Of a common term: once, in a text of usual length; the weight of that is 1.
+            keys = sorted(newest.get(term, ()) if result is None else result)
+            counted = visible.conditions or " " in term or (self._past and result is not None)
+            made[term] = Posting(
+                np.array(keys, np.int64),
+                np.array([1.0 if result is None else result[key] for key in keys], np.float32),
+                np.array([average if result is None else lengths[key] for key in keys], np.float32),
+                len(keys) if counted else self._estimate(holding.get(term, 0), len(keys)),
+            )
+        return made
+
+    def _estimate(self, holding: int, read: int) -> int:
+        """How many memories of the state have a term that `holding` memories have at present. An earlier state is taken
+        to have the same share of them, because an exact count would read them all."""
+        if not self._past:
+            return max(holding, read)
+        return round(holding * self._size[0] / max(1, self._present))
+
+    def _frequencies(
+        self, terms: Sequence[str], visible: Filter, lengths: dict[int, int]
+    ) -> dict[str, dict[int, float]]:
+        """How often each term is in each memory of the state, weighted by field; the lengths of these memories are added
+        to `lengths`."""
+        result: dict[str, dict[int, float]] = {term: defaultdict(float) for term in terms}
+        words = [term for term in terms if " " not in term]
+        if words:
+            texts, names = clause(self._space, visible), clause(self._space, visible, "n")
+            rows = self._session.fetch(
+                "SELECT posting.term, version.content, version.length, posting.frequency"
+                f" FROM posting JOIN {texts.joined()} ON version.content = posting.content"
+                f" WHERE posting.space_id = %(space)s AND posting.term = ANY(%(terms)s::text[]) AND {texts.sql}"
+                " UNION ALL SELECT label.name, version.content, version.length,"
+                f" label.times * CASE label.field WHEN 'tag_stems' THEN {COLUMN_WEIGHTS['tags']}"
+                f" ELSE {COLUMN_WEIGHTS['entities']} END::real"
+                f" FROM label JOIN {names.joined()} ON version.key = label.key WHERE {of_state('label')}"
+                " AND label.field IN ('tag_stems', 'entity_stems') AND label.name = ANY(%(terms)s::text[])"
+                f" AND {names.sql}",
+                self._with(texts, names, terms=words),
+            )
+            for term, key, length, frequency in rows:
+                result[term][key] += frequency
+                lengths[key] = length
+        for term in result.keys() - set(words):
+            self._count_phrase(term, visible, result[term], lengths)
+        return result
+
+    def _count_phrase(self, term: str, visible: Filter, result: dict[int, float], lengths: dict[int, int]) -> None:
+        """Phrases are counted in the stems themselves, of the newest memories that have each of their words."""
+        made = clause(self._space, visible)
+        has_words = "".join(
+            " AND (EXISTS (SELECT 1 FROM posting WHERE posting.space_id = %(space)s AND posting.content = version.content"
+            f" AND posting.term = %(w{at})s) OR EXISTS (SELECT 1 FROM label WHERE {of_state('label')}"
+            " AND label.key = version.key AND label.field IN ('tag_stems', 'entity_stems')"
+            f" AND label.name = %(w{at})s))"
+            for at in range(1, len(term.split()))
+        )
+        first = (
+            "version.content IN (SELECT content FROM posting WHERE posting.space_id = %(space)s AND posting.term = %(w0)s)"
+            f" OR version.key IN (SELECT label.key FROM label WHERE {of_state('label')}"
+            " AND label.field IN ('tag_stems', 'entity_stems') AND label.name = %(w0)s)"
+        )
+        words = sorted(term.split(), key=lambda stem: self._holding.get(stem, 0))
+        rows = self._session.fetch(
+            f"SELECT version.content, version.length, content.words, version.stems FROM {made.joined('content')}"
+            f" WHERE {made.sql} AND ({first}){has_words} ORDER BY version.content DESC LIMIT {POSTINGS_READ}",
+            self._with(made, **{f"w{at}": word for at, word in enumerate(words)}),
+        )
+        for key, length, of_text, of_names in rows:
+            lines = (*unpacked_stems(of_text, 3), *unpacked_stems(of_names, 2))
+            pairs = zip(FIELD_WEIGHTS.values(), lines, strict=True)
+            if frequency := sum(weight * occurrences(term, line) for weight, line in pairs):
+                result[key], lengths[key] = frequency, length
+
+    def _newest(self, common: Mapping[str, int], admitted: Filter | None) -> dict[str, list[int]]:
+        """For each term its newest contents, so many at most; of any state, which is quicker, or of what is admitted."""
+        result: dict[str, list[int]] = {term: [] for term in common}
+        if not common:
+            return result
+        within, values = "", self._with(terms=list(common), limits=list(common.values()))
+        if admitted is not None:
+            made = clause(self._space, admitted)
+            within = f" AND EXISTS (SELECT 1 FROM {made.joined()} WHERE {made.sql} AND version.content = posting.content)"
+            values |= made.values
+        rows = self._session.fetch(
+            "SELECT asked.term, found.content FROM unnest(%(terms)s::text[], %(limits)s::bigint[]) AS asked(term, most)"
+            " CROSS JOIN LATERAL (SELECT posting.content FROM posting WHERE posting.space_id = %(space)s"
+            f' AND posting.term = asked.term COLLATE "C"{within} ORDER BY posting.content DESC LIMIT asked.most) AS found',
+            values,
+        )
+        for term, content in rows:
+            result[term].append(content)
+        return result
+
+    # Vectors
+
+    def nearest(self, vector: Vectors, limit: int, only: Keys | None = None, also: Keys = NO_KEYS) -> Keys:  # noqa: ARG002
+        tried = limit * WIDENING if self._past and only is None else limit
+        while limit > 0:
+            rows = self._nearest_chunks(vector, tried, only)
+            keys = list(dict.fromkeys(content for content, _, _, _ in rows))
+            for content, cosine, _, _ in reversed(rows):
+                self._cosines[content] = cosine
+            if self._past:  # what came later may be nearer than all that the state has
+                here = set(self._in_state(keys))
+                keys = [key for key in keys if key in here]
+            if len(keys) >= limit or len(rows) < tried:
+                return np.array(keys[:limit], np.int64)
+            tried *= WIDENING  # a few long memories filled the places with their many chunks
+        return NO_KEYS
+
+    def _nearest_chunks(
+        self, vector: Vectors, limit: int, only: Keys | None = None
+    ) -> list[tuple[int, float, int, int]]:
+        """Contents with the cosine, start and end of a chunk, best first."""
+        within = "" if only is None else " AND content = ANY(%(only)s::bigint[])"
+        return self._session.fetch(  # type: ignore[return-value]
+            "SELECT content, -distance, start, stop FROM (SELECT content, embedding <#> %(vector)s AS distance, start, stop"
+            f" FROM chunk WHERE space_id = %(space)s AND vector_dims(embedding) = %(dimensions)s{within}"
+            " ORDER BY 2 LIMIT %(limit)s) AS nearest ORDER BY distance, content",
+            self._with(
+                vector=HalfVector(vector), dimensions=len(vector), limit=limit,
+                **({} if only is None else {"only": only.tolist()}),
+            ),
+        )  # fmt: skip
+
+    def _in_state(self, keys: Sequence[int]) -> list[int]:
+        made = clause(self._space, ALL)
+        rows = self._session.fetch(
+            f"SELECT version.content FROM version WHERE {made.sql} AND {BY_CONTENT}", self._with(keys=list(keys))
+        )
+        return [key for (key,) in rows]
+
+    def cosines(self, vector: Vectors, keys: Keys) -> Vectors:
+        unknown = [key for key in keys.tolist() if key not in self._cosines]
+        if unknown:
+            rows = self._session.fetch(
+                "SELECT content, max(-(embedding <#> %(vector)s)) FROM chunk WHERE space_id = %(space)s"
+                " AND content = ANY(%(keys)s::bigint[]) AND vector_dims(embedding) = %(dimensions)s GROUP BY content",
+                self._with(vector=HalfVector(vector), dimensions=len(vector), keys=unknown),
+            )
+            self._cosines |= {**dict.fromkeys(unknown, 0.0), **dict(rows)}
+        return np.array([self._cosines[key] for key in keys.tolist()], np.float32)
+
+    def by_vector(self, vector: Vectors, where: Filter, limit: int) -> list[Match]:
+        only: Keys | None = None
+        tried = WIDENING * limit
+        while limit > 0:
+            rows = self._nearest_chunks(vector, tried, only)
+            best: dict[int, tuple[float, tuple[int, int]]] = {}
+            for content, cosine, start, stop in rows:
+                best.setdefault(content, (cosine, (start, stop)))
+            ids = {place.key: place.id for place in self.places(np.array(list(best), np.int64), where)}
+            matches = [Match(ids[key], *best[key]) for key in best if key in ids]
+            if len(matches) >= limit or len(rows) < tried:
+                return matches[:limit]
+            if only is None and len(matches) * WIDENING < limit:
+                only = self.allowed(where)
+            else:
+                tried *= WIDENING
+        return []
+
+    # Places
+
+    def places(self, keys: Keys, where: Filter) -> list[Place]:
+        made = clause(self._space, where)
+        columns, width = f"{PLACE}, {SELECTED}" if self.reads_records else PLACE, len(Place._fields)
+        rows = self._session.fetch(
+            f"SELECT {columns} FROM {made.joined('memory', 'content')} WHERE {made.sql} AND {BY_CONTENT}"
+            " ORDER BY version.content",
+            self._with(made, keys=keys.tolist()),
+        )
+        self._note_records(rows, width)
+        return [Place._make(row[:width]) for row in rows]
+
+    def _note_records(self, rows: Sequence[tuple[Any, ...]], width: int) -> None:
+        if self.reads_records:
+            memories = (from_row(row[width:], self._space) for row in rows)
+            self.memories |= {memory.id: memory for memory in memories}
+
+    def reached(self, keys: Keys, where: Filter, replaced: Filter | None, beside: str) -> Reached:
+        if replaced is None and not beside:
+            return Reached(self.places(keys, where))
+        own = clause(self._space, where)
+        selects = [f"SELECT {OWN}, 0::bigint, '', '', {PLACE} FROM {own.joined('memory', 'content')} WHERE {own.sql} AND {BY_CONTENT}"]
+        clauses = [own]
+        chain = ""
+        if replaced is not None:
+            chain, select, more = self._successors(where, replaced)
+            selects.append(select)
+            clauses += more
+        if beside:
+            linked, more = self._linked(where)
+            selects += linked
+            clauses += more
+        rows = self._session.fetch(
+            chain + " UNION ALL ".join(selects), self._with(*clauses, keys=keys.tolist(), rel=beside)
+        )
+        return assembled([(how, key, id, kind, Place._make(place)) for how, key, id, kind, *place in rows])
+
+    def _successors(self, where: Filter, replaced: Filter) -> tuple[str, str, list[Clause]]:
+        """A table of the chains that begin at the contents, and the query for their members."""
+        first, following = clause(self._space, replaced, "f"), clause(self._space, replaced, "s")
+        member = clause(self._space, where, "m")
+        named = "chain JOIN memory AS named ON named.space_id = %(space)s AND named.id = chain.successor JOIN"
+        chain = (
+            "WITH RECURSIVE chain(key, id, successor) AS ("
+            f"SELECT version.content, memory.id, version.superseded_by FROM {first.joined('memory')}"
+            f" WHERE {first.sql} AND {BY_CONTENT} AND version.superseded_by <> ''"
+            f" UNION SELECT chain.key, chain.id, version.superseded_by FROM {named} {following.joined()}"
+            f" ON version.key = named.key WHERE {following.sql} AND version.superseded_by <> '') "
+        )
+        select = (
+            f"SELECT {SUCCESSOR}, chain.key, chain.id, '', {PLACE} FROM {named}"
+            f" {member.joined('memory', 'content')} ON version.key = named.key WHERE {member.sql}"
+        )
+        return chain, select, [first, following, member]
+
+    def _linked(self, where: Filter) -> tuple[list[str], list[Clause]]:
+        """The queries for what links of the relation lead to from the contents, and what leads to them."""
+        near = (
+            "version AS near JOIN memory AS ours ON ours.space_id = near.space_id AND ours.key = near.key JOIN link ON {}"
+            f" AND link.rel = %(rel)s AND {of_state('link')}"
+        )
+        is_near = f"{of_state('near')} AND near.content = ANY(%(keys)s::bigint[])"
+        source, target = clause(self._space, where, "a"), clause(self._space, where, "b")
+        selects = [
+            f"SELECT {LINKED_FROM}, near.content, ours.id, link.kind, {PLACE} FROM"
+            f" {near.format('link.target = ours.id')}"
+            f" JOIN version ON version.space_id = link.space_id AND version.key = link.key{JOIN_MEMORY}{JOIN_CONTENT}"
+            f" WHERE {is_near} AND {source.sql}",
+            f"SELECT {LINKED_TO}, near.content, ours.id, link.kind, {PLACE} FROM"
+            f" {near.format('link.key = ours.key')}"
+            " JOIN memory AS named ON named.space_id = link.space_id AND named.id = link.target"
+            f" JOIN version ON version.space_id = named.space_id AND version.key = named.key{JOIN_MEMORY}{JOIN_CONTENT}"
+            f" WHERE {is_near} AND {target.sql}",
+        ]
+        return selects, [source, target]
+
+    def around(self, spots: Sequence[tuple[str, int]], reach: int, where: Filter) -> list[Place]:
+        if not spots:
+            return []
+        made = clause(self._space, where)
+        rows = self._session.fetch(
+            f"SELECT DISTINCT {PLACE} FROM unnest(%(sessions)s::text[], %(positions)s::bigint[]) AS spot(session, position)"
+            f" JOIN {made.joined('memory', 'content')} ON version.session = spot.session COLLATE \"C\""
+            " AND version.session <> '' AND version.position BETWEEN spot.position - %(reach)s"
+            f" AND spot.position + %(reach)s WHERE {made.sql} ORDER BY version.content",
+            self._with(
+                made, sessions=[session for session, _ in spots], positions=[at for _, at in spots], reach=reach
+            ),
+        )
+        return [Place._make(row) for row in rows]
+
+    def allowed(self, where: Filter, replaced: Filter | None = None) -> Keys:
+        made = clause(self._space, where)
+        clauses = [made]
+        sql = f"SELECT version.content FROM {made.joined()} WHERE {made.sql}"
+        if replaced is not None:
+            before = clause(self._space, replaced, "r")
+            clauses.append(before)
+            sql = (
+                f"WITH RECURSIVE chain(content, id) AS (SELECT version.content, memory.id FROM {made.joined('memory')}"
+                f" WHERE {made.sql} UNION SELECT version.content, memory.id FROM chain JOIN {before.joined('memory')}"
+                f" ON version.superseded_by = chain.id AND version.superseded_by <> '' WHERE {before.sql})"
+                " SELECT DISTINCT content FROM chain"
+            )
+        rows = self._session.fetch(sql, self._with(*clauses))
+        return np.sort(np.fromiter((key for (key,) in rows), np.int64, len(rows)))
+
+
+def assembled(rows: Sequence[tuple[int, int, str, str, Place]]) -> Reached:
+    places = {place.key: place for how, *_, place in rows if how in (OWN, SUCCESSOR)}
+    admitted = {place.key for how, *_, place in rows if how == OWN}
+    successors: list[Successor] = []
+    links: list[Beside] = []
+    for how, key, id, kind, place in rows:
+        if how == SUCCESSOR:
+            successors.append(Successor(key, id, place))
+        elif how != OWN and key in admitted:
+            places[place.key] = place
+            links.append(Beside(*((place.id, id) if how == LINKED_FROM else (id, place.id)), kind))
+    return Reached([places[key] for key in sorted(places)], tuple(successors), tuple(dict.fromkeys(links)))

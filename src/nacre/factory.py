@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from nacre.errors import AccessDenied, ConfigError, InvalidInput, PlainMirror, UnknownName
+from nacre.errors import AccessDenied, ConfigError, InvalidInput, MissingExtra, PlainMirror, UnknownName
 from nacre.model import Filter, Memory
 from nacre.model.validate import label
 from nacre.protocols import AnswerModel, Backend, Clock, ConflictModel, Embedder, JournalSink, LanguageModel, Reranker
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from nacre.storage.sqlite.repair import Repaired
 
 EmbedFunction: TypeAlias = "Callable[[Sequence[str]], ArrayLike]"
+DATABASES = ("postgresql", "postgres")  # how the address of a database begins
+ONE_SLASH = re.compile(r"^(\w+):/(?!/)")  # what a path makes of an address
+PASSWORD = re.compile(r"(//[^:/@]*):[^@]*@")
 CONFLICT_JUDGES = ("model", "rules", "language-model")
 LANGUAGE_MODELS = ("openai:MODEL", "anthropic:MODEL")
 OPENAI = "https://api.openai.com/v1"
@@ -36,14 +40,43 @@ EMBEDDERS = ("auto", "multilingual", "english", "hashing", "openai:MODEL", "sent
 
 
 def open_backend(path: Path | str, settings: Settings | None = None) -> Backend:
-    """A directory gets a store of its own inside; `:memory:` is kept nowhere. The settings name the key, if any."""
+    """A directory gets a store of its own inside; `:memory:` is kept nowhere; `postgresql://…` is a database. The
+    settings name the key of a file, if any."""
     if str(path) == IN_MEMORY:
         from nacre.storage.in_memory import InMemoryBackend
 
         return InMemoryBackend()
+    if is_database(path):
+        return open_database(str(path), settings.key if settings else "")
     from nacre.storage.sqlite import SQLiteBackend
 
     return SQLiteBackend(store_file(path), key_named(settings.key if settings else ""))
+
+
+def is_database(path: Path | str) -> bool:
+    address = ADDRESS.match(str(path))
+    return address is not None and address.group(1).lower() in DATABASES
+
+
+def open_database(address: str, key: str) -> Backend:
+    """Raises `MissingExtra` without the driver, and `DatabaseRefused` where the database cannot be used."""
+    if key:
+        raise ConfigError(
+            "The setting `key` encrypts a store in a file, and a database is encrypted by its server. "
+            "Leave `key` empty for this store."
+        )
+    try:
+        from nacre.storage.postgres import PostgresBackend
+    except ImportError as error:
+        raise MissingExtra("A store in PostgreSQL", "postgres", "name a file with --store") from error
+    return PostgresBackend(ONE_SLASH.sub(r"\1://", address))
+
+
+def store_name(path: Path | str) -> str:
+    """The store as a message names it: the absolute path of its file, or the address without the password."""
+    if str(path) == IN_MEMORY:
+        return IN_MEMORY
+    return PASSWORD.sub(r"\1@", str(path)) if is_database(path) else str(store_file(path).absolute())
 
 
 def key_named(setting: str) -> Key | None:
@@ -123,9 +156,15 @@ def repair_store(path: Path | str, key: str, now: float) -> Repaired:
 def store_file(path: Path | str) -> Path:
     """Raises `InvalidInput` for the address of a service: no folder of that name is made."""
     address = ADDRESS.match(str(path))
+    if is_database(path):
+        raise InvalidInput(
+            "This store is a database, and this works on a file only. Use the tools of the server "
+            "(pg_dump makes a backup), or name a file with --store."
+        )
     if address:
         raise InvalidInput(
-            f"A store with an address that begins with {address.group(1)}: is not supported; name a file or a folder."
+            f"A store with an address that begins with {address.group(1)}: is not supported; name a file or a folder, "
+            "or a database as postgresql://USER@HOST/DATABASE."
         )
     file = Path(path).expanduser()
     return file / STORE_FILE if file.is_dir() or str(path).endswith(("/", "\\")) else file

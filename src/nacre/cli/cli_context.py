@@ -89,7 +89,7 @@ class CliContext:
         from shlex import quote
 
         from nacre.cli.ui.output import say
-        from nacre.factory import store_file
+        from nacre.factory import store_name
         from nacre.settings import DEFAULT
 
         known = self.settings()
@@ -98,7 +98,7 @@ class CliContext:
             new_space = not new_store and not has_space(store)
             others = [DEFAULT, *(note.name for note in store.space_notes())] if new_space else []
             if new_store:
-                say(f"Created the store {store_file(known.store).absolute()}.")
+                say(f"Created the store {store_name(known.store)}.")
             yield store
             if new_space and has_space(store):
                 near = get_close_matches(store.space, others, n=1, cutoff=SIMILAR_NAME) if self.names("space") else []
@@ -150,10 +150,10 @@ class CliContext:
 
 
 def store_exists(known: Settings) -> bool:
-    from nacre.factory import store_file
+    from nacre.factory import is_database, store_file
     from nacre.settings import IN_MEMORY
 
-    return known.store == IN_MEMORY or store_file(known.store).exists()
+    return known.store == IN_MEMORY or is_database(known.store) or store_file(known.store).exists()
 
 
 def has_space(store: ProjectStore) -> bool:

@@ -51,13 +51,13 @@ class CompletedType(click.ParamType):  # type: ignore[type-arg]
 @contextmanager
 def open_for_completion(ctx: click.Context) -> Iterator[MemoryStore | None]:
     """None where there is no store to look into: a key that is pressed must neither make one nor complain."""
-    from nacre.factory import store_file
+    from nacre.cli.cli_context import store_exists
 
     cli = ctx.find_object(CliContext) or CliContext()
     options = ctx.find_root().params
     cli.flags |= {name: options[name] for name in ("store", "space") if options.get(name)}
     try:
-        if store_file(cli.settings().store).is_file():
+        if store_exists(cli.settings()):
             with cli.open_both() as store:
                 yield store
                 return

@@ -14,7 +14,7 @@ from typing import ClassVar, Protocol
 from nacre.clients import jsonc
 from nacre.clients.files import FileChange, pruned, rewrite, take_back, text_of, unreadable
 from nacre.errors import ConfigError
-from nacre.factory import IN_MEMORY, store_file
+from nacre.factory import IN_MEMORY, is_database, store_file
 from nacre.files import PRIVATE_FILE
 
 SHARED_COMMAND = "nacre"
@@ -176,7 +176,7 @@ class Installer:
         return Launch(command, (*start, "mcp", *named), self.environment())
 
     def environment(self) -> dict[str, str]:
-        as_it_is = self.folder is not None or self.store in ("", IN_MEMORY)
+        as_it_is = self.folder is not None or self.store in ("", IN_MEMORY) or is_database(self.store)
         placed = self.store if as_it_is else str(store_file(self.store).absolute())
         values = {"NACRE_STORE": placed, "NACRE_SPACE": self.space}
         return {**{name: value for name, value in values.items() if value}, **self.extra_env}

@@ -11,12 +11,14 @@ from typing import Literal
 from nacre.errors import ConfigError, EmbeddingError, InvalidInput, StorageError, StoreDamaged
 from nacre.factory import (
     IN_MEMORY,
+    is_database,
     make_access,
     make_embedder,
     open_backend,
     repair_store,
     restricted,
     store_file,
+    store_name,
 )
 from nacre.lifecycle.backups import require_access
 from nacre.memory_store import MemoryStore
@@ -45,6 +47,8 @@ class Finding:
 def examine(settings: Settings) -> list[Finding]:
     """Changes nothing: a missing store is not created."""
     embedder, embedder_findings = examined_embedder(settings)
+    if is_database(settings.store):
+        return [*examined_store(settings, embedder), *embedder_findings]
     file = store_file(settings.store)
     if settings.store == IN_MEMORY or not file.exists():
         absent = Finding("store", "ok", f"There is no store at {file} yet; the first `nacre remember` creates it.")
@@ -65,7 +69,7 @@ def examined_store(settings: Settings, embedder: Embedder | None) -> list[Findin
         return [Finding("integrity", "problem", str(error), mended_by=remedy(error))]
     finally:
         store.close()
-    opened = Finding("store", "ok", f"{store_file(settings.store)} opens, with schema {health.schema}.")
+    opened = Finding("store", "ok", f"{store_name(settings.store)} opens, with schema {health.schema}.")
     identity = embedder_of_store(embedder, lambda: health.embedder).identity if embedder is not None else ""
     return [opened, *judged_contents(health), *judged_vectors(health, identity, calibrated=calibrated)]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nacre.errors import InvalidInput
-from nacre.factory import store_file
+from nacre.factory import is_database, store_file
 from nacre.model import JournalFilter
 from nacre.model.instants import DAY
 from nacre.model.journal import UNATTENDED
@@ -112,11 +112,17 @@ def reindex(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool
 
 
 def backup(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
+    if is_database(settings.store):
+        return JobResult("backup", note="A database is copied by the tools of its server, such as pg_dump.")
     backups = backups_of(settings)
     if dry_run:
         return JobResult("backup", 1, f"A copy would be made in {backups.folder}.", dry=True)
     made = backups.make(store, now)
     return JobResult("backup", 1, f"Copied to {made}; {len(backups.files())} kept in all.")
+
+
+def newest_backup(settings: Settings) -> float | None:
+    return None if is_database(settings.store) else backups_of(settings).newest_at()
 
 
 def compact(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
@@ -138,7 +144,7 @@ JOBS: Mapping[str, Job] = {
     job.name: job
     for job in (
         # First, so that it holds what the others change.
-        Job("backup", backup, per_store=True, seen=lambda settings: backups_of(settings).newest_at()),
+        Job("backup", backup, per_store=True, seen=newest_backup),
         Job("decay", decay),
         Job("reflect", reflect),
         Job("consolidate", consolidate),

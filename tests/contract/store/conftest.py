@@ -14,6 +14,7 @@ from tests import postgres_server
 
 KEY = Key("0f" * 32)
 
+
 def in_postgres(_: Path) -> Backend:
     address = postgres_server.empty_database()  # skips where there is no server
     from nacre.storage.postgres import PostgresBackend

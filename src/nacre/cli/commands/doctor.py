@@ -18,7 +18,7 @@ from nacre.cli.options import command, form_option, option, set_global_option
 from nacre.cli.ui.output import DATA, Form, print_data, print_record, printable, put, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.errors import NacreError
-from nacre.factory import store_file
+from nacre.factory import is_database, store_file
 from nacre.lifecycle.doctor import Finding, examine, mend, repair
 from nacre.settings import IN_MEMORY
 
@@ -43,6 +43,8 @@ def doctor_command(cli: CliContext, fix: bool, form: Form) -> None:
 def examine_store(cli: CliContext) -> list[Finding]:
     """All checks, and whether the file is there, has content and can be written."""
     settings = cli.settings()
+    if is_database(settings.store):
+        return examine(settings)
     file = store_file(settings.store).absolute()
     empty = file.is_file() and not file.stat().st_size  # asked first: to open it writes the schema into it
     findings = examine(settings)

@@ -8,6 +8,7 @@ import sys
 import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,13 +21,13 @@ from nacre.cli.ui.output import DATA, Column, Form, print_items, print_table, pu
 from nacre.cli.ui.records import count_column
 from nacre.cli.ui.times import age
 from nacre.errors import InvalidInput
-from nacre.factory import store_file
+from nacre.factory import is_database, store_file, store_name
 from nacre.lifecycle import daemon
 from nacre.lifecycle.daemon import DaemonFiles
 from nacre.lifecycle.jobs import JOBS, JobResult
 from nacre.lifecycle.scheduler import JobHistory, MaintenanceScheduler
 from nacre.model.instants import format_duration, iso
-from nacre.settings import IN_MEMORY
+from nacre.settings import ENVIRONMENT, IN_MEMORY, default_store
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
@@ -83,7 +84,7 @@ def run(cli: CliContext, log: Path | None) -> None:
         if not scheduler.lease.acquire():
             raise Refused(f"this store is looked after already, by {scheduler.lease.holder() or 'another process'}.")
         with log_output(log), daemon.stopping_on_signals() as stop, daemon.pid_file(places.pid):
-            logging.getLogger("nacre").info("The maintenance of %s begins.", store_file(cli.settings().store))
+            logging.getLogger("nacre").info("The maintenance of %s begins.", store_name(cli.settings().store))
             scheduler.run_forever(stop)
             logging.getLogger("nacre").info("The maintenance ends.")
 
@@ -162,12 +163,20 @@ def places_of(cli: CliContext) -> DaemonFiles:
     store = cli.settings().store
     if store == IN_MEMORY:
         raise InvalidInput("A store that is kept nowhere needs no maintenance; name a file with --store.")
+    if is_database(store):  # it has no folder here
+        digest = blake2b(store.encode(), digest_size=4).hexdigest()
+        return DaemonFiles.beside(default_store().with_name(f"database-{digest}"))
     return DaemonFiles.beside(store_file(store).absolute())
 
 
 def command_line(cli: CliContext) -> list[str]:
     """This program for this store, however it was named; -P: a folder called nacre is not taken for it."""
-    flags = {**cli.flags, "store": str(store_file(cli.settings().store).absolute())}
+    store, flags = cli.settings().store, dict(cli.flags)
+    if is_database(store):  # by the environment: others may see the command line, and the address may hold a password
+        flags.pop("store", None)
+        os.environ[f"{ENVIRONMENT}STORE"] = store
+    else:
+        flags["store"] = str(store_file(store).absolute())
     words = [word for name, value in sorted(flags.items()) for word in (f"--{name}", value)]
     return [sys.executable, "-P", "-m", "nacre", *words, "maintenance"]
 

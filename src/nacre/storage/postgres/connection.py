@@ -8,7 +8,7 @@ import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, LiteralString, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 import psycopg
@@ -69,7 +69,7 @@ class Connections:
     connection only in the process that made it."""
 
     def __init__(self, address: str) -> None:
-        self.shown = without_password(address)
+        self.public_address = without_password(address)
         self._address = address
         self.space_numbers: dict[str, int] = {}  # by name, as they were last seen; each use checks it
         self._lock = ThreadLock()
@@ -89,7 +89,7 @@ class Connections:
                 self._begin()
             slots, generation = self._slots, self._generation
         if not slots.acquire(timeout=PATIENCE):
-            raise StoreBusy(self.shown, PATIENCE)
+            raise StoreBusy(self.public_address, PATIENCE)
         try:
             with self._lock:
                 connection = self._idle.pop() if self._idle else None
@@ -133,7 +133,7 @@ class Connections:
             application_name="nacre",
         )  # fmt: skip
         try:
-            migrations.check(connection, self.shown)
+            migrations.check(connection, self.public_address)
             self._adapt(connection)
         except BaseException:
             connection.close()
@@ -153,27 +153,32 @@ class Connections:
 
     def translated(self, error: psycopg.Error) -> StorageError:
         """What it means to a user, with a remedy."""
-        place, reason = self.shown, first_line(error)
+        place, reason = self.public_address, first_line(error)
         match error:
             case errors.InsufficientPrivilege():
-                return DatabaseRefused(place, reason, "Have the owner of the database grant this role the rights on it.")
+                return DatabaseRefused(
+                    place, reason, "Have the owner of the database grant this role the rights on it."
+                )
             case errors.ReadOnlySqlTransaction():
                 return StoreReadOnly(place)
             case errors.DiskFull():
                 return StoreFull(place)
             case errors.QueryCanceled() | errors.LockNotAvailable():
                 return StoreBusy(place, STATEMENT_SECONDS)
-            case errors.InvalidPassword() | errors.InvalidAuthorizationSpecification():
-                return DatabaseRefused(place, reason, "Check the user and the password in its address.")
-            case errors.InvalidCatalogName():
-                return DatabaseRefused(place, reason, "Create the database with `createdb`, or correct its name.")
             case errors.OperationalError() | errors.InterfaceError():
-                return DatabaseRefused(
-                    place, reason, "Check that the server runs and that the address, user and password are right."
-                )
+                return DatabaseRefused(place, reason, remedy_for(reason))
             case errors.ProgrammingError() if "invalid" in reason and "connection" in reason:
                 return DatabaseRefused(place, reason, "Write it as postgresql://USER@HOST/DATABASE.")
         return StorageError(f"The database {place} gave an error ({reason}); nothing was changed. Repeat the call.")
+
+
+def remedy_for(reason: str) -> str:
+    """Of a connection that was refused: libpq gives no codes for that."""
+    if reason.startswith("database") and reason.endswith("does not exist"):
+        return "Create the database with `createdb`, or correct its name."
+    if "authentication" in reason or "role" in reason or "no pg_hba.conf entry" in reason:
+        return "Check the user and the password in its address."
+    return "Check that the server runs and that the address is right."
 
 
 def is_lost(error: BaseException | None) -> bool:
@@ -184,9 +189,11 @@ def is_lost(error: BaseException | None) -> bool:
 
 
 def first_line(error: psycopg.Error) -> str:
-    """Without the password, which libpq does not show, and without the query."""
-    text = (error.diag.message_primary or str(error)).strip()
-    return without_password(text.splitlines()[-1 if text.startswith("connection failed") else 0] if text else "no reason")
+    """The reason alone: neither the query nor what libpq says about the address."""
+    lines = (error.diag.message_primary or str(error) or "no reason is given").strip().splitlines()
+    reason = next((line for line in lines if "FATAL:" in line), lines[0])
+    reason = reason.rpartition("FATAL:")[2].rpartition("failed: ")[2]
+    return without_password(reason.strip().rstrip("."))
 
 
 def check_address(address: str) -> None:
@@ -206,7 +213,7 @@ class Session:
         self.connection = connection
 
     def fetch(self, sql: str, values: Mapping[str, Any] | None = None, *, binary: bool = False) -> list[Row]:
-        return self.connection.execute(cast(LiteralString, sql), values, binary=binary).fetchall()
+        return self.connection.execute(sql, values, binary=binary).fetchall()
 
     def only_row(self, sql: str, values: Mapping[str, Any] | None = None) -> Row:
         """For a query that always gives a row."""
@@ -214,14 +221,12 @@ class Session:
 
     def execute(self, sql: str, values: Mapping[str, Any] | None = None) -> int:
         """How many rows it changed."""
-        return self.connection.execute(cast(LiteralString, sql), values).rowcount
+        return self.connection.execute(sql, values).rowcount
 
     def together(self, *statements: tuple[str, Mapping[str, Any] | None], binary: bool = False) -> list[list[Row]]:
         """The rows of each, in one round trip."""
         with self.connection.pipeline():
-            cursors = [
-                self.connection.execute(cast(LiteralString, sql), values, binary=binary) for sql, values in statements
-            ]
+            cursors = [self.connection.execute(sql, values, binary=binary) for sql, values in statements]
         return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
 
 

@@ -57,7 +57,7 @@ def rebuild(session: Session) -> None:
     session.execute("DELETE FROM counter WHERE field = %(term)s", {"term": TERM})
     session.execute(
         "INSERT INTO counter(space_id, field, status, name, n) SELECT space_id, %(term)s, '', stem, count(*) FROM ("
-        " SELECT DISTINCT version.space_id, version.key, stem COLLATE \"C\" AS stem FROM version JOIN content"
+        ' SELECT DISTINCT version.space_id, version.key, stem COLLATE "C" AS stem FROM version JOIN content'
         " ON content.space_id = version.space_id AND content.number = version.content,"
         " regexp_split_to_table(coalesce(content.words, '') || ' ' || version.stems, '\\s+') AS stem"
         " WHERE version.seq_to = %(open)s AND stem <> '') AS stems GROUP BY space_id, stem",
@@ -81,6 +81,7 @@ def index(session: Session, contents: list[tuple[int, int, str]]) -> None:
         spaces, terms, numbers, weights = map(list, zip(*rows, strict=True))
         session.execute(
             "INSERT INTO posting(space_id, term, content, frequency)"
-            " SELECT * FROM unnest(%(spaces)s::bigint[], %(terms)s::text[], %(numbers)s::bigint[], %(weights)s::real[])",
+            " SELECT * FROM unnest(%(spaces)s::bigint[], %(terms)s::text[], %(numbers)s::bigint[],"
+            " %(weights)s::real[])",
             {"spaces": spaces, "terms": terms, "numbers": numbers, "weights": weights},
         )

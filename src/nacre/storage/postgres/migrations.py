@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, LiteralString, cast
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg import errors
@@ -23,40 +23,43 @@ SETTINGS = (
 )
 # Where the tables and pgvector are, and which migration was the last one, in one row.
 KNOWN = (
-    "SELECT (SELECT extversion FROM pg_extension WHERE extname = 'vector'), to_regclass('nacre.migrations') IS NOT NULL,"
+    "SELECT (SELECT extversion FROM pg_extension WHERE extname = 'vector'),"
+    " to_regclass('nacre.migrations') IS NOT NULL,"
     " (SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector')"
 )
 
 
-def check(connection: Connection, shown: str) -> None:
+def check(connection: Connection, place: str) -> None:
     """Prepares a new connection: settings, the tables of this version. Raises `DatabaseRefused`."""
     version = connection.info.server_version // 10_000
     if version < LEAST_SERVER:
         raise DatabaseRefused(
-            shown, f"the server is PostgreSQL {version}", f"Upgrade it to PostgreSQL {LEAST_SERVER} or later."
+            place, f"the server is PostgreSQL {version}", f"Upgrade it to PostgreSQL {LEAST_SERVER} or later."
         )
     connection.execute(SETTINGS)
     vector, made, schema = one(connection, KNOWN)
     if vector is None or not made or applied(connection) < newest():
-        migrate(connection, shown)
+        migrate(connection, place)
         vector, _, schema = one(connection, KNOWN)
     if applied(connection) > newest():
         raise DatabaseRefused(
-            shown, "its tables are of a newer version of nacre", "Upgrade nacre, or name another database with --store."
+            place, "its tables are of a newer version of nacre", "Upgrade nacre, or name another database with --store."
         )
     if tuple(map(int, vector.split(".")[:2])) < LEAST_VECTOR:
         raise DatabaseRefused(
-            shown, f"its extension pgvector is {vector}", "Upgrade pgvector to 0.8 or later (ALTER EXTENSION vector UPDATE)."
+            place,
+            f"its extension pgvector is {vector}",
+            "Upgrade pgvector to 0.8 or later (ALTER EXTENSION vector UPDATE).",
         )
     connection.execute(search_path(schema))
 
 
-def search_path(schema: str) -> LiteralString:
-    return cast(LiteralString, "SET search_path = nacre, pg_catalog, \"{}\"".format(schema.replace('"', '""')))
+def search_path(schema: str) -> str:
+    return 'SET search_path = nacre, pg_catalog, "{}"'.format(schema.replace('"', '""'))
 
 
 def one(connection: Connection, sql: str) -> Any:
-    return connection.execute(cast(LiteralString, sql)).fetchone()
+    return connection.execute(sql).fetchone()
 
 
 def applied(connection: Connection) -> int:
@@ -73,11 +76,11 @@ def scripts() -> Iterator[tuple[int, str]]:
             yield int(file.name.removesuffix(".sql")), file.name
 
 
-def migrate(connection: Connection, shown: str) -> None:
+def migrate(connection: Connection, place: str) -> None:
     with connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
-        make_extension(connection, shown)
+        make_extension(connection, place)
         connection.execute("CREATE SCHEMA IF NOT EXISTS nacre")
         connection.execute(search_path(one(connection, KNOWN)[2]))
         connection.execute(
@@ -87,23 +90,23 @@ def migrate(connection: Connection, shown: str) -> None:
         for number, name in scripts():
             if number > done:
                 text = files(__package__).joinpath("migrations", name).read_text(encoding="utf-8")
-                connection.execute(cast(LiteralString, text))
+                connection.execute(text)
                 connection.execute("INSERT INTO migrations(number) VALUES (%s)", (number,))
 
 
-def make_extension(connection: Connection, shown: str) -> None:
+def make_extension(connection: Connection, place: str) -> None:
     try:
         with connection.transaction():
             connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
     except errors.InsufficientPrivilege as error:
         raise DatabaseRefused(
-            shown,
+            place,
             "this role may not create the extension pgvector",
             "Have an administrator run CREATE EXTENSION vector in it.",
         ) from error
     except (errors.FeatureNotSupported, errors.UndefinedFile) as error:
         raise DatabaseRefused(
-            shown, "the server does not have the extension pgvector", "Install pgvector 0.8 or later on the server."
+            place, "the server does not have the extension pgvector", "Install pgvector 0.8 or later on the server."
         ) from error
     except psycopg.Error:
         raise

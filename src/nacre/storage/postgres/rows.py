@@ -163,7 +163,9 @@ def said_of_metadata(name: str, op: str, wanted: Sequence[Scalar], made: Clause)
 
 
 def said_of_list(name: str, op: str, wanted: Sequence[Scalar], made: Clause) -> str:
-    table, column = ("link", "target" if name == "links.to" else "rel") if name.startswith("links.") else ("label", "name")
+    table, column = (
+        ("link", "target" if name == "links.to" else "rel") if name.startswith("links.") else ("label", "name")
+    )
     column = f"{table}.{column}"
     rows = f"FROM {table} WHERE {of_state(table)}" + (f" AND label.field = '{name}'" if table == "label" else "")
     texts = [value for value in dict.fromkeys(wanted) if isinstance(value, str)]
@@ -183,8 +185,10 @@ def said_dotted(column: str, op: str, names: Sequence[Scalar], made: Clause) -> 
     texts = [name for name in names if isinstance(name, str)]
     higher = sorted(map(str, above(texts))) if op == "along" else []
     parts = [f"{column} = ANY({made.bind([*texts, *higher], 'text[]')})"]
-    for name in texts:  # the slash is the sign after the dot
-        parts.append(f"({column} >= {made.bind(f'{name}.', 'text')} AND {column} < {made.bind(f'{name}/', 'text')})")
+    parts += [  # the slash is the sign after the dot
+        f"({column} >= {made.bind(f'{name}.', 'text')} AND {column} < {made.bind(f'{name}/', 'text')})"
+        for name in texts
+    ]
     return f"({' OR '.join(parts)})"
 
 

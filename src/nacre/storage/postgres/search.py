@@ -106,8 +106,8 @@ class PostgresIndex:
     def _frequencies(
         self, terms: Sequence[str], visible: Filter, lengths: dict[int, int]
     ) -> dict[str, dict[int, float]]:
-        """How often each term is in each memory of the state, weighted by field; the lengths of these memories are added
-        to `lengths`."""
+        """How often each term is in each memory of the state, weighted by field; the lengths of these memories are
+        added to `lengths`."""
         result: dict[str, dict[int, float]] = {term: defaultdict(float) for term in terms}
         words = [term for term in terms if " " not in term]
         if words:
@@ -135,14 +135,16 @@ class PostgresIndex:
         """Phrases are counted in the stems themselves, of the newest memories that have each of their words."""
         made = clause(self._space, visible)
         has_words = "".join(
-            " AND (EXISTS (SELECT 1 FROM posting WHERE posting.space_id = %(space)s AND posting.content = version.content"
+            " AND (EXISTS (SELECT 1 FROM posting WHERE posting.space_id = %(space)s AND posting.content ="
+            " version.content"
             f" AND posting.term = %(w{at})s) OR EXISTS (SELECT 1 FROM label WHERE {of_state('label')}"
             " AND label.key = version.key AND label.field IN ('tag_stems', 'entity_stems')"
             f" AND label.name = %(w{at})s))"
             for at in range(1, len(term.split()))
         )
         first = (
-            "version.content IN (SELECT content FROM posting WHERE posting.space_id = %(space)s AND posting.term = %(w0)s)"
+            "version.content IN (SELECT content FROM posting WHERE posting.space_id = %(space)s AND"
+            " posting.term = %(w0)s)"
             f" OR version.key IN (SELECT label.key FROM label WHERE {of_state('label')}"
             " AND label.field IN ('tag_stems', 'entity_stems') AND label.name = %(w0)s)"
         )
@@ -159,19 +161,23 @@ class PostgresIndex:
                 result[key], lengths[key] = frequency, length
 
     def _newest(self, common: Mapping[str, int], admitted: Filter | None) -> dict[str, list[int]]:
-        """For each term its newest contents, so many at most; of any state, which is quicker, or of what is admitted."""
+        """For each term its newest contents, so many at most: of any state, which is quicker, or of what is
+        admitted."""
         result: dict[str, list[int]] = {term: [] for term in common}
         if not common:
             return result
         within, values = "", self._with(terms=list(common), limits=list(common.values()))
         if admitted is not None:
             made = clause(self._space, admitted)
-            within = f" AND EXISTS (SELECT 1 FROM {made.joined()} WHERE {made.sql} AND version.content = posting.content)"
+            within = (
+                f" AND EXISTS (SELECT 1 FROM {made.joined()} WHERE {made.sql} AND version.content = posting.content)"
+            )
             values |= made.values
         rows = self._session.fetch(
             "SELECT asked.term, found.content FROM unnest(%(terms)s::text[], %(limits)s::bigint[]) AS asked(term, most)"
             " CROSS JOIN LATERAL (SELECT posting.content FROM posting WHERE posting.space_id = %(space)s"
-            f' AND posting.term = asked.term COLLATE "C"{within} ORDER BY posting.content DESC LIMIT asked.most) AS found',
+            f' AND posting.term = asked.term COLLATE "C"{within} ORDER BY posting.content DESC LIMIT'
+            " asked.most) AS found",
             values,
         )
         for term, content in rows:
@@ -200,8 +206,9 @@ class PostgresIndex:
     ) -> list[tuple[int, float, int, int]]:
         """Contents with the cosine, start and end of a chunk, best first."""
         within = "" if only is None else " AND content = ANY(%(only)s::bigint[])"
-        return self._session.fetch(  # type: ignore[return-value]
-            "SELECT content, -distance, start, stop FROM (SELECT content, embedding <#> %(vector)s AS distance, start, stop"
+        return self._session.fetch(
+            "SELECT content, -distance, start, stop FROM (SELECT content, embedding <#> %(vector)s AS"
+            " distance, start, stop"
             f" FROM chunk WHERE space_id = %(space)s AND vector_dims(embedding) = %(dimensions)s{within}"
             " ORDER BY 2 LIMIT %(limit)s) AS nearest ORDER BY distance, content",
             self._with(
@@ -268,7 +275,10 @@ class PostgresIndex:
         if replaced is None and not beside:
             return Reached(self.places(keys, where))
         own = clause(self._space, where)
-        selects = [f"SELECT {OWN}, 0::bigint, '', '', {PLACE} FROM {own.joined('memory', 'content')} WHERE {own.sql} AND {BY_CONTENT}"]
+        selects = [
+            f"SELECT {OWN}, 0::bigint, '', '', {PLACE} FROM {own.joined('memory', 'content')} WHERE"
+            f" {own.sql} AND {BY_CONTENT}"
+        ]
         clauses = [own]
         chain = ""
         if replaced is not None:
@@ -305,7 +315,8 @@ class PostgresIndex:
     def _linked(self, where: Filter) -> tuple[list[str], list[Clause]]:
         """The queries for what links of the relation lead to from the contents, and what leads to them."""
         near = (
-            "version AS near JOIN memory AS ours ON ours.space_id = near.space_id AND ours.key = near.key JOIN link ON {}"
+            "version AS near JOIN memory AS ours ON ours.space_id = near.space_id AND ours.key = near.key"
+            " JOIN link ON {}"
             f" AND link.rel = %(rel)s AND {of_state('link')}"
         )
         is_near = f"{of_state('near')} AND near.content = ANY(%(keys)s::bigint[])"
@@ -328,8 +339,9 @@ class PostgresIndex:
             return []
         made = clause(self._space, where)
         rows = self._session.fetch(
-            f"SELECT DISTINCT {PLACE} FROM unnest(%(sessions)s::text[], %(positions)s::bigint[]) AS spot(session, position)"
-            f" JOIN {made.joined('memory', 'content')} ON version.session = spot.session COLLATE \"C\""
+            f"SELECT DISTINCT {PLACE} FROM unnest(%(sessions)s::text[], %(positions)s::bigint[]) AS"
+            " spot(session, position)"
+            f' JOIN {made.joined("memory", "content")} ON version.session = spot.session COLLATE "C"'
             " AND version.session <> '' AND version.position BETWEEN spot.position - %(reach)s"
             f" AND spot.position + %(reach)s WHERE {made.sql} ORDER BY version.content",
             self._with(

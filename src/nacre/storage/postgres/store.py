@@ -92,7 +92,8 @@ SEARCHED = (
     "SELECT spaces.memories, spaces.stems, coalesce(earlier.memories, dropped_memories),"
     " coalesce(earlier.stems, dropped_stems), (SELECT array_agg(name) FROM holding), (SELECT array_agg(n) FROM holding)"
     " FROM spaces LEFT JOIN LATERAL (SELECT journal.memories, journal.stems FROM journal"
-    " WHERE journal.space_id = %(space)s AND journal.seq <= %(seq)s ORDER BY journal.seq DESC LIMIT 1) AS earlier ON true"
+    " WHERE journal.space_id = %(space)s AND journal.seq <= %(seq)s ORDER BY journal.seq DESC LIMIT 1) AS"
+    " earlier ON true"
     " WHERE spaces.space_id = %(space)s"
 )
 HOLDING = (
@@ -117,7 +118,9 @@ class PostgresReader:
     def _ask(self, space: str, sql: str, values: Mapping[str, Any] | None = None, *, binary: bool = False) -> list[Any]:
         """The rows of one statement about a space, in one round trip where the number of the space is known."""
         if getattr(self._here, "session", None) is not None:
-            return self._read(space, lambda session, known: session.fetch(sql, {**known, **(values or {})}, binary=binary))
+            return self._read(
+                space, lambda session, known: session.fetch(sql, {**known, **(values or {})}, binary=binary)
+            )
         self._uses.settle()
 
         def asked(session: Session) -> list[Any]:
@@ -214,7 +217,8 @@ class PostgresReader:
     def ids_like(self, space: str, prefix: str, limit: int) -> list[str]:
         rows = self._ask(
             space,
-            "SELECT memory.id FROM memory JOIN version ON version.space_id = memory.space_id AND version.key = memory.key"
+            "SELECT memory.id FROM memory JOIN version ON version.space_id = memory.space_id AND"
+            " version.key = memory.key"
             f" WHERE {of_state('version')} AND memory.id >= %(prefix)s AND memory.id < %(end)s"
             " ORDER BY memory.id LIMIT %(limit)s",
             {"prefix": prefix, "end": prefix + LAST_CHARACTER, "limit": max(limit, 0)},
@@ -234,7 +238,8 @@ class PostgresReader:
             made.parts.append(f"({', '.join(columns)}) {'>' if order == RISING else '<'} ({values})")
         rows = self._ask(
             space,
-            f"SELECT {', '.join(columns)}, {SELECTED} FROM {made.joined('memory', 'content')} WHERE {made.sql} ORDER BY "
+            f"SELECT {', '.join(columns)}, {SELECTED} FROM {made.joined('memory', 'content')} WHERE"
+            f" {made.sql} ORDER BY "
             + ", ".join(f"{column}{'' if order == RISING else ' DESC'}" for column in columns)
             + " LIMIT %(limit)s OFFSET %(offset)s",
             {**made.values, "limit": limit + 1, "offset": offset},
@@ -316,7 +321,7 @@ class PostgresReader:
         rest = tuple(condition for condition in where.conditions if condition is not named)
         if self._seq is not None or not all(map(answered, rest)):
             return None
-        names = [name if isinstance(name, str) else str(int(name)) for name in several(named.value) if name is not None]  # type: ignore[arg-type]
+        names = [name if isinstance(name, str) else str(int(name)) for name in several(named.value) if name is not None]
         rows = session.fetch(
             "SELECT status, n FROM counter WHERE space_id = %(space)s AND field = %(field)s"
             " AND name = ANY(%(names)s::text[]) AND status IN (SELECT status FROM counter WHERE space_id = %(space)s"
@@ -340,9 +345,7 @@ class PostgresReader:
             counts[value] = counts.get(value, 0) + 1
         return counts
 
-    def _expiring(
-        self, session: Session, known: dict[str, Any], space: str, field: str, where: Filter
-    ) -> list[str]:
+    def _expiring(self, session: Session, known: dict[str, Any], space: str, field: str, where: Filter) -> list[str]:
         """The values of the memories that have a time of expiry; these are few."""
         made = clause(space, where)
         sql = (
@@ -362,13 +365,15 @@ class PostgresReader:
             index = self._index(session, known, space, search.terms)
             index.reads_records = search.records
             terms = candidates.bounded(search.terms, search.visible, index.holding)
-            found = candidates.gather(index, replace(search, terms=terms))
-            missing = [p.id for p in found.places if p.id not in index.memories] if search.records else []
+            result = candidates.gather(index, replace(search, terms=terms))
+            missing = [p.id for p in result.places if p.id not in index.memories] if search.records else []
             if missing:
-                sql = f"SELECT {SELECTED} FROM {RECORDS} WHERE {of_state('version')} AND memory.id = ANY(%(ids)s::text[])"
+                sql = (
+                    f"SELECT {SELECTED} FROM {RECORDS} WHERE {of_state('version')} AND memory.id = ANY(%(ids)s::text[])"
+                )
                 more = (from_row(row, space) for row in session.fetch(sql, {**known, "ids": missing}))
                 index.memories |= {memory.id: memory for memory in more}
-            return replace(found, memories=index.memories)
+            return replace(result, memories=index.memories)
 
         return self._read(space, gathered)
 
@@ -406,7 +411,11 @@ class PostgresReader:
 
     def edges(self, space: str, *, out_of: AnyOf = None, into: AnyOf = None, rels: AnyOf = None) -> list[Edge]:
         parts, values = "", dict[str, Any]()
-        for name, column, wanted in (("out", "memory.id", out_of), ("into", "link.target", into), ("rel", "link.rel", rels)):
+        for name, column, wanted in (
+            ("out", "memory.id", out_of),
+            ("into", "link.target", into),
+            ("rel", "link.rel", rels),
+        ):
             if wanted is not None:
                 parts += f" AND {column} = ANY(%({name})s::text[])"
                 values[name] = list(wanted)
@@ -471,7 +480,8 @@ class PostgresReader:
             parts.append("batch >= %(batch)s AND batch < %(batch_end)s")
             values |= {"batch": where.batch, "batch_end": where.batch + LAST_CHARACTER}
         for name, part in (
-            ("memory_id", "memory_id = %(memory_id)s"), ("operation", "act = %(operation)s"), ("actor", "actor = %(actor)s"),
+            ("memory_id", "memory_id = %(memory_id)s"), ("operation", "act = %(operation)s"),
+            ("actor", "actor = %(actor)s"),
             ("since", "at >= %(since)s::double precision"), ("until", "at <= %(until)s::double precision"),
             ("after", "seq > %(after)s"), ("upto", "seq <= %(upto)s"),
         ):  # fmt: skip
@@ -570,9 +580,7 @@ class Needed:
 OUTCOME_SECONDS = 30.0  # that a lost commit is asked about
 PAUSE = 0.05  # seconds between two questions
 LOCK_ALL, LOCK_KIND = 0x6E616372, 0x6E61726B  # the first half of the keys of advisory locks
-LOCK_SPACES = (
-    f"SELECT {', '.join(SPACE)} FROM spaces WHERE name = ANY(%(spaces)s::text[]) ORDER BY name FOR UPDATE"
-)
+LOCK_SPACES = f"SELECT {', '.join(SPACE)} FROM spaces WHERE name = ANY(%(spaces)s::text[]) ORDER BY name FOR UPDATE"
 MAKE_SPACES = "INSERT INTO spaces(name) SELECT unnest(%(spaces)s::text[]) ON CONFLICT (name) DO NOTHING"
 CHOOSE_LOCKED = (
     "SELECT set_config('nacre.spaces', coalesce((SELECT array_agg(space_id)::text FROM spaces"
@@ -667,7 +675,7 @@ class PostgresBackend(PostgresReader, TransactionalBackend):
                     return bool(status == "committed")
             if time.monotonic() > deadline:
                 raise DatabaseRefused(
-                    self._connections.shown,
+                    self._connections.public_address,
                     "the connection was lost while an operation was stored, and whether it was is not known",
                     "Look with `nacre journal` before you repeat it.",
                 )

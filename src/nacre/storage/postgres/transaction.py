@@ -20,8 +20,6 @@ from nacre.storage.candidates import COLUMN_WEIGHTS
 from nacre.storage.postgres.connection import HalfVector, Session
 from nacre.storage.postgres.rows import NOWHERE, OPEN, RECORDS, SELECTED, from_row, parsed
 from nacre.storage.sqlite.rows import (
-    CONTENT,
-    IDENTITY,
     SCALARS,
     TERM,
     Stems,
@@ -53,19 +51,22 @@ TEXT, BIG, DOUBLE, BOOLEAN = "text", "bigint", "double precision", "boolean"
 VERSION_TYPES = {
     "key": BIG, "seq_from": BIG, "content": BIG, "version": BIG,
     **dict.fromkeys(SCALARS, DOUBLE),
-    **dict.fromkeys(("agent", "type", "source", "source_notes", "session", "status", "trashed_from", "superseded_by"), TEXT),
+    **dict.fromkeys(
+        ("agent", "type", "source", "source_notes", "session", "status", "trashed_from", "superseded_by"), TEXT
+    ),
     **dict.fromkeys(("polarity", "position"), BIG), "pinned": BOOLEAN, "lists": TEXT, "stems": TEXT, "length": BIG,
 }  # fmt: skip
 TABLES: Mapping[str, Mapping[str, str]] = {
     "memory": {"key": BIG, "id": TEXT, "last_accessed": DOUBLE, "access_count": BIG},
-    "content": {"number": BIG, "text": TEXT, "title": TEXT, "role": TEXT, "asks": BOOLEAN, "words": TEXT, "pending": BOOLEAN},
+    "content": {"number": BIG, "text": TEXT, "title": TEXT, "role": TEXT, "asks": BOOLEAN, "words": TEXT,
+                "pending": BOOLEAN},
     "version": VERSION_TYPES,
     "label": {"field": TEXT, "name": TEXT, "key": BIG, "seq_from": BIG, "times": BIG},
     "posting": {"term": TEXT, "content": BIG, "frequency": "real"},
     "chunk": {"number": BIG, "content": BIG, "start": BIG, "stop": BIG, "digest": "bytea", "embedding": "halfvec"},
     "journal": {
-        "seq": BIG, "memory_id": TEXT, "kind": TEXT, "act": TEXT, "actor": TEXT, "at": DOUBLE, "batch": TEXT, "why": TEXT,
-        "before": TEXT, "after": TEXT, "latest": DOUBLE, "memories": BIG, "stems": BIG,
+        "seq": BIG, "memory_id": TEXT, "kind": TEXT, "act": TEXT, "actor": TEXT, "at": DOUBLE, "batch": TEXT,
+        "why": TEXT, "before": TEXT, "after": TEXT, "latest": DOUBLE, "memories": BIG, "stems": BIG,
     },
 }  # fmt: skip
 
@@ -111,7 +112,8 @@ END_LABEL = f"UPDATE label SET seq_to = new.seq FROM {{}} WHERE {OPEN_LABEL} AND
 DELETE_LABEL = f"DELETE FROM label USING {{}} WHERE {OPEN_LABEL} AND label.seq_from = new.seq"
 # One that takes the place of another, because its weight or kind has changed, keeps its walks.
 BEGIN_LINK = (
-    "INSERT INTO link(space_id, target, rel, key, seq_from, weight, kind, walks) SELECT %(space)s, target, rel, key, seq,"
+    "INSERT INTO link(space_id, target, rel, key, seq_from, weight, kind, walks) SELECT %(space)s,"
+    " target, rel, key, seq,"
     " weight, kind, CASE WHEN known THEN coalesce((SELECT walks FROM link AS old WHERE old.space_id = %(space)s"
     " AND old.target = new.target AND old.rel = new.rel AND old.key = new.key ORDER BY seq_from DESC LIMIT 1), 0)"
     " ELSE 0 END FROM {} ON CONFLICT (space_id, target, rel, key, seq_from) DO UPDATE SET weight = excluded.weight,"
@@ -132,7 +134,8 @@ SET_WORDS = (
     "UPDATE content SET words = new.words FROM {} WHERE content.space_id = %(space)s AND content.number = new.number"
 )
 SET_PENDING = (
-    "UPDATE content SET pending = new.pending FROM {} WHERE content.space_id = %(space)s AND content.number = new.number"
+    "UPDATE content SET pending = new.pending FROM {} WHERE content.space_id = %(space)s AND content.number ="
+    " new.number"
 )
 COUNT = (
     "INSERT INTO counter(space_id, field, status, name, n) SELECT %(space)s, field, status, name, n FROM {}"
@@ -166,7 +169,8 @@ STATEMENTS: Mapping[str, Mapping[str, str]] = {
     FORGET_COUNT: COUNTED,
 }
 SENT = {
-    name: insertion(name) if name in TABLES else name.format(unnested(**columns)) for name, columns in STATEMENTS.items()
+    name: insertion(name) if name in TABLES else name.format(unnested(**columns))
+    for name, columns in STATEMENTS.items()
 }
 READ = (
     f"SELECT version.key, version.content, version.seq_from, version.stems, version.length, {SELECTED} FROM {RECORDS}"
@@ -279,12 +283,15 @@ class PostgresTransaction:
     def _content(self, space: Space, number: int) -> Content:
         """What is derived from it; all that was loaded is read together, because one change seldom comes alone."""
         if (space.space_id, number) not in self._contents:
-            stored = (each.content for (name, _), each in self._stored.items() if each is not None and name == space.name)
+            stored = (
+                each.content for (name, _), each in self._stored.items() if each is not None and name == space.name
+            )
             asked = {"space": space.space_id, "numbers": [number, *stored]}
             chunks: dict[int, list[tuple[int, Chunk, bool]]] = defaultdict(list)
             of_chunks, of_contents = self._session.together(
                 (
-                    "SELECT content, number, start, stop, digest, embedding IS NOT NULL FROM chunk WHERE space_id = %(space)s"
+                    "SELECT content, number, start, stop, digest, embedding IS NOT NULL FROM chunk WHERE"
+                    " space_id = %(space)s"
                     " AND content = ANY(%(numbers)s::bigint[]) ORDER BY number",
                     asked,
                 ),
@@ -502,7 +509,9 @@ class PostgresTransaction:
             " ORDER BY number"
         )
         rows = self._session.fetch(sql, {"space": space.space_id, "content": old.content}, binary=True)
-        stacked = None if had.pending or len(rows) != len(had.chunks) else np.array([row for (row,) in rows], np.float32)
+        stacked = (
+            None if had.pending or len(rows) != len(had.chunks) else np.array([row for (row,) in rows], np.float32)
+        )
         return Derived(Words(*had.words, *old.stems), tuple(chunk for _, chunk, _ in had.chunks), stacked)
 
     # The journal
@@ -625,7 +634,8 @@ class PostgresTransaction:
         self._session.execute("DELETE FROM spaces WHERE space_id = %(other)s", names)
         self._session.execute("UPDATE spaces SET name = %(new)s WHERE space_id = %(space)s", names)
         self._session.execute(
-            f"DELETE FROM vocabulary WHERE {OWN_KIND.replace('old', 'new')} OR (kind = 'space' AND name = %(new)s)", names
+            f"DELETE FROM vocabulary WHERE {OWN_KIND.replace('old', 'new')} OR (kind = 'space' AND name = %(new)s)",
+            names,
         )
         self._session.execute(f"UPDATE vocabulary SET kind = {RENAMED_KIND} WHERE {OWN_KIND}", names)
         self._session.execute("UPDATE vocabulary SET name = %(new)s WHERE kind = 'space' AND name = %(old)s", names)
@@ -779,7 +789,7 @@ def stored_image(entry: JournalEntry, image: Mapping[str, Json] | None) -> str |
 
 
 def stored_embedder(session: Session) -> EmbedderIdentity:
-    values = dict(session.fetch("SELECT key, value FROM meta"))
+    values: dict[str, str | None] = dict(session.fetch("SELECT key, value FROM meta"))
     waiting = session.only_row("SELECT EXISTS (SELECT 1 FROM content WHERE pending)")[0]
     name, dimensions, probe, measured = (values.get(key) for key in EMBEDDER_KEYS)
     return EmbedderIdentity(

@@ -22,7 +22,8 @@ SETTLED_SECONDS = 5.0  # a reader waits so long, at most, to see what this proce
 QUICKLY = "SET LOCAL synchronous_commit = off"
 TOUCH = (
     "WITH known AS (SELECT key FROM memory WHERE space_id = %(space)s AND id = ANY(%(ids)s::text[]) AND gone = 0),"
-    " free AS (SELECT memory.key FROM memory JOIN known USING (key) WHERE memory.space_id = %(space)s ORDER BY memory.key"
+    " free AS (SELECT memory.key FROM memory JOIN known USING (key) WHERE memory.space_id = %(space)s"
+    " ORDER BY memory.key"
     " FOR UPDATE OF memory SKIP LOCKED),"
     " done AS (UPDATE memory SET last_accessed = greatest(last_accessed, %(at)s::double precision),"
     " access_count = access_count + 1 FROM free WHERE memory.space_id = %(space)s AND memory.key = free.key"

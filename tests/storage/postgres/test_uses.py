@@ -1,0 +1,35 @@
+"""Uses are counted without waiting for a writer."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from nacre.model import Link, Operation
+from nacre.protocols import Change
+from tests.samples import SPACE, memory, put
+
+if TYPE_CHECKING:
+    from nacre.storage.postgres import PostgresBackend
+
+
+def test_what_a_writer_holds_is_counted_later(store: PostgresBackend) -> None:
+    put(store, memory("a"), memory("b", links=(Link("a"),)))
+    before = store.get(SPACE, "a")
+    touched = threading.Event()
+
+    def touch() -> None:
+        store.touch(SPACE, ["a"], 9.0)
+        touched.set()
+
+    def clock() -> float:
+        """The writer has sent nothing yet; it takes its rows when it ends."""
+        threading.Thread(target=touch).start()
+        assert touched.wait(60)
+        return 1.0
+
+    store.commit([Change(before, memory("a", "edited"))], None, Operation("write", "tester", 0.0, "b1"), clock)
+    store.touch(SPACE, ["b"], 9.0)
+    assert [each.access_count for each in store.get_many(SPACE, ["a", "b"])] == [1, 1]
+    store.walked(SPACE, store.edges(SPACE))
+    assert [edge.walks for edge in store.edges(SPACE)] == [1]

@@ -24,7 +24,7 @@ def test_what_is_streamed_says_that_it_is_an_asynchronous_iterator() -> None:
 
 
 # These neither read nor write; `store.sync` has them.
-AT_ONCE = ("now", "acting_as", "as_actor", "in_space", "clean", "reading")
+AT_ONCE = ("now", "acting_as", "as_actor", "as_user", "in_space", "clean", "reading")
 
 
 def test_every_public_method_is_there() -> None:

@@ -10,6 +10,7 @@ NacreError
 │   └── ConfigError                  a setting that cannot be read
 │       ├── MissingExtra (ImportError)  an optional package that is not installed
 │       └── PlainMirror              a journal mirror in plain text beside an encrypted store
+├── VersionMismatch (RuntimeError)   a memory that was changed since the caller read it
 ├── MemoryNotFound (KeyError)
 ├── SpaceNotFound (KeyError)         a space that was named and is not in the store
 ├── AccessDenied (PermissionError)   what an agent's capabilities do not include
@@ -161,6 +162,18 @@ class MemoryNotFound(NacreError, KeyError):
         super().__init__(
             f"No memory {shortened(id)!r} in the {place}; `nacre list` shows the ids, `--space` chooses another space."
         )
+
+
+class VersionMismatch(NacreError, RuntimeError):
+    """`expected` is the version that the caller read, `actual` the present one."""
+
+    def __init__(self, id: str, expected: int, actual: int) -> None:
+        super().__init__(
+            f"The memory {shortened(id)!r} has the version {actual} by now, not {expected}; nothing was changed. "
+            "Read it again and repeat."
+        )
+        self.expected = expected
+        self.actual = actual
 
 
 class SpaceNotFound(NacreError, KeyError):

@@ -359,9 +359,12 @@ class StoreParts:
     second_judge: Judge | None
     strict_links: bool
 
-    def rebuilt(self, *, space: str | None = None, actor: str | None = None) -> StoreParts:
+    def rebuilt(
+        self, *, space: str | None = None, actor: str | None = None, capabilities: AgentCapabilities | None = None
+    ) -> StoreParts:
         """The parts of another space, with its settings, guard and access, or for another actor; nothing is opened."""
         options = self.options if actor is None else replace(self.options, actor=actor)
+        options = options if capabilities is None else replace(options, capabilities=capabilities)
         space = self.space if space is None else space
         return build_parts(options, self.opened, self.engine.embedder, self.catch_up, space)
 
@@ -421,7 +424,7 @@ def build_parts(
     settings = options.settings.for_space(space)
     agent, session, access = access_of(settings, options, space)
     backend, guard = restricted(opened, access), make_guard(settings)
-    actor = options.actor if access is None else agent  # a restricted agent writes under its own name
+    actor = options.actor if access is None else access.agent  # a restricted agent writes under its own name
     mirror = make_journal_mirror(settings)
     return StoreParts(
         options=options,
@@ -449,4 +452,6 @@ def build_parts(
 def access_of(settings: Settings, options: StoreOptions, space: str) -> tuple[str, str, Access | None]:
     agent = label("agent", settings.agent if options.agent is None else options.agent)
     session = label("session", settings.session if options.session is None else options.session)
+    if options.capabilities is not None and options.capabilities.role is not None:  # a user, and no agent
+        return agent, session, make_access(settings, space, options.actor, session, options.capabilities)
     return agent, session, make_access(settings, space, agent, session, options.capabilities)

@@ -14,10 +14,19 @@ from nacre.conflicts.candidates import Comparison
 from nacre.conflicts.judge import ConflictFn, PairJudge
 from nacre.engine import Engine, history, links, merge, removal, review, spaces, supersede, undo, write_request
 from nacre.engine.engine import PART, RELATION, Edit, catch_up_all, reindex
+from nacre.engine.history import Bucket
 from nacre.engine.remember import ConflictHandling, edit_one, store_all, store_one, with_conflicts_of, with_copies
 from nacre.engine.spaces import SpaceNote, Stats
 from nacre.engine.write_request import TermEdit, WriteRequest
-from nacre.errors import AccessDenied, AmbiguousId, InvalidInput, MemoryNotFound, StorageError
+from nacre.errors import (
+    AccessDenied,
+    AmbiguousId,
+    HistoryLost,
+    InvalidInput,
+    MemoryNotFound,
+    StorageError,
+    VersionMismatch,
+)
 from nacre.factory import EmbedFunction, StoreOptions, StoreParts, open_parts
 from nacre.model import (
     TYPES,
@@ -42,7 +51,7 @@ from nacre.model import (
 from nacre.model import Path as LinkPath
 from nacre.model.graph import Entity, EntityPair
 from nacre.model.instants import DAY, Instant, stamp
-from nacre.model.journal import PERSON, SPACE_NAME
+from nacre.model.journal import PERSON, SPACE_NAME, OperationNote, OperationStatus, TimelineBucket
 from nacre.model.memory import Json
 from nacre.model.review import KINDS, STALE_DAYS, ReviewItem
 from nacre.model.validate import (
@@ -162,6 +171,24 @@ class MemoryStore(Closing):
         """The same open store, whose operations the journal records under another name; a restricted agent keeps its
         own. Closing either closes both."""
         return self._view(self._parts.rebuilt(actor=name))
+
+    def as_user(self, name: str, capabilities: AgentCapabilities) -> Self:
+        """The same open store as a user of a server sees it: bound to its name in the journal, its role and its spaces.
+        Closing either closes both. Raises `AccessDenied` when this space is not open to the user."""
+        if self._access is not None:
+            self._access.demand("act as a user")
+        if capabilities.role is None:
+            raise InvalidInput("A user needs a role; make its capabilities with `user_capabilities`.")
+        return self._view(self._parts.rebuilt(actor=name, capabilities=capabilities))
+
+    def expecting(self, versions: Mapping[str, int]) -> Self:
+        """The same open store, which changes these memories only while they have these versions. Raises
+        `MemoryNotFound`, and `VersionMismatch`, which every later write raises too where one was changed meanwhile."""
+        for memory in self._engine.get_existing(self._store, self.space, list(versions)):
+            if memory.version != versions[memory.id]:
+                raise VersionMismatch(memory.id, versions[memory.id], memory.version)
+        engine = replace(self._engine, versions=dict(versions))
+        return self._view(replace(self._parts, engine=engine))
 
     def _view(self, parts: StoreParts) -> Self:
         view = type(self).__new__(type(self))
@@ -298,7 +325,7 @@ class MemoryStore(Closing):
     def _check_fields(self, values: Mapping[str, object]) -> dict[str, object]:
         if not isinstance(values, Mapping) or "text" not in values:
             raise InvalidInput("A memory needs a text; give it under 'text'.")
-        if "id" in values and self._access is not None:
+        if "id" in values and self._access is not None and self._access.is_agent:
             raise AccessDenied(f"The agent {self.agent!r} may not choose an id; leave it out, and one is made.")
         origin = {name: value for name, value in (("agent", self.agent), ("session", self.session)) if value}
         fields = {"type": self._settings.default_type, **origin, **with_moments(values, self._clock, named_span)}
@@ -409,6 +436,7 @@ class MemoryStore(Closing):
         """Lets `keep` replace the others, with their tags, links and what else only they had, in one operation;
         `text` is its new text, by default its own. It is trusted as little as the least trusted of them. Raises
         `MemoryNotFound` and `InvalidInput`."""
+        self._demand_role("reviewer", "merge memories")
         return merge.merge(self._engine, self.space, keep, others, self._edit_of_merged(text), why=why)
 
     def restore(self, *ids: str, why: str = "") -> bool:
@@ -756,9 +784,37 @@ class MemoryStore(Closing):
         where = JournalFilter(id, None, operation, actor, *between(since, until, self._clock()))
         return map(self._visible_entry, history.iterate_entries(self._store, self.space, where))
 
+    def changes(self, since: int = 0, *, limit: int = 100) -> list[JournalEntry]:
+        """The journal entries after the one with the number `since`, oldest first: what a copy elsewhere has to follow.
+        Raises `HistoryLost` when the journal no longer has all of them."""
+        self._demand_numbers("follow the journal by its numbers")
+        begins, _ = self._store.journal_begins(self.space)
+        if since < begins:
+            raise HistoryLost(
+                f"The journal of {self.space!r} begins after entry {begins}, and entry {since} was asked for; read "
+                f"everything anew, and continue after {begins}."
+            )
+        where = JournalFilter(after=max(0, since))
+        entries = self._store.journal(self.space, where, newest_first=False, limit=max(0, limit))
+        return list(map(self._visible_entry, entries))
+
+    def operations(
+        self, *, actor: str | None = None, before: int | None = None, limit: int = 20
+    ) -> list[OperationNote]:
+        """The operations that the journal has, newest first; `before` is the `seq` of the last one of an earlier
+        call."""
+        self._demand_numbers("list operations")
+        upto = None if before is None else before - 1
+        return history.operations(self._store, self.space, JournalFilter(actor=actor, upto=upto), max(0, limit))
+
+    def operation(self, batch: str) -> OperationStatus:
+        """An operation, whether it can be undone, and what blocks that. Raises `UndoRefused` when there is none."""
+        status = undo.status(self._engine, self.space, self.resolve_operation(batch))
+        return replace(status, entries=tuple(map(self._visible_entry, status.entries)))
+
     def _visible_entry(self, entry: JournalEntry) -> JournalEntry:
         """Gaps between the numbers would tell a restricted agent how much others have written."""
-        return entry if self._access is None else replace(entry, seq=0)
+        return entry if self._access is None or not self._access.is_agent else replace(entry, seq=0)
 
     def undo(
         self,
@@ -788,6 +844,15 @@ class MemoryStore(Closing):
         if renamed != self.space:
             self._bind(self._parts.rebuilt(space=renamed))
         return list(map(self._visible_entry, entries))
+
+    def timeline(
+        self, *, bucket: Bucket = "day", since: Instant | None = None, until: Instant | None = None
+    ) -> list[TimelineBucket]:
+        """How much was created, changed and forgotten by day, week or month, oldest first; by default the last 30 of
+        them. Times are UTC. Raises `InvalidInput` for more than 400."""
+        self._demand_numbers("see a timeline")
+        start, end = between(since, until, self._clock())
+        return history.timeline(self._store, self.space, bucket, start, self._clock() if end is None else end)
 
     def resolve_operation(self, prefix: str) -> str:
         """The only batch that begins so. Raises `UndoRefused` or `InvalidInput`."""
@@ -853,6 +918,7 @@ class MemoryStore(Closing):
         `item.decisions` lists the possible decisions. `into` names the relation that a term is merged with, or the name
         of merged entities; `text` is the text of merged memories, by default the newer one.
         """
+        self._demand_role("reviewer", "decide on review items")
         queue = review.ReviewQueue(self._engine, self.space, stale_days)
         known = queue.item(item) if isinstance(item, str) else item
         edit = self._edit_of_merged(text)
@@ -888,12 +954,14 @@ class MemoryStore(Closing):
         texts of memories stay as written. False when it was so already."""
         from nacre.engine import entities  # slow to import
 
+        self._demand_role("reviewer", "merge entities")
         return entities.merge(self._engine, self.space, into, others, why=why)
 
     def unalias(self, name: str, *, why: str = "") -> bool:
         """Lets an alias be a name of its own again; False when it is nobody's alias."""
         from nacre.engine import entities  # slow to import
 
+        self._demand_role("reviewer", "take entities apart")
         return entities.unalias(self._engine, self.space, name, why=why)
 
     def entity_suggestions(self, limit: int | None = 20) -> list[EntityPair]:
@@ -945,7 +1013,7 @@ class MemoryStore(Closing):
     def rename_space(self, new: str, *, why: str = "") -> None:
         """Renames this space with its journal and its terms to a name that is free; this store follows. Programs that
         have the space open under its old name begin an empty one if they write."""
-        if self._access is not None:
+        if self._access is not None and self._access.is_agent:
             raise AccessDenied(
                 f"The agent {self.agent!r} is bound to its space, and may not rename it; let others do so."
             )
@@ -960,8 +1028,21 @@ class MemoryStore(Closing):
         return (spaces.purge if purge else spaces.empty)(self._engine, self.space, why=why)
 
     def _demand(self, what: str) -> None:
-        if self._access is not None:
+        """A user with the role admin may do it to the spaces that are open to it; what it writes is checked, too."""
+        if self._access is not None and self._access.is_agent:
             self._access.demand(what)
+        self._demand_role("admin", what)
+
+    def _demand_numbers(self, what: str) -> None:
+        """The numbers of entries would tell a restricted agent how much others have written."""
+        if self._access is not None and self._access.is_agent:
+            self._access.demand(what)
+
+    def _demand_role(self, role: str, what: str) -> None:
+        if self._access is not None and not self._access.is_agent:
+            from nacre.access.capabilities import Role
+
+            self._access.demand_role(Role(role), what)
 
     # Upkeep
 
@@ -970,6 +1051,8 @@ class MemoryStore(Closing):
 
         An interrupted one continues where it ended, unless `restart` begins anew.
         """
+        if self._access is not None and not self._access.is_agent:
+            self._access.demand("reindex the store")
         return reindex(self._engine, restart=restart, progress=progress)
 
     def catch_up(self, *, progress: Progress | None = None) -> int:

@@ -12,7 +12,7 @@ import pytest
 
 from nacre import Link, MemoryStore
 from nacre.access import view
-from nacre.access.capabilities import Access, AgentCapabilities, ScopeLevel
+from nacre.access.capabilities import Access, AgentCapabilities, Role, ScopeLevel, user_capabilities
 from nacre.engine import undo
 from nacre.engine.entities import entity_kind
 from nacre.errors import AccessDenied
@@ -76,6 +76,12 @@ CALLS: dict[str, Call] = {
     "diff": lambda s: s.diff(START - 5),
     "journal": lambda s: (s.journal(limit=None), [s.journal(id) for id in FOREIGN]),
     "iterate_journal": lambda s: list(s.iterate_journal()),
+    "changes": lambda s: s.changes(),
+    "operations": lambda s: s.operations(),
+    "operation": lambda s: [outcome(s.operation, p) for p in ("", "zzz")],
+    "timeline": lambda s: s.timeline(),
+    "expecting": every(lambda s, id: s.expecting({id: 1}).space),
+    "as_user": lambda s: s.as_user("ada", user_capabilities(Role.ADMIN)),
     "resolve_operation": lambda s: [outcome(s.resolve_operation, p) for p in ("", "zzz")],
     "review": lambda s: s.review(),
     "entities": lambda s: s.entities(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import inf
 
 from nacre.errors import AccessDenied, InvalidInput, UnknownName
 from nacre.model import Filter
@@ -13,6 +14,7 @@ from nacre.model.memory import Json
 
 EXPERIENCE_TYPES = ("success", "failure", "pattern", "insight")
 PATTERN = "pattern"
+NOTHING = Filter.where(id="")  # no memory has an empty id
 USUAL_COST = 100  # more than any question costs that is narrowed or bounded
 
 
@@ -33,9 +35,26 @@ class ScopeLevel(StrEnum):
         return self.rank >= other.rank
 
 
+class Role(StrEnum):
+    """What a user of a server may do in the spaces that are open to it; each includes those before it."""
+
+    READER = "reader"
+    WRITER = "writer"
+    REVIEWER = "reviewer"
+    ADMIN = "admin"
+
+    def includes(self, other: Role) -> bool:
+        ranks = list(Role)
+        return ranks.index(self) >= ranks.index(other)
+
+
 @dataclass(frozen=True, slots=True)
 class AgentCapabilities:
-    """Empty collections leave free, and so does a quota of None; the quota is of what the agent itself holds."""
+    """Empty collections leave free, and so does a quota of None; the quota is of what the agent itself holds.
+
+    With a `role` they are those of a user, who sees all of the allowed spaces and writes by the role; an agent is
+    bound to one space and to its scope.
+    """
 
     scope: ScopeLevel
     allowed_experience_types: Collection[str] = ()
@@ -44,6 +63,7 @@ class AgentCapabilities:
     memory_quota_mb: float | None = None
     allowed_types: Collection[str] = ()
     allowed_spaces: Collection[str] = ()
+    role: Role | None = None
 
     def __post_init__(self) -> None:
         if self.max_query_cost <= 0 or (self.memory_quota_mb is not None and self.memory_quota_mb <= 0):
@@ -59,6 +79,11 @@ class AgentCapabilities:
 
     def can_access_scope(self, scope: ScopeLevel) -> bool:
         return self.scope.includes(scope)
+
+
+def user_capabilities(role: Role, spaces: Collection[str] = ()) -> AgentCapabilities:
+    """Those of a user; no `spaces` means all."""
+    return AgentCapabilities(ScopeLevel.GLOBAL_WRITE, max_query_cost=inf, allowed_spaces=tuple(spaces), role=role)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +102,14 @@ class Access:
             raise InvalidInput("Capabilities belong to an agent; give its name as `agent`.")
         can = self.capabilities
         if can.allowed_spaces and self.space not in can.allowed_spaces:
-            raise AccessDenied(f"The agent {self.agent!r} has no access to the space {self.space!r}; choose another.")
+            raise AccessDenied(f"{self.who} has no access to the space {self.space!r}; choose another.")
         if not self.session and not can.scope.includes(ScopeLevel.CROSS_SESSION_WRITE):
             raise InvalidInput(f"The scope {can.scope} is bound to a session; give its name as `session`.")
         kinds = admitted_kinds(can)
         readable = self._within(ScopeLevel.GLOBAL_READ, ScopeLevel.CROSS_SESSION_READ)
         writable = self._within(ScopeLevel.GLOBAL_WRITE, ScopeLevel.CROSS_SESSION_WRITE)
         object.__setattr__(self, "readable", readable & kinds)
-        object.__setattr__(self, "writable", writable & kinds)
+        object.__setattr__(self, "writable", NOTHING if can.role is Role.READER else writable & kinds)
 
     def _within(self, all_agents: ScopeLevel, all_sessions: ScopeLevel) -> Filter:
         """The memories in scope: all with `all_agents`, the agent's own with `all_sessions`, else its own of this
@@ -93,6 +118,21 @@ class Access:
         if scope.includes(all_agents):
             return Filter()
         return own if scope.includes(all_sessions) else own & Filter.where(session=self.session)
+
+    @property
+    def who(self) -> str:
+        return f"The agent {self.agent!r}" if self.capabilities.role is None else f"The user {self.agent!r}"
+
+    @property
+    def is_agent(self) -> bool:
+        """Whether it is bound to one space, in which others may hide memories from it."""
+        return self.capabilities.role is None
+
+    def reaches(self, space: str) -> bool:
+        """Whether it sees something of the space: an agent only of its own."""
+        if self.is_agent:
+            return space == self.space
+        return not self.capabilities.allowed_spaces or space in self.capabilities.allowed_spaces
 
     @property
     def sees_all(self) -> bool:
@@ -106,7 +146,7 @@ class Access:
     def sees_terms(self, kind: str) -> bool:
         """Whether it sees all terms of a kind: types are everybody's, a space's own (`KIND/SPACE`) belong to whoever
         sees all of that space."""
-        own = kind.partition("/")[2] == self.space
+        own = self.reaches(kind.partition("/")[2])
         return self.sees_store or kind == "type" or (self.sees_all and own)
 
     def is_own_undo(self, kind: str, data: Mapping[str, Json] | None) -> bool:
@@ -116,14 +156,32 @@ class Access:
     @property
     def unrestricted(self) -> bool:
         """May do what concerns the store as a whole."""
-        return not self.writable.conditions and not self.capabilities.allowed_spaces
+        return (
+            self.capabilities.role in (None, Role.ADMIN)
+            and not self.writable.conditions
+            and not self.capabilities.allowed_spaces
+        )
 
     def demand(self, what: str) -> None:
         """Raises `AccessDenied` unless the agent may do what concerns everybody."""
+        if self.capabilities.role is not None and not self.unrestricted:
+            raise AccessDenied(
+                f"{self.who} may not {what}: that concerns the store as a whole, and needs the role admin in all "
+                "spaces. Ask an admin of the server."
+            )
         if not self.unrestricted:
             raise AccessDenied(
                 f"The agent {self.agent!r} may not {what}: that concerns memories beyond its scope "
                 f"({self.capabilities.scope}). Have it done without an agent's capabilities."
+            )
+
+    def demand_role(self, role: Role, what: str) -> None:
+        """Raises `AccessDenied` for a user whose role does not include this one."""
+        own = self.capabilities.role
+        if own is not None and not own.includes(role):
+            raise AccessDenied(
+                f"{self.who} may not {what}: that needs the role {role}, and this token has the role {own}. "
+                "Ask an admin of the server for another token."
             )
 
 

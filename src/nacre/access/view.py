@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nacre.access.capabilities import Access, ScopeLevel
-from nacre.engine.engine import FOR_REVIEW, RELATION, SPACE
+from nacre.access.capabilities import NOTHING, Access, Role, ScopeLevel
+from nacre.engine.engine import FOR_REVIEW, RELATION, SPACE, UNDO
+from nacre.engine.undo import undone_batches
 from nacre.errors import AccessDenied, QueryCostExceeded, QuotaExceeded
 from nacre.files import ThreadLock
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
@@ -42,6 +43,7 @@ from nacre.protocols import (
     Outdated,
     Page,
     Reader,
+    Scrubbed,
     Search,
     SpacePurged,
     SpaceRenamed,
@@ -82,6 +84,10 @@ class Quota:
             self._uncounted += max(more, 0)
 
 
+# The kinds of terms in which a server keeps its users, tokens, answers and jobs: no view of a store shows them. With
+# blanks, so that no archive and no space has them.
+USER_KIND, TOKEN_KIND, ANSWER_KIND, JOB_KIND = "server user", "server token", "server answer", "server job"
+PRIVATE_KINDS = frozenset((USER_KIND, TOKEN_KIND, ANSWER_KIND, JOB_KIND))
 # What concerns everybody, and how it is called in an error.
 OF_ALL: tuple[tuple[type, str], ...] = (
     (SpacePurged, "delete a space"),
@@ -98,9 +104,20 @@ class Permission:
     access: Access
     below: Reader
 
-    def permitted(self, changes: Sequence[AnyChange]) -> list[AnyChange]:
+    def permitted(self, changes: Sequence[AnyChange], operation: Operation | None = None) -> list[AnyChange]:
         """Without optional changes of what is not the agent's. Raises `AccessDenied`."""
+        if changes:
+            self.access.demand_role(Role.WRITER, "write")
+        if operation is not None and operation.name == UNDO:
+            self._demand_own(operation)
         return [allowed for change in changes if (allowed := self._allowed(change)) is not None]
+
+    def _demand_own(self, undo: Operation) -> None:
+        """A user without the role reviewer takes back only what it did itself."""
+        for batch in undone_batches(undo):
+            entries = self.below.journal(self.access.space, JournalFilter(batch=batch), limit=1)
+            if any(entry.operation.actor != self.access.agent for entry in entries):
+                self.access.demand_role(Role.REVIEWER, "undo what others did")
 
     def refuse_hidden(self, changes: Sequence[AnyChange], outdated: Outdated) -> None:
         """An id may be that of a memory which the agent does not see. Raises `AccessDenied`."""
@@ -122,10 +139,19 @@ class Permission:
             return replace(change, ids=tuple(own))
         if isinstance(change, EmbedderBound) and change.anew:
             self.access.demand("change the embedder")
+        if isinstance(change, Scrubbed):
+            self.access.demand_role(Role.ADMIN, "delete for good")
         for kind, what in OF_ALL:
             if isinstance(change, kind):
-                self.access.demand(what)
+                self._demand_all(change, what)
         return change
+
+    def _demand_all(self, change: AnyChange, what: str) -> None:
+        """A user with the role admin may do it to a space that is open to it."""
+        spaces = [getattr(change, name) for name in ("space", "old", "new") if hasattr(change, name)]
+        if self.access.is_agent or not spaces or not all(map(self.access.reaches, spaces)):
+            self.access.demand(what)
+        self.access.demand_role(Role.ADMIN, what)
 
     def _of_memory(self, change: Change) -> Change | None:
         sides = [memory for memory in (change.before, change.after) if memory is not None]
@@ -141,7 +167,13 @@ class Permission:
 
         A relation that others confirmed, which it cannot see, stays as it is.
         """
+        if kind in PRIVATE_KINDS:
+            raise AccessDenied(
+                f"{self.access.who} may not change what a server keeps about its users; use its own API."
+            )
         if self.access.unrestricted and kind != RELATION:
+            return True
+        if self._writes_term_of_space(kind, name):
             return True
         known = self.below.term(kind, name)
         if self.access.is_own_undo(kind, data or known):
@@ -152,13 +184,23 @@ class Permission:
             return False
         return data is not None or not any(self.below.edges(space, rels=[name]) for space in self.below.spaces())
 
+    def _writes_term_of_space(self, kind: str, name: str) -> bool:
+        """Whether it is a term of a space that is open to a user."""
+        if self.access.is_agent:
+            return False
+        if kind == SPACE and self.access.reaches(name):
+            self.access.demand_role(Role.ADMIN, "create or describe a space")
+            return True
+        return "/" in kind and self.access.reaches(kind.partition("/")[2])
+
     def writes(self, memory: Memory) -> bool:
-        return memory.space == self.access.space and self.access.writable.admits(memory)
+        return self.access.reaches(memory.space) and self.access.writable.admits(memory)
 
     def _demand(self, memory: Memory) -> None:
         if not self.writes(memory):
+            self.access.demand_role(Role.WRITER, "write")
             raise AccessDenied(
-                f"The agent {self.access.agent!r} may write only what is its own in its scope "
+                f"{self.access.who} may write only what is its own in its scope "
                 f"({self.access.capabilities.scope}); nothing was changed. Ask for a wider scope."
             )
 
@@ -177,7 +219,6 @@ SUBQUERY = 3
 ORDERED = 2
 NO_LIMIT = 20
 PAGE = 500  # journal entries read at once
-NOTHING = Filter.where(id="")  # no memory has an empty id
 
 
 class SeenJournal:
@@ -250,12 +291,12 @@ class RestrictedReader:
         return next(iter(self.get_many(space, [id])), None)
 
     def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]:
-        if space != self._access.space:
+        if not self._access.reaches(space):
             return []
         return [memory for memory in self._reader.get_many(space, ids) if self._access.readable.admits(memory)]
 
     def ids_like(self, space: str, prefix: str, limit: int) -> list[str]:
-        if self._access.sees_all and space == self._access.space:
+        if self._access.sees_all and self._access.reaches(space):
             return self._reader.ids_like(space, prefix, limit)
         begins = Filter.where(id__ge=prefix, id__lt=prefix + "\U0010ffff")
         return sorted(memory.id for memory in self._reader.iterate(space, self._narrowed(space, begins)))[:limit]
@@ -288,6 +329,8 @@ class RestrictedReader:
         return self._reader.tally(space, field, self._narrowed(space, where))
 
     def spaces(self) -> dict[str, int]:
+        if not self._access.is_agent:
+            return {name: held for name, held in self._reader.spaces().items() if self._access.reaches(name)}
         space = self._access.space
         held = self._reader.count(space, self._narrowed(space, ALL))
         return {space: held} if held else {}
@@ -319,7 +362,7 @@ class RestrictedReader:
         return [edge for edge in result if edge.source in seen]
 
     def replaced_by(self, space: str, id: str) -> list[Memory]:
-        if space != self._access.space:
+        if not self._access.reaches(space):
             return []
         return [memory for memory in self._reader.replaced_by(space, id) if self._access.readable.admits(memory)]
 
@@ -328,38 +371,44 @@ class RestrictedReader:
 
     def term(self, kind: str, name: str) -> Data | None:
         """A relation that its own links have, as if the agent had come up with it itself."""
+        if kind in PRIVATE_KINDS:
+            return None
         data, space = self._reader.term(kind, name), self._access.space
         if data is None or self._access.sees_terms(kind) or self._access.is_own_undo(kind, data):
             return data
         linked = kind == RELATION and any(
             self.get(space, edge.source) for edge in self._reader.edges(space, rels=[name])
         )
-        own_space = kind == SPACE and name == space and self._access.sees_all
+        own_space = kind == SPACE and self._access.reaches(name) and self._access.sees_all
         return {FOR_REVIEW: True} if linked else data if own_space else None
 
     def terms(self, kind: str) -> dict[str, Data]:
         """Of relations, those that the links it sees have; what others wrote about them is not shown."""
-        known = self._reader.terms(kind)
+        known = {} if kind in PRIVATE_KINDS else self._reader.terms(kind)
         if self._access.sees_terms(kind):
             return known
         if own_undos := {name: data for name, data in known.items() if self._access.is_own_undo(kind, data)}:
             return own_undos
         if kind != RELATION:
-            own = self._access.space if kind == SPACE and self._access.sees_all else None
-            return {name: data for name, data in known.items() if name == own}
+            own = kind == SPACE and self._access.sees_all
+            return {name: data for name, data in known.items() if own and self._access.reaches(name)}
         used = {edge.rel for edge in self.edges(self._access.space)} if known else set()
         return {name: {FOR_REVIEW: True} for name in known if name in used}
 
     def journal(
         self, space: str, where: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
     ) -> list[JournalEntry]:
-        return [] if space != self._access.space else self._seen.read(where, newest_first=newest_first, limit=limit)
+        if not self._access.reaches(space):
+            return []
+        if space != self._access.space:  # only a user reaches another one, and sees all of it
+            return self._reader.journal(space, where, newest_first=newest_first, limit=limit)
+        return self._seen.read(where, newest_first=newest_first, limit=limit)
 
     def seq_at(self, space: str, time: float) -> int:
         return self._reader.seq_at(space, time)
 
     def written_since(self, space: str, seq: int, texts: Collection[str]) -> list[Memory]:
-        if space != self._access.space:
+        if not self._access.reaches(space):
             return []
         written = self._reader.written_since(space, seq, texts)
         return [memory for memory in written if self._access.readable.admits(memory)]
@@ -379,7 +428,7 @@ class RestrictedReader:
         return replace(bare, memories=seen)
 
     def _narrowed(self, space: str, where: Filter) -> Filter:
-        return where & self._access.readable if space == self._access.space else NOTHING
+        return where & self._access.readable if self._access.reaches(space) else NOTHING
 
     def _visible(self) -> Filter:
         """What statistics count: how rare a word is would tell what others have written."""
@@ -415,7 +464,7 @@ class RestrictedView(RestrictedReader):
         """Raises `AccessDenied` for what is not the agent's, and `QuotaExceeded`."""
         relied_on = Expected() if expected is None else expected
         permission = Permission(self._access, self._below.observed(relied_on))
-        permitted = permission.permitted(changes)
+        permitted = permission.permitted(changes, operation)
         more = growth(permitted)
         self._quota.take(more)
         result = self._below.commit(permitted, relied_on, operation, clock)

@@ -17,7 +17,15 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 from uuid import uuid4
 
-from nacre.errors import Cancelled, EmbeddingMismatch, InvalidInput, MemoryNotFound, NacreError, StorageError
+from nacre.errors import (
+    Cancelled,
+    EmbeddingMismatch,
+    InvalidInput,
+    MemoryNotFound,
+    NacreError,
+    StorageError,
+    VersionMismatch,
+)
 from nacre.files import ThreadLock
 from nacre.model import Filter, JournalEntry, Memory, Operation
 from nacre.model.graph import RELATIONS
@@ -273,6 +281,7 @@ class Engine:
     # The last operations that this store wrote under another actor's name; its own actor may undo them.
     renamed_batches: deque[str] = field(default_factory=lambda: deque(maxlen=RENAMED_BATCHES))
     is_renamed: bool = False
+    versions: Mapping[str, int] = field(default_factory=dict)  # that memories must have, by their ids, to be changed
 
     def named(self, actor: str) -> Engine:
         """The same engine with another name in the journal."""
@@ -314,6 +323,7 @@ class Engine:
         try:
             reader = self.store.observed(expected)
             changes = list(plan(reader))
+            check_versions(changes, self.versions)
             if operation is not None and operation.name != UNDO:
                 changes += new_relations(changes, reader)
             if any(isinstance(each, Change) and each.derived and each.derived.vectors is not None for each in changes):
@@ -434,6 +444,15 @@ class Engine:
     def publish(self, entries: Sequence[JournalEntry]) -> None:
         if self.sink is not None and entries:
             self.sink(entries)
+
+
+def check_versions(changes: Iterable[AnyChange], versions: Mapping[str, int]) -> None:
+    """Raises `VersionMismatch`. The record that has the version is compared once more when the changes are written."""
+    for change in changes if versions else ():
+        if isinstance(change, Change) and change.before is not None:
+            wanted = versions.get(change.before.id, change.before.version)
+            if change.before.version != wanted and change.after != change.before:
+                raise VersionMismatch(change.before.id, wanted, change.before.version)
 
 
 def updated(expected: Expected, actual: Expected) -> Expected:

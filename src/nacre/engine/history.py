@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Literal, TypeAlias
 
-from nacre.errors import HistoryLost, MemoryNotFound
+from nacre.engine.engine import UNDO
+from nacre.engine.undo import undone_batches
+from nacre.errors import HistoryLost, InvalidInput, MemoryNotFound
 from nacre.model import Changed, Difference, Filter, History, JournalEntry, JournalFilter, Memory, Transition
-from nacre.model.instants import iso
+from nacre.model.instants import DAY, MONDAY, WEEK, day, iso
+from nacre.model.journal import MEMORY, OperationNote, TimelineBucket
 from nacre.model.memory import JOURNALED, Json, plain
 from nacre.protocols import Backend, Reader
 
 PAGE = 1_000  # journal entries read at once
+NAMED = 20  # ids of memories that the note of an operation names
+BUCKETS, MOST_BUCKETS = 30, 400  # of a timeline: by default, and a year of days
+Bucket: TypeAlias = Literal["day", "week", "month"]
 ARCHIVED = "archived"
 DEFAULT_STATUS = "long_term"  # of an unarchived memory whose earlier status the journal no longer has
 
@@ -33,6 +41,62 @@ def last_entry_at(store: Backend, space: str, at: float) -> int:
             "ask for a later time, or open a backup of that day."
         )
     return upto
+
+
+def operations(store: Reader, space: str, where: JournalFilter, limit: int) -> list[OperationNote]:
+    """The newest that have an entry which the filter admits. Those that were undone say so."""
+    notes: dict[str, OperationNote] = {}
+    undone: set[str] = set()
+    if where.upto is not None:  # what came later may have undone them
+        for entry in store.journal(space, JournalFilter(operation=UNDO, after=where.upto)):
+            undone.update(undone_batches(entry.operation))
+    while limit:
+        page = store.journal(space, where, limit=PAGE)
+        for entry in page:
+            operation = entry.operation
+            if operation.batch not in notes and len(notes) == limit:
+                return list(notes.values())
+            if operation.batch not in undone:
+                undone.update(undone_batches(operation))
+            note = notes.get(operation.batch, OperationNote(operation, 0, (), entry.seq, operation.batch in undone))
+            ids = note.memory_ids
+            if entry.kind == MEMORY and entry.memory_id not in ids and len(ids) < NAMED:
+                ids = (*ids, entry.memory_id)
+            notes[operation.batch] = replace(note, count=note.count + 1, memory_ids=ids, seq=entry.seq)
+        if len(page) < PAGE:
+            break
+        where = replace(where, upto=page[-1].seq - 1)
+    return list(notes.values())
+
+
+def timeline(store: Reader, space: str, bucket: Bucket, since: float | None, until: float) -> list[TimelineBucket]:
+    """From counts and from the numbers of journal entries, without reading memories or entries."""
+    starts = [bucket_start(until, bucket)]
+    while (len(starts) < BUCKETS) if since is None else (starts[-1] > since):
+        starts.append(bucket_start(starts[-1] - 1, bucket))
+        if len(starts) > MOST_BUCKETS:
+            raise InvalidInput(f"A timeline has at most {MOST_BUCKETS} buckets; ask for a shorter time or longer ones.")
+    starts.reverse()
+    edges = [*starts, until]
+    numbers = [store.seq_at(space, at) for at in edges]
+    return [
+        TimelineBucket(
+            start,
+            day(start),
+            store.count(space, Filter.where(created_at__ge=start, created_at__lt=end)),
+            later - earlier,
+            store.count(space, Filter.where(status="trashed", updated_at__ge=start, updated_at__lt=end)),
+        )
+        for start, end, earlier, later in zip(starts, [*starts[1:], until + 1], numbers, numbers[1:], strict=False)
+    ]
+
+
+def bucket_start(at: float, bucket: Bucket) -> float:
+    """The beginning (UTC) of the day, week or month that this time is in."""
+    if bucket == "month":
+        then = datetime.fromtimestamp(at, UTC)
+        return datetime(then.year, then.month, 1, tzinfo=UTC).timestamp()
+    return at // DAY * DAY if bucket == "day" else MONDAY + (at - MONDAY) // WEEK * WEEK
 
 
 def difference_between(store: Backend, space: str, earlier: float, later: float) -> Difference:

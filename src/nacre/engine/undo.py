@@ -25,9 +25,9 @@ from nacre.engine.engine import (
 from nacre.errors import InvalidInput, NacreError, UndoBlocked, UndoRefused
 from nacre.model import TYPES, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.graph import RELATIONS
-from nacre.model.journal import MEMORY, SPACE_NAME, TOOLS, UNATTENDED, UNDO_UNDER_WAY
+from nacre.model.journal import MEMORY, SPACE_NAME, TOOLS, UNATTENDED, UNDO_UNDER_WAY, OperationStatus
 from nacre.model.memory import Json, by_target, difference, has_values, journaled, json_list, positioned, set_back
-from nacre.protocols import AnyChange, Backend, Change, Reader, TermChange, TermSet
+from nacre.protocols import AnyChange, Backend, Change, Expected, Reader, TermChange, TermSet
 
 log = logging.getLogger("nacre")
 
@@ -37,6 +37,7 @@ MAKE_SPACES = ("create_space", "copy_space")  # operations in another space than
 TYPE = "type"  # the kind of term that names a type of memories
 UNFINISHED = "it could not be finished"  # the reason for taking an undo back
 NAMED = 100  # dependent operations that are looked up at once
+SHOWN = 100  # entries of an operation that its status has
 BATCH_LENGTH = 32  # characters of a complete batch
 TOOL_ENTRIES = 32  # of each tool, to find its last operation
 LOOK_BACK = (32, 1024, None)  # entries read to find the last operations; the first few are nearly always enough
@@ -63,6 +64,35 @@ def undo(
             if not cascade or not set(dependants) - set(batches):
                 raise
             batches = list(dict.fromkeys((*batches, *dependants)))
+
+
+def check(engine: Engine, space: str, batches: Sequence[str]) -> None:
+    """Raises what an undo of these operations would raise now; nothing is written."""
+    first = next(parts(engine.store, space, batches), None)
+    if first is None:
+        raise UndoRefused(NOTHING_TO_UNDO)
+    if first.more:
+        check_all(engine.store, space, batches)
+    else:
+        Reversal(first.entries, batches, engine.store.observed(Expected())).changes(engine)
+
+
+def status(engine: Engine, space: str, batch: str) -> OperationStatus:
+    """Raises `UndoRefused` when the journal has no such operation."""
+    entries = engine.store.journal(space, JournalFilter(batch=batch), limit=SHOWN)
+    if not entries:
+        raise UndoRefused(NOTHING_TO_UNDO)
+    count = len(entries)
+    if count == SHOWN:
+        count = sum(1 for _ in pages_of(engine.store, space, batch, None))
+    reason, later = "", tuple[Operation, ...]()
+    try:
+        check(engine, space, [batch])
+    except UndoBlocked as blocked:
+        reason, later = str(blocked), tuple(each for each in blocked.later if isinstance(each, Operation))
+    except UndoRefused as refused:
+        reason = str(refused)
+    return OperationStatus(entries[0].operation, tuple(entries[::-1]), count, not reason, reason, later)
 
 
 def undo_exactly(engine: Engine, space: str, batches: Sequence[str], why: str) -> list[JournalEntry]:

@@ -68,6 +68,47 @@ class JournalFilter:
 EVERYTHING = JournalFilter()
 
 
+@dataclass(frozen=True, slots=True)
+class OperationStatus:
+    """An operation, how many entries it has and the first of them, and whether `undo` would take it back now.
+
+    Where it would not, `reason` says why, and `blocked_by` are the later operations that depend on it, newest first.
+    """
+
+    operation: Operation
+    entries: tuple[JournalEntry, ...]
+    count: int
+    undoable: bool
+    reason: str = ""
+    blocked_by: tuple[Operation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OperationNote:
+    """An operation with the number of its entries, the ids of its first memories, and whether it was undone.
+
+    `seq` is the number of its oldest entry: `before` in the next call continues the list there.
+    """
+
+    operation: Operation
+    count: int
+    memory_ids: tuple[str, ...]
+    seq: int
+    undone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineBucket:
+    """A day, week or month (UTC) that begins at `start`. `created` counts the memories that there are and were created
+    in it, `changes` the journal entries written in it, `forgotten` what is in the trash and got there in it."""
+
+    start: float
+    day: str
+    created: int
+    changes: int
+    forgotten: int
+
+
 def to_line(entry: JournalEntry) -> dict[str, Json]:
     """An entry as one line of JSON tells it, outside the store; its number means nothing there.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from nacre.access.capabilities import NOTHING, Access, Role, ScopeLevel
 from nacre.engine.engine import FOR_REVIEW, RELATION, SPACE, UNDO
 from nacre.engine.undo import undone_batches
-from nacre.errors import AccessDenied, QueryCostExceeded, QuotaExceeded
+from nacre.errors import AccessDenied, Cancelled, QueryCostExceeded, QuotaExceeded
 from nacre.files import ThreadLock
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.journal import EVERYTHING, MEMORY, UNDO_UNDER_WAY
@@ -37,6 +38,7 @@ from nacre.protocols import (
     Health,
     IndexesRebuilt,
     JournalDropped,
+    Key,
     Listed,
     Match,
     Order,
@@ -88,6 +90,21 @@ class Quota:
 # blanks, so that no archive and no space has them.
 USER_KIND, TOKEN_KIND, ANSWER_KIND, JOB_KIND = "server user", "server token", "server answer", "server job"
 PRIVATE_KINDS = frozenset((USER_KIND, TOKEN_KIND, ANSWER_KIND, JOB_KIND))
+
+
+@dataclass(slots=True)
+class Marker:
+    """A term that is changed together with the first operation that is written in a context, and must be as in `before`
+    until then: so that a request which was sent twice is carried out once."""
+
+    key: Key
+    before: Data
+    after: Data
+    written: bool = False
+
+
+marker: ContextVar[Marker | None] = ContextVar("marker", default=None)
+
 # What concerns everybody, and how it is called in an error.
 OF_ALL: tuple[tuple[type, str], ...] = (
     (SpacePurged, "delete a space"),
@@ -467,7 +484,15 @@ class RestrictedView(RestrictedReader):
         permitted = permission.permitted(changes, operation)
         more = growth(permitted)
         self._quota.take(more)
+        mark = marker.get() if operation is not None and changes else None
+        if mark is not None and not mark.written:
+            permitted.append(TermSet(*mark.key, mark.after))
+            relied_on.terms[mark.key] = mark.before
         result = self._below.commit(permitted, relied_on, operation, clock)
+        if mark is not None:
+            mark.written = mark.written or isinstance(result, Committed)
+            if isinstance(result, Outdated) and mark.key in result.actual.terms:
+                raise Cancelled  # another request with the same key has taken over
         if isinstance(result, Outdated):
             self._quota.take(-more)
             permission.refuse_hidden(permitted, result)

@@ -1,0 +1,175 @@
+"""nacre serve, user and token: a server for a team, and who may use it."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nacre.cli.cli_context import CliContext
+from nacre.cli.errors import UsageProblem
+from nacre.cli.options import command, form_option, option, yes_option
+from nacre.cli.ui.output import Column, Form, print_items, put, say
+from nacre.cli.ui.prompts import confirm
+from nacre.model.instants import iso
+
+if TYPE_CHECKING:
+    from nacre.server.users import Registry, Token, User
+
+ROLES = ("reader", "writer", "reviewer", "admin")
+PROFILES = ("core", "full")
+
+
+@command("serve")
+@option("--http HOST:PORT", "Where to listen; port 0 lets the system choose.", default="127.0.0.1:8790")
+@option("--tls-cert FILE", "The certificate, with those of its issuers.")
+@option("--tls-key FILE", "The certificate's key.")
+@option("--behind-proxy", "Something in front of this server has TLS.")
+@option("--allow-host NAME", "A further name of this machine; repeatable.", to="names", multiple=True)
+@option("--profile", "Which tools MCP clients get.", choices=PROFILES, default="core")
+@option("--limit-requests N", "Requests of a token in a minute; 0 for any number.", least=0, default=1200)
+@option("--limit-writes N", "Writes of a token in a minute; 0 for any number.", least=0, default=600)
+@option("--limit-bytes N", "Bytes that a token may send in a minute; 0 for any number.", least=0, default=100_000_000)
+@option("--no-log", "Do not log requests.")
+def serve_command(
+    cli: CliContext, http: str, tls_cert: Path | None, tls_key: Path | None, behind_proxy: bool, names: tuple[str, ...],
+    profile: str, limit_requests: int, limit_writes: int, limit_bytes: int, no_log: bool,
+) -> None:  # fmt: skip
+    """Serve this store to a team: a REST API at /v1, and MCP at /mcp.
+
+    \b
+      nacre token create --user ada --role admin      the first token
+      nacre serve                                     on this machine alone
+      nacre serve --http 0.0.0.0:443 --tls-cert cert.pem --tls-key key.pem --allow-host memory.example.org
+
+    Every request needs a token; `nacre token create` makes one. Any number of servers may run over one store. On
+    stderr each request is a line of JSON, without texts, questions and tokens.
+    """
+    from nacre.mcp.http import Address
+    from nacre.server.limits import Limits
+    from nacre.server.serve import ServeOptions, serve
+
+    limits = Limits(limit_requests, limit_writes, limit_bytes)
+    options = ServeOptions(Address.of(http), names, tls_cert, tls_key, behind_proxy, profile, limits)
+    configure_logging(debug=cli.debug, requests=not no_log)
+    serve(cli.settings(), options, say)
+
+
+def configure_logging(*, debug: bool, requests: bool) -> None:
+    logging.basicConfig(level=logging.DEBUG if debug else logging.WARNING, format="%(name)s: %(message)s")
+    lines = logging.getLogger("nacre.server")
+    lines.propagate = False
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    lines.addHandler(handler)
+    lines.setLevel(logging.INFO if requests else logging.CRITICAL)
+
+
+@contextmanager
+def registry(cli: CliContext) -> Iterator[Registry]:
+    from nacre.server.users import Registry
+
+    with cli.open_or_make() as store:
+        yield Registry(store.acting_as("server").store, time.time)
+
+
+@click.group("user")
+def user_command() -> None:
+    """Add, list and remove the users of `nacre serve`."""
+
+
+@command("add NAME", group=user_command)
+@option("--note TEXT", "Who it is.", default="")
+def add(cli: CliContext, name: str, note: str) -> None:
+    """Add a user. It gets in with a token: `nacre token create --user NAME`."""
+    with registry(cli) as users:
+        users.add_user(name, note)
+    say(f"Added the user {name!r}; `nacre token create --user {name} --role writer` makes a token.")
+
+
+@command("list", form_option(), group=user_command)
+def list_users(cli: CliContext, form: Form) -> None:
+    """List the users."""
+    columns: list[Column[User]] = [
+        Column("user", lambda each: each.name, style="cyan"),
+        Column("since", lambda each: iso(each.created_at)),
+        Column("note", lambda each: each.note, wide=True),
+    ]
+    with registry(cli) as users:
+        print_items(users.users(), columns, lambda each: {**vars_of(each)}, form, "There are no users yet.")
+
+
+@command("remove NAME", yes_option, group=user_command)
+def remove(cli: CliContext, name: str, yes: bool) -> None:
+    """Remove a user, and revoke its tokens. What it wrote stays."""
+    confirm(f"Remove the user {name!r} and revoke all its tokens?", yes=yes)
+    with registry(cli) as users:
+        revoked = users.remove_user(name)
+    say(f"Removed the user {name!r}; {revoked} tokens were revoked.")
+
+
+@click.group("token")
+def token_command() -> None:
+    """Make, list and revoke the tokens of `nacre serve`."""
+
+
+@command("create", group=token_command)
+@option("--user NAME", "Whose it is; a user that is not there yet is added.", required=True)
+@option("--space NAME", "A space that it opens; repeatable. All unless given.", to="spaces", multiple=True)
+@option("--role", "What it allows.", choices=ROLES, default="writer")
+@option("--expires LENGTH", "After which time it expires: 90d, for example.")
+@option("--note TEXT", "What it is for.", default="")
+def create(
+    cli: CliContext, user: str, spaces: tuple[str, ...], role: str, expires: float | None, note: str
+) -> None:  # fmt: skip
+    """Make a token and show it, once; the store keeps only its hash.
+
+    \b
+    A reader reads. A writer also remembers, edits, links, and undoes what it did itself. A reviewer also decides
+    review items, merges, and undoes what others did. An admin does everything, in the spaces that the token opens.
+    """
+    with registry(cli) as users:
+        if user not in {each.name for each in users.users()}:
+            users.add_user(user)
+            say(f"Added the user {user!r}.")
+        _, secret = users.create_token(user, role, spaces, days=expires, note=note)
+    put(secret)
+    say("This is shown once; keep it where only its user can read it, and use it as NACRE_TOKEN.")
+
+
+@command("list", form_option(), group=token_command)
+def list_tokens(cli: CliContext, form: Form) -> None:
+    """List the tokens by their ids; the tokens themselves are nowhere."""
+    columns: list[Column[Token]] = [
+        Column("id", lambda each: each.id, style="cyan"),
+        Column("user", lambda each: each.user),
+        Column("role", lambda each: each.role),
+        Column("spaces", lambda each: ", ".join(each.spaces) or "all"),
+        Column("expires", lambda each: iso(each.expires_at) or "never"),
+        Column("note", lambda each: each.note, wide=True),
+    ]
+    with registry(cli) as users:
+        print_items(users.tokens(), columns, lambda each: {**vars_of(each)}, form, "There are no tokens yet.")
+
+
+@command("revoke ID", group=token_command)
+def revoke(cli: CliContext, id: str) -> None:
+    """Revoke a token, at once and for good."""
+    with registry(cli) as users:
+        matches = [token.id for token in users.tokens() if token.id.startswith(id)]
+        if len(matches) > 1:
+            raise UsageProblem(f"several tokens begin with {id!r}; give more characters.")
+        users.revoke(matches[0] if matches else id)
+    say(f"Revoked the token {matches[0]}.")
+
+
+def vars_of(value: User | Token) -> dict[str, object]:
+    from dataclasses import asdict
+
+    return asdict(value)

@@ -1,0 +1,1 @@
+"""`nacre serve`: the REST API and MCP for many users over any store, with tokens, roles and limits."""

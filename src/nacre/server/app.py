@@ -1,0 +1,496 @@
+"""Answers HTTP requests: checks where they come from, who asks and how much, and calls one method of a store."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import hashlib
+import json
+import logging
+import os
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import parse_qsl
+
+import anyio
+import anyio.to_thread
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+
+from nacre import __version__
+from nacre.access.capabilities import Role
+from nacre.access.view import marker
+from nacre.errors import AccessDenied, InvalidInput, MemoryNotFound, NacreError
+from nacre.memory_store import MemoryStore
+from nacre.model import Memory, RememberResult
+from nacre.rest.endpoints import arguments_of
+from nacre.rest.problems import CONTENT_TYPE, problem, problem_of, status_of
+from nacre.rest.wire import is_object, to_json
+from nacre.server.answers import Answer, Answers, KeyReused, Reservation
+from nacre.server.api import ServerApi
+from nacre.server.jobs import Jobs
+from nacre.server.limits import Limits, RateLimiter
+from nacre.server.metrics import Metrics, log_request
+from nacre.server.openapi import docs_page, openapi
+from nacre.server.provider import Asker, UserStores, asker
+from nacre.server.requests import Route, find_route, read_values
+from nacre.server.users import Identity, Registry
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+log = logging.getLogger("nacre")
+T = TypeVar("T")
+
+MCP, HEALTH, METRICS, OPENAPI, DOCS = "/mcp", "/health", "/metrics", "/v1/openapi.json", "/v1/docs"
+WORKERS = 16  # requests that use the store at once; others wait for their turn
+LONGEST_WAIT = 60.0  # seconds that a request for changes may wait
+LOOK_SECONDS = 0.5  # between two looks for what other instances wrote
+ALIVE_SECONDS = 15.0  # between two comments in a stream: proxies cut silent connections
+MEMORY_IDS = ("id", "old", "keep")  # names in a path of the memory that `If-Match` is about
+SCHEME = "bearer "
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """`hosts` are the names by which this machine may be called; `local` says that only this machine reaches it."""
+
+    hosts: Sequence[str] = ()
+    local: bool = True
+    limits: Limits = field(default_factory=Limits)
+    longest_body: int = 10_000_000
+    longest_upload: int = 2_000_000_000
+
+
+class Refusal(Exception):
+    """Ends a request with an answer."""
+
+    def __init__(self, response: Response) -> None:
+        self.response = response
+
+
+def refusal(name: str, status: int, title: str, sentence: str, **headers: str) -> Refusal:
+    about = problem_of(name, status, title, sentence)
+    named = {key.replace("_", "-"): value for key, value in headers.items()}
+    return Refusal(JSONResponse(about, status, named, CONTENT_TYPE))
+
+
+class Written:
+    """Wakes the requests that wait for changes, when this instance has written."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    def tell(self) -> None:
+        event, self._event = self._event, asyncio.Event()
+        event.set()
+
+    async def wait(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._event.wait(), seconds)
+
+
+class Application:
+    """An ASGI application; `mcp` is that of the MCP server, or None where it is not installed."""
+
+    def __init__(self, stores: UserStores, options: ServerOptions, mcp: ASGIApp | None = None) -> None:
+        self.stores, self.options, self.mcp = stores, options, mcp
+        self.metrics = Metrics()
+        self.limiter = RateLimiter(options.limits)
+        backend, clock = stores.backend(), time.time
+        self.registry, self.answers, self.jobs = Registry(backend, clock), Answers(backend, clock), Jobs(backend, clock)
+        self.identify: Callable[[str], Identity] = self.registry.identify
+        self.challenge = "Bearer"
+        self.draining = False
+        self.written = Written()
+        self._workers: anyio.CapacityLimiter | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await Request(self, scope, receive, send).answer()
+        elif self.mcp is not None:
+            await self.mcp(scope, receive, send)  # its sessions need the server's life
+        elif scope["type"] == "lifespan":
+            await answer_lifespan(receive, send)
+
+    def drain(self) -> None:
+        """Refuses new requests, and ends those that only wait."""
+        self.draining = True
+        self.written.tell()
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        if self._workers is None:
+            self._workers = anyio.CapacityLimiter(WORKERS)
+        return await anyio.to_thread.run_sync(work, limiter=self._workers)
+
+
+class Request:
+    def __init__(self, app: Application, scope: Scope, receive: Receive, send: Send) -> None:
+        self.app, self.scope, self.receive, self.send = app, scope, receive, send
+        self.verb, self.path = scope["method"], str(scope["path"])
+        self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        self.route_name = "other"
+        self.user = self.token = self.space = ""
+        self.status = 0
+        self.size = 0
+
+    async def answer(self) -> None:
+        began = time.perf_counter()
+        self.app.metrics.running += 1
+        try:
+            response = await self._response()
+            if response is not None:
+                await response(self.scope, self.receive, self._send)
+        finally:
+            self.app.metrics.running -= 1
+            seconds = time.perf_counter() - began
+            self.app.metrics.count(self.verb, self.route_name, self.status, seconds)
+            log_request(
+                method=self.verb, route=self.route_name, status=self.status, ms=round(seconds * 1000, 1),
+                user=self.user, token=self.token, space=self.space, bytes=self.size,
+            )  # fmt: skip
+
+    async def _send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+        await self.send(message)
+
+    async def _response(self) -> Response | None:
+        """None where it was sent already."""
+        try:
+            return await self._handled()
+        except Refusal as refused:
+            return refused.response
+        except KeyReused as error:
+            about = problem_of("KeyReused", 409, "The Idempotency-Key was used before", str(error))
+            return JSONResponse(about, 409, media_type=CONTENT_TYPE)
+        except NacreError as error:
+            if status_of(error)[0] >= 500:
+                log.warning("%s failed: %s", self.route_name, type(error).__name__)
+            return JSONResponse(problem(error), status_of(error)[0], media_type=CONTENT_TYPE)
+        except Exception:  # one request must not end the server
+            log.exception("The request %s failed.", self.route_name)
+            sentence = "The server failed unexpectedly; its log says more."
+            about = problem_of("Unexpected", 500, "The server failed", sentence)
+            return JSONResponse(about, 500, media_type=CONTENT_TYPE)
+
+    async def _handled(self) -> Response | None:
+        if self.app.draining:
+            raise refusal(
+                "Stopping", 503, "The server is stopping", "The server is stopping; repeat the request in a moment.",
+                retry_after="1", connection="close",
+            )  # fmt: skip
+        self._check_origin()
+        public = self._public()
+        if public is not None:
+            return public
+        identity = await self._identity()
+        self.user, self.token = identity.user, identity.token
+        if self.path == METRICS:
+            return await self._metrics(identity)
+        if self.path == MCP:
+            await self._mcp(identity)
+            return None
+        return await self._rest(identity)
+
+    # Where it comes from, and who asks
+
+    def _check_origin(self) -> None:
+        """Against pages that let their name lead here (DNS rebinding), and against those of other sites."""
+        names = {name.lower() for name in (*LOOPBACK, *self.app.options.hosts)}
+        host = self.headers.get("host", "").lower()
+        if without_port(host) not in names:
+            raise refusal(
+                "WrongHost", 421, "This is another machine",
+                "The request names a machine that this server does not answer for; add it with --allow-host.",
+            )  # fmt: skip
+        origin = self.headers.get("origin", "").lower()
+        if origin and without_port(origin.partition("://")[2]) not in names:
+            raise refusal(
+                "WrongOrigin", 403, "The request comes from another site",
+                "Pages of other sites may not use this server; open its own page.",
+            )  # fmt: skip
+
+    def _public(self) -> Response | None:
+        """What needs no token."""
+        if self.verb not in ("GET", "HEAD"):
+            return None
+        if self.path == HEALTH:
+            self.route_name = HEALTH
+            return JSONResponse({"status": "ok", "version": __version__})
+        if self.path == OPENAPI:
+            self.route_name = OPENAPI
+            return JSONResponse(openapi())
+        if self.path == DOCS:
+            self.route_name = DOCS
+            return Response(docs_page(), media_type="text/html")
+        return None
+
+    async def _identity(self) -> Identity:
+        header = self.headers.get("authorization", "")
+        if header[: len(SCHEME)].lower() != SCHEME:
+            local = self.path == METRICS and self.app.options.local
+            if local and not await self.app.in_thread(self.app.registry.has_tokens):
+                return Identity("", Role.ADMIN, (), "")
+            raise self._unauthorized("This server needs a token; send it as Authorization: Bearer TOKEN.")
+        try:
+            return await self.app.in_thread(partial(self.app.identify, header[len(SCHEME) :].strip()))
+        except AccessDenied as error:
+            raise self._unauthorized(str(error)) from error
+
+    def _unauthorized(self, sentence: str) -> Refusal:
+        return refusal(
+            "Unauthorized", 401, "A token is needed", sentence, www_authenticate=self.app.challenge
+        )  # fmt: skip
+
+    def _take(self, identity: Identity, *, writes: int, size: int) -> None:
+        wait = self.app.limiter.take(identity.token or identity.user, writes=writes, size=size)
+        if wait:
+            seconds = max(1, round(wait + 0.5))
+            raise refusal(
+                "TooMany", 429, "Too many requests",
+                f"This token has used up its share of this minute; repeat it in {seconds} s.",
+                retry_after=str(seconds),
+            )  # fmt: skip
+
+    async def _body(self, longest: int) -> bytes:
+        parts = [part async for part in self._parts(longest)]
+        return b"".join(parts)
+
+    async def _parts(self, longest: int) -> AsyncIterator[bytes]:
+        """The body as it comes; one that is too long is refused before all of it was sent."""
+        if int(self.headers.get("content-length") or 0) > longest:
+            raise self._too_long(longest)
+        more = True
+        while more:
+            message = await self.receive()
+            if message["type"] == "http.disconnect":
+                raise refusal("Gone", 400, "The request was cut off", "The connection ended; repeat the request.")
+            part, more = message.get("body", b""), message.get("more_body", False)
+            self.size += len(part)
+            if self.size > longest:
+                raise self._too_long(longest)
+            if part:
+                yield part
+
+    def _too_long(self, longest: int) -> Refusal:
+        sentence = f"The body has more than {longest:,} bytes; send less at once."
+        return refusal("TooLong", 413, "The body is too long", sentence, connection="close")
+
+    # What it asks for
+
+    async def _metrics(self, identity: Identity) -> Response:
+        self.route_name = METRICS
+        if identity.role is not Role.ADMIN:
+            raise AccessDenied("The metrics need a token with the role admin; ask an admin of the server.")
+        return PlainTextResponse(self.app.metrics.text(), media_type="text/plain; version=0.0.4")
+
+    async def _mcp(self, identity: Identity) -> None:
+        self.route_name = MCP
+        if self.app.mcp is None:
+            sentence = "This server has no MCP; install it with the extra `mcp`, and start it again."
+            raise refusal("NoMcp", 404, "There is no MCP here", sentence)
+        body = await self._body(self.app.options.longest_body)
+        self._take(identity, writes=0, size=len(body))
+        wanted = dict(parse_qsl(self.scope["query_string"].decode("latin-1"))).get("space", "")
+        self.space = wanted or self.app.stores.usual_space(identity)
+        who = Asker(identity, self.space)
+        await self.app.in_thread(partial(self.app.stores.view, who))  # a space that is not open ends here
+        asker.set(who)
+        await self.app.mcp(self.scope, replayed(body, self.receive), self._send)
+
+    async def _rest(self, identity: Identity) -> Response:
+        raw_path = self.scope.get("raw_path") or self.path.encode()
+        route = find_route(self.verb, raw_path.partition(b"?")[0].decode("latin-1"))
+        if isinstance(route, set):
+            raise no_route(route)
+        endpoint = route.endpoint
+        self.route_name = f"{endpoint.verb} {endpoint.path}"
+        self.space = route.names.get("space") or self.app.stores.usual_space(identity)
+        if not identity.role.includes(endpoint.role):
+            raise AccessDenied(
+                f"This needs the role {endpoint.role}, and the token has the role {identity.role}; ask an admin of the "
+                "server for another token."
+            )
+        upload = await self._uploaded() if endpoint.upload else None
+        body = b"" if endpoint.upload else await self._body(self.app.options.longest_body)
+        try:
+            return await self._called(identity, route, body, upload)
+        except BaseException:
+            if upload is not None:
+                upload.unlink(missing_ok=True)
+            raise
+
+    async def _called(self, identity: Identity, route: Route, body: bytes, upload: Path | None) -> Response:
+        endpoint = route.endpoint
+        self._take(identity, writes=0 if endpoint.reads else 1, size=self.size)
+        query = parse_qsl(self.scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        values = read_values(route, query, body)
+        who = Asker(identity, self.space)
+        if endpoint.method == "changes":
+            return await self._changes(who, values)
+        call = Call(self.app, who, route, values, self._versions(route), upload)
+        key = "" if endpoint.reads else self.headers.get("idempotency-key", "")
+        named = json.dumps([self.verb, endpoint.path, dict(route.names), query]).encode()
+        fingerprint = hashlib.sha256(named + b"\0" + body)
+        answer = await self.app.in_thread(partial(call.answer, key, fingerprint.digest()))
+        if not endpoint.reads:
+            self.app.written.tell()
+        headers = {"etag": answer.etag} if answer.etag else {}
+        return Response(answer.body, answer.status, headers, "application/json")
+
+    def _versions(self, route: Route) -> dict[str, int]:
+        """What `If-Match` says about the memory in the path."""
+        wanted = self.headers.get("if-match", "").strip()
+        id = next((route.names[name] for name in MEMORY_IDS if name in route.names), None)
+        if not wanted or wanted == "*" or id is None or route.endpoint.owner is not MemoryStore:
+            return {}
+        if not wanted.strip('"').isdecimal():
+            raise InvalidInput('If-Match is not a version; send what the ETag said, such as "3".')
+        return {id: int(wanted.strip('"'))}
+
+    async def _uploaded(self) -> Path:
+        """The body in a file of its own, which whoever works with it removes."""
+        number, name = tempfile.mkstemp(prefix="nacre-upload-")
+        try:
+            async for part in self._parts(self.app.options.longest_upload):
+                await self.app.in_thread(partial(os.write, number, part))
+        except BaseException:
+            Path(name).unlink()
+            raise
+        finally:
+            os.close(number)
+        return Path(name)
+
+    # Changes
+
+    async def _changes(self, who: Asker, values: Mapping[str, Any]) -> Response:
+        since, limit = values.get("since", 0), values.get("limit", 100)
+        store = await self.app.in_thread(partial(self.app.stores.view, who))
+        if "text/event-stream" in self.headers.get("accept", ""):
+            last = self.headers.get("last-event-id", "")
+            stream = self._stream(store, int(last) if last.isdecimal() else since, limit)
+            return StreamingResponse(stream, media_type="text/event-stream", headers={"cache-control": "no-store"})
+        until = time.monotonic() + min(float(values.get("wait", 0)), LONGEST_WAIT)
+        while True:
+            entries = await self.app.in_thread(partial(store.changes, since, limit=limit))
+            left = until - time.monotonic()
+            if entries or left <= 0 or self.app.draining:
+                return JSONResponse({"result": to_json(entries)})
+            await self.app.written.wait(min(LOOK_SECONDS, left))
+
+    async def _stream(self, store: MemoryStore, since: int, limit: int) -> AsyncIterator[str]:
+        spoken = time.monotonic()
+        yield ": changes\n\n"
+        while not self.app.draining:
+            entries = await self.app.in_thread(partial(store.changes, since, limit=limit))
+            for entry in entries:
+                since, spoken = entry.seq, time.monotonic()
+                yield f"id: {entry.seq}\nevent: change\ndata: {json.dumps(to_json(entry))}\n\n"
+            if not entries:
+                if time.monotonic() - spoken > ALIVE_SECONDS:
+                    spoken = time.monotonic()
+                    yield ": alive\n\n"
+                await self.app.written.wait(LOOK_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a method, in a thread of its own."""
+
+    app: Application
+    who: Asker
+    route: Route
+    values: Mapping[str, Any]
+    versions: Mapping[str, int]
+    upload: Path | None = None
+
+    def answer(self, key: str, request: bytes) -> Answer:
+        if not key:
+            return self._run()
+        reserved = self.app.answers.begin(self.who.identity.user, key, request)
+        if isinstance(reserved, Answer):
+            return reserved
+        return contextvars.copy_context().run(self._run_once, reserved)
+
+    def _run_once(self, reservation: Reservation) -> Answer:
+        marker.set(reservation.marker)
+        try:
+            answer = self._run()
+        except BaseException:
+            self.app.answers.abandon(reservation)
+            raise
+        self.app.answers.finish(reservation, answer)
+        return answer
+
+    def _run(self) -> Answer:
+        endpoint = self.route.endpoint
+        store = self.app.stores.view(self.who)
+        if self.versions:
+            store = store.expecting(self.versions)
+        owner: object = store
+        if endpoint.owner is ServerApi:
+            owner = ServerApi(self.who.identity, store, self.app.registry, self.app.jobs, self.upload)
+        arguments, options = arguments_of(endpoint, self.values)
+        result = getattr(owner, endpoint.method)(*arguments, **options)
+        if result is None and endpoint.method == "get":
+            raise MemoryNotFound(str(self.values["id"]), self.who.space)
+        body = to_json(cleaned(store, result))
+        sent = body if is_object(endpoint.returns) else {"result": body}
+        return Answer(endpoint.status, json.dumps(sent, separators=(",", ":")).encode(), etag_of(result))
+
+
+def cleaned(store: MemoryStore, result: object) -> object:
+    """Without secrets that were stored before there was a guard; a recall is clean already."""
+    if isinstance(result, Memory):
+        return store.clean(result)
+    if isinstance(result, RememberResult):
+        return replace(result, memory=store.clean(result.memory))
+    return result
+
+
+def etag_of(result: object) -> str:
+    memory = result.memory if isinstance(result, RememberResult) else result
+    return f'"{memory.version}"' if isinstance(memory, Memory) else ""
+
+
+def no_route(allowed: set[str]) -> Refusal:
+    if allowed:
+        named = ", ".join(sorted(allowed))
+        sentence = f"This address takes only {named}; {OPENAPI} describes all of them."
+        return refusal("WrongMethod", 405, "The HTTP method is not known here", sentence, allow=named)
+    sentence = f"There is nothing at this address; {OPENAPI} describes all of them."
+    return refusal("NoSuchAddress", 404, "There is nothing here", sentence)
+
+
+def without_port(host: str) -> str:
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdecimal() else host
+
+
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """The body, which was read already, once more; then what comes after it."""
+    sent = False
+
+    async def next_message() -> Message:
+        nonlocal sent
+        if sent:
+            return await receive()
+        sent = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return next_message
+
+
+async def answer_lifespan(receive: Receive, send: Send) -> None:
+    while True:
+        message = await receive()
+        await send({"type": f"{message['type']}.complete"})
+        if message["type"] == "lifespan.shutdown":
+            return

@@ -1,0 +1,91 @@
+"""Opens the store once for all users, and gives each request the view of who asks."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from nacre.errors import SpaceNotFound
+from nacre.factory import make_embedder
+from nacre.files import ThreadLock
+from nacre.mcp.store_provider import StoreProvider
+from nacre.memory_store import MemoryStore
+from nacre.models.background import PATIENCE, BackgroundEmbedder
+from nacre.protocols import Backend
+from nacre.server.users import Identity
+from nacre.settings import DEFAULT
+
+ACTOR = "server"
+MOST_VIEWS = 500  # that are kept: making one costs a millisecond
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks, and in which space."""
+
+    identity: Identity
+    space: str
+
+
+asker: ContextVar[Asker | None] = ContextVar("asker", default=None)
+
+
+class UserStores(StoreProvider):
+    """Safe to use from any number of threads."""
+
+    def __init__(self, *args: object, **options: object) -> None:
+        super().__init__(*args, **options)  # type: ignore[arg-type]
+        self._views: OrderedDict[Asker, MemoryStore] = OrderedDict()
+        self._view_lock = ThreadLock()
+
+    def store(self, client: str = "") -> MemoryStore:  # noqa: ARG002 (the user's name is in the journal)
+        """That of the request which runs in this context."""
+        wanted = asker.get()
+        assert wanted is not None, "no request is being answered"
+        return self.view(wanted)
+
+    def view(self, wanted: Asker) -> MemoryStore:
+        """Raises `SpaceNotFound` for a space that is not open to the user, as for one that is not there."""
+        if not wanted.identity.reaches(wanted.space):
+            raise SpaceNotFound(wanted.space, wanted.identity.spaces)
+        with self._view_lock:
+            view = self._views.pop(wanted, None)
+        if view is None or view.space != wanted.space:  # a space that was renamed
+            identity = wanted.identity
+            base = self.opened()
+            view = base.in_space(wanted.space).as_user(identity.user, identity.capabilities)
+        with self._view_lock:
+            self._views[wanted] = view
+            if len(self._views) > MOST_VIEWS:
+                self._views.popitem(last=False)
+        return view
+
+    def usual_space(self, identity: Identity) -> str:
+        """Where no space is named: the first that the token opens, or the one of the settings."""
+        return identity.spaces[0] if identity.spaces else self.settings.space or DEFAULT
+
+    def opened(self) -> MemoryStore:
+        """Without any restriction."""
+        with self._lock:
+            if self._opened is None:
+                self._opened = self._open()
+            opened = self._opened
+        if self.embedder is not None:
+            self.embedder.start()
+        return opened
+
+    def backend(self) -> Backend:
+        return self.opened().acting_as(ACTOR).store
+
+    def _open(self) -> MemoryStore:
+        embedder = make_embedder(self.settings)
+        store = MemoryStore(
+            settings=self.settings,
+            space=self.settings.space or DEFAULT,
+            actor=ACTOR,
+            embedder=embedder if embedder.ready else BackgroundEmbedder(embedder, patience=PATIENCE),
+        )
+        own = store.embedder
+        self.embedder = own if isinstance(own, BackgroundEmbedder) else None
+        return store

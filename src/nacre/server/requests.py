@@ -1,0 +1,122 @@
+"""Finds the endpoint of a request, and reads its parameters; an unknown or wrong one is refused with a suggestion."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import NoneType
+from typing import Any
+from urllib.parse import unquote
+
+from nacre.errors import InvalidInput, UnknownName
+from nacre.rest.endpoints import Endpoint
+from nacre.rest.wire import Reading, alternatives
+from nacre.server.api import all_endpoints
+
+NULL = "null"  # in a URL: no value, where the default is one
+DEEPEST_GRAPH, MOST_STARTS = 4, 200  # of a subgraph: further links lead to most of a space
+MOST_LISTED = 1_000  # memories of a page, hits, entries: more would be a long answer that few read
+LIMITED = ("limit", "k", "max_items")
+IN_PATH = Reading(strict=True, textual=True)
+IN_BODY = Reading(strict=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """An endpoint, with what its path names."""
+
+    endpoint: Endpoint
+    names: Mapping[str, str]
+
+
+@cache
+def patterns() -> dict[int, list[tuple[str, list[str], Endpoint]]]:
+    """The endpoints by the number of segments in their paths."""
+    by_length: dict[int, list[tuple[str, list[str], Endpoint]]] = {}
+    for endpoint in all_endpoints():
+        segments = endpoint.path.strip("/").split("/")
+        by_length.setdefault(len(segments), []).append((endpoint.verb, segments, endpoint))
+    return by_length
+
+
+def find_route(verb: str, path: str) -> Route | set[str]:
+    """`path` is as it was sent: a name may have a slash, which is escaped. Without a route, the HTTP methods that the
+    path has."""
+    segments = [unquote(each) for each in path.strip("/").split("/")]
+    allowed: set[str] = set()
+    for wanted_verb, pattern, endpoint in patterns().get(len(segments), ()):
+        names: dict[str, str] = {}
+        for part, segment in zip(pattern, segments, strict=True):
+            if part.startswith("{"):
+                names[part[1:-1]] = segment
+            elif part != segment:
+                break
+        else:
+            if wanted_verb == verb:
+                return Route(endpoint, names)
+            allowed.add(wanted_verb)
+    return allowed
+
+
+def read_values(route: Route, query: Iterable[tuple[str, str]], body: bytes) -> dict[str, Any]:
+    """The values by their names. Raises `InvalidInput`."""
+    endpoint, values = route.endpoint, dict[str, Any]()
+    known = {each.name: each for each in endpoint.parameters}
+    in_query = collected(query)
+    in_body = {} if endpoint.verb in ("GET", "DELETE") or endpoint.upload else parsed_body(body)
+    for name in (*in_query, *in_body):
+        UnknownName.check("parameter", name, [each.name for each in known.values() if each.place != "path"])
+    for name, parameter in known.items():
+        if parameter.place == "path":
+            values[name] = IN_PATH.read(name, parameter.hint, route.names[name])
+        elif name in in_body:
+            values[name] = IN_BODY.read(name, parameter.hint, in_body[name])
+        elif name in in_query:
+            value = in_query[name]
+            null = value == NULL and NoneType in alternatives(parameter.hint) and parameter.default is not None
+            values[name] = None if null else IN_PATH.read(name, parameter.hint, value)
+        elif parameter.required:
+            raise InvalidInput(f"{name} is missing: {parameter.about} Give it in the {parameter.place}.")
+    check_bounds(endpoint, values)
+    return values
+
+
+def check_bounds(endpoint: Endpoint, values: Mapping[str, Any]) -> None:
+    """An answer must end: what reads much is asked for page by page."""
+    for name in LIMITED:
+        value = values.get(name)
+        if isinstance(value, int) and value > MOST_LISTED:
+            raise InvalidInput(
+                f"{name} is {value:,}, and {MOST_LISTED:,} are the most of one answer; ask several times."
+            )
+    if endpoint.method in ("subgraph", "neighbors") and values.get("depth", 1) > DEEPEST_GRAPH:
+        raise InvalidInput(
+            f"depth is {values['depth']}, and {DEEPEST_GRAPH} is the most here; ask from other memories."
+        )
+    if endpoint.method == "subgraph" and len(values["ids"]) > MOST_STARTS:
+        raise InvalidInput(f"{len(values['ids']):,} ids are too many for one graph; give at most {MOST_STARTS}.")
+
+
+def collected(query: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """A name that is there several times has a list."""
+    values: dict[str, Any] = {}
+    for name, value in query:
+        if name not in values:
+            values[name] = value
+        else:
+            values[name] = [*values[name], value] if isinstance(values[name], list) else [values[name], value]
+    return values
+
+
+def parsed_body(body: bytes) -> dict[str, Any]:
+    if not body.strip():
+        return {}
+    try:
+        parsed = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"The body cannot be read as JSON ({error}); send an object.") from error
+    if not isinstance(parsed, dict):
+        raise InvalidInput('The body is not an object; send one, such as {"text": "…"}.')
+    return parsed

@@ -1,0 +1,110 @@
+"""Runs the server: binds the address, refuses what would be unsafe, and ends without cutting off a request."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nacre.errors import InvalidInput, MissingExtra
+from nacre.mcp.http import Address, listen
+from nacre.server.limits import Limits
+from nacre.settings import Settings
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from starlette.types import ASGIApp
+
+    from nacre.server.provider import UserStores
+
+FINISH_SECONDS = 30  # that running requests get when the server has to stop
+HINT = "No token exists yet: `nacre token create --user NAME --role admin` makes the first one, and shows it once."
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    place: Address
+    names: Sequence[str] = ()
+    certificate: Path | None = None
+    key: Path | None = None
+    behind_proxy: bool = False
+    profile: str = "core"
+    limits: Limits = field(default_factory=Limits)
+
+    def check(self) -> None:
+        """Raises `InvalidInput` for what others could read on the way."""
+        if (self.certificate is None) != (self.key is None):
+            raise InvalidInput("TLS needs both files; name them with --tls-cert and --tls-key.")
+        for file in (self.certificate, self.key):
+            if file is not None and not file.is_file():
+                raise InvalidInput(f"There is no file {file}; name the right one.")
+        if not self.place.local and self.certificate is None and not self.behind_proxy:
+            raise InvalidInput(
+                f"{self.place.host} can be reached by others, and tokens would be sent in plain text. Give --tls-cert "
+                "and --tls-key, or say --behind-proxy if something in front of it has TLS."
+            )
+
+
+def serve(settings: Settings, options: ServeOptions, announce: Callable[[str], None]) -> None:
+    options.check()
+    if find_spec("uvicorn") is None or find_spec("starlette") is None:
+        raise MissingExtra("The server", "server")
+    import uvicorn
+
+    from nacre.server.app import Application, ServerOptions
+    from nacre.server.provider import UserStores
+
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            app.drain()
+            super().handle_exit(sig, frame)
+
+    stores = UserStores(settings)
+    with listen(options.place) as listening:
+        port = int(listening.getsockname()[1])
+        known = ServerOptions(
+            hosts=[options.place.name, *options.names], local=options.place.local, limits=options.limits
+        )
+        app = Application(stores, known, mcp_app(stores, options))
+        scheme = "http" if options.certificate is None else "https"
+        config = uvicorn.Config(
+            app, log_level="warning", lifespan="on", timeout_graceful_shutdown=FINISH_SECONDS, access_log=False,
+            server_header=False, proxy_headers=options.behind_proxy,
+            ssl_certfile=None if options.certificate is None else str(options.certificate),
+            ssl_keyfile=None if options.key is None else str(options.key),
+        )  # fmt: skip
+        announce(f"Serving at {scheme}://{options.place.name}:{port}")
+        if not app.registry.has_tokens():
+            announce(HINT)
+        try:
+            Server(config).run(sockets=[listening])
+        except KeyboardInterrupt:
+            pass
+        finally:
+            app.jobs.close()
+            stores.close()
+    logging.shutdown()
+    os._exit(0)  # does not wait for a thread that loads a model
+
+
+def mcp_app(stores: UserStores, options: ServeOptions) -> ASGIApp | None:
+    """None where the extra `mcp` is not installed. Hosts and tokens are checked before a request gets there."""
+    if find_spec("mcp") is None or find_spec("mcp_types") is None:
+        return None
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    from nacre.mcp.profiles import profile_named
+    from nacre.mcp.server import make_server
+
+    server = make_server(profile_named(options.profile), stores)
+    app: ASGIApp = server.streamable_http_app(
+        streamable_http_path="/mcp",
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        stateless_http=True,
+    )
+    return app

@@ -1,0 +1,177 @@
+"""The users of a server and their tokens, as terms of the store, so that every instance over it knows the same ones.
+
+A token is shown once; the store has only its hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from nacre.access.capabilities import AgentCapabilities, Role, user_capabilities
+from nacre.access.view import TOKEN_KIND, USER_KIND
+from nacre.errors import AccessDenied, InvalidInput, UnknownName
+from nacre.model.instants import iso
+from nacre.model.validate import required_label, storable_text
+from nacre.protocols import Backend, Clock, Data, Expected, Outdated, TermSet
+
+PREFIX = "nacre"
+SECRET_BYTES = 32
+ID_BYTES = 6
+TOKEN = re.compile(rf"{PREFIX}_([0-9a-f]{{{2 * ID_BYTES}}})_([A-Za-z0-9_-]{{20,}})\Z")
+USER_NAME = re.compile(r"[\w.@+-]{1,40}\Z")
+ATTEMPTS = 100  # of a change that others overtake
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    name: str
+    created_at: float
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """No `spaces` means all of them; no `expires_at` means never."""
+
+    id: str
+    user: str
+    role: str
+    spaces: tuple[str, ...]
+    created_at: float
+    expires_at: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who asks, and what they may do; `token` names the token, and is not the token itself."""
+
+    user: str
+    role: Role
+    spaces: tuple[str, ...]
+    token: str
+
+    @property
+    def capabilities(self) -> AgentCapabilities:
+        return user_capabilities(self.role, self.spaces)
+
+    def reaches(self, space: str) -> bool:
+        return not self.spaces or space in self.spaces
+
+    def manages(self, spaces: Collection[str]) -> bool:
+        """Whether it may give and take tokens for these spaces; none means all."""
+        return self.role is Role.ADMIN and (not self.spaces or (bool(spaces) and set(spaces) <= set(self.spaces)))
+
+
+class Registry:
+    """Safe to use from any number of threads, processes and machines."""
+
+    def __init__(self, backend: Backend, clock: Clock) -> None:
+        self._backend = backend
+        self._clock = clock
+
+    def users(self) -> list[User]:
+        return [User(name, **fields(data)) for name, data in sorted(self._backend.terms(USER_KIND).items())]
+
+    def add_user(self, name: str, note: str = "") -> User:
+        """Raises `InvalidInput` for a name that is taken or cannot be one."""
+        if not USER_NAME.match(name):
+            raise InvalidInput(f"{name!r} cannot be a user's name; use up to 40 letters, digits and . @ + - _.")
+        user = User(name, self._clock(), storable_text("note", note))
+
+        def plan(before: Data | None) -> Data:
+            if before is not None:
+                raise InvalidInput(f"There is a user {name!r} already; choose another name.")
+            return {"created_at": user.created_at, "note": user.note}
+
+        self._change(USER_KIND, name, plan)
+        return user
+
+    def remove_user(self, name: str) -> int:
+        """Removes the user and revokes its tokens; returns how many. What it wrote stays. Raises `UnknownName`."""
+        self._change(USER_KIND, name, lambda before: self._known("user", USER_KIND, name, before))
+        own = [token.id for token in self.tokens() if token.user == name]
+        for id in own:
+            self._change(TOKEN_KIND, id, lambda _: None)
+        return len(own)
+
+    def tokens(self) -> list[Token]:
+        """The oldest first."""
+        stored = self._backend.terms(TOKEN_KIND).items()
+        return sorted((token_of(id, data) for id, data in stored), key=lambda token: (token.created_at, token.id))
+
+    def create_token(
+        self, user: str, role: str, spaces: Collection[str] = (), *, days: float | None = None, note: str = ""
+    ) -> tuple[Token, str]:
+        """The token's description, and the token itself, which is stored nowhere. Raises `UnknownName`."""
+        UnknownName.check("role", role, [str(each) for each in Role])
+        UnknownName.check("user", user, self._backend.terms(USER_KIND))
+        if days is not None and days <= 0:
+            raise InvalidInput("A token cannot have expired already; give a longer time.")
+        now, id, secret = self._clock(), secrets.token_hex(ID_BYTES), secrets.token_urlsafe(SECRET_BYTES)
+        names = tuple(dict.fromkeys(required_label("space", space) for space in spaces))
+        until = None if days is None else now + days * 86_400
+        token = Token(id, user, role, names, now, until, storable_text("note", note))
+        data = {**asdict(token), "spaces": list(names), "hash": digest(secret)}
+        del data["id"]
+        self._change(TOKEN_KIND, id, lambda _: data)
+        return token, f"{PREFIX}_{id}_{secret}"
+
+    def revoke(self, id: str) -> None:
+        """Raises `UnknownName`."""
+        self._change(TOKEN_KIND, id, lambda before: self._known("token", TOKEN_KIND, id, before))
+
+    def identify(self, text: str) -> Identity:
+        """Who shows this token. Raises `AccessDenied`, whatever is wrong with it."""
+        match = TOKEN.match(text)
+        data = self._backend.term(TOKEN_KIND, match[1]) if match else None
+        if match is None or data is None or not hmac.compare_digest(str(data["hash"]), digest(match[2])):
+            raise AccessDenied("This token is not known here; ask an admin of the server for another one.")
+        token = token_of(match[1], data)
+        if token.expires_at is not None and token.expires_at <= self._clock():
+            raise AccessDenied(f"This token expired at {iso(token.expires_at)}; ask an admin for another one.")
+        return Identity(token.user, Role(token.role), token.spaces, token.id)
+
+    def has_tokens(self) -> bool:
+        return bool(self._backend.terms(TOKEN_KIND))
+
+    def _known(self, what: str, kind: str, name: str, before: Data | None) -> None:
+        if before is None:
+            raise UnknownName(what, name, self._backend.terms(kind))
+
+    def _change(self, kind: str, name: str, plan: Callable[[Data | None], Data | None]) -> None:
+        change_term(self._backend, kind, name, plan)
+
+
+def change_term(backend: Backend, kind: str, name: str, plan: Callable[[Data | None], Data | None]) -> None:
+    """Writes what the plan makes of the term, which nobody has changed in between."""
+    before = backend.term(kind, name)
+    for _ in range(ATTEMPTS):
+        after = plan(before)
+        expected = Expected(terms={(kind, name): before})
+        result = backend.commit([TermSet(kind, name, after)], expected)
+        if not isinstance(result, Outdated):
+            return
+        before = result.actual.terms.get((kind, name))
+    raise InvalidInput(f"Others changed {name!r} again and again; repeat it.")
+
+
+def token_of(id: str, data: Mapping[str, Any]) -> Token:
+    known = fields(data)
+    known.pop("hash")
+    return Token(id, **{**known, "spaces": tuple(known["spaces"])})
+
+
+def fields(data: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(data)
+
+
+def digest(secret: str) -> str:
+    """A plain hash suffices: the secret is random and long, so that nobody can try them all."""
+    return hashlib.sha256(secret.encode()).hexdigest()

@@ -281,7 +281,7 @@ class MemoryStore(Closing):
             return RememberResult(next(each for each in after if each.id == memory.id), (), "superseded", notes)
         result = store_one(self._engine, memory, self._handling(on_conflict, contradiction_fn), explicit=fields)
         self._parts.catch_up.start()
-        return replace(result, notes=notes + result.notes) if notes else result
+        return replace(result, memory=as_written(result.memory), notes=notes + result.notes)
 
     def remember_many(
         self,
@@ -311,7 +311,7 @@ class MemoryStore(Closing):
                 stored.append(store_one(self._engine, part[0], handling, explicit=explicit[part[0].id]).memory)
             if progress is not None:
                 progress(len(stored), len(drafts), "remembering")
-        return stored
+        return list(map(as_written, stored))
 
     def draft(self, text: str, **fields: Unpack[Fields]) -> Memory:
         """A memory as `remember` would store it, checked and without its secrets; nothing is written."""
@@ -1057,6 +1057,8 @@ class MemoryStore(Closing):
 
     def catch_up(self, *, progress: Progress | None = None) -> int:
         """Embeds what was stored while the model was away, and notes its conflicts; returns how many memories."""
+        if self._access is not None and not self._access.is_agent:
+            self._access.demand("embed what waits in the store")
         return catch_up_all(self._engine, progress=progress, on_embedded=self._parts.catch_up.on_embedded)
 
     def backup(self, path: Path | str) -> Path:
@@ -1079,6 +1081,11 @@ class MemoryStore(Closing):
 
     def health(self, *, thorough: bool = False) -> Health:
         return self._store.health(thorough=thorough)
+
+
+def as_written(memory: Memory) -> Memory:
+    """A new memory, with the version that it got."""
+    return memory if memory.version else replace(memory, version=1)
 
 
 def at_least_zero(limit: int | None) -> int | None:

@@ -37,7 +37,7 @@ MAKE_SPACES = ("create_space", "copy_space")  # operations in another space than
 TYPE = "type"  # the kind of term that names a type of memories
 UNFINISHED = "it could not be finished"  # the reason for taking an undo back
 NAMED = 100  # dependent operations that are looked up at once
-SHOWN = 100  # entries of an operation that its status has
+FIRST_ENTRIES = 100  # entries of an operation that its status has
 BATCH_LENGTH = 32  # characters of a complete batch
 TOOL_ENTRIES = 32  # of each tool, to find its last operation
 LOOK_BACK = (32, 1024, None)  # entries read to find the last operations; the first few are nearly always enough
@@ -79,11 +79,11 @@ def check(engine: Engine, space: str, batches: Sequence[str]) -> None:
 
 def status(engine: Engine, space: str, batch: str) -> OperationStatus:
     """Raises `UndoRefused` when the journal has no such operation."""
-    entries = engine.store.journal(space, JournalFilter(batch=batch), limit=SHOWN)
+    entries = engine.store.journal(space, JournalFilter(batch=batch), limit=FIRST_ENTRIES)
     if not entries:
         raise UndoRefused(NOTHING_TO_UNDO)
     count = len(entries)
-    if count == SHOWN:
+    if count == FIRST_ENTRIES:
         count = sum(1 for _ in pages_of(engine.store, space, batch, None))
     reason, later = "", tuple[Operation, ...]()
     try:

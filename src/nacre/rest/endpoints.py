@@ -222,15 +222,15 @@ def parameters_of(endpoint: Endpoint) -> tuple[Parameter, ...]:
 def arguments_of(endpoint: Endpoint, values: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """The values, by the names of the API, as arguments of the method."""
     method = plain_method(endpoint.method, endpoint.owner)
-    given, shape = dict(values), list(signature(method).parameters.values())[1:]
+    rest, shape = dict(values), list(signature(method).parameters.values())[1:]
     several = next((each.name for each in shape if each.kind is Argument.VAR_POSITIONAL), "")
     arguments: list[Any] = []
     for each in shape if several else ():
         if each.kind is Argument.POSITIONAL_OR_KEYWORD:
-            arguments.append(given.pop(each.name))
+            arguments.append(rest.pop(each.name))
         elif each.kind is Argument.VAR_POSITIONAL:
-            arguments += given.pop(several) if several in given else [given.pop("id")]
-    return arguments, given
+            arguments += rest.pop(several) if several in rest else [rest.pop("id")]
+    return arguments, rest
 
 
 def keyword_hints(unpacked: Any) -> list[tuple[str, Any]]:

@@ -10,7 +10,7 @@ from enum import Enum
 from functools import cache
 from math import isfinite
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, ForwardRef, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from nacre.errors import InvalidInput, UnknownName, WrongType
 from nacre.model import Hit, Listing, Memory
@@ -75,7 +75,7 @@ class Reading:
         """Raises `InvalidInput`, which calls the value by this name."""
         kinds = alternatives(hint)
         if value is None:
-            if NoneType in kinds or Any in kinds or object in kinds:
+            if any(kind in (NoneType, Any, object) or isinstance(kind, ForwardRef) for kind in kinds):
                 return None
             raise WrongType(name, wanted(kinds), value)
         for kind in sorted((each for each in kinds if each is not NoneType), key=text_last):
@@ -88,7 +88,7 @@ class Reading:
 
     def _reader(self, kind: Any) -> Callable[[str, Any, Any], Any] | None:
         origin = get_origin(kind) or kind
-        if kind in (Any, object):
+        if kind in (Any, object) or isinstance(kind, ForwardRef):  # inside of JSON, any JSON
             return lambda _name, _kind, value: value
         if origin is Literal:
             return lambda _name, _kind, value: value if value in get_args(kind) else NO

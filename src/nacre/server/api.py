@@ -55,7 +55,7 @@ class ServerApi:
     """For one request: `store` is the asker's own view of the space that the request names."""
 
     def __init__(
-        self, asker: Identity, store: MemoryStore, registry: Registry, jobs: Jobs, upload: Path | None
+        self, asker: Identity, store: MemoryStore, registry: Registry, jobs: Jobs, upload: Path | None = None
     ) -> None:
         self.asker = asker
         self.store = store

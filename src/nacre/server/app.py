@@ -52,6 +52,7 @@ WORKERS = 16  # requests that use the store at once; others wait for their turn
 LONGEST_WAIT = 60.0  # seconds that a request for changes may wait
 LOOK_SECONDS = 0.5  # between two looks for what other instances wrote
 ALIVE_SECONDS = 15.0  # between two comments in a stream: proxies cut silent connections
+MOST_DROPPED = 100_000_000  # bytes of a body that is too long
 MEMORY_IDS = ("id", "old", "keep")  # names in a path of the memory that `If-Match` is about
 SCHEME = "bearer "
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -264,9 +265,9 @@ class Request:
         return b"".join(parts)
 
     async def _parts(self, longest: int) -> AsyncIterator[bytes]:
-        """The body as it comes; one that is too long is refused before all of it was sent."""
+        """The body as it comes; of one that is too long the rest is dropped."""
         if int(self.headers.get("content-length") or 0) > longest:
-            raise self._too_long(longest)
+            raise await self._too_long(longest)
         more = True
         while more:
             message = await self.receive()
@@ -275,11 +276,17 @@ class Request:
             part, more = message.get("body", b""), message.get("more_body", False)
             self.size += len(part)
             if self.size > longest:
-                raise self._too_long(longest)
+                raise await self._too_long(longest)
             if part:
                 yield part
 
-    def _too_long(self, longest: int) -> Refusal:
+    async def _too_long(self, longest: int) -> Refusal:
+        """A client that still sends would not read the answer: some of the rest is read and dropped first."""
+        dropped, more = 0, True
+        while more and dropped < MOST_DROPPED:
+            message = await self.receive()
+            dropped += len(message.get("body", b""))
+            more = message.get("more_body", False)
         sentence = f"The body has more than {longest:,} bytes; send less at once."
         return refusal("TooLong", 413, "The body is too long", sentence, connection="close")
 
@@ -386,16 +393,16 @@ class Request:
             await self.app.written.wait(min(LOOK_SECONDS, left))
 
     async def _stream(self, store: MemoryStore, since: int, limit: int) -> AsyncIterator[str]:
-        spoken = time.monotonic()
+        sent_at = time.monotonic()
         yield ": changes\n\n"
         while not self.app.draining:
             entries = await self.app.in_thread(partial(store.changes, since, limit=limit))
             for entry in entries:
-                since, spoken = entry.seq, time.monotonic()
+                since, sent_at = entry.seq, time.monotonic()
                 yield f"id: {entry.seq}\nevent: change\ndata: {json.dumps(to_json(entry))}\n\n"
             if not entries:
-                if time.monotonic() - spoken > ALIVE_SECONDS:
-                    spoken = time.monotonic()
+                if time.monotonic() - sent_at > ALIVE_SECONDS:
+                    sent_at = time.monotonic()
                     yield ": alive\n\n"
                 await self.app.written.wait(LOOK_SECONDS)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -81,6 +82,7 @@ def serve(settings: Settings, options: ServeOptions, announce: Callable[[str], N
         announce(f"Serving at {scheme}://{options.place.name}:{port}")
         if not app.registry.has_tokens():
             announce(HINT)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # uvicorn raises it again when it has ended
         try:
             Server(config).run(sockets=[listening])
         except KeyboardInterrupt:

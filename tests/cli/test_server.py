@@ -1,0 +1,36 @@
+"""The commands `user` and `token`; `serve` itself is in tests/server."""
+
+from __future__ import annotations
+
+from tests.command_line import CommandLine
+
+
+def test_a_token_is_made_once_listed_without_itself_and_revoked(nacre: CommandLine) -> None:
+    assert "token create" in nacre("user", "add", "ada", "--note", "works at night").stderr
+    secret = nacre.ok("token", "create", "--user", "ada", "--space", "team", "--space", "home", "--role", "reviewer",
+                      "--expires", "90d")  # fmt: skip
+    assert secret.startswith("nacre_")
+    listed = nacre("token", "list", "-f", "json")
+    assert secret.rpartition("_")[2] not in listed.stdout
+    (token,) = nacre.json("token", "list")
+    assert (token["user"], token["role"], token["spaces"]) == ("ada", "reviewer", ["team", "home"])
+    assert token["expires_at"] - token["created_at"] == 90 * 86_400
+    assert "Revoked" in nacre("token", "revoke", token["id"][:6]).stderr
+    assert nacre.json("token", "list") == []
+    assert nacre("token", "revoke", token["id"]).exit_code == 2
+
+
+def test_a_user_that_is_not_there_is_added_with_its_first_token_and_removed_with_all(nacre: CommandLine) -> None:
+    made = nacre("token", "create", "--user", "bea")
+    assert "Added the user 'bea'" in made.stderr and "once" in made.stderr
+    assert [each["name"] for each in nacre.json("user", "list")] == ["bea"]
+    assert nacre("user", "add", "bea").exit_code == 2
+    assert "1 tokens were revoked" in nacre("user", "remove", "bea", "-y").stderr
+    assert nacre.json("user", "list") == [] and nacre.json("token", "list") == []
+    assert nacre("user", "remove", "bea", "-y").exit_code == 2
+
+
+def test_what_is_mistyped_is_refused(nacre: CommandLine) -> None:
+    assert nacre("token", "create", "--user", "ada", "--role", "boss").exit_code == 2
+    assert nacre("token", "create", "--user", "two words").exit_code == 2
+    assert nacre("token", "create", "--user", "ada", "--expires", "90").exit_code == 2

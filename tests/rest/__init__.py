@@ -1,0 +1,1 @@
+"""The REST API as data, checked without a server."""

@@ -1,0 +1,1 @@
+"""The server: real processes on free ports of this machine."""

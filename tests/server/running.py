@@ -1,0 +1,125 @@
+"""A real server process on a free port, and a client that speaks plain HTTP."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from nacre import MemoryStore
+from nacre.server.users import Registry
+from tests.mcp.agents import environment
+
+PATIENCE = 60  # seconds for what takes one on an idle machine
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def result(self) -> Any:
+        assert self.status < 300, (self.status, self.body)
+        return self.json["result"]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Sends requests with one token."""
+
+    url: str
+    token: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(self, verb: str, path: str, body: object = None, query: object = None, **headers: str) -> Reply:
+        place = urlsplit(self.url)
+        connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=PATIENCE)
+        sent = {**self.headers, **{name.replace("_", "-"): value for name, value in headers.items()}}
+        if self.token:
+            sent.setdefault("Authorization", f"Bearer {self.token}")
+        data = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
+        target = path + (f"?{urlencode(query, doseq=True)}" if query else "")  # type: ignore[arg-type]
+        try:
+            connection.request(verb, target, data, sent)
+            answer = connection.getresponse()
+            return Reply(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
+        finally:
+            connection.close()
+
+    def remember(self, text: str, space: str = "team", **fields: object) -> Any:
+        reply = self("POST", f"/v1/spaces/{quote(space, safe='')}/memories", {"text": text, **fields})
+        assert reply.status == 201, reply.body
+        return reply.json["memory"]
+
+
+class Served:
+    """A server over a store in a file. Its log is in `log`."""
+
+    def __init__(self, store: Path, home: Path, *words: str, settings: Mapping[str, str] | None = None) -> None:
+        self.store, self.log = store, home / f"server-{time.monotonic_ns()}.log"
+        quick = {"NACRE_CONFLICT_JUDGE": "rules", "NACRE_RERANK_MS": "0"}  # without loading a model
+        env = {**os.environ, **quick, **environment(home, **(settings or {}))}
+        command = [sys.executable, "-m", "nacre", "--store", str(store), "serve", "--http", "127.0.0.1:0", *words]
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(command, stderr=log, env=env, cwd=home)
+        self.url = self._first_line().rpartition(" ")[2].strip()
+
+    def _first_line(self) -> str:
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            lines = self.log.read_text().splitlines(keepends=True)
+            if lines and lines[0].endswith("\n"):
+                assert lines[0].startswith("Serving at http"), self.log.read_text()
+                return lines[0]
+            assert self.process.poll() is None, self.log.read_text()
+            time.sleep(0.02)
+        raise AssertionError("the server did not start")
+
+    def caller(self, token: str = "") -> Caller:
+        return Caller(self.url, token)
+
+    def stop(self) -> int:
+        if self.process.poll() is None:
+            self.process.terminate()
+        return self.process.wait(PATIENCE)
+
+
+@contextmanager
+def serving(store: Path, home: Path, *words: str, **settings: str) -> Iterator[Served]:
+    served = Served(store, home, *words, settings=settings)
+    try:
+        yield served
+    finally:
+        served.stop()
+
+
+@contextmanager
+def registry(store: Path) -> Iterator[Registry]:
+    with MemoryStore(store, embedder="hashing") as opened:
+        yield Registry(opened.acting_as("server").store, time.time)
+
+
+def tokens(store: Path, *wanted: tuple[str, str, tuple[str, ...]]) -> list[str]:
+    """A token for each user, role and spaces."""
+    made = []
+    with registry(store) as users:
+        for user, role, spaces in wanted:
+            if user not in {each.name for each in users.users()}:
+                users.add_user(user)
+            made.append(users.create_token(user, role, spaces)[1])
+    return made

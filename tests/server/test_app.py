@@ -1,0 +1,210 @@
+"""Requests to a real server: memories, recall, versions, problems, spaces that are not open, limits."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from tests.server.running import Caller, Served, registry, serving, tokens
+
+ROLES = ("reader", "writer", "reviewer", "admin")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("server")
+
+
+@pytest.fixture(scope="module")
+def by_role(place: Path) -> dict[str, str]:
+    made = tokens(place / "s.db", *((f"{role}-user", role, ("team", "a/b c")) for role in ROLES), ("root", "admin", ()))
+    return dict(zip((*ROLES, "root"), made, strict=True))
+
+
+@pytest.fixture(scope="module")
+def served(place: Path, by_role: dict[str, str]) -> Iterator[Served]:
+    assert by_role  # are made before it starts
+    with serving(place / "s.db", place) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def writer(served: Served, by_role: dict[str, str]) -> Caller:
+    return served.caller(by_role["writer"])
+
+
+@pytest.fixture(scope="module")
+def reader(served: Served, by_role: dict[str, str]) -> Caller:
+    return served.caller(by_role["reader"])
+
+
+@pytest.fixture(scope="module")
+def root(served: Served, by_role: dict[str, str]) -> Caller:
+    return served.caller(by_role["root"])
+
+
+def test_what_is_remembered_is_recalled_with_reasons_and_listed_by_cursors(writer: Caller, reader: Caller) -> None:
+    ids = [writer.remember(f"Barge {number} carries gravel to lock {number}")["id"] for number in range(5)]
+    hits = reader("POST", "/v1/spaces/team/recall", {"query": "Which barge goes to lock 3?", "k": 2}).json["hits"]
+    assert hits[0]["memory"]["id"] == ids[3] and hits[0]["why"] and "relevance" in hits[0] and "was" in hits[0]
+    listed, cursor = [], ""
+    while True:
+        page = reader("GET", "/v1/spaces/team/memories", query={"limit": 2, "cursor": cursor, "order": "oldest"}).json
+        listed += [each["id"] for each in page["memories"]]
+        cursor = page["cursor"]
+        if not cursor:
+            break
+    assert [id for id in listed if id in ids] == ids
+    packed = reader("POST", "/v1/spaces/team/pack", {"query": "gravel", "token_budget": 60}).json
+    assert "gravel" in packed["text"] and packed["used_tokens"] <= 60
+
+
+def test_a_memory_is_changed_only_while_it_has_the_version_that_was_read(writer: Caller) -> None:
+    made = writer("POST", "/v1/spaces/team/memories", {"text": "The sluice opens at six"})
+    path, etag = f"/v1/spaces/team/memories/{made.json['memory']['id']}", made.headers["etag"]
+    assert writer("GET", path).headers["etag"] == etag == '"1"'
+    changed = writer("PATCH", path, {"text": "The sluice opens at seven"}, If_Match=etag)
+    assert (changed.status, changed.headers["etag"]) == (200, '"2"')
+    stale = writer("PATCH", path, {"text": "The sluice opens at eight"}, If_Match=etag)
+    assert stale.status == 412 and stale.json["facts"] == {"expected": 1, "actual": 2}
+    assert "Read it again" in stale.json["remedy"]
+    assert writer("DELETE", path, If_Match=etag).status == 412
+    assert writer("GET", path).json["text"] == "The sluice opens at seven"
+    assert writer("DELETE", path, If_Match='"2"').result is True
+    assert writer("POST", f"{path}/pin", {}, If_Match="two").status == 400
+
+
+def test_a_request_with_the_same_key_is_carried_out_once(writer: Caller, reader: Caller) -> None:
+    key, body = str(uuid.uuid4()), {"text": "Ropes are counted twice", "on_conflict": "ignore", "id": str(uuid.uuid4())}
+    first = writer("POST", "/v1/spaces/team/memories", body, Idempotency_Key=key)
+    again = writer("POST", "/v1/spaces/team/memories", body, Idempotency_Key=key)
+    assert (first.status, again.status) == (201, 201)
+    assert (again.body, again.headers["etag"]) == (first.body, first.headers["etag"])
+    other = writer("POST", "/v1/spaces/team/memories", {"text": "Something else"}, Idempotency_Key=key)
+    assert other.status == 409 and "another request" in other.json["detail"]
+    refused = writer("POST", "/v1/spaces/team/memories", {"text": ""}, Idempotency_Key=(failed := str(uuid.uuid4())))
+    assert refused.status == 400  # nothing was written, so that the key is free
+    assert writer("POST", "/v1/spaces/team/memories", {"text": "Full now"}, Idempotency_Key=failed).status == 201
+    assert writer("POST", "/v1/spaces/team/memories", {"text": "x"}, Idempotency_Key="short").status == 400
+    journal = reader("GET", "/v1/spaces/team/journal", query={"id": first.json["memory"]["id"]}).result
+    assert len(journal) == 1
+
+
+def test_what_is_not_understood_is_refused_with_a_suggestion(writer: Caller, reader: Caller) -> None:
+    cases = [
+        (writer("POST", "/v1/spaces/team/memories", {"text": "x", "importnce": 1}), "'importance'"),
+        (reader("GET", "/v1/spaces/team/memories", query={"odrer": "newest"}), "'order'"),
+        (reader("GET", "/v1/spaces/team/memories", query={"order": "newset"}), "newest"),
+        (reader("GET", "/v1/spaces/team/memories", query={"limit": "many"}), "limit"),
+        (writer("POST", "/v1/spaces/team/memories", {}), "text"),
+        (writer("POST", "/v1/spaces/team/memories", b"{"), "JSON"),
+        (writer("POST", "/v1/spaces/team/memories", b"[1]"), "object"),
+        (writer("POST", "/v1/spaces/team/recall", {"query": "x", "where": [{"field": "typo", "op": "eq", "value": 1}]}),
+         "typ"),
+        (reader("GET", "/v1/spaces/team/memories", query={"limit": 5000}), "1,000"),
+    ]  # fmt: skip
+    for reply, hint in cases:
+        assert reply.status == 400 and reply.headers["content-type"] == "application/problem+json"
+        assert hint in reply.json["message"] and reply.json["title"] and reply.json["detail"], reply.body
+    assert reader("GET", "/v1/nothing").status == 404
+    wrong = reader("PUT", "/v1/spaces/team/memories")
+    assert wrong.status == 405 and wrong.headers["allow"] == "GET, POST"
+    assert writer("POST", "/v1/spaces/team/memories", b" " * 10_000_001).status == 413
+
+
+def test_names_with_slashes_and_blanks_reach_their_space(writer: Caller) -> None:
+    made = writer.remember("A name may hold anything", "a/b c")
+    assert made["space"] == "a/b c"
+    path = f"/v1/spaces/{quote('a/b c', safe='')}/memories/{made['id']}"
+    assert writer("GET", path).json["text"] == made["text"]
+
+
+def test_without_a_token_nothing_is_told_but_that_the_server_is_there(served: Served) -> None:
+    nobody = served.caller()
+    assert nobody("GET", "/health").json == {"status": "ok", "version": "0.1.0"}
+    assert nobody("GET", "/v1/openapi.json").status == 200
+    for path in ("/v1/spaces", "/v1/me", "/metrics", "/mcp", "/v1/spaces/team/memories", "/v1/nothing"):
+        for token in ("", "wrong", "nacre_000000000000_" + "x" * 43):
+            reply = served.caller(token)("GET", path)
+            assert (reply.status, reply.headers["www-authenticate"]) == (401, "Bearer"), path
+
+
+def test_a_page_of_another_site_is_turned_away(writer: Caller) -> None:
+    assert writer("GET", "/v1/me", Host="evil.example").status == 421
+    assert writer("GET", "/v1/me", Origin="http://evil.example").status == 403
+    assert writer("GET", "/v1/me", Origin="http://localhost:1").status == 200
+
+
+def test_a_space_that_is_not_open_answers_like_one_that_is_not_there(root: Caller, by_role: dict[str, str],
+                                                                      served: Served) -> None:  # fmt: skip
+    id = root.remember("A secret of others", "foreign")["id"]
+    admin = served.caller(by_role["admin"])
+    for path in ("memories", "stats", "journal", f"memories/{id}", "changes", "operations"):
+        answers = [admin("GET", f"/v1/spaces/{space}/{path}") for space in ("foreign", "missing")]
+        assert [each.status for each in answers] == [404, 404]
+        assert answers[0].body.replace(b"foreign", b"missing") == answers[1].body
+    assert admin("POST", "/v1/spaces/foreign/memories", {"text": "x"}).status == 404
+    assert admin("POST", "/v1/spaces", {"name": "foreign"}).status == 403
+    assert admin("POST", "/v1/spaces/team/copy", {"target": "foreign"}).status == 403
+    assert admin("POST", "/v1/spaces/team/rename", {"new": "mine"}).status == 403
+    assert {each["name"] for each in admin("GET", "/v1/spaces").result} <= {"team", "a/b c"}
+    assert "foreign" not in admin("GET", "/v1/counts").json
+
+
+def test_undo_of_what_others_did_needs_a_reviewer(served: Served, by_role: dict[str, str], root: Caller) -> None:
+    writer, reviewer = (served.caller(by_role[role]) for role in ("writer", "reviewer"))
+    id = root.remember("The bell rings at noon")["id"]
+    batch = writer("GET", "/v1/spaces/team/journal", query={"id": id}).result[0]["operation"]["batch"]
+    about = writer("GET", f"/v1/spaces/team/operations/{batch}").json
+    assert about["undoable"] and about["operation"]["actor"] == "root" and about["count"] == 1
+    refused = writer("POST", f"/v1/spaces/team/operations/{batch}/undo", {})
+    assert refused.status == 403 and "reviewer" in refused.json["message"]
+    pinned = writer("POST", f"/v1/spaces/team/memories/{id}/pin", {}).result[0]
+    assert pinned["pinned"]
+    blocked = writer("GET", f"/v1/spaces/team/operations/{batch}").json
+    assert not blocked["undoable"] and [each["name"] for each in blocked["blocked_by"]] == ["pin"]
+    conflict = reviewer("POST", f"/v1/spaces/team/operations/{batch}/undo", {})
+    assert conflict.status == 409 and conflict.json["facts"]["later"][0]["actor"] == "writer-user"
+    assert writer("POST", "/v1/spaces/team/undo", {}).result[0]["operation"]["name"] == "undo"  # its own: the pin
+    # With `cascade` nothing of others is taken back by a writer either.
+    mine = writer.remember("The bell is made of bronze")["id"]
+    root("POST", f"/v1/spaces/team/memories/{mine}/pin", {})
+    own = writer("GET", "/v1/spaces/team/journal", query={"id": mine, "operation": "remember"}).result[0]
+    path = f"/v1/spaces/team/operations/{own['operation']['batch']}/undo"
+    assert writer("POST", path, {"cascade": True}).status == 403
+    assert reviewer("POST", path, {"cascade": True}).status == 200
+    assert reviewer("POST", f"/v1/spaces/team/operations/{batch}/undo", {}).status == 200
+    assert writer("GET", f"/v1/spaces/team/memories/{id}").status == 404
+
+
+def test_the_log_has_a_line_for_each_request_and_nothing_that_was_said(served: Served, writer: Caller) -> None:
+    writer.remember("Confidential walnut inventory")
+    writer("POST", "/v1/spaces/team/recall", {"query": "walnut question"})
+    writer("GET", "/v1/spaces/team/memories", query={"tag": "walnut"})
+    text = served.log.read_text()
+    lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    assert {"POST /v1/spaces/{space}/recall", "GET /v1/spaces/{space}/memories"} <= {each["route"] for each in lines}
+    assert {"method", "status", "ms", "user", "token", "space"} <= lines[-1].keys()
+    assert "walnut" not in text and writer.token not in text
+
+
+def test_metrics_are_for_admins(served: Served, by_role: dict[str, str], root: Caller) -> None:
+    assert served.caller(by_role["reviewer"])("GET", "/metrics").status == 403
+    text = root("GET", "/metrics").body.decode()
+    assert 'nacre_requests_total{method="GET",route="/health",status="200"}' in text
+    assert "nacre_request_seconds_bucket" in text and "nacre_requests_running 1" in text
+
+
+def test_a_revoked_token_ends_at_once(served: Served, place: Path) -> None:
+    with registry(place / "s.db") as users:
+        users.add_user("guest")
+        token, secret = users.create_token("guest", "reader")
+        guest = served.caller(secret)
+        assert guest("GET", "/v1/me").json == {"user": "guest", "role": "reader", "spaces": []}
+        users.revoke(token.id)
+        assert guest("GET", "/v1/me").status == 401

@@ -1,0 +1,37 @@
+"""A token gets its share of each minute, which fills up again; others are not concerned."""
+
+from __future__ import annotations
+
+from nacre.server.limits import Limits, RateLimiter
+from tests.narrowing import Clock
+
+
+def test_a_share_is_used_up_and_fills_up_again() -> None:
+    clock = Clock(0.0)
+    limiter = RateLimiter(Limits(requests=60, writes=2, bytes=1_000), clock)
+    assert [limiter.take("a", writes=1) for _ in range(2)] == [0, 0]
+    assert 29 < limiter.take("a", writes=1) <= 30
+    assert limiter.take("a") == 0 and limiter.take("b", writes=1) == 0
+    clock.now += 30
+    assert limiter.take("a", writes=1) == 0 and limiter.take("a", writes=1) > 0
+
+
+def test_what_is_refused_takes_nothing() -> None:
+    clock = Clock(0.0)
+    limiter = RateLimiter(Limits(requests=1, writes=0, bytes=0), clock)
+    assert limiter.take("a") == 0
+    assert [round(limiter.take("a")) for _ in range(3)] == [60, 60, 60]
+
+
+def test_a_body_larger_than_the_share_of_a_minute_waits_for_all_of_it_and_then_passes() -> None:
+    clock = Clock(0.0)
+    limiter = RateLimiter(Limits(requests=0, writes=0, bytes=100), clock)
+    assert limiter.take("a", size=250) == 0
+    assert limiter.take("a", size=1) > 60
+    clock.now += 151
+    assert limiter.take("a", size=1) == 0
+
+
+def test_no_limit_is_no_limit() -> None:
+    limiter = RateLimiter(Limits(requests=0, writes=0, bytes=0), Clock(0.0))
+    assert not any(limiter.take("a", writes=1, size=10**9) for _ in range(1_000))

@@ -1,0 +1,107 @@
+"""Starting and ending: what would be unsafe is refused, running requests finish, several instances share a store."""
+
+from __future__ import annotations
+
+import json
+import threading
+import uuid
+from pathlib import Path
+
+import pytest
+
+from nacre.mcp.http import Address
+from nacre.server.serve import HINT, ServeOptions
+from tests.command_line import CommandLine
+from tests.mcp.agents import talking
+from tests.server.running import Reply, Served, serving, tokens
+
+
+def test_an_address_that_others_reach_needs_tls_or_a_proxy(nacre: CommandLine, tmp_path: Path) -> None:
+    for place in ("0.0.0.0:0", "[::]:0", "192.0.2.1:80"):
+        result = nacre("serve", "--http", place)
+        assert result.exit_code == 2 and "--tls-cert" in result.stderr and "--behind-proxy" in result.stderr
+    (tmp_path / "cert.pem").touch()
+    assert "both" in nacre("serve", "--tls-cert", str(tmp_path / "cert.pem")).stderr
+    missing = nacre("serve", "--tls-cert", str(tmp_path / "cert.pem"), "--tls-key", str(tmp_path / "key.pem"))
+    assert "There is no file" in missing.stderr
+    ServeOptions(Address.of("0.0.0.0:0"), behind_proxy=True).check()
+    ServeOptions(Address.of("127.0.0.1:0")).check()
+
+
+def test_the_first_start_says_how_to_get_in_and_lets_nobody_in(tmp_path: Path) -> None:
+    with serving(tmp_path / "s.db", tmp_path) as served:
+        nobody = served.caller()
+        assert nobody("GET", "/v1/me").status == 401
+        assert nobody("GET", "/metrics").status == 200  # on this machine, while there is no token
+        (token,) = tokens(tmp_path / "s.db", ("ada", "admin", ()))
+        assert nobody("GET", "/metrics").status == 401
+        assert served.caller(token)("GET", "/v1/me").status == 200
+        assert HINT in served.log.read_text()
+        waiting = waiting_for_changes(served, token)
+        assert served.stop() == 0
+        waiting.join(30)
+        assert not waiting.is_alive()
+
+
+def waiting_for_changes(served: Served, token: str) -> threading.Thread:
+    """A request that waits when the server is told to stop; it gets its answer."""
+    replies: list[Reply] = []
+
+    def wait() -> None:
+        replies.append(served.caller(token)("GET", "/v1/spaces/team/changes", query={"wait": 60}))
+        assert replies[0].result == []
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    while "nacre_requests_running 2" not in served.caller(token)("GET", "/metrics").body.decode():
+        continue
+    return thread
+
+
+@pytest.mark.slow
+def test_two_instances_over_one_store_share_tokens_answers_and_changes(tmp_path: Path) -> None:
+    (token,) = tokens(tmp_path / "s.db", ("ada", "admin", ()))
+    with serving(tmp_path / "s.db", tmp_path) as one, serving(tmp_path / "s.db", tmp_path) as two:
+        first, second = one.caller(token), two.caller(token)
+        key = str(uuid.uuid4())
+        replies = [
+            each("POST", "/v1/spaces/team/memories", {"text": "Written once"}, Idempotency_Key=key)
+            for each in (first, second)
+        ]
+        assert replies[0].body == replies[1].body and replies[0].status == 201
+        assert second("GET", "/v1/spaces/team/count").result == 1
+        got: list[Reply] = []
+        waiting = threading.Thread(
+            target=lambda: got.append(second("GET", "/v1/spaces/team/changes", query={"since": 1, "wait": 50}))
+        )
+        waiting.start()
+        first.remember("Seen by the other one")
+        waiting.join(60)
+        assert [entry["seq"] for entry in got[0].result] == [2]
+        job = first("POST", "/v1/spaces/team/jobs/scan", {}).json
+        while (state := second("GET", f"/v1/jobs/{job['id']}").json)["state"] == "running":
+            continue
+        assert state["state"] == "done" and state["result"] == {"conflicts": 0, "noted": 0}
+
+
+def test_an_agent_remembers_over_mcp_as_its_user(tmp_path: Path) -> None:
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
+    writer, reader = tokens(tmp_path / "s.db", ("ada", "writer", ("team",)), ("bea", "reader", ("team", "home")))
+    with serving(tmp_path / "s.db", tmp_path) as served:
+        for token, path in ((writer, "/mcp"), (reader, "/mcp?space=team")):
+            client = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60)
+            with talking(streamable_http_client(served.url + path, http_client=client)) as agent:
+                if token == writer:
+                    id = agent.ok("remember", text="The lighthouse keeper is called Ines")["id"]
+                else:
+                    assert agent.ok("recall", query="lighthouse keeper", k=1)["memories"][0]["id"] == id
+                    assert "role" in agent.refused("remember", text="Readers write nothing")
+                agent.do(client.aclose)
+        caller = served.caller(writer)
+        (entry,) = caller("GET", "/v1/spaces/team/journal").result
+        assert (entry["operation"]["actor"], entry["memory_id"]) == ("ada", id)
+        assert caller("POST", "/mcp?space=home", {}).status == 404
+        changes = caller("GET", "/v1/spaces/team/changes").result
+        assert json.dumps(changes[0]["after"]).count("Ines") >= 1

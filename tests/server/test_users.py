@@ -1,0 +1,99 @@
+"""Users and tokens: shown once, stored as a hash, expired and revoked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from nacre import MemoryStore
+from nacre.access.capabilities import Role
+from nacre.access.view import TOKEN_KIND
+from nacre.errors import AccessDenied, InvalidInput, UnknownName
+from nacre.server.users import Identity, Registry, change_term
+from tests.narrowing import Clock
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock(1_800_000_000.0)
+
+
+@pytest.fixture
+def registry(clock: Clock) -> Iterator[Registry]:
+    with MemoryStore(":memory:", embedder="hashing") as store:
+        made = Registry(store.acting_as("server").store, clock)
+        made.add_user("ada")
+        yield made
+
+
+def test_a_token_says_who_asks_and_the_store_has_only_its_hash(registry: Registry) -> None:
+    token, secret = registry.create_token("ada", "reviewer", ["team", "team", "home"])
+    assert registry.identify(secret) == Identity("ada", Role.REVIEWER, ("team", "home"), token.id)
+    stored = registry._backend.terms(TOKEN_KIND)[token.id]
+    assert secret.rpartition("_")[2] not in repr(stored) and len(str(stored["hash"])) == 64
+    assert registry.tokens() == [token]
+
+
+def test_a_wrong_an_expired_and_a_revoked_token_open_nothing(registry: Registry, clock: Clock) -> None:
+    token, secret = registry.create_token("ada", "reader", days=1)
+    for wrong in ("", "x", secret[:-1], secret + "x", secret.replace(token.id, "0" * 12), secret.upper()):
+        with pytest.raises(AccessDenied, match="not known"):
+            registry.identify(wrong)
+    clock.now += 86_401
+    with pytest.raises(AccessDenied, match="expired"):
+        registry.identify(secret)
+    other, secret = registry.create_token("ada", "reader")
+    registry.revoke(other.id)
+    with pytest.raises(AccessDenied, match="not known"):
+        registry.identify(secret)
+    with pytest.raises(UnknownName):
+        registry.revoke(other.id)
+
+
+def test_a_user_that_is_removed_takes_its_tokens_along(registry: Registry) -> None:
+    registry.add_user("bea")
+    kept = registry.create_token("bea", "reader")[1]
+    secrets = [registry.create_token("ada", "admin")[1] for _ in range(2)]
+    assert registry.remove_user("ada") == 2
+    for secret in secrets:
+        with pytest.raises(AccessDenied):
+            registry.identify(secret)
+    assert registry.identify(kept).user == "bea" and [user.name for user in registry.users()] == ["bea"]
+    with pytest.raises(UnknownName):
+        registry.remove_user("ada")
+
+
+def test_what_cannot_be_a_user_or_a_token_is_refused(registry: Registry) -> None:
+    for name in ("", "two words", "x" * 41, "a/b"):
+        with pytest.raises(InvalidInput):
+            registry.add_user(name)
+    with pytest.raises(InvalidInput, match="already"):
+        registry.add_user("ada")
+    with pytest.raises(UnknownName, match="ada"):
+        registry.create_token("adda", "reader")
+    with pytest.raises(UnknownName, match="reader"):
+        registry.create_token("ada", "raeder")
+    with pytest.raises(InvalidInput, match="expired"):
+        registry.create_token("ada", "reader", days=0)
+
+
+def test_who_may_manage_which_spaces() -> None:
+    root, admin, writer = (Identity("u", role, spaces, "") for role, spaces in (
+        (Role.ADMIN, ()), (Role.ADMIN, ("a", "b")), (Role.WRITER, ())))  # fmt: skip
+    assert root.manages(()) and root.manages(["x"])
+    assert admin.manages(["a"]) and not admin.manages(["a", "x"]) and not admin.manages(())
+    assert not writer.manages(["a"])
+
+
+def test_a_change_that_another_one_overtakes_is_made_on_what_is_there(registry: Registry) -> None:
+    backend, seen = registry._backend, []
+
+    def plan(before: object) -> dict[str, int]:
+        seen.append(before)
+        if len(seen) == 1:  # somebody else is faster
+            change_term(backend, TOKEN_KIND, "t", lambda _: {"n": 5})
+        return {"n": 1 if before is None else int(before["n"]) + 1}  # type: ignore[index]
+
+    change_term(backend, TOKEN_KIND, "t", plan)
+    assert seen == [None, {"n": 5}] and backend.term(TOKEN_KIND, "t") == {"n": 6}

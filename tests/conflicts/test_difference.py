@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacre.conflicts.difference import (
+    changed_address,
     changed_value,
     differing_words,
     identical,
@@ -14,6 +15,7 @@ from nacre.conflicts.difference import (
     other_amounts,
     other_labels,
     other_sides,
+    swapped_words,
 )
 
 
@@ -160,3 +162,31 @@ def test_words_that_exclude_each_other_are_seen_where_each_text_has_only_one_of_
     assert not opposite_words("It runs on the big machine", "It runs on the large machine")
     assert not opposite_words("It runs on the big machine", "The big machine runs it")
     assert not opposite_words("From the small to the big machine", "It runs on the big machine")
+
+
+@pytest.mark.parametrize(
+    ("newer", "older", "words"),
+    [
+        ("I prefer spaces over tabs", "I prefer tabs over spaces", ("spaces", "tabs")),
+        ("Ben reports to Ann", "Ann reports to Ben", ("Ben", "Ann")),
+        ("Ben and Ann are here", "Ann and Ben are here", None),
+        ("The big red barn", "The red big barn", None),
+        ("Ben reports to Ann", "Ann reports to Cleo", None),
+        ("I prefer spaces over tabs", "I prefer tabs over spaces today", None),
+    ],
+)
+def test_two_words_that_have_changed_places_are_noticed(newer: str, older: str, words: tuple[str, str] | None) -> None:
+    assert swapped_words(newer, older) == words
+
+
+@pytest.mark.parametrize(
+    ("newer", "older", "differs"),
+    [
+        ("The wiki is at https://wiki.hill.example", "The wiki is at https://wiki.dale.example", True),
+        ("The logs are now in /srv/logs", "The logs are now in /var/logs", True),
+        ("See src/kettle.py for the rules", "See src/teapot.py for the rules", False),
+        ("Copy the wiki from a.example to b.example", "Copy the wiki from a.example to c.example", False),
+    ],
+)
+def test_another_address_of_the_same_thing_is_a_changed_value(newer: str, older: str, differs: bool) -> None:
+    assert (changed_address(newer, older) is not None) == differs

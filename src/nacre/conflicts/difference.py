@@ -21,6 +21,14 @@ VALUE = re.compile(r"\d")
 WEEKDAY = re.compile(r"^(?:mon|tues|wednes|thurs|fri|satur|sun)days?$", re.IGNORECASE)
 YEAR = re.compile(r"(?:19|20)\d\d")
 ASSIGNING = re.compile(r"(?:[:=]|\b(?:is|are|ist|sind|est|sont|es|son|è|é|jest))\s*$", re.IGNORECASE)
+# «is at https://», «are in»: what follows is where a thing is.
+PLACING = re.compile(
+    r"\b(?:is|are|lives|runs|moved|ist|liegt|sind|est|sont|es|está|son|è)\s+(?:now\s+)?"
+    r"(?:(?:at|in|on|under|to|bei|auf|unter|à|dans|en|a)\s+)?[\"'`(]?(?:\w+://|~?/)?$",
+    re.IGNORECASE,
+)
+ADDRESS = re.compile(r"\w\.[a-z]{2,}|\w/\w", re.IGNORECASE)  # a host, a path, a mail address
+LISTING = frozenset("and or nor plus und oder sowie et ou y e o u i lub".split())
 NUMBERED = WORD_LISTS["numbered"]
 NEARLY = 0.05  # amounts that differ less are one: a rounded conversion
 THOUSANDS = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
@@ -171,6 +179,27 @@ def opposite_words(newer: str, older: str) -> bool:
     """«The big machine» and «the small machine», each in one of the texts alone."""
     here, there = ({token.key for token in tokens(text)} for text in (newer, older))
     return any(sides("opposites").get(word, frozenset()) & (there - here) for word in here - there)
+
+
+def swapped_words(newer: str, older: str) -> tuple[str, str] | None:
+    """The two words that have changed places in an else equal text: «tabs over spaces», «spaces over tabs»; but not
+    where they are only listed («Ann and Ben», «Ben and Ann»)."""
+    a, b = tokens(newer), tokens(older)
+    moved = [at for at, (one, other) in enumerate(zip(a, b, strict=False)) if one.key != other.key]
+    if len(a) != len(b) or len(moved) != 2:
+        return None
+    first, last = moved
+    between = {token.key for token in a[first + 1 : last]}
+    if a[first].key != b[last].key or a[last].key != b[first].key or between <= LISTING:
+        return None
+    return newer[a[first].start : a[first].end], older[b[first].start : b[first].end]
+
+
+def changed_address(newer: str, older: str) -> tuple[str, str] | None:
+    """The two hosts or paths of texts that are else the same and say where a thing is."""
+    addresses = changed_value(newer, older, ADDRESS)
+    placed = addresses is not None and PLACING.search(newer[: newer.rindex(addresses[0])])
+    return addresses if placed else None
 
 
 def keyed_values(newer: str, older: str) -> tuple[str, str] | None:

@@ -13,6 +13,7 @@ from typing import Protocol, TypeAlias
 
 from nacre.conflicts.difference import (
     WEEKDAY,
+    changed_address,
     changed_value,
     differing_words,
     identical,
@@ -22,6 +23,7 @@ from nacre.conflicts.difference import (
     other_amounts,
     other_labels,
     other_sides,
+    swapped_words,
 )
 from nacre.errors import ConflictModelError
 from nacre.model.memory import LESSON, Memory
@@ -115,6 +117,8 @@ def by_rules(a: Memory, b: Memory, similarity: float, threshold: float = THRESHO
         return Verdict("duplicate", "similarity") if similarity >= threshold else APART
     if is_question(a.text) or is_question(b.text) or other_labels(a.text, b.text) or other_sides(a.text, b.text):
         return APART
+    if words := swapped_words(a.text, b.text):
+        return Verdict("contradiction", "order", words, sure=False)
     values = keyed_values(a.text, b.text)
     return Verdict("update", "value", values) if values else None
 
@@ -162,8 +166,9 @@ def duplicate(a: Memory, b: Memory, reason: str) -> Verdict | None:
 def by_value(a: Memory, b: Memory, *, sure: bool = True) -> Verdict | None:
     if values := changed_value(a.text, b.text):
         return Verdict("update", "value", values, sure)
-    days = changed_value(a.text, b.text, WEEKDAY)  # what is on Mondays may be on Tuesdays, too
-    return Verdict("update", "value", days, sure=False) if days else None
+    # What is on Mondays may be on Tuesdays, too, and what is in one place may have a copy.
+    unsure = changed_value(a.text, b.text, WEEKDAY) or changed_address(a.text, b.text)
+    return Verdict("update", "value", unsure, sure=False) if unsure else None
 
 
 def verdict_without_model(a: Memory, b: Memory, similarity: float, threshold: float = THRESHOLD) -> Verdict | None:

@@ -87,6 +87,7 @@ def iso_or_none(at: Json) -> Json:
 REASONS = {
     "polarity": "one is for it, the other against",
     "value": "the value differs",
+    "order": "two words have changed places",
     "conflict_model": "judged by reading both",
     "similarity": "they are much alike",
     "custom_fn": "your own rule says so",

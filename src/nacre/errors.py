@@ -22,6 +22,7 @@ NacreError
 ├── ImportConflict (ValueError)      ids of an archive that are here already, where that is an error
 ├── UndoRefused (RuntimeError)
 │   └── UndoBlocked                  later operations changed the same memories; they are named
+├── MigrationRefused (RuntimeError)  a store that cannot be moved to where it was asked
 ├── Cancelled (RuntimeError)         a caller no longer wants the operation; nothing was written
 ├── HistoryLost (LookupError)        the journal does not reach back so far, or cannot be read
 ├── StorageError (OSError)           the file, the disk, the schema
@@ -268,6 +269,10 @@ class UndoBlocked(UndoRefused):
         )
         super().__init__(f"{subject} {state}{which}; {remedy}.")
         self.later = tuple(later)
+
+
+class MigrationRefused(NacreError, RuntimeError):
+    pass
 
 
 class Cancelled(NacreError, RuntimeError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -481,6 +482,103 @@ class FileFeatures(Protocol):
         """Raises `StoreDamaged` when an index disagrees with its table, so that some memories would be missed."""
 
 
+# Moving a whole store to another backend
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VersionRow:
+    """A written state of a memory, from its journal entry `seq_from` until `seq_to`; None: it still is.
+
+    The memory has the uses of the present; `uses` are those when it was written (last access and count). `walks` are
+    those of its links, by target and relation. Vectors are exact as 16-bit floats.
+    """
+
+    memory: Memory
+    derived: Derived
+    seq_from: int
+    seq_to: int | None
+    uses: tuple[float, int]
+    walks: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryRow:
+    """A memory with all its versions, oldest first. An id that was removed and written anew is another memory.
+
+    `number` is the backend's own; they rise in the order of first writing. A row with 0 gets the next one.
+    """
+
+    number: int
+    versions: tuple[VersionRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRow:
+    """A journal entry, and what the space held after it: memories, their stems, and the latest time of creation or
+    change. `linked`: its images are those of the versions that it ended and began."""
+
+    entry: JournalEntry
+    linked: bool
+    memories: int
+    stems: int
+    latest: float
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceRow:
+    """`seq` and `last_at` are of the last journal entry there ever was, `dropped` of the last that was dropped: its
+    number, its time, and how many memories and stems there were after it. `rows` is how many memories and entries
+    there are to read, for who watches."""
+
+    name: str
+    seq: int = 0
+    last_at: float = 0.0
+    dropped: tuple[int, float, int, int] = (0, 0.0, 0, 0)
+    rows: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowBatch:
+    """Rows to write into a space, which gets the values of its row. `removed` memories are as this store gave them; one
+    of `memories` with the number of a removed one takes its place. An entry takes the place of that with its number;
+    `dropped` are the numbers of entries that go."""
+
+    space: SpaceRow
+    removed: Sequence[MemoryRow] = ()
+    memories: Sequence[MemoryRow] = ()
+    dropped: Sequence[int] = ()
+    entries: Sequence[EntryRow] = ()
+
+
+class RowReader(Protocol):
+    """Everything that a store holds, as it was recorded. Rows are read some hundred at a time."""
+
+    def spaces(self) -> list[SpaceRow]:
+        """By name: those that have memories or ever had a journal entry."""
+
+    def memories(self, space: str) -> Iterator[MemoryRow]:
+        """By rising number, also those that were removed and are still part of an earlier state."""
+
+    def entries(self, space: str) -> Iterator[EntryRow]:
+        """By rising number."""
+
+    def terms(self) -> Iterator[TermSet]:
+        """By kind and name, in the order of their code points."""
+
+
+class RowTransfer(RowReader, Protocol):
+    """The rows of the present, and writing rows of another store. A walk may go on while rows are written behind it."""
+
+    def snapshot(self) -> AbstractContextManager[RowReader]:
+        """The rows of one state of the store, while others go on writing."""
+
+    def write_rows(self, batch: RowBatch) -> None:
+        """In one transaction. Indexes, counts and statistics follow; memories come before the entries about them."""
+
+    def drop_space(self, name: str) -> None:
+        """Removes everything of a space but its terms, as if it had never been."""
+
+
 class Backend(Reader, Protocol):
     """The present state of the store, and writing. Any number of threads and processes may use one store at once."""
 
@@ -535,6 +633,10 @@ class Backend(Reader, Protocol):
     @property
     def files(self) -> FileFeatures | None:
         """None where the store is not kept in a file."""
+
+    @property
+    def rows(self) -> RowTransfer | None:
+        """None where the store cannot be moved row by row."""
 
     def close(self) -> None: ...
 

@@ -540,6 +540,10 @@ class RestrictedView(RestrictedReader):
     def files(self) -> FileFeatures | None:
         return None if self._below.files is None else RestrictedFiles(self._below.files, self._access)
 
+    @property
+    def rows(self) -> None:
+        """An agent that sees a part of the store cannot move the whole."""
+
     def close(self) -> None:
         self._below.close()
 

@@ -20,6 +20,7 @@ from nacre.errors import (
     InvalidInput,
     LinkRefused,
     MemoryNotFound,
+    MigrationRefused,
     NacreError,
     SpaceNotFound,
     SupersedeCycle,
@@ -63,7 +64,7 @@ class Interrupted(CliError):
 EXIT_CODES: tuple[tuple[type[CliError], tuple[type[NacreError], ...]], ...] = (  # the first match wins
     (NotFound, (MemoryNotFound, HistoryLost, SpaceNotFound)),
     (UsageProblem, (InvalidInput,)),
-    (Refused, (AccessDenied, SupersedeCycle, LinkRefused, ConflictError, UndoRefused)),
+    (Refused, (AccessDenied, SupersedeCycle, LinkRefused, ConflictError, UndoRefused, MigrationRefused)),
     (StoreProblem, (NacreError,)),
 )
 

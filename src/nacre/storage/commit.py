@@ -30,6 +30,7 @@ from nacre.protocols import (
     Page,
     ReadCall,
     Reader,
+    RowTransfer,
     Scrubbed,
     SpacePurged,
     SpaceRenamed,
@@ -72,6 +73,10 @@ class Transaction(Protocol):
 
 class TransactionalBackend(ABC):
     """A reader that writes by transactions of its own, which run one after the other, all or nothing."""
+
+    @property
+    def rows(self) -> RowTransfer | None:
+        return None
 
     @abstractmethod
     def transaction(self) -> AbstractContextManager[Transaction]: ...

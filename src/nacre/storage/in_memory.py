@@ -24,16 +24,22 @@ from nacre.protocols import (
     Data,
     Derived,
     EmbedderIdentity,
+    EntryRow,
     Health,
     Keys,
     Listed,
     Match,
+    MemoryRow,
     Order,
     Page,
     Place,
+    RowBatch,
     Search,
+    SpaceRow,
     Tallied,
+    TermSet,
     Vectors,
+    VersionRow,
     Words,
 )
 from nacre.storage import candidates
@@ -514,6 +520,36 @@ class InMemoryTransaction(InMemoryReader):
         else:
             self._state.vocabulary[kind, name] = dict(data)
 
+    def write_rows(self, batch: RowBatch) -> None:
+        space = self._state.spaces.setdefault(batch.space.name, Space())
+        space.seq, space.last_at, space.dropped = batch.space.seq, batch.space.last_at, batch.space.dropped[:2]
+        for row in batch.removed:
+            memory = row.versions[-1].memory
+            left = tuple(each for each in space.versions[memory.id] if each.number != row.number)
+            space.versions[memory.id] = left
+            if not left:
+                del space.versions[memory.id]
+            if row.versions[-1].seq_to is None:
+                forget_walks(space, Version(memory, NO_WORDS, row.number, 0), set())
+        for row in batch.memories:
+            space.numbered = max(space.numbered + (row.number == 0), row.number)
+            memory = row.versions[-1].memory
+            versions = (
+                Version(each.memory, each.derived, row.number or space.numbered, each.seq_from, each.seq_to)
+                for each in row.versions
+            )
+            others = space.versions.get(memory.id, ())
+            space.versions[memory.id] = tuple(sorted((*others, *versions), key=lambda each: each.number))
+            if row.versions[-1].seq_to is None:
+                walks = row.versions[-1].walks.items()
+                space.walks.update({(memory.id, *link): count for link, count in walks if count})
+        gone = {*batch.dropped, *(row.entry.seq for row in batch.entries)}
+        kept = [entry for entry in space.journal if entry.seq not in gone]
+        space.journal = sorted((*kept, *(row.entry for row in batch.entries)), key=lambda entry: entry.seq)
+
+    def drop_space(self, name: str) -> None:
+        self._state.spaces.pop(name, None)
+
 
 class InMemoryBackend(InMemoryReader, TransactionalBackend):
     """A commit writes into a copy of the state, which takes its place at the end."""
@@ -528,12 +564,22 @@ class InMemoryBackend(InMemoryReader, TransactionalBackend):
     def at(self, space: str, seq: int) -> InMemoryReader:
         return InMemoryReader(lambda: self._state, (space, seq))
 
+    @property
+    def rows(self) -> InMemoryRows:
+        return InMemoryRows(self)
+
     @contextmanager
     def transaction(self) -> Iterator[InMemoryTransaction]:
         with self._writing:
             draft = self._state.copied()
             yield InMemoryTransaction(draft)
             self._state = draft
+
+    @contextmanager
+    def snapshot(self) -> Iterator[State]:
+        with self._writing:
+            state = self._state.copied()
+        yield state
 
     def touch(self, space: str, ids: Sequence[str], at: float) -> None:
         with self._writing:
@@ -573,6 +619,69 @@ class InMemoryBackend(InMemoryReader, TransactionalBackend):
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+class InMemoryRowReader:
+    """The rows of what `state` gives when a walk begins."""
+
+    def __init__(self, state: Callable[[], State]) -> None:
+        self._read = state
+
+    def spaces(self) -> list[SpaceRow]:
+        spaces = sorted(self._read().spaces.items())
+        return [space_row(name, space) for name, space in spaces if space.seq or space.versions]
+
+    def memories(self, space: str) -> Iterator[MemoryRow]:
+        kept = self._read().space(space).copied()
+        by_number: dict[int, list[Version]] = {}
+        for version in (each for of_one in kept.versions.values() for each in of_one):
+            by_number.setdefault(version.number, []).append(version)
+        for number, versions in sorted(by_number.items()):
+            yield MemoryRow(number, tuple(version_row(kept, version) for version in versions))
+
+    def entries(self, space: str) -> Iterator[EntryRow]:
+        kept = self._read().space(space).copied()
+        for entry in kept.journal:
+            versions = kept.versions_at(entry.seq)
+            times = (max(each.memory.created_at, each.memory.updated_at) for each in versions)
+            yield EntryRow(entry, False, len(versions), sum(map(length, versions)), max(times, default=0.0))
+
+    def terms(self) -> Iterator[TermSet]:
+        words = self._read().vocabulary
+        return iter([TermSet(kind, name, data) for (kind, name), data in sorted(words.items())])
+
+
+class InMemoryRows(InMemoryRowReader):
+    def __init__(self, backend: InMemoryBackend) -> None:
+        self._backend = backend
+        super().__init__(lambda: backend._state)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[InMemoryRowReader]:
+        with self._backend.snapshot() as state:
+            yield InMemoryRowReader(lambda: state)
+
+    def write_rows(self, batch: RowBatch) -> None:
+        with self._backend.transaction() as transaction:
+            transaction.write_rows(batch)
+
+    def drop_space(self, name: str) -> None:
+        with self._backend.transaction() as transaction:
+            transaction.drop_space(name)
+
+
+def space_row(name: str, space: Space) -> SpaceRow:
+    seq, at = space.dropped
+    versions = space.versions_at(seq) if seq else []
+    dropped = (seq, at, len(versions), sum(map(length, versions)))
+    return SpaceRow(name, space.seq, space.last_at, dropped, len(space.versions) + len(space.journal))
+
+
+def version_row(space: Space, version: Version) -> VersionRow:
+    memory = version.memory
+    walks = {(link.to, link.rel): space.walks.get((memory.id, link.to, link.rel), 0) for link in memory.links}
+    uses = (memory.last_accessed, memory.access_count)
+    return VersionRow(memory, version.derived, version.seq_from, version.seq_to, uses, walks)
 
 
 def with_uses(version: Version, present: Version) -> Version:

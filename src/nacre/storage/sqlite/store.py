@@ -7,7 +7,7 @@ import math
 import zlib
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import cache, partial, wraps
 from pathlib import Path
@@ -65,6 +65,7 @@ from nacre.storage.sqlite.transaction import (
 
 if TYPE_CHECKING:
     from nacre.storage.sqlite.search import Mirrors, SQLiteIndex
+    from nacre.storage.sqlite.transfer import SQLiteRows
 
 MOST_USES = 1_000  # that wait until they can be counted; beyond that the oldest are lost
 BY_USE = "version.key = memory.key"
@@ -92,6 +93,7 @@ INDEXED_BATCH = 8  # characters of a batch by which an index finds it
 Versions: TypeAlias = dict[tuple[SQLValue, SQLValue, str], Memory]  # by key, entry, and whether it ended or began it
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
+Written = TypeVar("Written", bound=SQLiteTransaction)
 
 
 def without_damaged(
@@ -457,13 +459,23 @@ class SQLiteBackend(SQLiteReader, TransactionalBackend):
     def files(self) -> SQLiteBackend:
         return self
 
+    @property
+    def rows(self) -> SQLiteRows:
+        from nacre.storage.sqlite.transfer import SQLiteRows
+
+        return SQLiteRows(self)
+
+    def transaction(self) -> AbstractContextManager[SQLiteTransaction]:
+        """What `commit` writes with."""
+        return self.writing(SQLiteTransaction)
+
     @contextmanager
-    def transaction(self) -> Iterator[SQLiteTransaction]:
-        """What `commit` writes with. Transactions run one after the other."""
+    def writing(self, kind: Callable[[apsw.Connection], Written]) -> Iterator[Written]:
+        """A transaction of this kind. They run one after the other."""
         with self._connected() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
-                transaction = SQLiteTransaction(connection)
+                transaction = kind(connection)
                 yield transaction
                 transaction.flush()
                 connection.execute("COMMIT")

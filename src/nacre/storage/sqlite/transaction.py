@@ -430,7 +430,7 @@ class SQLiteTransaction:
         if derived is None:
             return []
         numbered = [(self._next("chunk"), chunk, int(derived.vectors is not None)) for chunk in derived.chunks]
-        if derived.vectors is not None:
+        if numbered and derived.vectors is not None:
             pairs = zip(numbered, derived.vectors, strict=True)
             self._vectors[space.number] += [(id, content, vector) for (id, *_), vector in pairs]
         return numbered
@@ -587,6 +587,13 @@ class SQLiteTransaction:
         self._connection.execute("DELETE FROM journal WHERE place BETWEEN ? AND ?", rows.span(space.number))
         self._erase_orphans()
 
+    def _forget_space(self, space: Space) -> None:
+        self.scrubbed = True
+        self._empty(space)
+        for table in ("signs", "centre", "removed"):
+            self._connection.execute(f"DELETE FROM main.{table} WHERE space = ?", (space.number,))
+        self._connection.execute("DELETE FROM space WHERE number = ?", (space.number,))
+
     def compress(self, space: str, ids: Sequence[str]) -> int:
         self.flush()
         known = self._space(space)
@@ -596,11 +603,7 @@ class SQLiteTransaction:
         self.flush()
         known, other = self._space(old), self._space(new)
         if other is not None:  # it is empty: what is left is what it once held
-            self.scrubbed = True
-            self._empty(other)
-            for table in ("signs", "centre", "removed"):
-                self._connection.execute(f"DELETE FROM main.{table} WHERE space = ?", (other.number,))
-            self._connection.execute("DELETE FROM space WHERE number = ?", (other.number,))
+            self._forget_space(other)
         number = 0 if known is None else known.number
         self._connection.execute("UPDATE space SET name = ? WHERE number = ?", (new, number))
         rows.rename_terms(self._connection, old, new, number)

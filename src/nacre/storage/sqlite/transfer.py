@@ -1,0 +1,359 @@
+"""Reads and writes a whole store row by row, as it was recorded, for a move to or from another backend."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import apsw
+import numpy as np
+
+from nacre.model import JournalFilter
+from nacre.model.journal import MEMORY
+from nacre.protocols import Chunk, Derived, EntryRow, MemoryRow, RowBatch, SpaceRow, TermSet, VersionRow, Words
+from nacre.storage.sqlite import rows
+from nacre.storage.sqlite.connection import translated
+from nacre.storage.sqlite.rows import AMONG, SELECTED, fetch, from_row
+from nacre.storage.sqlite.store import read_journal
+from nacre.storage.sqlite.transaction import (
+    INDEXED,
+    INSERT_CHUNK,
+    INSERT_CONTENT,
+    INSERT_ENTRY,
+    INSERT_IDENTITY,
+    VERSION,
+    Space,
+    SQLiteTransaction,
+    Stored,
+    content_lines,
+    content_values,
+    counts_of,
+    entry_row,
+    insertion,
+    links_of,
+    names_of,
+    same_content,
+    version_row,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nacre.storage.sqlite.store import SQLiteBackend
+
+AT_ONCE = 250  # memories that are read together
+ENTRIES_AT_ONCE = 1_000
+UNREADABLE = "a row of its vocabulary"
+
+INSERT_VERSION = insertion("version", *VERSION, "seq_to")
+INSERT_LABEL = insertion("label", "space", "field", "name", "key", "times", "seq_from", "seq_to")
+REPLACE_ENTRY = INSERT_ENTRY.replace("INSERT", "INSERT OR REPLACE", 1)
+INSERT_LINK = insertion("link", "space", "target", "rel", "key", "weight", "kind", "walks", "seq_from", "seq_to")
+STATEMENTS = (INSERT_IDENTITY, INSERT_CONTENT, INSERT_VERSION, INSERT_LABEL, INSERT_LINK, INSERT_CHUNK)
+
+SPACES = (
+    "SELECT name, seq, last_at, dropped, (SELECT dropped_at FROM space WHERE space.number = present.number),"
+    " dropped_memories, dropped_stems,"
+    " (SELECT count(*) FROM memory WHERE memory.space = present.number) + seq - dropped AS size"
+    " FROM present WHERE seq > 0 OR size > 0 ORDER BY name"
+)
+SPACES_THERE = "SELECT count(*) FROM space"
+VERSIONS = (
+    "SELECT version.key, version.seq_from, version.seq_to, version.content, content.words, content.pending,"
+    f" version.stems, version.uses, {SELECTED} FROM json_each(?) AS wanted"
+    " CROSS JOIN version ON version.key = wanted.value CROSS JOIN memory ON memory.key = version.key"
+    " CROSS JOIN content ON content.number = version.content ORDER BY version.key, version.seq_from"
+)
+CHUNKS = (
+    "SELECT chunk.content, start, stop, digest, halves FROM chunk LEFT JOIN vector ON vector.chunk = chunk.id"
+    f" WHERE chunk.content {AMONG} ORDER BY chunk.id"
+)
+WALKS = f"SELECT key, seq_from, seq_to, target, rel, walks FROM link WHERE key {AMONG} AND walks > 0"
+
+Value = TypeVar("Value")
+Connected = Callable[[], AbstractContextManager[apsw.Connection]]
+
+
+class SQLiteRowReader:
+    """Each part of a walk is read by a connection of its own, which may be one that holds a snapshot."""
+
+    def __init__(self, path: Path, connected: Connected) -> None:
+        self._path = path
+        self._connected = connected
+
+    def spaces(self) -> list[SpaceRow]:
+        return [
+            SpaceRow(name, seq, last_at, tuple(dropped), size)
+            for name, seq, last_at, *dropped, size in self._read(lambda connection: fetch(connection, SPACES))
+        ]
+
+    def memories(self, space: str) -> Iterator[MemoryRow]:
+        sql = "SELECT key FROM memory WHERE space = (SELECT number FROM space WHERE name = ?) ORDER BY key"
+        keys = array("q", self._read(lambda connection: [key for (key,) in fetch(connection, sql, (space,))]))
+        for start in range(0, len(keys), AT_ONCE):
+            wanted = json.dumps(keys[start : start + AT_ONCE].tolist())
+            yield from self._read(lambda connection, wanted=wanted: read_memories(connection, wanted))  # type: ignore[misc]
+
+    def entries(self, space: str) -> Iterator[EntryRow]:
+        after = 0
+        while read := self._read(lambda connection, after=after: read_entries(connection, space, after)):  # type: ignore[misc]
+            yield from read
+            after = read[-1].entry.seq
+
+    def terms(self) -> Iterator[TermSet]:
+        sql = "SELECT kind, name, data FROM vocabulary ORDER BY kind, name"
+        for kind, name, data in self._read(lambda connection: fetch(connection, sql)):
+            value = rows.legible_object(data)
+            if value is None:
+                raise rows.DamagedRecord(f"{UNREADABLE}, {kind} {name}, cannot be read")
+            yield TermSet(kind, name, value)
+
+    def _read(self, query: Callable[[apsw.Connection], Any]) -> Any:
+        with translated(self._path), self._connected() as connection:
+            return query(connection)
+
+
+class SQLiteRows(SQLiteRowReader):
+    def __init__(self, store: SQLiteBackend) -> None:
+        super().__init__(store.path, store._connected)
+        self._store = store
+
+    @contextmanager
+    def snapshot(self) -> Iterator[SQLiteRowReader]:
+        with self._store._snapshot(SPACES_THERE, ()) as (connection, _):
+
+            @contextmanager
+            def same() -> Iterator[apsw.Connection]:
+                yield connection
+
+            yield SQLiteRowReader(self._path, same)
+
+    def write_rows(self, batch: RowBatch) -> None:
+        with self._store.writing(RowTransaction) as transaction:
+            transaction.write_rows(batch)
+
+    def drop_space(self, name: str) -> None:
+        with self._store.writing(RowTransaction) as transaction:
+            transaction.drop_space(name)
+
+
+def read_memories(connection: apsw.Connection, keys: str) -> list[MemoryRow]:
+    read = fetch(connection, VERSIONS, (keys,))
+    contents = read_contents(connection, {row[3]: (row[4], bool(row[5])) for row in read})
+    walks: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    for key, *walk in fetch(connection, WALKS, (keys,)):
+        walks[key].append(tuple(walk))
+    versions: dict[int, list[VersionRow]] = defaultdict(list)
+    for key, seq_from, seq_to, content, _, _, stems, uses, *record in read:
+        found, chunks, vectors = contents[content]
+        words = Words(*found, *rows.unpacked_stems(stems, 2))
+        derived = Derived(words, chunks, vectors)
+        walked = {
+            (target, rel): count
+            for began, ended, target, rel, count in walks.get(key, ())
+            if began <= seq_from and (ended is None or ended > seq_from)
+        }
+        last, count = json.loads(uses)
+        versions[key].append(VersionRow(from_row(record), derived, seq_from, seq_to, (last, count), walked))
+    return [MemoryRow(key, tuple(of_one)) for key, of_one in versions.items()]
+
+
+def read_contents(connection: apsw.Connection, wanted: Mapping[int, tuple[Any, bool]]) -> dict[int, Any]:
+    """Stems of title, text and role, the chunks and their vectors, by content; versions in a row share them."""
+    chunks: dict[int, list[Chunk]] = defaultdict(list)
+    halves: dict[int, list[bytes]] = defaultdict(list)
+    for content, start, stop, digest, vector in fetch(connection, CHUNKS, (json.dumps(list(wanted)),)):
+        chunks[content].append(Chunk(start, stop, digest))
+        if vector is not None:
+            halves[content].append(vector)
+    made: dict[int, Any] = {}
+    for content, (words, pending) in wanted.items():
+        own, vectors = tuple(chunks[content]), None
+        if not pending and len(halves[content]) == len(own):
+            stacked = np.frombuffer(b"".join(halves[content]), "<f2").astype(np.float32)
+            vectors = stacked.reshape(len(own), -1) if own else stacked.reshape(0, 0)
+        made[content] = (rows.unpacked_stems(words, 3), own, vectors)
+    return made
+
+
+def read_entries(connection: apsw.Connection, space: str, after: int) -> list[EntryRow]:
+    number, *_ = rows.only_row(connection, "SELECT coalesce((SELECT number FROM space WHERE name = ?), 0)", space)
+    where = JournalFilter(after=after)
+    entries = read_journal(connection, number, space, where, newest_first=False, limit=ENTRIES_AT_ONCE)
+    if not entries:
+        return []
+    sql = "SELECT key IS NOT NULL, memories, stems, latest FROM journal WHERE place BETWEEN ? AND ? ORDER BY place"
+    sizes = fetch(connection, sql, rows.span(number, entries[0].seq, entries[-1].seq))
+    return [EntryRow(entry, bool(linked), *size) for entry, (linked, *size) in zip(entries, sizes, strict=True)]
+
+
+class RowTransaction(SQLiteTransaction):
+    def write_rows(self, batch: RowBatch) -> None:
+        space, row = self._get_or_create_space(batch.space.name), batch.space
+        space.seq, space.last_at = row.seq, row.last_at
+        self._connection.execute(
+            "UPDATE space SET (dropped, dropped_at, dropped_memories, dropped_stems) = (?, ?, ?, ?) WHERE number = ?",
+            (*row.dropped, space.number),
+        )
+        for memory in batch.removed:
+            self._remove_row(space, memory)
+        if batch.removed:
+            self.flush()  # erases the contents that nothing holds any more, before others get numbers
+        for memory in batch.memories:
+            self._put_row(space, memory)
+        for sql in STATEMENTS:
+            self._connection.executemany(sql, self._rows.pop(sql, []))
+        self._write_entries(space, batch)
+
+    def drop_space(self, name: str) -> None:
+        known = self._space(name)
+        if known is not None:
+            self._forget_space(known)
+            del self._spaces[name]
+
+    def _remove_row(self, space: Space, row: MemoryRow) -> None:
+        self.scrubbed = True
+        self._count_row(space, row, -1)
+        self._delete(space, row.number)
+
+    def _count_row(self, space: Space, row: MemoryRow, sign: int) -> None:
+        """What a memory that exists adds to the counts of its space."""
+        version = row.versions[-1]
+        if version.seq_to is not None:
+            return
+        stems = stems_of(version.derived.words)
+        space.memories += sign
+        space.stems += sign * len(stems)
+        counts = counts_of(space.number, version.memory)
+        (self._counts.update if sign > 0 else self._counts.subtract)(counts)
+        sides = (frozenset[str](), frozenset(stems))
+        self._count_terms(space, *sides[::sign])
+
+    def _put_row(self, space: Space, row: MemoryRow) -> None:
+        key, last = row.number or self._next("memory"), row.versions[-1]
+        self._count_row(space, row, 1)
+        uses = (last.memory.last_accessed, last.memory.access_count)
+        self._add(INSERT_IDENTITY, key, space.number, 0 if last.seq_to is None else key, last.memory.id, *uses)
+        for run in runs(row):
+            content, anchor = self._put_content(space, run), run[0].seq_from
+            for place, version in enumerate(run):
+                if place and is_moved(run[place - 1], version):
+                    anchor = version.seq_from
+                self._put_version(space, key, content, anchor, version)
+                space.latest = max(space.latest, version.memory.created_at, version.memory.updated_at)
+        for label, times, began, ended, _ in spans(row, labels_of):
+            self._add(INSERT_LABEL, space.number, *label, key, times, began, ended)
+        for target, (weight, kind), began, ended, version in spans(row, lambda each: links_of(each.memory)):
+            walks = version.walks.get(target, 0)
+            self._add(INSERT_LINK, space.number, *target, key, weight, kind, walks, began, ended)
+
+    def _put_version(self, space: Space, key: int, content: int, anchor: int, version: VersionRow) -> None:
+        words, start = version.derived.words, version.seq_from
+        stems, length = rows.clean_lines(words.tags, words.entities), len(stems_of(words))
+        values = version_row(space.number, Stored(key, content, start, anchor, stems, length, version.memory))
+        values[VERSION.index("uses")] = rows.as_json(list(version.uses))
+        self._add(INSERT_VERSION, *values, version.seq_to)
+
+    def _put_content(self, space: Space, run: Sequence[VersionRow]) -> int:
+        """The one of versions in a row. Only what exists waits for its vectors."""
+        number, version, derived = self._next("content"), run[-1], run[-1].derived
+        bare = not derived.chunks and derived.vectors is None and not any(content_lines(derived.words))
+        *values, waits = content_values(version.memory, None if bare else derived)
+        self._add(INSERT_CONTENT, number, space.number, *values, int(bool(waits) and version.seq_to is None))
+        self._put_chunks(space, number, derived)
+        return number
+
+    def _write_entries(self, space: Space, batch: RowBatch) -> None:
+        self._connection.executemany(
+            "DELETE FROM journal WHERE place = ?", [(rows.place(space.number, seq),) for seq in batch.dropped]
+        )
+        linked = self._linked(space, [row for row in batch.entries if row.linked and row.entry.kind == MEMORY])
+        self._connection.executemany(
+            REPLACE_ENTRY,
+            [
+                (*entry_row(space.number, row.entry, linked.get(row.entry.seq)), row.latest, row.memories, row.stems)
+                for row in batch.entries
+            ],
+        )
+
+    def _linked(self, space: Space, entries: Sequence[EntryRow]) -> dict[int, tuple[int, bool, bool]]:
+        """By the number of an entry: its memory, and whether it ended and began a version of it."""
+        if not entries:
+            return {}
+        first, last = entries[0].entry.seq, entries[-1].entry.seq
+        began, ended = dict[tuple[str, int], int](), dict[tuple[str, int], int]()
+        sql = (
+            f"SELECT id, memory.key, seq_from, seq_to FROM memory CROSS JOIN main.version ON version.key = memory.key"
+            f" WHERE memory.space = ?1 AND id {AMONG.replace('?', '?2')}"
+            " AND (seq_from BETWEEN ?3 AND ?4 OR seq_to BETWEEN ?3 AND ?4)"
+        )
+        ids = json.dumps(list({row.entry.memory_id for row in entries}))
+        for id, key, seq_from, seq_to in fetch(self._connection, sql, (space.number, ids, first, last)):
+            began[id, seq_from] = key
+            if seq_to is not None:
+                ended[id, seq_to] = key
+        linked = {}
+        for entry in (row.entry for row in entries):
+            old, new = entry.before is not None, entry.after is not None
+            place = (entry.memory_id, entry.seq)
+            keys = {*([ended.get(place)] if old else []), *([began.get(place)] if new else [])}
+            key = keys.pop() if len(keys) == 1 else None
+            if key is not None:
+                linked[entry.seq] = (key, old, new)
+        return linked
+
+
+def runs(row: MemoryRow) -> list[list[VersionRow]]:
+    """The versions, split where the content or what is derived from it changes."""
+    split: list[list[VersionRow]] = []
+    for version in row.versions:
+        if split and same_derived(split[-1][-1], version):
+            split[-1].append(version)
+        else:
+            split.append([version])
+    return split
+
+
+def same_derived(one: VersionRow, other: VersionRow) -> bool:
+    if not same_content(one.memory, other.memory):
+        return False
+    mine, others = one.derived, other.derived
+    if content_lines(mine.words) != content_lines(others.words) or mine.chunks != others.chunks:
+        return False
+    if mine.vectors is None or others.vectors is None:
+        return mine.vectors is others.vectors
+    return mine.vectors is others.vectors or np.array_equal(mine.vectors, others.vectors)
+
+
+def is_moved(one: VersionRow, other: VersionRow) -> bool:
+    return any(getattr(one.memory, name) != getattr(other.memory, name) for name in INDEXED)
+
+
+def labels_of(version: VersionRow) -> dict[tuple[str, str], int]:
+    words = version.derived.words
+    return names_of(version.memory, rows.clean_lines(words.tags, words.entities))
+
+
+def stems_of(words: Words) -> list[str]:
+    return " ".join((words.title, words.text, words.role, words.tags, words.entities)).split()
+
+
+def spans(
+    row: MemoryRow, values_of: Callable[[VersionRow], Mapping[tuple[str, str], Value]]
+) -> Iterator[tuple[tuple[str, str], Value, int, int | None, VersionRow]]:
+    """Each name with a value that it has in versions in a row, the entries that began and ended it, and the first of
+    these versions."""
+    lasting: dict[tuple[str, str], tuple[Value, VersionRow]] = {}
+    for version in row.versions:
+        values = values_of(version)
+        for name in [name for name, (value, _) in lasting.items() if values.get(name) != value]:
+            value, first = lasting.pop(name)
+            yield name, value, first.seq_from, version.seq_from, first
+        for name, value in values.items():
+            lasting.setdefault(name, (value, version))
+    for name, (value, first) in lasting.items():
+        yield name, value, first.seq_from, row.versions[-1].seq_to, first

@@ -18,6 +18,7 @@ from nacre.errors import MigrationRefused
 from nacre.model import Edge, Filter, JournalFilter, Link, Operation
 from nacre.protocols import (
     ALL,
+    AnyChange,
     Backend,
     Change,
     EmbedderBound,
@@ -45,7 +46,7 @@ NAMES = ("the source", "the target")
 BOUND = EmbedderIdentity("first", 8, b"probe", {"floor": 0.25})
 
 
-FAST = (("sqlite", "sqlite_encrypted"), ("sqlite", "in_memory"), ("in_memory", "sqlite"))
+FAST = (("sqlite", "sqlite_encrypted"), ("in_memory", "sqlite"))
 PAIRS = [
     pytest.param(pair, marks=() if pair in FAST else pytest.mark.slow, id="-to-".join(pair))
     for pair in product(BACKENDS, BACKENDS)
@@ -92,7 +93,7 @@ def fill(store: Backend) -> None:
     before = store.get(SPACE, "d")
     assert before is not None
     redacted = replace(before, text="[redacted]")
-    changes = [Change(before, redacted, derived("redacted"), journaled=False), Scrubbed(SPACE, "d")]
+    changes: list[AnyChange] = [Change(before, redacted, derived("redacted"), journaled=False), Scrubbed(SPACE, "d")]
     store.commit(changes, None, operation("redact", "b9", "a reason"), lambda: 9.0)
     store.commit(
         [TermChange(SPACE, "tag", "x", None, {"about": "letters"})], None, operation("define", "b10"), lambda: 9.5
@@ -239,8 +240,8 @@ def test_writing_goes_on_where_the_source_ended(stores: tuple[Backend, Backend])
         last = store.seq_at(SPACE, 1e12)
         assert written(store, (memory("a", "again", tags=("z",)), derived("tea", unit(0, 0, 1), tags="z"))) == last + 1
         written(store, (memory("new", links=(Link("a", "cites"),)), derived("milk water", unit(1))), at=20.0)
-        removed(store, "b", at=21.0)
-        purged = [Change(store.get(SPACE, "a"), None, journaled=False), Scrubbed(SPACE, "a")]
+        removed(store, "c", at=21.0)
+        purged: list[AnyChange] = [Change(store.get(SPACE, "a"), None, journaled=False), Scrubbed(SPACE, "a")]
         store.commit(purged, None, operation("purge", "p"), lambda: 21.5)
         store.commit([JournalDropped(SPACE, 5)], None, operation("compact", "c"), lambda: 22.0)
     for store in stores:
@@ -274,7 +275,7 @@ def edit(store: Backend) -> None:
 
 
 def purge(store: Backend) -> None:
-    changes = [Change(store.get(SPACE, "e"), None, journaled=False), Scrubbed(SPACE, "e")]
+    changes: list[AnyChange] = [Change(store.get(SPACE, "e"), None, journaled=False), Scrubbed(SPACE, "e")]
     store.commit(changes, None, operation("purge", "e"), lambda: 31.0)
 
 
@@ -334,9 +335,9 @@ def test_a_move_that_breaks_off_continues_where_it_ended(
     class Stopped(Exception):
         pass
 
-    for interrupted in range(1, 20):
+    for interrupted in range(1, 20, 3):
 
-        def stop(done: int, *_: object, interrupted: int = interrupted) -> None:
+        def stop(done: int, total: int, what: str, interrupted: int = interrupted) -> None:  # noqa: ARG001
             if done == interrupted:
                 raise Stopped
 
@@ -345,7 +346,7 @@ def test_a_move_that_breaks_off_continues_where_it_ended(
         assert target.term(*MARK) == {"source": NAMES[0]}
     migrate(source, target)
     assert target.term(*MARK) is None
-    check_equal(source, target, past)
+    check_equal(source, target)
 
 
 def test_a_source_that_is_written_to_is_followed(stores: tuple[Backend, Backend]) -> None:
@@ -353,7 +354,7 @@ def test_a_source_that_is_written_to_is_followed(stores: tuple[Backend, Backend]
     fill(source)
     writes = iter(range(3))
 
-    def write_now_and_then(done: int, *_: object) -> None:
+    def write_now_and_then(done: int, total: int, what: str) -> None:  # noqa: ARG001
         if done == 5 and (number := next(writes, None)) is not None:
             late = memory(f"late {number}"), derived("tea", unit(1))
             in_thread(lambda: written(source, late, at=40.0 + number))
@@ -367,7 +368,7 @@ def test_a_source_that_never_rests_is_refused_and_can_be_continued(stores: tuple
     source, target = stores
     fill(source)
 
-    def write_always(done: int, *_: object) -> None:
+    def write_always(done: int, total: int, what: str) -> None:  # noqa: ARG001
         if done == 5:
             in_thread(lambda: written(source, memory("busy", f"{source.seq_at(SPACE, 1e12)}"), at=50.0))
 

@@ -1,0 +1,135 @@
+"""nacre migrate: a whole store to another file or server, with its history."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+import click
+
+from nacre.cli.cli_context import CliContext, configure_logging, store_exists
+from nacre.cli.options import command, form_option, option
+from nacre.cli.ui.output import DATA, Form, print_data, say
+from nacre.cli.ui.prompts import count_of, progress_line
+from nacre.errors import StoreNotFound
+from nacre.factory import is_encrypted, make_access, store_file
+from nacre.settings import ADDRESS, IN_MEMORY, Settings
+
+if TYPE_CHECKING:
+    from nacre.protocols import Progress
+    from nacre.transfer.migrate import Migrated
+
+SHOWN_EVERY = 0.1  # seconds between two lines of progress
+SETTLED = 1.0  # seconds after which a rate says something
+
+
+@command("migrate", form_option("text", "json"))
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@option("--from-key WHERE", "The key of FROM, if not that of the setting `key`: file:PATH, env:VARIABLE, keyring:NAME.")
+@option("--to-key WHERE", "The key of TO, if it is a file; by default that of FROM. Empty: not encrypted.")
+def migrate_command(
+    cli: CliContext, source: str, target: str, from_key: str | None, to_key: str | None, form: Form
+) -> None:
+    """Copy the whole store FROM into TO, which must be new or empty. Each is a file, a folder or postgresql://…
+
+    All of it goes along: every space, memory, earlier state, link and term, the journal with its times and actors, use
+    counts and vectors. `nacre undo` and `--as-of` work in TO as they do in FROM. At the end both are compared. FROM is
+    only read, and can be used meanwhile; what is written to it is caught up with.
+
+    After an interruption, run the same command again. Do not use TO before it is complete.
+
+    \b
+      nacre migrate ~/memory.db postgresql://me@db.example/memory
+      nacre migrate plain.db secret.db --to-key file:secret.key
+    """
+    from nacre.transfer.migrate import migrate_store
+
+    configure_logging(debug=cli.debug)
+    settings = cli.settings()
+    check_access(cli, settings)
+    check_exists(settings, source)
+    keys = keys_of(settings, source, target, from_key, to_key)
+    with timed_progress() as progress:
+        done = migrate_store(source, target, settings, source_key=keys[0], target_key=keys[1], progress=progress)
+    if form in DATA:
+        print_data({**asdict(done), "elapsed": round(done.elapsed, 3)}, form)
+    else:
+        report(done, encrypted_before=bool(keys[0]), key=keys[1])
+
+
+def check_access(cli: CliContext, settings: Settings) -> None:
+    access = make_access(settings, cli.choose_space().space, settings.agent, settings.session, None)
+    if access is not None:
+        access.demand("move the store")
+
+
+def check_exists(settings: Settings, source: str) -> None:
+    if source != IN_MEMORY and not store_exists(replace(settings, store=source)):
+        file = store_file(source).absolute()
+        raise StoreNotFound(file, [each.name for each in file.parent.iterdir()] if file.parent.is_dir() else [])
+
+
+def keys_of(settings: Settings, source: str, target: str, from_key: str | None, to_key: str | None) -> tuple[str, str]:
+    """The settings that name the keys; an encrypted store stays encrypted unless something else is said."""
+    before = settings.key if from_key is None else from_key
+    if from_key is None and (is_address(source) or source == IN_MEMORY or not is_encrypted(source)):
+        before = ""
+    after = (before or settings.key) if to_key is None else to_key
+    return before, "" if is_address(target) else after
+
+
+def is_address(place: str) -> bool:
+    return ADDRESS.match(place) is not None
+
+
+@contextmanager
+def timed_progress() -> Iterator[Progress | None]:
+    """With the rate of this step, and how long it still takes at that rate."""
+    with progress_line() as line:
+        if line is None:
+            yield None
+            return
+        step, begun, shown = "", 0.0, 0.0
+
+        def show(done: int, total: int, what: str) -> None:
+            nonlocal step, begun, shown
+            now = time.monotonic()
+            if what != step:
+                step, begun, shown = what, now, 0.0
+            if now - shown >= SHOWN_EVERY or done == total:
+                shown = now
+                line(done, total, with_rate(what, done, total, now - begun))
+
+        yield show
+
+
+def with_rate(what: str, done: int, total: int, seconds: float) -> str:
+    if seconds < SETTLED or not done:
+        return what
+    rate = done / seconds
+    return f"{what}, {rate:,.0f} rows a second, {duration((total - done) / rate)} left"
+
+
+def duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def report(done: Migrated, *, encrypted_before: bool, key: str) -> None:
+    memories, entries = sum(space.memories for space in done.spaces), sum(space.entries for space in done.spaces)
+    spaces = count_of(len(done.spaces), "space", "spaces")
+    say(
+        f"Moved {count_of(memories)} in {spaces}, with {count_of(entries, 'journal entry', 'journal entries')} and "
+        f"{count_of(done.terms, 'term', 'terms')}, to {done.target} in {duration(done.elapsed)}. Both were read again "
+        "and are equal.",
+        *(f"  {space.name}: {count_of(space.memories)}, digest {space.digest}" for space in done.spaces),
+    )
+    if done.rounds > 1:
+        say(f"{done.source} was written to meanwhile; {done.target} has that, too.")
+    if encrypted_before and not key:
+        say(f"{done.source} is encrypted, and {done.target} is not by Nacre: see to its protection.")
+    say(f"{done.source} is unchanged. To use the other one: nacre config set store {done.target}")

@@ -1,0 +1,162 @@
+"""Moving a whole store: what the API did before can be undone and asked about afterwards, and a kill costs nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from contextlib import closing, suppress
+from pathlib import Path
+from random import Random
+
+import apsw
+import pytest
+
+from nacre import MemoryStore
+from nacre.errors import MigrationRefused, StoreDamaged
+from nacre.factory import open_backend
+from nacre.protocols import ALL, UPKEEP, TermSet
+from nacre.settings import Settings
+from nacre.transfer.migrate import MARK, Migrated, Migration, address, migrate_store
+from tests.samples import derived, memory, put, unit
+
+SETTINGS = Settings(embedder="hashing")
+KILLS = 25
+MEMORIES = 1_500
+
+
+def opened(path: Path) -> MemoryStore:
+    return MemoryStore(path, embedder="hashing", on_conflict="ignore")
+
+
+def moved(source: Path, target: Path) -> Migrated:
+    return migrate_store(source, target, SETTINGS)
+
+
+def differences(source: Path, target: Path) -> int:
+    """How many rows a comparison of the two would still have to write."""
+    with closing(open_backend(source)) as one, closing(open_backend(target)) as other:
+        other.commit([TermSet(*MARK, {"source": "again"})])
+        steps: list[str] = []
+        Migration(one, other, ("again", "target"), lambda done, total, what: steps.append(what)).run()  # noqa: ARG005
+        return steps.count("Comparing")  # it only compares again what it had to change
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return tmp_path / "source.db"
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tmp_path / "target.db"
+
+
+def test_operations_from_before_can_be_undone_and_their_times_asked_about(source: Path, target: Path) -> None:
+    with opened(source) as store:
+        first = store.remember("The kettle is red", tags=["kitchen"])
+        second = store.remember("The kettle is blue", tags=["kitchen"])
+        before = store.now()
+        store.supersede(first.id, second.id)
+        store.edit(second.id, text="The kettle is dark blue")
+        edited = store.journal(limit=1)[0].operation.batch
+        wanted = found(store, None), found(store, before)
+    moved(source, target)
+    with opened(target) as store:
+        assert (found(store, None), found(store, before)) == wanted
+        store.undo(edited)
+        assert store.get(second.id) == second
+        assert [each.text for each in store.history(second.id).versions] == ["The kettle is red", "The kettle is blue"]
+        store.undo()
+        assert store.get(first.id) == first
+
+
+def found(store: MemoryStore, at: float | None) -> list[tuple[str, str]]:
+    return [(hit.memory.id, hit.memory.text) for hit in store.recall("Which colour is the kettle?", as_of=at)]
+
+
+def test_a_damaged_source_is_refused_and_not_copied_without_what_cannot_be_read(source: Path, target: Path) -> None:
+    with opened(source) as store:
+        store.remember("The first line")
+        store.remember("The second line")
+    connection = apsw.Connection(str(source))
+    connection.execute("UPDATE version SET lists = '{broken' WHERE row = 1")
+    connection.close()
+    with pytest.raises(StoreDamaged, match="doctor --fix"):
+        moved(source, target)
+
+
+def test_a_damaged_entry_of_the_journal_is_refused_too(source: Path, target: Path) -> None:
+    with opened(source) as store:
+        store.remember("The first line")
+    connection = apsw.Connection(str(source))
+    connection.execute("UPDATE journal SET key = NULL, after = '{broken'")
+    connection.close()
+    with pytest.raises(StoreDamaged, match="entry 1 of its journal"):
+        moved(source, target)
+
+
+@pytest.mark.slow
+def test_many_vectors_are_searched_by_their_signs_afterwards(source: Path, target: Path) -> None:
+    random = Random(5)
+    rows = [
+        (memory(f"m{number}"), derived(f"word{number % 40}", unit(*(random.gauss(0, 1) for _ in range(8)))))
+        for number in range(5_000)
+    ]
+    with closing(open_backend(source)) as store:
+        put(store, *rows)
+    moved(source, target)
+    with closing(open_backend(source)) as one, closing(open_backend(target)) as other:
+        health = other.health(thorough=True)
+        assert (health.vectors, health.problems) == (5_000, ())
+        asked = unit(1, 0.5, 0.2)
+        assert other.by_vector("here", asked, ALL, 20) == one.by_vector("here", asked, ALL, 20)
+
+
+def test_an_address_names_a_store_without_its_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert address("store.db") == str((tmp_path / "store.db").resolve())
+    secret = "s3" + "cret"
+    assert address(f"postgresql://me:{secret}@db.example:5433/memory") == "postgresql://db.example:5433/memory"
+
+
+def test_a_target_without_a_mark_is_complete(source: Path, target: Path) -> None:
+    with opened(source) as store:
+        store.remember("A line")
+    moved(source, target)
+    with closing(open_backend(target)) as backend:
+        assert backend.term(*MARK) is None and backend.terms(UPKEEP) == {}
+    with pytest.raises(MigrationRefused, match="is not empty"):
+        moved(source, target)
+    assert differences(source, target) == 0
+
+
+@pytest.mark.slow
+def test_a_move_that_is_killed_again_and_again_ends_with_an_equal_store(source: Path, target: Path) -> None:
+    with opened(source) as store:
+        store.remember_many([f"The shelf {number} holds {number % 13} jars" for number in range(MEMORIES)])
+        some = [each.id for each in store.list_recent(40)]
+        store.tag(*some, add=["kitchen"])
+        store.forget(*some[:10])
+        store.undo()
+    random, killed = Random(2026), 0
+    command = [sys.executable, "-m", "nacre", "migrate", str(source), str(target)]
+    for _ in range(KILLS):
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        try:
+            process.wait(timeout=0.4 + random.random() * 1.5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            killed += 1
+            continue
+        break
+    with suppress(MigrationRefused):  # it may have been complete already
+        moved(source, target)
+    assert killed > 0
+    assert differences(source, target) == 0
+    with closing(open_backend(target)) as backend:
+        assert backend.health(thorough=True).problems == ()
+    with opened(target) as store:
+        assert store.count() == MEMORIES and store.count(tags=["kitchen"]) == len(some)
+        store.undo()  # of the tags: the removal is undone already
+        assert store.count(tags=["kitchen"]) == 0

@@ -490,7 +490,7 @@ class VersionRow:
     """A written state of a memory, from its journal entry `seq_from` until `seq_to`; None: it still is.
 
     The memory has the uses of the present; `uses` are those when it was written (last access and count). `walks` are
-    those of its links, by target and relation. Vectors are exact as 16-bit floats.
+    those of its links, by target and relation. Single blanks separate stems; vectors are exact as 16-bit floats.
     """
 
     memory: Memory
@@ -515,10 +515,10 @@ class MemoryRow:
 @dataclass(frozen=True, slots=True)
 class EntryRow:
     """A journal entry, and what the space held after it: memories, their stems, and the latest time of creation or
-    change. `linked`: its images are those of the versions that it ended and began."""
+    change. `linked`: whether it ended and began a version, from which its images are made; None: it has its own."""
 
     entry: JournalEntry
-    linked: bool
+    linked: tuple[bool, bool] | None
     memories: int
     stems: int
     latest: float
@@ -559,15 +559,20 @@ class RowReader(Protocol):
     def memories(self, space: str) -> Iterator[MemoryRow]:
         """By rising number, also those that were removed and are still part of an earlier state."""
 
-    def entries(self, space: str) -> Iterator[EntryRow]:
-        """By rising number."""
+    def entries(self, space: str, *, images: bool = True) -> Iterator[EntryRow]:
+        """By rising number. Without `images` those that are linked come without a before and an after."""
 
     def terms(self) -> Iterator[TermSet]:
         """By kind and name, in the order of their code points."""
 
 
 class RowTransfer(RowReader, Protocol):
-    """The rows of the present, and writing rows of another store. A walk may go on while rows are written behind it."""
+    """The rows of the present, and writing rows of another store. A walk may go on while rows are written behind it.
+
+    `keeps_images`: whether it stores the images of every entry; else it makes those of linked ones from the versions.
+    """
+
+    keeps_images: bool
 
     def snapshot(self) -> AbstractContextManager[RowReader]:
         """The rows of one state of the store, while others go on writing."""

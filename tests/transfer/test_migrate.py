@@ -14,9 +14,9 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import MigrationRefused, StoreDamaged
 from nacre.factory import open_backend
-from nacre.protocols import ALL, UPKEEP, TermSet
+from nacre.protocols import ALL, UPKEEP
 from nacre.settings import Settings
-from nacre.transfer.migrate import MARK, Migrated, Migration, address, migrate_store
+from nacre.transfer.migrate import MARK, Migrated, address, entry_digest, memory_digest, migrate_store
 from tests.samples import derived, memory, put, unit
 
 SETTINGS = Settings(embedder="hashing")
@@ -32,13 +32,16 @@ def moved(source: Path, target: Path) -> Migrated:
     return migrate_store(source, target, SETTINGS)
 
 
-def differences(source: Path, target: Path) -> int:
-    """How many rows a comparison of the two would still have to write."""
-    with closing(open_backend(source)) as one, closing(open_backend(target)) as other:
-        other.commit([TermSet(*MARK, {"source": "again"})])
-        steps: list[str] = []
-        Migration(one, other, ("again", "target"), lambda done, total, what: steps.append(what)).run()  # noqa: ARG005
-        return steps.count("Comparing")  # it only compares again what it had to change
+def digests(path: Path) -> list[tuple[str, bytes]]:
+    """Of every row of a store."""
+    with closing(open_backend(path)) as store:
+        rows = store.rows
+        assert rows is not None
+        found = [("terms", repr(list(rows.terms())).encode())]
+        for space in rows.spaces():
+            found += [(space.name, memory_digest(row)) for row in rows.memories(space.name)]
+            found += [(space.name, entry_digest(row, images=True)) for row in rows.entries(space.name)]
+        return found
 
 
 @pytest.fixture
@@ -64,10 +67,10 @@ def test_operations_from_before_can_be_undone_and_their_times_asked_about(source
     with opened(target) as store:
         assert (found(store, None), found(store, before)) == wanted
         store.undo(edited)
-        assert store.get(second.id) == second
+        assert store.get(second.id).text == "The kettle is blue"  # type: ignore[union-attr]
         assert [each.text for each in store.history(second.id).versions] == ["The kettle is red", "The kettle is blue"]
         store.undo()
-        assert store.get(first.id) == first
+        assert store.get(first.id).superseded_by == ""  # type: ignore[union-attr]
 
 
 def found(store: MemoryStore, at: float | None) -> list[tuple[str, str]]:
@@ -127,7 +130,7 @@ def test_a_target_without_a_mark_is_complete(source: Path, target: Path) -> None
         assert backend.term(*MARK) is None and backend.terms(UPKEEP) == {}
     with pytest.raises(MigrationRefused, match="is not empty"):
         moved(source, target)
-    assert differences(source, target) == 0
+    assert digests(target) == digests(source)
 
 
 @pytest.mark.slow
@@ -153,7 +156,7 @@ def test_a_move_that_is_killed_again_and_again_ends_with_an_equal_store(source: 
     with suppress(MigrationRefused):  # it may have been complete already
         moved(source, target)
     assert killed > 0
-    assert differences(source, target) == 0
+    assert digests(target) == digests(source)
     with closing(open_backend(target)) as backend:
         assert backend.health(thorough=True).problems == ()
     with opened(target) as store:

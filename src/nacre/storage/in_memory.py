@@ -639,12 +639,12 @@ class InMemoryRowReader:
         for number, versions in sorted(by_number.items()):
             yield MemoryRow(number, tuple(version_row(kept, version) for version in versions))
 
-    def entries(self, space: str) -> Iterator[EntryRow]:
+    def entries(self, space: str, *, images: bool = True) -> Iterator[EntryRow]:  # noqa: ARG002
         kept = self._read().space(space).copied()
         for entry in kept.journal:
             versions = kept.versions_at(entry.seq)
             times = (max(each.memory.created_at, each.memory.updated_at) for each in versions)
-            yield EntryRow(entry, False, len(versions), sum(map(length, versions)), max(times, default=0.0))
+            yield EntryRow(entry, None, len(versions), sum(map(length, versions)), max(times, default=0.0))
 
     def terms(self) -> Iterator[TermSet]:
         words = self._read().vocabulary
@@ -652,6 +652,8 @@ class InMemoryRowReader:
 
 
 class InMemoryRows(InMemoryRowReader):
+    keeps_images = True
+
     def __init__(self, backend: InMemoryBackend) -> None:
         self._backend = backend
         super().__init__(lambda: backend._state)
@@ -681,7 +683,9 @@ def version_row(space: Space, version: Version) -> VersionRow:
     memory = version.memory
     walks = {(link.to, link.rel): space.walks.get((memory.id, link.to, link.rel), 0) for link in memory.links}
     uses = (memory.last_accessed, memory.access_count)
-    return VersionRow(memory, version.derived, version.seq_from, version.seq_to, uses, walks)
+    stems = {column: " ".join(getattr(version.derived.words, column).split()) for column in COLUMN_WEIGHTS}
+    derived = replace(version.derived, words=Words(**stems))
+    return VersionRow(memory, derived, version.seq_from, version.seq_to, uses, walks)
 
 
 def with_uses(version: Version, present: Version) -> Version:

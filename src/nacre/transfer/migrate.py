@@ -1,8 +1,8 @@
 """Moves a whole store to another one: every version, journal entry, term and vector, compared row by row.
 
-Copying and comparing are one walk: both stores are read side by side, and what the target lacks or has otherwise is
-written, some thousand rows in a transaction. So an interrupted migration continues by being run again, and a walk that
-has to write nothing proves that the target holds what the source held.
+A walk reads both stores side by side, and writes what the target lacks or has otherwise, some thousand rows in a
+transaction: an interrupted migration continues by being run again. Then all of the target is read again, and the digest
+of each space compared with that of the source.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import chain
+from marshal import dumps
+from operator import attrgetter
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from nacre.errors import MigrationRefused, StoreDamaged
 from nacre.factory import IN_MEMORY, open_backend, store_file
-from nacre.model.memory import Json
+from nacre.model.memory import NAMES, Link
 from nacre.protocols import (
     UPKEEP,
     Backend,
@@ -39,10 +42,14 @@ from nacre.protocols import (
 from nacre.settings import ADDRESS, Settings
 
 MARK = (UPKEEP, "migration")  # the term of a target that is not complete; it names the source
-AT_ONCE = 2_000  # versions and entries in a transaction: below that the disk is waited for more often than needed
+# Versions and entries in a transaction: with fewer of them the same counters are written more often, and the disk is
+# waited for; 5,000 take some 40 MB.
+AT_ONCE = 5_000
 DIGEST_BYTES = 16
 MOST_ROUNDS = 5  # that follow a source to which others write
 COPYING, COMPARING = "Copying", "Comparing"
+PLAIN_VALUES = attrgetter(*(name for name in NAMES if name not in ("metadata", "links")))
+MARSHAL = 2  # the last version of the format in which equal values always give equal bytes
 VECTOR_TYPE = "<f2"  # as which every lasting backend keeps them
 
 Watch: TypeAlias = Callable[[int, int], None]  # how many rows were read, and of how many
@@ -133,7 +140,7 @@ class Migration:
         begun = time.monotonic()
         self.check_source(self._source, self._names[0])
         self._begin()
-        walk = Walk(self._source, self._target, self._to, self._names[0])
+        walk = Walk(self._source, self._target, self._names)
         try:
             rounds = self._follow(walk)
         except KeyboardInterrupt as error:
@@ -150,8 +157,8 @@ class Migration:
         for rounds in range(1, MOST_ROUNDS + 1):
             with self._from.snapshot() as state:
                 stamp = self._stamp(state)
-                if walk.run(state, self._watched(COPYING)):
-                    self._verify(walk.run(state, self._watched(COMPARING)))
+                walk.run(state, self._watched(COPYING))
+                self._verify(walk, self._watched(COMPARING))
             if stamp == self._stamp(self._from):
                 return rounds
         raise MigrationRefused(
@@ -177,12 +184,22 @@ class Migration:
         """What tells that the source was written to; uses are counted at any time, and do not count here."""
         return reader.spaces(), terms_of(reader), self._source.embedder()
 
-    def _verify(self, changes: int) -> None:
-        if changes:
-            raise MigrationRefused(
-                f"{self._names[1]} does not return what was written to it ({changes:,} rows differ). Do not use it; "
-                "run `nacre doctor` on both stores, and begin again with a new target."
-            )
+    def _verify(self, walk: Walk, watch: Watch) -> None:
+        """That the target returns all that the walk through the source has read."""
+        wanted, walk.done = {space.name: space.digest for space in walk.spaces}, 0
+        known = {space.name: place_of(space) for space in self._to.spaces()}
+        for space in walk.wanted:
+            digest = blake2b(digest_size=DIGEST_BYTES)
+            entries = self._to.entries(space.name, images=walk.images)
+            digests = (entry_digest(row, images=walk.images) for row in entries)
+            for row_digest in chain(map(memory_digest, self._to.memories(space.name)), digests):
+                digest.update(row_digest)
+                walk.count(watch)
+            if digest.hexdigest() != wanted.get(space.name) or known.get(space.name) != place_of(space):
+                raise MigrationRefused(
+                    f"{self._names[1]} does not return what was written to it, in the space {space.name!r}. Do not use "
+                    "it; run `nacre doctor` on both stores, and begin again with a new target."
+                )
 
     def _watched(self, what: str) -> Watch:
         progress = self._progress
@@ -195,66 +212,56 @@ def rows_of(store: Backend, name: str) -> RowTransfer:
     return store.rows
 
 
-@dataclass
 class Walk:
-    """One walk through both stores, which makes the target equal to the source."""
+    """Makes the target equal to the source, and counts what the source holds."""
 
-    source: Backend
-    target: Backend
-    rows: RowTransfer  # of the target
-    name: str  # of the source
-    done: int = 0  # rows of the source that were read
-    total: int = 0
-    changes: int = 0
-    terms: int = 0
-    spaces: list[MovedSpace] = field(default_factory=list)
-    watch: Watch = lambda *_: None
+    def __init__(self, source: Backend, target: Backend, names: tuple[str, str]) -> None:
+        self._source, self._target, self._name = source, target, names[0]
+        self._rows = rows_of(target, names[1])
+        self.images = rows_of(source, names[0]).keeps_images or self._rows.keeps_images
+        self.wanted: list[SpaceRow] = []
+        self.spaces: list[MovedSpace] = []
+        self.terms = self.done = self.total = 0  # rows that were read, and of how many
+        self._watch: Watch = lambda *_: None
 
-    def run(self, state: RowReader, watch: Watch) -> int:
-        """How much had to be written."""
-        wanted, known = state.spaces(), {space.name: space for space in self.rows.spaces()}
-        self.done, self.total, self.changes = 0, sum(space.rows for space in wanted), 0
-        self.spaces, self.watch = [], watch
+    def run(self, state: RowReader, watch: Watch) -> None:
+        self.wanted, known = state.spaces(), {space.name: space for space in self._rows.spaces()}
+        self.done, self.total = 0, sum(space.rows for space in self.wanted)
+        self.spaces, self._watch = [], watch
         self._embedder()
         self._terms(state)
-        for gone in known.keys() - {space.name for space in wanted}:
-            self.rows.drop_space(gone)
-            self.changes += 1
-        for space in wanted:
+        for gone in known.keys() - {space.name for space in self.wanted}:
+            self._rows.drop_space(gone)
+        for space in self.wanted:
             self._space(state, space, known.get(space.name))
-        return self.changes
 
     def _embedder(self) -> None:
-        bound, known = self.source.embedder(), self.target.embedder()
+        bound, known = self._source.embedder(), self._target.embedder()
         if (bound, bound.measured) != (known, known.measured):
-            self.target.commit([EmbedderBound(bound)])
-            self.changes += 1
+            self._target.commit([EmbedderBound(bound)])
 
     def _terms(self, state: RowReader) -> None:
-        wanted, known = terms_of(state), terms_of(self.rows)
+        wanted, known = terms_of(state), terms_of(self._rows)
         changed = [TermSet(*key, data) for key, data in wanted.items() if known.get(key) != data]
         changed += [TermSet(*key, None) for key in known if key not in wanted]
         for start in range(0, len(changed), AT_ONCE):
-            self.target.commit(changed[start : start + AT_ONCE])
+            self._target.commit(changed[start : start + AT_ONCE])
         self.terms = len(wanted)
-        self.changes += len(changed)
 
     def _space(self, state: RowReader, space: SpaceRow, known: SpaceRow | None) -> None:
-        pending, digest = Pending(space, self.rows), blake2b(digest_size=DIGEST_BYTES)
+        pending, digest = Pending(space, self._rows), blake2b(digest_size=DIGEST_BYTES)
         if known is None or place_of(known) != place_of(space):
             pending.write()
-            self.changes += 1
         memories, versions = self._memories(state, pending, digest.update)
         pending.write_rest()  # before the entries, which are linked to versions
         entries = self._entries(state, pending, digest.update)
         pending.write_rest()
-        self.changes += pending.written
         self.spaces.append(MovedSpace(space.name, memories, versions, entries, digest.hexdigest()))
 
     def _memories(self, state: RowReader, pending: Pending, note: Callable[[bytes], None]) -> tuple[int, int]:
         """Numbers rise in both in the order of first writing, and new memories come last: where a pair does not fit,
         the source no longer has that of the target."""
-        there, memories, versions = self.rows.memories(pending.space.name), 0, 0
+        there, memories, versions = self._rows.memories(pending.space.name), 0, 0
         other = next(there, None)
         for row in state.memories(pending.space.name):
             digest = memory_digest(row)
@@ -270,36 +277,36 @@ class Walk:
                 other = next(there, None)
             memories += row.versions[-1].seq_to is None
             versions += len(row.versions)
-            self._count()
+            self.count(self._watch)
         for left in rest(other, there):
             pending.remove(left)
         return memories, versions
 
     def _entries(self, state: RowReader, pending: Pending, note: Callable[[bytes], None]) -> int:
-        there, entries = self.rows.entries(pending.space.name), 0
+        there, entries = self._rows.entries(pending.space.name, images=self.images), 0
         other = next(there, None)
-        for row in state.entries(pending.space.name):
+        for row in state.entries(pending.space.name, images=self.images):
+            seq, digest = row.entry.seq, entry_digest(row, images=self.images)
             if row.entry.damaged:
-                raise StoreDamaged(self.name, f"entry {row.entry.seq} of its journal cannot be read")
-            digest = entry_digest(row)
+                raise StoreDamaged(self._name, f"entry {seq} of its journal cannot be read")
             note(digest)
-            while other is not None and other.entry.seq < row.entry.seq:
+            while other is not None and other.entry.seq < seq:
                 pending.drop(other.entry.seq)
                 other = next(there, None)
-            same = other is not None and other.entry.seq == row.entry.seq
-            if not same or other is None or entry_digest(other) != digest:
+            same = other if other is not None and other.entry.seq == seq else None
+            if same is None or entry_digest(same, images=self.images) != digest:
                 pending.record(row)
-            if same:
+            if same is not None:
                 other = next(there, None)
             entries += 1
-            self._count()
+            self.count(self._watch)
         for left in rest(other, there):
             pending.drop(left.entry.seq)
         return entries
 
-    def _count(self) -> None:
+    def count(self, watch: Watch) -> None:
         self.done += 1
-        self.watch(self.done, self.total)
+        watch(self.done, self.total)
 
 
 class Pending:
@@ -307,7 +314,6 @@ class Pending:
 
     def __init__(self, space: SpaceRow, rows: RowTransfer) -> None:
         self.space, self._rows = space, rows
-        self.written = 0
         self._clear()
 
     def _clear(self) -> None:
@@ -338,7 +344,6 @@ class Pending:
         self._grow(1)
 
     def _grow(self, rows: int) -> None:
-        self.written += 1
         self._size += rows
         if self._size >= AT_ONCE:
             self.write()
@@ -374,43 +379,46 @@ def rest(first: Row | None, others: Iterator[Row]) -> Iterator[Row]:
         yield from others
 
 
-# Digests: of what every backend returns as it was given. Statistics of earlier states are estimates, and the uses at
-# the time of writing are in the journal.
+# Digests are of what every backend returns as it was given. So they leave out statistics of earlier states, which are
+# estimates, and the uses at the time of writing, which the journal has.
 
 
 def memory_digest(row: MemoryRow) -> bytes:
     digest = blake2b(digest_size=DIGEST_BYTES)
     for version in row.versions:
-        digest.update(canonical(version_facts(version)))
+        digest.update(dumps(version_facts(version), MARSHAL))
         vectors = version.derived.vectors
-        digest.update(b"" if vectors is None else vectors.astype(VECTOR_TYPE).tobytes())
+        if vectors is not None:
+            digest.update(vectors.astype(VECTOR_TYPE).tobytes())
     return digest.digest()
 
 
-def version_facts(version: VersionRow) -> list[Json]:
-    memory, derived = version.memory, version.derived
-    fields: dict[str, Json] = {
-        name: float(value) if type(value) is int else value for name, value in memory.to_dict().items()
-    }
-    stems = [
-        " ".join(getattr(derived.words, column).split()) for column in ("title", "text", "role", "tags", "entities")
-    ]
-    chunks = [[chunk.start, chunk.end, chunk.digest.hex()] for chunk in derived.chunks]
-    present = version.seq_to is None
-    walks = sorted([*link, count] for link, count in version.walks.items() if count and present)
-    waits = present and derived.vectors is None
-    return [fields, memory.version, version.seq_from, version.seq_to, *stems, chunks, waits, walks]  # type: ignore[list-item]
+def version_facts(version: VersionRow) -> Any:
+    memory, words = version.memory, version.derived.words
+    # A whole number may come back as another kind of number.
+    values = tuple(float(value) if type(value) is int else value for value in PLAIN_VALUES(memory))
+    composed = (canonical(memory.metadata) if memory.metadata else "", tuple(map(link_facts, memory.links)))
+    stems = (words.title, words.text, words.role, words.tags, words.entities)
+    chunks = tuple((chunk.start, chunk.end, chunk.digest) for chunk in version.derived.chunks)
+    state: tuple[object, ...] = (memory.version, version.seq_from, version.seq_to)
+    if version.seq_to is None:
+        walks = sorted((*link, count) for link, count in version.walks.items() if count)
+        state = (*state, version.derived.vectors is None, tuple(walks))
+    return values, composed, stems, chunks, state
 
 
-def entry_digest(row: EntryRow) -> bytes:
+def link_facts(link: Link) -> tuple[object, ...]:
+    return link.to, link.rel, float(link.weight), canonical(link.data) if link.data else ""
+
+
+def entry_digest(row: EntryRow, *, images: bool) -> bytes:
+    """With the images, or with what they are made from."""
     entry, done = row.entry, row.entry.operation
-    told = [entry.seq, entry.memory_id, entry.kind, done.name, done.actor, done.at, done.batch, done.why]
-    images = [None if image is None else dict(image) for image in (entry.before, entry.after)]
-    return blake2b(canonical([*told, entry.damaged, *images]), digest_size=DIGEST_BYTES).digest()
+    told = (entry.seq, entry.memory_id, entry.kind, done.name, done.actor, float(done.at), done.batch, done.why)
+    made = None if images else row.linked
+    sides = tuple("" if image is None else canonical(image) for image in (entry.before, entry.after))
+    facts = dumps((told, entry.damaged, made, sides), MARSHAL)
+    return blake2b(facts, digest_size=DIGEST_BYTES).digest()
 
 
-encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
-
-
-def canonical(value: object) -> bytes:
-    return encode(value).encode()
+canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode

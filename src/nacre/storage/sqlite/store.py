@@ -658,6 +658,14 @@ def latest_change(connection: apsw.Connection, space: int, seq: int) -> float | 
 def read_journal(
     connection: apsw.Connection, space: int, name: str, where: JournalFilter, *, newest_first: bool, limit: int | None
 ) -> list[JournalEntry]:
+    result = entry_rows(connection, space, where, newest_first=newest_first, limit=limit)
+    versions = versions_of(connection, [(key, seq) for seq, _, key, *_ in result if key is not None])
+    return [from_entry_row(row, name, versions) for row in result]
+
+
+def entry_rows(
+    connection: apsw.Connection, space: int, where: JournalFilter, *, newest_first: bool, limit: int | None
+) -> list[tuple[Any, ...]]:
     after = 0 if where.after is None else where.after
     first, last = rows.span(space, after + 1, rows.LAST_SEQ if where.upto is None else where.upto)
     parts, values, index = ["place BETWEEN ? AND ?"], list[SQLValue]([first, last]), ""
@@ -674,14 +682,12 @@ def read_journal(
         if wanted is not None:
             parts.append(part)
             values.append(wanted)
-    result = fetch(
+    return fetch(
         connection,
         f"SELECT {SELECTED_ENTRY} FROM journal{index} WHERE {' AND '.join(parts)}"
         f" ORDER BY place {'DESC' if newest_first else 'ASC'} LIMIT ?",
         (*values, -1 if limit is None else limit),
     )
-    versions = versions_of(connection, [(key, seq) for seq, _, key, *_ in result if key is not None])
-    return [from_entry_row(row, name, versions) for row in result]
 
 
 def versions_of(connection: apsw.Connection, entries: Sequence[tuple[int, int]]) -> Versions:

@@ -7,18 +7,18 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 import numpy as np
 
 from nacre.model import JournalFilter
-from nacre.model.journal import MEMORY
 from nacre.protocols import Chunk, Derived, EntryRow, MemoryRow, RowBatch, SpaceRow, TermSet, VersionRow, Words
 from nacre.storage.sqlite import rows
 from nacre.storage.sqlite.connection import translated
 from nacre.storage.sqlite.rows import AMONG, SELECTED, fetch, from_row
-from nacre.storage.sqlite.store import read_journal
+from nacre.storage.sqlite.store import Versions, entry_rows, from_entry_row, versions_of
 from nacre.storage.sqlite.transaction import (
     INDEXED,
     INSERT_CHUNK,
@@ -47,12 +47,14 @@ if TYPE_CHECKING:
 
 AT_ONCE = 250  # memories that are read together
 ENTRIES_AT_ONCE = 1_000
+BULK_CACHE_KIB = 65_536
 UNREADABLE = "a row of its vocabulary"
 
 INSERT_VERSION = insertion("version", *VERSION, "seq_to")
 INSERT_LABEL = insertion("label", "space", "field", "name", "key", "times", "seq_from", "seq_to")
 REPLACE_ENTRY = INSERT_ENTRY.replace("INSERT", "INSERT OR REPLACE", 1)
 INSERT_LINK = insertion("link", "space", "target", "rel", "key", "weight", "kind", "walks", "seq_from", "seq_to")
+USES = VERSION.index("uses")
 STATEMENTS = (INSERT_IDENTITY, INSERT_CONTENT, INSERT_VERSION, INSERT_LABEL, INSERT_LINK, INSERT_CHUNK)
 
 SPACES = (
@@ -96,11 +98,11 @@ class SQLiteRowReader:
         keys = array("q", self._read(lambda connection: [key for (key,) in fetch(connection, sql, (space,))]))
         for start in range(0, len(keys), AT_ONCE):
             wanted = json.dumps(keys[start : start + AT_ONCE].tolist())
-            yield from self._read(lambda connection, wanted=wanted: read_memories(connection, wanted))  # type: ignore[misc]
+            yield from self._read(partial(read_memories, keys=wanted))
 
-    def entries(self, space: str) -> Iterator[EntryRow]:
+    def entries(self, space: str, *, images: bool = True) -> Iterator[EntryRow]:
         after = 0
-        while read := self._read(lambda connection, after=after: read_entries(connection, space, after)):  # type: ignore[misc]
+        while read := self._read(partial(read_entries, space=space, after=after, images=images)):
             yield from read
             after = read[-1].entry.seq
 
@@ -118,6 +120,8 @@ class SQLiteRowReader:
 
 
 class SQLiteRows(SQLiteRowReader):
+    keeps_images = False
+
     def __init__(self, store: SQLiteBackend) -> None:
         super().__init__(store.path, store._connected)
         self._store = store
@@ -133,6 +137,10 @@ class SQLiteRows(SQLiteRowReader):
             yield SQLiteRowReader(self._path, same)
 
     def write_rows(self, batch: RowBatch) -> None:
+        with self._connected() as connection:
+            # Rows go to all parts of the indexes: in the cache of a usual connection the same pages are read and written
+            # again and again.
+            connection.pragma("cache_size", -BULK_CACHE_KIB)
         with self._store.writing(RowTransaction) as transaction:
             transaction.write_rows(batch)
 
@@ -180,15 +188,21 @@ def read_contents(connection: apsw.Connection, wanted: Mapping[int, tuple[Any, b
     return made
 
 
-def read_entries(connection: apsw.Connection, space: str, after: int) -> list[EntryRow]:
+def read_entries(connection: apsw.Connection, space: str, after: int, *, images: bool) -> list[EntryRow]:
     number, *_ = rows.only_row(connection, "SELECT coalesce((SELECT number FROM space WHERE name = ?), 0)", space)
-    where = JournalFilter(after=after)
-    entries = read_journal(connection, number, space, where, newest_first=False, limit=ENTRIES_AT_ONCE)
-    if not entries:
+    found = entry_rows(connection, number, JournalFilter(after=after), newest_first=False, limit=ENTRIES_AT_ONCE)
+    if not found:
         return []
-    sql = "SELECT key IS NOT NULL, memories, stems, latest FROM journal WHERE place BETWEEN ? AND ? ORDER BY place"
+    linked = [None if key is None else (bool(old), bool(new)) for _, _, key, old, new, *_ in found]
+    versions: Versions = {}
+    if images:
+        versions = versions_of(connection, [(key, seq) for seq, _, key, *_ in found if key is not None])
+    else:
+        found = [(seq, at, None, None, None, *texts) for seq, at, _, _, _, *texts in found]
+    entries = [from_entry_row(row, space, versions) for row in found]
+    sql = "SELECT memories, stems, latest FROM journal WHERE place BETWEEN ? AND ? ORDER BY place"
     sizes = fetch(connection, sql, rows.span(number, entries[0].seq, entries[-1].seq))
-    return [EntryRow(entry, bool(linked), *size) for entry, (linked, *size) in zip(entries, sizes, strict=True)]
+    return [EntryRow(entry, sides, *size) for entry, sides, size in zip(entries, linked, sizes, strict=True)]
 
 
 class RowTransaction(SQLiteTransaction):
@@ -245,17 +259,18 @@ class RowTransaction(SQLiteTransaction):
                     anchor = version.seq_from
                 self._put_version(space, key, content, anchor, version)
                 space.latest = max(space.latest, version.memory.created_at, version.memory.updated_at)
+        labels, links = self._rows[INSERT_LABEL], self._rows[INSERT_LINK]
         for label, times, began, ended, _ in spans(row, labels_of):
-            self._add(INSERT_LABEL, space.number, *label, key, times, began, ended)
-        for target, (weight, kind), began, ended, version in spans(row, lambda each: links_of(each.memory)):
-            walks = version.walks.get(target, 0)
-            self._add(INSERT_LINK, space.number, *target, key, weight, kind, walks, began, ended)
+            labels.append((space.number, *label, key, times, began, ended))
+        if any(version.memory.links for version in row.versions):
+            for target, kept, began, ended, version in spans(row, lambda each: links_of(each.memory)):
+                links.append((space.number, *target, key, *kept, version.walks.get(target, 0), began, ended))
 
     def _put_version(self, space: Space, key: int, content: int, anchor: int, version: VersionRow) -> None:
         words, start = version.derived.words, version.seq_from
-        stems, length = rows.clean_lines(words.tags, words.entities), len(stems_of(words))
+        stems, length = (words.tags, words.entities), len(stems_of(words))
         values = version_row(space.number, Stored(key, content, start, anchor, stems, length, version.memory))
-        values[VERSION.index("uses")] = rows.as_json(list(version.uses))
+        values[USES] = rows.as_json(list(version.uses))
         self._add(INSERT_VERSION, *values, version.seq_to)
 
     def _put_content(self, space: Space, run: Sequence[VersionRow]) -> int:
@@ -271,7 +286,7 @@ class RowTransaction(SQLiteTransaction):
         self._connection.executemany(
             "DELETE FROM journal WHERE place = ?", [(rows.place(space.number, seq),) for seq in batch.dropped]
         )
-        linked = self._linked(space, [row for row in batch.entries if row.linked and row.entry.kind == MEMORY])
+        linked = self._linked(space, [row for row in batch.entries if row.linked is not None])
         self._connection.executemany(
             REPLACE_ENTRY,
             [
@@ -297,13 +312,14 @@ class RowTransaction(SQLiteTransaction):
             if seq_to is not None:
                 ended[id, seq_to] = key
         linked = {}
-        for entry in (row.entry for row in entries):
-            old, new = entry.before is not None, entry.after is not None
-            place = (entry.memory_id, entry.seq)
+        for row in entries:
+            old, new = row.linked or (False, False)
+            place = (row.entry.memory_id, row.entry.seq)
             keys = {*([ended.get(place)] if old else []), *([began.get(place)] if new else [])}
             key = keys.pop() if len(keys) == 1 else None
-            if key is not None:
-                linked[entry.seq] = (key, old, new)
+            if key is None:
+                raise rows.DamagedRecord(f"the version of entry {row.entry.seq} of its journal is missing")
+            linked[row.entry.seq] = (key, old, new)
         return linked
 
 
@@ -335,7 +351,7 @@ def is_moved(one: VersionRow, other: VersionRow) -> bool:
 
 def labels_of(version: VersionRow) -> dict[tuple[str, str], int]:
     words = version.derived.words
-    return names_of(version.memory, rows.clean_lines(words.tags, words.entities))
+    return names_of(version.memory, (words.tags, words.entities))
 
 
 def stems_of(words: Words) -> list[str]:
@@ -347,6 +363,11 @@ def spans(
 ) -> Iterator[tuple[tuple[str, str], Value, int, int | None, VersionRow]]:
     """Each name with a value that it has in versions in a row, the entries that began and ended it, and the first of
     these versions."""
+    if len(row.versions) == 1:  # nearly always
+        (only,) = row.versions
+        for name, value in values_of(only).items():
+            yield name, value, only.seq_from, only.seq_to, only
+        return
     lasting: dict[tuple[str, str], tuple[Value, VersionRow]] = {}
     for version in row.versions:
         values = values_of(version)

@@ -6,20 +6,20 @@ import os
 import signal
 import sys
 
-from nacre.cli.main import run
-from nacre.transfer.migrate import Walk
+from nacre.cli.start import run
+from nacre.transfer.migrate import Walk, Watch
 
 STOPPED_AT = 300
-count = Walk._count
+count = Walk.count
 
 
-def stopping(walk: Walk) -> None:
-    count(walk)
-    if walk.done == STOPPED_AT:
+def stopping(self: Walk, watch: Watch) -> None:
+    count(self, watch)
+    if self.done == STOPPED_AT:
         os.kill(os.getpid(), signal.SIGINT)
 
 
 def main() -> None:
-    Walk._count = stopping  # type: ignore[method-assign]
+    Walk.count = stopping  # type: ignore[method-assign]
     sys.argv[0] = "nacre"
     run()

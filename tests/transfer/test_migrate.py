@@ -8,16 +8,14 @@ from contextlib import closing, suppress
 from pathlib import Path
 from random import Random
 
-import apsw
 import pytest
 
 from nacre import MemoryStore
-from nacre.errors import MigrationRefused, StoreDamaged
+from nacre.errors import MigrationRefused
 from nacre.factory import open_backend
-from nacre.protocols import ALL, UPKEEP
+from nacre.protocols import UPKEEP
 from nacre.settings import Settings
 from nacre.transfer.migrate import MARK, Migrated, address, entry_digest, memory_digest, migrate_store
-from tests.samples import derived, memory, put, unit
 
 SETTINGS = Settings(embedder="hashing")
 KILLS = 25
@@ -75,44 +73,6 @@ def test_operations_from_before_can_be_undone_and_their_times_asked_about(source
 
 def found(store: MemoryStore, at: float | None) -> list[tuple[str, str]]:
     return [(hit.memory.id, hit.memory.text) for hit in store.recall("Which colour is the kettle?", as_of=at)]
-
-
-def test_a_damaged_source_is_refused_and_not_copied_without_what_cannot_be_read(source: Path, target: Path) -> None:
-    with opened(source) as store:
-        store.remember("The first line")
-        store.remember("The second line")
-    connection = apsw.Connection(str(source))
-    connection.execute("UPDATE version SET lists = '{broken' WHERE row = 1")
-    connection.close()
-    with pytest.raises(StoreDamaged, match="doctor --fix"):
-        moved(source, target)
-
-
-def test_a_damaged_entry_of_the_journal_is_refused_too(source: Path, target: Path) -> None:
-    with opened(source) as store:
-        store.remember("The first line")
-    connection = apsw.Connection(str(source))
-    connection.execute("UPDATE journal SET key = NULL, after = '{broken'")
-    connection.close()
-    with pytest.raises(StoreDamaged, match="entry 1 of its journal"):
-        moved(source, target)
-
-
-@pytest.mark.slow
-def test_many_vectors_are_searched_by_their_signs_afterwards(source: Path, target: Path) -> None:
-    random = Random(5)
-    rows = [
-        (memory(f"m{number}"), derived(f"word{number % 40}", unit(*(random.gauss(0, 1) for _ in range(8)))))
-        for number in range(5_000)
-    ]
-    with closing(open_backend(source)) as store:
-        put(store, *rows)
-    moved(source, target)
-    with closing(open_backend(source)) as one, closing(open_backend(target)) as other:
-        health = other.health(thorough=True)
-        assert (health.vectors, health.problems) == (5_000, ())
-        asked = unit(1, 0.5, 0.2)
-        assert other.by_vector("here", asked, ALL, 20) == one.by_vector("here", asked, ALL, 20)
 
 
 def test_an_address_names_a_store_without_its_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -414,11 +414,10 @@ def link_facts(link: Link) -> tuple[object, ...]:
 def entry_digest(row: EntryRow, *, images: bool) -> bytes:
     """With the images, or with what they are made from."""
     entry, done = row.entry, row.entry.operation
-    told = (entry.seq, entry.memory_id, entry.kind, done.name, done.actor, float(done.at), done.batch, done.why)
+    facts = (entry.seq, entry.memory_id, entry.kind, done.name, done.actor, float(done.at), done.batch, done.why)
     made = None if images else row.linked
     sides = tuple("" if image is None else canonical(image) for image in (entry.before, entry.after))
-    facts = dumps((told, entry.damaged, made, sides), MARSHAL)
-    return blake2b(facts, digest_size=DIGEST_BYTES).digest()
+    return blake2b(dumps((facts, entry.damaged, made, sides), MARSHAL), digest_size=DIGEST_BYTES).digest()
 
 
 canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode

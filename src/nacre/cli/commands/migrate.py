@@ -93,15 +93,15 @@ def timed_progress() -> Iterator[Progress | None]:
         if line is None:
             yield None
             return
-        step, begun, shown = "", 0.0, 0.0
+        step, begun, printed = "", 0.0, 0.0
 
         def show(done: int, total: int, what: str) -> None:
-            nonlocal step, begun, shown
+            nonlocal step, begun, printed
             now = time.monotonic()
             if what != step:
-                step, begun, shown = what, now, 0.0
-            if now - shown >= SHOWN_EVERY or done == total:
-                shown = now
+                step, begun, printed = what, now, 0.0
+            if now - printed >= SHOWN_EVERY or done == total:
+                printed = now
                 line(done, total, with_rate(what, done, total, now - begun))
 
         yield show

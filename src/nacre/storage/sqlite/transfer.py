@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import apsw
 import numpy as np
 
+from nacre.errors import StoreDamaged
 from nacre.model import JournalFilter
 from nacre.protocols import Chunk, Derived, EntryRow, MemoryRow, RowBatch, SpaceRow, TermSet, VersionRow, Words
 from nacre.storage.sqlite import rows
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
 AT_ONCE = 250  # memories that are read together
 ENTRIES_AT_ONCE = 1_000
 BULK_CACHE_KIB = 65_536
-UNREADABLE = "a row of its vocabulary"
 
 INSERT_VERSION = insertion("version", *VERSION, "seq_to")
 INSERT_LABEL = insertion("label", "space", "field", "name", "key", "times", "seq_from", "seq_to")
@@ -111,7 +111,7 @@ class SQLiteRowReader:
         for kind, name, data in self._read(lambda connection: fetch(connection, sql)):
             value = rows.legible_object(data)
             if value is None:
-                raise rows.DamagedRecord(f"{UNREADABLE}, {kind} {name}, cannot be read")
+                raise StoreDamaged(self._path, f"the term {name!r} of its vocabulary cannot be read")
             yield TermSet(kind, name, value)
 
     def _read(self, query: Callable[[apsw.Connection], Any]) -> Any:
@@ -138,8 +138,7 @@ class SQLiteRows(SQLiteRowReader):
 
     def write_rows(self, batch: RowBatch) -> None:
         with self._connected() as connection:
-            # Rows go to all parts of the indexes: in the cache of a usual connection the same pages are read and written
-            # again and again.
+            # Rows go to all parts of the indexes: in the usual cache the same pages are read again and again.
             connection.pragma("cache_size", -BULK_CACHE_KIB)
         with self._store.writing(RowTransaction) as transaction:
             transaction.write_rows(batch)
@@ -157,8 +156,8 @@ def read_memories(connection: apsw.Connection, keys: str) -> list[MemoryRow]:
         walks[key].append(tuple(walk))
     versions: dict[int, list[VersionRow]] = defaultdict(list)
     for key, seq_from, seq_to, content, _, _, stems, uses, *record in read:
-        found, chunks, vectors = contents[content]
-        words = Words(*found, *rows.unpacked_stems(stems, 2))
+        lines, chunks, vectors = contents[content]
+        words = Words(*lines, *rows.unpacked_stems(stems, 2))
         derived = Derived(words, chunks, vectors)
         walked = {
             (target, rel): count
@@ -190,16 +189,16 @@ def read_contents(connection: apsw.Connection, wanted: Mapping[int, tuple[Any, b
 
 def read_entries(connection: apsw.Connection, space: str, after: int, *, images: bool) -> list[EntryRow]:
     number, *_ = rows.only_row(connection, "SELECT coalesce((SELECT number FROM space WHERE name = ?), 0)", space)
-    found = entry_rows(connection, number, JournalFilter(after=after), newest_first=False, limit=ENTRIES_AT_ONCE)
-    if not found:
+    read = entry_rows(connection, number, JournalFilter(after=after), newest_first=False, limit=ENTRIES_AT_ONCE)
+    if not read:
         return []
-    linked = [None if key is None else (bool(old), bool(new)) for _, _, key, old, new, *_ in found]
+    linked = [None if key is None else (bool(old), bool(new)) for _, _, key, old, new, *_ in read]
     versions: Versions = {}
     if images:
-        versions = versions_of(connection, [(key, seq) for seq, _, key, *_ in found if key is not None])
+        versions = versions_of(connection, [(key, seq) for seq, _, key, *_ in read if key is not None])
     else:
-        found = [(seq, at, None, None, None, *texts) for seq, at, _, _, _, *texts in found]
-    entries = [from_entry_row(row, space, versions) for row in found]
+        read = [(seq, at, None, None, None, *texts) for seq, at, _, _, _, *texts in read]
+    entries = [from_entry_row(row, space, versions) for row in read]
     sql = "SELECT memories, stems, latest FROM journal WHERE place BETWEEN ? AND ? ORDER BY place"
     sizes = fetch(connection, sql, rows.span(number, entries[0].seq, entries[-1].seq))
     return [EntryRow(entry, sides, *size) for entry, sides, size in zip(entries, linked, sizes, strict=True)]

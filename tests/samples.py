@@ -116,7 +116,12 @@ class Steps:
 
     def finish(self, *changes: AnyChange) -> int:
         """Writes what waits, then these; returns how many entries were dropped."""
-        waiting = [change for key in list(self._waiting) for change in self._change(*key)]
+        before: dict[tuple[str, str], Memory] = {}
+        for space in {space for space, _ in self._waiting}:
+            ids = [id for of, id in self._waiting if of == space]
+            before |= {(space, each.id): each for each in self._store.get_many(space, ids)}
+        waiting = [Change(before.get(key), *pair) for key, pair in self._waiting.items() if key in before or pair[0]]
+        self._waiting.clear()
         return self._commit(*waiting, *changes)
 
     def _change(self, space: str, id: str) -> list[Change]:

@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 LEAST_SERVER = 15
 LEAST_VECTOR = (0, 8)
 LOCK = 0x6E61637265  # "nacre": of the advisory lock under which tables are made
-SETTINGS = (
-    "SET default_transaction_isolation = 'repeatable read'; SET statement_timeout = '120s'; SET lock_timeout = '30s';"
-    " SET jit = off; SET client_min_messages = warning; SET bytea_output = 'hex'; SET enable_partitionwise_join = on;"
-)
+# Tables are joined in the order in which a statement names them, row by row through their indexes, and plans are made
+# once for all values: what the planner knows of a table says little about one space of many, and nothing about a new one.
+SETTINGS = "; ".join(f"SET {setting}" for setting in (
+    "default_transaction_isolation = 'repeatable read'", "statement_timeout = '120s'", "lock_timeout = '30s'",
+    "client_min_messages = warning", "jit = off", "join_collapse_limit = 1", "from_collapse_limit = 1",
+    "enable_hashjoin = off", "enable_mergejoin = off", "enable_material = off", "plan_cache_mode = force_generic_plan",
+))  # fmt: skip
 # Where the tables and pgvector are, and which migration was the last one, in one row.
 KNOWN = (
     "SELECT (SELECT extversion FROM pg_extension WHERE extname = 'vector'),"

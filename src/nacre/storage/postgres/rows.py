@@ -23,6 +23,7 @@ SELECTED = ", ".join((
 ))  # fmt: skip
 JOIN_MEMORY = " JOIN memory ON memory.space_id = version.space_id AND memory.key = version.key"
 JOIN_CONTENT = " JOIN content ON content.space_id = version.space_id AND content.number = version.content"
+BY_ID = f"memory JOIN version ON version.space_id = memory.space_id AND version.key = memory.key{JOIN_CONTENT}"
 RECORDS = f"version{JOIN_MEMORY}{JOIN_CONTENT}"
 NUMBERS_BY_KIND = ("polarity", "position", "access_count")  # whole numbers: compared exactly
 COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
@@ -48,6 +49,7 @@ class Clause:
 
     space: str  # its name
     parts: list[str] = field(default_factory=list)
+    lists: list[str] = field(default_factory=list)  # of it, what asks other tables
     values: dict[str, Any] = field(default_factory=dict)
     tables: set[str] = field(default_factory=set)
     prefix: str = "p"  # of the names of parameters, where a statement has several clauses
@@ -56,10 +58,20 @@ class Clause:
     def sql(self) -> str:
         return " AND ".join(self.parts)
 
-    def joined(self, *more: str) -> str:
-        """The tables of a query that also reads from `more`."""
+    def joined(self, *more: str, on: str = "") -> str:
+        """The tables of a query that also reads from `more`; `on` says how they are joined to one that comes before.
+
+        Tables are joined in the order in which they are written (`join_collapse_limit`): the planner cannot know
+        how few rows are meant before the tables were analysed. What asks other tables is decided first.
+        """
         needed = {*self.tables, *more}
-        return "version" + (JOIN_MEMORY if "memory" in needed else "") + (JOIN_CONTENT if "content" in needed else "")
+        first = "version"
+        if self.lists:
+            first = (
+                f"(SELECT * FROM version WHERE version.space_id = %(space)s AND {' AND '.join(self.lists)}) AS version"
+            )
+        joins = (JOIN_MEMORY if "memory" in needed else "") + (JOIN_CONTENT if "content" in needed else "")
+        return f"{first}{f' ON {on}' if on else ''}{joins}"
 
     def bind(self, value: object, kind: str) -> str:
         """A parameter of the statement with this value."""
@@ -72,7 +84,7 @@ def clause(space: str, where: Filter, prefix: str = "p") -> Clause:
     """The values `space` (its number) and `seq` are given with the query."""
     made = Clause(space, [of_state("version")], prefix=prefix)
     for condition in where.conditions:
-        made.parts.append(said(condition, made))
+        (made.lists if condition.field in LIST_FIELDS else made.parts).append(said(condition, made))
     return made
 
 

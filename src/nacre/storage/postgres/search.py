@@ -12,7 +12,7 @@ from nacre.model import Filter, Memory
 from nacre.protocols import ALL, Beside, Keys, Match, Place, Vectors
 from nacre.storage.candidates import COLUMN_WEIGHTS, NO_KEYS, Posting, Reached, Successor, occurrences
 from nacre.storage.postgres.connection import HalfVector, Session
-from nacre.storage.postgres.rows import JOIN_CONTENT, JOIN_MEMORY, SELECTED, Clause, clause, from_row, of_state
+from nacre.storage.postgres.rows import SELECTED, Clause, clause, from_row, of_state
 from nacre.storage.sqlite.rows import unpacked_stems
 from nacre.storage.sqlite.search import FIELD_WEIGHTS, POSTINGS_READ, divided
 
@@ -20,6 +20,7 @@ PLACE = (
     "version.content, memory.id, version.session, version.position, content.role, version.length, content.asks,"
     " coalesce(version.occurred_at, version.created_at)"
 )
+BY_NAMED = "version.key = named.key"
 BY_CONTENT = "version.content = ANY(%(keys)s::bigint[])"
 # A search for the nearest chunks looks at so many times as many where several may be of one memory or of another state.
 WIDENING = 4
@@ -114,12 +115,12 @@ class PostgresIndex:
             texts, names = clause(self._space, visible), clause(self._space, visible, "n")
             rows = self._session.fetch(
                 "SELECT posting.term, version.content, version.length, posting.frequency"
-                f" FROM posting JOIN {texts.joined()} ON version.content = posting.content"
+                f" FROM posting JOIN {texts.joined(on='version.content = posting.content')}"
                 f" WHERE posting.space_id = %(space)s AND posting.term = ANY(%(terms)s::text[]) AND {texts.sql}"
                 " UNION ALL SELECT label.name, version.content, version.length,"
                 f" label.times * CASE label.field WHEN 'tag_stems' THEN {COLUMN_WEIGHTS['tags']}"
                 f" ELSE {COLUMN_WEIGHTS['entities']} END::real"
-                f" FROM label JOIN {names.joined()} ON version.key = label.key WHERE {of_state('label')}"
+                f" FROM label JOIN {names.joined(on='version.key = label.key')} WHERE {of_state('label')}"
                 " AND label.field IN ('tag_stems', 'entity_stems') AND label.name = ANY(%(terms)s::text[])"
                 f" AND {names.sql}",
                 self._with(texts, names, terms=words),
@@ -303,12 +304,12 @@ class PostgresIndex:
             "WITH RECURSIVE chain(key, id, successor) AS ("
             f"SELECT version.content, memory.id, version.superseded_by FROM {first.joined('memory')}"
             f" WHERE {first.sql} AND {BY_CONTENT} AND version.superseded_by <> ''"
-            f" UNION SELECT chain.key, chain.id, version.superseded_by FROM {named} {following.joined()}"
-            f" ON version.key = named.key WHERE {following.sql} AND version.superseded_by <> '') "
+            f" UNION SELECT chain.key, chain.id, version.superseded_by FROM {named} {following.joined(on=BY_NAMED)}"
+            f" WHERE {following.sql} AND version.superseded_by <> '') "
         )
         select = (
             f"SELECT {SUCCESSOR}, chain.key, chain.id, '', {PLACE} FROM {named}"
-            f" {member.joined('memory', 'content')} ON version.key = named.key WHERE {member.sql}"
+            f" {member.joined('memory', 'content', on=BY_NAMED)} WHERE {member.sql}"
         )
         return chain, select, [first, following, member]
 
@@ -316,21 +317,18 @@ class PostgresIndex:
         """The queries for what links of the relation lead to from the contents, and what leads to them."""
         near = (
             "version AS near JOIN memory AS ours ON ours.space_id = near.space_id AND ours.key = near.key"
-            " JOIN link ON {}"
-            f" AND link.rel = %(rel)s AND {of_state('link')}"
+            f" JOIN link ON {{}} AND link.rel = %(rel)s AND {of_state('link')}"
         )
         is_near = f"{of_state('near')} AND near.content = ANY(%(keys)s::bigint[])"
         source, target = clause(self._space, where, "a"), clause(self._space, where, "b")
         selects = [
             f"SELECT {LINKED_FROM}, near.content, ours.id, link.kind, {PLACE} FROM"
             f" {near.format('link.target = ours.id')}"
-            f" JOIN version ON version.space_id = link.space_id AND version.key = link.key{JOIN_MEMORY}{JOIN_CONTENT}"
-            f" WHERE {is_near} AND {source.sql}",
+            f" JOIN {source.joined('memory', 'content', on='version.key = link.key')} WHERE {is_near} AND {source.sql}",
             f"SELECT {LINKED_TO}, near.content, ours.id, link.kind, {PLACE} FROM"
             f" {near.format('link.key = ours.key')}"
             " JOIN memory AS named ON named.space_id = link.space_id AND named.id = link.target"
-            f" JOIN version ON version.space_id = named.space_id AND version.key = named.key{JOIN_MEMORY}{JOIN_CONTENT}"
-            f" WHERE {is_near} AND {target.sql}",
+            f" JOIN {target.joined('memory', 'content', on=BY_NAMED)} WHERE {is_near} AND {target.sql}",
         ]
         return selects, [source, target]
 
@@ -338,12 +336,14 @@ class PostgresIndex:
         if not spots:
             return []
         made = clause(self._space, where)
+        near = (
+            "version.session = spot.session COLLATE \"C\" AND version.session <> ''"
+            " AND version.position BETWEEN spot.position - %(reach)s AND spot.position + %(reach)s"
+        )
         rows = self._session.fetch(
-            f"SELECT DISTINCT {PLACE} FROM unnest(%(sessions)s::text[], %(positions)s::bigint[]) AS"
-            " spot(session, position)"
-            f' JOIN {made.joined("memory", "content")} ON version.session = spot.session COLLATE "C"'
-            " AND version.session <> '' AND version.position BETWEEN spot.position - %(reach)s"
-            f" AND spot.position + %(reach)s WHERE {made.sql} ORDER BY version.content",
+            f"SELECT DISTINCT {PLACE} FROM unnest(%(sessions)s::text[], %(positions)s::bigint[])"
+            f" AS spot(session, position) JOIN {made.joined('memory', 'content', on=near)} WHERE {made.sql}"
+            " ORDER BY version.content",
             self._with(
                 made, sessions=[session for session, _ in spots], positions=[at for _, at in spots], reach=reach
             ),
@@ -357,11 +357,11 @@ class PostgresIndex:
         if replaced is not None:
             before = clause(self._space, replaced, "r")
             clauses.append(before)
+            follows = "version.superseded_by = chain.id AND version.superseded_by <> ''"
             sql = (
                 f"WITH RECURSIVE chain(content, id) AS (SELECT version.content, memory.id FROM {made.joined('memory')}"
-                f" WHERE {made.sql} UNION SELECT version.content, memory.id FROM chain JOIN {before.joined('memory')}"
-                f" ON version.superseded_by = chain.id AND version.superseded_by <> '' WHERE {before.sql})"
-                " SELECT DISTINCT content FROM chain"
+                f" WHERE {made.sql} UNION SELECT version.content, memory.id FROM chain"
+                f" JOIN {before.joined('memory', on=follows)} WHERE {before.sql}) SELECT DISTINCT content FROM chain"
             )
         rows = self._session.fetch(sql, self._with(*clauses))
         return np.sort(np.fromiter((key for (key,) in rows), np.int64, len(rows)))

@@ -58,6 +58,7 @@ from nacre.storage.postgres.connection import (
     is_lost,
 )
 from nacre.storage.postgres.rows import (
+    BY_ID,
     NOW,
     NOWHERE,
     OPEN,
@@ -100,6 +101,7 @@ HOLDING = (
     "WITH holding AS (SELECT name, n FROM counter WHERE space_id = %(space)s"
     f" AND field = '{TERM}' AND status = '' AND name = ANY(%(stems)s::text[])) "
 )
+OF_MEMORY = "version.space_id = memory.space_id AND version.key = memory.key"
 LAST_CHARACTER = "\U0010ffff"
 
 
@@ -208,7 +210,7 @@ class PostgresReader:
             return []
         rows = self._ask(
             space,
-            f"SELECT {SELECTED} FROM {RECORDS} WHERE {of_state('version')} AND memory.id = ANY(%(ids)s::text[])",
+            f"SELECT {SELECTED} FROM {BY_ID} WHERE {of_state('version')} AND memory.id = ANY(%(ids)s::text[])",
             {"ids": list(ids)},
         )
         memories = {memory.id: memory for memory in (from_row(row, space) for row in rows)}
@@ -236,13 +238,17 @@ class PostgresReader:
             kinds = [*("double precision" for _ in ORDERS[order]), "bigint"]
             values = ", ".join(made.bind(value, kind) for value, kind in zip(whole_key(after), kinds, strict=True))
             made.parts.append(f"({', '.join(columns)}) {'>' if order == RISING else '<'} ({values})")
+        tables = made.joined("memory", "content")
+        if order == "accessed":  # the walk begins at the memories, which are in the order of their use
+            columns[-1] = "memory.key"
+            made.tables.discard("memory")
+            tables = f"memory JOIN {made.joined('content', on=OF_MEMORY)}"
         rows = self._ask(
             space,
-            f"SELECT {', '.join(columns)}, {SELECTED} FROM {made.joined('memory', 'content')} WHERE"
-            f" {made.sql} ORDER BY "
+            f"SELECT {', '.join(columns)}, {SELECTED} FROM {tables} WHERE {made.sql} ORDER BY "
             + ", ".join(f"{column}{'' if order == RISING else ' DESC'}" for column in columns)
-            + " LIMIT %(limit)s OFFSET %(offset)s",
-            {**made.values, "limit": limit + 1, "offset": offset},
+            + f" LIMIT {int(limit) + 1} OFFSET %(offset)s",
+            {**made.values, "offset": offset},
         )
         memories = [from_row(row[len(columns) :], space) for row in rows[:limit]]
         if not len(rows) > len(memories) > 0:
@@ -368,9 +374,7 @@ class PostgresReader:
             result = candidates.gather(index, replace(search, terms=terms))
             missing = [p.id for p in result.places if p.id not in index.memories] if search.records else []
             if missing:
-                sql = (
-                    f"SELECT {SELECTED} FROM {RECORDS} WHERE {of_state('version')} AND memory.id = ANY(%(ids)s::text[])"
-                )
+                sql = f"SELECT {SELECTED} FROM {BY_ID} WHERE {of_state('version')} AND memory.id = ANY(%(ids)s::text[])"
                 more = (from_row(row, space) for row in session.fetch(sql, {**known, "ids": missing}))
                 index.memories |= {memory.id: memory for memory in more}
             return replace(result, memories=index.memories)
@@ -421,7 +425,8 @@ class PostgresReader:
                 values[name] = list(wanted)
         rows = self._ask(
             space,
-            "SELECT memory.id, link.target, link.rel, link.weight, link.walks, link.kind FROM link JOIN memory"
+            "SELECT memory.id, link.target, link.rel, link.weight, link.walks, link.kind"
+            f" FROM {'link JOIN memory' if out_of is None else 'memory JOIN link'}"
             f" ON memory.space_id = link.space_id AND memory.key = link.key WHERE {of_state('link')}{parts}"
             " ORDER BY memory.key, link.target, link.rel",
             values,

@@ -18,7 +18,7 @@ from nacre.model.memory import Json
 from nacre.protocols import Chunk, Derived, EmbedderIdentity, Key, Words
 from nacre.storage.candidates import COLUMN_WEIGHTS
 from nacre.storage.postgres.connection import HalfVector, Session
-from nacre.storage.postgres.rows import NOWHERE, OPEN, RECORDS, SELECTED, from_row, parsed
+from nacre.storage.postgres.rows import BY_ID, NOWHERE, OPEN, SELECTED, from_row, parsed
 from nacre.storage.sqlite.rows import (
     SCALARS,
     TERM,
@@ -85,27 +85,35 @@ def insertion(table: str) -> str:
     )
 
 
-# What is written, in this order: what ends or is deleted comes first, so that unique keys are free. Each statement has
+# What is written, in this order. The conditions with ANY keep the planner to the index, whatever it knows of the table.
+# what ends or is deleted comes first, so that unique keys are free. Each statement has
 # the columns that its rows have, besides the space.
-REMOVE_MEMORY = "UPDATE memory SET gone = memory.key FROM {} WHERE memory.space_id = %(space)s AND memory.key = new.key"
+REMOVE_MEMORY = (
+    "UPDATE memory SET gone = memory.key FROM {} WHERE memory.space_id = %(space)s AND memory.key = new.key"
+    " AND memory.key = ANY(%(key)b)"
+)
 SET_USES = (
     "UPDATE memory SET last_accessed = new.last_accessed, access_count = new.access_count FROM {}"
-    " WHERE memory.space_id = %(space)s AND memory.key = new.key"
+    " WHERE memory.space_id = %(space)s AND memory.key = new.key AND memory.key = ANY(%(key)b)"
 )
 END_VERSION = (
     "UPDATE version SET seq_to = new.seq_to FROM {} WHERE version.space_id = %(space)s AND version.key = new.key"
+    " AND version.key = ANY(%(key)b)"
     " AND version.seq_from = new.seq_from"
 )
 DELETE_VERSION = (
     "DELETE FROM version USING {} WHERE version.space_id = %(space)s AND version.key = new.key"
+    " AND version.key = ANY(%(key)b)"
     " AND version.seq_from = new.seq_from"
 )
 OPEN_LABEL = (
     "label.space_id = %(space)s AND label.field = new.field AND label.name = new.name AND label.key = new.key"
+    " AND label.key = ANY(%(key)b)"
     f" AND label.seq_to = {OPEN}"
 )
 OPEN_LINK = (
     "link.space_id = %(space)s AND link.target = new.target AND link.rel = new.rel AND link.key = new.key"
+    " AND link.key = ANY(%(key)b)"
     f" AND link.seq_to = {OPEN}"
 )
 END_LABEL = f"UPDATE label SET seq_to = new.seq FROM {{}} WHERE {OPEN_LABEL} AND label.seq_from < new.seq"
@@ -121,17 +129,21 @@ BEGIN_LINK = (
 )
 END_LINK = f"UPDATE link SET seq_to = new.seq FROM {{}} WHERE {OPEN_LINK} AND link.seq_from < new.seq"
 DELETE_LINK = f"DELETE FROM link USING {{}} WHERE {OPEN_LINK} AND link.seq_from = new.seq"
-DELETE_CHUNK = "DELETE FROM chunk USING {} WHERE chunk.space_id = %(space)s AND chunk.number = new.number"
+DELETE_CHUNK = (
+    "DELETE FROM chunk USING {} WHERE chunk.space_id = %(space)s AND chunk.number = new.number AND"
+    " chunk.number = ANY(%(number)b)"
+)
 DELETE_POSTING = (
     "DELETE FROM posting USING {} WHERE posting.space_id = %(space)s AND posting.term = new.term"
-    " AND posting.content = new.content"
+    " AND posting.content = new.content AND posting.term = ANY(%(term)b) AND posting.content = ANY(%(content)b)"
 )
 SET_STEMS = (
     "UPDATE version SET stems = new.stems, length = new.length FROM {} WHERE version.space_id = %(space)s"
-    " AND version.key = new.key AND version.seq_from = new.seq_from"
+    " AND version.key = new.key AND version.key = ANY(%(key)b) AND version.seq_from = new.seq_from"
 )
 SET_WORDS = (
-    "UPDATE content SET words = new.words FROM {} WHERE content.space_id = %(space)s AND content.number = new.number"
+    "UPDATE content SET words = new.words FROM {} WHERE content.space_id = %(space)s AND content.number ="
+    " new.number AND content.number = ANY(%(number)b)"
 )
 SET_PENDING = (
     "UPDATE content SET pending = new.pending FROM {} WHERE content.space_id = %(space)s AND content.number ="
@@ -143,7 +155,8 @@ COUNT = (
 )
 FORGET_COUNT = (
     "DELETE FROM counter USING {} WHERE counter.space_id = %(space)s AND counter.field = new.field"
-    " AND counter.status = new.status AND counter.name = new.name AND counter.n <= 0"
+    " AND counter.status = new.status AND counter.name = new.name AND counter.n <= 0 AND counter.field = ANY(%(field)b)"
+    " AND counter.status = ANY(%(status)b) AND counter.name = ANY(%(name)b)"
 )
 LABEL_COLUMNS = {"seq": BIG, "field": TEXT, "name": TEXT, "key": BIG}
 LINK_COLUMNS = {"seq": BIG, "target": TEXT, "rel": TEXT, "key": BIG}
@@ -173,7 +186,7 @@ SENT = {
     for name, columns in STATEMENTS.items()
 }
 READ = (
-    f"SELECT version.key, version.content, version.seq_from, version.stems, version.length, {SELECTED} FROM {RECORDS}"
+    f"SELECT version.key, version.content, version.seq_from, version.stems, version.length, {SELECTED} FROM {BY_ID}"
     f" WHERE version.space_id = %(space)s AND memory.id = ANY(%(ids)s::text[]) AND memory.gone = 0"
     f" AND version.seq_to = {OPEN}"
 )

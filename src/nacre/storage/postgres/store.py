@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
 
@@ -77,6 +77,10 @@ from nacre.storage.sqlite.store import answered, has_status, is_counted
 from nacre.storage.sqlite.transaction import EXPERIENCE_TYPE, SIZE, SUPERSEDED, TOTAL
 
 Result = TypeVar("Result")
+Written = TypeVar("Written", bound=PostgresTransaction)
+
+if TYPE_CHECKING:
+    from nacre.storage.postgres.transfer import PostgresRows, RowTransaction
 
 VALUES_PAGE = 5_000  # rows of a few values that are held at once: about a megabyte
 ATTEMPTS = 5  # of a transaction that another one prevents, or that loses its connection before it commits
@@ -612,7 +616,8 @@ class PostgresBackend(PostgresReader, TransactionalBackend):
     @contextmanager
     def transaction(self) -> Iterator[PostgresTransaction]:
         """Of no space: `commit` says what its own transaction needs."""
-        with self._transaction(Needed((), frozenset(), frozenset(), everything=False)) as (transaction, _):
+        needed = Needed((), frozenset(), frozenset(), everything=False)
+        with self._transaction(needed, PostgresTransaction) as (transaction, _):
             yield transaction
 
     def commit(
@@ -628,7 +633,7 @@ class PostgresBackend(PostgresReader, TransactionalBackend):
         needed = Needed.of(changes, expected)
         for last in (*(False for _ in range(ATTEMPTS - 1)), True):
             try:
-                with self._transaction(needed) as (transaction, number):
+                with self._transaction(needed, PostgresTransaction) as (transaction, number):
                     result = self.written(transaction, changes, expected, operation, clock)
                     if isinstance(result, Outdated):
                         transaction.cancelled = True
@@ -645,15 +650,48 @@ class PostgresBackend(PostgresReader, TransactionalBackend):
                 self._connections.forget_idle()
         raise AssertionError("unreachable")
 
+    @property
+    def rows(self) -> PostgresRows:
+        from nacre.storage.postgres.transfer import PostgresRows
+
+        return PostgresRows(self)
+
     @contextmanager
-    def _transaction(self, needed: Needed) -> Iterator[tuple[PostgresTransaction, str]]:
+    def frozen(self) -> Iterator[Session]:
+        """One state of all spaces, while others go on writing."""
+        self._uses.settle()
+        with self._connections.use() as connection:
+            session = Session(connection)
+            try:
+                session.together(("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", None), (CHOOSE, chosen(None, ())))
+                yield session
+            finally:
+                with suppress(psycopg.Error):
+                    connection.rollback()
+
+    @contextmanager
+    def writing_rows(self, space: str) -> Iterator[RowTransaction]:
+        """Not repeated where the connection is lost: a migration that is run again compares what is there."""
+        from nacre.storage.postgres.transfer import RowTransaction
+
+        try:
+            needed = Needed((space,), frozenset(), frozenset(), everything=False)
+            with self._transaction(needed, RowTransaction) as (transaction, _):
+                yield transaction
+        except CommitLost as lost:
+            raise self._connections.translated(lost.error) from lost.error
+
+    @contextmanager
+    def _transaction(
+        self, needed: Needed, kind: Callable[[Session, Sequence[Space]], Written]
+    ) -> Iterator[tuple[Written, str]]:
         """What `commit` writes with, and the number by which the server knows the transaction."""
         self._uses.settle()
         with self._connections.use() as connection:
             session = Session(connection)
             try:
                 spaces, number = begin(session, needed)
-                transaction = PostgresTransaction(session, spaces)
+                transaction = kind(session, spaces)
                 self._here.session = session
                 try:
                     yield transaction, number

@@ -77,8 +77,7 @@ def unnested(**columns: str) -> str:
     return f"unnest({lists}) AS new({', '.join(columns)})"
 
 
-def insertion(table: str) -> str:
-    columns = TABLES[table]
+def insertion(table: str, columns: Mapping[str, str]) -> str:
     return (
         f"INSERT INTO {table}(space_id, {', '.join(columns)}) SELECT %(space)s, {', '.join(columns)}"
         f" FROM {unnested(**columns)}"
@@ -182,7 +181,7 @@ STATEMENTS: Mapping[str, Mapping[str, str]] = {
     FORGET_COUNT: COUNTED,
 }
 SENT = {
-    name: insertion(name) if name in TABLES else name.format(unnested(**columns))
+    name: insertion(name, columns) if name in TABLES else name.format(unnested(**columns))
     for name, columns in STATEMENTS.items()
 }
 READ = (

@@ -104,6 +104,8 @@ class Marker:
 
 
 marker: ContextVar[Marker | None] = ContextVar("marker", default=None)
+# Where whoever sets it finds the ids of the operations that were written in this context.
+performed: ContextVar[list[str] | None] = ContextVar("performed", default=None)
 
 # What concerns everybody, and how it is called in an error.
 OF_ALL: tuple[tuple[type, str], ...] = (
@@ -493,6 +495,9 @@ class RestrictedView(RestrictedReader):
             mark.written = mark.written or isinstance(result, Committed)
             if isinstance(result, Outdated) and mark.key in result.actual.terms:
                 raise Cancelled  # another request with the same key has taken over
+        written = performed.get()
+        if written is not None and operation is not None and isinstance(result, Committed):
+            written.append(operation.batch)
         if isinstance(result, Outdated):
             self._quota.take(-more)
             permission.refuse_hidden(permitted, result)

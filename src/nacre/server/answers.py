@@ -35,6 +35,7 @@ class Answer:
     status: int
     body: bytes
     etag: str = ""
+    operation: str = ""  # that was written; one that is sent again has none
 
 
 @dataclass(slots=True)

@@ -24,7 +24,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 
 from nacre import __version__
 from nacre.access.capabilities import Role
-from nacre.access.view import marker
+from nacre.access.view import marker, performed
 from nacre.errors import AccessDenied, InvalidInput, MemoryNotFound, NacreError
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory, RememberResult
@@ -38,8 +38,10 @@ from nacre.server.limits import Limits, RateLimiter
 from nacre.server.metrics import Metrics, log_request
 from nacre.server.openapi import docs_page, openapi
 from nacre.server.provider import Asker, UserStores, asker
-from nacre.server.requests import Route, find_route, read_values
+from nacre.server.requests import Route, find_route, parsed_body, read_values
+from nacre.server.sessions import Sessions, is_own_request, session_cookie, set_cookie
 from nacre.server.users import Identity, Registry
+from nacre.web.page import page_file
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -48,11 +50,14 @@ log = logging.getLogger("nacre")
 T = TypeVar("T")
 
 MCP, HEALTH, METRICS, OPENAPI, DOCS = "/mcp", "/health", "/metrics", "/v1/openapi.json", "/v1/docs"
+SESSION, PAGE = "/session", "the page"
+LONGEST_LOGIN = 10_000  # bytes
 WORKERS = 16  # requests that use the store at once; others wait for their turn
 LONGEST_WAIT = 60.0  # seconds that a request for changes may wait
 LOOK_SECONDS = 0.5  # between two looks for what other instances wrote
 ALIVE_SECONDS = 15.0  # between two comments in a stream: proxies cut silent connections
 MOST_DROPPED = 100_000_000  # bytes of a body that is too long
+OPERATION = "nacre-operation"  # the header that names the operation which a request wrote, so that it can be undone
 MEMORY_IDS = ("id", "old", "keep")  # names in a path of the memory that `If-Match` is about
 SCHEME = "bearer "
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -107,6 +112,7 @@ class Application:
         backend, clock = stores.backend(), time.time
         self.registry, self.answers, self.jobs = Registry(backend, clock), Answers(backend, clock), Jobs(backend, clock)
         self.identify: Callable[[str], Identity] = self.registry.identify
+        self.sessions = Sessions(lambda token: self.identify(token))
         self.challenge = "Bearer"
         self.draining = False
         self.written = Written()
@@ -191,6 +197,8 @@ class Request:
         public = self._public()
         if public is not None:
             return public
+        if self.path == SESSION:
+            return await self._session()
         identity = await self._identity()
         self.user, self.token = identity.user, identity.token
         if self.path == METRICS:
@@ -231,10 +239,58 @@ class Request:
         if self.path == DOCS:
             self.route_name = DOCS
             return Response(docs_page(), media_type="text/html")
+        file = page_file(self.path)
+        if file is not None:
+            self.route_name = PAGE
+            body, headers = file.body(self.headers.get("accept-encoding", ""))
+            return Response(body, headers=headers)
         return None
+
+    async def _session(self) -> Response:
+        """Lets the page in, says who uses it, and lets it out."""
+        self.route_name = SESSION
+        if self.verb not in ("GET", "HEAD", "POST", "DELETE"):
+            raise no_route({"GET", "POST", "DELETE"})
+        if not is_own_request(self.verb, self.headers):
+            raise not_own_page()
+        secure = self.scope.get("scheme") == "https"
+        if self.verb == "DELETE":
+            return JSONResponse({"user": None}, headers={"set-cookie": set_cookie(self.headers, "", secure=secure)})
+        headers = {"cache-control": "no-store"}
+        if self.verb == "POST":
+            value, identity = await self._logged_in()
+            headers["set-cookie"] = set_cookie(self.headers, value, secure=secure)
+        else:
+            value = session_cookie(self.headers)
+            try:
+                identity = await self.app.in_thread(partial(self.app.sessions.identity, value))
+            except AccessDenied:
+                return JSONResponse({"user": None}, headers=headers)
+        self.user, self.token = identity.user, identity.token
+        about = {
+            "user": identity.user, "role": str(identity.role), "spaces": list(identity.spaces),
+            "space": self.app.stores.usual_space(identity), "version": __version__,
+        }  # fmt: skip
+        return JSONResponse(about, headers=headers)
+
+    async def _logged_in(self) -> tuple[str, Identity]:
+        client = self.scope.get("client")
+        wait = self.app.sessions.attempts.take(client[0] if client else "")
+        if wait:
+            seconds = max(1, round(wait + 0.5))
+            sentence = f"There were too many attempts to sign in; try again in {seconds} s."
+            raise refusal("TooMany", 429, "Too many attempts", sentence, retry_after=str(seconds))
+        given = parsed_body(await self._body(LONGEST_LOGIN))
+        code, token = (str(given.get(name, "")) for name in ("code", "token"))
+        try:
+            return await self.app.in_thread(partial(self.app.sessions.log_in, code.strip(), token.strip()))
+        except AccessDenied as error:
+            raise self._unauthorized(str(error)) from error
 
     async def _identity(self) -> Identity:
         header = self.headers.get("authorization", "")
+        if not header and (value := session_cookie(self.headers)):
+            return await self._identity_of_page(value)
         if header[: len(SCHEME)].lower() != SCHEME:
             local = self.path == METRICS and self.app.options.local
             if local and not await self.app.in_thread(self.app.registry.has_tokens):
@@ -242,6 +298,14 @@ class Request:
             raise self._unauthorized("This server needs a token; send it as Authorization: Bearer TOKEN.")
         try:
             return await self.app.in_thread(partial(self.app.identify, header[len(SCHEME) :].strip()))
+        except AccessDenied as error:
+            raise self._unauthorized(str(error)) from error
+
+    async def _identity_of_page(self, value: str) -> Identity:
+        if not is_own_request(self.verb, self.headers):
+            raise not_own_page()
+        try:
+            return await self.app.in_thread(partial(self.app.sessions.identity, value))
         except AccessDenied as error:
             raise self._unauthorized(str(error)) from error
 
@@ -344,12 +408,13 @@ class Request:
             return await self._changes(who, values)
         call = Call(self.app, who, route, values, self._versions(route), upload)
         key = "" if endpoint.reads else self.headers.get("idempotency-key", "")
-        named = json.dumps([self.verb, endpoint.path, dict(route.names), query]).encode()
-        fingerprint = hashlib.sha256(named + b"\0" + body)
+        asked = json.dumps([self.verb, endpoint.path, dict(route.names), query]).encode()
+        fingerprint = hashlib.sha256(asked + b"\0" + body)
         answer = await self.app.in_thread(partial(call.answer, key, fingerprint.digest()))
         if not endpoint.reads:
             self.app.written.tell()
-        headers = {"etag": answer.etag} if answer.etag else {}
+        named = {"etag": answer.etag, OPERATION: answer.operation}
+        headers = {name: value for name, value in named.items() if value}
         return Response(answer.body, answer.status, headers, "application/json")
 
     def _versions(self, route: Route) -> dict[str, int]:
@@ -419,6 +484,12 @@ class Call:
     upload: Path | None = None
 
     def answer(self, key: str, request: bytes) -> Answer:
+        operations: list[str] = []
+        performed.set(operations)
+        answer = self._answer(key, request)
+        return replace(answer, operation=operations[-1]) if operations else answer
+
+    def _answer(self, key: str, request: bytes) -> Answer:
         if not key:
             return self._run()
         reserved = self.app.answers.begin(self.who.identity.user, key, request)
@@ -465,6 +536,11 @@ def cleaned(store: MemoryStore, result: object) -> object:
 def etag_of(result: object) -> str:
     memory = result.memory if isinstance(result, RememberResult) else result
     return f'"{memory.version}"' if isinstance(memory, Memory) else ""
+
+
+def not_own_page() -> Refusal:
+    sentence = "A request with a cookie must come from this server's own page; use a token instead."
+    return refusal("WrongOrigin", 403, "The request comes from elsewhere", sentence)
 
 
 def no_route(allowed: set[str]) -> Refusal:

@@ -51,7 +51,13 @@ class ServeOptions:
             )
 
 
-def serve(settings: Settings, options: ServeOptions, announce: Callable[[str], None]) -> None:
+def serve(
+    settings: Settings,
+    options: ServeOptions,
+    announce: Callable[[str], None],
+    open_page: Callable[[str], None] | None = None,
+) -> None:
+    """With `open_page`, one person uses the page: it is called with a link that lets its first reader in."""
     options.check()
     if find_spec("uvicorn") is None or find_spec("starlette") is None:
         raise MissingExtra("The server", "server")
@@ -79,8 +85,12 @@ def serve(settings: Settings, options: ServeOptions, announce: Callable[[str], N
             ssl_certfile=None if options.certificate is None else str(options.certificate),
             ssl_keyfile=None if options.key is None else str(options.key),
         )  # fmt: skip
-        announce(f"Serving at {scheme}://{options.place.name}:{port}")
-        if not app.registry.has_tokens():
+        address = f"{scheme}://{options.place.name}:{port}"
+        if open_page is None:
+            announce(f"Serving at {address}")
+        else:
+            open_page(f"{address}/#login={app.sessions.make_code()}")
+        if open_page is None and not app.registry.has_tokens():
             announce(HINT)
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # uvicorn raises it again when it has ended
         try:

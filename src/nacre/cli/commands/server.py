@@ -1,4 +1,4 @@
-"""nacre serve, user and token: a server for a team, and who may use it."""
+"""nacre web, serve, user and token: the page, a server for a team, and who may use it."""
 
 from __future__ import annotations
 
@@ -59,6 +59,36 @@ def serve_command(
     options = ServeOptions(Address.of(http), names, tls_cert, tls_key, behind_proxy, profile, limits)
     configure_logging(debug=cli.debug, requests=not no_log)
     serve(cli.settings(), options, say)
+
+
+@command("web")
+@option("--port N", "The port to listen on; the system chooses a free one unless given.", least=0, default=0)
+@option("--no-open", "Print the link, and open no browser.")
+def web_command(cli: CliContext, port: int, no_open: bool) -> None:
+    """See, search, review and undo this memory in your browser.
+
+    \b
+      nacre web                  opens the page
+      nacre web --no-open        prints the link only
+
+    Only this machine reaches the page, and the link lets in whoever opens it first, once. Ctrl-C ends it.
+    """
+    from nacre.mcp.http import Address
+    from nacre.server.limits import Limits
+    from nacre.server.serve import ServeOptions, serve
+
+    def open_page(link: str) -> None:
+        put(link)
+        say("This link works once. Press Ctrl-C to end.")
+        if not no_open:
+            import webbrowser
+
+            if not webbrowser.open(link):
+                say("No browser could be opened; open the link yourself.")
+
+    limits = Limits(requests=0, writes=0, bytes=0)  # one person, on their own machine
+    configure_logging(debug=cli.debug, requests=False)
+    serve(cli.space_settings(), ServeOptions(Address("127.0.0.1", port), limits=limits), say, open_page)
 
 
 def configure_logging(*, debug: bool, requests: bool) -> None:

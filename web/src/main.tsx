@@ -1,0 +1,223 @@
+/** The frame of the page: sign in, navigation, the view that the address names, and what is said at the bottom. */
+import { useSignal, useSignalEffect } from "@preact/signals";
+import { render, type ComponentType } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { ErrorNote } from "./parts";
+import {
+  changed, connected, dismiss, go, listen, loadReviewCount, loadSpaces, may, reviewCount, route, sayProblem, session,
+  signIn, signOut, space, spaces, start, to, toasts, toSpace, undoLast,
+} from "./state";
+import "./style.css";
+import { GraphView } from "./views/graph";
+import { HealthView } from "./views/health";
+import { JournalView } from "./views/journal";
+import { MemoryView } from "./views/memory";
+import { ReviewView } from "./views/review";
+import { SearchView } from "./views/search";
+import { SettingsView } from "./views/settings";
+import { TimelineView } from "./views/timeline";
+import { TransferView } from "./views/transfer";
+
+interface View {
+  title: string;
+  show: ComponentType;
+  key?: string;
+  only?: () => boolean;
+}
+
+const VIEWS: Record<string, View> = {
+  search: { title: "Search", show: SearchView, key: "1" },
+  timeline: { title: "Timeline", show: TimelineView, key: "2" },
+  review: { title: "Review", show: ReviewView, key: "3" },
+  graph: { title: "Graph", show: GraphView, key: "4" },
+  journal: { title: "Journal", show: JournalView, key: "5" },
+  health: { title: "Health", show: HealthView, key: "6" },
+  transfer: { title: "Import and export", show: TransferView, key: "7" },
+  settings: { title: "Settings", show: SettingsView, key: "8", only: () => may("admin") && !session.value?.spaces.length },
+};
+const HIDDEN_VIEWS: Record<string, View> = { memory: { title: "Memory", show: MemoryView } };
+const WRITES_IN = ["INPUT", "TEXTAREA", "SELECT"];
+
+export function isWriting(event: KeyboardEvent): boolean {
+  return event.target instanceof HTMLElement && WRITES_IN.includes(event.target.tagName);
+}
+
+function onKey(event: KeyboardEvent): void {
+  if (isWriting(event)) return;
+  if ((event.ctrlKey || event.metaKey) && event.key === "z") {
+    event.preventDefault();
+    void undoLast();
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "/") {
+    event.preventDefault();
+    go(to("search"));
+    requestAnimationFrame(() => document.querySelector<HTMLInputElement>("input[type=search]")?.focus());
+  }
+  const named = Object.entries(VIEWS).find(([, view]) => view.key === event.key && (view.only?.() ?? true));
+  if (named) go(to(named[0]));
+}
+
+function Navigation() {
+  const shown = route.value.view;
+  return (
+    <header>
+      <a class="brand" href={to("search")}>
+        Nacre
+      </a>
+      <nav aria-label="Views">
+        {Object.entries(VIEWS)
+          .filter(([, view]) => view.only?.() ?? true)
+          .map(([name, view]) => (
+            <a key={name} href={to(name)} aria-current={shown === name ? "page" : undefined} title={`Key ${view.key}`}>
+              {view.title}
+              {name === "review" && !!reviewCount.value && (
+                <span class="badge">
+                  {reviewCount.value >= 100 ? "99+" : reviewCount.value}
+                  <span class="hidden"> waiting</span>
+                </span>
+              )}
+            </a>
+          ))}
+      </nav>
+      <div class="who">
+        {!connected.value && <span class="mark warn">no connection</span>}
+        <SpaceChoice />
+        {session.value?.user !== "web" && (
+          <button class="plain" onClick={() => signOut().catch(sayProblem)}>
+            Sign out {session.value?.user}
+          </button>
+        )}
+      </div>
+    </header>
+  );
+}
+
+function SpaceChoice() {
+  const names = new Set([...spaces.value.map((each) => each.name), space.value]);
+  return (
+    <label>
+      <span class="hidden">Space</span>
+      <select
+        value={space.value}
+        onChange={(event) => {
+          const { view } = route.value;
+          go(toSpace(event.currentTarget.value, view in VIEWS ? view : "search"));
+        }}
+      >
+        {[...names].sort().map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function Toasts() {
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {toasts.value.map((each) => (
+        <div key={each.number} class={each.bad ? "toast bad" : "toast"}>
+          <span>{each.text}</span>
+          {each.undo && (
+            <button
+              onClick={() => {
+                dismiss(each.number);
+                void each.undo?.();
+              }}
+            >
+              Undo
+            </button>
+          )}
+          <button class="plain" aria-label="Dismiss" onClick={() => dismiss(each.number)}>
+            ×
+          </button>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function SignIn() {
+  const error = useSignal<unknown>(undefined);
+  const token = useSignal("");
+  return (
+    <main class="sign-in">
+      <h1>Nacre</h1>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          signIn(token.value).catch((failed) => (error.value = failed));
+        }}
+      >
+        <label class="field">
+          <span>Your token</span>
+          <input
+            type="password"
+            autocomplete="current-password"
+            required
+            value={token.value}
+            onInput={(event) => (token.value = event.currentTarget.value)}
+          />
+        </label>
+        <button class="main">Sign in</button>
+      </form>
+      {error.value !== undefined && <ErrorNote error={error.value} />}
+      <p class="quiet">
+        An admin makes tokens with <code>nacre token create</code>. On your own machine, <code>nacre web</code> gives a
+        link that needs none.
+      </p>
+    </main>
+  );
+}
+
+function Page() {
+  const { view, args } = route.value;
+  const shown = VIEWS[view] ?? HIDDEN_VIEWS[view];
+  const main = useRef<HTMLElement>(null);
+  const first = useRef(true);
+  useEffect(() => listen(space.value), [space.value]);
+  useEffect(() => {
+    document.title = `${shown?.title ?? "Not found"} · ${space.value} · Nacre`;
+    if (!first.current) main.current?.focus();
+    first.current = false;
+    scrollTo(0, 0);
+  }, [space.value, view, args.join("/")]);
+  useEffect(() => {
+    loadSpaces().catch(sayProblem);
+    loadReviewCount().catch(sayProblem);
+  }, [space.value, changed.value]);
+  useEffect(() => {
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+  return (
+    <>
+      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); main.current?.focus(); }}>
+        Skip to the content
+      </a>
+      <Navigation />
+      <main id="main" ref={main} tabIndex={-1} key={`${space.value}/${view}`}>
+        {shown ? <shown.show /> : <p class="empty">There is no such view. <a href={to("search")}>Search instead.</a></p>}
+      </main>
+    </>
+  );
+}
+
+function App() {
+  useSignalEffect(() => document.documentElement.toggleAttribute("data-signed-in", !!session.value));
+  return (
+    <>
+      {session.value === undefined && <p class="quiet">Loading…</p>}
+      {session.value === null && <SignIn />}
+      {session.value && <Page />}
+      <Toasts />
+    </>
+  );
+}
+
+render(<App />, document.getElementById("app")!);
+void start();

@@ -1,0 +1,269 @@
+/** The values of the REST API, as far as the page reads them. Times are seconds since 1970. */
+export interface Link {
+  to: string;
+  rel: string;
+  weight: number;
+  data: Record<string, unknown>;
+}
+
+export interface Memory {
+  id: string;
+  text: string;
+  space: string;
+  agent: string;
+  title: string;
+  type: string;
+  tags: string[];
+  contexts: string[];
+  entities: string[];
+  source: string;
+  source_notes: string;
+  metadata: Record<string, unknown>;
+  importance: number;
+  confidence: number;
+  trust: number;
+  pinned: boolean;
+  session: string;
+  role: string;
+  created_at: number;
+  updated_at: number;
+  occurred_at: number | null;
+  valid_from: number | null;
+  valid_until: number | null;
+  expires_at: number | null;
+  access_count: number;
+  last_validated_at: number | null;
+  status: string;
+  superseded_by: string;
+  links: Link[];
+  version: number;
+  date: string;
+}
+
+export interface Reason {
+  signal: string;
+  score: number;
+  detail: string;
+}
+
+export interface Counterpart {
+  id: string;
+  at: number;
+  newer: boolean;
+  kind: string;
+  text: string;
+  unsure: boolean;
+}
+
+export interface Hit {
+  memory: Memory;
+  score: number;
+  why: Reason[];
+  relevance: number;
+  collapsed: string[];
+  was: Memory | null;
+  conflicts: Counterpart[];
+  strength: "strong" | "fair" | "weak";
+}
+
+export interface Recollection {
+  hits: Hit[];
+  notes: string[];
+  nearest: Hit | null;
+  calibrated: boolean;
+}
+
+export interface Pack {
+  items: { memory: Memory; tokens: number }[];
+  text: string;
+  used_tokens: number;
+  budget: number;
+  truncated: boolean;
+  notes: string[];
+}
+
+export interface Listing {
+  memories: Memory[];
+  cursor: string;
+}
+
+export interface Operation {
+  name: string;
+  actor: string;
+  at: number;
+  batch: string;
+  why: string;
+}
+
+export type Fields = Record<string, unknown>;
+
+export interface JournalEntry {
+  seq: number;
+  operation: Operation;
+  memory_id: string;
+  before: Fields | null;
+  after: Fields | null;
+  kind: string;
+  damaged: boolean;
+}
+
+export interface OperationNote {
+  operation: Operation;
+  count: number;
+  memory_ids: string[];
+  seq: number;
+  undone: boolean;
+}
+
+export interface OperationStatus {
+  operation: Operation;
+  entries: JournalEntry[];
+  count: number;
+  undoable: boolean;
+  reason: string;
+  blocked_by: Operation[];
+}
+
+export interface Transition {
+  old: string;
+  new: string;
+  before: string;
+  after: string;
+  at: number;
+  operation: string;
+  why: string;
+}
+
+export interface History {
+  versions: Memory[];
+  transitions: Transition[];
+}
+
+export interface Neighbor {
+  memory: Memory;
+  rel: string;
+  direction: "out" | "in";
+  depth: number;
+  weight: number;
+}
+
+export interface Edge {
+  source: string;
+  target: string;
+  rel: string;
+  weight: number;
+}
+
+export interface Graph {
+  nodes: Record<string, Memory>;
+  edges: Edge[];
+  dangling: string[];
+}
+
+export interface Conflict {
+  a: Memory;
+  b: Memory;
+  similarity: number;
+  kind: string;
+  reason: string;
+  words: [string, string];
+  sure: boolean;
+}
+
+export interface ReviewItem {
+  id: string;
+  kind: "conflict" | "unvalidated" | "stale" | "word" | "entity";
+  why: string;
+  memory: Memory | null;
+  conflict: Conflict | null;
+  word: string;
+  names: string[];
+  decisions: string[];
+}
+
+export interface TimelineBucket {
+  start: number;
+  day: string;
+  created: number;
+  changes: number;
+  forgotten: number;
+}
+
+export interface Stats {
+  space: string;
+  total: number;
+  active: number;
+  superseded: number;
+  archived: number;
+  trashed: number;
+  by_type: Record<string, number>;
+  top_tags: Record<string, number>;
+  waiting_for_model: number;
+  embedder: string;
+  bytes_on_disk: number;
+  growth: Record<string, number>;
+}
+
+export interface Health {
+  schema: number;
+  memories: number;
+  chunks: number;
+  vectors: number;
+  pending: number;
+  bytes_on_disk: number;
+  embedder: string;
+  problems: string[];
+  damage: string[];
+  notes: string[];
+}
+
+export interface Entity {
+  name: string;
+  aliases: string[];
+  count: number;
+}
+
+export interface SpaceNote {
+  name: string;
+  memories: number;
+  description: string;
+}
+
+export interface Session {
+  user: string | null;
+  role: "reader" | "writer" | "reviewer" | "admin";
+  spaces: string[];
+  space: string;
+  version: string;
+}
+
+export interface Finding {
+  check: string;
+  level: "ok" | "warning" | "problem";
+  says: string;
+}
+
+export interface StoredCopy {
+  file: string;
+  made_at: number;
+  bytes: number;
+}
+
+export interface SettingNote {
+  name: string;
+  value: unknown;
+  origin: string;
+  default: unknown;
+  description: string;
+}
+
+export interface Job {
+  id: string;
+  kind: string;
+  state: "running" | "done" | "failed" | "lost";
+  done: number;
+  total: number;
+  what: string;
+  result: Record<string, unknown> | null;
+  error: { title?: string; detail?: string; remedy?: string } | null;
+}

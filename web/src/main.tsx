@@ -1,10 +1,10 @@
 /** The frame of the page: sign in, navigation, the view that the address names, and what is said at the bottom. */
-import { useSignal, useSignalEffect } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import { render, type ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { ErrorNote } from "./parts";
 import {
-  changed, connected, dismiss, go, listen, loadReviewCount, loadSpaces, may, reviewCount, route, sayProblem, session,
+  changed, connected, dismiss, go, listen, loadReviewCount, loadSpaces, reviewCount, route, sayProblem, session,
   signIn, signOut, space, spaces, start, to, toasts, toSpace, undoLast,
 } from "./state";
 import "./style.css";
@@ -14,15 +14,12 @@ import { JournalView } from "./views/journal";
 import { MemoryView } from "./views/memory";
 import { ReviewView } from "./views/review";
 import { SearchView } from "./views/search";
-import { SettingsView } from "./views/settings";
 import { TimelineView } from "./views/timeline";
-import { TransferView } from "./views/transfer";
 
 interface View {
   title: string;
   show: ComponentType;
   key?: string;
-  only?: () => boolean;
 }
 
 const VIEWS: Record<string, View> = {
@@ -32,13 +29,11 @@ const VIEWS: Record<string, View> = {
   graph: { title: "Graph", show: GraphView, key: "4" },
   journal: { title: "Journal", show: JournalView, key: "5" },
   health: { title: "Health", show: HealthView, key: "6" },
-  transfer: { title: "Import and export", show: TransferView, key: "7" },
-  settings: { title: "Settings", show: SettingsView, key: "8", only: () => may("admin") && !session.value?.spaces.length },
 };
 const HIDDEN_VIEWS: Record<string, View> = { memory: { title: "Memory", show: MemoryView } };
 const WRITES_IN = ["INPUT", "TEXTAREA", "SELECT"];
 
-export function isWriting(event: KeyboardEvent): boolean {
+function isWriting(event: KeyboardEvent): boolean {
   return event.target instanceof HTMLElement && WRITES_IN.includes(event.target.tagName);
 }
 
@@ -55,7 +50,7 @@ function onKey(event: KeyboardEvent): void {
     go(to("search"));
     requestAnimationFrame(() => document.querySelector<HTMLInputElement>("input[type=search]")?.focus());
   }
-  const named = Object.entries(VIEWS).find(([, view]) => view.key === event.key && (view.only?.() ?? true));
+  const named = Object.entries(VIEWS).find(([, view]) => view.key === event.key);
   if (named) go(to(named[0]));
 }
 
@@ -67,9 +62,7 @@ function Navigation() {
         Nacre
       </a>
       <nav aria-label="Views">
-        {Object.entries(VIEWS)
-          .filter(([, view]) => view.only?.() ?? true)
-          .map(([name, view]) => (
+        {Object.entries(VIEWS).map(([name, view]) => (
             <a key={name} href={to(name)} aria-current={shown === name ? "page" : undefined} title={`Key ${view.key}`}>
               {view.title}
               {name === "review" && !!reviewCount.value && (
@@ -208,7 +201,7 @@ function Page() {
 }
 
 function App() {
-  useSignalEffect(() => document.documentElement.toggleAttribute("data-signed-in", !!session.value));
+  
   return (
     <>
       {session.value === undefined && <p class="quiet">Loading…</p>}

@@ -242,28 +242,3 @@ export interface Finding {
   level: "ok" | "warning" | "problem";
   says: string;
 }
-
-export interface StoredCopy {
-  file: string;
-  made_at: number;
-  bytes: number;
-}
-
-export interface SettingNote {
-  name: string;
-  value: unknown;
-  origin: string;
-  default: unknown;
-  description: string;
-}
-
-export interface Job {
-  id: string;
-  kind: string;
-  state: "running" | "done" | "failed" | "lost";
-  done: number;
-  total: number;
-  what: string;
-  result: Record<string, unknown> | null;
-  error: { title?: string; detail?: string; remedy?: string } | null;
-}

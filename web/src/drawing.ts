@@ -1,0 +1,54 @@
+/** Draws a graph of memories; loaded only where one is shown. */
+import Graph from "graphology";
+import Sigma from "sigma";
+import type { LayoutTask } from "./layout";
+import type { Graph as Memories } from "./types";
+
+const LONGEST_LABEL = 42;
+
+function colour(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+function layout(task: LayoutTask): Promise<Record<string, { x: number; y: number }>> {
+  const worker = new Worker(new URL("./layout.ts", import.meta.url), { type: "module" });
+  return new Promise((resolve, reject) => {
+    worker.onmessage = (event) => {
+      worker.terminate();
+      resolve(event.data);
+    };
+    worker.onerror = () => {
+      worker.terminate();
+      reject(new Error("The graph could not be laid out; load the page again."));
+    };
+    worker.postMessage(task);
+  });
+}
+
+/** Returns how to remove it. */
+export async function drawGraph(
+  place: HTMLElement, memories: Memories, centres: string[], open: (id: string) => void,
+): Promise<() => void> {
+  const ids = Object.keys(memories.nodes);
+  const places = await layout({ nodes: ids, edges: memories.edges.map((each) => [each.source, each.target]) });
+  const graph = new Graph({ multi: true });
+  for (const id of ids) {
+    const text = memories.nodes[id]!.title || memories.nodes[id]!.text.slice(0, LONGEST_LABEL * 2).replace(/\s+/g, " ");
+    const centre = centres.includes(id);
+    graph.addNode(id, {
+      ...places[id], size: centre ? 9 : 5, color: colour(centre ? "--accent" : "--second"),
+      label: text.length > LONGEST_LABEL ? `${text.slice(0, LONGEST_LABEL)}…` : text,
+    });
+  }
+  for (const edge of memories.edges)
+    if (graph.hasNode(edge.source) && graph.hasNode(edge.target))
+      graph.addEdge(edge.source, edge.target, { label: edge.rel, size: 1.500, color: colour("--edge") });
+  const small = ids.length <= 60;
+  const drawn = new Sigma(graph, place, {
+    renderEdgeLabels: small, defaultEdgeType: "arrow", labelColor: { color: colour("--text") }, edgeLabelColor: { color: colour("--quiet") },
+    labelFont: "system-ui, sans-serif", edgeLabelFont: "system-ui, sans-serif", labelSize: 12, edgeLabelSize: 10, labelRenderedSizeThreshold: small ? 1 : 6, stagePadding: 50,
+  });
+  drawn.on("clickNode", ({ node }) => open(node));
+  place.dataset.drawn = String(graph.order);
+  return () => drawn.kill();
+}

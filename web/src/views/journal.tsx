@@ -1,0 +1,150 @@
+/** Journal: every operation, what it changed, and how to take it back. */
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { get, send } from "../api";
+import { Changes, deed, Empty, ErrorNote, Field, memoryLink, minuteOf, plural, shortId, useLoaded, Waiting } from "../parts";
+import { act, api, changed, may, route, session, setOptions, to } from "../state";
+import type { OperationNote, OperationStatus } from "../types";
+
+const PAGE = 50;
+const MOST_PAGES = 20; // that one look through the filters reads; a button continues
+
+export function JournalView() {
+  const batch = route.value.args[0];
+  return batch ? <OperationView batch={batch} /> : <Operations />;
+}
+
+function Operations() {
+  const options = route.value.options;
+  const [actor, kind, since, until] = ["actor", "kind", "since", "until"].map((name) => options.get(name) ?? "");
+  const notes = useSignal<OperationNote[]>([]);
+  const next = useSignal<number | null>(null);
+  const error = useSignal<unknown>(undefined);
+  const loading = useSignal(true);
+  const from = since ? Date.parse(since) / 1000 : -Infinity;
+  const upto = until ? Date.parse(until) / 1000 + 86_400 : Infinity;
+
+  async function load(before: number | null, stop?: AbortSignal): Promise<void> {
+    loading.value = true;
+    const matches: OperationNote[] = [];
+    try {
+      for (let page = 0; page < MOST_PAGES && matches.length < PAGE; page++) {
+        const read = await get<OperationNote[]>(api`/operations`, { limit: PAGE, actor, before: before ?? undefined }, stop);
+        matches.push(...read.filter(({ operation: each }) => (!kind || each.name === kind) && each.at >= from && each.at < upto));
+        const last = read.at(-1);
+        before = read.length < PAGE || !last || last.operation.at < from ? null : last.seq;
+        if (before === null) break;
+      }
+      if (stop?.aborted) return;
+      notes.value = stop ? matches : [...notes.value, ...matches];
+      next.value = before;
+      error.value = undefined;
+    } catch (failed) {
+      if (stop?.aborted) return;
+      error.value = failed;
+    }
+    loading.value = false;
+  }
+
+  useEffect(() => {
+    const stop = new AbortController();
+    void load(null, stop.signal);
+    return () => stop.abort();
+  }, [actor, kind, since, until, changed.value]);
+
+  const set = (name: string) => (event: { currentTarget: { value: string } }) => setOptions({ [name]: event.currentTarget.value });
+  return (
+    <>
+      <h1>Journal</h1>
+      <div class="fields">
+        <Field label="Actor"><input value={actor} onChange={set("actor")} /></Field>
+        <Field label="Kind">
+          <input list="kinds" value={kind} onChange={set("kind")} />
+        </Field>
+        <Field label="Since"><input type="date" value={since} onChange={set("since")} /></Field>
+        <Field label="Until"><input type="date" value={until} onChange={set("until")} /></Field>
+      </div>
+      <datalist id="kinds">{[...new Set(notes.value.map((each) => each.operation.name))].map((name) => <option key={name} value={name} />)}</datalist>
+      {error.value !== undefined && <ErrorNote error={error.value} />}
+      {!loading.value && !notes.value.length && error.value === undefined && (
+        <Empty>{actor || kind || since || until ? "No operation fits these filters." : "Nothing was done in this space yet."}</Empty>
+      )}
+      <ol class="rows">
+        {notes.value.map((note) => (
+          <li class="row" key={note.operation.batch}>
+            <a class="row-text" href={to("journal", note.operation.batch)}>
+              {deed(note.operation.name)}: {plural(note.count, "change")}
+              {note.operation.why && <> · <bdi>{note.operation.why}</bdi></>}
+            </a>
+            <div class="row-about">
+              <span>{minuteOf(note.operation.at)}</span>
+              <span>by {note.operation.actor || "nobody known"}</span>
+              {note.undone && <span class="mark">undone</span>}
+            </div>
+          </li>
+        ))}
+      </ol>
+      {loading.value && <p class="quiet" role="status">Loading…</p>}
+      {next.value !== null && !loading.value && <button onClick={() => load(next.value)}>Look further back</button>}
+    </>
+  );
+}
+
+function OperationView({ batch }: { batch: string }) {
+  const status = useLoaded((stop) => get<OperationStatus>(api`/operations/${batch}`, {}, stop), [batch]);
+  const shown = status.value;
+  if (!shown) return <Waiting of={status} />;
+  const { operation } = shown;
+  const own = operation.actor === session.value?.user;
+  const undo = (cascade: boolean) =>
+    act(`Undone: ${deed(operation.name)}.`, () => send("POST", api`/operations/${batch}/undo`, { body: cascade ? { cascade } : {} }));
+  return (
+    <>
+      <h1>{deed(operation.name)}</h1>
+      <div class="row-about">
+        <span>{minuteOf(operation.at)}</span>
+        <span>by {operation.actor || "nobody known"}</span>
+        {operation.why && <span>{operation.why}</span>}
+        <span>{plural(shown.count, "change")}</span>
+      </div>
+      <div class="note">
+        {shown.undoable ? (
+          <p>Undoing takes back {shown.count === 1 ? "the change" : `all ${shown.count} changes`} below: what stands on top comes back.</p>
+        ) : (
+          <p>It cannot be undone now{shown.reason ? `: ${shown.reason}` : "."}</p>
+        )}
+        {shown.blocked_by.length > 0 && (
+          <>
+            <p>These later operations depend on it:</p>
+            <ul>
+              {shown.blocked_by.map((each) => (
+                <li key={each.batch}><a href={to("journal", each.batch)}>{deed(each.name)}</a> by {each.actor}, {minuteOf(each.at)}</li>
+              ))}
+            </ul>
+          </>
+        )}
+        {may("writer") && (own || may("reviewer")) ? (
+          <div class="buttons">
+            {shown.undoable && <button class="main" onClick={() => undo(false)}>Undo this</button>}
+            {shown.blocked_by.length > 0 && <button onClick={() => undo(true)}>Undo these too</button>}
+          </div>
+        ) : (
+          <p class="quiet">Undoing what others did needs the role reviewer.</p>
+        )}
+      </div>
+      <ol class="steps">
+        {shown.entries.map((entry) => (
+          <li key={entry.seq}>
+            <p class="quiet">
+              {entry.kind === "memory" ? <a href={memoryLink(entry.memory_id)}>Memory {shortId(entry.memory_id)}</a> : `${entry.kind} ${entry.memory_id}`}
+              {" · "}{!entry.before ? "new" : !entry.after ? "removed" : "changed"}
+            </p>
+            <Changes before={entry.before} after={entry.after} />
+          </li>
+        ))}
+      </ol>
+      {shown.count > shown.entries.length && <p class="quiet">And {plural(shown.count - shown.entries.length, "change")} more.</p>}
+      <p><a href={to("journal")}>All operations</a></p>
+    </>
+  );
+}

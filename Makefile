@@ -9,7 +9,7 @@ CLIENTS := .clients
 # The tests start many processes, and all of them would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test test-all test-busy test-clients test-integrations lint types types-src layers unit unit-all explore torture bench bench-recall bench-year bench-growth mutate docs clean help
+.PHONY: demo check test test-all test-busy test-clients test-integrations lint types types-src layers unit unit-all explore torture bench bench-recall bench-year bench-growth mutate docs web screenshots clean help
 
 help:  ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -84,6 +84,16 @@ mutate: $(STAMP)  ## Small faults planted in a copy of the core, and which of th
 docs: $(STAMP)  ## docs/cli.md from the commands, docs/captures from a terminal
 	@$(BIN)/python scripts/cli_reference.py
 	@$(BIN)/python scripts/captures.py
+
+web: web/node_modules/.installed  ## Build the page from web/ into src/nacre/web/static; needs npm
+	@cd web && npm run --silent build
+
+web/node_modules/.installed: web/package-lock.json
+	@cd web && npm ci --silent --no-fund --no-audit
+	@touch $@
+
+screenshots: $(STAMP)  ## Pictures of every view of the page, into docs/images; needs Chromium
+	@$(BIN)/python scripts/screenshots.py
 
 clean:  ## Remove the environments and caches
 	rm -rf $(VENV) $(BENCH) $(FRAMEWORKS)* $(CLIENTS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

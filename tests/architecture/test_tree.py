@@ -10,7 +10,7 @@ SOURCE = ROOT / "src" / "nacre"
 PACKAGE = re.compile(r"(\w+/|\.) +")
 # Of these folders only the name and the data files are in the tree; of the weights, which training/ writes, the name.
 NAMED_AS_FOLDERS = ("cli/commands", "cli/lesson", "compat/ai_houkai", "compat/ai_lessons", "compat/amplihack_memory",
-                    "compat/mnemosyne", "models/weights")  # fmt: skip
+                    "compat/mnemosyne", "models/weights", "web/static")  # fmt: skip
 UNNAMED = ("__init__.py", "py.typed")
 
 
@@ -31,8 +31,8 @@ def existing_files() -> set[str]:
     paths = {path.relative_to(SOURCE).as_posix() for path in files if path.name not in UNNAMED}
     folders = {f"{folder}/" for folder in NAMED_AS_FOLDERS}
     modules = {path for path in paths if path.startswith(tuple(folders)) and path.endswith(".py")}
-    weights = {path for path in paths if path.startswith("models/weights/")}
-    return paths - modules - weights | folders
+    made = {path for path in paths if path.startswith(("models/weights/", "web/static/"))}
+    return paths - modules - made | folders
 
 
 def test_the_tree_names_every_file_and_no_other() -> None:

@@ -70,7 +70,7 @@ VALUES: Mapping[str, Mapping[str, Any]] = {
     "revoke_token": {"id": "000000000000"},
     "job": {"id": "0000000000000000"},
 }
-WHOLE_STORE = ("register_type", "register_relation", "start_reindex", "add_user", "remove_user", "catch_up")
+WHOLE_STORE = ("register_type", "register_relation", "start_reindex", "add_user", "remove_user", "catch_up", "doctor")
 
 
 def filled(store: MemoryStore) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from nacre.access.capabilities import Role
 from nacre.errors import AccessDenied, SpaceNotFound, UnknownName
+from nacre.lifecycle.doctor import Finding, examine
 from nacre.model.instants import DAY, parse_duration
 from nacre.rest.endpoints import ADMIN, READER, SPACE, VERSION, WRITER, Endpoint, endpoints
 from nacre.rest.wire import to_json
@@ -73,6 +74,11 @@ class ServerApi:
             raise SpaceNotFound(self.store.space, notes)
         held, about = (0, "") if note is None else (note.memories, note.description)
         return SpaceAbout(self.store.space, held, about, last[0].seq if last else 0)
+
+    def doctor(self) -> list[Finding]:
+        """What `nacre doctor` finds, without repairing anything."""
+        self._demand_all_spaces("examine the store")
+        return examine(self.store.settings)
 
     # Users and tokens
 
@@ -171,6 +177,7 @@ def all_endpoints() -> tuple[Endpoint, ...]:
         *endpoints(),
         of_server("GET", f"{VERSION}/me", "me", READER, "Who you are, by your token."),
         of_server("GET", SPACE, "space", READER, "A space by itself."),
+        of_server("GET", f"{VERSION}/doctor", "doctor", ADMIN, "What is wrong with the store, and how to repair it."),
         of_server("GET", f"{VERSION}/users", "users", ADMIN, "The users of the server."),
         of_server("POST", f"{VERSION}/users", "add_user", ADMIN, "Add a user.", 201),
         of_server("DELETE", f"{VERSION}/users/{{name}}", "remove_user", ADMIN, "Remove a user and its tokens."),

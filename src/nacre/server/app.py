@@ -280,8 +280,8 @@ class Request:
             seconds = max(1, round(wait + 0.5))
             sentence = f"There were too many attempts to sign in; try again in {seconds} s."
             raise refusal("TooMany", 429, "Too many attempts", sentence, retry_after=str(seconds))
-        given = parsed_body(await self._body(LONGEST_LOGIN))
-        code, token = (str(given.get(name, "")) for name in ("code", "token"))
+        sent = parsed_body(await self._body(LONGEST_LOGIN))
+        code, token = (str(sent.get(name, "")) for name in ("code", "token"))
         try:
             return await self.app.in_thread(partial(self.app.sessions.log_in, code.strip(), token.strip()))
         except AccessDenied as error:

@@ -46,10 +46,8 @@ def page_file(path: str) -> PageFile | None:
 @cache
 def page_files() -> dict[str, PageFile]:
     """By path. They are few and small, and so are read once."""
-    found = dict(walked(files("nacre.web").joinpath("static"), ""))
-    if f"/{INDEX}" in found:
-        found["/"] = found[f"/{INDEX}"]
-    return found
+    by_path = dict(walked(files("nacre.web").joinpath("static"), ""))
+    return {**by_path, "/": by_path[f"/{INDEX}"]}
 
 
 def walked(folder: Traversable, path: str) -> list[tuple[str, PageFile]]:

@@ -47,19 +47,20 @@ const KINDS: Record<ReviewItem["kind"], string> = {
 export function ReviewView() {
   const items = useLoaded((stop) => get<ReviewItem[]>(api`/review`, { limit: 100 }, stop), []);
   const later = useSignal<string[]>([]);
-  const typing = useSignal<string | null>(null);
+  const typed = useSignal<{ item: string; text: string } | null>(null);
   const waiting = (items.value ?? []).filter((each) => !later.value.includes(each.id));
   const item = waiting[0];
-  useEffect(() => void (typing.value = null), [item?.id]);
+  const typing = typed.value && typed.value.item === item?.id ? typed.value.text : null;
+  const type = (text: string | null) => (typed.value = text === null || !item ? null : { item: item.id, text });
 
   async function decide(choice: Choice): Promise<void> {
     if (!item) return;
-    if (choice.decision === "merge" && item.kind !== "entity" && typing.value === null) {
-      typing.value = item.conflict ? item.conflict.a.text : "";
+    if (choice.decision === "merge" && item.kind !== "entity" && typing === null) {
+      type(item.conflict ? item.conflict.a.text : "");
       return;
     }
-    const typed = typing.value ?? "";
-    const body = { decision: choice.decision, ...(item.kind === "word" ? { into: typed } : typed && { text: typed }) };
+    const said = typing ?? "";
+    const body = { decision: choice.decision, ...(item.kind === "word" ? { into: said } : said && { text: said }) };
     await act(choice.done, () => send("POST", api`/review/${item.id}/decide`, { body }));
   }
   const putOff = () => item && (later.value = [...later.value, item.id]);
@@ -99,18 +100,18 @@ export function ReviewView() {
       <h2>{KINDS[item.kind]}</h2>
       <p class="quiet">{item.conflict ? `${item.conflict.kind}: ${item.why}` : item.why}</p>
       <Sides item={item} />
-      {typing.value !== null && merge ? (
+      {typing !== null && merge ? (
         <form onSubmit={(event) => { event.preventDefault(); void decide(merge); }}>
           <label class="field">
             <span>{item.kind === "word" ? "Which relation does it mean?" : "What they say together"}</span>
-            <textarea rows={4} required value={typing.value} onInput={(event) => (typing.value = event.currentTarget.value)}
+            <textarea rows={4} required value={typing} onInput={(event) => type(event.currentTarget.value)}
               ref={(element) => { if (element && !element.dataset.seen) { element.dataset.seen = "1"; element.focus(); } }}
               onKeyDown={(event) => {
-                if (event.key === "Escape") typing.value = null;
+                if (event.key === "Escape") type(null);
                 if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); void decide(merge); }
               }} />
           </label>
-          <div class="buttons"><button class="main">Merge</button><button type="button" onClick={() => (typing.value = null)}>Cancel</button></div>
+          <div class="buttons"><button class="main">Merge</button><button type="button" onClick={() => type(null)}>Cancel</button></div>
         </form>
       ) : may("reviewer") ? (
         <div class="buttons">

@@ -1,0 +1,206 @@
+"""Each view's main task, in a real browser against a real server."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser.conftest import Opener, Site, Watched
+from tests.browser.store import HOSTILE, SPACE
+
+AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+VIEWS = ("search", "memory/ferry", "timeline", "review", "graph/memory/n1", "journal", "health")
+
+
+def test_a_token_lets_in_and_signing_out_ends_it(context: BrowserContext, site: Site, watched: Watched) -> None:
+    watched.allowed = {401}
+    page = context.new_page()
+    watched.watch(page, site.url)
+    page.goto(site.url)
+    page.get_by_label("Your token").fill("nonsense")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("not known")
+    page.get_by_label("Your token").fill(site.token)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    (cookie,) = context.cookies()
+    assert cookie["httpOnly"] and cookie["sameSite"] == "Strict"
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("Your token")).to_be_visible()
+    page.reload()
+    expect(page.get_by_label("Your token")).to_be_visible()
+
+
+def test_a_question_finds_a_changed_fact_by_keyboard_and_no_address_has_the_question(opened: Opener) -> None:
+    page = opened("search")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    page.keyboard.type("When does the ferry to the island leave?")
+    first = page.locator(".hits .row").first
+    expect(first).to_contain_text("leaves at 11")
+    expect(first).to_contain_text("was: The ferry to the island leaves at 9")
+    expect(first.locator(".strength")).to_have_text(re.compile("strong|fair"))
+    expect(first.locator("meter").first).to_be_visible()
+    page.get_by_text("What an agent would read").click()
+    expect(page.locator("pre")).to_contain_text("leaves at 11")
+    expect(page.locator(".pack")).to_contain_text("tokens of 800")
+    assert "ferry" not in page.url
+    page.get_by_role("searchbox").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/memory/ferry$"))
+    expect(page.locator(".full")).to_contain_text("leaves at 11")
+
+
+def test_filters_narrow_the_list_and_stay_in_the_address(opened: Opener) -> None:
+    page = opened("search?tag=kitchen")
+    rows = page.locator(".rows .row")
+    expect(rows.first).to_contain_text("kitchen")
+    page.get_by_label("Mentions").fill("Mira")
+    page.keyboard.press("Tab")
+    expect(page).to_have_url(re.compile("entity=Mira"))
+    expect(rows.filter(has_not_text="Mira")).to_have_count(0)
+    page.get_by_role("button", name="Clear all").click()
+    expect(rows.filter(has_text="harbour").first).to_be_visible()
+
+
+def test_an_edit_is_saved_explained_and_undone(opened: Opener) -> None:
+    page = opened("memory/boiler")
+    page.get_by_role("button", name="Edit").click()
+    expect(page.get_by_label("Text", exact=True)).to_be_focused()
+    page.get_by_label("Text", exact=True).fill("The boiler service is booked with Berg Heating.")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".full")).to_contain_text("Berg Heating")
+    expect(page.locator("ins").first).to_have_text("Berg Heating")
+    page.locator(".toast").get_by_role("button", name="Undo").click()
+    expect(page.locator(".full")).to_contain_text("Holm and Sons")
+
+
+def test_what_is_forgotten_can_be_restored_and_the_key_undoes_it(opened: Opener) -> None:
+    page = opened("memory/n7")
+    page.get_by_role("button", name="Forget").click()
+    expect(page.locator(".mark.warn")).to_have_text("in the trash")
+    page.get_by_role("button", name="Restore").click()
+    expect(page.get_by_role("button", name="Forget")).to_be_visible()
+    page.keyboard.press("Control+z")
+    expect(page.locator(".mark.warn")).to_have_text("in the trash")
+
+
+def test_two_pages_see_each_others_changes_and_a_version_conflict_shows_both(opened: Opener, watched: Watched) -> None:
+    watched.allowed = {412}
+    mine, theirs = opened("memory/n12"), opened("memory/n12")
+    for page, text in ((mine, "Mine stands here."), (theirs, "Theirs stands here.")):
+        page.get_by_role("button", name="Edit").click()
+        page.get_by_label("Text", exact=True).fill(text)
+    theirs.get_by_role("button", name="Save").click()
+    expect(theirs.locator(".full")).to_contain_text("Theirs")
+    expect(mine.get_by_text("changed this memory while you edit")).to_be_visible()
+    mine.get_by_role("button", name="Save").click()
+    expect(mine.get_by_role("alert")).to_contain_text("Theirs stands")
+    mine.get_by_role("button", name="Save mine over it").click()
+    expect(mine.locator(".full")).to_contain_text("Mine stands")
+    expect(theirs.locator(".full")).to_contain_text("Mine stands")
+
+
+def test_review_is_decided_by_keys_and_undone_and_the_badge_counts(opened: Opener) -> None:
+    page = opened("review")
+    badge = page.locator(".badge")
+    expect(page.locator(".side")).to_have_count(2)
+    expect(page.locator("mark").first).to_be_visible()
+    before = int((badge.inner_text()).split()[0])
+    item = page.locator(".review").get_attribute("data-item")
+    page.keyboard.press("n")
+    expect(page.locator(".toast")).to_contain_text("The newer one replaced the older")
+    expect(badge).to_contain_text(str(before - 1))
+    page.keyboard.press("Control+z")
+    expect(badge).to_contain_text(str(before))
+    expect(page.locator(f".review[data-item='{item}']")).to_be_visible()
+    page.keyboard.press("l")
+    expect(page.locator(f".review[data-item='{item}']")).to_have_count(0)
+    page.keyboard.press("m")
+    expect(page.get_by_label("What they say together")).to_be_focused()
+    page.get_by_label("What they say together").fill("The door code was changed from one to the other.")
+    page.keyboard.press("Control+Enter")
+    expect(badge).to_contain_text(str(before - 1))
+
+
+def test_the_journal_shows_what_blocks_an_undo(opened: Opener, site: Site) -> None:
+    caller = site.served.caller(site.token)
+    caller.remember("The lamp in the hall is broken.", SPACE, id="lamp")
+    caller("PATCH", f"/v1/spaces/{SPACE}/memories/lamp", {"text": "The lamp in the hall works again."})
+    page = opened("journal?actor=ada")
+    page.locator(".rows a", has_text="Edited").first.click()
+    expect(page.locator("ins").first).to_contain_text("works again")
+    page.goto(f"{site.url}/#/{SPACE}/journal?actor=ada&kind=remember")
+    page.locator(".rows a", has_text="Remembered").first.click()
+    expect(page.get_by_text("depend on it")).to_be_visible()
+    page.get_by_role("button", name="Undo these too").click()
+    expect(page.locator(".toast")).to_contain_text("Undone")
+    assert caller("GET", f"/v1/spaces/{SPACE}/memories/lamp").status == 404
+
+
+def test_the_timeline_is_scrubbed_by_keys(opened: Opener) -> None:
+    page = opened("timeline")
+    expect(page.locator(".chart canvas")).to_be_visible()
+    expect(page.get_by_role("heading", name="Learned")).to_be_visible()
+    page.get_by_role("slider").focus()
+    page.keyboard.press("Home")
+    expect(page.get_by_text("Nothing was written at that time.")).to_be_visible()
+
+
+def test_the_graph_is_drawn_and_says_why_when_there_is_nothing_to_draw(opened: Opener) -> None:
+    page = opened("graph/memory/n1")
+    expect(page.locator(".graph[data-drawn='3'] canvas").first).to_be_visible()
+    page.get_by_label("Depth").select_option("3")
+    expect(page.locator(".graph[data-drawn='5']")).to_be_visible()
+    page.get_by_label("Relation").select_option("refines")
+    expect(page.locator(".graph[data-drawn='2']")).to_be_visible()
+    page = opened("graph/memory/n40")
+    expect(page.get_by_text("none of them is linked")).to_be_visible()
+
+
+def test_health_shows_what_is_kept_and_what_the_doctor_finds(opened: Opener) -> None:
+    page = opened("health")
+    expect(page.locator(".figures")).to_contain_text("active")
+    expect(page.get_by_role("heading", name="Doctor")).to_be_visible()
+    expect(page.locator(".strength.ok").first).to_be_visible()
+
+
+@pytest.mark.parametrize("name", sorted(HOSTILE))
+def test_hostile_texts_are_shown_as_text(name: str, opened: Opener) -> None:
+    page = opened(f"memory/hostile-{name}")
+    expect(page.locator(".full")).to_contain_text(HOSTILE[name].strip()[:60].replace("\x1b", "").split("[0m")[0][:40])
+    assert page.evaluate("window.broken") is None
+    assert page.locator("#injected").count() == 0
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_fits_a_narrow_screen(view: str, opened: Opener) -> None:
+    page = opened(view)
+    page.set_viewport_size({"width": 360, "height": 700})
+    wait_for_view(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_is_accessible(view: str, scheme: str, opened: Opener) -> None:
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed; run make web.")
+    page = opened(view)
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    wait_for_view(page)
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run().then((result) => result.violations)")
+    serious = [
+        (each["id"], each["nodes"][0]["html"][:200]) for each in found if each["impact"] in ("serious", "critical")
+    ]
+    assert serious == []
+
+
+def wait_for_view(page: Page) -> None:
+    expect(page.locator("main h1").first).to_be_attached()
+    expect(page.get_by_text("Loading…")).to_have_count(0)

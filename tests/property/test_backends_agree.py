@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +18,7 @@ from nacre.model import Filter, Link, Memory, Operation
 from nacre.protocols import ALL, AnyChange, Backend, Change, Committed, Derived, Order, Reader, Scrubbed, Search
 from nacre.storage.in_memory import InMemoryBackend
 from nacre.storage.sqlite import SQLiteBackend
-from tests import samples
+from tests import postgres_server, samples
 from tests.samples import ids, listed, unit
 
 SPACES = ("one", "two")
@@ -143,8 +144,20 @@ def scores(reader: Reader, space: str) -> dict[str, Any]:
 @settings(max_examples=settings().max_examples // 2, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(history=st.lists(steps(), min_size=1, max_size=12))
 def test_both_backends_answer_alike_now_and_about_the_past(history: list[tuple[str, Step]], tmp_path: Path) -> None:
-    file = tmp_path / f"{len(list(tmp_path.iterdir()))}.db"
-    stores: tuple[Backend, Backend] = (InMemoryBackend(), SQLiteBackend(file))
+    agree(SQLiteBackend(tmp_path / f"{len(list(tmp_path.iterdir()))}.db"), history)
+
+
+@pytest.mark.slow
+@given(history=st.lists(steps(), min_size=1, max_size=12))
+def test_a_database_answers_like_the_reference(history: list[tuple[str, Step]]) -> None:
+    address = postgres_server.empty_database()
+    from nacre.storage.postgres import PostgresBackend
+
+    agree(PostgresBackend(address), history)
+
+
+def agree(other: Backend, history: list[tuple[str, Step]]) -> None:
+    stores: tuple[Backend, Backend] = (InMemoryBackend(), other)
     try:
         for _, step in history:
             for store in stores:

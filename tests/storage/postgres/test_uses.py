@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nacre.model import Link, Operation
 from nacre.protocols import Change
-from tests.samples import SPACE, memory, put
+from tests.samples import SPACE, derived, memory, put, unit
 
 if TYPE_CHECKING:
     from nacre.storage.postgres import PostgresBackend
@@ -33,3 +33,16 @@ def test_what_a_writer_holds_is_counted_later(store: PostgresBackend) -> None:
     assert [each.access_count for each in store.get_many(SPACE, ["a", "b"])] == [1, 1]
     store.walked(SPACE, store.edges(SPACE))
     assert [edge.walks for edge in store.edges(SPACE)] == [1]
+
+
+def test_tables_that_have_grown_are_analysed_so_that_plans_fit(store: PostgresBackend, address: str) -> None:
+    import psycopg
+
+    put(store, *((memory(f"m{n}"), derived(f"tea own{n}", unit(1, n))) for n in range(60)))
+    assert store.get(SPACE, "m1") is not None  # waits for what the thread has to do
+    with psycopg.connect(address, autocommit=True) as connection:
+        rows = connection.execute(
+            "SELECT relname FROM pg_stat_user_tables WHERE schemaname = 'nacre' AND n_live_tup >= 60 AND"
+            " last_analyze IS NULL"
+        ).fetchall()
+    assert rows == []

@@ -22,7 +22,8 @@ LOCK = 0x6E61637265  # "nacre": of the advisory lock under which tables are made
 SETTINGS = "; ".join(f"SET {setting}" for setting in (
     "default_transaction_isolation = 'repeatable read'", "statement_timeout = '120s'", "lock_timeout = '30s'",
     "client_min_messages = warning", "jit = off", "join_collapse_limit = 1", "from_collapse_limit = 1",
-    "enable_hashjoin = off", "enable_mergejoin = off", "enable_material = off", "plan_cache_mode = force_generic_plan",
+    "enable_seqscan = off", "enable_hashjoin = off", "enable_mergejoin = off", "enable_material = off",
+    "plan_cache_mode = force_generic_plan",
 ))  # fmt: skip
 # Where the tables and pgvector are, and which migration was the last one, in one row.
 KNOWN = (

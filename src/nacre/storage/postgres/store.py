@@ -317,7 +317,7 @@ class PostgresReader:
         return f" JOIN label ON {own}" if field in LISTS else ""
 
     def _counted(self, session: Session, known: dict[str, Any], space: str, where: Filter) -> int | None:
-        """How many memories the filter admits, where counters say it; see `storage.counters`."""
+        """How many memories the filter admits, where counters say it, as in a file."""
         named = [condition for condition in where.conditions if is_counted(condition)]
         if not named:
             counts = self._counted_tally(session, known, space, TOTAL, where)
@@ -637,6 +637,8 @@ class PostgresBackend(PostgresReader, TransactionalBackend):
                     result = self.written(transaction, changes, expected, operation, clock)
                     if isinstance(result, Outdated):
                         transaction.cancelled = True
+                for space in () if transaction.cancelled else transaction.grown():
+                    self._uses.analyse(space)
                 return result
             except CommitLost as lost:
                 if self._was_committed(number):

@@ -5,6 +5,7 @@ Rows are collected while the changes come, and sent table by table in one round 
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -195,6 +196,7 @@ SAVE_SPACE = (
 OWN_KIND = "strpos(kind, '/') > 0 AND substr(kind, strpos(kind, '/') + 1) = %(old)s"
 RENAMED_KIND = "substr(kind, 1, strpos(kind, '/')) || %(new)s"
 EMBEDDER_KEYS = ("embedder", "dimensions", "probe", "measured")
+ANALYSED_FROM, ANALYSED_AGAIN = 50, 4  # memories of a space; and how many times as many until the next time
 TABLES_OF_SPACE = ("posting", "chunk", "content", "version", "label", "link", "memory", "counter", "journal")
 
 
@@ -251,6 +253,7 @@ class PostgresTransaction:
         self._sizes: dict[tuple[str, int], tuple[int, int]] = {}  # of a space after an entry: its memories and stems
         self._counts: dict[int, Counter[tuple[Any, ...]]] = defaultdict(Counter)  # by space
         self._orphans: dict[int, set[int]] = defaultdict(set)  # contents that may have no version any more, by space
+        self._numbered = {space.name: space.memory_key for space in self._spaces.values()}
         self.cancelled = False  # nothing is to be written after all
 
     # What is there
@@ -702,6 +705,14 @@ class PostgresTransaction:
     def _add(self, statement: str, space: Space, *values: Any) -> None:
         self._rows[statement, space.space_id].append(values)
 
+    def grown(self) -> list[str]:
+        """The spaces that have become so much larger that plans for them may no longer fit."""
+        return [
+            name
+            for name, n in self._numbered.items()
+            if name in self._spaces and step(n) < step(self._spaces[name].memory_key)
+        ]
+
     def flush(self, *last: str) -> None:
         """Sends the collected rows, and then these statements, in one round trip."""
         self._collect_counts()
@@ -751,6 +762,11 @@ class PostgresTransaction:
             if gone:
                 erase(self._session, space, gone)
         self._orphans.clear()
+
+
+def step(memories: int) -> int:
+    """Of a size in a row of sizes that begins with `ANALYSED_FROM`, each so many times the one before."""
+    return 0 if memories < ANALYSED_FROM else 1 + int(math.log(memories / ANALYSED_FROM, ANALYSED_AGAIN))
 
 
 def as_list(kind: str, values: Sequence[Any]) -> list[Any]:

@@ -1,4 +1,5 @@
-"""Counts uses of memories and walks along links, in a thread that no caller waits for."""
+"""Counts uses of memories and walks along links, and has grown tables analysed, in a thread that no"
+" caller waits for."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from nacre.errors import StorageError
 from nacre.model import Edge
 from nacre.storage.postgres.connection import CHOOSE, NUMBER, Connections, Session, chosen
 from nacre.storage.postgres.rows import OPEN
+from nacre.storage.postgres.transaction import TABLES_OF_SPACE
 
 log = logging.getLogger("nacre.storage")
 
@@ -62,6 +64,11 @@ class Uses:
         sources, targets, rels = zip(*{edge[:3] for edge in edges}, strict=True) if edges else ((), (), ())
         self._add(space, {"sources": list(sources), "targets": list(targets), "rels": list(rels)})
 
+    def analyse(self, space: str) -> None:
+        """Tells the planner how large the space has become. Plans that were made for a few rows would be"
+        " used for many."""
+        self._add(space, {"analyse": True})
+
     def _add(self, space: str, values: Mapping[str, Any]) -> None:
         if self._process != os.getpid():
             self._begin()  # the thread is the parent's
@@ -101,8 +108,18 @@ class Uses:
             session.execute(CHOOSE, chosen((), (space,)))
             for (number,) in session.fetch(NUMBER, {"name": space}):
                 session.execute(CHOOSE, chosen((number,), (space,)))
-                if "ids" not in values:
+                if "analyse" in values:
+                    analyse(session, number)
+                elif "ids" not in values:
                     session.execute(WALK, {**values, "space": number})
                 elif held := [id for (id,) in session.fetch(TOUCH, {**values, "space": number})]:
                     with self._changed:
                         self._later.append((space, {**values, "ids": held}))
+
+
+def analyse(session: Session, space: int) -> None:
+    """The partitions in which the space lies. A role that does not own them only gets a warning."""
+    for table in TABLES_OF_SPACE:
+        sql = f"SELECT tableoid::regclass::text FROM {table} WHERE space_id = %(space)s LIMIT 1"
+        for (partition,) in session.fetch(sql, {"space": space}):
+            session.execute(f"ANALYZE {partition}")

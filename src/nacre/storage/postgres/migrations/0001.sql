@@ -79,21 +79,21 @@ CREATE TABLE link(
 CREATE INDEX ON link(space_id, key);
 CREATE INDEX ON link(space_id, rel);
 
--- Counts of the present state; see storage/counters.py. The field `term` counts the memories that have a stem.
+-- Counts of the present state, by status; those with a time of expiry are not counted. The field `term` counts the memories that have a stem.
 CREATE TABLE counter(
     space_id bigint NOT NULL, field text COLLATE "C" NOT NULL, status text COLLATE "C" NOT NULL,
     name text COLLATE "C" NOT NULL, n bigint NOT NULL, PRIMARY KEY (space_id, field, status, name)
 ) PARTITION BY HASH (space_id);
 
 -- On which contents a stem is, and how often, times the weight of the field. A B-tree and no GIN: a search reads the
--- newest contents of a stem with their frequencies in the order of the key, which a GIN has not, and writing is faster.
+-- newest contents of a stem with their frequencies in the order of the key, which a GIN does not have. Not measured yet.
 CREATE TABLE posting(
     space_id bigint NOT NULL, term text COLLATE "C" NOT NULL, content bigint NOT NULL, frequency real NOT NULL,
     PRIMARY KEY (space_id, term, content)
 ) PARTITION BY HASH (space_id);
 
--- Pieces of a content, with their vectors once they are computed. Small spaces share partitions, and their vectors are
--- all compared; a large one gets a partition of its own with an index of vectors (see search.py).
+-- Pieces of a content, with their vectors once they are computed. All vectors of a space are compared. The table is
+-- partitioned by a list first, so that a large space can be given a partition of its own with an index of vectors.
 CREATE TABLE chunk(
     space_id bigint NOT NULL, number bigint NOT NULL, content bigint NOT NULL, start bigint NOT NULL, stop bigint NOT NULL,
     digest bytea NOT NULL, embedding halfvec, PRIMARY KEY (space_id, number)

@@ -12,9 +12,10 @@ from playwright.sync_api import sync_playwright
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from nacre.server.sessions import cookie_name  # noqa: E402
 from tests.browser.store import SPACE, fill  # noqa: E402
 from tests.server.running import serving, tokens  # noqa: E402
+
+from nacre.server.sessions import cookie_name  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 VIEWS = {

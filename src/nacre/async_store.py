@@ -20,7 +20,8 @@ def off_loop(
     method: Callable[Concatenate[MemoryStore, P], R],
 ) -> Callable[Concatenate[AsyncMemoryStore, P], Coroutine[Any, Any, R]]:
     async def run(self: AsyncMemoryStore, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await asyncio.to_thread(method, self.sync, *args, **kwargs)
+        own: Callable[..., R] = getattr(self.sync, method.__name__)  # that of its class, which may be another one
+        return await asyncio.to_thread(own, *args, **kwargs)
 
     return update_wrapper(run, method)
 
@@ -29,7 +30,8 @@ def streamed(
     method: Callable[Concatenate[MemoryStore, P], Iterator[R]],
 ) -> Callable[Concatenate[AsyncMemoryStore, P], AsyncIterator[R]]:
     async def run(self: AsyncMemoryStore, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[R]:
-        values = await asyncio.to_thread(method, self.sync, *args, **kwargs)
+        own: Callable[..., Iterator[R]] = getattr(self.sync, method.__name__)
+        values = await asyncio.to_thread(own, *args, **kwargs)
         while (value := await asyncio.to_thread(next, values, None)) is not None:
             yield value
 

@@ -58,6 +58,12 @@ def is_database(path: Path | str) -> bool:
     return address is not None and address.group(1).lower() in DATABASES
 
 
+def is_server(path: Path | str) -> bool:
+    """Whether it is the address of `nacre serve`; `nacre.client` opens it."""
+    address = ADDRESS.match(str(path))
+    return address is not None and address.group(1).lower() in ("http", "https")
+
+
 def open_database(address: str, key: str) -> Backend:
     """Raises `MissingExtra` without the driver, and `DatabaseRefused` where the database cannot be used."""
     if key:
@@ -76,7 +82,8 @@ def store_name(path: Path | str) -> str:
     """The store as a message names it: the absolute path of its file, or the address without the password."""
     if str(path) == IN_MEMORY:
         return IN_MEMORY
-    return PASSWORD.sub(r"\1@", str(path)) if is_database(path) else str(store_file(path).absolute())
+    as_it_is = is_database(path) or is_server(path)
+    return PASSWORD.sub(r"\1@", str(path)) if as_it_is else str(store_file(path).absolute())
 
 
 def key_named(setting: str) -> Key | None:
@@ -160,6 +167,11 @@ def store_file(path: Path | str) -> Path:
         raise InvalidInput(
             "This store is a database, and this works on a file only. Use the tools of the server "
             "(pg_dump makes a backup), or name a file with --store."
+        )
+    if is_server(path):
+        raise InvalidInput(
+            "This store is behind a server, and this works on the store itself. Run it where the server runs, or name "
+            "a file with --store."
         )
     if address:
         raise InvalidInput(

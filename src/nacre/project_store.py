@@ -43,7 +43,8 @@ def by_id(name: str, ids: int | None = None) -> Any:
     def method(self: ProjectStore, *arguments: Any, **options: Any) -> Any:
         named_ids = (*arguments[:ids], *(options[each] for each in names if each in options))
         other = self.beside if self.is_beside(*filter(None, named_ids)) else None
-        return own(self, *arguments, **options) if other is None else getattr(other, name)(*arguments, **options)
+        run = getattr(super(ProjectStore, self) if other is None else other, name)
+        return run(*arguments, **options)
 
     return method
 
@@ -59,7 +60,9 @@ def personal(store: MemoryStore, refusal: str) -> MemoryStore:
 def known_spaces(store: MemoryStore) -> list[str]:
     """The spaces among which a project finds its own, also those in which a restricted agent sees nothing yet."""
     access = store._parts.access
-    allowed = () if access is None else access.capabilities.allowed_spaces
+    if access is None:
+        return list(store.spaces())
+    allowed = access.capabilities.allowed_spaces
     return [space for space in store._parts.opened.spaces() if not allowed or space in allowed]
 
 

@@ -29,15 +29,25 @@ NOT_SETTINGS = ("NACRE_HOOK_LIMIT",)  # other variables that the program reads
 KEY_FILE = "file:"  # before the path, in a setting that names a key
 KEY_VARIABLE = "env:"
 KEY_PLACES = (KEY_VARIABLE, KEY_FILE, "keyring:")  # ways to name where a key is, instead of writing it down
-KEYS = ("key", "embedder_key", "language_model_key")
-SERVICES = {"embedder_url": "embedder_key", "language_model_url": "language_model_key"}  # which key goes to which URL
+KEYS = ("key", "token", "embedder_key", "language_model_key")
+# Which key goes to which URL.
+SERVICES = {"store": "token", "embedder_url": "embedder_key", "language_model_url": "language_model_key"}
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):[/\\]")  # of a service, not of a file; C:/ is a drive
 PERSONAL = "personal"
 PATHS = ("store", "journal_mirror", "backup_folder")
 SHARES = ("default_importance", "min_trust")  # from 0 to 1
 TABLES = ("spaces",)
 DEFAULT = "default"
-STORE_WIDE = ("store", "space", "key", "embedder", "embedder_url", "embedder_key", *TABLES)  # for the complete store
+STORE_WIDE = (
+    "store",
+    "space",
+    "key",
+    "token",
+    "embedder",
+    "embedder_url",
+    "embedder_key",
+    *TABLES,
+)  # for the complete store
 TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
@@ -47,6 +57,7 @@ class Settings:
 
     store: str = ""
     key: str = ""
+    token: str = ""
     space: str = ""
     embedder: str = "auto"
     embedder_url: str = "https://api.openai.com/v1"
@@ -450,7 +461,7 @@ def converted(key: str, value: object, origin: str) -> object:
     if kinds[key] == "bool":
         return parse_bool(key, value, origin)
     if not isinstance(value, str):
-        printed = "something" if key.endswith("key") else repr(value)  # it may be the key itself
+        printed = "something" if key in KEYS else repr(value)  # it may be the key itself
         raise ConfigError(f"{origin} sets {key} to {printed}; write it as text in quotes.")
     return value
 

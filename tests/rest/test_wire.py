@@ -104,3 +104,10 @@ def test_what_a_newer_server_adds_is_passed_over_and_a_client_must_not_add_anyth
     with pytest.raises(UnknownName, match="added"):
         STRICT.read("x", RememberResult, sent)
     assert NO is not None
+
+
+def test_json_inside_of_a_parameter_may_be_any_json() -> None:
+    link = next(each for each in endpoints() if each.method == "link")
+    hint = next(each.hint for each in link.parameters if each.name == "data")
+    for value in ({"kind": "y", "n": None, "deep": [{"x": 1}]}, None):
+        assert STRICT.read("data", hint, value) == value

@@ -132,10 +132,15 @@ class CliContext:
         return bool(self.flags.get(setting) or os.environ.get(ENVIRONMENT + setting.upper(), "").strip())
 
     def _opened(self, known: Settings, *, alone: bool = True) -> ProjectStore:
+        from nacre.factory import is_server
         from nacre.model.journal import PERSON
         from nacre.project_store import ProjectStore
 
         configure_logging(debug=self.debug)
+        if is_server(known.store):
+            from nacre.client import RemoteProjectStore
+
+            return RemoteProjectStore.open(known, self.choose_space, actor=PERSON, alone=alone)
         return ProjectStore.open(known, self.choose_space, actor=PERSON, alone=alone)
 
     def embedder(self) -> Embedder:
@@ -150,10 +155,15 @@ class CliContext:
 
 
 def store_exists(known: Settings) -> bool:
-    from nacre.factory import is_database, store_file
+    from nacre.factory import is_database, is_server, store_file
     from nacre.settings import IN_MEMORY
 
-    return known.store == IN_MEMORY or is_database(known.store) or store_file(known.store).exists()
+    return (
+        known.store == IN_MEMORY
+        or is_database(known.store)
+        or is_server(known.store)
+        or store_file(known.store).exists()
+    )
 
 
 def has_space(store: ProjectStore) -> bool:

@@ -50,7 +50,9 @@ class CommandGroup(CatalogueGroup):
 
 
 @click.command(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--store", metavar="FILE", help="The store's file, or a folder that holds one.")
+@click.option(
+    "--store", metavar="FILE", help="The store's file or its folder, or the address of a database or a server."
+)
 @click.option("--space", metavar="NAME", help="The space to work in; see `nacre spaces` for the usual one.")
 @click.option(
     "--embedder",

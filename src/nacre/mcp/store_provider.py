@@ -68,11 +68,15 @@ class StoreProvider:
             log.warning("The store could not be opened yet: %s", error)  # the first call says it to the client
 
     def _open(self) -> MemoryStore:
-        from nacre.factory import make_embedder
+        from nacre.factory import is_server, make_embedder
         from nacre.project_store import ProjectStore
 
-        embedder = make_embedder(self.settings)
         named = SpaceChoice(self.settings.space or DEFAULT, "")
+        if is_server(self.settings.store):
+            from nacre.client import RemoteProjectStore
+
+            return RemoteProjectStore.open(self.settings, self._choose or (lambda _known: named), actor=ACTOR)
+        embedder = make_embedder(self.settings)
         store = ProjectStore.open(
             self.settings,
             self._choose or (lambda _known: named),

@@ -75,7 +75,7 @@ class Reading:
         """Raises `InvalidInput`, which calls the value by this name."""
         kinds = alternatives(hint)
         if value is None:
-            if any(kind in (NoneType, Any, object) or isinstance(kind, ForwardRef) for kind in kinds):
+            if any(kind in (NoneType, Any, object) or isinstance(kind, ForwardRef | str) for kind in kinds):
                 return None
             raise WrongType(name, wanted(kinds), value)
         for kind in sorted((each for each in kinds if each is not NoneType), key=text_last):
@@ -88,7 +88,7 @@ class Reading:
 
     def _reader(self, kind: Any) -> Callable[[str, Any, Any], Any] | None:
         origin = get_origin(kind) or kind
-        if kind in (Any, object) or isinstance(kind, ForwardRef):  # inside of JSON, any JSON
+        if kind in (Any, object) or isinstance(kind, ForwardRef | str):  # inside of JSON, any JSON
             return lambda _name, _kind, value: value
         if origin is Literal:
             return lambda _name, _kind, value: value if value in get_args(kind) else NO

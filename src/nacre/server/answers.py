@@ -27,7 +27,11 @@ NONCE_BYTES, TAG_BYTES = 16, 16
 
 
 class KeyReused(NacreError):
-    """An `Idempotency-Key` with another request, or one whose answer is not known."""
+    """An `Idempotency-Key` with another request, or one whose answer is not known, or not yet: `waiting`."""
+
+    def __init__(self, sentence: str, *, waiting: bool = False) -> None:
+        super().__init__(sentence)
+        self.waiting = waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,8 @@ class Answers:
             raise KeyReused(
                 "A request with this Idempotency-Key was carried out, but its answer was not kept; look at the journal."
             )
-        raise KeyReused("A request with this Idempotency-Key is being carried out; wait a moment and repeat it.")
+        sentence = "A request with this Idempotency-Key is being carried out; wait a moment and repeat it."
+        raise KeyReused(sentence, waiting=True)
 
     def finish(self, reservation: Reservation, answer: Answer) -> None:
         """Keeps an answer; one that is too long is not kept, only that there was one."""

@@ -176,7 +176,7 @@ class Request:
             return refused.response
         except KeyReused as error:
             about = problem_of("KeyReused", 409, "The Idempotency-Key was used before", str(error))
-            return JSONResponse(about, 409, media_type=CONTENT_TYPE)
+            return JSONResponse(about, 409, {"retry-after": "1"} if error.waiting else None, CONTENT_TYPE)
         except NacreError as error:
             if status_of(error)[0] >= 500:
                 log.warning("%s failed: %s", self.route_name, type(error).__name__)

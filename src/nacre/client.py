@@ -1,0 +1,460 @@
+"""`RemoteStore`: the methods of `MemoryStore`, carried out by a server (`nacre serve`)."""
+
+from __future__ import annotations
+
+import copy
+import http.client
+import json
+import ssl
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import wraps
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
+from urllib.parse import quote, urlencode, urlsplit
+
+from nacre.engine.engine import UNDO
+from nacre.errors import ConfigError, InvalidInput, MemoryNotFound, StoreUnreachable, VersionMismatch
+from nacre.factory import service_key
+from nacre.memory_store import MemoryStore, Relations
+from nacre.model import Filter, JournalEntry, Listing, Memory
+from nacre.model.instants import Instant
+from nacre.model.validate import label, required_label
+from nacre.project_store import ProjectStore
+from nacre.protocols import Order, Progress, Vectors
+from nacre.recall_options import Scope, between
+from nacre.rest.endpoints import LOCAL_ONLY, VERSION, Endpoint, endpoints, plain_method
+from nacre.rest.problems import error_of
+from nacre.rest.wire import Reading, is_object, to_json
+from nacre.settings import DEFAULT, Settings
+from nacre.settings import settings as read_settings
+
+if TYPE_CHECKING:
+    from nacre.protocols import Embedder
+
+SECONDS = 120.0  # that an answer may take: a server's model may still be loading
+IDLE_SECONDS = 4.0  # a server closes a connection that was not used for five
+ATTEMPTS = 5
+PAUSES = (0.1, 0.5, 2.0, 5.0)  # seconds between them, where the server names none
+LONGEST_PAUSE = 30.0
+PAGE = 1_000  # memories or entries that a server gives at once
+LOOK_SECONDS = 0.5  # between two looks at a job
+NEWEST = 50  # operations among which the last one is found that was not undone
+READING = Reading(strict=False)
+
+# Methods of `MemoryStore` that a server cannot carry out, with the reason.
+LOCAL_METHODS: Mapping[str, str] = {
+    "write": "it takes functions of your program",
+    "editing": "it returns a function for `write`",
+    "reading": "it reads from a backend",
+    "acting_as": "it returns the engine of the store",
+    "as_user": "the token says who you are",
+    "backup": "it copies a file of the server; run `nacre backup` there",
+    "check_records": "it reads a file of the server; run `nacre doctor` there",
+}
+
+
+class Connection:
+    """Sends requests, from any number of threads. A write has a key of its own, so that it can be sent again when an
+    answer is lost, and is carried out once."""
+
+    def __init__(self, url: str, token: str, seconds: float) -> None:
+        place = urlsplit(url)
+        if place.scheme not in ("http", "https") or not place.hostname:
+            raise ConfigError(f"{url!r} is not the address of a server; write https://memory.example.org, for example.")
+        self.url, self.place, self.seconds = url.rstrip("/"), place, seconds
+        self._headers = {"Accept": "application/json", "User-Agent": "nacre"}
+        if token:
+            self._headers["Authorization"] = f"Bearer {token}"
+        self._idle: deque[tuple[http.client.HTTPConnection, float]] = deque()
+        self._tls = ssl.create_default_context() if place.scheme == "https" else None
+
+    def send(self, verb: str, path: str, body: object, *, writes: bool, headers: Mapping[str, str]) -> Any:
+        """The JSON of the answer. Raises the error that the server met, and `StoreUnreachable`."""
+        data = None if body is None else json.dumps(body).encode()
+        sent = {**self._headers, **headers, **({"Content-Type": "application/json"} if data is not None else {})}
+        if writes:
+            sent["Idempotency-Key"] = str(uuid.uuid4())
+        reason = ""
+        for attempt in range(ATTEMPTS):
+            try:
+                status, answer, wait = self._exchange(verb, path, data, sent)
+            except ssl.SSLCertVerificationError as error:
+                raise StoreUnreachable(self.url, f"its certificate is not trusted: {error.verify_message}") from error
+            except (OSError, http.client.HTTPException) as error:
+                reason = str(error) or type(error).__name__
+                time.sleep(PAUSES[min(attempt, len(PAUSES) - 1)])
+                continue
+            if status < 400:
+                return json.loads(answer)
+            if wait is None or attempt == ATTEMPTS - 1:
+                raise error_of(problem_in(answer, status))
+            time.sleep(min(wait, LONGEST_PAUSE))
+        raise StoreUnreachable(self.url, f"the server does not answer: {reason}")
+
+    def _exchange(
+        self, verb: str, path: str, data: bytes | None, headers: Mapping[str, str]
+    ) -> tuple[int, bytes, float | None]:
+        """The status, the body, and after how many seconds it should be sent again, if at all."""
+        connection = self._connection()
+        try:
+            connection.request(verb, self.place.path.rstrip("/") + path, data, dict(headers))
+            response = connection.getresponse()
+            answer, wait = response.read(), response.headers.get("Retry-After", "")
+        except BaseException:
+            connection.close()
+            raise
+        self._idle.append((connection, time.monotonic()))
+        return response.status, answer, float(wait) if wait.isdecimal() else None
+
+    def _connection(self) -> http.client.HTTPConnection:
+        """One that nobody uses just now, else a new one."""
+        while self._idle:
+            try:
+                known, used = self._idle.pop()
+            except IndexError:  # another thread took it
+                break
+            if time.monotonic() - used < IDLE_SECONDS:
+                return known
+            known.close()
+        host, port = self.place.hostname or "", self.place.port
+        if self._tls is None:
+            return http.client.HTTPConnection(host, port, timeout=self.seconds)
+        return http.client.HTTPSConnection(host, port, timeout=self.seconds, context=self._tls)
+
+    def close(self) -> None:
+        while self._idle:
+            self._idle.pop()[0].close()
+
+
+def problem_in(answer: bytes, status: int) -> dict[str, Any]:
+    """Something in front of the server may answer with a page."""
+    try:
+        about = json.loads(answer)
+    except ValueError:
+        about = None
+    if isinstance(about, dict) and "type" in about:
+        kind = str(about["type"]).rpartition(":")[2]
+        return {**about, "type": "urn:nacre:error:AccessDenied"} if kind == "Unauthorized" else about
+    return {"type": "urn:nacre:error:StorageError", "message": f"The server answered {status}; check its address."}
+
+
+class NotHere:
+    """Stands for the parts of a store that only the server has."""
+
+    access = None
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise InvalidInput(
+            "This works on the store itself, and not through a server. Run it where the server runs, or name a file "
+            "with --store."
+        )
+
+
+class RemoteStore(MemoryStore):
+    """A space of a store behind a server. Safe to use from any number of threads.
+
+    `url` is the server's address, such as https://memory.example.org; without a `token`, the setting `token` names it
+    (the variable NACRE_TOKEN, for example). Errors of the server are raised as the same classes as locally. The
+    server's settings decide about secrets, conflicts and models, and the token's user is the actor.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        space: str | None = None,
+        token: str | None = None,
+        settings: Settings | None = None,
+        seconds: float = SECONDS,
+        actor: str = "",  # noqa: ARG002 (the token says who acts)
+        embedder: object = None,  # noqa: ARG002 (the server has it)
+    ) -> None:
+        common = settings or read_settings()
+        self._connected = Connection(
+            common.store if url is None else url, service_key(common, "token") if token is None else token, seconds
+        )
+        self.space = label("space", common.space if space is None else space) or DEFAULT
+        self.agent = self.session = ""
+        self._settings, self._clock, self._access = common, time.time, None
+        self._parts = self._engine = self._store = self._guard = NotHere()  # type: ignore[assignment]
+        self._versions: Mapping[str, int] = {}
+
+    def in_space(self, name: str) -> Self:
+        view = copy.copy(self)
+        view.space, view.beside = required_label("space", name), None
+        return view
+
+    def as_actor(self, name: str) -> Self:  # noqa: ARG002 (the token says who acts)
+        return copy.copy(self)
+
+    def expecting(self, versions: Mapping[str, int]) -> Self:
+        if len(versions) > 1:
+            raise InvalidInput("A server compares the version of one memory at a time; name one.")
+        for id, version in versions.items():
+            memory = self.get(id)
+            if memory is None:
+                raise MemoryNotFound(id, self.space)
+            if memory.version != version:
+                raise VersionMismatch(id, version, memory.version)
+        view = copy.copy(self)
+        view._versions = dict(versions)
+        return view
+
+    def close(self) -> None:
+        self._connected.close()
+
+    @property
+    def embedder(self) -> Embedder:
+        return self._engine.embedder.inner
+
+    @property
+    def may_teach(self) -> bool:
+        return False
+
+    def clean(self, memory: Memory) -> Memory:
+        """As it is: the server has removed secrets."""
+        return memory
+
+    def me(self) -> dict[str, Any]:
+        """The user, the role and the spaces of the token."""
+        about: dict[str, Any] = self._connected.send("GET", f"{VERSION}/me", None, writes=False, headers={})
+        return about
+
+    # What is not one request
+
+    def remember(self, text: str, **options: Any) -> Memory:
+        return self.remember_result(text, **options).memory
+
+    def get(self, id: str, *, as_of: Instant | None = None, valid_at: Instant | None = None) -> Memory | None:
+        try:
+            memory: Memory | None = self._call("get", {"id": id, "as_of": as_of, "valid_at": valid_at})
+        except MemoryNotFound:
+            return None
+        return memory
+
+    def list_recent(
+        self, limit: int = 20, *, order: Order = "newest", offset: int = 0, cursor: str = "", **scope: Unpack[Scope]
+    ) -> Listing:
+        listing = Listing([], cursor)
+        while True:
+            wanted = min(max(0, limit) - len(listing), PAGE)
+            values = {"limit": wanted, "order": order, "offset": offset, "cursor": listing.cursor, **scope}
+            page: Listing = self._call("list_recent", values)
+            listing = Listing([*listing, *page], page.cursor)
+            if not page.cursor or len(listing) >= limit:
+                return listing
+            offset = 0
+
+    def iterate(self, **scope: Unpack[Scope]) -> Iterator[Memory]:
+        cursor = ""
+        while True:
+            page = self.list_recent(PAGE, order="oldest", cursor=cursor, **scope)
+            yield from page
+            cursor = page.cursor
+            if not cursor:
+                return
+
+    def iterate_journal(
+        self,
+        id: str | None = None,
+        *,
+        operation: str | None = None,
+        actor: str | None = None,
+        since: Instant | None = None,
+        until: Instant | None = None,
+    ) -> Iterator[JournalEntry]:
+        start, end = between(since, until, self._clock())
+        for entry in self._entries():
+            done = entry.operation
+            named = (id in (None, entry.memory_id), operation in (None, done.name), actor in (None, done.actor))
+            if all(named) and (start is None or done.at >= start) and (end is None or done.at <= end):
+                yield entry
+
+    def _entries(self) -> Iterator[JournalEntry]:
+        """All of them, oldest first; what is written meanwhile is left out."""
+        newest = self.journal(limit=1)
+        last, seq = (newest[0].seq if newest else 0), self._begins()
+        while seq < last:
+            entries = self.changes(seq, limit=PAGE)
+            yield from (entry for entry in entries if entry.seq <= last)
+            seq = entries[-1].seq if entries else last
+
+    def _begins(self) -> int:
+        """The number after which the journal begins, where some of it was dropped."""
+        first = self.journal(limit=1, newest_first=False)
+        return first[0].seq - 1 if first else 0
+
+    def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
+        import numpy as np
+
+        rows: dict[str, list[list[float]]] = self._raw("vectors", {"ids": list(ids)})
+        return {id: np.array(each, np.float32) for id, each in rows.items()}
+
+    def undo(
+        self, batch: str | JournalEntry | None = None, *, last: int | None = None, any_actor: bool = False,
+        cascade: bool = False, why: str = "",
+    ) -> list[JournalEntry]:  # fmt: skip
+        if batch is not None and last is not None:
+            raise InvalidInput("Name an operation, or say how many to undo; not both.")
+        options: dict[str, object] = {"cascade": cascade, "why": why}
+        if batch is None:
+            options |= {"last": last, "any_actor": any_actor}
+        else:
+            options["batch"] = batch.operation.batch if isinstance(batch, JournalEntry) else batch
+        entries: list[JournalEntry] = self._call("undo", options)
+        return entries
+
+    def rename_space(self, new: str, *, why: str = "") -> None:
+        self._call("rename_space", {"new": new, "why": why})
+        self.space = new
+
+    def edges(
+        self, *, out_of: Sequence[str] | None = None, into: Sequence[str] | None = None, rel: Relations = None
+    ) -> Any:
+        if [] in (list(each) if each is not None else None for each in (out_of, into)):
+            return []  # a URL cannot say that a list is empty
+        return self._call("edges", {"out_of": out_of, "into": into, "rel": rel})
+
+    def reindex(self, *, restart: bool = False, progress: Progress | None = None) -> int:
+        """As a job of the server, which goes on when this program ends."""
+        job = self._connected.send(
+            "POST", f"{VERSION}/jobs/reindex", {"restart": restart}, writes=True, headers={}
+        )  # fmt: skip
+        while job["state"] == "running":
+            time.sleep(LOOK_SECONDS)
+            job = self._connected.send("GET", f"{VERSION}/jobs/{job['id']}", None, writes=False, headers={})
+            if progress is not None and job["total"]:
+                progress(job["done"], job["total"], job["what"])
+        if job["state"] != "done":
+            raise error_of(job["error"] or {"message": "The server ended before the reindexing did; start it again."})
+        return int(job["result"]["memories"])
+
+    # One request
+
+    def _call(self, method: str, values: Mapping[str, Any]) -> Any:
+        endpoint = self._endpoint(method, values)
+        data = self._raw(method, values)
+        return READING.read("the answer", endpoint.returns, data)
+
+    def _raw(self, method: str, values: Mapping[str, Any]) -> Any:
+        endpoint, values = self._endpoint(method, values), dict(values)
+        headers: dict[str, str] = {}
+        if endpoint.of_one and "id" in endpoint.path_names:
+            (values["id"],) = values.pop("ids")
+        for name in endpoint.path_names:
+            version = self._versions.get(str(values[name]))
+            if version is not None and not endpoint.reads:
+                headers["If-Match"] = f'"{version}"'
+        path, query, body = request_of(endpoint, self.space, values)
+        target = path + (f"?{urlencode(query, doseq=True)}" if query else "")
+        data = self._connected.send(endpoint.verb, target, body, writes=not endpoint.reads, headers=headers)
+        return data if is_object(endpoint.returns) else data["result"]
+
+    def _endpoint(self, method: str, values: Mapping[str, Any]) -> Endpoint:
+        """The first whose path can be filled. One memory, of which a version is expected, is named in the path."""
+        several = list(values.get("ids") or ())
+        for endpoint in (each for each in endpoints() if each.method == method):
+            if endpoint.of_one and endpoint.path_names == ("id",):
+                if len(several) == 1 and several[0] in self._versions:
+                    return endpoint
+            elif all(values.get(name) is not None for name in endpoint.path_names):
+                return endpoint
+        raise InvalidInput(f"{method} lacks an argument; name what it is about.")
+
+
+def request_of(endpoint: Endpoint, space: str, values: Mapping[str, Any]) -> tuple[str, dict[str, Any], Any]:
+    """The path, the query and the body."""
+    known = {each.name: each for each in endpoint.parameters}
+    path = endpoint.path.replace("{space}", quote(space, safe=""))
+    query: dict[str, Any] = {}
+    body: dict[str, Any] = {}
+    for name, value in values.items():
+        parameter = known.get(name)
+        if parameter is not None and parameter.place == "path":
+            path = path.replace(f"{{{name}}}", quote(str(value), safe=""))
+        elif parameter is not None and parameter.place == "body":
+            body[name] = to_json(value)
+        elif endpoint.verb in ("GET", "DELETE"):
+            if value is not None or (parameter is not None and parameter.default is not None):
+                query[name] = textual(value)
+        else:
+            body[name] = to_json(value)
+    return path, query, None if endpoint.verb in ("GET", "DELETE") else body
+
+
+def textual(value: Any) -> Any:
+    """As the query of a URL has it."""
+    if value is None or isinstance(value, bool | Filter | Mapping):
+        return json.dumps(to_json(value))
+    plain = to_json(value)
+    return plain if isinstance(plain, list) else str(plain)
+
+
+def remote(name: str) -> Callable[..., Any]:
+    """The method of this name, as one request."""
+    method = plain_method(name)
+    shape = signature(method)
+
+    @wraps(method)
+    def call(self: RemoteStore, /, *arguments: Any, **options: Any) -> Any:
+        bound, values = shape.bind(self, *arguments, **options), dict[str, Any]()
+        for each in list(shape.parameters.values())[1:]:
+            if each.name not in bound.arguments:
+                continue
+            value = bound.arguments[each.name]
+            if each.kind is Parameter.VAR_KEYWORD:
+                values |= value
+            elif each.name in LOCAL_ONLY:
+                refuse_function(each.name, value)
+            else:
+                values[each.name] = list(value) if isinstance(value, Iterator | tuple) else value
+        if name == "decide" and not isinstance(values["item"], str):
+            values["item"] = values["item"].id
+        variadic = any(each.kind is Parameter.VAR_POSITIONAL for each in shape.parameters.values())
+        if variadic:
+            last = next(each.name for each in shape.parameters.values() if each.kind is Parameter.VAR_POSITIONAL)
+            values.setdefault(last, [])
+        return self._call(name, values)
+
+    return call
+
+
+def refuse_function(name: str, value: object) -> None:
+    """Progress is not told; a function that decides something cannot be left out."""
+    if value is not None and name != "progress":
+        raise InvalidInput(f"{name} is a function of your program, which a server cannot call; leave it out.")
+
+
+def refused(name: str, reason: str) -> Callable[..., Any]:
+    @wraps(plain_method(name))
+    def call(self: RemoteStore, /, *_: Any, **__: Any) -> NoReturn:  # noqa: ARG001
+        raise InvalidInput(f"{name} does not work through a server: {reason}.")
+
+    return call
+
+
+for _name in dict.fromkeys(each.method for each in endpoints()):
+    if _name not in vars(RemoteStore):
+        setattr(RemoteStore, _name, remote(_name))
+for _name, _reason in LOCAL_METHODS.items():
+    setattr(RemoteStore, _name, refused(_name, _reason))
+
+
+class RemoteProjectStore(ProjectStore, RemoteStore):
+    """What the interfaces work with: a project's space of a server, and `personal` beside it."""
+
+    def _space_to_undo(self, batch: str | JournalEntry | None, count: int, *, any_actor: bool) -> MemoryStore | None:
+        if self.beside is None or batch is not None:
+            return super()._space_to_undo(batch, count, any_actor=any_actor)
+        actor = None if any_actor else str(self.me()["user"])
+        own, other = (newest_operation(each, actor) for each in (self.in_space(self.space), self.beside))
+        return self.beside if other > own else None
+
+
+def newest_operation(store: MemoryStore, actor: str | None) -> float:
+    """When the last operation that an undo may mean was carried out; 0.0 without one."""
+    notes = store.operations(actor=actor, limit=NEWEST)
+    return next((each.operation.at for each in notes if not each.undone and each.operation.name != UNDO), 0.0)

@@ -1,0 +1,390 @@
+"""`RemoteStore` over a real server does what `MemoryStore` does; what it cannot do is named."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from nacre import AsyncMemoryStore, Conflict, Filter, Link, Memory, MemoryStore
+from nacre.client import LOCAL_METHODS, RemoteProjectStore, RemoteStore
+from nacre.errors import (
+    AccessDenied,
+    ConfigError,
+    ConflictError,
+    InvalidInput,
+    LinkRefused,
+    MemoryNotFound,
+    NacreError,
+    SpaceNotFound,
+    StoreUnreachable,
+    SupersedeCycle,
+    UndoBlocked,
+    UnknownName,
+    VersionMismatch,
+)
+from nacre.model import ExpandSpec
+from nacre.rest.endpoints import LOCAL_ONLY
+from nacre.rest.wire import to_json
+from nacre.settings import Settings
+from tests.command_line import CommandLine
+from tests.server.running import Served, serving, tokens
+
+OWN = (
+    "in_space",
+    "as_actor",
+    "expecting",
+    "close",
+    "clean",
+    "remember",
+    "iterate",
+    "iterate_journal",
+    "reindex",
+    "now",
+)
+RANDOM = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\b[0-9a-f]{32}\b|\b[0-9a-f]{8}\b|\d{10}\.\d+|\d+\.\d{3,}(e-\d+)?")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("remote")
+
+
+@pytest.fixture(scope="module")
+def token(place: Path) -> str:
+    return tokens(place / "s.db", ("lib", "admin", ()))[0]
+
+
+@pytest.fixture(scope="module")
+def served(place: Path, token: str) -> Iterator[Served]:
+    assert token  # is made before it starts
+    with serving(place / "s.db", place) as running:
+        yield running
+
+
+@pytest.fixture
+def remote(served: Served, token: str) -> Iterator[RemoteStore]:
+    with RemoteStore(served.url, token=token, space="default") as store:
+        yield store
+
+
+@contextmanager
+def local() -> Iterator[MemoryStore]:
+    quick = Settings(conflict_judge="rules", rerank_ms=0.0)
+    with MemoryStore(":memory:", space="story", embedder="hashing", settings=quick) as store:
+        yield store
+
+
+def test_every_method_is_there_or_named_with_a_reason() -> None:
+    methods = {name for name, _ in inspect.getmembers(MemoryStore, inspect.isfunction) if not name.startswith("_")}
+    own = {name for name in methods if name in vars(RemoteStore)}
+    assert methods - own == {"now"}
+    for name in own - {*OWN, *LOCAL_METHODS}:
+        shapes = [list(inspect.signature(getattr(each, name)).parameters) for each in (RemoteStore, MemoryStore)]
+        assert shapes[0] == shapes[1], name
+    assert LOCAL_METHODS.keys() <= methods and all(LOCAL_METHODS.values())
+
+
+def outcome(work: Callable[[], Any]) -> Any:
+    try:
+        result = work()
+    except NacreError as error:
+        return f"{type(error).__name__}: {error}"
+    if isinstance(result, Iterator):
+        result = list(result)
+    return to_json(result) if not isinstance(result, dict) else {key: to_json(each) for key, each in result.items()}
+
+
+def noted(newer: Memory, older: Memory) -> Conflict:
+    return Conflict(newer, older, 0.9, "update", "other times")
+
+
+def story(store: MemoryStore) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """What somebody does with a store, step by step, and everything that can be asked about it."""
+    say = store.remember
+    yield "remember", lambda: say("The ferry to Inis leaves at nine", id="a", tags=["ferry"], entities=["Inis"])
+    yield "fields", lambda: say(
+        "Ticket prices rise in June", id="b", type="episodic", links=[Link("a", "related", 0.5, {"kind": "x"})],
+        metadata={"page": [1, None]}, valid_from="2026-06-01", importance=0.9, occurred_at=1_780_000_000,
+    )  # fmt: skip
+    yield "result", lambda: store.remember_result("The ferry to Inis leaves at ten", id="c", on_conflict="note")
+    yield "known", lambda: store.remember_result("The ferry to Inis leaves at nine")
+    yield "many", lambda: store.remember_many(["A gull on the mast", {"text": "A seal by the pier", "id": "d"}])
+    yield "raise", lambda: say("The ferry to Inis leaves at nine", on_conflict="raise")
+    yield "taken", lambda: say("Another text", id="a")
+    yield "wrong field", lambda: say("x", importnce=1)  # type: ignore[call-arg]
+    yield "empty", lambda: say("")
+    yield "draft", lambda: store.draft("Only a draft", id="z")
+    yield "edit", lambda: store.edit("a", text="The ferry to Inis leaves at half past nine", why="new timetable")
+    yield "edit nothing", lambda: store.edit("nobody", title="x")
+    yield "get", lambda: store.get("a")
+    yield "get none", lambda: store.get("nobody")
+    yield "get many", lambda: store.get_many(["b", "nobody", "a"])
+    yield "resolve", lambda: store.resolve_id("d")
+    yield "resolve none", lambda: store.resolve_id("zz")
+    yield "recall", lambda: store.recall("When does the ferry leave?", 3, with_context=1, expand=ExpandSpec(depth=1))
+    yield "recall in", lambda: store.recall("ferry", tags=["ferry"], strategy="keyword", min_relevance=0.0)
+    yield "pack", lambda: store.recall_pack("ferry", token_budget=50, fence=True)
+    yield "where", lambda: store.list_recent(where=Filter.where(importance__ge=0.8))
+    yield "list", lambda: [*store.list_recent(2, order="oldest"), bool(store.list_recent(2, order="oldest").cursor)]
+    yield "cursor", lambda: store.list_recent(9, order="oldest", cursor=store.list_recent(2, order="oldest").cursor)
+    yield "bad cursor", lambda: store.list_recent(2, cursor="damaged")
+    yield "iterate", lambda: store.iterate(include_archived=True)
+    yield "count", lambda: (store.count(), store.count(type="episodic"), store.count(status=["trashed"]))
+    yield "tally", lambda: store.tally("tags")
+    yield "types", lambda: store.types()
+    yield "link", lambda: store.link("a", "d", "refines", weight=0.1, data={"kind": "y"})
+    yield "link again", lambda: store.link("a", "d", "refines", weight=0.1)
+    yield "link itself", lambda: store.link("a", "a")
+    yield "edges", lambda: (store.edges(), store.edges(into=["a"]), store.edges(out_of=[]), store.edges(rel="refines"))
+    yield "neighbors", lambda: store.neighbors("a", depth=2)
+    yield "graph", lambda: store.subgraph(["a"], depth=1, rel=["refines"])
+    yield "path", lambda: store.path("b", "d")
+    yield "no path", lambda: store.path("b", "nobody")
+    yield "weak", lambda: store.weak_links(below=0.2)
+    yield "prune", lambda: store.prune_links(store.weak_links(below=0.2))
+    yield "unlink", lambda: store.unlink("b", "a")
+    yield "relations", lambda: store.relations()
+    yield "register", lambda: [call("ferries") for call in (store.register_relation, store.register_type)]
+    yield "marks", lambda: (store.pin("a", "b"), store.unpin("b"), store.tag("a", add=["sea"], remove=["ferry"]))
+    yield "bump", lambda: (store.bump("a", by=0.2), store.archive("d"), store.unarchive("d"))
+    yield "bump wrong", lambda: store.bump("a")
+    yield "validate", lambda: store.validate("a", confidence=0.7)
+    yield "supersede", lambda: store.supersede("a", "c", why="newer")
+    yield "circle", lambda: store.supersede("c", "a")
+    yield "history", lambda: store.history("a")
+    yield "restore", lambda: (store.restore("a"), store.restore("a"))
+    yield "forget", lambda: (store.forget("d"), store.forget("d"), store.forget("nobody"))
+    yield "undo", lambda: store.undo()
+    yield "undo none", lambda: store.undo("f" * 32)
+    yield "undo both", lambda: store.undo("f" * 32, last=2)
+    yield "blocked", lambda: store.undo(store.journal("b", operation="remember")[0])
+    yield "journal", lambda: (store.journal(), store.journal("a", limit=None), store.journal(actor="nobody"))
+    yield "all entries", lambda: [entry.seq for entry in store.iterate_journal()]
+    yield "some entries", lambda: [entry.seq for entry in store.iterate_journal("a", operation="edit")]
+    yield "changes", lambda: [entry.seq for entry in store.changes(3, limit=4)]
+    yield "operations", lambda: store.operations(limit=3)
+    yield "operation", lambda: store.operation(store.journal("a", operation="remember")[0].operation.batch[:9])
+    yield "diff", lambda: store.diff("yesterday")
+    yield "timeline", lambda: [bucket.created for bucket in store.timeline(bucket="week")]
+    yield "conflicts", lambda: store.find_conflicts("a")
+    yield "all conflicts", lambda: store.find_conflicts()
+    yield "note", lambda: store.note_conflicts([noted(*store.get_many(["c", "a"]))])
+    yield "review", lambda: store.review(kinds=["conflict", "word"])
+    yield "decide", lambda: store.decide(store.review(kinds="conflict")[0], "keep_both")
+    yield "decide none", lambda: store.decide("nobody", "trash")
+    yield "entities", lambda: (store.entities(), store.entity_suggestions(), store.resolve_entity("inis"))
+    yield "merge names", lambda: (store.merge_entities("Inis", "Inis Island"), store.unalias("Inis Island"))
+    yield "about", lambda: store.memories_about("Inis")
+    yield "merge", lambda: store.merge("a", "c", text="The ferry leaves twice")
+    yield "merge itself", lambda: store.merge("a", "a")
+    yield "vocabulary", lambda: store.vocabulary("entity")
+    yield "as of", lambda: store.count(as_of="yesterday")
+    yield "valid at", lambda: [memory.id for memory in store.list_recent(valid_at="2026-05-01")]
+    yield "stats", lambda: {**to_json(store.stats()), "bytes_on_disk": 0}  # type: ignore[dict-item]
+    yield "purge", lambda: (store.purge("d"), store.redact("b"), store.purge("nobody"))
+    yield "copy", lambda: (store.copy_space("story two"), store.in_space("story two").count())
+    yield "version", lambda: store.expecting({"a": 999})
+    yield "compact", lambda: store.compact(older_than_days=9)
+    yield "catch up", lambda: store.catch_up()
+    yield "rename", lambda: [store.rename_space("story three") or (store.space, store.count())]  # type: ignore[func-returns-value]
+    yield "spaces", lambda: {k: v for k, v in store.spaces().items() if "story" in k}
+    yield "delete", lambda: (store.delete_space(), store.delete_space(purge=True))
+    yield "local only", lambda: store.remember("x", contradiction_fn=None)
+
+
+def test_the_same_story_has_the_same_outcome_on_either_side(remote: RemoteStore) -> None:
+    far = remote.in_space("story")
+    with local() as near:
+        outcomes = [
+            (name, *(RANDOM.sub("#", repr(outcome(each))) for each in (work, other)))
+            for (name, work), (_, other) in zip(story(near), story(far), strict=True)
+        ]
+    differing = [(name, here, there) for name, here, there in outcomes if here != there.replace("parameter", "field")]
+    assert differing == []
+
+
+def test_errors_are_those_of_a_local_store(remote: RemoteStore) -> None:
+    store = remote.in_space("errors")
+    id = store.remember("The pump is red").id
+    store.pin(id)
+    for error, work in (
+        (MemoryNotFound, lambda: store.edit("nobody", title="x")),
+        (InvalidInput, lambda: store.remember("")),
+        (UnknownName, lambda: store.remember("x", type="sematic")),
+        (LinkRefused, lambda: store.link(id, id)),
+        (SupersedeCycle, lambda: store.supersede(id, id)),
+        (ConflictError, lambda: store.remember("The pump is red", on_conflict="raise")),
+        (UndoBlocked, lambda: store.undo(store.journal(id, operation="remember")[0])),
+    ):  # fmt: skip
+        with pytest.raises(error):
+            work()
+    with pytest.raises(UndoBlocked) as blocked:
+        store.undo(store.journal(id, operation="remember")[0])
+    assert [each.name for each in blocked.value.later] == ["pin"]  # type: ignore[attr-defined]
+
+
+def test_a_version_that_is_expected_is_compared_by_the_server(remote: RemoteStore) -> None:
+    store = remote.in_space("versions")
+    memory = store.remember("The valve is open")
+    first = store.expecting({memory.id: memory.version})
+    assert first.edit(memory.id, text="The valve is shut").version == memory.version + 1
+    for work in (lambda: first.edit(memory.id, title="x"), lambda: first.forget(memory.id)):
+        with pytest.raises(VersionMismatch):
+            work()
+    with pytest.raises(MemoryNotFound):
+        store.expecting({"nobody": 1})
+
+
+def test_functions_of_the_program_and_parts_of_the_store_are_refused(remote: RemoteStore) -> None:
+    assert "contradiction_fn" in LOCAL_ONLY
+    with pytest.raises(InvalidInput, match="function of your program"):
+        remote.remember("x", contradiction_fn=lambda *_: None)
+    for name in LOCAL_METHODS:
+        with pytest.raises(InvalidInput, match="does not work through a server"):
+            getattr(remote, name)("x")
+    with pytest.raises(InvalidInput, match="where the server runs"):
+        remote.embedder  # noqa: B018
+
+
+def test_a_wrong_token_and_a_space_that_is_not_open(served: Served, place: Path) -> None:
+    for wrong, sentence in (("wrong", "not known"), ("", "needs a token")):
+        with RemoteStore(served.url, token=wrong) as store, pytest.raises(AccessDenied, match=sentence):
+            store.count()
+    (limited,) = tokens(place / "s.db", ("ben", "reader", ("open",)))
+    with RemoteStore(served.url, token=limited, space="open") as store:
+        assert store.count() == 0 and store.me() == {"user": "ben", "role": "reader", "spaces": ["open"]}
+        with pytest.raises(SpaceNotFound):
+            store.in_space("closed").count()
+        with pytest.raises(AccessDenied, match="writer"):
+            store.remember("x")
+
+
+def test_what_cannot_be_reached_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nacre.client.PAUSES", (0.0,))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+    with pytest.raises(StoreUnreachable, match="does not answer"):
+        RemoteStore(f"http://127.0.0.1:{port}", token="x").count()
+    for url in ("ftp://x", "http://", "memory.example.org"):
+        with pytest.raises(ConfigError):
+            RemoteStore(url, token="x")
+
+
+class LosingAnswers:
+    """Stands between a client and the server, and cuts the connection instead of passing the first answers on."""
+
+    def __init__(self, url: str, lost: int) -> None:
+        place = urlsplit(url)
+        self.target, self.lost = (place.hostname or "", place.port or 0), lost
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listening.getsockname()[1]}"
+        self.thread = threading.Thread(target=self._serve, daemon=True)
+        self.thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                near, _ = self.listening.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._pass, args=(near,), daemon=True).start()
+
+    def _pass(self, near: socket.socket) -> None:
+        with near, socket.create_connection(self.target) as far:
+            threading.Thread(target=self._forward, args=(near, far), daemon=True).start()
+            with suppress(OSError):
+                while answer := far.recv(1_000_000):
+                    if self.lost:
+                        self.lost -= 1
+                        near.shutdown(socket.SHUT_RDWR)
+                        return
+                    near.sendall(answer)
+
+    def _forward(self, near: socket.socket, far: socket.socket) -> None:
+        with suppress(OSError):
+            while request := near.recv(1_000_000):
+                far.sendall(request)
+            far.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self.listening.close()
+
+
+def test_a_write_whose_answer_is_lost_is_carried_out_once(
+    served: Served, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nacre.client.PAUSES", (0.01,))
+    between = LosingAnswers(served.url, lost=2)
+    store = RemoteStore(between.url, token=token, space="lost")
+    memory = store.remember("Said once", on_conflict="ignore", source="proxy")
+    assert between.lost == 0
+    with RemoteStore(served.url, token=token, space="lost") as direct:
+        assert [entry.memory_id for entry in direct.journal()] == [memory.id]
+    store.close()
+    between.close()
+
+
+def test_an_asynchronous_program_uses_it_too(remote: RemoteStore) -> None:
+    import asyncio
+
+    async def life() -> int:
+        store = AsyncMemoryStore(remote.in_space("async"))
+        await store.remember("The loop turns")
+        return await store.count() + len([memory async for memory in store.iterate()])
+
+    assert asyncio.run(life()) == 2
+
+
+def test_the_command_line_works_over_a_server(
+    served: Served, token: str, nacre: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NACRE_STORE", served.url)
+    monkeypatch.setenv("NACRE_TOKEN", token)
+    monkeypatch.setenv("NACRE_SPACE", "shell")
+    nacre.ok("remember", "The kettle whistles at noon", "-g", "kitchen")
+    hits = nacre.json("recall", "When does the kettle whistle?")
+    (memory,) = nacre.json("list")
+    assert memory["text"] == "The kettle whistles at noon" and "kettle" in str(hits)
+    id = memory["id"]
+    nacre.ok("edit", id[:8], "--title", "Kettle")
+    assert "Kettle" in nacre.ok("show", id[:8])
+    assert "edit" in nacre.ok("journal")
+    nacre.ok("pin", id)
+    nacre.ok("undo")
+    assert nacre.json("stats")["total"] == 1
+    nacre.ok("forget", id, "-y")
+    assert nacre.json("list") == []
+    nacre.ok("undo")
+    assert "shell" in nacre.ok("spaces")
+    for words in (["backup", "create"], ["doctor"], ["prune"]):
+        result = nacre(*words)
+        assert result.exit_code != 0 and "server" in result.stderr, words
+    monkeypatch.setenv("NACRE_TOKEN", "env:NOT_SET_ANYWHERE")
+    assert "NOT_SET_ANYWHERE" in nacre("list").stderr
+
+
+def test_a_project_looks_into_personal_too(served: Served, token: str) -> None:
+    from nacre.settings import SpaceChoice
+
+    known = Settings(store=served.url, token=token)
+    store = RemoteProjectStore.open(known, lambda _: SpaceChoice("proj", "", "personal"), actor="x")
+    assert store.beside is not None
+    mine = store.beside.remember("My bicycle is blue")
+    own = store.remember("The project compiles with make")
+    hits = store.recall("What colour is my bicycle?", 5, min_relevance=0.0)
+    assert {(hit.memory.id, hit.space) for hit in hits} == {(mine.id, "personal"), (own.id, "proj")}
+    store.edit(mine.id, title="Bicycle")
+    assert store.count() == 2 and {memory.id for memory in store.list_recent()} == {mine.id, own.id}
+    assert store.undo()[0].space == "personal"
+    assert store.undo()[0].space == "proj"
+    assert store.get(own.id) is None
+    store.close()

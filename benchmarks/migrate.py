@@ -80,7 +80,6 @@ REPORT_TEXT = """# How fast a whole store moves
   copied and not computed.
 - Copying reads the source and writes the target; comparing reads all of the target again and takes digests. The rate is
   of both together.
-- An interrupted migration begins by comparing what is there, some four times as fast as it was copied.
 """
 
 

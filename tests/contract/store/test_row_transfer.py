@@ -84,7 +84,11 @@ def fill(store: Backend) -> None:
     )
     written(store, memory("a", "old", tags=("y",), updated_at=3.0, entities=("Ada",), metadata={"n": [1, {"m": 2}]}))
     written(store, (memory("a", "new", tags=("y",), updated_at=4.0), derived("milk", unit(0, 1), unit(1, 1))), at=3.5)
-    written(store, (memory("c", session="s", position=1, role="user"), derived("water", unit(1, 0.5))), at=4.0)
+    written(
+        store,
+        (memory("c", session="s", position=1, role="user", created_at=4.0), derived("water", unit(1, 0.5))),
+        at=4.0,
+    )
     written(store, memory("b", links=(Link("c", "cites", 0.75),), superseded_by="c", superseded_at=5.0), at=5.0)
     removed(store, "a", at=6.0)
     written(store, (memory("a", "again", expires_at=99.0, trust=0.5), derived("tea", unit(0, 0, 1))), at=7.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,12 +171,16 @@ def bm25(posting: Posting, average: float) -> Vectors:
     return weights.astype(np.float32)
 
 
-def gather(index: Index, search: Search) -> Candidates:
-    """See `Reader.gather`."""
+# As `Index.allowed`, but None unless it is known at little cost that these are a small part of all memories.
+Few: TypeAlias = "Callable[[Filter, Filter | None], Keys | None]"
+
+
+def gather(index: Index, search: Search, few: Few | None = None) -> Candidates:
+    """See `Reader.gather`. With `few`, what a narrow filter admits is searched at once, and not first everything."""
     where = search.where & search.visible
     if search.replaced is not None:
         search = replace(search, replaced=search.replaced & search.visible)
-    reached, weights = candidate_places(index, search, where)
+    reached, weights = candidate_places(index, search, where, few)
     places = reached.places
     replaced = [each.key for each in reached.successors]
     cosines, of_replaced = np.split(cosines_of(index, search.vector, [*keys_of(places), *replaced]), [len(places)])
@@ -221,7 +225,7 @@ def count_for_successors(
     return {id: successors[j].id for id, j in best.items()}
 
 
-def candidate_places(index: Index, search: Search, where: Filter) -> tuple[Reached, Weights]:
+def candidate_places(index: Index, search: Search, where: Filter, few: Few | None) -> tuple[Reached, Weights]:
     """Each channel brings at least half of its pool, or everything that the filter admits."""
 
     def channels(weights: Weights, only: Keys | None) -> list[Keys]:
@@ -230,15 +234,23 @@ def candidate_places(index: Index, search: Search, where: Filter) -> tuple[Reach
             return [by_words]
         return [by_words, index.nearest(search.vector, search.pool, only, by_words)]
 
-    weights = Weights.read(index, search.terms, search.visible)
-    keys_by_channel = channels(weights, None)
-    reached = index.reached(distinct(np.concatenate(keys_by_channel)), where, search.replaced, search.beside)
-    admitted = [*keys_of(reached.places), *(each.key for each in reached.successors)]
-    if any(len(keys) >= search.pool and 2 * np.isin(keys, admitted).sum() < search.pool for keys in keys_by_channel):
-        # The filter is narrow, or most matches are of another state: search only among what the filter admits.
+    def among(only: Keys) -> tuple[Reached, Weights]:
         weights = Weights.read(index, search.terms, search.visible, where)
-        keys_by_channel = channels(weights, index.allowed(where, search.replaced))
+        keys = distinct(np.concatenate(channels(weights, only)))
+        return index.reached(keys, where, search.replaced, search.beside), weights
+
+    only = None if few is None else few(where, search.replaced)
+    if only is not None:
+        reached, weights = among(only)
+    else:
+        weights = Weights.read(index, search.terms, search.visible)
+        keys_by_channel = channels(weights, None)
         reached = index.reached(distinct(np.concatenate(keys_by_channel)), where, search.replaced, search.beside)
+        admitted = [*keys_of(reached.places), *(each.key for each in reached.successors)]
+        full = [keys for keys in keys_by_channel if len(keys) >= search.pool]
+        if any(2 * np.isin(keys, admitted).sum() < search.pool for keys in full):
+            # The filter is narrow, or most matches are of another state: search only among what the filter admits.
+            reached, weights = among(index.allowed(where, search.replaced))
     more = nearest_in_time(index, search, reached.places, where)
     return replace(reached, places=reached.places + more), weights
 

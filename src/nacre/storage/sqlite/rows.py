@@ -302,12 +302,14 @@ class State:
 
 @dataclass(slots=True)
 class Clause:
-    """A condition on `version` and the tables that it needs beside it; `base` is the one that is looked up first."""
+    """A condition on `version` and the tables that it needs beside it; `base` is the one that is looked up first.
+    `narrow` says that an index leads to all it can admit, and that these are few."""
 
     parts: list[str] = field(default_factory=list)
     values: list[SQLValue] = field(default_factory=list)
     tables: set[str] = field(default_factory=set)
     base: str = "version"
+    narrow: bool = False
 
     @property
     def sql(self) -> str:
@@ -355,6 +357,7 @@ def narrowed(connection: apsw.Connection, state: State, where: Filter, *, by: st
         return clause(state, where, by=by, led=led)
     made = clause(state, where, by=f"version.key IN ({best[1]})")
     made.values = [*best[2], *made.values]
+    made.narrow = True
     return made
 
 

@@ -266,7 +266,7 @@ class SQLiteReader:
         with self._searching(space, search.terms) as index:
             index.reads_records = search.records
             terms = candidates.bounded(search.terms, search.visible, index.holding)
-            return replace(candidates.gather(index, replace(search, terms=terms)), memories=index.memories)
+            return replace(candidates.gather(index, replace(search, terms=terms), index.few), memories=index.memories)
 
     @without_damaged
     def by_words(

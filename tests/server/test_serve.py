@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import threading
 import uuid
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from nacre.mcp.http import Address
 from nacre.server.serve import HINT, ServeOptions
 from tests.command_line import CommandLine
-from tests.mcp.agents import talking
+from tests.mcp.agents import stdio_agent, talking
 from tests.server.running import Reply, Served, serving, tokens
 
 
@@ -105,3 +107,40 @@ def test_an_agent_remembers_over_mcp_as_its_user(tmp_path: Path) -> None:
         assert caller("POST", "/mcp?space=home", {}).status == 404
         changes = caller("GET", "/v1/spaces/team/changes").result
         assert json.dumps(changes[0]["after"]).count("Ines") >= 1
+
+
+def test_changes_are_streamed_and_a_token_that_asks_too_much_has_to_wait(tmp_path: Path) -> None:
+    streaming, hasty = tokens(tmp_path / "s.db", ("ada", "writer", ()), ("bea", "writer", ()))
+    with serving(tmp_path / "s.db", tmp_path, "--limit-writes", "2") as served:
+        place = urlsplit(served.url)
+        connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=60)
+        headers = {"Authorization": f"Bearer {streaming}", "Accept": "text/event-stream"}
+        connection.request("GET", "/v1/spaces/team/changes?since=1", headers=headers)
+        stream = connection.getresponse()
+        assert stream.headers["Content-Type"].startswith("text/event-stream")
+        for text in ("Not streamed", "Streamed"):
+            served.caller(streaming).remember(text)
+        lines = iter(lambda: stream.readline().decode().rstrip("\n"), "")
+        event = {}
+        while "data" not in event:
+            event |= dict(line.split(": ", 1) for line in lines if not line.startswith(":"))
+            lines = iter(lambda: stream.readline().decode().rstrip("\n"), "")
+        assert (event["id"], json.loads(event["data"])["after"]["text"]) == ("2", "Streamed")
+        connection.close()
+        caller = served.caller(hasty)
+        replies = [caller("POST", "/v1/spaces/team/memories", {"text": f"Number {n}"}) for n in range(3)]
+        assert [each.status for each in replies] == [201, 201, 429]
+        assert 1 <= int(replies[2].headers["retry-after"]) <= 31 and "repeat" in replies[2].json["message"]
+        assert caller("GET", "/v1/spaces/team/count").result == 4  # reading is not limited by it
+
+
+@pytest.mark.slow
+def test_an_mcp_server_of_ones_own_works_over_a_server(tmp_path: Path) -> None:
+    (token,) = tokens(tmp_path / "s.db", ("ada", "writer", ()))
+    with serving(tmp_path / "s.db", tmp_path) as served:
+        settings = {"NACRE_TOKEN": token, "NACRE_SPACE": "team"}
+        with stdio_agent(served.url, tmp_path, settings=settings) as agent:  # type: ignore[arg-type]
+            id = agent.ok("remember", text="The buoy by the rocks is green")["id"]
+            assert agent.ok("recall", query="Which colour has the buoy?", k=1)["memories"][0]["id"] == id
+        (entry,) = served.caller(token)("GET", "/v1/spaces/team/journal").result
+        assert (entry["operation"]["actor"], entry["memory_id"]) == ("ada", id)

@@ -121,7 +121,7 @@ def test_changes_are_streamed_and_a_token_that_asks_too_much_has_to_wait(tmp_pat
         for text in ("Not streamed", "Streamed"):
             served.caller(streaming).remember(text)
         lines = iter(lambda: stream.readline().decode().rstrip("\n"), "")
-        event = {}
+        event: dict[str, str] = {}
         while "data" not in event:
             event |= dict(line.split(": ", 1) for line in lines if not line.startswith(":"))
             lines = iter(lambda: stream.readline().decode().rstrip("\n"), "")

@@ -75,8 +75,9 @@ def configure(address: str) -> None:
 
 
 @cache
-def database(name: str = "") -> str:
-    """The address of a database of this process, with the tables in it; another one for each name."""
+def database(name: str) -> str:
+    """The address of a database of this process, with the tables in it; another one for each name. Without a default:
+    the cache would take it for another name."""
     import psycopg
     from psycopg import errors
 

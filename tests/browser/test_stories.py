@@ -54,6 +54,7 @@ def test_a_question_finds_a_changed_fact_by_keyboard_and_no_address_has_the_ques
     expect(page.locator(".full")).to_contain_text("leaves at 11")
 
 
+@pytest.mark.slow
 def test_filters_narrow_the_list_and_stay_in_the_address(opened: Opener) -> None:
     page = opened("search?tag=kitchen")
     rows = page.locator(".rows .row")
@@ -78,6 +79,7 @@ def test_an_edit_is_saved_explained_and_undone(opened: Opener) -> None:
     expect(page.locator(".full")).to_contain_text("Holm and Sons")
 
 
+@pytest.mark.slow
 def test_what_is_forgotten_can_be_restored_and_the_key_undoes_it(opened: Opener) -> None:
     page = opened("memory/n7")
     page.get_by_role("button", name="Forget").click()
@@ -88,6 +90,7 @@ def test_what_is_forgotten_can_be_restored_and_the_key_undoes_it(opened: Opener)
     expect(page.locator(".mark.warn")).to_have_text("in the trash")
 
 
+@pytest.mark.slow
 def test_two_pages_see_each_others_changes_and_a_version_conflict_shows_both(opened: Opener, watched: Watched) -> None:
     watched.allowed = {412}
     mine, theirs = opened("memory/n12"), opened("memory/n12")
@@ -104,6 +107,7 @@ def test_two_pages_see_each_others_changes_and_a_version_conflict_shows_both(ope
     expect(theirs.locator(".full")).to_contain_text("Mine stands")
 
 
+@pytest.mark.slow
 def test_review_is_decided_by_keys_and_undone_and_the_badge_counts(opened: Opener) -> None:
     page = opened("review")
     badge = page.locator(".badge")
@@ -126,6 +130,7 @@ def test_review_is_decided_by_keys_and_undone_and_the_badge_counts(opened: Opene
     expect(badge).to_contain_text(str(before - 1))
 
 
+@pytest.mark.slow
 def test_the_journal_shows_what_blocks_an_undo(opened: Opener, site: Site) -> None:
     caller = site.served.caller(site.token)
     caller.remember("The lamp in the hall is broken.", SPACE, id="lamp")
@@ -141,6 +146,7 @@ def test_the_journal_shows_what_blocks_an_undo(opened: Opener, site: Site) -> No
     assert caller("GET", f"/v1/spaces/{SPACE}/memories/lamp").status == 404
 
 
+@pytest.mark.slow
 def test_the_timeline_is_scrubbed_by_keys(opened: Opener) -> None:
     page = opened("timeline")
     expect(page.locator(".chart canvas")).to_be_visible()
@@ -150,6 +156,7 @@ def test_the_timeline_is_scrubbed_by_keys(opened: Opener) -> None:
     expect(page.get_by_text("Nothing was written at that time.")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_the_graph_is_drawn_and_says_why_when_there_is_nothing_to_draw(opened: Opener) -> None:
     page = opened("graph/memory/n1")
     expect(page.locator(".graph[data-drawn='3'] canvas").first).to_be_visible()
@@ -161,6 +168,7 @@ def test_the_graph_is_drawn_and_says_why_when_there_is_nothing_to_draw(opened: O
     expect(page.get_by_text("none of them is linked")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_health_shows_what_is_kept_and_what_the_doctor_finds(opened: Opener) -> None:
     page = opened("health")
     expect(page.locator(".figures")).to_contain_text("active")
@@ -169,6 +177,7 @@ def test_health_shows_what_is_kept_and_what_the_doctor_finds(opened: Opener) -> 
 
 
 @pytest.mark.parametrize("name", sorted(HOSTILE))
+@pytest.mark.slow
 def test_hostile_texts_are_shown_as_text(name: str, opened: Opener) -> None:
     page = opened(f"memory/hostile-{name}")
     expect(page.locator(".full")).to_contain_text(HOSTILE[name].strip()[:60].replace("\x1b", "").split("[0m")[0][:40])
@@ -177,6 +186,7 @@ def test_hostile_texts_are_shown_as_text(name: str, opened: Opener) -> None:
 
 
 @pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.slow
 def test_every_view_fits_a_narrow_screen(view: str, opened: Opener) -> None:
     page = opened(view)
     page.set_viewport_size({"width": 360, "height": 700})

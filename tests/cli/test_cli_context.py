@@ -125,7 +125,7 @@ def test_a_space_that_a_settings_file_names_may_be_new(nacre: CommandLine, monke
     assert "Created the space 'planned'." in nacre("remember", "x").stderr
 
 
-@pytest.mark.parametrize("address", ["mysql://user:word@host/db", "https://example.org/x", "sqlite:///x.db"])
+@pytest.mark.parametrize("address", ["mysql://user:word@host/db", "ftp://example.org/x", "sqlite:///x.db"])
 def test_the_address_of_a_service_is_refused_and_no_folder_of_that_name_is_made(
     bare: CommandLine, elsewhere: Path, address: str
 ) -> None:

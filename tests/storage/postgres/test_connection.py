@@ -32,7 +32,7 @@ def terminate_all() -> None:
     with psycopg.connect(postgres_server.address_of("postgres", "postgres"), autocommit=True) as connection:
         connection.execute(
             "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE usename = %s AND datname = %s",
-            (postgres_server.ROLE, postgres_server.database().partition("?")[0].rpartition("/")[2]),
+            (postgres_server.ROLE, postgres_server.database("").partition("?")[0].rpartition("/")[2]),
         )
 
 
@@ -58,7 +58,7 @@ def test_a_database_that_cannot_be_used_is_refused_in_one_sentence_with_the_reme
 def test_the_extension_and_its_rights_are_named_where_they_are_missing() -> None:
     import psycopg
 
-    postgres_server.database()  # makes the role
+    postgres_server.database("")  # makes the role
     with psycopg.connect(postgres_server.server(), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE bare_{os.getpid()} OWNER {postgres_server.ROLE}")
     with pytest.raises(DatabaseRefused, match="run CREATE EXTENSION vector"):

@@ -17,7 +17,7 @@ def test_several_that_open_a_new_database_at_once_make_its_tables_once() -> None
     from nacre.storage.postgres import PostgresBackend
 
     name = f"new_{os.getpid()}"
-    postgres_server.database()
+    postgres_server.database("")
     with psycopg.connect(postgres_server.server(), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} OWNER {postgres_server.ROLE}")
     with psycopg.connect(postgres_server.address_of(name, "postgres"), autocommit=True) as connection:

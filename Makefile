@@ -60,10 +60,10 @@ unit: $(STAMP)
 	@$(BIN)/pytest -n auto -m "not slow" tests
 
 unit-all: $(STAMP)
-	@NACRE_TEST_PROFILE=long $(BIN)/pytest -n auto --ignore tests/clients/real tests
+	@TEST_PROFILE=long $(BIN)/pytest -n auto --ignore tests/clients/real tests
 
 explore: $(STAMP)  ## The property tests with new examples, many of each: half an hour
-	@NACRE_TEST_PROFILE=thorough $(BIN)/pytest -n auto tests/property
+	@TEST_PROFILE=thorough $(BIN)/pytest -n auto tests/property
 
 torture: $(STAMP)  ## Only the slow tests of tests/torture: a minute of eight processes, two hundred kills
 	@$(BIN)/pytest -m slow tests/torture

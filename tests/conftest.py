@@ -31,7 +31,7 @@ settings.register_profile(
 )
 # Says that an error was found without taking minutes to make it small: for trying the tests on broken code.
 settings.register_profile("unshrunk", parent=settings.get_profile("long"), phases=[Phase.explicit, Phase.generate])
-settings.load_profile(os.environ.get("NACRE_TEST_PROFILE", "short"))
+settings.load_profile(os.environ.get("TEST_PROFILE", "short"))
 
 HOME_NUMBERS = count()
 SPARE_HOMES: list[Path] = []  # in which nothing was written

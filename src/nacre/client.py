@@ -423,7 +423,7 @@ def remote(name: str) -> Callable[..., Any]:
 
 
 def refuse_function(name: str, value: object) -> None:
-    """Progress is not told; a function that decides something cannot be left out."""
+    """Progress is not reported; a function that decides something is refused."""
     if value is not None and name != "progress":
         raise InvalidInput(f"{name} is a function of your program, which a server cannot call; leave it out.")
 

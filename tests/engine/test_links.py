@@ -10,7 +10,7 @@ from nacre import Memory, MemoryStore
 from nacre.errors import InvalidInput, LinkRefused, MemoryNotFound, UnknownName
 from nacre.model import Edge, Link
 from nacre.model.graph import RELATIONS
-from nacre.storage.sqlite.rows import pack_lists
+from nacre.storage.tables import pack_lists
 from tests.embedders import Moody
 
 

@@ -77,7 +77,11 @@ class Served:
         command = [sys.executable, "-m", "nacre", "--store", str(store), "serve", "--http", "127.0.0.1:0", *words]
         with self.log.open("w") as log:
             self.process = subprocess.Popen(command, stderr=log, env=env, cwd=home)
-        self.url = self._first_line().rpartition(" ")[2].strip()
+        try:
+            self.url = self._first_line().rpartition(" ")[2].strip()
+        except BaseException:
+            self.stop()
+            raise
 
     def _first_line(self) -> str:
         until = time.monotonic() + PATIENCE

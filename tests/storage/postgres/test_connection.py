@@ -48,6 +48,7 @@ def terminate_all() -> None:
 def test_a_database_that_cannot_be_used_is_refused_in_one_sentence_with_the_remedy(
     address: str, reason: str, remedy: str
 ) -> None:
+    postgres_server.database("")  # makes the role
     host = postgres_server.server().rpartition("host=")[2]
     with pytest.raises(DatabaseRefused) as refused:
         open_backend(address.format(user=postgres_server.ROLE, host=host))

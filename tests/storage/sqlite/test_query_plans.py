@@ -91,11 +91,13 @@ def test_counts_of_what_is_live_read_no_memory(store: SQLiteBackend) -> None:
 def test_the_rarity_of_a_common_word_counts_all_that_have_it_though_few_are_read(
     store: SQLiteBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from nacre.storage import candidates
     from nacre.storage.sqlite import search
 
     exact = store.gather(SPACE, Search(("tea",))).rarity
-    monkeypatch.setattr(search, "WEIGHED", 1)
-    monkeypatch.setattr(search, "POSTINGS_READ", 2)
+    monkeypatch.setattr(candidates, "WEIGHED", 1)
+    for module in (candidates, search):
+        monkeypatch.setattr(module, "POSTINGS_READ", 2)
     read = store.gather(SPACE, Search(("tea",)))
     assert [place.id for place in read.places] == ["m3", "m4"], "the newest"
     assert read.rarity.tolist() == exact.tolist()

@@ -18,6 +18,7 @@ from nacre import MemoryStore
 from nacre.access.capabilities import AgentCapabilities, ScopeLevel
 from nacre.model import Filter, Memory
 from nacre.protocols import Chunk, Derived, EmbedderIdentity, Vectors, Words
+from nacre.storage import candidates
 from nacre.storage.sqlite import Key, SQLiteBackend, backup, search, signs
 from nacre.storage.sqlite.search import Mirror, Mirrors, VectorIndex
 from tests.embedders import WordBag
@@ -654,8 +655,9 @@ def test_a_pending_memory_whose_vectors_are_there_is_pending_no_more_when_it_is_
 def test_a_common_word_finds_what_lies_behind_many_newer_texts(
     case: str, strategy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "WEIGHED", 3)
-    monkeypatch.setattr(search, "POSTINGS_READ", 300)
+    monkeypatch.setattr(candidates, "WEIGHED", 3)
+    for module in (candidates, search):
+        monkeypatch.setattr(module, "POSTINGS_READ", 300)
     file, clock = tmp_path / "s.db", count(1_760_000_000).__next__
     capabilities = AgentCapabilities(ScopeLevel.CROSS_SESSION_WRITE)
     with (

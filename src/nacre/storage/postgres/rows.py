@@ -9,7 +9,7 @@ from typing import Any
 
 from nacre.model import Condition, Filter, Memory
 from nacre.model.filter import DOTTED, LIST_FIELDS, TEXT_FIELDS, Scalar, above, check_field
-from nacre.storage.sqlite.rows import CONTENT, IDENTITY, SCALARS, unpack_lists
+from nacre.storage.tables import CONTENT, IDENTITY, SCALARS, unpack_lists
 
 OPEN = 2**63 - 1  # `seq_to` of what is at present
 NOW = 2**62  # the entry that stands for the present state: above all that are written, below `OPEN`

@@ -10,11 +10,20 @@ import numpy as np
 
 from nacre.model import Filter, Memory
 from nacre.protocols import ALL, Beside, Keys, Match, Place, Vectors
-from nacre.storage.candidates import COLUMN_WEIGHTS, NO_KEYS, Posting, Reached, Successor, occurrences
+from nacre.storage.candidates import (
+    COLUMN_WEIGHTS,
+    FIELD_WEIGHTS,
+    NO_KEYS,
+    POSTINGS_READ,
+    Posting,
+    Reached,
+    Successor,
+    divided,
+    occurrences,
+)
 from nacre.storage.postgres.connection import HalfVector, Session
 from nacre.storage.postgres.rows import SELECTED, Clause, clause, from_row, of_state
-from nacre.storage.sqlite.rows import unpacked_stems
-from nacre.storage.sqlite.search import FIELD_WEIGHTS, POSTINGS_READ, divided
+from nacre.storage.tables import unpacked_stems
 
 PLACE = (
     "version.content, memory.id, version.session, version.position, content.role, version.length, content.asks,"

@@ -72,9 +72,18 @@ from nacre.storage.postgres.rows import (
 from nacre.storage.postgres.search import PostgresIndex
 from nacre.storage.postgres.transaction import SPACE, PostgresTransaction, Space, stored_embedder
 from nacre.storage.postgres.uses import Uses
-from nacre.storage.sqlite.rows import IDENTITY, TERM, several
-from nacre.storage.sqlite.store import answered, has_status, is_counted
-from nacre.storage.sqlite.transaction import EXPERIENCE_TYPE, SIZE, SUPERSEDED, TOTAL
+from nacre.storage.tables import (
+    EXPERIENCE_TYPE,
+    IDENTITY,
+    SIZE,
+    SUPERSEDED,
+    TERM,
+    TOTAL,
+    answered,
+    has_status,
+    is_counted,
+    several,
+)
 
 Result = TypeVar("Result")
 Written = TypeVar("Written", bound=PostgresTransaction)

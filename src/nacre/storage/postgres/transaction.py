@@ -20,30 +20,29 @@ from nacre.protocols import Chunk, Derived, EmbedderIdentity, Key, Words
 from nacre.storage.candidates import COLUMN_WEIGHTS
 from nacre.storage.postgres.connection import HalfVector, Session
 from nacre.storage.postgres.rows import BY_ID, NOWHERE, OPEN, SELECTED, from_row, parsed
-from nacre.storage.sqlite.rows import (
+from nacre.storage.tables import (
+    EMBEDDER_KEYS,
+    QUESTION_MARKS,
     SCALARS,
     TERM,
+    Kept,
+    Names,
     Stems,
+    Target,
     as_json,
     clean_lines,
+    content_lines,
+    counts_of,
     distinct_stems,
+    links_of,
+    names_of,
     pack_lists,
     packed_stems,
+    same_content,
     scalars_of,
     unpacked_stems,
 )
-from nacre.storage.sqlite.transaction import (
-    Kept,
-    Names,
-    Target,
-    content_lines,
-    counts_of,
-    links_of,
-    names_of,
-    same_content,
-)
 
-QUESTION_MARKS = ("?", "？")
 SPACE = (
     "space_id", "name", "seq", "last_at", "memories", "stems", "latest", "memory_key", "content_number",
     "chunk_number",
@@ -195,7 +194,6 @@ SAVE_SPACE = (
 )
 OWN_KIND = "strpos(kind, '/') > 0 AND substr(kind, strpos(kind, '/') + 1) = %(old)s"
 RENAMED_KIND = "substr(kind, 1, strpos(kind, '/')) || %(new)s"
-EMBEDDER_KEYS = ("embedder", "dimensions", "probe", "measured")
 ANALYSED_FROM, ANALYSED_AGAIN = 50, 4  # memories of a space; and how many times as many until the next time
 TABLES_OF_SPACE = ("posting", "chunk", "content", "version", "label", "link", "memory", "counter", "journal")
 

@@ -16,7 +16,6 @@ from nacre.storage.postgres.rows import NOWHERE, OPEN, RECORDS, SELECTED, from_r
 from nacre.storage.postgres.transaction import (
     BIG,
     DOUBLE,
-    QUESTION_MARKS,
     TABLES,
     TEXT,
     PostgresTransaction,
@@ -27,9 +26,8 @@ from nacre.storage.postgres.transaction import (
     stored_image,
     version_row,
 )
-from nacre.storage.sqlite.rows import unpacked_stems
-from nacre.storage.sqlite.transaction import content_lines, links_of
-from nacre.storage.sqlite.transfer import labels_of, runs, spans, stems_of
+from nacre.storage.tables import QUESTION_MARKS, content_lines, links_of, unpacked_stems
+from nacre.storage.transfer import labels_of, runs, spans, stems_of
 
 if TYPE_CHECKING:
     from nacre.storage.postgres.store import PostgresBackend

@@ -39,7 +39,7 @@ from nacre.errors import (
 from nacre.files import copy_owner_write, create_private, private_folder, restrict_to_owner
 from nacre.storage.sqlite import rows, schema
 from nacre.storage.sqlite.damage import reason
-from nacre.storage.sqlite.rows import DamagedRecord
+from nacre.storage.tables import DamagedRecord
 
 log = logging.getLogger("nacre")
 

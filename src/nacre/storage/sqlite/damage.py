@@ -11,7 +11,8 @@ from typing import Any
 
 import apsw
 
-from nacre.storage.sqlite.rows import LAST_SEQ, RECORDS, SELECTED, DamagedRecord, from_row
+from nacre.storage.sqlite.rows import LAST_SEQ, RECORDS, SELECTED, from_row
+from nacre.storage.tables import DamagedRecord
 
 log = logging.getLogger("nacre.damage")
 

@@ -21,6 +21,7 @@ import apsw
 
 from nacre.errors import NotAStore, StorageError, StoreBusy, StoreDamaged, WrongKey
 from nacre.files import create_private
+from nacre.storage import tables
 from nacre.storage.sqlite import damage, rows, schema
 from nacre.storage.sqlite.backup import (
     BESIDE,
@@ -41,8 +42,19 @@ from nacre.storage.sqlite.connection import (
     translated,
     unlock,
 )
-from nacre.storage.sqlite.rows import CONTENT, IDENTITY, RECORDS, SCALARS, SELECTED, DamagedRecord, SQLValue, from_row
-from nacre.storage.sqlite.transaction import Counts, counts_of, links_of, names_of, renew_anchors, write_counts
+from nacre.storage.sqlite.rows import RECORDS, SELECTED, from_row
+from nacre.storage.sqlite.transaction import renew_anchors, write_counts
+from nacre.storage.tables import (
+    CONTENT,
+    IDENTITY,
+    SCALARS,
+    Counts,
+    DamagedRecord,
+    SQLValue,
+    counts_of,
+    links_of,
+    names_of,
+)
 
 STAMP = "%Y%m%dT%H%M%SZ"
 COPIED_AT_ONCE = 1 << 20
@@ -51,7 +63,7 @@ VERSION = (
     "key", "space", "seq_from", "seq_to", "anchor", "content", "version", *SCALARS, "lists", "uses", "stems", "length"
 )  # fmt: skip
 VERSION_COLUMNS = ", ".join(VERSION)
-COMPUTED = {"uses": b"", "stems": rows.packed_stems(("", "")).encode(), "length": 0}  # the last columns of a version
+COMPUTED = {"uses": b"", "stems": tables.packed_stems(("", "")).encode(), "length": 0}  # the last columns of a version
 FAULTS = (apsw.Error, DamagedRecord, UnicodeDecodeError, StoreDamaged)
 
 
@@ -255,7 +267,7 @@ def recount(connection: apsw.Connection) -> None:
     ).fetchall()
     for space, stems, length, lines, *record in present:
         counts.update(counts_of(space, from_row(record)))
-        distinct = rows.distinct_stems(*rows.unpacked_stems(lines, 3), *rows.unpacked_stems(stems, 2))
+        distinct = tables.distinct_stems(*tables.unpacked_stems(lines, 3), *tables.unpacked_stems(stems, 2))
         terms[space].update(distinct)
         totals[space] += 1
         lengths[space] += length
@@ -575,7 +587,7 @@ def put_version(
     version["stems"] = damage.legible(version["stems"])
     version["uses"] = damage.legible(version["uses"])
     if not is_pair(version["uses"]):
-        version["uses"] = rows.as_json([memory.last_accessed, memory.access_count])
+        version["uses"] = tables.as_json([memory.last_accessed, memory.access_count])
     uses = (memory.last_accessed, memory.access_count)
     put_memory(new, (key, space, memory.id, gone, *uses), names)
     pending = int(version["seq_to"] is None)
@@ -639,7 +651,7 @@ def rebuild_names(new: apsw.Connection) -> None:
         for _, space, seq_from, seq_to, stems, *record in result:
             memory = from_row(record)
             has: dict[tuple[str, ...], Value] = {
-                ("label", *name): (n,) for name, n in names_of(memory, rows.unpacked_stems(stems, 2)).items()
+                ("label", *name): (n,) for name, n in names_of(memory, tables.unpacked_stems(stems, 2)).items()
             }
             has |= {("link", *name): kept for name, kept in links_of(memory).items()}
             for name in [

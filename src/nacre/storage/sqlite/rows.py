@@ -10,28 +10,38 @@ from __future__ import annotations
 import json
 import logging
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import Any, TypeAlias
 
 import apsw
 
-from nacre.model import Condition, Filter, Link, Memory
-from nacre.model.filter import DOTTED, LIST_FIELDS, SCALAR_FIELDS, Scalar, Value, above, check_field
+from nacre.model import Condition, Filter, Memory
+from nacre.model.filter import DOTTED, LIST_FIELDS, above, check_field
 from nacre.model.instants import FIRST, LAST
-from nacre.model.memory import LISTS, Json
+from nacre.model.memory import Json
 from nacre.protocols import EmbedderIdentity
+from nacre.storage.tables import (
+    CONTENT,
+    EMBEDDER_KEYS,
+    IDENTITY,
+    PINNED,
+    QUESTION_MARKS,
+    SCALARS,
+    DamagedRecord,
+    SQLValue,
+    as_json,
+    pack_lists,
+    plain,
+    scalars_of,
+    several,
+    unpack_lists,
+    unpacked_stems,
+)
 
-SQLValue: TypeAlias = str | bytes | int | float | None
 Row: TypeAlias = Sequence[SQLValue]
-Stems: TypeAlias = tuple[str, ...]  # a line of stems for each field
 
-IDENTITY = ("id", "last_accessed", "access_count")  # columns of `memory`
-CONTENT = ("text", "title", "role")
-SCALARS = tuple(name for name in SCALAR_FIELDS if name not in (*IDENTITY, *CONTENT, "space"))  # columns of `version`
-scalars_of, PINNED = attrgetter(*SCALARS), SCALARS.index("pinned")
 FIELDS = ("space", *IDENTITY, *CONTENT, *SCALARS, "version", "lists")
 USES = slice(FIELDS.index("last_accessed"), FIELDS.index("access_count") + 1)
 SPACE_NAME = "(SELECT name FROM space WHERE space.number = version.space)"
@@ -58,14 +68,9 @@ KINDS: dict[str, tuple[type, ...]] = {
 }  # fmt: skip
 TIMES = tuple(FIELDS.index(name) for name in FIELDS if name.endswith("_at") or name in (
     "valid_from", "valid_until", "last_accessed"))  # fmt: skip
-QUESTION_MARKS = ("?", "？")
 _sound: set[tuple[type, ...]] = set()  # the combinations of kinds that were seen and are right
 
 log = logging.getLogger("nacre.damage")
-
-
-class DamagedRecord(ValueError):
-    """A row that no program of ours wrote so."""
 
 
 def fetch(connection: apsw.Connection, sql: str, values: Any = ()) -> list[tuple[Any, ...]]:
@@ -87,18 +92,6 @@ def version_values(memory: Memory) -> list[SQLValue]:
 def content_values(memory: Memory) -> list[SQLValue]:
     """The columns `CONTENT`, `characters` and `asks` of a content."""
     return [memory.text, memory.title, memory.role, len(memory.text), int(memory.text.endswith(QUESTION_MARKS))]
-
-
-def pack_lists(memory: Memory) -> str:
-    lists: dict[str, object] = {name: value for name in LISTS if (value := getattr(memory, name))}
-    if memory.metadata:
-        lists["metadata"] = memory.metadata
-    if memory.links:
-        lists["links"] = [link.to_dict() for link in memory.links]
-    return as_json(lists) if lists else "{}"
-
-
-as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def from_row(row: Row) -> Memory:
@@ -152,24 +145,6 @@ def plain_text_if_legible(*stored: Any) -> Any:
 def register(connection: apsw.Connection) -> None:
     connection.create_scalar_function("plain_text", plain_text_if_legible, 1, deterministic=True)
     connection.create_scalar_function("tokens", tokens_of_line, 3, deterministic=True)
-
-
-def unpack_lists(packed: str, fields: dict[str, object]) -> None:
-    try:
-        lists = json.loads(packed)
-        for name, value in lists.items():
-            if name == "links":
-                fields[name] = tuple(Link.from_dict(link) for link in value)
-            elif name in LISTS and set(map(type, value)) <= {str}:
-                fields[name] = tuple(value)
-            elif name == "metadata" and isinstance(value, dict):
-                fields[name] = value
-            else:
-                raise DamagedRecord(f"its field {name} cannot be")
-    except DamagedRecord:
-        raise
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise DamagedRecord("its lists are not legible") from error
 
 
 LEAST = 512  # bytes; a shorter text has too little in common with itself
@@ -232,7 +207,6 @@ def forget_terms(connection: apsw.Connection, space: str) -> None:
 
 PLACE_BITS = 40  # see `journal` in schema.sql
 LAST_SEQ = (1 << PLACE_BITS) - 1
-EMBEDDER_KEYS = ("embedder", "dimensions", "probe", "measured")  # of the table `meta`
 
 
 EMBEDDER_VALUES = (
@@ -504,39 +478,11 @@ def said_dotted(column: str, op: str, names: list[SQLValue]) -> tuple[str, list[
     return f"({' OR '.join(parts)})", values
 
 
-def several(value: Value) -> list[SQLValue]:
-    return [plain(item) for item in value] if isinstance(value, tuple) else [plain(value)]
-
-
-def plain(value: Value | Scalar) -> SQLValue:
-    return int(value) if isinstance(value, bool) else value  # type: ignore[return-value]
-
-
 def as_list(values: Sequence[SQLValue]) -> str:
     return json.dumps(list(values))
 
 
 # The word index
-
-TERM = "term"  # the field of `counter` under which stems are counted
-
-
-def packed_stems(lines: Iterable[str]) -> str:
-    return "\n".join(" ".join(line.split()) for line in lines)
-
-
-def clean_lines(*lines: str) -> Stems:
-    """As they are stored, with single blanks."""
-    return tuple(" ".join(line.split()) for line in lines)
-
-
-def unpacked_stems(stored: object, fields: int) -> Stems:
-    lines = str(stored).split("\n") if stored else []
-    return (*lines, *("" for _ in range(fields - len(lines))))
-
-
-def distinct_stems(*lines: str) -> frozenset[str]:
-    return frozenset(" ".join(lines).split())
 
 
 def tokens_of_line(*arguments: Any) -> str:

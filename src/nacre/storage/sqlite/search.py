@@ -25,12 +25,14 @@ from numpy.typing import NDArray
 from nacre.model import Filter, Memory
 from nacre.protocols import ALL, Beside, EmbedderIdentity, Keys, Match, Place, Vectors
 from nacre.storage.candidates import (
-    COLUMN_WEIGHTS,
+    FIELD_WEIGHTS,
     NO_KEYS,
+    POSTINGS_READ,
     Posting,
     Reached,
     Successor,
     distinct,
+    divided,
     occurrences,
     products,
 )
@@ -40,12 +42,8 @@ from nacre.storage.sqlite.rows import (
     EMBEDDER_VALUES,
     PLACE_BITS,
     SELECTED,
-    TERM,
     Clause,
-    DamagedRecord,
-    SQLValue,
     State,
-    as_json,
     clause,
     embedder_identity,
     fetch,
@@ -54,8 +52,8 @@ from nacre.storage.sqlite.rows import (
     only_row,
     phrase,
     tokens,
-    unpacked_stems,
 )
+from nacre.storage.tables import TERM, DamagedRecord, SQLValue, as_json, unpacked_stems
 
 Kind = TypeVar("Kind", bound=np.generic)
 Numbers: TypeAlias = NDArray[np.int64]
@@ -65,13 +63,6 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 log = logging.getLogger("nacre.damage")
 
-# A stem on at most so many memories is weighed by how often it is in each; a commoner one says little, however often it
-# is there. Past the second number reading on costs more than it tells, and of one stem only the newest are read.
-# Measured on 5,500 turns: the same hits as without any of these limits.
-WEIGHED = 300
-POSTINGS_READ = 2_000
-FIELDS = ("title", "text", "role", "tag_stems", "entity_stems")  # as they are called in the tables
-FIELD_WEIGHTS = dict(zip(FIELDS, COLUMN_WEIGHTS.values(), strict=True))
 # Most filters admit most memories: look at this many of the nearest before computing who is admitted at all.
 OVERFETCH = 3
 WIDENING = 4
@@ -508,20 +499,6 @@ class SQLiteIndex:
 def reached_row(row: tuple[Any, ...]) -> tuple[int, int, str, str, Place]:
     how, key, id, kind, *place = row
     return how, key, id, kind, Place._make(place)
-
-
-def divided(holding: dict[str, int]) -> tuple[list[str], dict[str, int]]:
-    """The terms that are weighed, and how much is read of those that are too common for that."""
-    weighed: list[str] = []
-    common: dict[str, int] = {}
-    read = 0
-    for term in sorted(holding, key=holding.__getitem__):
-        read += holding[term]
-        if holding[term] <= WEIGHED:
-            weighed.append(term)
-        elif read <= POSTINGS_READ or not (weighed or common):
-            common[term] = POSTINGS_READ
-    return weighed, common
 
 
 def vectors_for(connection: apsw.Connection, digests: Sequence[bytes]) -> tuple[EmbedderIdentity, dict[bytes, Vectors]]:

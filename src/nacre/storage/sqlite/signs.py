@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nacre.protocols import Vectors
 from nacre.storage.sqlite import search
-from nacre.storage.sqlite.rows import DamagedRecord, SQLValue, only_row
+from nacre.storage.sqlite.rows import only_row
 from nacre.storage.sqlite.search import (
     arrays,
     centre_of,
@@ -23,6 +23,7 @@ from nacre.storage.sqlite.search import (
     sign_bits,
     unpacked,
 )
+from nacre.storage.tables import DamagedRecord, SQLValue
 
 # Where 400 lose too many, they are chosen more finely, or more are scored; where those would be a large part of the
 # space, all of them. How many times as many are scored, and from how many times as many they are chosen.

@@ -33,6 +33,7 @@ from nacre.protocols import (
     Tallied,
     Vectors,
 )
+from nacre.storage import tables
 from nacre.storage.commit import TransactionalBackend
 from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
 from nacre.storage.sqlite import damage, health, rows
@@ -45,22 +46,21 @@ from nacre.storage.sqlite.rows import (
     LED,
     RECORDS,
     SELECTED,
-    SQLValue,
     State,
     fetch,
     from_row,
     narrowed,
 )
-from nacre.storage.sqlite.transaction import (
-    COUNTED_METADATA,
+from nacre.storage.sqlite.transaction import OF_MEMORY, SQLiteTransaction, of_memory
+from nacre.storage.tables import (
     EXPERIENCE_TYPE,
-    OF_MEMORY,
     SIZE,
     SUPERSEDED,
     TOTAL,
-    SQLiteTransaction,
-    countable,
-    of_memory,
+    SQLValue,
+    answered,
+    has_status,
+    is_counted,
 )
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ class SQLiteReader:
     def _values_after(
         self, space: str, where: Filter, fields: Sequence[Listed], after: tuple[Any, ...]
     ) -> list[tuple[Any, ...]]:
-        columns = ", ".join(f"{'memory' if name in rows.IDENTITY else 'version'}.{name}" for name in fields)
+        columns = ", ".join(f"{'memory' if name in tables.IDENTITY else 'version'}.{name}" for name in fields)
         with self._reading(space) as (connection, state):
             made = narrowed(connection, state, where, led=True)
             place = f"{made.base}.created_at, {made.base}.key"
@@ -594,17 +594,9 @@ def sum_counters(connection: apsw.Connection, state: State, field: str, named: C
         connection,
         f"SELECT status, n FROM counter WHERE space = ?1 AND field = ?2 AND name {AMONG}"
         f" AND status IN (SELECT status FROM counter WHERE space = ?1 AND field = '{TOTAL}')",
-        (state.space, field, rows.as_list(rows.several(named.value))),
+        (state.space, field, rows.as_list(tables.several(named.value))),
     )
     return sum(int(n) for status, n in result if has_status(str(status), rest))
-
-
-def is_counted(condition: Condition) -> bool:
-    """Whether no memory counts under two of its names."""
-    names = rows.several(condition.value)
-    if condition.field in COUNTED_METADATA:
-        return condition.op in ("eq", "in") and all(map(countable, names))
-    return condition.field in LISTS and condition.op in ("any", "all") and len(names) == 1
 
 
 def counted_tally(connection: apsw.Connection, state: State, field: str, where: Filter) -> dict[str, int] | None:
@@ -620,21 +612,6 @@ def counted_tally(connection: apsw.Connection, state: State, field: str, where: 
             counts[str(status).removesuffix(SUPERSEDED) if field == "status" else str(name)] += int(n)  # type: ignore[arg-type]
     counts.update(expiring(connection, state, field, where))
     return {name: n for name, n in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])) if n}
-
-
-def answered(condition: Condition) -> bool:
-    """Whether the counted status says if a memory meets it."""
-    if condition.field == "superseded_by":
-        return (condition.op in ("eq", "ne") and condition.value == "") or condition.op == "unset"
-    if condition.field == "expires_at":
-        return condition.op == "gt_or_unset"
-    return condition.field == "status"
-
-
-def has_status(counted_as: str, conditions: Sequence[Condition]) -> bool:
-    superseded = "x" if counted_as.endswith(SUPERSEDED) else ""
-    example = Memory(id="", text="", status=counted_as.removesuffix(SUPERSEDED), superseded_by=superseded)
-    return all(condition.admits(example) for condition in conditions)
 
 
 def expiring(connection: apsw.Connection, state: State, field: str, where: Filter) -> Iterable[str]:

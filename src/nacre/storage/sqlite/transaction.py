@@ -12,39 +12,37 @@ from typing import TYPE_CHECKING, NamedTuple
 import apsw
 
 from nacre.model import JournalEntry, Memory
-from nacre.model.filter import scalar
 from nacre.model.journal import MEMORY
-from nacre.model.memory import LISTS, Json, size
+from nacre.model.memory import Json
 from nacre.protocols import Chunk, Derived, EmbedderIdentity, Key, Vectors, Words
+from nacre.storage import tables
 from nacre.storage.sqlite import rows
-from nacre.storage.sqlite.rows import (
-    AMONG,
+from nacre.storage.sqlite.rows import AMONG, SELECTED, from_row
+from nacre.storage.tables import (
     CONTENT,
     IDENTITY,
     SCALARS,
-    SELECTED,
     TERM,
+    Counts,
+    Kept,
+    Names,
     SQLValue,
     Stems,
+    Target,
     as_json,
-    from_row,
+    content_lines,
+    counts_of,
+    links_of,
+    listed_names,
+    names_of,
+    same_content,
 )
 
 if TYPE_CHECKING:
     from nacre.storage.sqlite.search import NewVectors
 
-Target = tuple[str, str]  # of a link: the id that it leads to and its relation
-Kept = tuple[float, str]  # of a link: its weight and its kind
-Names = dict[tuple[str, str], int]
-Counts = Counter[tuple[SQLValue, ...]]
 
 TABLE_BY_TABLE = 16  # from so many new memories on
-TOTAL = ""  # the field under which memories themselves are counted
-EXPERIENCE_TYPE = "metadata.experience_type"
-COUNTED_METADATA = (EXPERIENCE_TYPE, "metadata.compressed")  # keys under which experiences are counted
-SIZE = "size"  # the field under which the bytes of experiences are summed, by their type
-SUPERSEDED = "*"  # after the status of a superseded memory
-STEM_FIELDS = ("tag_stems", "entity_stems")
 
 
 def insertion(table: str, *columns: str) -> str:
@@ -219,7 +217,7 @@ class SQLiteTransaction:
             if key is not None:
                 memory = from_row(record)
                 self._stored[name, memory.id] = Stored(
-                    key, content, seq_from, anchor, rows.unpacked_stems(stems, 2), length, memory
+                    key, content, seq_from, anchor, tables.unpacked_stems(stems, 2), length, memory
                 )
 
     def _space(self, name: str) -> Space | None:
@@ -258,7 +256,7 @@ class SQLiteTransaction:
                 chunks[content].append((id, Chunk(start, stop, digest), bool(embedded)))
             sql = f"SELECT number, words, pending FROM content WHERE number {AMONG}"
             for content, stems, pending in rows.fetch(self._connection, sql, asked):
-                words = None if stems is None else rows.unpacked_stems(stems, 3)
+                words = None if stems is None else tables.unpacked_stems(stems, 3)
                 self._contents[content] = Content(words, bool(pending), tuple(chunks[content]))
         return self._contents[number]
 
@@ -273,8 +271,8 @@ class SQLiteTransaction:
         stems, length = (("", ""), 0) if old is None else (old.stems, old.length)
         if derived is not None:
             had = None if old is None else self._content(old.content)
-            before = frozenset[str]() if had is None else rows.distinct_stems(*(had.words or ()), *stems)
-            stems = rows.clean_lines(derived.words.tags, derived.words.entities)
+            before = frozenset[str]() if had is None else tables.distinct_stems(*(had.words or ()), *stems)
+            stems = tables.clean_lines(derived.words.tags, derived.words.entities)
             indexed = " ".join((*content_lines(derived.words), *stems)).split()
             length = len(indexed)
             self._count_terms(space, before, frozenset(indexed))
@@ -338,7 +336,7 @@ class SQLiteTransaction:
             if old.content != new.content:
                 self._orphans.append(old.content)
         elif (new.stems, new.length) != (old.stems, old.length):
-            self._add(SET_STEMS, rows.packed_stems(new.stems), new.length, old.key, old.seq_from)
+            self._add(SET_STEMS, tables.packed_stems(new.stems), new.length, old.key, old.seq_from)
 
     def remove(self, space: str, id: str, seq: int | None) -> None:
         """Without `seq` it deletes the memory with all its versions."""
@@ -349,7 +347,7 @@ class SQLiteTransaction:
         known.stems -= old.length
         self._counts.subtract(counts_of(known.number, old.memory))
         words = self._content(old.content).words or ()
-        self._count_terms(known, rows.distinct_stems(*words, *old.stems), frozenset())
+        self._count_terms(known, tables.distinct_stems(*words, *old.stems), frozenset())
         self._stored[space, id] = None
         if seq is None:
             self._connection.execute(f"UPDATE journal SET key = NULL WHERE {OF_MEMORY}", of_memory(known.number, id))
@@ -439,7 +437,7 @@ class SQLiteTransaction:
         """Words and vectors of a text that stays; those that stay too are not written again."""
         lines = content_lines(derived.words)
         if lines != had.words:
-            self._add(SET_WORDS, rows.packed_stems(lines), content)
+            self._add(SET_WORDS, tables.packed_stems(lines), content)
         embedded = derived.vectors is not None
         if [(chunk, embedded) for chunk in derived.chunks] != [(chunk, is_in) for _, chunk, is_in in had.chunks]:
             for id, _, _ in had.chunks:
@@ -526,7 +524,7 @@ class SQLiteTransaction:
         sql = "SELECT lists, stems FROM main.version WHERE key = ?"
         for lists, stems in rows.fetch(self._connection, sql, (key,)):
             with suppress(ValueError, AttributeError, TypeError):  # a damaged version tells none
-                names |= listed_names(json.loads(lists), rows.unpacked_stems(stems, 2))
+                names |= listed_names(json.loads(lists), tables.unpacked_stems(stems, 2))
         return names
 
     def drop_journal(self, space: str, upto: int) -> int:
@@ -632,7 +630,7 @@ class SQLiteTransaction:
         self._embedder = identity
         values = (identity.name, identity.dimensions, identity.probe, maybe_json(identity.measured))
         self._connection.executemany(
-            "INSERT OR REPLACE INTO meta VALUES (?, ?)", list(zip(rows.EMBEDDER_KEYS, values, strict=True))
+            "INSERT OR REPLACE INTO meta VALUES (?, ?)", list(zip(tables.EMBEDDER_KEYS, values, strict=True))
         )
 
     def rebuild_indexes(self) -> None:
@@ -747,14 +745,6 @@ def renew_anchors(connection: apsw.Connection) -> None:
     )
 
 
-def same_content(one: Memory, other: Memory) -> bool:
-    return (one.text, one.title, one.role) == (other.text, other.title, other.role)
-
-
-def content_lines(stems: Words) -> Stems:
-    return rows.clean_lines(stems.title, stems.text, stems.role)
-
-
 def content_values(memory: Memory, derived: Derived | None) -> list[SQLValue]:
     """The columns `CONTENT_VALUES`."""
     words = None if derived is None else "\n".join(content_lines(derived.words))
@@ -765,51 +755,8 @@ def version_row(space: int, stored: Stored) -> list[SQLValue]:
     memory = stored.memory
     return [
         stored.key, space, stored.seq_from, stored.anchor, stored.content, memory.version,
-        *rows.version_values(memory), rows.packed_stems(stored.stems), stored.length,
+        *rows.version_values(memory), tables.packed_stems(stored.stems), stored.length,
     ]  # fmt: skip
-
-
-def names_of(memory: Memory, stems: Stems) -> Names:
-    """The rows of `label` that a memory has, with how often each name is in its list."""
-    return listed_names({field: getattr(memory, field) for field in LISTS}, stems)
-
-
-def listed_names(lists: Mapping[str, Sequence[str]], stems: Stems) -> Names:
-    fields = [(field, lists.get(field, ())) for field in LISTS]
-    fields += [(field, line.split()) for field, line in zip(STEM_FIELDS, stems, strict=True)]
-    times: Names = {}
-    for field, names in fields:
-        for name in names:
-            times[field, name] = times.get((field, name), 0) + 1
-    return times
-
-
-def links_of(memory: Memory) -> dict[Target, Kept]:
-    return {(link.to, link.rel): (link.weight, link.kind) for link in memory.links}
-
-
-def counts_of(space: int, memory: Memory) -> Counts:
-    """What the memory adds to the rows of `counter`; one that expires counts in none."""
-    counts: Counts = Counter()
-    if memory.expires_at is not None:
-        return counts
-    status = memory.status + (SUPERSEDED if memory.superseded_by else "")
-    names = [(TOTAL, ""), ("type", memory.type), ("source", memory.source), ("week", memory.week)]
-    names += [(field, name) for field in LISTS for name in dict.fromkeys(getattr(memory, field))]
-    for field, name in names:
-        counts[space, field, status, name] = 1
-    for field in COUNTED_METADATA if memory.metadata else ():
-        value = rows.plain(scalar(memory, field))
-        if countable(value):
-            counts[space, field, status, value] = 1
-            if field == EXPERIENCE_TYPE:
-                counts[space, SIZE, status, value] = size(memory)
-    return counts
-
-
-def countable(value: SQLValue) -> bool:
-    """A name or true, and no number: it may be too large for a column."""
-    return isinstance(value, str) or value == 1
 
 
 def by_row(counted: tuple[tuple[SQLValue, ...], int]) -> tuple[object, ...]:

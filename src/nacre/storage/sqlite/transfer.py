@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from nacre.errors import StoreDamaged
 from nacre.model import JournalFilter
 from nacre.protocols import Chunk, Derived, EntryRow, MemoryRow, RowBatch, SpaceRow, TermSet, VersionRow, Words
+from nacre.storage import tables
 from nacre.storage.sqlite import rows
 from nacre.storage.sqlite.connection import translated
 from nacre.storage.sqlite.rows import AMONG, SELECTED, fetch, from_row
@@ -30,16 +31,13 @@ from nacre.storage.sqlite.transaction import (
     Space,
     SQLiteTransaction,
     Stored,
-    content_lines,
     content_values,
-    counts_of,
     entry_row,
     insertion,
-    links_of,
-    names_of,
-    same_content,
     version_row,
 )
+from nacre.storage.tables import content_lines, counts_of, links_of
+from nacre.storage.transfer import labels_of, runs, spans, stems_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,7 +74,6 @@ CHUNKS = (
 )
 WALKS = f"SELECT key, seq_from, seq_to, target, rel, walks FROM link WHERE key {AMONG} AND walks > 0"
 
-Value = TypeVar("Value")
 Connected = Callable[[], AbstractContextManager[apsw.Connection]]
 
 
@@ -157,7 +154,7 @@ def read_memories(connection: apsw.Connection, keys: str) -> list[MemoryRow]:
     versions: dict[int, list[VersionRow]] = defaultdict(list)
     for key, seq_from, seq_to, content, _, _, stems, uses, *record in read:
         lines, chunks, vectors = contents[content]
-        words = Words(*lines, *rows.unpacked_stems(stems, 2))
+        words = Words(*lines, *tables.unpacked_stems(stems, 2))
         derived = Derived(words, chunks, vectors)
         walked = {
             (target, rel): count
@@ -183,7 +180,7 @@ def read_contents(connection: apsw.Connection, wanted: Mapping[int, tuple[Any, b
         if not pending and len(halves[content]) == len(own):
             stacked = np.frombuffer(b"".join(halves[content]), "<f2").astype(np.float32)
             vectors = stacked.reshape(len(own), -1) if own else stacked.reshape(0, 0)
-        made[content] = (rows.unpacked_stems(words, 3), own, vectors)
+        made[content] = (tables.unpacked_stems(words, 3), own, vectors)
     return made
 
 
@@ -269,7 +266,7 @@ class RowTransaction(SQLiteTransaction):
         words, start = version.derived.words, version.seq_from
         stems, length = (words.tags, words.entities), len(stems_of(words))
         values = version_row(space.number, Stored(key, content, start, anchor, stems, length, version.memory))
-        values[USES] = rows.as_json(list(version.uses))
+        values[USES] = tables.as_json(list(version.uses))
         self._add(INSERT_VERSION, *values, version.seq_to)
 
     def _put_content(self, space: Space, run: Sequence[VersionRow]) -> int:
@@ -317,63 +314,10 @@ class RowTransaction(SQLiteTransaction):
             keys = {*([ended.get(place)] if old else []), *([began.get(place)] if new else [])}
             key = keys.pop() if len(keys) == 1 else None
             if key is None:
-                raise rows.DamagedRecord(f"the version of entry {row.entry.seq} of its journal is missing")
+                raise tables.DamagedRecord(f"the version of entry {row.entry.seq} of its journal is missing")
             linked[row.entry.seq] = (key, old, new)
         return linked
 
 
-def runs(row: MemoryRow) -> list[list[VersionRow]]:
-    """The versions, split where the content or what is derived from it changes."""
-    split: list[list[VersionRow]] = []
-    for version in row.versions:
-        if split and same_derived(split[-1][-1], version):
-            split[-1].append(version)
-        else:
-            split.append([version])
-    return split
-
-
-def same_derived(one: VersionRow, other: VersionRow) -> bool:
-    if not same_content(one.memory, other.memory):
-        return False
-    mine, others = one.derived, other.derived
-    if content_lines(mine.words) != content_lines(others.words) or mine.chunks != others.chunks:
-        return False
-    if mine.vectors is None or others.vectors is None:
-        return mine.vectors is others.vectors
-    return mine.vectors is others.vectors or np.array_equal(mine.vectors, others.vectors)
-
-
 def is_moved(one: VersionRow, other: VersionRow) -> bool:
     return any(getattr(one.memory, name) != getattr(other.memory, name) for name in INDEXED)
-
-
-def labels_of(version: VersionRow) -> dict[tuple[str, str], int]:
-    words = version.derived.words
-    return names_of(version.memory, (words.tags, words.entities))
-
-
-def stems_of(words: Words) -> list[str]:
-    return " ".join((words.title, words.text, words.role, words.tags, words.entities)).split()
-
-
-def spans(
-    row: MemoryRow, values_of: Callable[[VersionRow], Mapping[tuple[str, str], Value]]
-) -> Iterator[tuple[tuple[str, str], Value, int, int | None, VersionRow]]:
-    """Each name with a value that it has in versions in a row, the entries that began and ended it, and the first of
-    these versions."""
-    if len(row.versions) == 1:  # nearly always
-        (only,) = row.versions
-        for name, value in values_of(only).items():
-            yield name, value, only.seq_from, only.seq_to, only
-        return
-    lasting: dict[tuple[str, str], tuple[Value, VersionRow]] = {}
-    for version in row.versions:
-        values = values_of(version)
-        for name in [name for name, (value, _) in lasting.items() if values.get(name) != value]:
-            value, first = lasting.pop(name)
-            yield name, value, first.seq_from, version.seq_from, first
-        for name, value in values.items():
-            lasting.setdefault(name, (value, version))
-    for name, (value, first) in lasting.items():
-        yield name, value, first.seq_from, row.versions[-1].seq_to, first

@@ -1,0 +1,174 @@
+"""What the SQL backends keep in their tables: columns, packed lists and stems, names, links and counters."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import TypeAlias
+
+from nacre.model import Condition, Link, Memory
+from nacre.model.filter import SCALAR_FIELDS, Scalar, Value, scalar
+from nacre.model.memory import LISTS, size
+from nacre.protocols import Words
+
+SQLValue: TypeAlias = str | bytes | int | float | None
+Stems: TypeAlias = tuple[str, ...]  # a line of stems for each field
+IDENTITY = ("id", "last_accessed", "access_count")  # columns of `memory`
+CONTENT = ("text", "title", "role")
+SCALARS = tuple(name for name in SCALAR_FIELDS if name not in (*IDENTITY, *CONTENT, "space"))  # columns of `version`
+scalars_of, PINNED = attrgetter(*SCALARS), SCALARS.index("pinned")
+QUESTION_MARKS = ("?", "？")
+
+
+class DamagedRecord(ValueError):
+    """A row that no program of ours wrote so."""
+
+
+def pack_lists(memory: Memory) -> str:
+    lists: dict[str, object] = {name: value for name in LISTS if (value := getattr(memory, name))}
+    if memory.metadata:
+        lists["metadata"] = memory.metadata
+    if memory.links:
+        lists["links"] = [link.to_dict() for link in memory.links]
+    return as_json(lists) if lists else "{}"
+
+
+as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def unpack_lists(packed: str, fields: dict[str, object]) -> None:
+    try:
+        lists = json.loads(packed)
+        for name, value in lists.items():
+            if name == "links":
+                fields[name] = tuple(Link.from_dict(link) for link in value)
+            elif name in LISTS and set(map(type, value)) <= {str}:
+                fields[name] = tuple(value)
+            elif name == "metadata" and isinstance(value, dict):
+                fields[name] = value
+            else:
+                raise DamagedRecord(f"its field {name} cannot be")
+    except DamagedRecord:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise DamagedRecord("its lists are not legible") from error
+
+
+EMBEDDER_KEYS = ("embedder", "dimensions", "probe", "measured")  # of the table `meta`
+
+
+def several(value: Value) -> list[SQLValue]:
+    return [plain(item) for item in value] if isinstance(value, tuple) else [plain(value)]
+
+
+def plain(value: Value | Scalar) -> SQLValue:
+    return int(value) if isinstance(value, bool) else value  # type: ignore[return-value]
+
+
+TERM = "term"  # the field of `counter` under which stems are counted
+
+
+def packed_stems(lines: Iterable[str]) -> str:
+    return "\n".join(" ".join(line.split()) for line in lines)
+
+
+def clean_lines(*lines: str) -> Stems:
+    """As they are stored, with single blanks."""
+    return tuple(" ".join(line.split()) for line in lines)
+
+
+def unpacked_stems(stored: object, fields: int) -> Stems:
+    lines = str(stored).split("\n") if stored else []
+    return (*lines, *("" for _ in range(fields - len(lines))))
+
+
+def distinct_stems(*lines: str) -> frozenset[str]:
+    return frozenset(" ".join(lines).split())
+
+
+Target = tuple[str, str]  # of a link: the id that it leads to and its relation
+Kept = tuple[float, str]  # of a link: its weight and its kind
+Names = dict[tuple[str, str], int]
+Counts = Counter[tuple[SQLValue, ...]]
+TOTAL = ""  # the field under which memories themselves are counted
+EXPERIENCE_TYPE = "metadata.experience_type"
+COUNTED_METADATA = (EXPERIENCE_TYPE, "metadata.compressed")  # keys under which experiences are counted
+SIZE = "size"  # the field under which the bytes of experiences are summed, by their type
+SUPERSEDED = "*"  # after the status of a superseded memory
+STEM_FIELDS = ("tag_stems", "entity_stems")
+
+
+def same_content(one: Memory, other: Memory) -> bool:
+    return (one.text, one.title, one.role) == (other.text, other.title, other.role)
+
+
+def content_lines(stems: Words) -> Stems:
+    return clean_lines(stems.title, stems.text, stems.role)
+
+
+def names_of(memory: Memory, stems: Stems) -> Names:
+    """The rows of `label` that a memory has, with how often each name is in its list."""
+    return listed_names({field: getattr(memory, field) for field in LISTS}, stems)
+
+
+def listed_names(lists: Mapping[str, Sequence[str]], stems: Stems) -> Names:
+    fields = [(field, lists.get(field, ())) for field in LISTS]
+    fields += [(field, line.split()) for field, line in zip(STEM_FIELDS, stems, strict=True)]
+    times: Names = {}
+    for field, names in fields:
+        for name in names:
+            times[field, name] = times.get((field, name), 0) + 1
+    return times
+
+
+def links_of(memory: Memory) -> dict[Target, Kept]:
+    return {(link.to, link.rel): (link.weight, link.kind) for link in memory.links}
+
+
+def counts_of(space: int, memory: Memory) -> Counts:
+    """What the memory adds to the rows of `counter`; one that expires counts in none."""
+    counts: Counts = Counter()
+    if memory.expires_at is not None:
+        return counts
+    status = memory.status + (SUPERSEDED if memory.superseded_by else "")
+    names = [(TOTAL, ""), ("type", memory.type), ("source", memory.source), ("week", memory.week)]
+    names += [(field, name) for field in LISTS for name in dict.fromkeys(getattr(memory, field))]
+    for field, name in names:
+        counts[space, field, status, name] = 1
+    for field in COUNTED_METADATA if memory.metadata else ():
+        value = plain(scalar(memory, field))
+        if countable(value):
+            counts[space, field, status, value] = 1
+            if field == EXPERIENCE_TYPE:
+                counts[space, SIZE, status, value] = size(memory)
+    return counts
+
+
+def countable(value: SQLValue) -> bool:
+    """A name or true, and no number: it may be too large for a column."""
+    return isinstance(value, str) or value == 1
+
+
+def is_counted(condition: Condition) -> bool:
+    """Whether no memory counts under two of its names."""
+    names = several(condition.value)
+    if condition.field in COUNTED_METADATA:
+        return condition.op in ("eq", "in") and all(map(countable, names))
+    return condition.field in LISTS and condition.op in ("any", "all") and len(names) == 1
+
+
+def answered(condition: Condition) -> bool:
+    """Whether the counted status says if a memory meets it."""
+    if condition.field == "superseded_by":
+        return (condition.op in ("eq", "ne") and condition.value == "") or condition.op == "unset"
+    if condition.field == "expires_at":
+        return condition.op == "gt_or_unset"
+    return condition.field == "status"
+
+
+def has_status(counted_as: str, conditions: Sequence[Condition]) -> bool:
+    superseded = "x" if counted_as.endswith(SUPERSEDED) else ""
+    example = Memory(id="", text="", status=counted_as.removesuffix(SUPERSEDED), superseded_by=superseded)
+    return all(condition.admits(example) for condition in conditions)

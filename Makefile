@@ -81,9 +81,12 @@ bench-growth: $(STAMP)  ## How every operation grows from 2,000 to 1,000,000 mem
 mutate: $(STAMP)  ## Small faults planted in a copy of the core, and which of them the tests notice; writes benchmarks/MUTATION.md
 	@$(BIN)/python scripts/mutate.py $(MUTATE)
 
-docs: $(STAMP)  ## docs/cli.md from the commands, docs/captures from a terminal
+docs: $(STAMP)  ## The pages that come from the code, what terminals print, and the site in site/
 	@$(BIN)/python scripts/cli_reference.py
+	@$(BIN)/python scripts/reference.py
+	@$(BIN)/python scripts/console_blocks.py
 	@$(BIN)/python scripts/captures.py
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 web: web/node_modules/.installed  ## Build the page from web/ into src/nacre/web/static; needs npm
 	@cd web && npm run --silent build

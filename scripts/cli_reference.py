@@ -1,4 +1,4 @@
-"""Writes docs/cli.md from the commands themselves: `make docs`."""
+"""Writes docs/reference/cli.md from the commands themselves: `make docs`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 from nacre.cli.catalogue import COMMANDS, sections
 from nacre.cli.main import nacre
 
-PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
 OPENING = """# The command line
 
 Written by `make docs` from the commands themselves; change the commands, not this page.

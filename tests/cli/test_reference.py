@@ -96,8 +96,8 @@ def reference() -> ModuleType:
 
 
 def test_the_reference_page_matches_the_commands(reference: ModuleType) -> None:
-    written = (ROOT / "docs" / "cli.md").read_text("utf-8")
-    assert written == reference.page(), "docs/cli.md is out of date; `make docs` writes it anew"
+    written = (ROOT / "docs" / "reference" / "cli.md").read_text("utf-8")
+    assert written == reference.page(), "docs/reference/cli.md is out of date; `make docs` writes it anew"
 
 
 def test_every_command_and_every_option_says_what_it_does(commands: dict[str, click.Command]) -> None:

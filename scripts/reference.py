@@ -1,0 +1,144 @@
+"""Writes the pages of docs/reference that come from the code: REST, MCP tools, errors, Python API. See `make docs`."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import nacre
+from nacre import errors
+from nacre.errors import NacreError
+from nacre.mcp.profiles import profile_named
+from nacre.mcp.server import costs
+from nacre.rest.problems import status_of
+from nacre.server.api import all_endpoints
+
+FOLDER = Path(__file__).parents[1] / "docs" / "reference"
+WRITTEN = "Written by `make docs` from the code itself; change the code, not this page.\n"
+PROFILES: Mapping[str, str] = {
+    "core": "The default: eight tools that cover a day's work.",
+    "full": "Everything that the Python API offers.",
+    "houkai": "The tools of AI-Houkai, under their own names.",
+    "mnemosyne": "The tools of Mnemosyne, under their own names.",
+    "lessons": "The tools of ai-lessons, under their own names.",
+}
+PYTHON: Mapping[str, tuple[str, ...]] = {
+    "Stores": ("nacre.MemoryStore", "nacre.AsyncMemoryStore", "nacre.client.RemoteStore"),
+    "What they return": tuple(
+        f"nacre.{name}"
+        for name in nacre.__all__
+        if name not in ("MemoryStore", "AsyncMemoryStore", "__version__") and not name.endswith("Error")
+    ),
+    "Lessons": ("nacre.lessons.LessonBook", "nacre.lessons.Lesson", "nacre.lessons.LessonHit", "nacre.lessons.Answer"),
+    "Minds": ("nacre.minds.CognitiveMemory", "nacre.minds.HierarchicalMemory", "nacre.minds.ExperienceStore"),
+}
+
+
+def cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+REST_OPENING = """\
+`nacre serve` answers under `/v1`; `/v1/openapi.json` describes all of it for programs, and `/v1/docs` for people.
+Send the token as `Authorization: Bearer …`. A role includes those before it: reader, writer, reviewer, admin. Errors
+are `application/problem+json` with `detail` and `remedy`. A memory's `ETag` is its version; with `If-Match` a change
+is refused (412) if somebody changed it meanwhile. With an `Idempotency-Key` a request that is sent again is carried
+out once.
+
+Parameters in bold are required. A parameter that is not in the path is in the query of a GET or DELETE, and in the
+JSON body of other requests.
+
+| request | role | what it does | parameters |
+|---|---|---|---|"""
+ERRORS_OPENING = """\
+Every error that Nacre raises on purpose is a `NacreError`, ends with what to do next, and has changed nothing. The
+command line prints the sentence and returns an exit code; REST answers with a status; Python programs catch the
+class, or the built-in class that it also is.
+
+| error | is also | REST | when |
+|---|---|---|---|"""
+TOOLS_OPENING = """\
+`nacre mcp --profile NAME` chooses what an agent sees; `nacre mcp --list` shows the same with the cost of each tool.
+"""
+
+
+def rest() -> Iterator[str]:
+    yield f"# REST\n\n{WRITTEN}\n{REST_OPENING}"
+    for endpoint in all_endpoints():
+        names = ", ".join(f"**{each.name}**" if each.required else each.name for each in endpoint.parameters)
+        yield f"| `{endpoint.verb} {endpoint.path}` | {endpoint.role} | {cell(endpoint.about)} | {names} |"
+
+
+def tools() -> Iterator[str]:
+    yield f"# MCP tools\n\n{WRITTEN}\n{TOOLS_OPENING}"
+    for name, about in PROFILES.items():
+        profile = profile_named(name)
+        tokens = sum(each.tokens for each in costs(profile))
+        yield f"## {name}\n\n{about} {len(profile.tools)} tools, about {tokens:,} tokens.\n"
+        for tool in profile.tools:
+            yield f"### {name}: {tool.name}\n\n{' '.join(tool.about.split())} It {tool.effect}.\n"
+            if tool.arguments:
+                yield "| argument | what it is |\n|---|---|"
+                yield "\n".join(f"| `{each}` | {cell(said)} |" for each, said in tool.arguments.items()) + "\n"
+
+
+def all_errors(kind: type[NacreError] = NacreError, depth: int = 0) -> Iterator[tuple[type[NacreError], int]]:
+    yield kind, depth
+    for child in kind.__subclasses__():
+        if child.__module__ == errors.__name__:
+            yield from all_errors(child, depth + 1)
+
+
+def meanings() -> dict[str, str]:
+    """What the tree at the head of errors.py says about each."""
+    found = {}
+    for line in (errors.__doc__ or "").splitlines():
+        name, _, meaning = line.lstrip("│├└─ ").partition(" ")
+        if meaning.startswith("("):
+            meaning = meaning.partition(")")[2]
+        found[name] = meaning.strip()
+    return found
+
+
+def error_page() -> Iterator[str]:
+    yield f"# Errors\n\n{WRITTEN}\n{ERRORS_OPENING}"
+    said = meanings()
+    for kind, depth in all_errors():
+        builtin = [
+            base.__name__ for base in kind.__bases__ if not issubclass(base, NacreError) and base is not Exception
+        ]
+        status, title = status_of(kind.__new__(kind))
+        when = said.get(kind.__name__) or (inspect.getdoc(kind) if kind.__doc__ else "") or title
+        yield f"| {'&emsp;' * depth}`{kind.__name__}` | {', '.join(builtin)} | {status} | {cell(when)} |"
+
+
+def python() -> Iterator[str]:
+    yield f"# The Python API\n\n{WRITTEN}"
+    yield "Errors have [their own page](errors.md), adapters [theirs](../guides/integrations.md).\n"
+    for title, names in PYTHON.items():
+        yield f"## {title}\n"
+        for name in names:
+            yield f"::: {name}\n    options:\n      heading_level: 3\n"
+
+
+PAGES: Mapping[str, Callable[[], Iterator[str]]] = {
+    "rest.md": rest, "mcp-tools.md": tools, "errors.md": error_page, "python.md": python,
+}  # fmt: skip
+
+
+def page(name: str) -> str:
+    return "\n".join(PAGES[name]()).rstrip() + "\n"
+
+
+def main() -> int:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in PAGES:
+        (FOLDER / name).write_text(page(name), "utf-8")
+        print(FOLDER / name)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -92,7 +92,7 @@ web: web/node_modules/.installed  ## Build the page from web/ into src/nacre/web
 	@cd web && npm run --silent build
 
 web/node_modules/.installed: web/package-lock.json
-	@cd web && npm ci --silent --no-fund --no-audit
+	@cd web && npm install --no-save --silent --no-fund --no-audit  # as the lock file says; `ci` wants every platform's files
 	@touch $@
 
 screenshots: $(STAMP)  ## Pictures of every view of the page, into docs/images; needs Chromium

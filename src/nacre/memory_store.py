@@ -799,13 +799,22 @@ class MemoryStore(Closing):
         return list(map(self._visible_entry, entries))
 
     def operations(
-        self, *, actor: str | None = None, before: int | None = None, limit: int = 20
+        self,
+        *,
+        operation: str | None = None,
+        actor: str | None = None,
+        since: Instant | None = None,
+        until: Instant | None = None,
+        before: int | None = None,
+        limit: int = 20,
     ) -> list[OperationNote]:
         """The operations that the journal has, newest first; `before` is the `seq` of the last one of an earlier
         call."""
         self._demand_numbers("list operations")
         upto = None if before is None else before - 1
-        return history.operations(self._store, self.space, JournalFilter(actor=actor, upto=upto), max(0, limit))
+        since, until = between(since, until, self._clock())
+        where = JournalFilter(operation=operation, actor=actor, since=since, until=until, upto=upto)
+        return history.operations(self._store, self.space, where, max(0, limit))
 
     def operation(self, batch: str) -> OperationStatus:
         """An operation, whether it can be undone, and what blocks that. Raises `UndoRefused` when there is none."""

@@ -69,8 +69,13 @@ VALUES: Mapping[str, Mapping[str, Any]] = {
     "create_token": {"user": "ada", "role": "reader", "spaces": ["SPACE"]},
     "revoke_token": {"id": "000000000000"},
     "job": {"id": "0000000000000000"},
+    "start_maintenance": {"job": "decay"},
+    "restore_backup": {"name": "none.db"},
 }
-WHOLE_STORE = ("register_type", "register_relation", "start_reindex", "add_user", "remove_user", "catch_up", "doctor")
+WHOLE_STORE = (
+    "register_type", "register_relation", "start_reindex", "add_user", "remove_user", "catch_up", "doctor",
+    "maintenance", "start_maintenance", "start_mend", "backups", "start_backup", "restore_backup",
+)  # fmt: skip
 
 
 def filled(store: MemoryStore) -> None:

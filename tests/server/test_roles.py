@@ -25,7 +25,16 @@ from tests.server.samples import WHOLE_STORE, filled, values_of
 
 SPACE = "team"
 READING = Reading(strict=True)
-NOT_CALLED = ("start_import", "start_scan", "start_reindex")  # tests/server/test_jobs.py
+# tests/server/test_jobs.py, test_files.py
+NOT_CALLED = (
+    "start_import",
+    "start_scan",
+    "start_reindex",
+    "start_maintenance",
+    "start_mend",
+    "start_backup",
+    "export",
+)
 
 
 @contextmanager

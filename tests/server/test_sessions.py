@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from nacre import MemoryStore
 from nacre.access.capabilities import Role
+from nacre.access.view import SESSION_KIND
 from nacre.errors import AccessDenied
-from nacre.server.sessions import LOGINS_A_MINUTE, Sessions, cookie_name, is_own_request, session_cookie, set_cookie
+from nacre.server.sessions import (
+    LOGINS_A_MINUTE,
+    SESSION_SECONDS,
+    Sessions,
+    cookie_name,
+    is_own_request,
+    session_cookie,
+    set_cookie,
+)
 from nacre.server.users import Identity
+from tests.narrowing import Clock
 from tests.server.running import Served, serving, tokens
 
 OWN = {"x-nacre-page": "1"}
@@ -20,8 +32,13 @@ def nobody(_: str) -> Identity:
     raise AccessDenied("unknown")
 
 
-def test_the_code_of_a_link_lets_in_once() -> None:
-    sessions = Sessions(nobody)
+@pytest.fixture
+def sessions() -> Iterator[Sessions]:
+    with MemoryStore(":memory:", embedder="hashing") as store:
+        yield Sessions(nobody, store.acting_as("server").store, time.time)
+
+
+def test_the_code_of_a_link_lets_in_once(sessions: Sessions) -> None:
     code = sessions.make_code()
     value, identity = sessions.log_in(code, "")
     assert identity.role is Role.ADMIN and sessions.identity(value) == identity
@@ -31,12 +48,42 @@ def test_the_code_of_a_link_lets_in_once() -> None:
             sessions.log_in(wrong, "")
 
 
-def test_without_a_link_no_code_and_no_empty_cookie_lets_in() -> None:
+def test_without_a_link_no_code_and_no_empty_cookie_lets_in(sessions: Sessions) -> None:
     for code in ("", "x"):
         with pytest.raises(AccessDenied):
-            Sessions(nobody).log_in(code, "")
+            sessions.log_in(code, "")
     with pytest.raises(AccessDenied):
-        Sessions(nobody).identity("")
+        sessions.identity("")
+
+
+def test_a_session_ends_by_time_by_signing_out_and_with_its_token() -> None:
+    clock, known = Clock(1_800_000_000.0), {"token of ada"}
+
+    def identify(token: str) -> Identity:
+        if token not in known:
+            raise AccessDenied("unknown")
+        return Identity("ada", Role.WRITER, ("team",), "0")
+
+    with MemoryStore(":memory:", embedder="hashing") as store:
+        backend = store.acting_as("server").store
+        sessions = Sessions(identify, backend, clock)
+        first, second, third = (sessions.log_in("", "token of ada")[0] for _ in range(3))
+        assert len({first, second, third}) == 3 and "token" not in first
+        kept = repr(backend.terms(SESSION_KIND))
+        assert "token of ada" not in kept and first not in kept
+        sessions.log_out(first)
+        with pytest.raises(AccessDenied, match="sign in again"):
+            sessions.identity(first)
+        assert Sessions(identify, backend, clock).identity(second).user == "ada"  # another instance over the store
+        known.clear()
+        with pytest.raises(AccessDenied):
+            sessions.identity(second)
+        known.add("token of ada")
+        clock.now += SESSION_SECONDS
+        with pytest.raises(AccessDenied, match="sign in again"):
+            sessions.identity(third)
+        sessions.log_in("", "token of ada")
+        assert len(backend.terms(SESSION_KIND)) == 1
 
 
 @pytest.mark.parametrize(
@@ -88,6 +135,7 @@ def test_a_page_signs_in_writes_and_learns_which_operation_it_was(served: Served
     reply = call("POST", "/session", {"token": token}, **OWN)
     assert (reply.json["user"], reply.json["role"], reply.json["space"]) == ("ada", "writer", "team")
     cookie = {"cookie": reply.headers["set-cookie"].partition(";")[0]}
+    assert token not in reply.headers["set-cookie"] and "Max-Age=" in reply.headers["set-cookie"]
     assert call("GET", "/session", **cookie).json["user"] == "ada"
     text = {"text": "The spare key hangs behind the clock."}
     assert call("POST", "/v1/spaces/team/memories", text, **cookie).status == 403
@@ -99,6 +147,8 @@ def test_a_page_signs_in_writes_and_learns_which_operation_it_was(served: Served
     assert call("POST", f"/v1/spaces/team/operations/{operation}/undo", {}, **cookie, **OWN).status == 200
     assert call("GET", f"/v1/spaces/team/memories/{written.json['memory']['id']}", **cookie).status == 404
     assert "nacre-operation" not in call("GET", "/v1/spaces/team/memories", **cookie).headers
+    assert call("DELETE", "/session", **cookie, **OWN).status == 200
+    assert call("GET", "/v1/spaces/team/memories", **cookie).status == 401
     assert token not in served.log.read_text() and "spare key" not in served.log.read_text()
 
 

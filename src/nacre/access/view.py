@@ -86,10 +86,11 @@ class Quota:
             self._uncounted += max(more, 0)
 
 
-# The kinds of terms in which a server keeps its users, tokens, answers and jobs: no view of a store shows them. With
-# blanks, so that no archive and no space has them.
+# The kinds of terms in which a server keeps its users, tokens, answers, jobs and sessions: no view of a store shows
+# them. With blanks, so that no archive and no space has them.
 USER_KIND, TOKEN_KIND, ANSWER_KIND, JOB_KIND = "server user", "server token", "server answer", "server job"
-PRIVATE_KINDS = frozenset((USER_KIND, TOKEN_KIND, ANSWER_KIND, JOB_KIND))
+SESSION_KIND = "server session"
+PRIVATE_KINDS = frozenset((USER_KIND, TOKEN_KIND, ANSWER_KIND, JOB_KIND, SESSION_KIND))
 
 
 @dataclass(slots=True)

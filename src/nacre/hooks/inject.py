@@ -1,6 +1,6 @@
 """Chooses the memories that a hook puts before a client's prompt, and none twice in a session.
 
-What a session was given is saved in the store as a term, outside the journal.
+What a session was given, and how many tokens each day cost, is saved in the store as terms, outside the journal.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from nacre.hooks.request import EVENTS, Request
 from nacre.model import Filter, Hit, Memory, Pack, Query, Recollection
-from nacre.model.instants import DAY
+from nacre.model.instants import DAY, day
 from nacre.model.memory import Json
 from nacre.models.background import BackgroundEmbedder
 from nacre.protocols import Backend, Reader, TermSet
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
 
 KIND = "injected"
+DAY_KIND = "injected by day"
+DAYS_KEPT = 90
 ACTOR = "hook"
 SESSION_DAYS = 14.0  # after so long without use a session starts again
 MOST = 1_000  # memories of a session; in a longer one the first ones may be given again
@@ -46,15 +48,23 @@ class Injected:
         memories = self.store.get_many(list(digests))
         return tuple(memory.id for memory in memories if digests[memory.id] == digest(memory))
 
-    def add(self, memories: Iterable[Memory]) -> None:
+    def add(self, memories: Iterable[Memory], tokens: int) -> None:
         new = {memory.id: digest(memory) for memory in memories}
-        if not new or not self.session or not self.store.may_teach:
+        if not new or not self.store.may_teach:
             return
+        kind, today = day_kind(self.store.space), day(self.store.now())
 
         def plan(reader: Reader) -> list[TermSet]:
-            ids: dict[str, Json] = {**ids_of(reader.term(self._kind(), self.session)), **new}
-            newest = dict(list(ids.items())[-MOST:])
-            return [TermSet(self._kind(), self.session, {"at": self.store.now(), "ids": newest})]
+            past = injection_day(today, reader.term(kind, today))
+            counted: dict[str, Json] = {
+                "times": past.times + 1, "memories": past.memories + len(new), "tokens": past.tokens + tokens,
+            }  # fmt: skip
+            changes = [TermSet(kind, today, counted)]
+            if self.session:
+                ids: dict[str, Json] = {**ids_of(reader.term(self._kind(), self.session)), **new}
+                newest = dict(list(ids.items())[-MOST:])
+                changes.append(TermSet(self._kind(), self.session, {"at": self.store.now(), "ids": newest}))
+            return changes
 
         self.store.acting_as(ACTOR).write(None, plan)
 
@@ -64,13 +74,44 @@ class Injected:
         before = self.store.now() - SESSION_DAYS * DAY
         gone = [name for name, entry in known.items() if name == self.session or float(entry["at"]) < before]  # type: ignore[arg-type]
         if gone and self.store.may_teach:
-            self._backend().commit([TermSet(self._kind(), name, None) for name in gone])
+            oldest = day(self.store.now() - DAYS_KEPT * DAY)
+            days = [each for each in self._backend().terms(day_kind(self.store.space)) if each < oldest]
+            self._backend().commit(
+                [
+                    *(TermSet(self._kind(), name, None) for name in gone),
+                    *(TermSet(day_kind(self.store.space), each, None) for each in days),
+                ]
+            )
 
     def _kind(self) -> str:
         return f"{KIND}/{self.store.space}"
 
     def _backend(self) -> Backend:
         return self.store.acting_as(ACTOR).store
+
+
+@dataclass(frozen=True, slots=True)
+class InjectionDay:
+    """What hooks put before prompts on one day, UTC: how often, how many memories, and how many tokens they took."""
+
+    day: str
+    times: int = 0
+    memories: int = 0
+    tokens: int = 0
+
+
+def injection_days(backend: Reader, space: str) -> list[InjectionDay]:
+    """The oldest first."""
+    return [injection_day(each, data) for each, data in sorted(backend.terms(day_kind(space)).items())]
+
+
+def injection_day(name: str, data: Mapping[str, Json] | None) -> InjectionDay:
+    counts = (int(str((data or {}).get(each, 0))) for each in ("times", "memories", "tokens"))
+    return InjectionDay(name, *counts)
+
+
+def day_kind(space: str) -> str:
+    return f"{DAY_KIND}/{space}"
 
 
 def ids_of(entry: Mapping[str, Json] | None) -> dict[str, str]:
@@ -166,7 +207,7 @@ def packed(store: MemoryStore, hits: Iterable[Hit], injected: Injected) -> Pack 
     if not result.items:
         return None
     store.touch(*result.ids())
-    injected.add(store.get_many(result.ids()))
+    injected.add(store.get_many(result.ids()), result.used_tokens)
     return result
 
 

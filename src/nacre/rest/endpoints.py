@@ -43,7 +43,7 @@ class Parameter:
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """`method` is that of `MemoryStore`, or of another `owner`. `of_one` calls a method of several ids with the one in
-    the path; of an `upload` the body is a file."""
+    the path; of an `upload` the body is a file, and of a `download` the answer."""
 
     verb: str
     path: str
@@ -54,6 +54,7 @@ class Endpoint:
     status: int = 200
     owner: type = MemoryStore
     upload: bool = False
+    download: bool = False
 
     @property
     def name(self) -> str:

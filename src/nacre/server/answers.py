@@ -58,6 +58,10 @@ class Answers:
         self._clock = clock
         self._swept = 0.0
 
+    def use(self, backend: Backend) -> None:
+        """Another file is in the store's place."""
+        self._backend = backend
+
     def begin(self, user: str, key: str, request: bytes) -> Answer | Reservation:
         """The answer that was given before, or the right to carry the request out. Raises `KeyReused`."""
         if not SHORTEST_KEY <= len(key) <= LONGEST_KEY:

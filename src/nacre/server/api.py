@@ -1,21 +1,37 @@
-"""What the server's API has besides the methods of a store: users, tokens and jobs."""
+"""What the server's API has besides the methods of a store: users, tokens, jobs, files and upkeep."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nacre.access.capabilities import Role
+from nacre.access.view import performed
 from nacre.errors import AccessDenied, SpaceNotFound, UnknownName
-from nacre.lifecycle.doctor import Finding, examine
+from nacre.hooks.inject import InjectionDay, injection_days
+from nacre.lifecycle.doctor import Finding, examine, mend
+from nacre.lifecycle.jobs import JOBS, backups_of
 from nacre.model.instants import DAY, parse_duration
 from nacre.rest.endpoints import ADMIN, READER, SPACE, VERSION, WRITER, Endpoint, endpoints
 from nacre.rest.wire import to_json
+from nacre.server import files
 from nacre.server.jobs import Job
+from nacre.server.upkeep import (
+    BackupNote,
+    SettingLine,
+    Upkeep,
+    backup_file,
+    backup_notes,
+    scheduler_of,
+    setting_lines,
+    upkeep_of,
+)
 from nacre.server.users import Identity, Token, User
+from nacre.transfer.ingest.formats import FORMATS
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
@@ -52,6 +68,14 @@ class SpaceAbout:
     seq: int
 
 
+@dataclass(frozen=True, slots=True)
+class FileFormats:
+    """The formats that can be imported and exported, by name; those of files are recognised by their content."""
+
+    imported: tuple[str, ...]
+    exported: tuple[str, ...]
+
+
 class ServerApi:
     """For one request: `store` is the asker's own view of the space that the request names."""
 
@@ -79,6 +103,74 @@ class ServerApi:
         """What `nacre doctor` finds, without repairing anything."""
         self._demand_all_spaces("examine the store")
         return examine(self.store.settings)
+
+    # Upkeep
+
+    def settings(self) -> list[SettingLine]:
+        """What each setting means; values and sources only for admins of all spaces."""
+        return setting_lines(self.store.settings, visible=self.asker.manages(()))
+
+    def injections(self) -> list[InjectionDay]:
+        """What hooks put before prompts, by day."""
+        return injection_days(self.registry.backend, self.store.space)
+
+    def maintenance(self, preview: bool = False) -> Upkeep:
+        self._demand_all_spaces("see the maintenance")
+        return upkeep_of(self.store, preview=preview)
+
+    def start_maintenance(self, job: str) -> Job:
+        """Runs one job of maintenance in this space, due or not."""
+        self._demand_all_spaces("run the maintenance")
+        UnknownName.check("job", job, JOBS)
+        store = self.store
+
+        def work(progress: Progress) -> Json:
+            result = scheduler_of(store).tick(jobs=[job], progress=progress)
+            notes = [str(each.error or each.note) for each in result.results]
+            busy = [f"Another maintenance is at work ({result.held_by}); repeat it later."] if result.held_by else []
+            return {"notes": [*notes, *busy]}
+
+        return self._jobs.start("maintenance", store.space, self.asker.user, with_operations(work))
+
+    def start_mend(self) -> Job:
+        """Computes what the doctor finds missing: vectors, or all that is derived."""
+        self._demand_all_spaces("repair the store")
+        store = self.store
+
+        def work(progress: Progress) -> Json:
+            return {"memories": mend(store, examine(store.settings), progress)}
+
+        return self._jobs.start("mend", "", self.asker.user, work)
+
+    def backups(self) -> list[BackupNote]:
+        self._demand_all_spaces("see the backups")
+        return backup_notes(self.store.settings)
+
+    def start_backup(self) -> Job:
+        self._demand_all_spaces("make a backup")
+        store = self.store
+
+        def work(_progress: Progress) -> Json:
+            return {"name": backups_of(store.settings).make(store, store.now()).name}
+
+        return self._jobs.start("backup", "", self.asker.user, work)
+
+    def restore_backup(self, name: str) -> str:
+        """The path of a copy that may be put in the store's place; whoever runs the server does that, once nobody else
+        uses the store."""
+        self._demand_all_spaces("restore a backup")
+        self._jobs.demand_none("restore a backup")
+        return str(backup_file(self.store.settings, name))
+
+    # Files
+
+    def formats(self) -> FileFormats:
+        return FileFormats((files.ARCHIVE, "zip", *FORMATS), tuple(files.EXPORTS))
+
+    def export(self, format: str = "nacre") -> files.Download:
+        """All of the space but the trash, without what looks like a secret."""
+        folder = Path(tempfile.mkdtemp(prefix="nacre-export-"))
+        return files.export_download(self.store, format, folder, self.store.now())
 
     # Users and tokens
 
@@ -150,28 +242,52 @@ class ServerApi:
             lambda progress: {"memories": store.reindex(restart=restart, progress=progress)},
         )
 
-    def start_import(self, on_conflict: str = "skip", why: str = "") -> Job:
-        """Imports the archive that was sent as the body."""
-        from nacre.transfer.import_archive import check_allowed, import_archive
+    def start_import(
+        self, name: str = "", format: str = "", dry_run: bool = False, on_conflict: str = "skip", why: str = ""
+    ) -> Job:
+        """Imports the file that was sent as the body."""
+        from nacre.transfer.import_archive import check_allowed
 
-        store, file = self.store, self.upload
-        assert file is not None
+        store, sent = self.store, self.upload
+        assert sent is not None
         check_allowed(store, {"on_conflict": on_conflict})
+        upload = files.Upload.named(sent, name)
 
         def work(progress: Progress) -> Json:
             try:
-                summary = import_archive(store, file, on_conflict=on_conflict, why=why, progress=progress)
+                done = files.import_upload(
+                    store, upload.file, format=format, on_conflict=on_conflict, dry_run=dry_run, why=why,
+                    progress=progress,
+                )  # fmt: skip
             finally:
-                file.unlink(missing_ok=True)
-            return to_json(asdict(summary))
+                upload.remove()
+            return to_json(asdict(done))
 
-        return self._jobs.start("import", store.space, self.asker.user, work)
+        return self._jobs.start("import", store.space, self.asker.user, with_operations(work))
+
+
+def with_operations(work: Callable[[Progress], Json]) -> Callable[[Progress], Json]:
+    """The result names the operations that were written, oldest first, so that they can be undone."""
+
+    def noting(progress: Progress) -> Json:
+        operations: list[str] = []
+        performed.set(operations)
+        result = work(progress)
+        assert isinstance(result, dict)
+        return {**result, "operations": list(dict.fromkeys(operations))}
+
+    return noting
 
 
 @cache
 def all_endpoints() -> tuple[Endpoint, ...]:
-    def of_server(verb: str, path: str, method: str, role: Role, about: str, status: int = 200) -> Endpoint:
-        return Endpoint(verb, path, method, role, about, status=status, owner=ServerApi)
+    def of_server(
+        verb: str, path: str, method: str, role: Role, about: str, status: int = 200, *, upload: bool = False,
+        download: bool = False,
+    ) -> Endpoint:  # fmt: skip
+        return Endpoint(
+            verb, path, method, role, about, status=status, owner=ServerApi, upload=upload, download=download
+        )
 
     return (
         *endpoints(),
@@ -188,14 +304,17 @@ def all_endpoints() -> tuple[Endpoint, ...]:
         of_server("GET", f"{VERSION}/jobs/{{id}}", "job", READER, "How far a job has come."),
         of_server("POST", f"{VERSION}/jobs/reindex", "start_reindex", ADMIN, "Compute all vectors again.", 202),
         of_server("POST", f"{SPACE}/jobs/scan", "start_scan", WRITER, "Look for conflicts everywhere.", 202),
-        Endpoint(
-            "POST",
-            f"{SPACE}/jobs/import",
-            "start_import",
-            ADMIN,
-            "Import the archive in the body.",
-            status=202,
-            owner=ServerApi,
-            upload=True,
+        of_server(
+            "POST", f"{SPACE}/jobs/import", "start_import", ADMIN, "Import the file in the body.", 202, upload=True
         ),
+        of_server("GET", f"{SPACE}/export", "export", READER, "The space as a file.", download=True),
+        of_server("GET", f"{VERSION}/formats", "formats", READER, "What can be imported and exported."),
+        of_server("GET", f"{SPACE}/settings", "settings", READER, "The settings, and where each comes from."),
+        of_server("GET", f"{SPACE}/injections", "injections", READER, "What hooks put before prompts, by day."),
+        of_server("GET", f"{SPACE}/maintenance", "maintenance", ADMIN, "What maintenance did, and does next."),
+        of_server("POST", f"{SPACE}/jobs/maintenance", "start_maintenance", ADMIN, "Run one job of maintenance.", 202),
+        of_server("POST", f"{VERSION}/jobs/mend", "start_mend", ADMIN, "Compute what the doctor finds missing.", 202),
+        of_server("GET", f"{VERSION}/backups", "backups", ADMIN, "The copies of the store."),
+        of_server("POST", f"{VERSION}/jobs/backup", "start_backup", ADMIN, "Make a copy of the store.", 202),
+        of_server("POST", f"{VERSION}/backups/{{name}}/restore", "restore_backup", ADMIN, "Put a copy in its place."),
     )

@@ -11,21 +11,24 @@ import os
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from shutil import rmtree
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import parse_qsl
 
 import anyio
 import anyio.to_thread
-from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.background import BackgroundTask
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 
 from nacre import __version__
 from nacre.access.capabilities import Role
 from nacre.access.view import marker, performed
 from nacre.errors import AccessDenied, InvalidInput, MemoryNotFound, NacreError
+from nacre.lifecycle.backups import restore
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory, RememberResult
 from nacre.rest.endpoints import arguments_of
@@ -33,6 +36,7 @@ from nacre.rest.problems import CONTENT_TYPE, problem, problem_of, status_of
 from nacre.rest.wire import is_object, to_json
 from nacre.server.answers import Answer, Answers, KeyReused, Reservation
 from nacre.server.api import ServerApi
+from nacre.server.files import Download
 from nacre.server.jobs import Jobs
 from nacre.server.limits import Limits, RateLimiter
 from nacre.server.metrics import Metrics, log_request
@@ -112,11 +116,14 @@ class Application:
         backend, clock = stores.backend(), time.time
         self.registry, self.answers, self.jobs = Registry(backend, clock), Answers(backend, clock), Jobs(backend, clock)
         self.identify: Callable[[str], Identity] = self.registry.identify
-        self.sessions = Sessions(lambda token: self.identify(token))
+        self.sessions = Sessions(lambda token: self.identify(token), backend, clock)
         self.challenge = "Bearer"
         self.draining = False
         self.written = Written()
         self._workers: anyio.CapacityLimiter | None = None
+        self._using = 0  # requests that use the store now
+        self._free, self._open = asyncio.Event(), asyncio.Event()
+        self._open.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -134,7 +141,42 @@ class Application:
     async def in_thread(self, work: Callable[[], T]) -> T:
         if self._workers is None:
             self._workers = anyio.CapacityLimiter(WORKERS)
-        return await anyio.to_thread.run_sync(work, limiter=self._workers)
+        async with self.using():
+            return await anyio.to_thread.run_sync(work, limiter=self._workers)
+
+    @asynccontextmanager
+    async def using(self) -> AsyncIterator[None]:
+        """While it lasts the store stays open."""
+        await self._open.wait()
+        self._using += 1
+        try:
+            yield
+        finally:
+            self._using -= 1
+            if not self._using:
+                self._free.set()
+
+    async def restore(self, copy: str) -> None:
+        """Puts a copy of the store in its place while nobody uses it; later requests wait for that. Raises `StoreBusy`,
+        and changes nothing, when another process has the store open."""
+        self._open.clear()
+        try:
+            while self._using:
+                self._free.clear()
+                await self._free.wait()
+            await anyio.to_thread.run_sync(self._restore, copy)
+        finally:
+            self._open.set()
+
+    def _restore(self, copy: str) -> None:
+        settings = self.stores.settings
+        self.stores.close()
+        try:
+            restore(settings, copy, time.time())
+        finally:
+            backend = self.stores.backend()
+            for each in (self.registry, self.answers, self.jobs, self.sessions):
+                each.use(backend)
 
 
 class Request:
@@ -255,6 +297,7 @@ class Request:
             raise not_own_page()
         secure = self.scope.get("scheme") == "https"
         if self.verb == "DELETE":
+            await self.app.in_thread(partial(self.app.sessions.log_out, session_cookie(self.headers)))
             return JSONResponse({"user": None}, headers={"set-cookie": set_cookie(self.headers, "", secure=secure)})
         headers = {"cache-control": "no-store"}
         if self.verb == "POST":
@@ -374,7 +417,8 @@ class Request:
         who = Asker(identity, self.space)
         await self.app.in_thread(partial(self.app.stores.view, who))  # a space that is not open ends here
         asker.set(who)
-        await self.app.mcp(self.scope, replayed(body, self.receive), self._send)
+        async with self.app.using():
+            await self.app.mcp(self.scope, replayed(body, self.receive), self._send)
 
     async def _rest(self, identity: Identity) -> Response:
         raw_path = self.scope.get("raw_path") or self.path.encode()
@@ -407,6 +451,11 @@ class Request:
         if endpoint.method == "changes":
             return await self._changes(who, values)
         call = Call(self.app, who, route, values, self._versions(route), upload)
+        if endpoint.download:
+            return await self._download(call)
+        if endpoint.method == "restore_backup":
+            await self.app.restore(await self.app.in_thread(call.run))
+            return JSONResponse({"result": values["name"]})
         key = "" if endpoint.reads else self.headers.get("idempotency-key", "")
         asked = json.dumps([self.verb, endpoint.path, dict(route.names), query]).encode()
         fingerprint = hashlib.sha256(asked + b"\0" + body)
@@ -416,6 +465,20 @@ class Request:
         named = {"etag": answer.etag, OPERATION: answer.operation}
         headers = {name: value for name, value in named.items() if value}
         return Response(answer.body, answer.status, headers, "application/json")
+
+    async def _download(self, call: Call) -> Response:
+        made: Download = await self.app.in_thread(call.run)
+        headers = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+        removal = BackgroundTask(rmtree, made.file.parent, ignore_errors=True)
+        return FileResponse(
+            made.file,
+            200,
+            headers,
+            "application/octet-stream",
+            removal,
+            made.name,
+            content_disposition_type="attachment",
+        )
 
     def _versions(self, route: Route) -> dict[str, int]:
         """What `If-Match` says about the memory in the path."""
@@ -507,16 +570,24 @@ class Call:
         self.app.answers.finish(reservation, answer)
         return answer
 
-    def _run(self) -> Answer:
-        endpoint = self.route.endpoint
+    def run(self) -> Any:
+        """Calls the method, and returns what it does."""
+        return self._result(self._store())
+
+    def _store(self) -> MemoryStore:
         store = self.app.stores.view(self.who)
-        if self.versions:
-            store = store.expecting(self.versions)
-        owner: object = store
+        return store.expecting(self.versions) if self.versions else store
+
+    def _result(self, store: MemoryStore) -> Any:
+        endpoint, owner = self.route.endpoint, cast("object", store)
         if endpoint.owner is ServerApi:
             owner = ServerApi(self.who.identity, store, self.app.registry, self.app.jobs, self.upload)
         arguments, options = arguments_of(endpoint, self.values)
-        result = getattr(owner, endpoint.method)(*arguments, **options)
+        return getattr(owner, endpoint.method)(*arguments, **options)
+
+    def _run(self) -> Answer:
+        endpoint, store = self.route.endpoint, self._store()
+        result = self._result(store)
         if result is None and endpoint.method == "get":
             raise MemoryNotFound(str(self.values["id"]), self.who.space)
         body = to_json(cleaned(store, result))

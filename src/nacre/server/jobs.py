@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from nacre.access.view import JOB_KIND
-from nacre.errors import NacreError, UnknownName
+from nacre.errors import InvalidInput, NacreError, UnknownName
 from nacre.model.memory import Json
 from nacre.protocols import Backend, Clock, Progress, TermSet
 from nacre.rest.problems import problem
@@ -51,12 +51,18 @@ class Jobs:
         self._backend = backend
         self._clock = clock
         self._threads = ThreadPoolExecutor(AT_ONCE, "nacre-job")
+        self._running: dict[str, str] = {}
+
+    def use(self, backend: Backend) -> None:
+        """Another file is in the store's place."""
+        self._backend = backend
 
     def start(self, kind: str, space: str, user: str, work: Work) -> Job:
         self._sweep()
         now = self._clock()
         job = Job(secrets.token_hex(8), kind, space, user, RUNNING, now, now)
         self._write(job)
+        self._running[job.id] = job.kind
         self._threads.submit(self._run, job, work)
         return job
 
@@ -80,6 +86,7 @@ class Jobs:
             log.exception("The job %s failed.", job.kind)
             ended = replace(current, state=FAILED, error={"title": "It failed unexpectedly; see the server's log."})
         self._write(ended)
+        self._running.pop(job.id)
 
     def get(self, id: str, asker: Identity) -> Job:
         """Raises `UnknownName` for one that is not there, or not to be seen."""
@@ -92,6 +99,13 @@ class Jobs:
     def list(self, asker: Identity) -> list[Job]:
         jobs = (self._seen(id, data) for id, data in self._backend.terms(JOB_KIND).items())
         return sorted((job for job in jobs if visible(job, asker)), key=lambda job: -job.started_at)
+
+    def demand_none(self, what: str) -> None:
+        """Raises `InvalidInput` while this instance runs a job. What the store says of jobs may be older: a copy of it
+        was made by one."""
+        if self._running:
+            kinds = ", ".join(sorted(set(self._running.values())))
+            raise InvalidInput(f"To {what}, no job may run, and there is {kinds}; wait until it has ended.")
 
     def close(self) -> None:
         """Waits for no job: one that is cut off can be started again."""

@@ -169,11 +169,15 @@ def with_default(schema: Schema, parameter: Parameter) -> Schema:
 
 
 def responses(endpoint: Endpoint, schemas: Schemas) -> Schema:
-    result = schemas.of(endpoint.returns)
-    sent = result if is_object(endpoint.returns) else {"type": "object", "properties": {"result": result}}
     problem = {"content": {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+    if endpoint.download:
+        content: Schema = {"application/octet-stream": {}}
+    else:
+        result = schemas.of(endpoint.returns)
+        sent = result if is_object(endpoint.returns) else {"type": "object", "properties": {"result": result}}
+        content = {"application/json": {"schema": sent}}
     return {
-        str(endpoint.status): {"description": "Done.", "content": {"application/json": {"schema": sent}}},
+        str(endpoint.status): {"description": "Done.", "content": content},
         "default": {"description": "It was refused, or failed.", **problem},
     }
 

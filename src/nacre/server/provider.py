@@ -75,6 +75,12 @@ class UserStores(StoreProvider):
             self.embedder.start()
         return opened
 
+    def close(self) -> None:
+        """The views, too, are of the store that was closed."""
+        super().close()
+        with self._view_lock:
+            self._views.clear()
+
     def backend(self) -> Backend:
         return self.opened().acting_as(ACTOR).store
 

@@ -76,6 +76,15 @@ class Registry:
         self._backend = backend
         self._clock = clock
 
+    @property
+    def backend(self) -> Backend:
+        """The store without any restriction."""
+        return self._backend
+
+    def use(self, backend: Backend) -> None:
+        """Another file is in the store's place."""
+        self._backend = backend
+
     def users(self) -> list[User]:
         return [User(name, **fields(data)) for name, data in sorted(self._backend.terms(USER_KIND).items())]
 

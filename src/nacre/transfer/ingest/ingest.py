@@ -69,12 +69,14 @@ class Failed:
 
 @dataclass(slots=True)
 class Ingest:
-    """Reads one file into one space. `positions` counts the turns of each session."""
+    """Reads one file into one space. `positions` counts the turns of each session. `source` is the name by which an
+    edited note is known again, by default its path."""
 
     store: MemoryStore
     format: Format
     path: Path
     dry_run: bool = False
+    source: str = ""
     tally: Tally = field(default_factory=Tally)
     positions: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
     failed: list[Failed] = field(default_factory=list)
@@ -99,6 +101,8 @@ class Ingest:
             if not isinstance(piece, Item):
                 self.tally.note(piece)
                 continue
+            if self.format.edited and self.source:
+                piece = replace(piece, session=self.source)
             position = self.positions[piece.session]
             self.positions[piece.session] += 1
             try:
@@ -130,9 +134,10 @@ class Ingest:
         """Edits memories whose text changed under the same heading, and trashes those whose text was removed."""
         if not drafts and self.tally.broken:
             return  # an unreadable file is not an empty one
+        source = self.source or home_relative(self.path)
         known = list(self.store.iterate(
             # A memory written by hand may name the file as its source too.
-            source=home_relative(self.path), session=home_relative(self.path),
+            source=source, session=source,
             include_trashed=True, include_superseded=True, include_archived=True, include_expired=True,
         ))  # fmt: skip
         plan = compare(drafts, known, self.failed)

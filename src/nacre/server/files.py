@@ -1,0 +1,218 @@
+"""Files that a person brings to the server or takes away: what is dropped on the page, and what it downloads."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import stat
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nacre.errors import ArchiveRefused, InvalidInput, UnknownName
+from nacre.model.instants import stamp
+from nacre.transfer.export import export_archive
+from nacre.transfer.import_archive import check_allowed, import_archive
+from nacre.transfer.ingest.formats import FORMATS, detect
+from nacre.transfer.ingest.formats import files as files_in
+from nacre.transfer.ingest.ingest import Ingest
+from nacre.transfer.read_archive import Archive
+
+if TYPE_CHECKING:
+    from nacre.memory_store import MemoryStore
+    from nacre.protocols import Progress
+
+ARCHIVE, FOLDER = "archive", "folder"
+UNSAFE = re.compile(r"[^\w. @+,()-]+")
+LONGEST_NAME = 100  # characters
+MOST_FILES = 20_000  # of a zip
+MOST_BYTES = 1_000_000_000  # that a zip unpacks to
+MOST_FAULTS = 50  # that are named
+COPIED_AT_ONCE = 1_000_000  # bytes
+
+
+@dataclass(slots=True)
+class Imported:
+    """What an import did, or would do: `kind` says what the file was taken for, `faults` name what could not be read,
+    and `left_out` counts by reason. `operations` are what it wrote, oldest first."""
+
+    kind: str
+    dry_run: bool
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    broken: int = 0
+    files: int = 1
+    left_out: dict[str, int] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    operations: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file that was sent, with the name that its sender gave it. `folder` is where it is, and is removed with it."""
+
+    folder: Path
+    file: Path
+
+    @classmethod
+    def named(cls, sent: Path, name: str) -> Upload:
+        """Moves the file under its own name: some formats are recognised by it, and notes are known by it later."""
+        folder = sent.with_name(f"{sent.name}-files")
+        folder.mkdir(mode=0o700)
+        file = folder / safe_name(name)
+        sent.rename(file)
+        return cls(folder, file)
+
+    def remove(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def safe_name(name: str) -> str:
+    plain = UNSAFE.sub("-", name.replace("\\", "/").rpartition("/")[2]).strip(". -")
+    return plain[-LONGEST_NAME:] or "upload"
+
+
+def import_upload(
+    store: MemoryStore, file: Path, *, format: str = "", on_conflict: str = "skip", dry_run: bool = False,
+    why: str = "", progress: Progress | None = None,
+) -> Imported:  # fmt: skip
+    """Imports an archive, a conversation, a note, or a zip of these. Raises `InvalidInput` for anything else."""
+    check_allowed(store, {"on_conflict": on_conflict})
+    if format not in ("", ARCHIVE, FOLDER):
+        UnknownName.check("format", format, [ARCHIVE, FOLDER, *FORMATS])
+    if format == FOLDER or (not format and zipfile.is_zipfile(file)):
+        return import_zip(store, file, dry_run=dry_run, progress=progress)
+    if format == ARCHIVE or (not format and is_archive(file)):
+        summary = import_archive(store, file, on_conflict=on_conflict, dry_run=dry_run, why=why, progress=progress)
+        return Imported(
+            ARCHIVE, dry_run, new=summary.imported + summary.renamed, changed=summary.overwritten,
+            unchanged=summary.skipped, broken=summary.errors, notes=list(summary.notes),
+            faults=[f"line {fault.line}: {fault.why}" for fault in summary.faults][:MOST_FAULTS],
+        )  # fmt: skip
+    recognised = FORMATS[format] if format else detect(file)
+    if recognised is None:
+        known = ", ".join((ARCHIVE, "zip", *FORMATS))
+        raise InvalidInput(f"{file.name} is in no format that is known ({known}); choose another file.")
+    result = Imported(recognised.name, dry_run)
+    add_file(result, store, file, recognised.name, file.name, progress)
+    return result
+
+
+def is_archive(file: Path) -> bool:
+    try:
+        Archive(file)
+    except ArchiveRefused:
+        # A damaged archive is one all the same, and says so when it is imported.
+        with file.open("rb") as opened:
+            return opened.read(2) == b"\x1f\x8b"
+    return True
+
+
+def import_zip(store: MemoryStore, file: Path, *, dry_run: bool, progress: Progress | None) -> Imported:
+    folder, result = file.with_name("unpacked"), Imported(FOLDER, dry_run, files=0)
+    unpack(file, folder)
+
+    def leave_out(_path: Path, reason: str) -> None:
+        result.left_out[reason] = result.left_out.get(reason, 0) + 1
+
+    inside = list(files_in((folder,), leave_out))
+    for number, (path, _) in enumerate(inside):
+        recognised = detect(path)
+        if recognised is None:
+            leave_out(path, "in no known format")
+            continue
+        result.files += 1
+        add_file(result, store, path, recognised.name, f"{file.stem}/{path.relative_to(folder).as_posix()}", None)
+        if progress is not None:
+            progress(number + 1, len(inside), "files")
+    if not result.files:
+        raise InvalidInput(f"{file.name} has no file in a known format ({', '.join(FORMATS)}); choose another one.")
+    return result
+
+
+def add_file(
+    result: Imported, store: MemoryStore, path: Path, format: str, name: str, progress: Progress | None
+) -> None:
+    """`name` is how the memories of a note are known when it is imported again."""
+    tally = Ingest(store, FORMATS[format], path, result.dry_run, source=name).run(progress=progress)
+    result.new += tally.new
+    result.changed += tally.changed
+    result.unchanged += tally.unchanged
+    result.removed += tally.gone
+    result.broken += tally.broken
+    for reason, count in tally.skipped.items():
+        result.left_out[reason] = result.left_out.get(reason, 0) + count
+    result.faults += [f"{name}: {fault}" for fault in tally.faults][: MOST_FAULTS - len(result.faults)]
+    if tally.redacted:
+        kinds = ", ".join(sorted(tally.redacted))
+        result.notes = sorted({*result.notes, f"Some texts are kept without what looked like a secret ({kinds})."})
+
+
+def unpack(file: Path, folder: Path) -> None:
+    """Into a new folder, and nowhere else. Raises `InvalidInput` for one that is damaged or too large."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            entries = [each for each in archive.infolist() if is_file(each)]
+            if len(entries) > MOST_FILES or sum(each.file_size for each in entries) > MOST_BYTES:
+                most = f"{MOST_FILES:,} files or {MOST_BYTES // 1_000_000:,} MB"
+                raise InvalidInput(f"{file.name} has more than {most}; import it in parts.")
+            left = MOST_BYTES
+            for entry in entries:
+                left -= unpack_one(archive, entry, folder, left)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError) as error:
+        raise InvalidInput(
+            f"{file.name} cannot be unpacked ({error}); make the zip again, without a password."
+        ) from error
+
+
+def is_file(entry: zipfile.ZipInfo) -> bool:
+    return not entry.is_dir() and not stat.S_ISLNK(entry.external_attr >> 16)
+
+
+def unpack_one(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path, left: int) -> int:
+    """Returns how many bytes it has; what it announces may be wrong."""
+    parts = [safe_name(part) for part in entry.filename.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+    target, size = folder.joinpath(*parts or ["file"]), 0
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with archive.open(entry) as packed, target.open("wb") as out:
+        while part := packed.read(COPIED_AT_ONCE):
+            size += len(part)
+            if size > left:
+                raise InvalidInput(f"{archive.filename} unpacks to more than {MOST_BYTES // 1_000_000:,} MB.")
+            out.write(part)
+    return size
+
+
+# Downloads
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A file to be sent under this name, and removed when it was sent."""
+
+    file: Path
+    name: str
+
+
+def write_archive(store: MemoryStore, file: Path) -> None:
+    export_archive(store, file)
+
+
+# The ending of the file, and what writes it.
+EXPORTS: Mapping[str, tuple[str, Callable[[MemoryStore, Path], object]]] = {
+    "nacre": (".nacre", write_archive),
+    "ahkai": (".ahkai", write_archive),
+}
+
+
+def export_download(store: MemoryStore, format: str, folder: Path, now: float) -> Download:
+    """Raises `UnknownName`."""
+    ending, write = UnknownName.get("format", format, EXPORTS)
+    name = f"{safe_name(store.space)}-{stamp(now)}{ending}"
+    write(store, folder / name)
+    return Download(folder / name, name)

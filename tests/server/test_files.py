@@ -1,0 +1,193 @@
+"""Files that are dropped on the page or downloaded: every format by one call, a rehearsal first, and a way back."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import stat
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre import MemoryStore
+from nacre.errors import ArchiveRefused, InvalidInput, UnknownName
+from nacre.server import files
+from nacre.server.files import export_download, import_upload, safe_name
+from tests.server.running import PATIENCE, Caller, Served, serving, tokens
+
+
+@pytest.fixture
+def store() -> Iterator[MemoryStore]:
+    with MemoryStore(":memory:", space="team", embedder="hashing") as opened:
+        yield opened
+
+
+def zipped(entries: dict[str, str]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in entries.items():
+            archive.writestr(name, text)
+    return out.getvalue()
+
+
+def test_an_export_comes_back_as_it_was(store: MemoryStore, tmp_path: Path) -> None:
+    store.remember("The tide table hangs in the hall", id="tide", tags=["hall"])
+    for format in files.EXPORTS:
+        (tmp_path / format).mkdir()
+        made = export_download(store, format, tmp_path / format, 1_800_000_000.0)
+        assert made.name.startswith("team-2027") and made.file.stat().st_size
+        with MemoryStore(":memory:", space="team", embedder="hashing") as other:
+            done = import_upload(other, made.file)
+            assert (done.new, done.broken) == (1, 0), format
+            memory = other.get("tide")
+            assert memory is not None and memory.text == "The tide table hangs in the hall"
+    with pytest.raises(UnknownName):
+        export_download(store, "nacr", tmp_path, 0.0)
+
+
+def test_a_rehearsal_changes_nothing_and_counts_the_same(store: MemoryStore, tmp_path: Path) -> None:
+    file = tmp_path / "turns.jsonl"
+    file.write_text(
+        "".join(json.dumps({"text": f"The crate {n} is on shelf {n}"}) + "\n" for n in range(5)) + "{broken\n"
+    )
+    would = import_upload(store, file, dry_run=True)
+    assert store.count() == 0 and (would.kind, would.new, would.broken) == ("jsonl", 5, 1)
+    done = import_upload(store, file)
+    assert (done.new, done.broken, done.faults) == (5, 1, would.faults) and store.count() == 5
+    assert (import_upload(store, file).new, store.count()) == (0, 5)
+
+
+def test_a_zip_of_notes_is_known_again_when_a_note_was_edited(store: MemoryStore, tmp_path: Path) -> None:
+    first = {"house/roof.md": "# Roof\n\n- The gutter leaks\n- The tiles are new\n", "house/plan.png": "no text"}
+    for number, text in enumerate((first, {**first, "house/roof.md": "# Roof\n\n- The gutter is mended\n"})):
+        folder = tmp_path / str(number)  # an upload has another place each time
+        folder.mkdir()
+        (folder / "notes.zip").write_bytes(zipped(text))
+        done = import_upload(store, folder / "notes.zip")
+        counts = (done.files, done.new, done.changed, done.removed)
+        assert counts == ((1, 2, 0, 0) if number == 0 else (1, 0, 1, 1))
+    texts = [memory.text for memory in store.list_recent(10)]
+    assert texts == ["The gutter is mended"]
+    assert "upload" not in repr(store.list_recent(10)) and str(tmp_path) not in repr(store.list_recent(10))
+
+
+def test_a_zip_writes_nowhere_else_and_follows_no_link(store: MemoryStore, tmp_path: Path) -> None:
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (tmp_path / "secret.md").write_text("- A text outside\n")
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("../../escaped.md", "- It stays inside\n")
+        link = zipfile.ZipInfo("link.md")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(link, "../../secret.md")
+    (inside / "a.zip").write_bytes(out.getvalue())
+    assert import_upload(store, inside / "a.zip").new == 1
+    assert not (tmp_path / "escaped.md").exists() and [each.text for each in store.list_recent()] == ["It stays inside"]
+
+
+def test_what_cannot_be_imported_says_so(store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: str, content: bytes, kind: type[Exception] = InvalidInput) -> str:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / name).write_bytes(content)
+        with pytest.raises(kind) as refused:
+            import_upload(store, folder / name)
+        return str(refused.value)
+
+    assert "no format that is known" in refuse("picture.png", b"\x89PNG....")
+    assert "no file in a known format" in refuse("empty.zip", zipped({"a.png": "x"}))
+    refuse("cut.nacre", b"\x1f\x8b\x08\x00broken", ArchiveRefused)
+    damaged = bytearray(zipped({"a.md": "- one\n" * 5_000}))
+    damaged[60:70] = b"0123456789"
+    assert "cannot be unpacked" in refuse("damaged.zip", bytes(damaged))
+    monkeypatch.setattr(files, "MOST_BYTES", 1_000)
+    assert "import it in parts" in refuse("bomb.zip", zipped({"a.md": "- one\n" * 5_000}))
+    assert store.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("notes.md", "notes.md"),
+        ("../../etc/passwd", "passwd"),
+        ("C:\\x\\a b.csv", "a b.csv"),
+        ("..", "upload"),
+        ("", "upload"),
+    ],
+)
+def test_a_name_stays_in_its_folder(name: str, kept: str) -> None:
+    assert safe_name(name) == kept
+
+
+# Over HTTP
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("files")
+
+
+@pytest.fixture(scope="module")
+def callers(place: Path) -> Iterator[tuple[Served, Caller, Caller]]:
+    admin, reader = tokens(place / "memory.db", ("ada", "admin", ()), ("bea", "reader", ("team",)))
+    with serving(place / "memory.db", place, NACRE_EMBEDDER="hashing", NACRE_SPACE="team") as served:
+        yield served, served.caller(admin), served.caller(reader)
+
+
+def finished(call: Caller, job: Any) -> Any:
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        state = call("GET", f"/v1/jobs/{job['id']}").json
+        if state["state"] != "running":
+            assert state["state"] == "done", state
+            return state["result"]
+        time.sleep(0.02)
+    raise AssertionError("the job did not end")
+
+
+def test_a_file_is_imported_undone_and_downloaded(callers: tuple[Served, Caller, Caller]) -> None:
+    _, admin, reader = callers
+    body = b"# Stove\n\n- The stove needs dry wood\n- The chimney is swept in May\n"
+    query = {"name": "stove.md"}
+    assert reader("POST", "/v1/spaces/team/jobs/import", body, query).status == 403
+    rehearsed = finished(admin, admin("POST", "/v1/spaces/team/jobs/import", body, {**query, "dry_run": "true"}).json)
+    assert rehearsed["new"] == 2 and rehearsed["operations"] == []
+    done = finished(admin, admin("POST", "/v1/spaces/team/jobs/import", body, query).json)
+    assert done["new"] == 2 and len(done["operations"]) == 1
+    sent = reader("GET", "/v1/spaces/team/export")
+    assert sent.status == 200 and 'filename="team-' in sent.headers["content-disposition"]
+    assert sent.body[:2] == b"\x1f\x8b" and int(sent.headers["content-length"]) == len(sent.body)
+    assert reader("GET", "/v1/spaces/home/export").status == 404
+    assert admin("POST", f"/v1/spaces/team/operations/{done['operations'][0]}/undo", {}).status == 200
+    assert admin("GET", "/v1/spaces/team/count").result == 0
+    assert {"archive", "markdown"} <= set(reader("GET", "/v1/formats").json["imported"])
+
+
+def test_a_backup_is_made_and_restored_while_the_server_runs(callers: tuple[Served, Caller, Caller]) -> None:
+    served, admin, reader = callers
+    admin.remember("The anchor lies at the slipway", id="anchor")
+    made = finished(admin, admin("POST", "/v1/jobs/backup", {}).json)["name"]
+    admin.remember("The anchor was painted", id="paint")
+    assert reader("GET", "/v1/backups").status == reader("POST", f"/v1/backups/{made}/restore", {}).status == 403
+    (note,) = admin("GET", "/v1/backups").result
+    assert note["name"] == made and not note["replaced"]
+    for name in ("nothing.db", "..%2Fmemory.db"):
+        assert admin("POST", f"/v1/backups/{name}/restore", {}).status == 400
+    assert admin("GET", "/v1/spaces/team/memories/paint").status == 200
+    assert admin("POST", f"/v1/backups/{made}/restore", {}).result == made
+    assert admin("GET", "/v1/spaces/team/memories/paint").status == 404
+    assert reader("GET", "/v1/spaces/team/memories/anchor").status == 200
+    replaced = next(each["name"] for each in admin("GET", "/v1/backups").result if each["replaced"])
+    assert admin("POST", f"/v1/backups/{replaced}/restore", {}).status == 200
+    assert admin("GET", "/v1/spaces/team/memories/paint").status == 200
+    with MemoryStore(served.store, space="team", embedder="hashing"):  # somebody else has it open
+        refused = admin("POST", f"/v1/backups/{made}/restore", {})
+    assert refused.status == 503 and "memory.db" in refused.json["message"]
+    assert admin("GET", "/v1/spaces/team/memories/paint").status == 200
+    shutil.rmtree(served.store.parent / "backups")

@@ -38,11 +38,12 @@ def main() -> None:
         (token,) = tokens(home / "memory.db", ("ada", "admin", ()))
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         with serving(home / "memory.db", home, NACRE_EMBEDDER="hashing", NACRE_SPACE=SPACE) as served:
+            session = served.session(token)
             for scheme in ("light", "dark"):
                 context = browser.new_context(
                     viewport={"width": 1000, "height": 700}, color_scheme="dark" if scheme == "dark" else "light"
                 )
-                context.add_cookies([{"name": cookie_name(served.url), "value": token, "url": served.url}])
+                context.add_cookies([{"name": cookie_name(served.url), "value": session, "url": served.url}])
                 page = context.new_page()
                 for name, address in VIEWS.items():
                     page.goto(f"{served.url}/#/{SPACE}/{address}")

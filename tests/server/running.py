@@ -97,6 +97,12 @@ class Served:
     def caller(self, token: str = "") -> Caller:
         return Caller(self.url, token)
 
+    def session(self, token: str) -> str:
+        """What the cookie of a page that signed in with the token holds."""
+        reply = self.caller()("POST", "/session", {"token": token}, x_nacre_page="1")
+        assert reply.status == 200, reply.body
+        return reply.headers["set-cookie"].partition(";")[0].partition("=")[2]
+
     def stop(self) -> int:
         if self.process.poll() is None:
             self.process.terminate()

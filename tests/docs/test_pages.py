@@ -57,16 +57,16 @@ def test_the_reference_names_all_that_is_public() -> None:
     assert missing == []
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if "```python" in page.read_text("utf-8")], ids=name_of)
+@pytest.mark.parametrize(
+    "page", [page for page in (ROOT / "README.md", *PAGES) if "```python" in page.read_text("utf-8")], ids=name_of
+)
 @pytest.mark.usefixtures("elsewhere")
 def test_the_python_blocks_of_a_page_run_in_their_order(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NACRE_EMBEDDER", "hashing")
-    names: dict[str, object] = {}
-    for block in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
-        exec(block, names)
+    exec("".join(re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)), {})
 
 
 def commands_named(page: Path) -> Iterator[str]:

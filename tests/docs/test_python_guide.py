@@ -1,4 +1,4 @@
-"""The examples of the README are run as they stand there."""
+"""The examples for Python do what their comments say."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from nacre.memory_store import MemoryStore
 
-README = Path(__file__).parents[1] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "python.md"
 
 
 @pytest.mark.usefixtures("elsewhere")
@@ -18,7 +18,7 @@ def test_the_python_example_does_what_its_comments_say(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NACRE_EMBEDDER", "hashing")
-    first, second, *_ = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
+    first, second, *_ = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     names: dict[str, object] = {}
     exec(first + second, names)
     assert "(ruff / flake8)" in capsys.readouterr().out

@@ -1,14 +1,18 @@
-"""What `pip install` gives somebody who has no source tree: every data file, and a first memory that is recalled."""
+"""What a release gives somebody without the source tree: the same files each time, all data files, a first memory."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from nacre import __version__
 
 pytestmark = pytest.mark.slow
 
@@ -23,26 +27,64 @@ def run(*words: str | Path, cwd: Path) -> str:
     return done.stdout
 
 
+def pythons() -> list[str]:
+    """Every Python from 3.11 on that is here; the one that runs the tests first."""
+    found = {f"{sys.version_info[0]}.{sys.version_info[1]}": sys.executable}
+    installed = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    for minor in range(11, 20):
+        name = f"3.{minor}"
+        others = [str(path) for path in sorted(installed.glob(f"{name}.*/bin/python"))]
+        for program in (shutil.which(f"python{name}"), *others):
+            if program and subprocess.run([program, "-c", "import venv, ensurepip"], check=False).returncode == 0:
+                found.setdefault(name, program)
+    return list(found.values())
+
+
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT, cwd=folder)
-    (built,) = folder.glob("nacre-*.whl")
-    return built
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel made from the source distribution, as `python -m build` does it, with both files."""
+    folder = tmp_path_factory.mktemp("built")
+    run(sys.executable, "-m", "build", "--outdir", folder, ROOT, cwd=folder)
+    return folder
 
 
-def test_a_wheel_has_every_file_of_the_package(wheel: Path) -> None:
+def wheel_in(folder: Path) -> Path:
+    (wheel,) = folder.glob(f"nacre-{__version__}-*.whl")
+    return wheel
+
+
+def test_a_wheel_has_every_file_of_the_package(built: Path) -> None:
     files = [path for path in SOURCE.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
-    names = set(zipfile.ZipFile(wheel).namelist())
+    names = set(zipfile.ZipFile(wheel_in(built)).namelist())
     assert [path.name for path in files if path.relative_to(ROOT / "src").as_posix() not in names] == []
 
 
-def test_an_installed_wheel_remembers_and_recalls_without_the_source_tree(wheel: Path, tmp_path: Path) -> None:
-    run(sys.executable, "-m", "venv", tmp_path / "fresh", cwd=tmp_path)
+def test_the_index_would_take_both_files(built: Path) -> None:
+    files = sorted(built.iterdir())
+    assert [file.suffix for file in files] == [".whl", ".gz"] or [file.suffix for file in files] == [".gz", ".whl"]
+    said = run(sys.executable, "-m", "twine", "check", "--strict", *files, cwd=built)
+    assert said.count("PASSED") == 2
+
+
+def test_the_same_source_gives_the_same_files(built: Path, tmp_path: Path) -> None:
+    run(sys.executable, "-m", "build", "--outdir", tmp_path, ROOT, cwd=tmp_path)
+    first, second = (
+        {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.iterdir()}
+        for folder in (built, tmp_path)
+    )
+    assert first == second
+
+
+@pytest.mark.parametrize("python", pythons())
+def test_an_installed_wheel_remembers_and_recalls_without_the_source_tree(
+    python: str, built: Path, tmp_path: Path
+) -> None:
+    run(python, "-m", "venv", tmp_path / "fresh", cwd=tmp_path)
     programs = tmp_path / "fresh" / ("Scripts" if sys.platform == "win32" else "bin")
-    run(programs / "python", "-m", "pip", "install", "--quiet", wheel, cwd=tmp_path)
+    run(programs / "python", "-m", "pip", "install", "--quiet", wheel_in(built), cwd=tmp_path)
     imported = run(programs / "python", "-c", "import nacre; print(nacre.__file__)", cwd=tmp_path)
     assert Path(imported.strip()).is_relative_to(tmp_path / "fresh")
+    assert run(programs / "nacre", "--version", cwd=tmp_path).strip() == f"nacre {__version__}"
     store = ("--store", tmp_path / "first.db")
     run(programs / "nacre", "remember", "The staging database is db-7.", *store, cwd=tmp_path)
     assert "db-7" in run(programs / "nacre", "recall", "Where is the staging data?", *store, cwd=tmp_path)

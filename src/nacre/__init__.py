@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     )
     from nacre.model.review import ReviewItem
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Imported on first use, so that `import nacre` costs a program nothing until it remembers something.
 _MODEL = "nacre.model"

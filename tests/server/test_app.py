@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
+import nacre
 from tests.server.running import Caller, Served, registry, serving, tokens
 
 ROLES = ("reader", "writer", "reviewer", "admin")
@@ -126,7 +127,7 @@ def test_names_with_slashes_and_blanks_reach_their_space(writer: Caller) -> None
 
 def test_without_a_token_nothing_is_told_but_that_the_server_is_there(served: Served) -> None:
     nobody = served.caller()
-    assert nobody("GET", "/health").json == {"status": "ok", "version": "0.1.0"}
+    assert nobody("GET", "/health").json == {"status": "ok", "version": nacre.__version__}
     assert nobody("GET", "/v1/openapi.json").status == 200
     for path in ("/v1/spaces", "/v1/me", "/metrics", "/mcp", "/v1/spaces/team/memories", "/v1/nothing"):
         for token in ("", "wrong", "nacre_000000000000_" + "x" * 43):

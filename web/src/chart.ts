@@ -7,12 +7,33 @@ export interface Series {
   values: number[];
 }
 
+export interface ChartOptions {
+  /** Square roots: one day with very much leaves the others visible. */
+  roots?: boolean;
+  /** The numbers below are days, not times. */
+  days?: boolean;
+  /** The curve is smooth, and its values are between 0 and 1. */
+  share?: boolean;
+}
+
+const MOST_TICKS = 4;
+
+/** Whole numbers that lie evenly on a scale of square roots. */
+function rootTicks(high: number): number[] {
+  const ticks = Array.from({ length: MOST_TICKS + 1 }, (_, at) => {
+    const exact = high * (at / MOST_TICKS) ** 2;
+    const unit = 10 ** Math.max(0, Math.floor(Math.log10(exact || 1)) - (exact >= 100 ? 1 : 0));
+    return Math.round(exact / unit) * unit;
+  });
+  return [...new Set(ticks)];
+}
+
 function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
 /** Returns how to remove it. */
-export function draw(place: HTMLElement, times: number[], series: Series[]): () => void {
+export function draw(place: HTMLElement, times: number[], series: Series[], options: ChartOptions): () => void {
   const colours = ["--accent", "--second", "--third"].map(colour);
   const axis = { stroke: colour("--quiet"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") } };
   const plot = new uPlot(
@@ -20,17 +41,24 @@ export function draw(place: HTMLElement, times: number[], series: Series[]): () 
       width: place.clientWidth,
       height: 180,
       cursor: { drag: { x: false, y: false } },
-      scales: { y: { range: (_plot, _low, high) => [0, Math.max(high, 4)] } },
-      axes: [axis, { ...axis, size: 44 }],
-      series: [{}, ...series.map((each, at) => ({
+      scales: {
+        x: { time: !options.days },
+        y: {
+          range: (_plot, _low, high) => [0, options.share ? 1 : Math.max(high, 4)],
+          ...(options.roots ? { distr: 100, fwd: Math.sqrt, bwd: (value: number) => value * value } : {}),
+        },
+      },
+      axes: [axis, { ...axis, size: 52, ...(options.roots ? { splits: (_plot, _axis, _low, high) => rootTicks(high) } : {}) }],
+      series: [options.days ? { label: "days" } : {}, ...series.map((each, at) => ({
         label: each.label, stroke: colours[at], width: 1.500, points: { show: false },
         fill: at === 0 ? `${colours[at]}22` : undefined,
-        paths: uPlot.paths.stepped!({ align: 1 }),
+        paths: options.share ? uPlot.paths.linear!() : uPlot.paths.stepped!({ align: 1 }),
       }))],
     },
     [times, ...series.map((each) => each.values)] as uPlot.AlignedData,
     place,
   );
+  place.dataset.drawn = String(times.length);
   const watch = new ResizeObserver(() => plot.setSize({ width: place.clientWidth, height: 180 }));
   watch.observe(place);
   return () => {

@@ -5,6 +5,8 @@ import type { LayoutTask } from "./layout";
 import type { Graph as Memories } from "./types";
 
 const LONGEST_LABEL = 42;
+const NARROW = 600; // pixels: below, labels are short, or they would leave the canvas
+const SHORT_LABEL = 16;
 
 function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -25,6 +27,17 @@ function layout(task: LayoutTask): Promise<Record<string, { x: number; y: number
   });
 }
 
+/** To the right of its node, or to the left where it would leave the canvas. */
+function drawLabel(context: CanvasRenderingContext2D, data: { label: string | null; x: number; y: number; size: number }, settings: { labelSize: number; labelFont: string; labelWeight: string }): void {
+  if (!data.label) return;
+  context.fillStyle = colour("--text");
+  context.font = `${settings.labelWeight} ${settings.labelSize}px ${settings.labelFont}`;
+  const width = context.measureText(data.label).width;
+  const right = data.x + data.size + 3;
+  const fits = right + width <= context.canvas.clientWidth || data.x - data.size - 3 - width < 0;
+  context.fillText(data.label, fits ? right : data.x - data.size - 3 - width, data.y + settings.labelSize / 3);
+}
+
 /** Returns how to remove it. */
 export async function drawGraph(
   place: HTMLElement, memories: Memories, centres: string[], open: (id: string) => void,
@@ -32,12 +45,13 @@ export async function drawGraph(
   const ids = Object.keys(memories.nodes);
   const places = await layout({ nodes: ids, edges: memories.edges.map((each) => [each.source, each.target]) });
   const graph = new Graph({ multi: true });
+  const longest = place.clientWidth < NARROW ? SHORT_LABEL : LONGEST_LABEL;
   for (const id of ids) {
     const text = memories.nodes[id]!.title || memories.nodes[id]!.text.slice(0, LONGEST_LABEL * 2).replace(/\s+/g, " ");
     const centre = centres.includes(id);
     graph.addNode(id, {
       ...places[id], size: centre ? 9 : 5, color: colour(centre ? "--accent" : "--second"),
-      label: text.length > LONGEST_LABEL ? `${text.slice(0, LONGEST_LABEL)}…` : text,
+      label: text.length > longest ? `${text.slice(0, longest).trimEnd()}…` : text,
     });
   }
   for (const edge of memories.edges)
@@ -46,7 +60,7 @@ export async function drawGraph(
   const small = ids.length <= 60;
   const drawn = new Sigma(graph, place, {
     renderEdgeLabels: small, defaultEdgeType: "arrow", labelColor: { color: colour("--text") }, edgeLabelColor: { color: colour("--quiet") },
-    labelFont: "system-ui, sans-serif", edgeLabelFont: "system-ui, sans-serif", labelSize: 12, edgeLabelSize: 10, labelRenderedSizeThreshold: small ? 1 : 6, stagePadding: 50,
+    labelFont: "system-ui, sans-serif", edgeLabelFont: "system-ui, sans-serif", labelSize: 12, edgeLabelSize: 10, labelRenderedSizeThreshold: small ? 1 : 6, stagePadding: 50, defaultDrawNodeLabel: drawLabel,
   });
   drawn.on("clickNode", ({ node }) => open(node));
   place.dataset.drawn = String(graph.order);

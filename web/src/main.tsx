@@ -8,12 +8,14 @@ import {
   signIn, signOut, space, spaces, start, to, toasts, toSpace, undoLast,
 } from "./state";
 import "./style.css";
+import { FilesView } from "./views/files";
 import { GraphView } from "./views/graph";
 import { HealthView } from "./views/health";
 import { JournalView } from "./views/journal";
 import { MemoryView } from "./views/memory";
 import { ReviewView } from "./views/review";
 import { SearchView } from "./views/search";
+import { SettingsView } from "./views/settings";
 import { TimelineView } from "./views/timeline";
 
 interface View {
@@ -29,6 +31,8 @@ const VIEWS: Record<string, View> = {
   graph: { title: "Graph", show: GraphView, key: "4" },
   journal: { title: "Journal", show: JournalView, key: "5" },
   health: { title: "Health", show: HealthView, key: "6" },
+  files: { title: "Import/export", show: FilesView, key: "7" },
+  settings: { title: "Settings", show: SettingsView, key: "8" },
 };
 const HIDDEN_VIEWS: Record<string, View> = { memory: { title: "Memory", show: MemoryView } };
 const WRITES_IN = ["INPUT", "TEXTAREA", "SELECT"];

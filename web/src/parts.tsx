@@ -195,7 +195,7 @@ export function Difference({ before, after }: { before: string; after: string })
 }
 
 const TIMES = /(_at|_from|_until|_accessed)$/;
-const COMPUTED = ["updated_at", "salience", "last_accessed", "access_count", "trashed_from", "id", "space", "version"];
+export const COMPUTED = ["updated_at", "salience", "last_accessed", "access_count", "trashed_from", "id", "space", "version"];
 const OF_NEW = ["text", "title", "type", "tags", "source", "links"]; // what a reader wants to know of a new memory
 
 function worded(name: string, value: unknown): string {

@@ -1,7 +1,7 @@
 /** What the whole page knows: who uses it, where it is, what changed, what was said. */
 import { batch, computed, signal } from "@preact/signals";
 import { get, path, Problem, send, type Answer } from "./api";
-import type { JournalEntry, ReviewItem, Session, SpaceNote } from "./types";
+import type { Job, JournalEntry, ReviewItem, Session, SpaceNote } from "./types";
 
 export const session = signal<Session | null | undefined>(undefined);
 export const spaces = signal<SpaceNote[]>([]);
@@ -73,7 +73,7 @@ export interface Toast {
   number: number;
   text: string;
   bad: boolean;
-  undo?: () => Promise<void>;
+  undo?: () => Promise<unknown>;
 }
 
 export const toasts = signal<Toast[]>([]);
@@ -81,7 +81,7 @@ const SHOWN_MS = 12_000; // long enough to read a sentence and to reach the butt
 const MOST_TOASTS = 3;
 let toastNumber = 0;
 
-export function say(text: string, undo?: () => Promise<void>, bad = false): void {
+export function say(text: string, undo?: () => Promise<unknown>, bad = false): void {
   const toast = { number: ++toastNumber, text, undo, bad };
   toasts.value = [...toasts.value.slice(1 - MOST_TOASTS), toast];
   setTimeout(() => dismiss(toast.number), SHOWN_MS);
@@ -98,7 +98,7 @@ export function sayProblem(error: unknown): void {
 }
 
 /** The operations of this page, the last one at the end: Ctrl-Z takes them back. */
-const done = signal<{ space: string; operation: string; text: string }[]>([]);
+const done = signal<{ space: string; operations: string[]; text: string }[]>([]);
 
 /** Does something, says what was done, and offers to undo it. Returns null where it was refused, which is said. */
 export async function act<T>(text: string, work: () => Promise<Answer<T>>): Promise<T | null> {
@@ -112,18 +112,24 @@ export async function act<T>(text: string, work: () => Promise<Answer<T>>): Prom
   }
 }
 
-export function noteDone(text: string, operation: string): void {
+export function noteDone(text: string, ...written: string[]): void {
   const where = space.value;
-  if (operation) done.value = [...done.value, { space: where, operation, text }];
-  say(text, operation ? () => undo(where, operation, text) : undefined);
+  const operations = written.filter(Boolean);
+  if (operations.length) done.value = [...done.value, { space: where, operations, text }];
+  say(text, operations.length ? () => undo(where, operations, text) : undefined);
   changed.value++;
 }
 
-async function undo(where: string, operation: string, text: string): Promise<void> {
-  const answer = await act(`Undone: ${text}`, () =>
-    send("POST", path`/v1/spaces/${where}/operations/${operation}/undo`, { body: {} }),
-  );
-  if (answer !== null) done.value = done.value.filter((each) => each.operation !== operation);
+/** Takes operations back, the last one first. */
+export async function undo(where: string, operations: string[], text: string): Promise<boolean> {
+  const answer = await act(`Undone: ${text}`, async () => {
+    let last: Answer<unknown> = { value: null, operation: "" };
+    for (const each of operations.toReversed())
+      last = await send("POST", path`/v1/spaces/${where}/operations/${each}/undo`, { body: {} });
+    return operations.length === 1 ? last : { ...last, operation: "" };
+  });
+  if (answer !== null) done.value = done.value.filter((each) => each.operations !== operations);
+  return answer !== null;
 }
 
 export async function undoLast(): Promise<void> {
@@ -131,7 +137,7 @@ export async function undoLast(): Promise<void> {
   if (!last) return say("There is nothing to undo from this page; the journal has everything else.");
   done.value = done.value.slice(0, -1);
   dismissUndo();
-  await undo(last.space, last.operation, last.text);
+  await undo(last.space, last.operations, last.text);
   done.value = done.value.slice(0, -1); // an undo is not undone by the same key
 }
 
@@ -180,6 +186,23 @@ export async function signOut(): Promise<void> {
     toasts.value = [];
     spaces.value = [];
   });
+}
+
+// Long work
+
+const LOOK_MS = 300;
+
+/** Starts a job of the server, and tells how far it is; returns what came of it. */
+export async function runJob<T>(start: () => Promise<Answer<Job<T>>>, tell: (job: Job<T>) => void): Promise<T> {
+  let job = (await start()).value;
+  while (job.state === "running") {
+    tell(job);
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    job = await get<Job<T>>(path`/v1/jobs/${job.id}`);
+  }
+  if (job.state === "done") return job.result as T;
+  if (job.state === "lost") throw new Problem(0, "Lost", "The server that did this has ended.", "Start it again.");
+  throw new Problem(0, job.error?.title ?? "", job.error?.detail ?? job.error?.title ?? "It failed.", job.error?.remedy ?? "");
 }
 
 // What happens elsewhere

@@ -241,4 +241,78 @@ export interface Finding {
   check: string;
   level: "ok" | "warning" | "problem";
   says: string;
+  mended_by: "" | "catch_up" | "reindex" | "repair";
+}
+
+export interface Job<T> {
+  id: string;
+  kind: string;
+  state: "running" | "done" | "failed" | "lost";
+  done: number;
+  total: number;
+  what: string;
+  result: T | null;
+  error: { title?: string; detail?: string; remedy?: string } | null;
+}
+
+export interface Imported {
+  kind: string;
+  dry_run: boolean;
+  new: number;
+  changed: number;
+  unchanged: number;
+  removed: number;
+  broken: number;
+  files: number;
+  left_out: Record<string, number>;
+  faults: string[];
+  notes: string[];
+  operations: string[];
+}
+
+export interface FileFormats {
+  imported: string[];
+  exported: string[];
+}
+
+export interface Setting {
+  key: string;
+  group: string;
+  about: string;
+  values: string[];
+  default: string | number | boolean;
+  value: string | number | boolean | null;
+  source: string;
+  secret: boolean;
+}
+
+export interface UpkeepJob {
+  job: string;
+  every: number | null;
+  last_at: number | null;
+  next_at: number | null;
+  done: number;
+  error: string;
+  would: string;
+}
+
+export interface Upkeep {
+  holder: string;
+  jobs: UpkeepJob[];
+  fading: [number, number][];
+  floor: number;
+}
+
+export interface Backup {
+  name: string;
+  made_at: number;
+  bytes_on_disk: number;
+  replaced: boolean;
+}
+
+export interface InjectionDay {
+  day: string;
+  times: number;
+  memories: number;
+  tokens: number;
 }

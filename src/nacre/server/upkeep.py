@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 from nacre.errors import UnknownName
 from nacre.factory import is_database
 from nacre.lifecycle.backups import copies
+from nacre.lifecycle.decay import curve
+from nacre.lifecycle.jobs import DECAY_MODEL
 from nacre.lifecycle.scheduler import MaintenanceScheduler
+from nacre.model import Memory
 from nacre.model.memory import Json
 from nacre.settings import DEFAULT, TABLES, Settings, descriptions, settings_with_sources
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
 
 ACTOR = "maintenance"
+FADING_DAYS = 365.0
 STARTED = "how the server was started"  # the source of a value that no file and no variable has
 SECRETS = ("key", "token", "embedder_key", "language_model_key")
 
@@ -73,10 +77,13 @@ class UpkeepJob:
 
 @dataclass(frozen=True, slots=True)
 class Upkeep:
-    """`holder` is who does it in the background; empty where nobody does."""
+    """`holder` is who does it in the background; empty where nobody does. `fading` is the score of an average memory
+    that nobody uses, by days; below `floor` the decay moves it to the trash."""
 
     holder: str
     jobs: list[UpkeepJob]
+    fading: list[tuple[float, float]]
+    floor: float
 
 
 def scheduler_of(store: MemoryStore) -> MaintenanceScheduler:
@@ -96,7 +103,14 @@ def upkeep_of(store: MemoryStore, *, preview: bool) -> Upkeep:
             job.name, every, history.last_at, next_at, history.done, history.error, would.get(job.name, "")
         )
         jobs.append(last)
-    return Upkeep(str(scheduler.lease.holder() or ""), jobs)
+    return Upkeep(str(scheduler.lease.holder() or ""), jobs, fading(store), store.settings.decay_min_score)
+
+
+def fading(store: MemoryStore) -> list[tuple[float, float]]:
+    now, settings = store.now(), store.settings
+    average = Memory(id="", text="", importance=settings.default_importance, created_at=now, updated_at=now)
+    rate = settings.decay_rate
+    return list(curve(average, now, days=FADING_DAYS, model=DECAY_MODEL, decay_rate=rate).points)
 
 
 @dataclass(frozen=True, slots=True)

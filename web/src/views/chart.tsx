@@ -1,10 +1,16 @@
 /** A chart, drawn by a library that is loaded when the first one is shown. */
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { Series } from "../chart";
+import type { ChartOptions, Series } from "../chart";
 import { ErrorNote } from "../parts";
 
-export function Chart({ times, series, label }: { times: number[]; series: Series[]; label: string }) {
+interface Drawn extends ChartOptions {
+  times: number[];
+  series: Series[];
+  label: string;
+}
+
+export function Chart({ times, series, label, ...options }: Drawn) {
   const place = useRef<HTMLDivElement>(null);
   const error = useSignal<unknown>(undefined);
   useEffect(() => {
@@ -12,7 +18,7 @@ export function Chart({ times, series, label }: { times: number[]; series: Serie
     let gone = false;
     import("../chart").then(
       ({ draw }) => {
-        if (!gone && place.current) remove = draw(place.current, times, series);
+        if (!gone && place.current) remove = draw(place.current, times, series, options);
       },
       (failed) => (error.value = failed),
     );

@@ -2,12 +2,11 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { get, send } from "../api";
-import { Changes, deed, Empty, ErrorNote, Field, memoryLink, minuteOf, plural, shortId, useLoaded, Waiting } from "../parts";
+import { Changes, deed, DEEDS, Empty, ErrorNote, Field, memoryLink, minuteOf, plural, shortId, useLoaded, Waiting } from "../parts";
 import { act, api, changed, may, route, session, setOptions, to } from "../state";
 import type { OperationNote, OperationStatus } from "../types";
 
 const PAGE = 50;
-const MOST_PAGES = 20; // that one look through the filters reads; a button continues
 
 export function JournalView() {
   const batch = route.value.args[0];
@@ -21,23 +20,15 @@ function Operations() {
   const next = useSignal<number | null>(null);
   const error = useSignal<unknown>(undefined);
   const loading = useSignal(true);
-  const from = since ? Date.parse(since) / 1000 : -Infinity;
-  const upto = until ? Date.parse(until) / 1000 + 86_400 : Infinity;
 
   async function load(before: number | null, stop?: AbortSignal): Promise<void> {
     loading.value = true;
-    const matches: OperationNote[] = [];
     try {
-      for (let page = 0; page < MOST_PAGES && matches.length < PAGE; page++) {
-        const read = await get<OperationNote[]>(api`/operations`, { limit: PAGE, actor, before: before ?? undefined }, stop);
-        matches.push(...read.filter(({ operation: each }) => (!kind || each.name === kind) && each.at >= from && each.at < upto));
-        const last = read.at(-1);
-        before = read.length < PAGE || !last || last.operation.at < from ? null : last.seq;
-        if (before === null) break;
-      }
+      const query = { limit: PAGE, actor, operation: kind, since, until, before: before ?? undefined };
+      const read = await get<OperationNote[]>(api`/operations`, query, stop);
       if (stop?.aborted) return;
-      notes.value = stop ? matches : [...notes.value, ...matches];
-      next.value = before;
+      notes.value = stop ? read : [...notes.value, ...read];
+      next.value = read.length < PAGE ? null : (read.at(-1)?.seq ?? null);
       error.value = undefined;
     } catch (failed) {
       if (stop?.aborted) return;
@@ -64,7 +55,7 @@ function Operations() {
         <Field label="Since"><input type="date" value={since} onChange={set("since")} /></Field>
         <Field label="Until"><input type="date" value={until} onChange={set("until")} /></Field>
       </div>
-      <datalist id="kinds">{[...new Set(notes.value.map((each) => each.operation.name))].map((name) => <option key={name} value={name} />)}</datalist>
+      <datalist id="kinds">{Object.keys(DEEDS).map((name) => <option key={name} value={name} />)}</datalist>
       {error.value !== undefined && <ErrorNote error={error.value} />}
       {!loading.value && !notes.value.length && error.value === undefined && (
         <Empty>{actor || kind || since || until ? "No operation fits these filters." : "Nothing was done in this space yet."}</Empty>
@@ -85,7 +76,7 @@ function Operations() {
         ))}
       </ol>
       {loading.value && <p class="quiet" role="status">Loading…</p>}
-      {next.value !== null && !loading.value && <button onClick={() => load(next.value)}>Look further back</button>}
+      {next.value !== null && !loading.value && <button onClick={() => load(next.value)}>Show more</button>}
     </>
   );
 }

@@ -6,7 +6,7 @@ import { Empty, Field, MemoryRow, number, plural, Standing, Tags, Text, firstWor
 import { act, api, may, setOptions, route } from "../state";
 import type { Hit, Listing, Memory, Pack, Recollection, Stats } from "../types";
 
-const TYPING_MS = 180; // after the last key: most people type faster, and a recall takes some 30 ms
+const TYPING_MS = 30; // after the last key: a recall is so quick that waiting longer would be most of the time
 const MOST_HITS = 20;
 const PAGE = 30;
 
@@ -137,6 +137,10 @@ function Hits() {
     [asked, filters()],
   );
   const packing = useSignal(false);
+  const likely = found.value?.hits.filter((hit) => hit.strength !== "weak" || !found.value?.calibrated) ?? [];
+  const weak = found.value?.hits.filter((hit) => !likely.includes(hit)) ?? [];
+  const nearest = likely.length ? null : (found.value?.nearest ?? weak[0] ?? null);
+  const rest = nearest ? weak.filter((hit) => hit.memory.id !== nearest.memory.id) : weak;
   return (
     <section aria-label="Hits" aria-busy={found.loading}>
       <Waiting of={found.value ? { ...found, loading: false } : found} />
@@ -144,14 +148,14 @@ function Hits() {
         <>
           {found.value.notes.map((note) => <p class="quiet" key={note}>{note}</p>)}
           <p class="quiet count" role="status">
-            {found.value.hits.length ? plural(found.value.hits.length, "hit") : "Nothing here is likely to answer this."}
+            {likely.length ? plural(likely.length, "hit") : nearest ? "Nothing fits; this is the nearest:" : "Nothing fits."}
           </p>
-          <ol class="rows hits">{found.value.hits.map((hit) => <HitRow key={hit.memory.id} hit={hit} />)}</ol>
-          {!found.value.hits.length && found.value.nearest && (
-            <>
-              <h2>The nearest memory</h2>
-              <ol class="rows hits"><HitRow hit={found.value.nearest} /></ol>
-            </>
+          <ol class="rows hits">{(nearest ? [nearest] : likely).map((hit) => <HitRow key={hit.memory.id} hit={hit} />)}</ol>
+          {rest.length > 0 && (
+            <details class="weak">
+              <summary>{plural(rest.length, "weak hit")}, unlikely to answer</summary>
+              <ol class="rows hits">{rest.map((hit) => <HitRow key={hit.memory.id} hit={hit} />)}</ol>
+            </details>
           )}
           {found.value.hits.length > 0 && (
             <details class="pack" onToggle={(event) => (packing.value = event.currentTarget.open)}>
@@ -270,7 +274,7 @@ function Newest() {
       <Waiting of={shown} />
       {first.value && !memories.length && (
         <Empty>
-          {Object.values(filters()).some(Boolean) ? "No memory fits these filters." : "This space holds nothing yet. Remember something below, or import an archive."}
+          {Object.values(filters()).some(Boolean) ? "No memory fits these filters." : "This space holds nothing yet. Remember something below, or import a file."}
         </Empty>
       )}
       {memories.length > 0 && <h2>Newest</h2>}

@@ -1,8 +1,8 @@
 /** Timeline: how much came and went, and what, day by day. */
-import { get } from "../api";
-import { deed, Empty, Field, firstWords, memoryLink, number, plural, useLoaded, Waiting } from "../parts";
-import { api, route, setOptions } from "../state";
-import type { JournalEntry, TimelineBucket } from "../types";
+import { ask, get } from "../api";
+import { COMPUTED, deed, Empty, Field, firstWords, memoryLink, number, plural, shortId, useLoaded, Waiting } from "../parts";
+import { api, route, setOptions, to } from "../state";
+import type { JournalEntry, Memory, TimelineBucket } from "../types";
 import { Chart } from "./chart";
 
 const BUCKETS = ["day", "week", "month"] as const;
@@ -36,7 +36,7 @@ export function TimelineView() {
       {chosen && (
         <>
           <Chart
-            label={`Memories created, changes and forgotten memories by ${bucket}`}
+            label={`Memories created, changes and forgotten memories by ${bucket}`} roots
             times={shown.map((each) => each.start)}
             series={[
               { label: "created", values: shown.map((each) => each.created) },
@@ -44,6 +44,7 @@ export function TimelineView() {
               { label: "forgotten", values: shown.map((each) => each.forgotten) },
             ]}
           />
+          <p class="quiet">The heights are square roots, so that one busy {bucket} does not hide the others.</p>
           <label class="scrubber">
             <span>{bucket === "day" ? chosen.day : `${bucket} from ${chosen.day}`}: {number(chosen.created)} created, {plural(chosen.changes, "change")}, {number(chosen.forgotten)} forgotten</span>
             <input type="range" min={0} max={shown.length - 1} value={at} aria-valuetext={chosen.day}
@@ -61,12 +62,33 @@ function groupOf(entry: JournalEntry): "Learned" | "Changed" | "Forgotten" {
   return !entry.after || entry.after.status === "trashed" ? "Forgotten" : "Changed";
 }
 
+const MOST_TEXTS = 200; // that are asked for at once
+const textIn = (entry: JournalEntry) => [entry.after?.text, entry.before?.text].find((text) => typeof text === "string") as string | undefined;
+
+/** What the memory says; an entry has only what it changed. */
+function words(entry: JournalEntry, texts: Record<string, string>): string {
+  const text = textIn(entry) ?? texts[entry.memory_id];
+  return text ? firstWords(text, 140) : `Memory ${shortId(entry.memory_id)}`;
+}
+
+function fieldsChanged(entry: JournalEntry): string {
+  const names = new Set([...Object.keys(entry.before ?? {}), ...Object.keys(entry.after ?? {})]);
+  const told = [...names].filter((name) => !COMPUTED.includes(name)).map((name) => name.replaceAll("_", " "));
+  return told.length ? told.join(", ") : "computed values only";
+}
+
 function Entries({ since, until }: { since: number; until: number }) {
   const entries = useLoaded(
     (stop) => get<JournalEntry[]>(api`/journal`, { since, until: until - 0.001, limit: MOST_ENTRIES }, stop), [since, until],
   );
+  const memories = (entries.value ?? []).filter((each) => each.kind === "memory");
+  const unnamed = [...new Set(memories.filter((each) => !textIn(each)).map((each) => each.memory_id))].slice(0, MOST_TEXTS);
+  const texts = useLoaded(async (stop) => {
+    if (!unnamed.length) return {};
+    const read = await ask<Memory[]>(api`/memories/read`, { ids: unnamed }, stop);
+    return Object.fromEntries(read.map((each) => [each.id, each.title || each.text]));
+  }, [unnamed], false);
   if (!entries.value) return <Waiting of={entries} />;
-  const memories = entries.value.filter((each) => each.kind === "memory");
   if (!memories.length) return <Empty>Nothing was written at that time.</Empty>;
   const days = grouped(memories, (each) => new Date(each.operation.at * 1000).toISOString().slice(0, 10));
   return (
@@ -81,8 +103,16 @@ function Entries({ since, until }: { since: number; until: number }) {
                 {list.map((entry) => (
                   <li class="row" key={entry.seq}>
                     <a class="row-text" href={memoryLink(entry.memory_id)}>
-                      <bdi>{typeof entry.after?.text === "string" ? firstWords(entry.after.text, 140) : `${deed(entry.operation.name)}: ${Object.keys(entry.after ?? {}).filter((field) => field !== "updated_at").join(", ") || entry.memory_id}`}</bdi>
+                      <bdi>{words(entry, texts.value ?? {})}</bdi>
                     </a>
+                    {name !== "Learned" && (
+                      <div class="row-about">
+                        <span>{deed(entry.operation.name)}</span>
+                        {name === "Changed" && <span>{fieldsChanged(entry)}</span>}
+                        {entry.operation.why && <bdi>{entry.operation.why}</bdi>}
+                        <a href={to("journal", entry.operation.batch)}>What changed</a>
+                      </div>
+                    )}
                   </li>
                 ))}
               </ul>

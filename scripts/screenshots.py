@@ -60,7 +60,9 @@ NOTES = (
 LINKS = (
     ("limits", "api", "refines"), ("gateway", "api", "related"), ("indexes", "lock", "derived_from"),
     ("smoke", "release", "supports"), ("minutes", "nightly", "refines"), ("flags", "release", "related"),
-    ("lock", "port", "related"), ("gateway", "limits", "supports"),
+    ("lock", "port", "related"), ("gateway", "limits", "supports"), ("release", "api", "related"),
+    ("clock", "smoke", "supports"), ("design", "flags", "related"), ("owners", "nightly", "related"),
+    ("owners", "invoices", "related"), ("mira", "release", "related"), ("port", "api", "supports"),
 )  # fmt: skip
 
 

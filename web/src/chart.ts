@@ -28,6 +28,13 @@ function rootTicks(high: number): number[] {
   return [...new Set(ticks)];
 }
 
+const DAY = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", timeZone: "UTC" });
+const ROOTS: uPlot.Axis = {
+  splits: (_plot, _axis, _low, high) => rootTicks(high),
+  filter: (_plot, splits) => splits,
+  values: (_plot, splits) => splits.map((each) => each.toLocaleString("en")),
+};
+
 function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
@@ -41,6 +48,7 @@ export function draw(place: HTMLElement, times: number[], series: Series[], opti
       width: place.clientWidth,
       height: 180,
       cursor: { drag: { x: false, y: false } },
+      tzDate: (at) => uPlot.tzDate(new Date(at * 1000), "UTC"),
       scales: {
         x: { time: !options.days },
         y: {
@@ -48,8 +56,11 @@ export function draw(place: HTMLElement, times: number[], series: Series[], opti
           ...(options.roots ? { distr: 100, fwd: Math.sqrt, bwd: (value: number) => value * value } : {}),
         },
       },
-      axes: [axis, { ...axis, size: 52, ...(options.roots ? { splits: (_plot, _axis, _low, high) => rootTicks(high) } : {}) }],
-      series: [options.days ? { label: "days" } : {}, ...series.map((each, at) => ({
+      axes: [
+        options.days ? axis : { ...axis, values: (_plot, at) => at.map((each) => DAY.format(each * 1000)) },
+        { ...axis, size: 52, ...(options.roots ? ROOTS : {}) },
+      ],
+      series: [options.days ? { label: "days" } : { label: "day", value: (_plot, at) => (at === null ? "--" : DAY.format(at * 1000)) }, ...series.map((each, at) => ({
         label: each.label, stroke: colours[at], width: 1.500, points: { show: false },
         fill: at === 0 ? `${colours[at]}22` : undefined,
         paths: options.share ? uPlot.paths.linear!() : uPlot.paths.stepped!({ align: 1 }),

@@ -1,7 +1,7 @@
 /** Import and export: a file is looked through first, then imported, and can be taken out again. */
 import { useSignal } from "@preact/signals";
 import { get, send } from "../api";
-import { Empty, ErrorNote, Field, number, plural, useLoaded } from "../parts";
+import { ErrorNote, Field, number, plural, useLoaded } from "../parts";
 import { api, may, noteDone, runJob, session, space, undo } from "../state";
 import type { FileFormats, Imported, Job } from "../types";
 import { Progress } from "./progress";
@@ -35,7 +35,7 @@ export function FilesView() {
         <ul class="rows exports">
           {formats.value?.exported.map((format) => (
             <li class="row" key={format}>
-              <a class="button" download href={`${api`/export`}?format=${encodeURIComponent(format)}`}>Download {format}</a>
+              <a class="button" download href={`${api`/export`}?format=${encodeURIComponent(format)}`}>Download .{format}</a>
               <span>{EXPORTS[format] ?? ""}</span>
             </li>
           ))}
@@ -125,7 +125,6 @@ function Import({ known }: { known: string[] }) {
           )}
         </div>
       )}
-      {!would.value && !done.value && !job.value && error.value === undefined && <Empty>No file is chosen.</Empty>}
     </section>
   );
 }

@@ -57,6 +57,8 @@ export function TimelineView() {
   );
 }
 
+const GROUPS = ["Learned", "Changed", "Forgotten"];
+
 function groupOf(entry: JournalEntry): "Learned" | "Changed" | "Forgotten" {
   if (!entry.before) return "Learned";
   return !entry.after || entry.after.status === "trashed" ? "Forgotten" : "Changed";
@@ -96,7 +98,7 @@ function Entries({ since, until }: { since: number; until: number }) {
       {[...days].map(([day, ofDay]) => (
         <section key={day}>
           <h2>{day}</h2>
-          {[...grouped(ofDay, groupOf)].map(([name, list]) => (
+          {[...grouped(ofDay, groupOf)].sort(([a], [b]) => GROUPS.indexOf(a) - GROUPS.indexOf(b)).map(([name, list]) => (
             <section key={name} class="group">
               <h3>{name} <span class="quiet">{list.length}</span></h3>
               <ul class="rows">

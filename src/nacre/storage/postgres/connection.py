@@ -21,7 +21,7 @@ from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 
 from nacre.errors import DatabaseRefused, StorageError, StoreBusy, StoreFull, StoreReadOnly
 from nacre.files import ThreadLock
-from nacre.storage.postgres import migrations
+from nacre.storage.postgres import arrays, migrations
 
 Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
 Row: TypeAlias = tuple[Any, ...]
@@ -150,6 +150,7 @@ class Connections:
         connection.adapters.register_loader(info.oid, HalfVectorLoader)
         dumper = type("BoundHalfVectorDumper", (HalfVectorDumper,), {"oid": info.oid})
         connection.adapters.register_dumper(HalfVector, dumper)
+        arrays.register(connection, info.oid, info.array_oid)
 
     def translated(self, error: psycopg.Error) -> StorageError:
         """What it means to a user, with a remedy."""

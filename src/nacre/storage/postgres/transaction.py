@@ -18,7 +18,8 @@ from nacre.model.journal import MEMORY
 from nacre.model.memory import Json
 from nacre.protocols import Chunk, Derived, EmbedderIdentity, Key, Words
 from nacre.storage.candidates import COLUMN_WEIGHTS
-from nacre.storage.postgres.connection import HalfVector, Session
+from nacre.storage.postgres.arrays import BIG, BOOLEAN, BYTES, DOUBLE, REAL, TEXT, VECTOR, column
+from nacre.storage.postgres.connection import Session
 from nacre.storage.postgres.rows import BY_ID, NOWHERE, OPEN, SELECTED, from_row, parsed
 from nacre.storage.tables import (
     EMBEDDER_KEYS,
@@ -47,7 +48,6 @@ SPACE = (
     "space_id", "name", "seq", "last_at", "memories", "stems", "latest", "memory_key", "content_number",
     "chunk_number",
 )  # fmt: skip
-TEXT, BIG, DOUBLE, BOOLEAN = "text", "bigint", "double precision", "boolean"
 VERSION_TYPES = {
     "key": BIG, "seq_from": BIG, "content": BIG, "version": BIG,
     **dict.fromkeys(SCALARS, DOUBLE),
@@ -62,8 +62,8 @@ TABLES: Mapping[str, Mapping[str, str]] = {
                 "pending": BOOLEAN},
     "version": VERSION_TYPES,
     "label": {"field": TEXT, "name": TEXT, "key": BIG, "seq_from": BIG, "times": BIG},
-    "posting": {"term": TEXT, "content": BIG, "frequency": "real"},
-    "chunk": {"number": BIG, "content": BIG, "start": BIG, "stop": BIG, "digest": "bytea", "embedding": "halfvec"},
+    "posting": {"term": TEXT, "content": BIG, "frequency": REAL},
+    "chunk": {"number": BIG, "content": BIG, "start": BIG, "stop": BIG, "digest": BYTES, "embedding": VECTOR},
     "journal": {
         "seq": BIG, "memory_id": TEXT, "kind": TEXT, "act": TEXT, "actor": TEXT, "at": DOUBLE, "batch": TEXT,
         "why": TEXT, "before": TEXT, "after": TEXT, "latest": DOUBLE, "memories": BIG, "stems": BIG,
@@ -73,7 +73,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
 
 def unnested(**columns: str) -> str:
     """A table `new` of the lists that are the values of a statement."""
-    lists = ", ".join(f"%({name})b::{kind}[]" for name, kind in columns.items())
+    lists = ", ".join(f"%({name})s::{kind}[]" for name, kind in columns.items())
     return f"unnest({lists}) AS new({', '.join(columns)})"
 
 
@@ -89,30 +89,30 @@ def insertion(table: str, columns: Mapping[str, str]) -> str:
 # the columns that its rows have, besides the space.
 REMOVE_MEMORY = (
     "UPDATE memory SET gone = memory.key FROM {} WHERE memory.space_id = %(space)s AND memory.key = new.key"
-    " AND memory.key = ANY(%(key)b)"
+    " AND memory.key = ANY(%(key)s)"
 )
 SET_USES = (
     "UPDATE memory SET last_accessed = new.last_accessed, access_count = new.access_count FROM {}"
-    " WHERE memory.space_id = %(space)s AND memory.key = new.key AND memory.key = ANY(%(key)b)"
+    " WHERE memory.space_id = %(space)s AND memory.key = new.key AND memory.key = ANY(%(key)s)"
 )
 END_VERSION = (
     "UPDATE version SET seq_to = new.seq_to FROM {} WHERE version.space_id = %(space)s AND version.key = new.key"
-    " AND version.key = ANY(%(key)b)"
+    " AND version.key = ANY(%(key)s)"
     " AND version.seq_from = new.seq_from"
 )
 DELETE_VERSION = (
     "DELETE FROM version USING {} WHERE version.space_id = %(space)s AND version.key = new.key"
-    " AND version.key = ANY(%(key)b)"
+    " AND version.key = ANY(%(key)s)"
     " AND version.seq_from = new.seq_from"
 )
 OPEN_LABEL = (
     "label.space_id = %(space)s AND label.field = new.field AND label.name = new.name AND label.key = new.key"
-    " AND label.key = ANY(%(key)b)"
+    " AND label.key = ANY(%(key)s)"
     f" AND label.seq_to = {OPEN}"
 )
 OPEN_LINK = (
     "link.space_id = %(space)s AND link.target = new.target AND link.rel = new.rel AND link.key = new.key"
-    " AND link.key = ANY(%(key)b)"
+    " AND link.key = ANY(%(key)s)"
     f" AND link.seq_to = {OPEN}"
 )
 END_LABEL = f"UPDATE label SET seq_to = new.seq FROM {{}} WHERE {OPEN_LABEL} AND label.seq_from < new.seq"
@@ -130,19 +130,19 @@ END_LINK = f"UPDATE link SET seq_to = new.seq FROM {{}} WHERE {OPEN_LINK} AND li
 DELETE_LINK = f"DELETE FROM link USING {{}} WHERE {OPEN_LINK} AND link.seq_from = new.seq"
 DELETE_CHUNK = (
     "DELETE FROM chunk USING {} WHERE chunk.space_id = %(space)s AND chunk.number = new.number AND"
-    " chunk.number = ANY(%(number)b)"
+    " chunk.number = ANY(%(number)s)"
 )
 DELETE_POSTING = (
     "DELETE FROM posting USING {} WHERE posting.space_id = %(space)s AND posting.term = new.term"
-    " AND posting.content = new.content AND posting.term = ANY(%(term)b) AND posting.content = ANY(%(content)b)"
+    " AND posting.content = new.content AND posting.term = ANY(%(term)s) AND posting.content = ANY(%(content)s)"
 )
 SET_STEMS = (
     "UPDATE version SET stems = new.stems, length = new.length FROM {} WHERE version.space_id = %(space)s"
-    " AND version.key = new.key AND version.key = ANY(%(key)b) AND version.seq_from = new.seq_from"
+    " AND version.key = new.key AND version.key = ANY(%(key)s) AND version.seq_from = new.seq_from"
 )
 SET_WORDS = (
     "UPDATE content SET words = new.words FROM {} WHERE content.space_id = %(space)s AND content.number ="
-    " new.number AND content.number = ANY(%(number)b)"
+    " new.number AND content.number = ANY(%(number)s)"
 )
 SET_PENDING = (
     "UPDATE content SET pending = new.pending FROM {} WHERE content.space_id = %(space)s AND content.number ="
@@ -154,8 +154,8 @@ COUNT = (
 )
 FORGET_COUNT = (
     "DELETE FROM counter USING {} WHERE counter.space_id = %(space)s AND counter.field = new.field"
-    " AND counter.status = new.status AND counter.name = new.name AND counter.n <= 0 AND counter.field = ANY(%(field)b)"
-    " AND counter.status = ANY(%(status)b) AND counter.name = ANY(%(name)b)"
+    " AND counter.status = new.status AND counter.name = new.name AND counter.n <= 0 AND counter.field = ANY(%(field)s)"
+    " AND counter.status = ANY(%(status)s) AND counter.name = ANY(%(name)s)"
 )
 LABEL_COLUMNS = {"seq": BIG, "field": TEXT, "name": TEXT, "key": BIG}
 LINK_COLUMNS = {"seq": BIG, "target": TEXT, "rel": TEXT, "key": BIG}
@@ -491,7 +491,7 @@ class PostgresTransaction:
     def _put_chunks(self, space: Space, content: int, derived: Derived | None) -> None:
         if derived is None:
             return
-        vectors = [None] * len(derived.chunks) if derived.vectors is None else map(HalfVector, derived.vectors)
+        vectors = [None] * len(derived.chunks) if derived.vectors is None else derived.vectors
         for chunk, vector in zip(derived.chunks, vectors, strict=True):
             space.chunk_number += 1
             self._add("chunk", space, space.chunk_number, content, chunk.start, chunk.end, chunk.digest, vector)
@@ -719,7 +719,7 @@ class PostgresTransaction:
             for space in {space for known, space in self._rows if known == name}:
                 lists = zip(*self._rows.pop((name, space)), strict=True)
                 pairs = zip(columns.items(), lists, strict=True)
-                values: dict[str, Any] = {column: as_list(kind, each) for (column, kind), each in pairs}
+                values: dict[str, Any] = {field: column(kind, each) for (field, kind), each in pairs}
                 statements.append((SENT[name], {**values, "space": space}))
         self._waiting.clear()
         self._contents.clear()  # what was derived anew is in the tables by now
@@ -767,15 +767,11 @@ def step(memories: int) -> int:
     return 0 if memories < ANALYSED_FROM else 1 + int(math.log(memories / ANALYSED_FROM, ANALYSED_AGAIN))
 
 
-def as_list(kind: str, values: Sequence[Any]) -> list[Any]:
-    """The driver takes no list of both whole and other numbers."""
-    return [None if value is None else float(value) for value in values] if kind == DOUBLE else list(values)
-
-
 def erase(session: Session, space: int, contents: Sequence[tuple[int, str | None]]) -> None:
     numbers = [number for number, _ in contents]
     terms = [(term, number) for number, words in contents for term in frequencies(unpacked_stems(words, 3))]
-    values = {"space": space, "gone": numbers, "term": [t for t, _ in terms], "content": [n for _, n in terms]}
+    values = {"space": space, "gone": numbers, "term": column(TEXT, [t for t, _ in terms]),
+              "content": column(BIG, [n for _, n in terms])}  # fmt: skip
     session.together(
         (SENT[DELETE_POSTING], values),
         ("DELETE FROM chunk WHERE space_id = %(space)s AND content = ANY(%(gone)s::bigint[])", values),

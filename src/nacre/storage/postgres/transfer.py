@@ -11,17 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nacre.protocols import Chunk, Derived, EntryRow, MemoryRow, RowBatch, SpaceRow, TermSet, VersionRow, Words
+from nacre.storage.postgres.arrays import BIG, DOUBLE, TEXT, column
 from nacre.storage.postgres.connection import Session
 from nacre.storage.postgres.rows import NOWHERE, OPEN, RECORDS, SELECTED, from_row, parsed
 from nacre.storage.postgres.transaction import (
-    BIG,
-    DOUBLE,
     TABLES,
-    TEXT,
     PostgresTransaction,
     Space,
     Stored,
-    as_list,
     insertion,
     stored_image,
     version_row,
@@ -266,7 +263,7 @@ class RowTransaction(PostgresTransaction):
         for table, made in self._made.items():
             columns = COLUMNS[table]
             pairs = zip(columns.items(), zip(*made, strict=True), strict=True)
-            values: dict[str, Any] = {column: as_list(kind, each) for (column, kind), each in pairs}
+            values: dict[str, Any] = {field: column(kind, each) for (field, kind), each in pairs}
             statements.append((insertion(table, columns), {**values, "space": space.space_id}))
         if statements:
             self._session.together(*statements)

@@ -140,8 +140,13 @@ def is_union(hint: object) -> bool:
     return get_origin(hint) in (Union, UnionType)
 
 
+@cache
+def parts_of(hint: Any) -> tuple[object, tuple[object, ...]]:
+    return get_origin(hint), get_args(hint)
+
+
 def fits(value: object, hint: object) -> bool:
-    origin, inner = get_origin(hint), get_args(hint)
+    origin, inner = parts_of(hint)
     if origin is Literal:
         return isinstance(value, str | int) and value in inner
     if hint is NoneType or hint is None:
@@ -174,6 +179,8 @@ def fits_inside(value: object, inner: tuple[object, ...]) -> bool:
     kinds = alternatives(inner[0])
     if isinstance(value, str):
         return any(fits(value, kind) for kind in kinds)
+    if len(kinds) == 1 and kinds[0] is str:  # the keys of a record: one of many in a batch
+        return all(isinstance(each, str) for each in value)
     return all(any(fits(each, kind) for kind in kinds) for each in value)
 
 

@@ -180,6 +180,7 @@ STATEMENTS: Mapping[str, Mapping[str, str]] = {
     COUNT: COUNTED,
     FORGET_COUNT: COUNTED,
 }
+SORTED = ("posting", "label")  # so that neighbours in the index are written together
 SENT = {
     name: insertion(name, columns) if name in TABLES else name.format(unnested(**columns))
     for name, columns in STATEMENTS.items()
@@ -485,8 +486,8 @@ class PostgresTransaction:
         return space.content_number, derived
 
     def _put_postings(self, space: Space, content: int, lines: Stems) -> None:
-        for term, frequency in frequencies(lines).items():
-            self._add("posting", space, term, content, frequency)
+        rows = self._rows["posting", space.space_id]
+        rows += [(term, content, frequency) for term, frequency in frequencies(lines).items()]
 
     def _put_chunks(self, space: Space, content: int, derived: Derived | None) -> None:
         if derived is None:
@@ -717,7 +718,8 @@ class PostgresTransaction:
         statements: list[tuple[str, Mapping[str, Any] | None]] = []
         for name, columns in STATEMENTS.items():
             for space in {space for known, space in self._rows if known == name}:
-                lists = zip(*self._rows.pop((name, space)), strict=True)
+                rows = self._rows.pop((name, space))
+                lists = zip(*(sorted(rows) if name in SORTED else rows), strict=True)
                 pairs = zip(columns.items(), lists, strict=True)
                 values: dict[str, Any] = {field: column(kind, each) for (field, kind), each in pairs}
                 statements.append((SENT[name], {**values, "space": space}))

@@ -19,11 +19,12 @@ LEAST_VECTOR = (0, 8)
 LOCK = 0x6E61637265  # "nacre": of the advisory lock under which tables are made
 # Tables are joined in the order in which a statement names them, row by row through their indexes, and plans are made
 # once for all values: what the planner knows of a table says little about one space of many, nothing about a new one.
+# Starting further processes for a statement takes longer than any of them.
 SETTINGS = "; ".join(f"SET {setting}" for setting in (
     "default_transaction_isolation = 'repeatable read'", "statement_timeout = '120s'", "lock_timeout = '30s'",
     "client_min_messages = warning", "jit = off", "join_collapse_limit = 1", "from_collapse_limit = 1",
     "enable_seqscan = off", "enable_hashjoin = off", "enable_mergejoin = off", "enable_material = off",
-    "plan_cache_mode = force_generic_plan",
+    "plan_cache_mode = force_generic_plan", "max_parallel_workers_per_gather = 0",
 ))  # fmt: skip
 # Where the tables and pgvector are, and which migration was the last one, in one row.
 KNOWN = (

@@ -345,14 +345,14 @@ class PostgresIndex:
         if not spots:
             return []
         made = clause(self._space, where)
-        near = (
-            "version.session = spot.session COLLATE \"C\" AND version.session <> ''"
-            " AND version.position BETWEEN spot.position - %(reach)s AND spot.position + %(reach)s"
-        )
+        # The rows of each spot are read on their own: joined, the planner may compare all memories with all spots.
         rows = self._session.fetch(
             f"SELECT DISTINCT {PLACE} FROM unnest(%(sessions)s::text[], %(positions)s::bigint[])"
-            f" AS spot(session, position) JOIN {made.joined('memory', 'content', on=near)} WHERE {made.sql}"
-            " ORDER BY version.content",
+            " AS spot(session, position) CROSS JOIN LATERAL (SELECT version.* FROM version"
+            f" WHERE {of_state('version')} AND version.session = spot.session COLLATE \"C\" AND version.session <> ''"
+            " AND version.position BETWEEN spot.position - %(reach)s AND spot.position + %(reach)s OFFSET 0) AS near"
+            f" JOIN {made.joined('memory', 'content', on='version.key = near.key')}"
+            f" WHERE {made.sql} ORDER BY version.content",
             self._with(
                 made, sessions=[session for session, _ in spots], positions=[at for _, at in spots], reach=reach
             ),

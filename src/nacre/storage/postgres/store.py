@@ -70,7 +70,7 @@ from nacre.storage.postgres.rows import (
     parsed,
 )
 from nacre.storage.postgres.search import PostgresIndex
-from nacre.storage.postgres.transaction import SPACE, PostgresTransaction, Space, stored_embedder
+from nacre.storage.postgres.transaction import EMBEDDER, SPACE, PostgresTransaction, Space, stored_embedder
 from nacre.storage.postgres.uses import Uses
 from nacre.storage.tables import (
     EXPERIENCE_TYPE,
@@ -192,6 +192,14 @@ class PostgresReader:
             return result
 
         return self._retried(read)
+
+    def _ask_all(self, *asked: tuple[str, Mapping[str, Any]], names: Sequence[str] = ()) -> list[list[Any]]:
+        """The rows of each statement about every space, in one round trip and of one snapshot."""
+        if getattr(self._here, "session", None) is not None:
+            return self._read_all(lambda session: session.together(*asked, binary=True), names)
+        self._uses.settle()
+        choice = (CHOOSE, chosen(None, names))
+        return self._retried(lambda session: session.together(choice, *asked, binary=True)[1:])
 
     def _known(self, number: int) -> dict[str, Any]:
         return {"space": number, "seq": NOW if self._seq is None else min(self._seq, NOW)}
@@ -375,7 +383,7 @@ class PostgresReader:
 
     def spaces(self) -> dict[str, int]:
         sql = "SELECT name, memories FROM spaces WHERE memories > 0 ORDER BY name"
-        return {str(name): int(n) for name, n in self._read_all(lambda session: session.fetch(sql))}
+        return {str(name): int(n) for name, n in self._ask_all((sql, {}))[0]}
 
     # Search
 
@@ -485,10 +493,8 @@ class PostgresReader:
         sql += " ORDER BY name" if name is None else " AND name = %(name)s"
         own = kind.partition("/")[2]
 
-        def read(session: Session) -> dict[str, Data]:
-            return {each: parsed(data) for each, data in session.fetch(sql, {"kind": kind, "name": name})}
-
-        return self._read_all(read, (own,) if own else ())
+        (rows,) = self._ask_all((sql, {"kind": kind, "name": name}), names=(own,) if own else ())
+        return {each: parsed(data) for each, data in rows}
 
     def journal(
         self, space: str, where: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
@@ -747,11 +753,8 @@ class PostgresBackend(PostgresReader, TransactionalBackend):
             " AND embedding IS NOT NULL"
         )
 
-        def read(session: Session) -> tuple[EmbedderIdentity, dict[bytes, Vectors]]:
-            rows = session.fetch(sql, {"digests": list(set(digests))}, binary=True) if digests else []
-            return stored_embedder(session), {bytes(digest): row for digest, row in rows}
-
-        return self._read_all(read)
+        rows, embedder = self._ask_all((sql, {"digests": list(set(digests))}), (EMBEDDER, {}))
+        return stored_embedder(embedder), {bytes(digest): row for digest, row in rows}
 
     def pending(self, limit: int) -> list[Memory]:
         sql = (
@@ -765,7 +768,7 @@ class PostgresBackend(PostgresReader, TransactionalBackend):
         return [from_row(row[1:], row[0]) for row in rows]
 
     def embedder(self) -> EmbedderIdentity:
-        return self._read_all(stored_embedder)
+        return stored_embedder(self._ask_all((EMBEDDER, {}))[0])
 
     def close(self) -> None:
         self._uses.settle()

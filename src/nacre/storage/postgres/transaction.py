@@ -292,7 +292,7 @@ class PostgresTransaction:
         return self._terms_read[kind, name]
 
     def embedder(self) -> EmbedderIdentity:
-        return self._embedder or stored_embedder(self._session)
+        return self._embedder or stored_embedder(self._session.fetch(EMBEDDER))
 
     def _content(self, space: Space, number: int) -> Content:
         """What is derived from it; all that was loaded is read together, because one change seldom comes alone."""
@@ -486,8 +486,8 @@ class PostgresTransaction:
         return space.content_number, derived
 
     def _put_postings(self, space: Space, content: int, lines: Stems) -> None:
-        rows = self._rows["posting", space.space_id]
-        rows += [(term, content, frequency) for term, frequency in frequencies(lines).items()]
+        if counted := frequencies(lines):
+            self._rows["posting", space.space_id] += [(term, content, times) for term, times in counted.items()]
 
     def _put_chunks(self, space: Space, content: int, derived: Derived | None) -> None:
         if derived is None:
@@ -812,12 +812,19 @@ def stored_image(entry: JournalEntry, image: Mapping[str, Json] | None) -> str |
     return as_json(dict(image))
 
 
-def stored_embedder(session: Session) -> EmbedderIdentity:
-    values: dict[str, str | None] = dict(session.fetch("SELECT key, value FROM meta"))
-    waiting = session.only_row("SELECT EXISTS (SELECT 1 FROM content WHERE pending)")[0]
+# The key '' says whether contents wait for their vectors.
+EMBEDDER = (
+    "SELECT key, value FROM meta UNION ALL"
+    " SELECT '', CASE WHEN EXISTS (SELECT 1 FROM content WHERE pending) THEN 'yes' END"
+)
+
+
+def stored_embedder(rows: Iterable[tuple[Any, ...]]) -> EmbedderIdentity:
+    """Of the rows of `EMBEDDER`."""
+    values: dict[str, str | None] = dict(rows)
     name, dimensions, probe, measured = (values.get(key) for key in EMBEDDER_KEYS)
     return EmbedderIdentity(
-        name or "", int(dimensions or 0), bytes.fromhex(probe or ""), parsed(measured), bool(waiting)
+        name or "", int(dimensions or 0), bytes.fromhex(probe or ""), parsed(measured), bool(values.get(""))
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from nacre.cli.catalogue import COMMANDS, sections
+from nacre.cli.catalogue import COMMANDS, old_names, sections
 from nacre.cli.main import nacre
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
@@ -33,6 +33,13 @@ that it is for good. Answers go to stdout, all other words to stderr.
 | 130 | interrupted with Ctrl-C; the store is undamaged |
 | 141 | the reader of a pipe went away |
 """
+OLDER = """## Older names
+
+Commands had these names before they were put into groups. Scripts that use them go on working.
+
+| older name | name now |
+|---|---|
+"""
 
 
 def page() -> str:
@@ -44,6 +51,7 @@ def page() -> str:
             command = nacre.get_command(root, name)
             if command is not None:
                 parts += command_section(command, f"nacre {name}", 3)
+    parts.append(OLDER + "\n".join(f"| `nacre {old}` | `nacre {path}` |" for old, path in old_names().items()) + "\n")
     return "\n".join(parts)
 
 

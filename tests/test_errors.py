@@ -25,7 +25,7 @@ EXAMPLES: list[tuple[errors.NacreError, type[Exception], str]] = [
     (errors.SupersedeCycle("old", "new"), ValueError, "Restore new first."),
     (errors.NotAStore("f", "why"), OSError, "choose another file with --store."),
     (errors.WrongKey("f", key_set=True), PermissionError, "(file:PATH, env:VARIABLE or keyring:NAME)."),
-    (errors.NotEncrypted("f"), ValueError, "run `nacre encrypt` to encrypt the store."),
+    (errors.NotEncrypted("f"), ValueError, "run `nacre store encrypt` to encrypt the store."),
     (errors.StoreUnreachable("f", "why"), OSError, "choose another file with --store."),
     (errors.StoreReadOnly("f"), OSError, "choose another file with --store."),
     (errors.StoreFull("f"), OSError, "Free some space and repeat."),

@@ -63,6 +63,6 @@ def test_an_embedder_that_the_user_names_is_not_replaced_by_that_of_the_store(tm
         store.remember("The kettle is in the cupboard")
     with (
         MemoryStore(tmp_path / "m.db", settings=replace(Settings(), embedder="multilingual")) as store,
-        pytest.raises(EmbeddingMismatch, match="nacre reindex"),
+        pytest.raises(EmbeddingMismatch, match="nacre store reindex"),
     ):
         store.recall("Where is the kettle?")

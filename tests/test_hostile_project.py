@@ -182,11 +182,11 @@ def test_config_list_shows_what_is_ignored(hostile: Hostile) -> None:
     listed = nacre.json("config", "list")
     ignored = {each["key"] for each in listed if each.get("ignored")}
     assert {"embedder", "store", "editor", "spaces.default.secrets"} <= ignored
-    assert "(ignored; see `nacre trust`)" in nacre.ok("config", "list")
+    assert "(ignored; see `nacre config trust`)" in nacre.ok("config", "list")
     assert nacre.ok("config", "get", "embedder") == "hashing"
 
 
 def test_a_setting_written_for_a_project_says_that_it_waits_for_consent(hostile: Hostile) -> None:
     hostile.file.unlink()
     nacre = CommandLine(hostile.folder / "unused.db")
-    assert "`nacre trust` there allows it" in nacre("config", "set", "--project", "embedder", "hashing").stderr
+    assert "`nacre config trust` there allows it" in nacre("config", "set", "--project", "embedder", "hashing").stderr

@@ -40,7 +40,7 @@ def test_no_setting_is_read_from_a_project_that_nobody_trusts(file: Path, name: 
     own_space = project_in(file.parent).space()
     assert found == settings(environment={}, folder=file.parent.parent)
     own = f" (its own space {own_space!r} needs no consent)" if name == "space" else ""
-    remedy = "`nacre trust` there allows it, if you trust it."
+    remedy = "`nacre config trust` there allows it, if you trust it."
     assert notices == [f"{file} sets {name}, which a project may not set by itself{own}; {remedy}"]
 
 
@@ -49,8 +49,9 @@ def test_what_is_not_a_setting_is_named_apart_and_nobody_is_asked_to_trust_it(fi
     assert read(file)[1] == [f"{file} sets colour, which is not a setting; `nacre config list` has them all."]
     file.write_text('colour = "red"\nshape = "round"\nembedder = "x"\neditor = "x"\n')
     assert read(file)[1] == [
-        f"{file} sets editor and embedder, which a project may not set by itself; `nacre trust` there allows them, if "
-        f"you trust it. {file} sets colour and shape, which are not settings; `nacre config list` has them all."
+        f"{file} sets editor and embedder, which a project may not set by itself; `nacre config trust` there allows "
+        f"them, if you trust it. {file} sets colour and shape, which are not settings; "
+        "`nacre config list` has them all."
     ]
 
 
@@ -236,5 +237,6 @@ def test_the_library_logs_an_ignored_setting_once(file: Path, caplog: pytest.Log
     for _ in range(3):
         settings(environment={}, folder=file.parent)
     assert [each.getMessage() for each in caplog.records] == [
-        f"{file} sets embedder, which a project may not set by itself; `nacre trust` there allows it, if you trust it."
+        f"{file} sets embedder, which a project may not set by itself; `nacre config trust` there allows it, "
+        "if you trust it."
     ]

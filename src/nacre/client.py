@@ -51,7 +51,7 @@ LOCAL_METHODS: Mapping[str, str] = {
     "reading": "it reads from a backend",
     "acting_as": "it returns the engine of the store",
     "as_user": "the token says who you are",
-    "backup": "it copies a file of the server; run `nacre backup` there",
+    "backup": "it copies a file of the server; run `nacre store backup` there",
     "check_records": "it reads a file of the server; run `nacre doctor` there",
 }
 

@@ -153,7 +153,7 @@ class PlainMirror(ConfigError):
     def __init__(self, mirror: Path | str) -> None:
         super().__init__(
             f"The store is encrypted, but the journal mirror {mirror} would repeat its memories in plain text. "
-            "Set `journal_mirror` to nothing, or decrypt the store with `nacre decrypt`."
+            "Set `journal_mirror` to nothing, or decrypt the store with `nacre store decrypt`."
         )
 
 
@@ -183,7 +183,7 @@ class SpaceNotFound(NacreError, KeyError):
     def __init__(self, name: str, known: Iterable[str]) -> None:
         near = get_close_matches(name, sorted(known), n=1, cutoff=0.5)
         meant = f"did you mean {near[0]!r}? " if near else ""
-        super().__init__(f"there is no space {name!r} in this store; {meant}`nacre spaces` shows them all.")
+        super().__init__(f"there is no space {name!r} in this store; {meant}`nacre space list` shows them all.")
 
 
 class AccessDenied(NacreError, PermissionError):
@@ -302,7 +302,7 @@ class StoreDamaged(NotAStore):
         StorageError.__init__(
             self,
             f"{path} is damaged ({reason}). Run `nacre doctor --fix`, which keeps everything that can be read, "
-            "or put a copy back with `nacre backup restore`.",
+            "or put a copy back with `nacre store backup restore`.",
         )
 
 
@@ -319,7 +319,7 @@ class NotEncrypted(StorageError, ValueError):
     def __init__(self, path: Path | str) -> None:
         super().__init__(
             f"{path} is not encrypted, and a key was given. "
-            "Leave the setting `key` empty, or run `nacre encrypt` to encrypt the store."
+            "Leave the setting `key` empty, or run `nacre store encrypt` to encrypt the store."
         )
 
 
@@ -396,7 +396,7 @@ class EmbeddingMismatch(StorageError, ValueError):
     def __init__(self, stored: str, current: str, difference: str = "") -> None:
         super().__init__(
             f"This store was indexed with {stored!r}, but {current!r} is configured{difference}. "
-            "Run `nacre reindex`, or configure the first model again."
+            "Run `nacre store reindex`, or configure the first model again."
         )
 
 

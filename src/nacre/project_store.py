@@ -144,7 +144,7 @@ class ProjectStore(MemoryStore):
         if not filled.get(DEFAULT) or self.space == DEFAULT or self.settings.scope:
             return ""
         many, what = (f"{filled[DEFAULT]:,} memories", "them") if filled[DEFAULT] > 1 else ("1 memory", "it")
-        return f"The space {DEFAULT!r}, which is not read here, has {many}; `nacre spaces` says how to copy {what}."
+        return f"The space {DEFAULT!r}, which is not read here, has {many}; `nacre space list` says how to copy {what}."
 
     def touch(self, *ids: str) -> None:
         there = [] if self.beside is None else [memory.id for memory in self.beside.get_many(ids)]

@@ -150,7 +150,7 @@ def switched_off(value: object, _file: Path) -> bool:
 
 
 # What a project's own file may set without the user's consent, and to which values. Any other key could send, write,
-# run or read something outside the project; it takes effect after `nacre trust`.
+# run or read something outside the project; it takes effect after `nacre config trust`.
 HARMLESS: Mapping[str, Callable[[object, Path], bool]] = {
     "space": own_space,
     "hook_capture": switched_off,
@@ -261,12 +261,12 @@ def notice_of(read: ProjectFile, ignored: Mapping[str, object]) -> str:
     if known and before is not None:
         sentences.append(
             f"{read.file} has changed since you trusted it on {strftime('%Y-%m-%d', gmtime(before.at))}, so {names} "
-            f"{'is' if len(known) == 1 else 'are'} ignored{own}; run `nacre trust` there to review it again."
+            f"{'is' if len(known) == 1 else 'are'} ignored{own}; run `nacre config trust` there to review it again."
         )
     elif known:
         sentences.append(
-            f"{read.file} sets {names}, which a project may not set by itself{own}; `nacre trust` there allows {it}, "
-            "if you trust it."
+            f"{read.file} sets {names}, which a project may not set by itself{own}; `nacre config trust` there allows "
+            f"{it}, if you trust it."
         )
     if unknown:
         what = "which is not a setting" if len(unknown) == 1 else "which are not settings"

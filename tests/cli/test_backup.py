@@ -1,4 +1,4 @@
-"""nacre backup: copies, their check, and the way back."""
+"""nacre store backup: copies, their check, and the way back."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_damaged_copy_is_one_sentence_and_code_4(nacre: CommandLine, tmp_path:
     for words in (["verify"], ["restore", "--yes"]):
         refused = nacre("backup", *words, str(tmp_path / "copy.db"))
         assert refused.exit_code == 4 and refused.stderr.count("\n") == 1
-        assert "`nacre backup list` has them" in refused.stderr and "doctor" not in refused.stderr
+        assert "`nacre store backup list` has them" in refused.stderr and "doctor" not in refused.stderr
     assert texts(nacre) == ["first"]
 
 
@@ -100,4 +100,4 @@ def test_a_narrowed_agent_neither_lists_nor_restores(nacre: CommandLine, monkeyp
 
 def test_without_copies_the_list_says_how_to_make_one(nacre: CommandLine) -> None:
     output = nacre("backup", "list", "-f", "json")
-    assert json.loads(output.stdout) == [] and "nacre backup create" in output.stderr
+    assert json.loads(output.stdout) == [] and "nacre store backup create" in output.stderr

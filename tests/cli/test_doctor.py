@@ -1,4 +1,4 @@
-"""nacre doctor and nacre model"""
+"""nacre doctor and nacre store models"""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_lost_word_index_is_found_and_mended(nacre: CommandLine) -> None:
     run_sql(nacre.store, "INSERT INTO word(word) VALUES ('delete-all')")
     assert nacre("recall", "salty", "--strategy", "keyword").exit_code == 1
     result = nacre("doctor")
-    assert result.exit_code == 4 and "nacre reindex" in result.stdout
+    assert result.exit_code == 4 and "nacre store reindex" in result.stdout
     nacre.ok("doctor", "--fix")
     assert "salty" in nacre.ok("recall", "salty", "--strategy", "keyword")
 

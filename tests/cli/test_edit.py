@@ -69,7 +69,7 @@ def test_nothing_goes_without_a_yes(filled: CommandLine, command: str, answer: s
 
 def test_forget_moves_to_the_trash_and_restore_brings_back(filled: CommandLine) -> None:
     result = filled("forget", "one", "two", input="y\n")
-    assert result.exit_code == 0 and "nacre restore" in result.stderr
+    assert result.exit_code == 0 and "nacre trash restore" in result.stderr
     assert filled.json("list") == []
     assert "already" in filled("forget", "one", "-y").stderr
     filled.ok("restore", "one")

@@ -1,4 +1,4 @@
-"""nacre encrypt, decrypt, rekey, and every other command on an encrypted store"""
+"""nacre store encrypt, decrypt, rekey, and every other command on an encrypted store"""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_key_on_a_plain_store_says_what_to_do(
 ) -> None:
     monkeypatch.setenv("NACRE_KEY", f"file:{key_file}")
     result = filled("list")
-    assert result.exit_code == 4 and one_sentence(result.stderr) and "nacre encrypt" in result.stderr
+    assert result.exit_code == 4 and one_sentence(result.stderr) and "nacre store encrypt" in result.stderr
     result = filled("encrypt", "-y")
     assert result.exit_code == 0 and "names the key already" in result.stderr
     assert MESSAGE in filled.ok("list")
@@ -149,7 +149,7 @@ def test_what_is_asked_of_the_wrong_store_is_refused(
     encrypted: CommandLine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     result = encrypted("encrypt", "-y")
-    assert result.exit_code == 3 and "nacre rekey" in result.stderr
+    assert result.exit_code == 3 and "nacre store rekey" in result.stderr
     encrypted.ok("decrypt", "-y")
     monkeypatch.delenv("NACRE_KEY")
     assert encrypted("decrypt", "-y").exit_code == encrypted("rekey", "-y").exit_code == 3

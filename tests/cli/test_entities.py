@@ -1,4 +1,4 @@
-"""nacre entities, and names in nacre review"""
+"""nacre graph entities, and names in nacre review"""
 
 from __future__ import annotations
 

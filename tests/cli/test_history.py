@@ -1,4 +1,4 @@
-"""nacre history, diff, and what was known or held at another time"""
+"""nacre memory history, diff, and what was known or held at another time"""
 
 from __future__ import annotations
 

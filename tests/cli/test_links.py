@@ -1,4 +1,4 @@
-"""nacre link, unlink, neighbors, graph, path, relations, prune-links"""
+"""nacre graph link, unlink, neighbors, graph, path, relations, prune-links"""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_neighbors_are_walked_by_relation_direction_and_depth(linked: CommandLin
 def test_neighbors_pass_by_what_is_trashed_unless_it_is_asked_for(linked: CommandLine) -> None:
     linked.ok("forget", "pg", "--yes")
     result = linked("neighbors", "api")
-    assert result.stdout == "" and "nacre link" in result.stderr
+    assert result.stdout == "" and "nacre graph link" in result.stderr
     assert ids(linked.json("neighbors", "api", "--hidden", "-d", "2")) == ["pg-memory", "cat-memory"]
 
 
@@ -144,7 +144,7 @@ def test_a_graph_without_ids_begins_with_the_most_tied(linked: CommandLine) -> N
 def test_a_graph_of_nothing_is_no_failure(nacre: CommandLine) -> None:
     result = nacre("graph")
     assert (result.exit_code, result.stdout.strip()) == (0, "")
-    assert "nacre link" in result.stderr
+    assert "nacre graph link" in result.stderr
     assert nacre.json("graph") == {"nodes": [], "edges": [], "dangling": []}
 
 

@@ -6,20 +6,24 @@ import fcntl
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
 import termios
 import time
+from pathlib import Path
 from tempfile import TemporaryFile
 
 import pytest
 
-from nacre.cli.catalogue import COMMANDS
+from nacre.cli.catalogue import COMMANDS, FIRST_SCREEN, old_names
 from tests import forked
 from tests.cli.terminal import PATIENCE, conversation
 from tests.command_line import CommandLine
 
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "nacre"
 DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b")
 HEAVY = ("numpy", "apsw", "rich", "onnxruntime", "asyncio", "nacre.memory_store", "nacre.cli.commands")
 
@@ -31,7 +35,113 @@ def test_help_imports_nothing_heavy_and_no_command() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
-    assert all(name in done.stdout for name in COMMANDS)
+    assert all(name in done.stdout for name, entry in COMMANDS.items() if entry.section in FIRST_SCREEN)
+
+
+def test_the_first_screen_has_few_commands_in_five_groups_and_an_example(nacre: CommandLine) -> None:
+    result = nacre()
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    shown = [line.split()[0] for line in lines if line.startswith("  ") and not line.startswith("  nacre ")]
+    assert 12 <= len(shown) <= 18 and set(shown) <= set(COMMANDS)
+    assert [line for line in lines if line.endswith(":")] == [f"{section}:" for section in FIRST_SCREEN]
+    assert len([line for line in lines if line.startswith("  nacre ")]) == 3
+    assert "`nacre help --all`" in result.stdout and "wait" not in lines[-1]
+
+
+def test_the_example_of_the_first_screen_works(nacre: CommandLine) -> None:
+    examples = [line.strip() for line in nacre.ok().splitlines() if line.startswith("  nacre ")]
+    for line in examples:
+        nacre.ok(*shlex.split(line)[1:])
+    assert nacre.json("list") == []
+
+
+def test_the_first_screen_says_how_many_review_items_wait(nacre: CommandLine) -> None:
+    nacre.ok("remember", "The office closes at six.", "--id", "a")
+    nacre.ok("remember", "The office closes at eight.", "--id", "b")
+    nacre.ok("graph", "link", "a", "b", "--relation", "conflicts")
+    assert nacre.ok().splitlines()[-1] == "1 review item waits for you; `nacre review` asks about them."
+
+
+def test_the_first_screen_comes_up_where_the_store_cannot_be_read(nacre: CommandLine) -> None:
+    nacre.store.write_bytes(b"no store at all" * 100)
+    result = nacre()
+    assert result.exit_code == 0 and "remember" in result.stdout and "wait" not in result.stdout.splitlines()[-1]
+
+
+def test_help_lists_every_command_and_explains_one(nacre: CommandLine) -> None:
+    listed = nacre.ok("help", "--all")
+    assert [path for path in (*COMMANDS, *old_names().values()) if f"  {path} " not in listed] == []
+    assert nacre.ok("help", "graph", "link") == nacre.ok("graph", "link", "--help")
+    assert nacre.ok("help", "store") == nacre.ok("store", "--help")
+    result = nacre("help", "graph", "xyzzy")
+    assert result.exit_code == 2 and "No such command 'graph xyzzy'" in result.stderr
+
+
+@pytest.mark.parametrize(("old", "path"), old_names().items())
+def test_an_older_name_still_works_and_is_not_listed(nacre: CommandLine, old: str, path: str) -> None:
+    assert old not in COMMANDS and old in nacre.ok(old, "--help").splitlines()[0]
+    assert nacre.ok(old, "--help").partition("\n")[2] == nacre.ok(*path.split(), "--help").partition("\n")[2]
+
+
+def test_no_text_names_a_command_by_its_older_name() -> None:
+    """Hints, errors, prompts for models and the documentation."""
+    names = "|".join(sorted(map(re.escape, old_names()), key=len, reverse=True))
+    older = re.compile(rf"(?<![-.@/\w])nacre (?:--(?:store|space) \S+ )*({names})(?![\w.-])")
+    files = [*SOURCE.rglob("*"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]
+    texts = {file: file.read_text("utf-8") for file in files if file.suffix in (".py", ".md", ".txt", ".toml", ".html")}
+    page = ROOT / "docs" / "cli.md"
+    texts[page] = texts[page].partition("## Older names")[0]
+    assert [(file.name, match[0]) for file, text in texts.items() for match in older.finditer(text)] == []
+
+
+@pytest.mark.parametrize(
+    ("older", "now"),
+    [
+        (["graph", "link", "a", "b", "--rel", "causes", "--why", "seen"], "graph link"),
+        (["graph", "neighbors", "a", "--rel", "causes"], "graph neighbors"),
+        (["journal", "tail", "--act", "remember"], "journal tail"),
+        (["lesson", "list", "--tags", "x,y", "--contexts", "z"], "lesson list"),
+    ],
+)
+def test_older_spellings_of_options_are_understood_and_not_shown(
+    nacre: CommandLine, older: list[str], now: str
+) -> None:
+    nacre.ok("remember", "The pump failed.", "--id", "a")
+    nacre.ok("remember", "The cellar is wet.", "--id", "b")
+    assert nacre(*older).exit_code == 0
+    help = nacre.ok(*now.split(), "--help").split()
+    assert not {word.rstrip(",") for word in help} & {"--rel", "--why", "--act", "--tags", "--contexts"}
+
+
+def test_an_older_option_has_the_effect_of_the_new_one(nacre: CommandLine) -> None:
+    for id in "abcd":
+        nacre.ok("remember", f"Text {id}.", "--id", id)
+    nacre.ok("graph", "link", "a", "b", "--rel", "causes", "--why", "seen")
+    nacre.ok("graph", "link", "c", "d", "--relation", "causes", "--reason", "seen")
+    assert [each["rel"] for each in nacre.json("graph", "neighbors", "a")] == ["causes"]
+    entries = nacre.json("journal", "--operation", "link")
+    assert [each["why"] for each in entries] == ["seen", "seen"]
+
+
+@pytest.mark.parametrize(("typed", "path"), [("lnik", "graph link"), ("bakup", "store backup"), ("spacs", "space")])
+def test_a_mistyped_name_of_a_grouped_command_leads_to_its_group(nacre: CommandLine, typed: str, path: str) -> None:
+    assert f"Did you mean {path!r}?" in nacre(typed).stderr
+
+
+def test_a_mistyped_name_within_a_group_names_the_nearest(nacre: CommandLine) -> None:
+    assert "Did you mean 'archive'?" in nacre("memory", "archve", "x").stderr
+    assert "`nacre memory --help` lists them all." in nacre("memory", "purg", "x").stderr
+
+
+def test_a_group_imports_only_the_module_of_the_command_that_runs() -> None:
+    code = (
+        "import sys\nfrom nacre.cli.main import nacre\nnacre.main(['store', '--help'], standalone_mode=False)\n"
+        "print([name for name in sys.modules if name.startswith('nacre.cli.commands.')], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "['nacre.cli.commands.store']"
+    assert "migrate" in done.stdout and "encrypt" in done.stdout
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -1,4 +1,4 @@
-"""nacre tag, bump and merge."""
+"""nacre memory tag, bump and merge."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_merging_leaves_one_and_undo_brings_back_three(nacre: CommandLine, ids: 
 def test_what_is_in_the_trash_is_not_merged(nacre: CommandLine, ids: list[str]) -> None:
     nacre.ok("forget", "bb", "--yes")
     refused = nacre("merge", "aa", "bb")
-    assert refused.exit_code == 3 and "nacre restore" in refused.stderr
+    assert refused.exit_code == 3 and "nacre trash restore" in refused.stderr
     assert nacre("merge", "aa", "aa").exit_code == 2
     assert nacre("merge", "aa", "nobody").exit_code == 1
     assert len(ids) == 3

@@ -1,4 +1,4 @@
-"""nacre migrate: the whole store to another file, with its history."""
+"""nacre store migrate: the whole store to another file, with its history."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from nacre.cli import errors as faults
-from nacre.cli.catalogue import COMMANDS
+from nacre.cli.catalogue import COMMANDS, old_names
 from nacre.cli.main import nacre
 
 ROOT = Path(__file__).parents[2]
@@ -28,10 +28,10 @@ INVENTORY = {
     "tag": "--add --remove",
     "bump": "",
     "merge": "--text --dry-run",
-    "link": "--rel",
-    "unlink": "--rel",
-    "neighbors": "--rel --direction --depth --valid-at",
-    "graph": "--depth --format --valid-at",
+    "link": "--relation",
+    "unlink": "--relation",
+    "neighbors": "--relation --direction --depth --valid-at",
+    "graph draw": "--depth --format --valid-at",
     "path": "--valid-at",
     "conflicts": "--threshold --format",
     "review": "",
@@ -59,10 +59,10 @@ INVENTORY = {
     "config path": "",
     "completion": "",
     "reindex": "--embedder --restart",
-    "journal tail": "-n --act --actor --id --all --format",
+    "journal tail": "-n --operation --actor --id --all --format",
     "journal list": "-n",
     "journal show": "--format",
-    "journal undo": "--why",
+    "journal undo": "--reason",
     "maintenance tick": "--job --dry-run",
     "maintenance run": "",
     "maintenance start": "",
@@ -83,7 +83,9 @@ def walked(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple
 
 @pytest.fixture(scope="module")
 def commands() -> dict[str, click.Command]:
-    return dict(walked(nacre))
+    """By their paths, the older names too."""
+    listed = dict(walked(nacre))
+    return {**listed, **{old: listed[path] for old, path in old_names().items()}}
 
 
 @pytest.fixture(scope="module")

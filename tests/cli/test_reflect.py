@@ -78,7 +78,7 @@ def test_only_what_removes_episodes_asks(nacre: CommandLine) -> None:
 def test_another_model_is_reported_before_anybody_is_asked(nacre: CommandLine) -> None:
     remember_episodes(nacre)
     result = nacre("--embedder", "openai:other", "reflect", "--consolidate", "hard", "--apply", input="y\n")
-    assert result.exit_code == 4 and "nacre reindex" in result.stderr and "remove them?" not in result.stderr
+    assert result.exit_code == 4 and "nacre store reindex" in result.stderr and "remove them?" not in result.stderr
 
 
 def test_how_alike_and_how_many_can_be_chosen(nacre: CommandLine) -> None:

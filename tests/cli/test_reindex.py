@@ -1,4 +1,4 @@
-"""nacre reindex: stopped half-way it loses nothing, and goes on where it ended."""
+"""nacre store reindex: stopped half-way it loses nothing, and goes on where it ended."""
 
 from __future__ import annotations
 

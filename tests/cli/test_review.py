@@ -1,4 +1,4 @@
-"""nacre conflicts, review, validate, redact, and remember --on-conflict"""
+"""nacre review conflicts, review, validate, redact, and remember --on-conflict"""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_conflict_is_reported_with_the_remedy(office: CommandLine) -> None:
     assert result.stdout == "munich-memory\n"
     assert "seems to update berlin-m" in result.stderr and OLD in result.stderr
     assert "'Munich' now, 'Berlin' before" in result.stderr
-    assert "`nacre supersede berlin-m munich-m`" in result.stderr
+    assert "`nacre memory supersede berlin-m munich-m`" in result.stderr
     assert "`nacre review`" in result.stderr and "`nacre undo`" in result.stderr
 
 

@@ -1,4 +1,4 @@
-"""nacre spaces, and nacre space: create, copy, rename, delete."""
+"""nacre space list, and nacre space: create, copy, rename, delete."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def test_another_model_is_refused_until_the_store_is_reindexed(tmp_path: Path) -
             lambda: store.recall("words"),
             lambda: store.edit(kept.id, text="x"),
         ):
-            with pytest.raises(EmbeddingMismatch, match="nacre reindex"):
+            with pytest.raises(EmbeddingMismatch, match="nacre store reindex"):
                 act()
         assert store.count() == 1
         assert changed.asked == []
@@ -106,7 +106,7 @@ def test_reindexing_mends_a_damaged_word_index(tmp_path: Path) -> None:
         kept = store.remember("findable words")
         with store._store._connected() as connection:  # type: ignore[attr-defined]
             connection.execute("INSERT INTO word(word) VALUES ('delete-all')")
-        assert "nacre reindex" in store.health().problems[0]
+        assert "nacre store reindex" in store.health().problems[0]
         store.reindex()
         assert store.health().problems == ()
         assert [hit.memory.id for hit in store.recall("findable", strategy="keyword")] == [kept.id]

@@ -46,7 +46,7 @@ def test_another_lambda_is_refused_with_the_remedy_and_changes_nothing(
         store.remember("a copper kettle", id="m1", on_conflict="ignore")
     with MemoryStore(tmp_path / "s.db", embedder=other) as store:
         for _ in range(2):
-            with pytest.raises(EmbeddingMismatch, match=rf"{difference}.*nacre reindex"):
+            with pytest.raises(EmbeddingMismatch, match=rf"{difference}.*nacre store reindex"):
                 use(store)
         assert [memory.text for memory in store.list_recent()] == ["a copper kettle"]
 
@@ -160,7 +160,7 @@ def test_the_first_claim_binds_the_store_and_another_embedder_is_refused() -> No
     assert CheckedEmbedder(bag, store).claim(Expected()) == []
     assert store.embedder() == EmbedderIdentity(bag.identity, 2, probe(1, 0))
     for other in (CheckedEmbedder(bag, store, probe(0, 1)), CheckedEmbedder(WordBag(3), store)):
-        with pytest.raises(EmbeddingMismatch, match="nacre reindex"):
+        with pytest.raises(EmbeddingMismatch, match="nacre store reindex"):
             other.claim(Expected())
     assert store.embedder() == EmbedderIdentity(bag.identity, 2, probe(1, 0))
 
@@ -188,7 +188,7 @@ def test_what_is_not_known_is_not_compared(other: EmbedderIdentity) -> None:
     "other", [EmbedderIdentity("n"), EmbedderIdentity("m", 3), EmbedderIdentity("m", 2, probe(0, 1))]
 )
 def test_what_differs_is_refused(other: EmbedderIdentity) -> None:
-    with pytest.raises(EmbeddingMismatch, match="nacre reindex"):
+    with pytest.raises(EmbeddingMismatch, match="nacre store reindex"):
         check_same(EmbedderIdentity("m", 2, probe(1, 0)), other)
 
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 SIMILAR_NAME = 0.8  # of difflib: two letters swapped, or one missing in a word of five
 
+WAITING = ("conflict", "unvalidated", "word")  # kinds that a count is quick for; what is merely old does not press
+MOST_WAITING = 100
+
 
 @dataclass(slots=True)
 class CliContext:
@@ -142,6 +145,24 @@ class CliContext:
 
             return RemoteProjectStore.open(known, self.choose_space, actor=PERSON, alone=alone)
         return ProjectStore.open(known, self.choose_space, actor=PERSON, alone=alone)
+
+    def review_line(self) -> str:
+        """How many review items wait, for the first screen. Empty where none does, where nothing is stored yet, or
+        where the store cannot be read: the screen must come up all the same. A store over a network is not asked."""
+        from nacre.errors import NacreError
+        from nacre.settings import ADDRESS
+
+        try:
+            known = self.settings()
+            if ADDRESS.match(known.store) or not store_exists(known):
+                return ""
+            with self._opened(known) as store:
+                waiting = len(store.review(kinds=WAITING, limit=MOST_WAITING))
+        except (NacreError, OSError):
+            return ""
+        count = f"{waiting} or more" if waiting == MOST_WAITING else str(waiting)
+        what = "review item waits" if waiting == 1 else "review items wait"
+        return f"{count} {what} for you; `nacre review` asks about them." if waiting else ""
 
     def embedder(self) -> Embedder:
         """Without a store, for what makes stores of its own."""

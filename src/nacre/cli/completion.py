@@ -26,7 +26,7 @@ MOST = 50  # ids: a list that fills the screen helps nobody
 SHELLS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 # Arguments, by command, that are the names of spaces.
 SPACES = frozenset(("space copy source", "space copy target", "space rename old", "space delete name"))
-NAMING_GROUPS = ("space", "entities")  # an argument of their commands is a name, never an id
+NAMING_GROUPS = {"space", "entities"}  # an argument of their commands is a name, never an id
 # Names of arguments and options of all other commands.
 IDS = frozenset("id ids old new source target start end keep others about a b".split())
 
@@ -105,7 +105,7 @@ def completion_of(param: click.Parameter, command_name: str) -> Completer | None
         return types
     if {"--tag", "--remove", "--remove-tag"} & set(param.opts):
         return tags
-    if command_name.partition(" ")[0] in NAMING_GROUPS:
+    if NAMING_GROUPS & set(command_name.split()):
         return None
     if param.name in IDS and (isinstance(param, click.Argument) or "--id" in param.opts):
         return ids

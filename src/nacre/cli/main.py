@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import os
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import click
 
 from nacre import __version__
-from nacre.cli.catalogue import COMMANDS, CatalogueGroup
+from nacre.cli.catalogue import (
+    COMMANDS,
+    FIRST_SCREEN,
+    FOR_GOOD,
+    CatalogueGroup,
+    Entry,
+    command_at,
+    command_lines,
+    old_names,
+    sections,
+    write_sections,
+)
 from nacre.cli.cli_context import CliContext
 
 if TYPE_CHECKING:
@@ -22,11 +34,30 @@ class CommandGroup(CatalogueGroup):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command = super().get_command(ctx, cmd_name)
+        if command is None and cmd_name in old_names():
+            command = command_at(self, ctx, old_names()[cmd_name])
         if command is not None and ctx.resilient_parsing:  # a shell asks what could come next
             from nacre.cli.completion import add_completion
 
             return add_completion(command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] in old_names():
+            return click.Group.resolve_command(self, ctx, args)
+        return super().resolve_command(ctx, args)
+
+    def remedy(self, name: str) -> str:
+        found = super().remedy(name)
+        near = get_close_matches(name, [each for each in old_names() if each not in FOR_GOOD], n=1, cutoff=CLOSE)
+        return f"Did you mean {old_names()[near[0]]!r}?" if near and "Did you mean" not in found else found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        write_sections(formatter, first_screen())
+        formatter.write_paragraph()
+        formatter.write_text(MORE)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if ctx.resilient_parsing:
@@ -49,11 +80,26 @@ class CommandGroup(CatalogueGroup):
             return super().invoke(ctx)
 
 
-@click.command(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
+EXAMPLE = """Long-term memory for AI agents, in one file.
+
+  nacre remember "The staging server is at 10.0.0.7"
+  nacre recall "where is staging?"
+  nacre undo
+"""
+CLOSE = 0.6  # of difflib: a letter or two are wrong
+WIDEST_PATH = 30  # characters of a command's path in a list
+MORE = "`nacre help COMMAND` explains one of them, `nacre help --all` lists all others."
+
+
+def first_screen() -> dict[str, Entry]:
+    return {name: entry for name, entry in COMMANDS.items() if entry.section in FIRST_SCREEN}
+
+
+@click.command(cls=CommandGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--store", metavar="FILE", help="The store's file or its folder, or the address of a database or a server."
 )
-@click.option("--space", metavar="NAME", help="The space to work in; see `nacre spaces` for the usual one.")
+@click.option("--space", metavar="NAME", help="The space to work in; see `nacre space list` for the usual one.")
 @click.option(
     "--embedder",
     metavar="NAME",
@@ -66,8 +112,52 @@ def nacre(ctx: click.Context, /, debug: bool, **flags: str | None) -> None:
     """Long-term memory for AI agents, in one file.
 
     Settings come from these options, from NACRE_STORE, NACRE_SPACE and NACRE_EMBEDDER, from the nearest .nacre.toml
-    upwards (as far as you trust it: see `nacre trust`), or from your own config.toml; the first match wins.
+    upwards (as far as you trust it: see `nacre config trust`), or from your own config.toml; the first match wins.
     """
     ctx.obj = CliContext({name: value for name, value in flags.items() if value is not None}, debug)
     if os.environ.get("NO_COLOR"):
         ctx.color = False
+    if ctx.invoked_subcommand is None:
+        formatter = ctx.make_formatter()
+        formatter.write(EXAMPLE)
+        nacre.format_commands(ctx, formatter)
+        click.echo(formatter.getvalue(), nl=False)
+        if waiting := ctx.obj.review_line():
+            click.echo(waiting)
+
+
+@click.command("help")
+@click.argument("words", nargs=-1, metavar="[COMMAND]...")
+@click.option("--all", "everything", is_flag=True, help="List every command.")
+@click.pass_context
+def help_command(ctx: click.Context, words: tuple[str, ...], everything: bool) -> None:
+    """Explain a command, such as `nacre help graph link`; with --all, list every command."""
+    root = ctx.find_root()
+    command = command_at(nacre, root, " ".join(words))
+    if command is None:
+        raise click.UsageError(f"No such command {' '.join(words)!r}. `nacre help --all` lists them all.", root)
+    click.echo(every_command(root) if everything else command_help(command, words, root), nl=not everything)
+
+
+def command_help(command: click.Command, words: tuple[str, ...], root: click.Context) -> str:
+    ctx = root
+    for at, word in enumerate(words, 1):
+        here = command_at(nacre, root, " ".join(words[:at]))
+        if here is not None:
+            ctx = click.Context(here, parent=ctx, info_name=word, **here.context_settings)
+    return command.get_help(ctx)
+
+
+def every_command(ctx: click.Context) -> str:
+    """All commands by section, those of groups below their group."""
+    formatter = ctx.make_formatter()
+    for title, entries in sections(COMMANDS).items():
+        lines: list[tuple[str, str]] = []
+        for name, entry in entries.items():
+            lines.append((name, entry.help))
+            command = nacre.get_command(ctx, name)
+            if isinstance(command, click.Group):
+                lines += [(f"  {name} {inner}", help) for inner, help in command_lines(command, ctx).items()]
+        with formatter.section(title):
+            formatter.write_dl(lines, col_max=WIDEST_PATH)
+    return formatter.getvalue()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
 
 import click
 
+from nacre.cli.catalogue import OpenGroup
 from nacre.cli.cli_context import SIMILAR_NAME, CliContext
 from nacre.cli.ui.output import DATA, FORMS, Column, Form, chosen_form, print_items, say
 from nacre.cli.ui.prompts import confirm
@@ -56,14 +57,38 @@ AT_LEAST_ZERO = dict.fromkeys(("DAYS", "RATE", "SECONDS"), Number(min=0))
 VALUE_TYPES = {"0-1": Number(0, 1), "FILE": FILE, "LENGTH": Length(), **AT_LEAST_ZERO}
 
 
+class RenamedOption(click.Option):
+    """Also understands the names that it had before, which no help shows, so that scripts go on working."""
+
+    def __init__(self, *arguments: Any, old_names: Sequence[str], **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.old_names = tuple(old_names)
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        shown, self.opts = self.opts, [*self.opts, *self.old_names]
+        try:
+            super().add_to_parser(parser, ctx)
+        finally:
+            self.opts = shown
+
+
 def option(
-    names: str, help: str, *, to: str = "", choices: Iterable[object] = (), least: int | None = None, **settings: Any
+    names: str,
+    help: str,
+    *,
+    to: str = "",
+    old: str = "",
+    choices: Iterable[object] = (),
+    least: int | None = None,
+    **settings: Any,
 ) -> Decorator:
     """A parameter; `names` are as in a usage line: `-o --output FILE`. `to` is the name of the argument, if another.
 
     Without a word for its value, choices and a type it is a flag. `least` makes it a whole number. A default is shown
-    in the help.
+    in the help. `old` are names that it had before.
     """
+    if old:
+        settings |= {"cls": RenamedOption, "old_names": old.split()}
     options = [name for name in names.split() if name.startswith("-")]
     value = " ".join(names.split()[len(options) :])
     if choices:
@@ -79,13 +104,13 @@ def option(
     return click.option(*options, *filter(None, [to]), metavar=value or None, help=help, **settings)
 
 
-def several_option(names: str, help: str, *, to: str = "") -> Decorator:
+def several_option(names: str, help: str, *, to: str = "", old: str = "") -> Decorator:
     """None when it is not given."""
 
     def none_if_empty(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> object:
         return values or None
 
-    return option(names, help, to=to, multiple=True, callback=none_if_empty)
+    return option(names, help, to=to, old=old, multiple=True, callback=none_if_empty)
 
 
 def moment_option(name: str, parse: Callable[[str, float], float], help: str) -> Decorator:
@@ -177,7 +202,7 @@ field_options = combine(
     option("--polarity", "Against, neither, or for.", choices=[-1, 0, 1]),
     option("--metadata JSON", "A JSON object to keep with it.", callback=as_json),
 )
-why_option = option("--why TEXT", "The reason, for the journal.", default="")
+why_option = option("--reason TEXT", "The reason, for the journal.", to="why", old="--why", default="")
 yes_option = option("-y --yes", "Do not ask.")
 dry_run_option = option("--dry-run", "Only say what would be done.")
 
@@ -218,13 +243,13 @@ global_options = combine(
 )
 
 
-class FirstByDefault(click.Group):
+class FirstByDefault(OpenGroup):
     """What names none of its commands is for the first one: `nacre journal ID` and `nacre journal -n 5` mean its tail.
     A word is so only where that one takes arguments."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         name, first = next(iter(self.commands.items()))
-        own = {*self.commands, *ctx.help_option_names}
+        own = {*self.list_commands(ctx), *ctx.help_option_names}
         words = any(isinstance(each, click.Argument) for each in first.params)
         bare = not args or (args[0] not in own and (words or args[0].startswith("-")))
         return super().parse_args(ctx, [name, *args] if bare else args)

@@ -179,7 +179,7 @@ def judge_distinct(engine: Engine, space: str, a: str, b: str, *, why: str = "")
     def plan(reader: Reader) -> list[AnyChange]:
         index = EntityIndex.read(reader, space)
         if index.form(a) == index.form(b):
-            raise InvalidInput(f"{a!r} and {b!r} are one entity; `nacre entities unalias` separates them.")
+            raise InvalidInput(f"{a!r} and {b!r} are one entity; `nacre graph entities unalias` separates them.")
         if frozenset((index.form(a), index.form(b))) in index.distinct_pairs():
             return []
         current = index.terms.get(index.name(a))
@@ -193,7 +193,7 @@ def judge_distinct(engine: Engine, space: str, a: str, b: str, *, why: str = "")
 def required_name(name: str) -> str:
     checked = label("name", name)
     if not checked:
-        raise InvalidInput("An entity needs a name; `nacre entities` lists those that memories mention.")
+        raise InvalidInput("An entity needs a name; `nacre graph entities` lists those that memories mention.")
     return checked
 
 

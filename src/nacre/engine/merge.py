@@ -44,7 +44,9 @@ def merge(engine: Engine, space: str, keep: str, others: Sequence[str], edit: Ed
 def refuse_unmergeable(memory: Memory) -> None:
     if memory.status == "trashed" or memory.superseded_by:
         state = "is in the trash" if memory.status == "trashed" else "was superseded"
-        raise InvalidInput(f"{memory.id} {state}, and nothing was merged; `nacre restore {memory.id}` brings it back.")
+        raise InvalidInput(
+            f"{memory.id} {state}, and nothing was merged; `nacre trash restore {memory.id}` brings it back."
+        )
 
 
 def without_conflicts_between(memories: Sequence[Memory]) -> list[Memory]:

@@ -121,7 +121,7 @@ def rename(engine: Engine, space: str, new: str, *, why: str = "") -> None:
     def plan(reader: Reader) -> list[AnyChange]:
         filled = reader.spaces()
         if space not in filled and reader.term(SPACE, space) is None:
-            raise InvalidInput(f"There is no space {space!r}; `nacre spaces` has them all.")
+            raise InvalidInput(f"There is no space {space!r}; `nacre space list` has them all.")
         if new in filled:
             raise InvalidInput(f"There is a space {new!r} already; `nacre space copy` brings one into another.")
         if taken := remains_of(reader, new):

@@ -102,7 +102,7 @@ class StoredCopy:
 
 
 def copies(settings: Settings) -> list[StoredCopy]:
-    """Newest first: copies made by maintenance or `nacre backup create`, and files that a restore replaced."""
+    """Newest first: copies made by maintenance or `nacre store backup create`, and files that a restore replaced."""
     require_access(settings, "list the copies of the store")
     present = store_file(settings.store).absolute()
     made = [StoredCopy(file, made_at(file), file.stat().st_size) for file in backups_of(settings).files()]

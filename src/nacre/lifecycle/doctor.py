@@ -100,10 +100,10 @@ def judged_vectors(health: Health, identity: str, *, calibrated: bool) -> Iterat
     """`identity` is that of the embedder in use; empty where there is none."""
     if health.embedder and identity and health.embedder != identity:
         says = f"The store was indexed with {health.embedder}, but {identity} is configured."
-        advice = "Configure the first one again, or run `nacre reindex`."
+        advice = "Configure the first one again, or run `nacre store reindex`."
         yield Finding("embedder", "problem", f"{says} {advice}", mended_by="reindex")
     elif health.embedder:
-        advice = "`nacre reindex` calibrates it on the store's own texts, if there are enough."
+        advice = "`nacre store reindex` calibrates it on the store's own texts, if there are enough."
         uncalibrated = "" if calibrated else f" The relevance of its hits is uncalibrated; {advice}"
         yield Finding("embedder", "ok", f"Vectors come from {health.embedder}.{uncalibrated}")
     if health.pending:

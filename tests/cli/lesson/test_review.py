@@ -93,7 +93,7 @@ def test_on_a_terminal_each_is_asked_for_with_one_key(aged: CommandLine) -> None
 
 def test_what_no_longer_holds_is_archived_or_thrown_away_on_the_way(aged: CommandLine) -> None:
     seen, _ = conversation("lesson", "review", answers=((KEYS, "a"), (KEYS, "t")))
-    assert "`nacre unarchive" in seen and "`nacre restore" in seen
+    assert "`nacre memory unarchive" in seen and "`nacre trash restore" in seen
     assert ids(aged, "list") == [] and len(ids(aged, "list", "--include-archived")) == 1
 
 

@@ -60,7 +60,7 @@ def test_every_command_has_help_that_begins_like_its_line(nacre: CommandLine, co
 def test_an_unknown_command_names_the_nearest(nacre: CommandLine) -> None:
     result = nacre("lesson", "serach", "x")
     assert result.exit_code == 2 and "Did you mean 'search'?" in result.stderr
-    assert "`nacre archive` is for lessons too" in nacre("lesson", "archive", "x").stderr
+    assert "`nacre memory archive` is for lessons too" in nacre("lesson", "archive", "x").stderr
     assert "`nacre lesson --help`" in nacre("lesson", "xyzzy").stderr
 
 
@@ -252,9 +252,9 @@ def test_tags_are_added_and_taken_away(book: CommandLine) -> None:
 
 def test_a_deleted_lesson_is_brought_back(book: CommandLine) -> None:
     result = book("lesson", "delete", "reb", "--why", "outdated")
-    assert result.exit_code == 0 and "`nacre restore rebase`" in result.stderr
+    assert result.exit_code == 0 and "`nacre trash restore rebase`" in result.stderr
     assert results(book, "list") == ["board"]
-    assert "`nacre restore rebase`" in book("lesson", "show", "reb").stderr
+    assert "`nacre trash restore rebase`" in book("lesson", "show", "reb").stderr
     book.ok("restore", "reb")
     assert set(results(book, "list")) == {"rebase", "board"}
 

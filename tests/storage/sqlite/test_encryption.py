@@ -115,8 +115,8 @@ def test_a_passphrase_is_derived_once_a_process_and_not_for_every_thread(tmp_pat
         (RAW, Key("6b" * 32), WrongKey, "does not open it"),
         (WORDS, Key("walnut under the rain"), WrongKey, "does not open it"),
         (WORDS, None, WrongKey, "no key was given"),
-        (None, RAW, NotEncrypted, "run `nacre encrypt`"),
-        (None, WORDS, NotEncrypted, "run `nacre encrypt`"),
+        (None, RAW, NotEncrypted, "run `nacre store encrypt`"),
+        (None, WORDS, NotEncrypted, "run `nacre store encrypt`"),
     ],
 )
 def test_what_does_not_open_is_one_clear_sentence_and_changes_nothing(

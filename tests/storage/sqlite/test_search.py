@@ -461,7 +461,7 @@ def test_damaged_signs_are_computed_again_and_nothing_is_lost(
     assert index.size == 500
     assert share_found(file, index, stored, stored[::20]) > 0.97
     if "signs" in damage:
-        assert "nacre reindex" in caplog.text
+        assert "nacre store reindex" in caplog.text
         assert any("block of signs" in fault for fault in signs.faults(file))
         with file:
             search.remove(file, SPACE, [40])
@@ -494,7 +494,7 @@ def test_missing_signs_are_reported_by_the_doctor(tmp_path: Path) -> None:
     file.execute("DELETE FROM signs WHERE row = 1")
     (problem,) = store.health(thorough=True).problems
     assert "224 of 256" in problem or "of 288" in problem
-    assert "nacre reindex" in problem
+    assert "nacre store reindex" in problem
     store.close()
 
 

@@ -77,7 +77,7 @@ def test_versions_that_are_in_no_index_are_reported_and_put_back(store: SQLiteBa
     written(store, memory("a"), memory("a", tags=("x",)))
     rows(store, "UPDATE version SET anchor = 99 WHERE seq_to IS NULL")
     assert listed(store, SPACE) == []
-    assert "nacre reindex" in store.health(thorough=True).problems[0]
+    assert "nacre store reindex" in store.health(thorough=True).problems[0]
     store.commit([IndexesRebuilt()])
     assert ids(listed(store, SPACE)) == ["a"] and store.health(thorough=True).problems == ()
 

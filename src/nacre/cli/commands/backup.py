@@ -1,4 +1,4 @@
-"""nacre backup, encrypt, decrypt and rekey: copies of the store's file, and its key."""
+"""nacre store backup, encrypt, decrypt and rekey: copies of the store's file, and its key."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def list_command(cli: CliContext, form: Form) -> None:
         Column("kind", kind, style="magenta"),
         Column("file", lambda stored: str(stored.file), wide=True, wraps=True),
     ]
-    empty = "There are no copies yet; `nacre backup create` makes one."
+    empty = "There are no copies yet; `nacre store backup create` makes one."
     print_items(copies(cli.settings()), columns, backup_record, form, empty)
 
 
@@ -104,7 +104,7 @@ def restore_command(cli: CliContext, file: str, key: str | None, dry_run: bool, 
     say(f"{store} is restored: {description}.")
     if stored is not None:
         put(str(stored))
-        say("What was there before is kept under this name; `nacre backup restore` puts it back.")
+        say("What was there before is kept under this name; `nacre store backup restore` puts it back.")
 
 
 def verified(settings: Settings, file: str, key: str | None) -> Copy:
@@ -120,8 +120,8 @@ def verified(settings: Settings, file: str, key: str | None) -> Copy:
         ) from error
     except NotAStore as error:
         raise StoreProblem(
-            f"{file} is no whole copy of a store ({error.reason}). Use another one (`nacre backup list` has them), or "
-            "make a new one with `nacre backup create`."
+            f"{file} is no whole copy of a store ({error.reason}). Use another one (see `nacre store backup list`), "
+            "or make a new one with `nacre store backup create`."
         ) from error
 
 
@@ -229,7 +229,7 @@ def encrypt_command(cli: CliContext, key: str | None, new_key_file: str | None, 
     A passphrase is a key, and so are 64 hex digits, which open faster. Without a key that is named here, the one of
     the setting is taken.
     """
-    settings, file = checked_store(cli, "`nacre rekey` gives it another key.", encrypted=False)
+    settings, file = checked_store(cli, "`nacre store rekey` gives it another key.", encrypted=False)
     check_no_mirror(settings)
     setting = new_key_setting(key, new_key_file, settings.key, "--key")
     confirm(f"Encrypt {file}? Without the key nothing in it can ever be read again.", yes=yes)
@@ -251,7 +251,7 @@ def decrypt_command(cli: CliContext, yes: bool) -> None:
 @option("--new-key-file PATH", "Make a random key, and keep it in this file.")
 def rekey_command(cli: CliContext, new_key: str | None, new_key_file: str | None, yes: bool) -> None:
     """Change the key of an encrypted store. The setting `key` names the one that it has."""
-    settings, file = checked_store(cli, "`nacre encrypt` gives it its first key.", encrypted=True)
+    settings, file = checked_store(cli, "`nacre store encrypt` gives it its first key.", encrypted=True)
     setting = new_key_setting(new_key, new_key_file, "", "--new-key")
     confirm(f"Give {file} another key? The old one will no longer open it.", yes=yes)
     give_key(settings, settings.key, setting, new_key_file)

@@ -1,4 +1,4 @@
-"""nacre config and nacre trust: settings, their sources, and which project files you trust."""
+"""nacre config and nacre config trust: settings, their sources, and which project files you trust."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def config_command() -> None:
     An option wins over the environment (NACRE_STORE, …), this over the nearest .nacre.toml upwards, this over your own
     config.toml, and that over the default. Settings of one space alone are called spaces.NAME.KEY. A project's
     .nacre.toml may only choose a space of that project (or `personal`) and turn the hooks off, until you run
-    `nacre trust` there.
+    `nacre config trust` there.
     """
 
 
@@ -240,7 +240,7 @@ def report_overridden(cli: CliContext, key: str, file: Path) -> None:
 
 
 def source_of(setting: Setting) -> str:
-    return f"{setting.source} (ignored; see `nacre trust`)" if setting.ignored else setting.source
+    return f"{setting.source} (ignored; see `nacre config trust`)" if setting.ignored else setting.source
 
 
 def setting_record(setting: Setting) -> dict[str, object]:
@@ -249,7 +249,7 @@ def setting_record(setting: Setting) -> dict[str, object]:
     return {"key": setting.key, "value": value, "source": setting.source, **ignored}
 
 
-@command("trust", yes_option, form_option())
+@command("trust", yes_option, form_option(), group=config_command)
 @click.argument("folder", type=PATH, required=False)
 @option("--list", "List the files that you trust.", to="listing")
 @option("--remove", "Withdraw your consent for this folder.")
@@ -260,10 +260,10 @@ def trust_command(_cli: CliContext, folder: Path | None, listing: bool, remove: 
     consent holds for this file in this folder as it is now; once the file changes, it is ignored again.
 
     \b
-      nacre trust                  the nearest .nacre.toml of this folder or above
-      nacre trust ~/projects/shop  that of another folder
-      nacre trust --list
-      nacre trust --remove
+      nacre config trust                  the nearest .nacre.toml of this folder or above
+      nacre config trust ~/projects/shop  that of another folder
+      nacre config trust --list
+      nacre config trust --remove
     """
     if listing and (remove or folder is not None):
         raise UsageProblem("--list shows every file that you trust; give it alone.")
@@ -292,7 +292,7 @@ def give_consent(folder: Path, *, yes: bool, form: Form) -> None:
     show_project_file(read, form)
     confirm(f"Let {file} set this? Check every URL, path and program in it.", yes=yes)
     agree(read)
-    say(f"{file} is trusted until it changes; `nacre trust --remove` withdraws that.")
+    say(f"{file} is trusted until it changes; `nacre config trust --remove` withdraws that.")
 
 
 def show_project_file(read: ProjectFile, form: Form) -> None:
@@ -319,7 +319,7 @@ def withdraw_consent(folder: Path) -> None:
         if withdraw(at / PROJECT_FILE):
             say(f"{at / PROJECT_FILE} is no longer trusted.")
             return
-    raise NotFound(f"you trust no {PROJECT_FILE} in {folder} or above it; `nacre trust --list` shows which.")
+    raise NotFound(f"you trust no {PROJECT_FILE} in {folder} or above it; `nacre config trust --list` shows which.")
 
 
 def list_consents(form: Form) -> None:
@@ -336,5 +336,5 @@ def list_consents(form: Form) -> None:
     def record(each: Consent) -> dict[str, object]:
         return {"file": each.file, "state": state_of(each), "since": iso(each.at)}
 
-    empty = "You trust no project's settings; `nacre trust` in a folder allows what its file sets."
+    empty = "You trust no project's settings; `nacre config trust` in a folder allows what its file sets."
     print_items(trusted, columns, record, form, empty)

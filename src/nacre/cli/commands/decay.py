@@ -1,4 +1,4 @@
-"""nacre decay, audit, fade, prune and retain: how memories lose strength, and what becomes of weak ones."""
+"""nacre maintenance decay, audit, fade, prune and retain: how memories lose strength, and what becomes of weak ones."""
 
 from __future__ import annotations
 
@@ -118,8 +118,8 @@ def score_record(each: Scored) -> dict[str, object]:
 def prune_command(cli: CliContext, **asked: Unpack[PruneOptions]) -> None:
     """List what has decayed, the weakest first, and with --apply move it to the trash.
 
-    Pinned memories, those of protected types and those that links lead to always stay. `nacre decay plot` shows how
-    fast memories decay.
+    Pinned memories, those of protected types and those that links lead to always stay. `nacre maintenance decay plot`
+    shows how fast memories decay.
     """
     now = cli.now()
     with cli.open() as store:
@@ -223,12 +223,12 @@ POINTS_A_SIGN = 6  # of a curve that is drawn in a table
 
 @click.group("decay")
 def decay_command() -> None:
-    """Show how memories decay. `nacre prune` moves what has decayed to the trash.
+    """Show how memories decay. `nacre maintenance prune` moves what has decayed to the trash.
 
     \b
-      nacre decay scores --weakest    what would go first
-      nacre decay plot                how fast, by importance
-      nacre decay plot 3f2a 77b0      of these two
+      nacre maintenance decay scores --weakest    what would go first
+      nacre maintenance decay plot                how fast, by importance
+      nacre maintenance decay plot 3f2a 77b0      of these two
     """
 
 
@@ -315,7 +315,7 @@ def curve_columns(floor: float) -> list[Column[tuple[Curve, str]]]:
 
 
 def falls(each: Curve, floor: float) -> str:
-    """When `nacre prune` would remove it; empty where it would not."""
+    """When `nacre maintenance prune` would remove it; empty where it would not."""
     if each.points[0][1] < floor:
         return "below already"
     for (before, high), (after, low) in pairwise(each.points):
@@ -354,8 +354,8 @@ def audit_command(
     """List memories by confidence and source, the oldest first.
 
     \b
-      nacre audit --confidence high --source inferred
-      nacre audit --confidence low --unvalidated
+      nacre maintenance audit --confidence high --source inferred
+      nacre maintenance audit --confidence low --unvalidated
     """
     now, (least, most) = cli.now(), confidence
     with cli.open() as store:

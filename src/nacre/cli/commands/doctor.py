@@ -110,8 +110,8 @@ def reindex_command(cli: CliContext, restart: bool) -> None:
         say(f"The settings name another embedder; `nacre config set embedder {wanted}` changes that.")
 
 
-@command("model", form_option("text", "json"))
-def model_command(_cli: CliContext, form: Form) -> None:
+@command("models", form_option("text", "json"))
+def models_command(_cli: CliContext, form: Form) -> None:
     """Show the models that come with Nacre: what for, how large, their licence, and whether their files are unchanged.
 
     Ends with code 4 where a file is damaged.

@@ -10,6 +10,7 @@ from typing import Unpack, cast
 
 import click
 
+from nacre.cli.catalogue import OpenGroup
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, Refused, UsageProblem
 from nacre.cli.lookup import find_memories, find_memories_ever
@@ -39,6 +40,15 @@ from nacre.model.instants import DAY, iso
 from nacre.model.memory import CONFLICTS
 from nacre.model.validate import Editable
 from nacre.remember.guard import guard_notes
+
+
+@click.group("memory", cls=OpenGroup)
+def memory_command() -> None:
+    """Change memories: tags, importance, merge, replace, confirm, pin, archive, or delete for good.
+
+    `nacre edit` changes the text and the fields of one, `nacre forget` moves some to the trash.
+    """
+
 
 CLEARED_BY_EMPTY = ("occurred_at", "valid_from", "valid_until", "expires_at")
 
@@ -91,7 +101,7 @@ def edit_text(text: str, configured: str, *, extension: str = ".md") -> str | No
         ) from error
 
 
-@command("merge KEEP OTHER...", why_option)
+@command("merge KEEP OTHER...", why_option, group=memory_command)
 @option("--text TEXT|-", "What it says from now on; - reads it from stdin.")
 @dry_run_option
 @option("-y --yes", "Do not ask when several are merged.")
@@ -116,7 +126,7 @@ def merge_command(
     say(f"{short(merged.id)} ({excerpt(merged)}) now replaces {replaced}.", "`nacre undo` takes it back.")
 
 
-@command("supersede OLD NEW", why_option)
+@command("supersede OLD NEW", why_option, group=memory_command)
 def supersede_command(cli: CliContext, old: str, new: str, why: str) -> None:
     """Replace OLD with NEW. OLD is superseded: it stays, but is no longer recalled."""
     with cli.open_both() as store:
@@ -125,7 +135,7 @@ def supersede_command(cli: CliContext, old: str, new: str, why: str) -> None:
     say(f"{short(later.id)} ({excerpt(later)}) now replaces {short(former.id)} ({excerpt(former)}).")
 
 
-@command("validate ID", why_option)
+@command("validate ID", why_option, group=memory_command)
 @option("--confidence 0-1", "How sure that is now.", type=float)
 def validate_command(cli: CliContext, id: str, confidence: float | None, why: str) -> None:
     """Confirm that a memory is still true, so that it is no longer stale."""
@@ -138,7 +148,7 @@ def validate_command(cli: CliContext, id: str, confidence: float | None, why: st
 def mark_command(name: str, help: str, done: str) -> click.Command:
     """A command named as the method of the store that it calls."""
 
-    @command(f"{name} ID...", why_option, help=help)
+    @command(f"{name} ID...", why_option, group=memory_command, help=help)
     def mark(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
         with cli.open_both() as store:
             method: Callable[..., list[Memory]] = getattr(store, name)
@@ -152,7 +162,7 @@ def find_untrashed(store: MemoryStore, ids: Sequence[str]) -> list[Memory]:
     memories = find_memories(store, ids)
     trashed = next((memory for memory in memories if memory.status == "trashed"), None)
     if trashed is not None:
-        raise Refused(f"{short(trashed.id)} is in the trash; `nacre restore {short(trashed.id)}` brings it back.")
+        raise Refused(f"{short(trashed.id)} is in the trash; `nacre trash restore {short(trashed.id)}` brings it back.")
     return memories
 
 
@@ -174,7 +184,7 @@ unarchive_command = mark_command(
 )
 
 
-@command("tag ID...", why_option)
+@command("tag ID...", why_option, group=memory_command)
 @option("-a --add TAG", "Add a tag; repeat for several.", multiple=True)
 @option("-r --remove TAG", "Take a tag away; repeat for several.", multiple=True)
 def tag_command(cli: CliContext, ids: tuple[str, ...], add: tuple[str, ...], remove: tuple[str, ...], why: str) -> None:
@@ -208,7 +218,7 @@ def amount_argument(_ctx: click.Context, _argument: click.Parameter, value: str)
     return (None, number) if match[1] == "=" else (number if match[1] == "+" else -number, None)
 
 
-@command("bump ID...", why_option, cls=NegativeAmountCommand)
+@command("bump ID...", why_option, group=memory_command, cls=NegativeAmountCommand)
 @click.argument("change", callback=amount_argument, metavar="+0.2|-0.1|=0.9")
 def bump_command(cli: CliContext, ids: tuple[str, ...], change: tuple[float | None, float | None], why: str) -> None:
     """Raise or lower the importance of memories, in one operation. An importance stays between 0 and 1."""
@@ -222,7 +232,7 @@ def bump_command(cli: CliContext, ids: tuple[str, ...], change: tuple[float | No
 
 @click.group("trash", cls=FirstByDefault)
 def trash_command() -> None:
-    """List the trash, or empty it for good; `nacre restore` brings back what is in it."""
+    """List the trash, empty it for good, or restore what is in it."""
 
 
 @command("list", rows_option, form_option(), group=trash_command)
@@ -287,18 +297,18 @@ def trashed_memories(store: MemoryStore) -> list[Memory]:
 
 @command("forget ID...", yes_option, why_option)
 def forget_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -> None:
-    """Move memories to the trash, from which `nacre restore` brings them back."""
+    """Move memories to the trash, from which `nacre trash restore` brings them back."""
     with cli.open_both() as store:
         memories = [memory for memory in find_memories(store, ids) if memory.status != "trashed"]
         if not memories:
             say("In the trash already.")
             return
-        confirm_memories("Forget", memories, "`nacre restore` can bring back what is forgotten.", yes=yes)
+        confirm_memories("Forget", memories, "`nacre trash restore` can bring back what is forgotten.", yes=yes)
         store.forget(*(memory.id for memory in memories), why=why)
-    say(f"Forgot {count_of(len(memories))}; `nacre undo` takes it back, `nacre restore ID` brings one back.")
+    say(f"Forgot {count_of(len(memories))}; `nacre undo` takes it back, `nacre trash restore ID` brings one back.")
 
 
-@command("restore ID...", why_option)
+@command("restore ID...", why_option, group=trash_command)
 def restore_command(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
     """Restore forgotten or superseded memories, in one operation."""
     with cli.open_both() as store:
@@ -312,7 +322,7 @@ def restore_command(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
     report_marked(memories, "Restored")
 
 
-@command("redact ID...", yes_option, why_option)
+@command("redact ID...", yes_option, why_option, group=memory_command)
 def redact_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -> None:
     """Delete the content of memories for good, in the journal too, and leave a mark that something was there.
 
@@ -326,7 +336,7 @@ def redact_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -
     say(f"Redacted {count_of(gone)} for good; copies made before, such as backups, still have the content.")
 
 
-@command("purge ID...", yes_option)
+@command("purge ID...", yes_option, group=memory_command)
 def purge_command(cli: CliContext, ids: tuple[str, ...], yes: bool) -> None:
     """Delete memories for good, in the journal too. `nacre forget` only moves them to the trash."""
     with cli.open_both() as store:

@@ -61,7 +61,7 @@ class EntryFilter(TypedDict):
 
 entry_options = combine(
     option("--id ID", "What was done to this memory.", to="about"),
-    option("--operation --act NAME", "Of this name: remember, edit, forget, …"),
+    option("--operation NAME", "Of this name: remember, edit, forget, …", old="--act"),
     option("--actor NAME", "What this actor did: cli, lib, mcp, …"),
     moment_option("--since", since, "Done since: 30m, 2h, 7d, 4w, a date (UTC), or words such as 'last week'."),
     moment_option("--until", until, "Done until: 7d, a date, whose whole day counts, or words such as yesterday."),
@@ -288,7 +288,7 @@ class DiffLine(NamedTuple):
     after: str
 
 
-@command("diff", form_option())
+@command("diff", form_option(), group=journal_command)
 @click.argument("earlier", metavar="WHEN")
 @click.argument("later", required=False, metavar="[WHEN]")
 def diff_command(cli: CliContext, earlier: str, later: str | None, form: Form) -> None:

@@ -1,4 +1,4 @@
-"""nacre link, unlink, relations, prune-links, graph, neighbors, path and entities."""
+"""nacre graph: draw, link, walk, relations and entities."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from nacre.cli.errors import NotFound
 from nacre.cli.lookup import find_memories, resolve_id, resolve_target
 from nacre.cli.options import (
     ALL,
+    FirstByDefault,
     combine,
     command,
     form_option,
@@ -46,13 +47,73 @@ from nacre.model import Direction, Edge, Graph, Memory, Neighbor
 from nacre.model.graph import Entity, EntityPair
 
 
-@command("link SOURCE TARGET", why_option, form_option("text", "tsv", "json"))
-@option("-r --rel NAME", "How the two are related.", default="related")
+@click.group("graph", cls=FirstByDefault)
+def graph_command() -> None:
+    """Draw memories and the links between them; link them, walk from one to another, and name what links mean.
+
+    Without a subcommand it draws: `nacre graph 3f2a`.
+    """
+
+
+MOST_LINKED = 20  # seeds of a drawing that names none: more than a screen holds
+ARROWS = {"out": "→", "in": "←"}
+depth_option = option("-d --depth N", "Links to walk at most.", least=1, default=1)
+hidden_option = option("--hidden", "Also through what is trashed, superseded or expired.", to="include_hidden")
+
+
+class WalkOptions(TypedDict):
+    """How links are followed, with the names that the store has for it."""
+
+    rel: tuple[str, ...] | None
+    direction: Direction
+    as_of: float | None
+    valid_at: float | None
+
+
+walk_options = combine(
+    several_option("-r --relation NAME", "Along links of this relation; repeat for others.", to="rel", old="--rel"),
+    option("--direction", "Along links from a memory, to it, or both.", choices=("both", "out", "in"), default="both"),
+    time_options,
+)
+
+
+@command(
+    "draw [ID]...", walk_options, form_option("ascii", "dot", "mermaid", "graphml", "html", "json"), group=graph_command
+)
+@option("-d --depth N", "Links to walk at most.", least=0, default=1)
+def draw_command(cli: CliContext, ids: tuple[str, ...], depth: int, form: Form, **walk: Unpack[WalkOptions]) -> None:
+    """Draw memories and the links between them; without an ID, the most linked ones of the space.
+
+    \b
+      nacre graph draw 3f2a --depth 2
+      nacre graph draw -f dot | dot -Tsvg > memories.svg
+      nacre graph draw -f html > memories.html
+
+    An html page needs no network; graphml is for Gephi, yEd and others, mermaid for Markdown.
+    """
+    with cli.open_both() as store:
+        seeds = [resolve_id(store, id) for id in ids] or most_linked(store, walk["as_of"], walk["valid_at"])
+        result = store.subgraph(seeds, depth=depth, **walk)
+    if form in DATA:
+        nodes = [memory_record(memory) for memory in result.nodes.values()]
+        edges = [edge._asdict() for edge in result.edges]
+        print_data({"nodes": nodes, "edges": edges, "dangling": list(result.dangling)}, form)
+    else:
+        draw_graph(result, seeds, form)
+    report_dangling(result.dangling)
+    if not result.edges:
+        say("There are no links here; `nacre graph link` makes one.")
+    elif sys.stdout.isatty():
+        say(f"{count_of(len(result.nodes))}, {count_of(len(result.edges), 'link', 'links')}.")
+
+
+@command("link SOURCE TARGET", why_option, form_option("text", "tsv", "json"), group=graph_command)
+@option("-r --relation NAME", "How the two are related.", to="rel", old="--rel", default="related")
 @option("-w --weight NUMBER", "How strong the link is; 1 is plain.", type=float, default=1.0)
 def link_command(cli: CliContext, source: str, target: str, rel: str, weight: float, why: str, form: Form) -> None:
     """Link the memory SOURCE to TARGET, and print the link.
 
-    TARGET need not be there yet, unless the setting `strict_links` asks for it. `nacre relations` lists the
+    TARGET need not be there yet, unless the setting `strict_links` asks for it. `nacre graph relations` lists the
     relations; a new word is learned, and waits in `nacre review` to be confirmed.
     """
     with cli.open_both() as store:
@@ -75,8 +136,8 @@ def link_command(cli: CliContext, source: str, target: str, rel: str, weight: fl
     say(*linked.notes)
 
 
-@command("unlink SOURCE TARGET", why_option)
-@option("-r --rel NAME", "Only the link of this relation; every one unless given.")
+@command("unlink SOURCE TARGET", why_option, group=graph_command)
+@option("-r --relation NAME", "Only the link of this relation; every one unless given.", to="rel", old="--rel")
 def unlink_command(cli: CliContext, source: str, target: str, rel: str | None, why: str) -> None:
     """Remove the links that lead from SOURCE to TARGET."""
     with cli.open_both() as store:
@@ -97,7 +158,7 @@ class Relation:
     waits_for_review: bool
 
 
-@command("relations", form_option())
+@command("relations", form_option(), group=graph_command)
 @option("--add NAME", "Teach the store a relation, or confirm one that waits for review.")
 @option("--description TEXT", "What the added relation means.", default="")
 def relations_command(cli: CliContext, add: str | None, description: str, form: Form) -> None:
@@ -123,7 +184,7 @@ def relations_command(cli: CliContext, add: str | None, description: str, form: 
     print_items(known, columns, asdict, form)
 
 
-@command("prune-links", yes_option, why_option, form_option())
+@command("prune", yes_option, why_option, form_option(), group=graph_command)
 @option("--below WEIGHT", "Only links with less weight than this.", type=float, default=0.3)
 @option("--walks N", "Only links that were followed at most N times.", least=0, default=0)
 @option("--apply", "Take them away; without it they are only listed.", to="applied")
@@ -156,56 +217,6 @@ def prune_links_command(
             confirm(f"Remove {count_of(len(edges), 'link', 'links')}? `nacre undo` can bring them back.", yes=yes)
             gone = store.prune_links(edges, why=why)
             say(f"Removed {count_of(gone, 'link', 'links')}; `nacre undo` brings them back.")
-
-
-MOST_LINKED = 20  # seeds of a drawing that names none: more than a screen holds
-ARROWS = {"out": "→", "in": "←"}
-depth_option = option("-d --depth N", "Links to walk at most.", least=1, default=1)
-hidden_option = option("--hidden", "Also through what is trashed, superseded or expired.", to="include_hidden")
-
-
-class WalkOptions(TypedDict):
-    """How links are followed, with the names that the store has for it."""
-
-    rel: tuple[str, ...] | None
-    direction: Direction
-    as_of: float | None
-    valid_at: float | None
-
-
-walk_options = combine(
-    several_option("--rel NAME", "Along links of this relation; repeat for others."),
-    option("--direction", "Along links from a memory, to it, or both.", choices=("both", "out", "in"), default="both"),
-    time_options,
-)
-
-
-@command("graph [ID]...", walk_options, form_option("ascii", "dot", "mermaid", "graphml", "html", "json"))
-@option("-d --depth N", "Links to walk at most.", least=0, default=1)
-def graph_command(cli: CliContext, ids: tuple[str, ...], depth: int, form: Form, **walk: Unpack[WalkOptions]) -> None:
-    """Draw memories and the links between them; without an ID, the most linked ones of the space.
-
-    \b
-      nacre graph 3f2a --depth 2
-      nacre graph -f dot | dot -Tsvg > memories.svg
-      nacre graph -f html > memories.html
-
-    An html page needs no network; graphml is for Gephi, yEd and others, mermaid for Markdown.
-    """
-    with cli.open_both() as store:
-        seeds = [resolve_id(store, id) for id in ids] or most_linked(store, walk["as_of"], walk["valid_at"])
-        result = store.subgraph(seeds, depth=depth, **walk)
-    if form in DATA:
-        nodes = [memory_record(memory) for memory in result.nodes.values()]
-        edges = [edge._asdict() for edge in result.edges]
-        print_data({"nodes": nodes, "edges": edges, "dangling": list(result.dangling)}, form)
-    else:
-        draw_graph(result, seeds, form)
-    report_dangling(result.dangling)
-    if not result.edges:
-        say("There are no links here; `nacre link` makes one.")
-    elif sys.stdout.isatty():
-        say(f"{count_of(len(result.nodes))}, {count_of(len(result.edges), 'link', 'links')}.")
 
 
 def draw_graph(graph: Graph, seeds: list[str], form: Form) -> None:
@@ -297,7 +308,7 @@ def tree(graph: Graph, seeds: Sequence[str], *, plain: bool = False) -> Iterator
     return LinkTree(graph, PLAIN_STROKES if plain else UNICODE_STROKES).lines([*seeds, *graph.nodes])
 
 
-@command("neighbors ID", depth_option, hidden_option, walk_options, form_option())
+@command("neighbors ID", depth_option, hidden_option, walk_options, form_option(), group=graph_command)
 def neighbors_command(
     cli: CliContext, id: str, depth: int, include_hidden: bool, form: Form, **walk: Unpack[WalkOptions]
 ) -> None:
@@ -318,7 +329,7 @@ def neighbors_command(
         Column("type", lambda near: near.memory.type),
         Column("text", lambda near: marked_text(near.memory), lambda near: headline(near.memory), wide=True),
     ]
-    empty = "No links lead to another memory; `nacre link` makes one."
+    empty = "No links lead to another memory; `nacre graph link` makes one."
     print_items(list(result), columns, record, form, empty)
     report_dangling(result.dangling)
 
@@ -344,7 +355,7 @@ class PathStep:
         return "" if self.edge is None else self.edge.rel
 
 
-@command("path START END", hidden_option, walk_options, form_option())
+@command("path START END", hidden_option, walk_options, form_option(), group=graph_command)
 def path_command(
     cli: CliContext, start: str, end: str, include_hidden: bool, form: Form, **walk: Unpack[WalkOptions]
 ) -> None:
@@ -370,7 +381,7 @@ def path_command(
         raise NotFound(f"no links lead from {short(ends[0])} to {short(ends[1])}.")
 
 
-@click.group("entities", invoke_without_command=True)
+@graph_command.group("entities", invoke_without_command=True)
 @option("--suggest", "List the names that may be one instead, each pair with the reason.")
 @limit_option(50)
 @form_option()
@@ -419,7 +430,7 @@ def unalias_entity(cli: CliContext, name: str, why: str) -> None:
     with cli.open() as store:
         former = store.resolve_entity(name)
         if not store.unalias(name, why=why):
-            raise NotFound(f"{name!r} is nobody's alias; `nacre entities` lists the names.")
+            raise NotFound(f"{name!r} is nobody's alias; `nacre graph entities` lists the names.")
     say(f"{name!r} is not {former!r} any more; `nacre undo` takes it back.")
 
 
@@ -429,6 +440,6 @@ def entities_about(cli: CliContext, name: str, limit: int, form: Form) -> None:
     with cli.open_both() as store:
         known = store.resolve_entity(name)
         results = store.memories_about(name, limit or ALL)
-    empty = f"No memory names {known!r}; `nacre entities` lists whom they name, `nacre recall` searches their texts."
+    empty = f"No memory names {known!r}; `nacre graph entities` lists the names, `nacre recall` searches texts."
     columns = memory_columns(lambda memory: memory, results, two_spaces=store.beside is not None)
     print_items(results, columns, memory_record, form, empty)

@@ -1,4 +1,4 @@
-"""nacre migrate: a whole store to another file or server, with its history."""
+"""nacre store migrate: a whole store to another file or server, with its history."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def migrate_command(
     After an interruption, run the same command again. Do not use TO before it is complete.
 
     \b
-      nacre migrate ~/memory.db postgresql://me@db.example/memory
-      nacre migrate plain.db secret.db --to-key file:secret.key
+      nacre store migrate ~/memory.db postgresql://me@db.example/memory
+      nacre store migrate plain.db secret.db --to-key file:secret.key
     """
     from nacre.transfer.migrate import migrate_store
 

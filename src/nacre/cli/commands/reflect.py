@@ -1,4 +1,4 @@
-"""nacre reflect and consolidate: make lasting memories from short-term ones."""
+"""nacre maintenance reflect and consolidate: make lasting memories from short-term ones."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def remedy(result: RememberResult, *, noted: bool) -> str:
     if result.action == "superseded":
         replaced = [short(each.b.id) for each in result.conflicts if each.kind != "duplicate"]
         return f"It took the place of {', '.join(replaced)}; `nacre undo` takes that back."
-    ways = f"`nacre supersede {short(result.conflicts[0].b.id)} {short(result.memory.id)}` replaces the other"
+    ways = f"`nacre memory supersede {short(result.conflicts[0].b.id)} {short(result.memory.id)}` replaces the other"
     review = "`nacre review` settles it, " if noted else ""
     return f"Both are kept: {review}{ways}, `nacre undo` takes this one back."
 

@@ -103,7 +103,7 @@ def describe_item(item: ReviewItem) -> str:
     return f"{item.conflict.kind}, {item.conflict.reason}\n{item_text(item)}"
 
 
-@command("conflicts [ID]", why_option, form_option())
+@command("conflicts [ID]", why_option, form_option(), group=review_command)
 @option("--threshold 0-1", "Similarity from which two texts count as duplicates when the model did not compare them.")
 @option("--note", "Put them into the review queue.")
 def conflicts_command(

@@ -48,7 +48,7 @@ from nacre.protocols import Order
 from nacre.recall_options import Scope
 
 LAST_ENTRIES = 5
-MOST_LINKS = 10  # of one direction; `nacre neighbors` lists them all
+MOST_LINKS = 10  # of one direction; `nacre graph neighbors` lists them all
 SEPARATE_FIELDS = ("id", "text", "links", "superseded_by")  # these have lines of their own
 ALWAYS_SHOWN = ("type", "importance", "status")
 
@@ -126,7 +126,7 @@ def link_lines(details: MemoryDetails) -> Iterator[str]:
             linked = details.near.get(id)
             yield label_line(label, f"{short(id)}  {excerpt(linked) if linked else '(not in this space)'}")
         if len(several) > MOST_LINKS:
-            yield label_line("", f"and {len(several) - MOST_LINKS:,} more; `nacre neighbors` lists them all")
+            yield label_line("", f"and {len(several) - MOST_LINKS:,} more; `nacre graph neighbors` lists them all")
 
 
 def field_value(name: str, value: object, now: float) -> str:

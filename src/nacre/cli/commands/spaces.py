@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.options import command, dry_run_option, form_option, option, why_option, yes_option
+from nacre.cli.options import FirstByDefault, command, dry_run_option, form_option, option, why_option, yes_option
 from nacre.cli.ui.output import Column, Form, print_items, say
 from nacre.cli.ui.prompts import confirm_by_name, count_of
 from nacre.cli.ui.records import count_column
@@ -31,12 +31,52 @@ HOW_TO_STORE_THERE = "`nacre remember --personal` stores there."
 EMPTY_STORE = "The store is empty; `nacre remember TEXT` stores a first memory."
 
 
-@click.group("space")
+@click.group("space", cls=FirstByDefault)
 def space_command() -> None:
-    """Create, copy, rename or delete a space; `nacre spaces` lists them.
+    """List, create, copy, rename or delete spaces.
 
     Each operation is in the journal of its space; `nacre --space NAME undo` takes it back.
     """
+
+
+WHAT_SPACES_DOES = f"List the spaces, and say which this folder uses and why.\n\n{RULE} {HOW_TO_STORE_THERE}"
+
+
+@command("list", form_option(), group=space_command, help=WHAT_SPACES_DOES)
+def spaces_command(cli: CliContext, form: Form) -> None:
+    from nacre.project_store import known_spaces
+
+    with cli.open(any_space=True) as store:
+        notes, known = store.space_notes(), known_spaces(store)
+    choice = cli.choose_space([*known, *(note.name for note in notes)])
+    uses = {choice.beside: "read", choice.space: "written and read"}
+    columns: list[Column[SpaceNote]] = [
+        Column("space", lambda note: note.name, style="cyan"),
+        count_column("memories", lambda note: note.memories),
+        Column("here", lambda note: uses.get(note.name, ""), only="table"),
+        Column("description", lambda note: note.description, wide=True),
+    ]
+
+    def record(note: SpaceNote) -> dict[str, object]:
+        fields = {"space": note.name, "memories": note.memories, "description": note.description}
+        return {**fields, "here": uses.get(note.name, "")}
+
+    print_items(notes, columns, record, form, EMPTY_STORE)
+    say(RULE, f"Here: {choice.space}, because {choice.reason}{f'; {choice.beside} too' if choice.beside else ''}.")
+    say(*(how_to_copy(note, choice.space) for note in notes if is_unread_default(note, choice)))
+
+
+def is_unread_default(note: SpaceNote, choice: SpaceChoice) -> bool:
+    return note.name == DEFAULT and note.memories > 0 and DEFAULT not in (choice.space, choice.beside)
+
+
+def how_to_copy(note: SpaceNote, target: str) -> str:
+    """It is never renamed: programs may use it."""
+    return (
+        f"{count_of(note.memories)} in {note.name}, the space of Python programs that name none; it is not read here. "
+        f"`nacre space copy {quote(note.name)} {quote(target)}` copies what it has here (or name personal, for all "
+        f"projects); `--space {quote(note.name)}` works there."
+    )
 
 
 @command("create NAME", why_option, group=space_command)
@@ -120,43 +160,3 @@ def open_space(cli: CliContext, name: str) -> MemoryStore:
 
 def count_memories(store: MemoryStore) -> int:
     return store.spaces().get(store.space, 0)
-
-
-WHAT_SPACES_DOES = f"List the spaces, and say which this folder uses and why.\n\n{RULE} {HOW_TO_STORE_THERE}"
-
-
-@command("spaces", form_option(), help=WHAT_SPACES_DOES)
-def spaces_command(cli: CliContext, form: Form) -> None:
-    from nacre.project_store import known_spaces
-
-    with cli.open(any_space=True) as store:
-        notes, known = store.space_notes(), known_spaces(store)
-    choice = cli.choose_space([*known, *(note.name for note in notes)])
-    uses = {choice.beside: "read", choice.space: "written and read"}
-    columns: list[Column[SpaceNote]] = [
-        Column("space", lambda note: note.name, style="cyan"),
-        count_column("memories", lambda note: note.memories),
-        Column("here", lambda note: uses.get(note.name, ""), only="table"),
-        Column("description", lambda note: note.description, wide=True),
-    ]
-
-    def record(note: SpaceNote) -> dict[str, object]:
-        fields = {"space": note.name, "memories": note.memories, "description": note.description}
-        return {**fields, "here": uses.get(note.name, "")}
-
-    print_items(notes, columns, record, form, EMPTY_STORE)
-    say(RULE, f"Here: {choice.space}, because {choice.reason}{f'; {choice.beside} too' if choice.beside else ''}.")
-    say(*(how_to_copy(note, choice.space) for note in notes if is_unread_default(note, choice)))
-
-
-def is_unread_default(note: SpaceNote, choice: SpaceChoice) -> bool:
-    return note.name == DEFAULT and note.memories > 0 and DEFAULT not in (choice.space, choice.beside)
-
-
-def how_to_copy(note: SpaceNote, target: str) -> str:
-    """It is never renamed: programs may use it."""
-    return (
-        f"{count_of(note.memories)} in {note.name}, the space of Python programs that name none; it is not read here. "
-        f"`nacre space copy {quote(note.name)} {quote(target)}` copies what it has here (or name personal, for all "
-        f"projects); `--space {quote(note.name)}` works there."
-    )

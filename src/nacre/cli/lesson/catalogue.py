@@ -25,6 +25,6 @@ def lesson_command() -> None:
     """Lessons: knowledge with a title, contexts, confidence and a source, under a controlled vocabulary.
 
     \b
-      nacre lesson add --title "Rebase onto main first" --content - --tags git,ci
-      nacre lesson search "pipeline fails after a merge" --tags ci
+      nacre lesson add --title "Rebase onto main first" --content - --tag git --tag ci
+      nacre lesson search "pipeline fails after a merge" --tag ci
     """

@@ -53,7 +53,7 @@ def find_lesson(book: LessonBook, prefix: str) -> Memory:
     if memory.type != LESSON:
         raise NotFound(f"{id} is a memory of type {memory.type}, not a lesson; `nacre show {id}` shows it.")
     if memory.status == "trashed":
-        raise NotFound(f"{id} is in the trash; `nacre restore {id}` brings it back.")
+        raise NotFound(f"{id} is in the trash; `nacre trash restore {id}` brings it back.")
     return memory
 
 
@@ -65,9 +65,9 @@ def name_lesson(lesson: Lesson) -> str:
 # Options
 
 
-def terms_option(names: str, help: str, *, to: str = "") -> Decorator:
+def terms_option(names: str, help: str, *, to: str = "", old: str = "") -> Decorator:
     """Terms separated by commas, or the option repeated; None when it is not given."""
-    return option(f"{names} WORD,…", help, to=to, multiple=True, callback=parse_terms)
+    return option(f"{names} WORD,…", help, to=to, old=old, multiple=True, callback=parse_terms)
 
 
 def parse_terms(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -90,9 +90,16 @@ def parse_level(_ctx: click.Context, _option: click.Parameter, value: str | None
 confidence_option = option("-c --confidence LEVEL", f"How sure it is: {LEVELS}.", callback=parse_level)
 # Options with the names of a lesson's fields.
 lesson_options = combine(
-    terms_option("-g --tags", "What it is about: git,ci."),
-    terms_option("--contexts", "Situations that it applies in: team.shared-branch."),
-    terms_option("--anti-contexts", "Situations that it does not apply in."),
+    terms_option("-g --tag", "What it is about; repeat for several, or git,ci.", to="tags", old="--tags"),
+    terms_option(
+        "--context",
+        "A situation that it applies in, team.shared-branch; repeat.",
+        to="contexts",
+        old="--contexts",
+    ),
+    terms_option(
+        "--anti-context", "A situation that it does not apply in; repeat.", to="anti_contexts", old="--anti-contexts"
+    ),
     confidence_option,
     option("-s --source NAME", "How it is known: tested, documented, observed, inferred, hearsay."),
     option("--notes TEXT", "What its source said, and where.", to="source_notes"),

@@ -83,7 +83,7 @@ def learn(cli: CliContext, fields: dict[str, object], id: str | None) -> Answer[
 def suggest_contexts(learned: Answer[Lesson]) -> None:
     contexts = learned.suggestions.get("contexts")
     if contexts and not learned.data.contexts:
-        command = f"nacre lesson edit {short(learned.data.id)} --contexts {','.join(contexts)}"
+        command = f"nacre lesson edit {short(learned.data.id)} --context {','.join(contexts)}"
         say(f"Similar lessons apply in {', '.join(contexts)}; `{command}` adds this here too.")
 
 
@@ -107,7 +107,7 @@ def edit_command(
     if not (changes or add_tag or remove_tag):
         raise click.UsageError("Name what to change: --title, --content, --add-tag, --confidence, …")
     if "tags" in changes and (add_tag or remove_tag):
-        raise click.UsageError("--tags replaces all tags; give it alone, or --add-tag and --remove-tag.")
+        raise click.UsageError("--tag replaces all tags; give it alone, or --add-tag and --remove-tag.")
     with open_book(cli) as book:
         before = Lesson.of(find_lesson(book, id))
         if add_tag or remove_tag:
@@ -129,11 +129,11 @@ def change_tags(book: LessonBook, lesson: Lesson, add: tuple[str, ...], remove: 
 
 @command("delete ID", why_option, form_option("text", "json"))
 def delete_command(cli: CliContext, id: str, why: str, form: Form) -> None:
-    """Move a lesson to the trash; `nacre restore` brings it back."""
+    """Move a lesson to the trash; `nacre trash restore` brings it back."""
     with open_book(cli) as book:
         lesson = Lesson.of(find_lesson(book, id))
         deleted = book.delete(lesson.id, why=why)
-    outcome = f"{name_lesson(lesson)} is in the trash; `nacre restore {short(lesson.id)}` brings it back."
+    outcome = f"{name_lesson(lesson)} is in the trash; `nacre trash restore {short(lesson.id)}` brings it back."
     print_answer(deleted, form, lambda _: say(outcome))
 
 
@@ -196,10 +196,10 @@ def review_step(book: LessonBook, due: ReviewDue) -> Step:
     def apply(choice: Choice) -> str:
         if choice is TRASH:
             book.delete(id)
-            return f"Moved to the trash; `nacre restore {short(id)}` brings it back."
+            return f"Moved to the trash; `nacre trash restore {short(id)}` brings it back."
         if choice is ARCHIVE:
             book.archive(id)
-            return f"Archived; `nacre unarchive {short(id)}` brings it back."
+            return f"Archived; `nacre memory unarchive {short(id)}` brings it back."
         # The next level below; the lowest stays.
         level = NAMES[max(0, LEVELS[due.lesson.confidence].ordinal - 2)] if choice is LESS else None
         return f"It holds, with {book.validate(id, level).data.confidence} confidence."

@@ -33,9 +33,9 @@ from nacre.model.instants import iso
 
 # Named as `LessonFilters`: what is given goes to the book as it is.
 filter_options = combine(
-    terms_option("-g --tags", "With any of these tags, or those under them: api,git."),
+    terms_option("-g --tag", "With this tag, or one under it; repeat for any of several.", to="tags", old="--tags"),
     option("--all-tags", "With all of the tags instead of any.", to="match", default="any", flag_value="all"),
-    terms_option("--context --contexts", "What applies in this situation.", to="contexts"),
+    terms_option("--context", "What applies in this situation.", to="contexts", old="--contexts"),
     option("-s --source NAME", "From this source, or one under it."),
     option("--confidence-min LEVEL", f"At least this sure: {LEVELS}."),
     option("--agent NAME", "What this agent learned."),
@@ -56,7 +56,7 @@ def limit_option(default: int | None) -> Decorator:
 @limit_option(None)
 @option("--fresh", "Rank lessons lower that were not updated for long.")
 @option("--expand", "Where more search terms come from.", choices=EXPANSIONS, default=DEFAULT_EXPANSION)
-@option("--why", "Print the reasons for each result.")
+@option("--explain", "Print the reasons for each result.", to="why", old="--why")
 def search_command(
     cli: CliContext, words: tuple[str, ...], strategy: str, limit: int | None, fresh: bool, expand: str,
     why: bool, form: Form, **filters: Unpack[LessonFilters],

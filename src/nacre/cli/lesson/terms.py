@@ -181,7 +181,7 @@ def list_contexts(book: LessonBook, form: Form) -> None:
         terms_column("also", lambda each: each.aliases),
         terms_column("in", lambda each: each.parents, wide=True),
     ]
-    print_list(contexts, columns, form, "No lesson has a context; `nacre lesson edit ID --contexts …` sets one.")
+    print_list(contexts, columns, form, "No lesson has a context; `nacre lesson edit ID --context …` sets one.")
 
 
 @command("sources", yes_option, why_option, form_option())

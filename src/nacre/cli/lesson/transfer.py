@@ -21,8 +21,10 @@ from nacre.lessons.import_plan import POLICIES
 @command("export")
 @option("-o --output FILE", "The file to write; stdout unless given.", to="file")
 @option("-f --format", "Unless given, as the name of FILE ends, else json.", choices=FORMATS)
-@terms_option("-g --tags", "Only lessons with any of these tags, or those under them.")
-@terms_option("--exclude-tags", "No lessons with these tags, or those under them: sensitive,pii.")
+@terms_option("-g --tag", "Only lessons with this tag, or one under it; repeat.", to="tags", old="--tags")
+@terms_option(
+    "--exclude-tag", "No lessons with this tag, or one under it; repeat.", to="exclude_tags", old="--exclude-tags"
+)
 @option("--no-archived", "Leave out archived lessons.")
 @option("--no-redact", "Include what looks like secrets and personal data.")
 def export_command(
@@ -75,7 +77,7 @@ def import_command(cli: CliContext, file: Path, dry_run: bool, on_existing: str,
 
 
 @command("reembed", form_option("text", "json"))
-@option("--all", "The whole store, as `nacre reindex` does; this is the default.", to="everything")
+@option("--all", "The whole store, as `nacre store reindex` does; this is the default.", to="everything")
 @option("--lesson ID", "This lesson only.", to="id")
 def reembed_command(cli: CliContext, everything: bool, id: str | None, form: Form) -> None:
     """Compute the vectors of lessons again, with the current model.

@@ -11,7 +11,7 @@ from nacre.storage.postgres.rows import OPEN
 from nacre.storage.postgres.transaction import frequencies
 from nacre.storage.tables import TERM, unpacked_stems
 
-REINDEX = "Run `nacre reindex` to compute it again; no memory is lost."
+REINDEX = "Run `nacre store reindex` to compute it again; no memory is lost."
 BATCH = 5_000  # contents whose words are indexed again at once
 
 

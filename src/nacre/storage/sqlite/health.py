@@ -13,8 +13,8 @@ from nacre.storage.sqlite import damage, schema
 from nacre.storage.sqlite.connection import LEFT_IN_LOG, LEFT_IN_LOG_NOTE
 from nacre.storage.sqlite.rows import only_row
 
-REINDEX = "Run `nacre reindex` to compute it again; no memory is lost."
-FIX = "Run `nacre doctor --fix`, which keeps everything that can be read, or `nacre backup restore`."
+REINDEX = "Run `nacre store reindex` to compute it again; no memory is lost."
+FIX = "Run `nacre doctor --fix`, which keeps everything that can be read, or `nacre store backup restore`."
 
 
 def examine(connection: apsw.Connection, path: Path, *, thorough: bool) -> Health:

@@ -656,7 +656,7 @@ def arrays(rows: Sequence[tuple[Any, ...]], dimensions: int) -> tuple[Numbers, N
     if len(sound) < len(rows):
         # Their memories are found by their words; the doctor counts what is missing.
         log.warning(
-            "%d damaged vectors are left out. Run `nacre reindex` to compute them again.", len(rows) - len(sound)
+            "%d damaged vectors are left out. Run `nacre store reindex` to compute them again.", len(rows) - len(sound)
         )
     numbers, owners, halves = zip(*sound, strict=True) if sound else ((), (), ())
     vectors = np.frombuffer(b"".join(halves), "<f2").reshape(len(sound), dimensions)
@@ -942,7 +942,7 @@ class Mirror:
             if len(bits) != words_for(index.dimensions):
                 raise DamagedRecord("a block of signs is damaged")
         except DamagedRecord as error:
-            log.warning("%s and computed again. Run `nacre reindex` to store it.", error)
+            log.warning("%s and computed again. Run `nacre store reindex` to store it.", error)
             self._load_vectors(connection, index, last)
         else:
             new = int(np.searchsorted(chunks, self._loaded, side="right"))

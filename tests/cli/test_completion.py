@@ -43,8 +43,10 @@ def test_another_shell_is_no_choice(nacre: CommandLine) -> None:
 
 def test_commands_subcommands_and_options_are_offered() -> None:
     assert offered("rec") == ["recall"]
-    assert {"tag", "trash"} <= set(offered("t"))
-    assert offered("backup", "ver") == ["verify"]
+    assert {"token", "trash"} <= set(offered("t")) and offered("supers") == []
+    assert offered("store", "backup", "ver") == offered("backup", "ver") == ["verify"]
+    assert offered("store", "en") == ["encrypt"] and offered("maintenance", "ref") == ["reflect"]
+    assert offered("memory", "tag", "--rem") == ["--remove"]
     assert offered("list", "--sor") == ["--sort"]
     assert offered("list", "--sort", "imp") == ["importance"]
 

@@ -58,8 +58,9 @@ def test_the_example_of_the_first_screen_works(nacre: CommandLine) -> None:
 
 def test_the_first_screen_says_how_many_review_items_wait(nacre: CommandLine) -> None:
     nacre.ok("remember", "The office closes at six.", "--id", "a")
-    nacre.ok("remember", "The office closes at eight.", "--id", "b")
-    nacre.ok("graph", "link", "a", "b", "--relation", "conflicts")
+    nacre.ok("remember", "Pears ripen in September.", "--id", "b")
+    nacre.ok("graph", "link", "a", "b", "--relation", "hinders")  # a new relation waits to be confirmed
+    assert nacre.ok("memory", "validate", "a") == nacre.ok("memory", "validate", "b") == ""
     assert nacre.ok().splitlines()[-1] == "1 review item waits for you; `nacre review` asks about them."
 
 
@@ -124,7 +125,9 @@ def test_an_older_option_has_the_effect_of_the_new_one(nacre: CommandLine) -> No
     assert [each["why"] for each in entries] == ["seen", "seen"]
 
 
-@pytest.mark.parametrize(("typed", "path"), [("lnik", "graph link"), ("bakup", "store backup"), ("spacs", "space")])
+@pytest.mark.parametrize(
+    ("typed", "path"), [("lnik", "graph link"), ("bakup", "store backup"), ("spacs", "space list")]
+)
 def test_a_mistyped_name_of_a_grouped_command_leads_to_its_group(nacre: CommandLine, typed: str, path: str) -> None:
     assert f"Did you mean {path!r}?" in nacre(typed).stderr
 

@@ -85,7 +85,13 @@ def walked(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple
 def commands() -> dict[str, click.Command]:
     """By their paths, the older names too."""
     listed = dict(walked(nacre))
-    return {**listed, **{old: listed[path] for old, path in old_names().items()}}
+    older = {
+        old + path.removeprefix(now): command
+        for old, now in old_names().items()
+        for path, command in listed.items()
+        if path == now or path.startswith(f"{now} ")
+    }
+    return {**listed, **older}
 
 
 @pytest.fixture(scope="module")

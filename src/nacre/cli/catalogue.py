@@ -117,10 +117,10 @@ def imported(entry: Entry) -> click.Command:
 
 def command_at(group: click.Group, ctx: click.Context, path: str) -> click.Command | None:
     """The command with this path below a group: `graph link`."""
-    found: click.Command | None = group
+    command: click.Command | None = group
     for name in path.split():
-        found = found.get_command(ctx, name) if isinstance(found, click.Group) else None
-    return found
+        command = command.get_command(ctx, name) if isinstance(command, click.Group) else None
+    return command
 
 
 def sections(entries: Mapping[str, Entry]) -> dict[str, dict[str, Entry]]:

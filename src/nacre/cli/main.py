@@ -50,9 +50,10 @@ class CommandGroup(CatalogueGroup):
         return super().resolve_command(ctx, args)
 
     def remedy(self, name: str) -> str:
-        found = super().remedy(name)
-        near = get_close_matches(name, [each for each in old_names() if each not in FOR_GOOD], n=1, cutoff=CLOSE)
-        return f"Did you mean {old_names()[near[0]]!r}?" if near and "Did you mean" not in found else found
+        """Where an older name is the nearest, its path now."""
+        known = {**{each: each for each in COMMANDS}, **old_names()}
+        near = get_close_matches(name, [each for each in known if each not in FOR_GOOD], n=1, cutoff=CLOSE)
+        return f"Did you mean {known[near[0]]!r}?" if near and name != "redo" else super().remedy(name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         write_sections(formatter, first_screen())
@@ -86,7 +87,7 @@ EXAMPLE = """Long-term memory for AI agents, in one file.
   nacre recall "where is staging?"
   nacre undo
 """
-CLOSE = 0.6  # of difflib: a letter or two are wrong
+CLOSE = 0.5  # of difflib: a letter or two are wrong
 WIDEST_PATH = 30  # characters of a command's path in a list
 MORE = "`nacre help COMMAND` explains one of them, `nacre help --all` lists all others."
 

@@ -65,11 +65,11 @@ class RenamedOption(click.Option):
         self.old_names = tuple(old_names)
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        shown, self.opts = self.opts, [*self.opts, *self.old_names]
+        listed, self.opts = self.opts, [*self.opts, *self.old_names]
         try:
             super().add_to_parser(parser, ctx)
         finally:
-            self.opts = shown
+            self.opts = listed
 
 
 def option(
@@ -253,6 +253,26 @@ class FirstByDefault(OpenGroup):
         words = any(isinstance(each, click.Argument) for each in first.params)
         bare = not args or (args[0] not in own and (words or args[0].startswith("-")))
         return super().parse_args(ctx, [name, *args] if bare else args)
+
+
+TEXT_WITH_DASH = re.compile(r"-[^\s]*\s")  # "- buy milk": no option has a blank in its name
+NO_OPTION = "\0"  # no argument of a process can hold it
+
+
+class TextCommand(click.Command):
+    """Takes a text that begins with a dash, as lines of a list do, for a text and not for an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        marked = [NO_OPTION + word if TEXT_WITH_DASH.match(word) else word for word in args]
+        rest = super().parse_args(ctx, marked)
+        ctx.params = {name: without_mark(value) for name, value in ctx.params.items()}
+        return rest
+
+
+def without_mark(value: object) -> object:
+    if isinstance(value, tuple):
+        return tuple(map(without_mark, value))
+    return value.removeprefix(NO_OPTION) if isinstance(value, str) else value
 
 
 def argument(word: str) -> Decorator:

@@ -66,12 +66,19 @@ def stamp(at: float) -> str:
 
 
 UNIT_SECONDS = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
-DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([wdhms])\s*", re.ASCII)
+DURATION_PART = re.compile(
+    r"(\d+(?:\.\d+)?)\s*"
+    r"(w(?:eeks?)?|d(?:ays?)?|h(?:ours?|rs?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)(?![a-z])\s*",
+    re.ASCII,
+)
 DURATION_UNITS = 2  # units of a printed duration: nobody plans a week to the second
 
 
 def parse_duration(text: str | float) -> float:
-    """Seconds, which a plain number means too; the units are s, m, h, d and w. Raises `InvalidInput`."""
+    """Seconds, which a plain number means too; the units are s, m, h, d and w, or their names.
+
+    Raises `InvalidInput`.
+    """
     value = str(text).strip().lower()
     try:
         seconds = float(value)
@@ -79,7 +86,7 @@ def parse_duration(text: str | float) -> float:
         parts = DURATION_PART.findall(value)
         if not parts or DURATION_PART.sub("", value):
             raise InvalidInput(f"{text!r} is not a duration; write 90, 30m, 1h 30m, 24h, 7d or 2w.") from None
-        seconds = sum(float(number) * UNIT_SECONDS[unit] for number, unit in parts)
+        seconds = sum(float(number) * UNIT_SECONDS[unit[0]] for number, unit in parts)
     if not math.isfinite(seconds) or seconds < 0:
         raise InvalidInput(f"{text!r} is not a usable duration; write 90, 30m, 24h or 7d.")
     return seconds

@@ -83,6 +83,8 @@ def named_span(text: str, now: float) -> tuple[float, float] | None:
     text = text.strip()
     if text.casefold() == "now":
         return now, now
+    if typed := typed_span(text.casefold(), now):
+        return typed
     for phrase in () if is_english(text) else foreign_phrases(text):
         text = phrase.english if phrase.place == (0, len(text)) else text
     if back := re.fullmatch(rf"({STRETCH})\s+ago", text, re.IGNORECASE | re.ASCII):
@@ -92,6 +94,48 @@ def named_span(text: str, now: float) -> tuple[float, float] | None:
         named = time_windows(lead + text, now)
         if len(named) == 1 and not without(lead + text, named).strip():
             return named[0].start, named[0].end
+    return None
+
+
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+# The first letters of a unit decide, and "mo" before "m".
+TYPED_UNITS = {"mi": MINUTE, "mo": 30.44 * DAY, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY, "y": 365.25 * DAY}
+TYPED_LENGTH = re.compile(
+    r"(?P<ahead>in\s+)?(?P<count>\d{1,6})\s*"
+    r"(?P<unit>m|min(?:ute)?s?|h|hrs?|hours?|d|days?|w|wks?|weeks?|mo|months?|y|yrs?|years?)"
+    r"(?P<side>\s+(?:ago|from now))?",
+    re.ASCII,
+)
+TYPED_DATE = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})", re.ASCII)  # as it is written in much of Europe
+TYPED_CLOCK = re.compile(
+    r"(?:(?P<day>today|yesterday|tomorrow)\s+)?(?:at\s+)?"
+    r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?\s*(?P<half>am|pm)?",
+    re.ASCII,
+)
+AWAY = {"yesterday": -1, "today": 0, "tomorrow": 1}
+
+
+def typed_span(text: str, now: float) -> tuple[float, float] | None:
+    """Times as people type them and no question has them: `30 min`, `2mo`, `in 3 days`, `31.3.2026`, `yesterday 9:30`,
+    `3pm`. A clock is UTC, as all times are."""
+    if length := TYPED_LENGTH.fullmatch(text):
+        unit = next(each for name, each in TYPED_UNITS.items() if length["unit"].startswith(name))
+        ahead = bool(length["ahead"]) or (length["side"] or "").endswith("now")
+        at = now + int(length["count"]) * (unit if ahead else -unit)
+        return (at, at) if FIRST <= at <= LAST else None
+    midnight = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    try:
+        if date := TYPED_DATE.fullmatch(text):
+            start = datetime(int(date[3]), int(date[2]), int(date[1]), tzinfo=UTC).timestamp()
+            return start, start + DAY
+        clock = TYPED_CLOCK.fullmatch(text)
+        if clock and (clock["minute"] or clock["half"]):
+            hour = int(clock["hour"]) % 12 + 12 * (clock["half"] == "pm") if clock["half"] else int(clock["hour"])
+            at = midnight.replace(hour=hour, minute=int(clock["minute"] or 0)).timestamp()
+            at += AWAY[clock["day"] or "today"] * DAY
+            return at, at
+    except ValueError:  # the 31st of February, 25 o'clock
+        return None
     return None
 
 

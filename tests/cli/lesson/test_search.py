@@ -111,7 +111,7 @@ def test_contexts_of_similar_lessons_are_offered(book: CommandLine) -> None:
     rendered = "A stale branch breaks the pipeline again"
     result = book("lesson", "add", "--title", "Rebase before you push", "--content", rendered, "--tags", "git")
     id = result.stdout.strip()
-    assert f"`nacre lesson edit {id[:8]} --contexts team.shared-branch`" in result.stderr
+    assert f"`nacre lesson edit {id[:8]} --context team.shared-branch`" in result.stderr
 
 
 def test_a_number_is_a_confidence_too(nacre: CommandLine) -> None:
@@ -126,7 +126,7 @@ def test_a_number_is_a_confidence_too(nacre: CommandLine) -> None:
         (["add", "--title", " ", "--content", "Y"], "needs a title"),
         (["add", "--title", "X", "--content", "Y", "--confidence", "hihg"], "high"),
         (["edit", "rebase"], "Name what to change"),
-        (["edit", "rebase", "--tags", "a", "--add-tag", "b"], "--tags replaces all tags"),
+        (["edit", "rebase", "--tags", "a", "--add-tag", "b"], "--tag replaces all tags"),
     ],
 )
 def test_a_wrong_call_is_refused_with_a_remedy(book: CommandLine, words: list[str], hint: str) -> None:

@@ -209,7 +209,7 @@ def test_contexts_lie_in_each_other(book: CommandLine) -> None:
 
 
 def test_a_book_without_contexts_says_how_to_have_some(nacre: CommandLine) -> None:
-    assert "--contexts" in nacre("lesson", "contexts").stderr
+    assert "--context" in nacre("lesson", "contexts").stderr
 
 
 def test_a_child_is_explained_as_tags_and_as_contexts_work(book: CommandLine) -> None:

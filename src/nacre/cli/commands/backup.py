@@ -120,8 +120,8 @@ def verified(settings: Settings, file: str, key: str | None) -> Copy:
         ) from error
     except NotAStore as error:
         raise StoreProblem(
-            f"{file} is no whole copy of a store ({error.reason}). Use another one (see `nacre store backup list`), "
-            "or make a new one with `nacre store backup create`."
+            f"{file} is no whole copy of a store ({error.reason}). Use another one (`nacre store backup list` has them)"
+            ", or make a new one with `nacre store backup create`."
         ) from error
 
 

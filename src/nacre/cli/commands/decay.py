@@ -401,7 +401,7 @@ def fade_command(cli: CliContext, half_life: float, **asked: Unpack[PlanOptions]
     """List memories that nobody confirmed for long, and with --apply lower their confidence.
 
     Only what is held to be true fades so: semantic, procedural and feedback memories that are not pinned. `nacre
-    validate` renews one.
+    memory validate` renews one.
     """
     if not half_life:
         raise click.BadParameter("it must be longer than zero; write 12h, 30d or 8w.", param_hint="--half-life")

@@ -100,9 +100,13 @@ def reindex_command(cli: CliContext, restart: bool) -> None:
 
     Stopped half-way, it goes on where it ended when it is called again; until then what waits is found by its words.
     """
-    with cli.open() as store, progress_line() as progress:
-        done = store.reindex(restart=restart, progress=progress)
-        identity = store.embedder.identity
+    try:
+        with cli.open() as store, progress_line() as progress:
+            done = store.reindex(restart=restart, progress=progress)
+            identity = store.embedder.identity
+    except KeyboardInterrupt as error:
+        error.add_note("What is computed stays; `nacre store reindex` goes on where this ended.")
+        raise
     say(f"Reindexed {count_of(done)} with {identity}.")
     wanted = cli.flags.pop("embedder", None)
     kept = cli.settings().embedder

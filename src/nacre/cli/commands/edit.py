@@ -32,6 +32,7 @@ from nacre.cli.ui.output import Column, say
 from nacre.cli.ui.prompts import confirm_memories, count_of, text_argument
 from nacre.cli.ui.records import excerpt, expired_note, headline, marked_text, memory_record, short
 from nacre.cli.ui.times import age
+from nacre.engine.merge import refuse_unmergeable
 from nacre.engine.supersede import is_redacted
 from nacre.factory import make_guard
 from nacre.memory_store import MemoryStore
@@ -101,26 +102,42 @@ def edit_text(text: str, configured: str, *, extension: str = ".md") -> str | No
         ) from error
 
 
+def edit_both(memories: Sequence[Memory], configured: str) -> str | None:
+    """What is made in the editor of the texts of several memories; None when it was closed without saving."""
+    edited = edit_text("\n\n".join(memory.text for memory in memories), configured)
+    return edited.strip() or None if edited is not None else None
+
+
 @command("merge KEEP OTHER...", why_option, group=memory_command)
-@option("--text TEXT|-", "What it says from now on; - reads it from stdin.")
+@option("--text TEXT|-", "What it says from now on; - reads it from stdin. Unless given, the text of KEEP.")
+@option("-e --edit", "Write that in your editor, which opens with all the texts.", to="in_editor")
 @dry_run_option
 @option("-y --yes", "Do not ask when several are merged.")
 def merge_command(
-    cli: CliContext, keep: str, others: tuple[str, ...], text: str | None, dry_run: bool, yes: bool, why: str
-) -> None:
+    cli: CliContext, keep: str, others: tuple[str, ...], text: str | None, in_editor: bool, dry_run: bool, yes: bool,
+    why: str,
+) -> None:  # fmt: skip
     """Merge the OTHERs into KEEP, with their tags and links. They are superseded, and no longer recalled."""
+    if in_editor and text is not None:
+        raise UsageProblem("--edit and --text both say the new text; give one of them.")
     said = "" if text is None else text_argument([text], stdin=False)
     with cli.open_both() as store:
         (stays,) = find_untrashed(store, [keep])
         gone = [memory for memory in find_untrashed(store, others) if memory.id != stays.id]
         if not gone:
             raise UsageProblem("a memory cannot be merged with itself alone; name at least one other.")
+        for memory in (stays, *gone):
+            refuse_unmergeable(memory)  # a dry run too must not promise what is refused
         if dry_run:
             say(f"{short(stays.id)} would replace {', '.join(short(each.id) for each in gone)}; nothing was changed.")
             return
         confirm_memories(
             f"Merge into {short(stays.id)}", gone, "`nacre undo` takes it back.", yes=yes or len(gone) == 1
         )
+        if in_editor:
+            said = edit_both([stays, *gone], cli.settings().editor) or ""
+            if not said:
+                raise UsageProblem("the editor was closed without saving, and nothing was merged.")
         merged = store.merge(stays.id, *(memory.id for memory in gone), text=said, why=why)
     replaced = ", ".join(short(each.id) for each in gone)
     say(f"{short(merged.id)} ({excerpt(merged)}) now replaces {replaced}.", "`nacre undo` takes it back.")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
@@ -13,17 +10,13 @@ import click
 from nacre.cli.cli_context import CliContext, configure_logging, store_exists
 from nacre.cli.options import command, form_option, option
 from nacre.cli.ui.output import DATA, Form, print_data, say
-from nacre.cli.ui.prompts import count_of, progress_line
+from nacre.cli.ui.prompts import count_of, duration, progress_line
 from nacre.errors import StoreNotFound
 from nacre.factory import is_encrypted, make_access, store_file
 from nacre.settings import ADDRESS, IN_MEMORY, Settings
 
 if TYPE_CHECKING:
-    from nacre.protocols import Progress
     from nacre.transfer.migrate import Migrated
-
-SHOWN_EVERY = 0.1  # seconds between two lines of progress
-SETTLED = 1.0  # seconds after which a rate says something
 
 
 @command("migrate", form_option("text", "json"))
@@ -53,7 +46,7 @@ def migrate_command(
     check_access(cli, settings)
     check_exists(settings, source)
     keys = keys_of(settings, source, target, from_key, to_key)
-    with timed_progress() as progress:
+    with progress_line() as progress:
         done = migrate_store(source, target, settings, source_key=keys[0], target_key=keys[1], progress=progress)
     if form in DATA:
         print_data({**asdict(done), "elapsed": round(done.elapsed, 3)}, form)
@@ -84,39 +77,6 @@ def keys_of(settings: Settings, source: str, target: str, from_key: str | None, 
 
 def is_address(place: str) -> bool:
     return ADDRESS.match(place) is not None
-
-
-@contextmanager
-def timed_progress() -> Iterator[Progress | None]:
-    """With the rate of this step, and how long it still takes at that rate."""
-    with progress_line() as line:
-        if line is None:
-            yield None
-            return
-        step, begun, printed = "", 0.0, 0.0
-
-        def show(done: int, total: int, what: str) -> None:
-            nonlocal step, begun, printed
-            now = time.monotonic()
-            if what != step:
-                step, begun, printed = what, now, 0.0
-            if now - printed >= SHOWN_EVERY or done == total:
-                printed = now
-                line(done, total, with_rate(what, done, total, now - begun))
-
-        yield show
-
-
-def with_rate(what: str, done: int, total: int, seconds: float) -> str:
-    if seconds < SETTLED or not done:
-        return what
-    rate = done / seconds
-    return f"{what}, {rate:,.0f} rows a second, {duration((total - done) / rate)} left"
-
-
-def duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def report(done: Migrated, *, encrypted_before: bool, key: str) -> None:

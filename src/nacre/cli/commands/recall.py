@@ -10,7 +10,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, UsageProblem
-from nacre.cli.options import command, filter_options, form_option, option, tag_suggestion
+from nacre.cli.options import TextCommand, command, filter_options, form_option, option, tag_suggestion
 from nacre.cli.ui.output import DATA, Column, Form, print_data, print_items, printable, put, say
 from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.records import headline, marked_text, memory_columns, memory_record, short
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 strategy_option = option("--strategy NAME", "auto, hybrid, rrf, semantic, keyword or graph.", default="auto")
 
 
-@command("recall", form_option())
+@command("recall", form_option(), cls=TextCommand)
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
 @option("-k N", "How many at most.", least=1, default=5)
 @strategy_option
@@ -71,7 +71,7 @@ def asked_question(words: Sequence[str]) -> str:
     return question
 
 
-@command("pack", strategy_option, filter_options, form_option("text", "json"))
+@command("pack", strategy_option, filter_options, form_option("text", "json"), cls=TextCommand)
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
 @option("-b --budget N", "Tokens that the memories may take.", type=int, default=800)
 @option("--max-items N", "Memories at most.", least=1, default=50)

@@ -11,7 +11,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import Refused
 from nacre.cli.lookup import resolve_id
-from nacre.cli.options import command, field_options, option, without_none
+from nacre.cli.options import TextCommand, command, field_options, option, without_none
 from nacre.cli.ui.output import put, say
 from nacre.cli.ui.prompts import count_of, progress_line, read_stdin, text_argument
 from nacre.cli.ui.records import conflict_reason, excerpt, expired_note, short
@@ -24,7 +24,7 @@ from nacre.project_store import personal as personal_store
 from nacre.remember.suggest import is_about_user
 
 
-@command("remember")
+@command("remember", cls=TextCommand)
 @click.argument("words", nargs=-1, metavar="TEXT|-")
 @option("--stdin", "Read the text from stdin, as - does.")
 @option("--lines", "Each line on stdin is a memory of its own.")
@@ -96,8 +96,12 @@ def remember_text(
 def remember_lines(store: MemoryStore, fields: dict[str, object], policy: str) -> None:
     texts = [line for line in read_stdin().split("\n") if line.strip()]
     if policy == "ignore":
-        with progress_line() as progress:
-            memories = store.remember_many([{**fields, "text": text} for text in texts], progress=progress)
+        try:
+            with progress_line() as progress:
+                memories = store.remember_many([{**fields, "text": text} for text in texts], progress=progress)
+        except KeyboardInterrupt as error:
+            error.add_note("What was stored stays; the same command again stores the rest, and no line twice.")
+            raise
         for memory in memories:
             put(memory.id)
         new = {memory.id for memory in memories if memory.version <= 1}

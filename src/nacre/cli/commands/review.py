@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from textwrap import indent
 from typing import TYPE_CHECKING
 
 import click
 
 from nacre.cli.cli_context import CliContext
+from nacre.cli.commands.edit import edit_both
 from nacre.cli.lookup import find_memories
 from nacre.cli.options import command, form_option, global_options, limit_option, option, why_option
 from nacre.cli.ui.output import Column, Form, one_line, print_items, printable, put, say
@@ -55,7 +57,7 @@ def review_command(
     with cli.open_both() as store:
         items = store.review(kinds=kinds or KINDS, stale_days=stale_days, limit=limit or None)
         if items and not listed and is_interactive(form):
-            review_steps((item_step(store, item, cli.now()) for item in items), len(items))
+            review_steps([partial(item_step, store, item, cli) for item in items], store)
             return
     columns: list[Column[ReviewItem]] = [
         Column("item", lambda item: item.id, lambda item: short_item(item.id), style="cyan"),
@@ -164,7 +166,7 @@ CHOICES = {
     kind: tuple(Choice(*map(str.strip, line.split("|"))) for line in lines)
     for kind, lines in data_sections("cli/review_choices.txt")
 }
-SKIP, QUIT = CHOICES["always"]
+SKIP, QUIT, UNDO = CHOICES["always"]
 
 
 def outcome_of(kind: str, decision: str) -> str:
@@ -188,40 +190,71 @@ def is_interactive(form: Form) -> bool:
     return form is None and sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def review_steps(steps: Iterable[Step | None], total: int) -> None:
-    """Applies each decision at once; one that fails is reported, and the item still waits. None is an item that an
-    earlier decision settled."""
-    settled = 0
-    for number, step in enumerate(steps, 1):
-        if step is None:
-            continue
-        put(f"\n{click.style(f'{number} of {total}', dim=True)}  {click.style(one_line(step.title), bold=True)}")
-        if step.details:
-            put(step.details)
-        choice = ask_decision(step.choices)
-        if choice is QUIT:
-            break
-        try:
-            say(step.apply(choice) if choice is not SKIP else SKIP.outcome)
-            settled += choice is not SKIP
-        except (InvalidInput, MemoryNotFound) as error:
-            say(f"Nothing was decided: {error}")
-    say(f"Settled {settled} of {total}." + (" `nacre undo` takes back the last." if settled else ""))
+def review_steps(steps: Sequence[Callable[[], Step | None]], store: MemoryStore) -> None:
+    """Applies each decision at once; one that fails is reported, and the item still waits. A step that is None is an
+    item that an earlier decision settled. The last decision can be taken back, and its item is asked about again."""
+    settled: list[int] = []  # the steps that were decided on, for undo
+    at = 0
+    try:
+        while at < len(steps):
+            step = steps[at]()
+            choice = SKIP if step is None else ask_step(step, f"{at + 1} of {len(steps)}", undo=bool(settled))
+            if choice is QUIT:
+                break
+            if choice is UNDO:
+                at = settled.pop()
+                store.undo()
+                say(UNDO.outcome)
+                continue
+            if step is not None and apply_choice(step, choice):
+                settled.append(at)
+            at += 1
+    except KeyboardInterrupt as error:
+        error.add_note(f"{settled_line(len(settled), len(steps))} `nacre review` goes on with the rest.")
+        raise
+    say(settled_line(len(settled), len(steps)))
 
 
-def item_step(store: MemoryStore, waiting: ReviewItem, now: float) -> Step | None:
+def settled_line(settled: int, total: int) -> str:
+    return f"Settled {settled} of {total}." + (" `nacre undo` takes back the last." if settled else "")
+
+
+def ask_step(step: Step, number: str, *, undo: bool) -> Choice:
+    put(f"\n{click.style(number, dim=True)}  {click.style(one_line(step.title), bold=True)}")
+    if step.details:
+        put(step.details)
+    return ask_decision(step.choices, (SKIP, UNDO, QUIT) if undo else (SKIP, QUIT))
+
+
+def apply_choice(step: Step, choice: Choice) -> bool:
+    """Whether something was decided."""
+    if choice is SKIP:
+        say(SKIP.outcome)
+        return False
+    try:
+        say(step.apply(choice))
+    except (InvalidInput, MemoryNotFound) as error:
+        say(f"Nothing was decided: {error}")
+        return False
+    return True
+
+
+def item_step(store: MemoryStore, waiting: ReviewItem, cli: CliContext) -> Step | None:
     item = current_item(store, waiting)
     if item is None:
         return None
 
     def apply(choice: Choice) -> str:
-        typed = ask_text(f"{choice.asks} ") if choice.asks else ""
+        if item.conflict is not None and choice.asks:
+            typed = edit_both([item.conflict.a, item.conflict.b], cli.settings().editor)
+        else:
+            typed = ask_text(f"{choice.asks} ") if choice.asks else ""
         into, text = (typed, "") if item.kind in ("word", "entity") else ("", typed)
         if into is None or text is None or not store.decide(item, choice.decision, into=into, text=text):
             raise InvalidInput("it still waits.")
         return choice.outcome
 
-    title, details = item_texts(item, now)
+    title, details = item_texts(item, cli.now())
     return Step(title, CHOICES[item.kind], apply, details)
 
 
@@ -266,12 +299,12 @@ def highlight(text: str, words: str) -> str:
     return text[: matched.start()] + click.style(matched[0], fg="yellow", bold=True) + text[matched.end() :]
 
 
-def ask_decision(choices: Sequence[Choice]) -> Choice:
+def ask_decision(choices: Sequence[Choice], always: Sequence[Choice]) -> Choice:
     """A choice that is named as a section of choices asks for one of those."""
-    choice = ask_choice((*choices, SKIP, QUIT))
+    choice = ask_choice((*choices, *always))
     while choice.label in CHOICES:
         which = ask_choice(CHOICES[choice.label])
-        choice = which if which.decision else ask_choice((*choices, SKIP, QUIT))
+        choice = which if which.decision else ask_choice((*choices, *always))
     return choice
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import click
 
-from nacre.cli.catalogue import CatalogueGroup, Entry, read_catalogue
+from nacre.cli.catalogue import CatalogueGroup, Entry, old_names, read_catalogue
 
 COMMANDS: Mapping[str, Entry] = read_catalogue("cli/lesson/commands.txt")
 FOR_ALL_MEMORIES = ("archive", "unarchive", "restore")  # which one may look for here
@@ -17,7 +17,7 @@ class LessonGroup(CatalogueGroup):
     entries = COMMANDS
 
     def remedy(self, name: str) -> str:
-        return f"`nacre {name}` is for lessons too." if name in FOR_ALL_MEMORIES else super().remedy(name)
+        return f"`nacre {old_names()[name]}` is for lessons too." if name in FOR_ALL_MEMORIES else super().remedy(name)
 
 
 @click.command("lesson", cls=LessonGroup)

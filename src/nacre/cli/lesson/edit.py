@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import cast
 
 import click
@@ -171,7 +172,7 @@ def review_command(cli: CliContext, stale_days: float, list_only: bool, form: Fo
     with open_book(cli) as book:
         due = book.review(stale_days)
         if due.data and not list_only and is_interactive(form):
-            review_steps((review_step(book, each) for each in due.data), len(due.data))
+            review_steps([partial(review_step, book, each) for each in due.data], book.store)
             return
     columns: list[Column[ReviewDue]] = lesson_columns(
         lambda due: due.lesson, cli.now(), lambda due: f"{summarize(due.lesson)}\n({due.why})"

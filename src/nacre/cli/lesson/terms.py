@@ -123,7 +123,7 @@ def review_tags(book: LessonBook, form: Form) -> None:
     proposals = book.review_tags()
     if proposals.data and is_interactive(form):
         say(*proposals.warnings)
-        review_steps((tag_step(book, each) for each in proposals.data), len(proposals.data))
+        review_steps([partial(tag_step, book, each) for each in proposals.data], book.store)
         return
     columns: list[Column[MergeProposal]] = [
         Column("old", lambda each: each.merge, lambda each: with_count(each, each.merge), style="cyan"),
@@ -243,7 +243,7 @@ def print_source(answer: Answer[SourceInfo], form: Form, outcome: str) -> None:
 def list_sources(book: LessonBook, form: Form, *, review: bool) -> None:
     sources = book.sources(review=review)
     if review and sources.data and is_interactive(form):
-        review_steps((source_step(book, each) for each in sources.data), len(sources.data))
+        review_steps([partial(source_step, book, each) for each in sources.data], book.store)
         return
     columns: list[Column[SourceInfo]] = [
         Column("source", lambda each: each.name, style="cyan"),

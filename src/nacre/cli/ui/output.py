@@ -9,9 +9,13 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
-from typing import Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
 
 T = TypeVar("T")
 
@@ -212,6 +216,8 @@ def shortened(text: str, characters: int = 60) -> str:
     return line if len(line) <= characters else line[: characters - 1] + "…"
 
 
+STACKED = 70  # columns of a terminal: on a narrower one a table that does not fit is stacked
+STACKED_LINES = 3  # of a text that a table would cut after one
 READABLE = 32  # characters of a text that say what it is about
 GAP = 2  # between two columns
 
@@ -226,6 +232,27 @@ def all_fit(items: Sequence[T], columns: Sequence[Column[T]], width: int) -> boo
     return sum(map(needed, columns)) <= width
 
 
+def stacked(item: T, columns: Sequence[Column[T]], console: Console) -> Text:
+    """For a narrow terminal: the short columns on one line, the wide ones below it over the whole width."""
+    from rich.text import Text
+
+    def field(column: Column[T]) -> Text:
+        named = f"{column.name} " if column.right and column.name else ""  # a bare number says nothing
+        return Text(named + column.brief_text(item).replace("\n", " "), style=column.style)
+
+    short = [field(column) for column in columns if not column.wide and column.brief_text(item)]
+    lines = list(Text(" " * GAP).join(short).wrap(console, console.width))
+    for column in columns:
+        text = Text(column.brief_text(item), style=column.style) if column.wide else Text()
+        wrapped = list(text.wrap(console, console.width - GAP)) if text else list[Text]()
+        most = len(wrapped) if column.wraps else STACKED_LINES
+        lines += [Text(" " * GAP) + line for line in wrapped[:most]]
+        if len(wrapped) > most:
+            lines[-1].truncate(console.width - 1)
+            lines[-1].append("…")
+    return Text("\n").join([*lines, Text("")])
+
+
 def draw_table(items: Sequence[T], columns: Sequence[Column[T]]) -> None:
     """As wide as the terminal."""
     from rich.console import Console  # slow to import
@@ -238,6 +265,12 @@ def draw_table(items: Sequence[T], columns: Sequence[Column[T]]) -> None:
         if all_fit(items, columns, console.width)
         else [column for column in columns if column.least_width <= console.width]
     )
+    if console.width < STACKED and not all_fit(items, fitting, console.width):
+        with console.capture() as drawn:
+            for item in items:
+                console.print(stacked(item, fitting, console), end="")
+        sys.stdout.write(drawn.get())
+        return
     table = Table(box=None, expand=any(column.wide for column in fitting), padding=(0, GAP, 0, 0))
     for column in fitting:
         table.add_column(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -117,6 +119,33 @@ def input_ready(terminal: int, seconds: float = 0.01) -> bool:
     return bool(select.select([terminal], [], [], seconds)[0])
 
 
+SHOWN_EVERY = 0.1  # seconds between two lines of progress
+SETTLED = 1.0  # seconds after which a rate says something
+BAR = 20  # characters
+ROOM_FOR_BAR = 70  # columns of a terminal that has place for the bar
+
+
+def progress_text(what: str, done: int, total: int, seconds: float, columns: int | None = None) -> str:
+    """One line that fits the terminal: how much is done, and after a second how fast and how long it still takes."""
+    if total <= 1:
+        return f"{what} …"
+    columns = columns or shutil.get_terminal_size().columns
+    full = BAR * done // total
+    bar = f"[{'#' * full}{'-' * (BAR - full)}] " if columns >= ROOM_FOR_BAR else ""
+    counted = f"{what}: {bar}{done:,} of {total:,}, {100 * done // total} %"
+    if seconds >= SETTLED and done:
+        rate = done / seconds
+        counted += f", {rate:,.0f} a second" if rate >= 1 else f", {60 * rate:,.1f} a minute"
+        counted += f", {duration((total - done) / rate)} left" if done < total else ""
+    return counted[: columns - 1]
+
+
+def duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
 BACK_AND_ERASE = "\r\x1b[K"
 
 
@@ -127,10 +156,17 @@ def progress_line() -> Iterator[Progress | None]:
         yield None
         return
 
+    step, begun, printed = "", 0.0, 0.0
+
     def show(done: int, total: int, what: str) -> None:
-        count = f": {done:,} of {total:,}, {100 * done // total} %" if total > 1 else " …"
-        sys.stderr.write(f"{BACK_AND_ERASE}{what}{count}")
-        sys.stderr.flush()
+        nonlocal step, begun, printed
+        now = time.monotonic()
+        if what != step:
+            step, begun, printed = what, now, 0.0
+        if now - printed >= SHOWN_EVERY or done == total:
+            printed = now
+            sys.stderr.write(BACK_AND_ERASE + progress_text(what, done, total, now - begun))
+            sys.stderr.flush()
 
     try:
         yield show

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date
 
 from nacre.errors import InvalidInput
@@ -11,24 +10,19 @@ from nacre.text.dates import named_span
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 MONTH, YEAR = 30.44 * DAY, 365.25 * DAY
-BACK = {"m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY, "y": YEAR}
-AGO = re.compile(r"(\d{1,6})\s*([mhdwy])\Z")
 UNITS = ((YEAR, "y"), (MONTH, "mo"), (DAY, "d"), (HOUR, "h"), (MINUTE, "min"))
 
 
 def time_span(text: str, now: float) -> tuple[float, float]:
     """`7d` is seven days ago; a date is its day, UTC; words (`last week`) are read as in a question."""
-    back = AGO.match(text.strip().lower())
-    if back:
-        return (now - int(back[1]) * BACK[back[2]],) * 2
     try:
         at = seconds(text)
     except (InvalidInput, OverflowError) as error:
         if span := named_span(text, now):
             return span
         raise InvalidInput(
-            f"{text!r} is not a time; write 30m, 2h, 7d, 4w, 2026-03-31, 2026-03-31T09:00:00Z, yesterday or "
-            "'last week'."
+            f"{text!r} is not a time; write 30m, 2h, 7d, 4w, 2026-03-31, 2026-03-31T09:00:00Z, yesterday, "
+            "'last week' or 'in 3 days'."
         ) from error
     return at, at + (DAY if is_date(text) else 0.0)
 

@@ -1,0 +1,25 @@
+"""nacre store: the group of what is done to the whole store."""
+
+from __future__ import annotations
+
+import pytest
+
+from nacre.cli.catalogue import members
+from tests.command_line import CommandLine
+
+
+@pytest.mark.parametrize("name", members("store"))
+def test_every_command_of_the_group_has_help(nacre: CommandLine, name: str) -> None:
+    assert nacre.ok("store", name, "--help").startswith(f"Usage: nacre store {name}")
+
+
+def test_the_group_lists_its_commands(nacre: CommandLine) -> None:
+    listed = nacre.ok("store", "--help")
+    assert all(f"  {name} " in listed and entry.help[:30] in listed for name, entry in members("store").items())
+
+
+def test_a_store_is_copied_and_indexed_through_the_group(nacre: CommandLine) -> None:
+    nacre.ok("remember", "The kettle is on.")
+    copy = nacre.ok("store", "backup", "create")
+    assert copy.endswith(".db") and nacre("store", "backup", "verify", copy).exit_code == 0
+    assert "Reindexed 1 memory" in nacre("store", "reindex").stderr

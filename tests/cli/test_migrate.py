@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nacre import MemoryStore
-from nacre.cli.commands.migrate import duration, with_rate
+from nacre.cli.ui.prompts import duration, progress_text
 from tests.command_line import CommandLine
 
 
@@ -102,6 +102,7 @@ def test_ctrl_c_says_what_was_kept_and_the_same_command_continues(nacre: Command
 
 
 def test_the_rate_and_the_time_left_are_told_once_they_are_known() -> None:
-    assert with_rate("Copying", 10, 100, 0.5) == "Copying"
-    assert with_rate("Copying", 1_000, 100_000, 10.0) == "Copying, 100 rows a second, 16 min 30 s left"
+    assert progress_text("Copying", 10, 100, 0.5, columns=60) == "Copying: 10 of 100, 10 %"
+    rate = progress_text("Copying", 1_000, 100_000, 10.0, columns=120)
+    assert rate == f"Copying: [{'-' * 20}] 1,000 of 100,000, 1 %, 100 a second, 16 min 30 s left"
     assert duration(59.4) == "59 s"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.cli.terminal import conversation
@@ -269,10 +271,39 @@ def test_at_a_terminal_one_can_leave_at_any_time(noted: CommandLine, keys: str, 
     assert len(noted.json("review")) == 1
 
 
-def test_at_a_terminal_a_merge_asks_for_the_text(noted: CommandLine) -> None:
-    conversation("review", answers=((KEYS, "m"), ("newer text): ", "The office moved\n")))
-    assert noted.json("show", "munich")["text"] == "The office moved"
+def test_at_a_terminal_a_merge_opens_both_texts_in_the_editor(noted: CommandLine, tmp_path: Path) -> None:
+    editor = tmp_path / "editor.sh"
+    editor.write_text('#!/bin/sh\nprintf "Moved from:\\n" | cat - "$1" > "$1.new" && mv "$1.new" "$1"\n')
+    editor.chmod(0o755)
+    conversation("review", answers=((KEYS, "m"),), EDITOR=str(editor))
+    assert noted.json("show", "munich")["text"] == "Moved from:\nThe office is in Munich\n\nThe office is in Berlin"
     assert noted.json("list")[0]["id"] == "munich-memory"
+
+
+def test_a_merge_whose_editor_saves_nothing_decides_nothing(noted: CommandLine) -> None:
+    seen, _ = conversation("review", answers=((KEYS, "m"),), EDITOR="true")
+    assert "Nothing was decided" in seen and len(live(noted)) == 2
+
+
+def test_at_a_terminal_the_last_decision_can_be_taken_back_and_made_again(noted: CommandLine) -> None:
+    noted.ok("graph", "link", "munich", "berlin", "--relation", "outshines")
+    answers = ((KEYS, "n"), ("undo", "u"), ("Taken back", ""), (KEYS, "b"), (KEYS, "q"))
+    seen, _ = conversation("review", "--kind", "conflict", "--kind", "word", answers=answers)
+    assert "1 of 2" in seen.partition("Taken back")[2] and "Settled 1 of 2." in seen
+    assert len(live(noted)) == 2 and noted.json("review", "--kind", "conflict") == []
+
+
+def test_no_undo_is_offered_before_anything_was_decided(noted: CommandLine) -> None:
+    seen, _ = conversation("review", answers=((KEYS, "q"),))
+    assert "undo" not in seen.partition("Settled")[0]
+
+
+def test_ctrl_c_in_a_review_says_what_is_settled_and_how_to_go_on(noted: CommandLine) -> None:
+    noted.ok("graph", "link", "munich", "berlin", "--relation", "outshines")
+    answers = ((KEYS, "b"), (KEYS, "\x03"))
+    seen, code = conversation("review", "--kind", "conflict", "--kind", "word", answers=answers)
+    assert code == 130
+    assert "stopped. Settled 1 of 2. `nacre undo` takes back the last. `nacre review` goes on" in " ".join(seen.split())
 
 
 def test_at_a_terminal_what_an_earlier_decision_settled_is_passed_over(noted: CommandLine) -> None:

@@ -91,7 +91,7 @@ def test_no_text_names_a_command_by_its_older_name() -> None:
     older = re.compile(rf"(?<![-.@/\w])nacre (?:--(?:store|space) \S+ )*({names})(?![\w.-])")
     files = [*SOURCE.rglob("*"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]
     texts = {file: file.read_text("utf-8") for file in files if file.suffix in (".py", ".md", ".txt", ".toml", ".html")}
-    page = ROOT / "docs" / "cli.md"
+    page = ROOT / "docs" / "reference" / "cli.md"
     texts[page] = texts[page].partition("## Older names")[0]
     assert [(file.name, match[0]) for file, text in texts.items() for match in older.finditer(text)] == []
 

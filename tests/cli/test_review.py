@@ -293,7 +293,8 @@ def test_at_a_terminal_the_last_decision_can_be_taken_back_and_made_again(noted:
     assert len(live(noted)) == 2 and noted.json("review", "--kind", "conflict") == []
 
 
-def test_no_undo_is_offered_before_anything_was_decided(noted: CommandLine) -> None:
+@pytest.mark.usefixtures("noted")
+def test_no_undo_is_offered_before_anything_was_decided() -> None:
     seen, _ = conversation("review", answers=((KEYS, "q"),))
     assert "undo" not in seen.partition("Settled")[0]
 

@@ -9,7 +9,7 @@ CLIENTS := .clients
 # The tests start many processes, and all of them would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test test-all test-busy test-clients test-integrations lint types types-src layers unit unit-all explore torture bench bench-recall bench-year bench-growth mutate docs web screenshots clean help
+.PHONY: demo check test test-all test-busy test-clients test-integrations lint types types-src layers unit unit-all explore torture bench bench-recall bench-year bench-growth bench-soak mutate docs web screenshots clean help
 
 help:  ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -77,6 +77,9 @@ bench-year: $(STAMP)  ## A simulated year of 20,000 memories with maintenance an
 
 bench-growth: $(STAMP)  ## How every operation grows from 2,000 to 1,000,000 memories: benchmarks/GROWTH.md
 	@$(BIN)/python benchmarks/growth.py $(GROWTH)
+
+bench-soak: $(STAMP)  ## Eight kinds of users on one store for an hour, with kills: benchmarks/SOAK.md
+	@$(BIN)/python benchmarks/soak.py $(SOAK)
 
 mutate: $(STAMP)  ## Small faults planted in a copy of the core, and which of them the tests notice; writes benchmarks/MUTATION.md
 	@$(BIN)/python scripts/mutate.py $(MUTATE)

@@ -113,8 +113,11 @@ def copy_owner_write(source: Path, target: Path) -> None:
 
 
 @contextmanager
-def atomic_writer(path: Path, mode: int | None = PRIVATE_FILE, temporary: Path | None = None) -> Iterator[IO[bytes]]:
-    """A temporary file that replaces `path` when the block ends without an error; it is on the disk by then.
+def atomic_writer(
+    path: Path, mode: int | None = PRIVATE_FILE, temporary: Path | None = None, *, durable: bool = True
+) -> Iterator[IO[bytes]]:
+    """A temporary file that replaces `path` when the block ends without an error; it is on the disk by then, unless
+    `durable` is False, for many files that can be written again.
 
     With `mode` None an existing file keeps its mode, and a new one gets the usual mode of this user. A caller that
     removes what a crash left behind names the temporary file. Raises `OSError`; then `path` is unchanged.
@@ -131,7 +134,8 @@ def atomic_writer(path: Path, mode: int | None = PRIVATE_FILE, temporary: Path |
                 temporary.chmod(mode)
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         temporary.replace(path)
     finally:
         with suppress(OSError):
@@ -147,9 +151,9 @@ def _open_temporary(path: Path, temporary: Path, mode: int | None) -> int:
         raise
 
 
-def atomic_write(path: Path, content: str | bytes, mode: int | None = PRIVATE_FILE) -> None:
+def atomic_write(path: Path, content: str | bytes, mode: int | None = PRIVATE_FILE, *, durable: bool = True) -> None:
     """Writes all of the content or nothing; see `atomic_writer`."""
-    with atomic_writer(path, mode) as file:
+    with atomic_writer(path, mode, durable=durable) as file:
         file.write(content.encode("utf-8") if isinstance(content, str) else content)
 
 

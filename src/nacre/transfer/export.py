@@ -83,6 +83,12 @@ def replacing(path: Path, refuse: Callable[[Path], None] | None = None) -> Itera
         raise StorageError(f"Cannot write to {path} ({reason}); choose another place.") from error
 
 
+def refuse_existing(path: Path) -> None:
+    refuse_other(path)
+    if path.exists() and path.stat().st_size:
+        raise InvalidInput(f"{path} already exists; add --force to replace it, or choose another name.")
+
+
 def refuse_other(path: Path) -> None:
     if not path.exists() or (path.is_file() and not path.stat().st_size):
         return
@@ -140,10 +146,11 @@ EVERYTHING = Choice()
 
 def export_archive(
     store: MemoryStore, out: Path | str | IO[bytes], choice: Choice = EVERYTHING, *, form: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress | None = None, overwrite: bool = True,
 ) -> ExportSummary:  # fmt: skip
     """Writes the memories, oldest first, using a constant amount of memory. A path is written completely or not at all;
-    an interrupted stream has no closing line. `form` is by default AI-Houkai's for `.ahkai`, else our own.
+    an interrupted stream has no closing line. `form` is by default AI-Houkai's for `.ahkai`, else our own. An archive
+    of that name is replaced, unless `overwrite` is False; any other file never is.
 
     Memories written meanwhile by others may or may not be included. Raises `StorageError` when the path cannot be
     written, and `StoreDamaged`, before anything is written, when memories would be missing.
@@ -154,7 +161,7 @@ def export_archive(
         exporting.run(progress)
         return exporting.summary(None, time.monotonic() - started)
     path = Path(out).expanduser()
-    with replacing(path) as file:
+    with replacing(path, refuse_other if overwrite else refuse_existing) as file:
         exporting = Export(store, choice, form or SUFFIXES.get(path.suffix.lower(), NACRE), Writer(file))
         exporting.run(progress)
     return exporting.summary(path, time.monotonic() - started)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from itertools import chain
@@ -17,7 +17,6 @@ from nacre.errors import (
     AccessDenied,
     ArchiveRefused,
     EmbeddingError,
-    InvalidInput,
     NacreError,
     StorageError,
     UnknownName,
@@ -30,7 +29,6 @@ from nacre.protocols import AnyChange, Derived, Progress, Reader, TermSet, Vecto
 from nacre.remember.derive import chunk_memory, indexed_words
 from nacre.remember.guard import Guard
 from nacre.transfer.archive import AHKAI, MOST_NAMED, NACRE, ImportSummary, unpack_vectors
-from nacre.transfer.foreign import ai_lessons, amplihack, chroma, server_memory
 from nacre.transfer.import_plan import (
     POLICIES,
     CheckedRow,
@@ -42,11 +40,12 @@ from nacre.transfer.import_plan import (
     survey,
 )
 from nacre.transfer.read_archive import Archive, BadRow, MemoryRow, Source
+from nacre.transfer.sources import Reading, kind_of, open_source
 from nacre.transfer.vocabulary import RELATION, TYPE
 
 ACTOR = "import"
 # What the summary counts, besides the faults that it names.
-COUNTED = tuple(each.name for each in fields(Counts) if each.name != "faults")
+COUNTED = tuple(each.name for each in fields(Counts) if each.name not in ("faults", "named"))
 
 
 class ImportOptions(TypedDict, total=False):
@@ -57,6 +56,7 @@ class ImportOptions(TypedDict, total=False):
     dry_run: bool
     why: str
     progress: Progress | None
+    named_faults: int
 
 
 def import_archive(store: MemoryStore, path: Path | str, **options: Unpack[ImportOptions]) -> ImportSummary:
@@ -86,14 +86,14 @@ def check_allowed(store: MemoryStore, options: ImportOptions) -> None:
 
 def import_rows(
     store: MemoryStore, source: Source, *, on_conflict: str = "skip", regenerate_vectors: bool = False,
-    dry_run: bool = False, why: str = "", progress: Progress | None = None,
+    dry_run: bool = False, why: str = "", progress: Progress | None = None, named_faults: int = MOST_NAMED,
 ) -> ImportSummary:  # fmt: skip
-    """Imports an opened source, after `check_allowed`."""
+    """Imports an opened source, after `check_allowed`. Of what cannot be imported, `named_faults` are listed."""
     engine = store.acting_as(ACTOR)
     engine.embedder.check()
     guard = make_guard(store.settings)
     verified = survey(store, source, guard, on_conflict, progress)
-    importing = Import(store, engine, guard, verified, on_conflict, regenerate_vectors)
+    importing = Import(store, engine, guard, verified, on_conflict, regenerate_vectors, named_faults)
     importing.prepare()
     return importing.preview(progress) if dry_run else importing.run(why, progress)
 
@@ -135,6 +135,7 @@ class Import:
     survey: Survey
     policy: str
     regenerate: bool
+    named_faults: int = MOST_NAMED
     usable: bool = False  # whether the archive's vectors can be reused
 
     def prepare(self) -> None:
@@ -222,6 +223,7 @@ class Import:
         taught = (word.name for word in self.survey.words if word.kind == TYPE)
         checking = RowChecker(self.store.space, self.guard, (*self.store.types(), *taught))
         incoming = ImportPlanner(self.store.space, self.policy, checking, self._derived, lookup, self.survey.ids)
+        incoming.now, incoming.counts.named = self.store.now, self.named_faults
         if self.store.settings.strict_links:
             brought = {word.name for word in self.survey.words if word.kind == RELATION}
             incoming.relations = frozenset(self.store.relations()) | brought
@@ -272,7 +274,7 @@ class Import:
         if self.usable:
             unpacked = unpack_vectors([row.vectors for row in rows], self.engine.embedder.dimensions)
         dated = (
-            MemoryRow(row.line, self._dated(row.fields), vectors, row.name)
+            replace(row, fields=self._dated(row.fields), vectors=vectors)
             for row, vectors in zip(rows, unpacked, strict=True)
         )
         checked = list(filter(None, (planner.check(row, known) for row in dated)))
@@ -315,7 +317,7 @@ class Import:
         return ImportSummary(
             imported=counts.imported, skipped=counts.skipped, overwritten=counts.overwritten, renamed=counts.renamed,
             errors=counts.errors + bad.errors, vectors_regenerated=embedded, words=counts.words,
-            notes=(*self._notes(incoming), *notes), faults=tuple(faults[:MOST_NAMED]),
+            notes=(*self._notes(incoming), *notes), faults=tuple(faults[: self.named_faults]),
         )  # fmt: skip
 
     def _notes(self, incoming: ImportPlanner) -> Iterator[str]:
@@ -339,23 +341,28 @@ class Import:
             yield f"Its header announces {header.count:,} memories, but it has {self.survey.rows:,}."
 
 
-SOURCES: Mapping[str, Callable[..., AbstractContextManager[Source]]] = {
-    each.NAME: each.opened for each in (chroma, ai_lessons, amplihack, server_memory)
-}
-
-
 def import_foreign(
     store: MemoryStore, source: str, path: Path | str, *, collections: Sequence[str] = (),
     **options: Unpack[ImportOptions],
 ) -> ImportSummary:  # fmt: skip
-    """Imports the memory of another program under its own ids, or ids computed from its text, so that a second import
-    adds nothing twice. The source is not changed; what cannot be imported is counted and named.
+    """Imports the memory of another program, as `import_path` does when the kind is named."""
+    return import_path(store, path, source=source, collections=collections, **options)
 
-    `collections` are those of Chroma. Raises `ArchiveRefused`, `ImportConflict`, and `UnknownName` for another source.
+
+def import_path(
+    store: MemoryStore, path: Path | str, *, source: str | None = None, collections: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None, tools: bool = False, **options: Unpack[ImportOptions],
+) -> ImportSummary:  # fmt: skip
+    """Imports whatever a path holds: an archive, a table, exported notes, conversations, or the memory of another
+    program, under its own ids, or ids computed from its text, so that a second import adds nothing twice. The source is
+    not changed; what cannot be imported is counted and named.
+
+    `source` is one of the kinds of `transfer.sources`; without it the kind is recognised. `collections` are those of
+    Chroma, `columns` map columns of a table to fields, and `tools` takes tool calls from conversations. Raises
+    `ArchiveRefused`, `ImportConflict`, and `UnknownName` for another source.
     """
     check_allowed(store, options)
-    opening = UnknownName.get("source of memories", source, SOURCES)
-    if collections and source != chroma.NAME:
-        raise InvalidInput(f"Only {chroma.NAME} has collections; leave them out.")
-    with opening(Path(path).expanduser(), *((collections,) if collections else ())) as opened:
+    file = Path(path).expanduser()
+    reading = Reading(make_guard(store.settings), collections, columns or {}, tools)
+    with open_source(file, kind_of(file, source), reading) as opened:
         return import_rows(store, opened, **options)

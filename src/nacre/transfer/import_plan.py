@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
+from time import time
 from typing import Any, NamedTuple, cast
 from uuid import UUID, uuid4
 
@@ -163,10 +164,11 @@ class Counts:
     scrubbed: int = 0  # written without what looked like a secret
     doubted: int = 0  # written with little trust
     faults: list[Fault] = field(default_factory=list)
+    named: int = MOST_NAMED  # faults that are listed; the others are only counted
 
     def fault(self, line: int, why: str) -> None:
         self.errors += 1
-        if len(self.faults) < MOST_NAMED:
+        if len(self.faults) < self.named:
             self.faults.append(Fault(line, why))
 
 
@@ -193,6 +195,7 @@ class ImportPlanner:
     left: set[int] = field(default_factory=set)  # of those, ids under which this store has another memory
     fresh: list[tuple[set[int], int]] = field(default_factory=list)  # what the present part added to these
     relations: frozenset[str] | None = None  # the known ones, when links are strict
+    now: Callable[[], float] = time
 
     def term_changes(self, words: list[Term]) -> Iterator[AnyChange]:
         for word in words:
@@ -243,6 +246,14 @@ class ImportPlanner:
             change = Change(None, after, self._index_data(after, checked, None))
             self.counts.imported += current is None
             self.counts.renamed += current is not None
+        elif checked.row.edited_from is not None:
+            edited = self._edited(current, memory, checked.row.edited_from)
+            if edited is None:
+                self._mark_seen(memory.id, left=True)
+                self.counts.skipped += 1
+                return None
+            change, after = Change(current, edited, self._index_data(edited, checked, current)), edited
+            self.counts.overwritten += 1
         else:
             after = self._overwriting(current, after)
             after = after if self.policy == "skip" else self._with_valid_links(after)
@@ -258,6 +269,19 @@ class ImportPlanner:
         self._mark_seen(memory.id, left=after.id != memory.id)
         self._mark_seen(after.id, left=False)
         return change
+
+    def _edited(self, current: Memory, memory: Memory, version: int) -> Memory | None:
+        """The memory with what was edited; None when it has that already. Raises `InvalidInput` for one that was
+        changed here as well."""
+        after = written_over(current, memory)
+        if after == current or is_redacted(current):
+            return None
+        if current.version != version:
+            raise InvalidInput(
+                f"it was changed in the store, too (version {current.version} now, {version} when it was exported); "
+                "export it again and repeat the edit."
+            )
+        return self._with_valid_links(replace(after, updated_at=self.now()))
 
     def begin_part(self) -> Counts:
         """For `begin_again`."""

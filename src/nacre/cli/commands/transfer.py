@@ -25,6 +25,7 @@ from nacre.model.journal import PERSON
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
     from nacre.transfer.archive import ArchiveInfo, ImportSummary
+    from nacre.transfer.export import Choice
     from nacre.transfer.ingest.formats import Format
     from nacre.transfer.ingest.ingest import Tally
 
@@ -49,7 +50,15 @@ def include_option(what: str, help: str, *, default: bool = True) -> Decorator:
     return option(f"--{what}/--no-{what}", help, to=f"include_{what}", default=default)
 
 
-@command("export FILE|-", form_option("text", "json"))
+EXPORT_FORMATS = ("archive", "jsonl", "csv", "markdown")
+printed_option = option("-f", "How to print what was done.", to="form", choices=("text", *DATA))
+
+
+@command("export FILE|-", printed_option)
+@option("--format", "Of the file; else its name says: .nacre, .jsonl, .csv, or a folder.", choices=EXPORT_FORMATS)
+@option("--per", "Of markdown: a note for each memory or each day.", choices=("memory", "day"), default="memory")
+@option("--watch", "Of markdown: keep the folder up to date until Ctrl-C.")
+@option("--force", "Replace a file that exists.")
 @option("-t --type TYPE", "Of this type; repeat for others.", to="types", multiple=True)
 @option("-g --tag TAG", "With this tag; repeat for all of them.", to="tags", multiple=True)
 @option("--status NAME", "Of this status: long_term, archived, …; repeat.", multiple=True)
@@ -59,26 +68,43 @@ def include_option(what: str, help: str, *, default: bool = True) -> Decorator:
 @include_option("trashed", "Also what is in the trash (not by default).", default=False)
 @option("--vectors/--no-vectors", "With vectors, or smaller, to be computed again.", default=True)
 @option("--redact/--no-redact", "Without what looks like a secret, or as it is kept.", default=True)
-def export_command(cli: CliContext, file: str, form: Form, **chosen: Any) -> None:
+def export_command(
+    cli: CliContext, file: str, form: Form, format: str | None, per: str, watch: bool, force: bool, **chosen: Any
+) -> None:
     """Write memories to FILE, oldest first: everything in the space but the trash, unless you narrow it.
 
-    A name that ends in .ahkai gets AI-Houkai's form, every other our own, which keeps all that a memory has. To a file
-    it is written whole or not at all; `-` is stdout.
+    The name says the format: .nacre is an archive, which keeps all that a memory has and its vectors; .jsonl and .csv
+    are tables with all fields; a folder gets Markdown notes, which Obsidian opens. `nacre import` reads each of them
+    back, and of notes what was edited. A file is written whole or not at all; `-` is stdout. A name that ends in
+    .ahkai gets AI-Houkai's form.
 
     \b
       nacre export all.nacre
-      nacre export lately.nacre --since 7d -t episodic --no-vectors
+      nacre export lately.csv --since 7d -t episodic
+      nacre export notes/ --format markdown --watch
       nacre export - | ssh other nacre import - --yes
     """
-    from nacre.transfer.export import Choice, export_archive
+    from nacre.transfer.export import Choice
+    from nacre.transfer.export_files import MARKDOWN, export_file, format_of
 
-    if file == STREAM and sys.stdout.isatty():
+    if file == STREAM and sys.stdout.isatty() and format in (None, "archive"):
         raise click.UsageError("A terminal cannot show what is packed; name a FILE.")
     if file == STREAM and form:
-        raise click.UsageError("The archive itself goes to stdout; name a FILE, or leave out -f.")
+        raise click.UsageError("The export itself goes to stdout; name a FILE, or leave out -f.")
+    if file == STREAM and format == MARKDOWN:
+        raise click.UsageError("Markdown is a folder of notes; name a folder.")
+    if file != STREAM and file.endswith("/") and format is None:
+        format = MARKDOWN
+    if file != STREAM:
+        format = format_of(Path(file), format)
+    if format != MARKDOWN and (watch or per != "memory"):
+        raise click.UsageError("--watch and --per are for a folder of notes; add --format markdown.")
+    if watch:
+        watch_folder(cli, Path(file), Choice(**chosen), per, force=force)
+        return
     with cli.open() as store, progress_line() as progress:
         out = sys.stdout.buffer if file == STREAM else Path(file)
-        done = export_archive(store, out, Choice(**chosen), progress=progress)
+        done = export_file(store, out, Choice(**chosen), format=format, per=per, overwrite=force, progress=progress)
     if form in DATA:
         print_data({**asdict(done), "path": str(done.path), "elapsed": round(done.elapsed, 3)}, form)
     else:
@@ -86,83 +112,153 @@ def export_command(cli: CliContext, file: str, form: Form, **chosen: Any) -> Non
         say(f"{written}, {done.bytes:,} bytes.", *done.notes)
 
 
+def watch_folder(cli: CliContext, folder: Path, choice: Choice, per: str, *, force: bool) -> None:
+    from nacre.transfer.note_folder import Changes, NoteFolder, edited_note, watch
+
+    def report(changes: Changes) -> None:
+        counts = f"{count_of(changes.written, 'note', 'notes')} written, {changes.removed:,} removed"
+        say(f"{folder}: {counts}.", *edited_note(changes.edited))
+
+    with cli.open() as store:
+        notes = NoteFolder(store, folder, choice, per=per, force=force)
+        try:
+            watch(notes, report)
+        except KeyboardInterrupt as stop:
+            stop.add_note(f"{folder} is as the store was; the same command continues.")
+            raise
+
+
 POLICIES = ("skip", "overwrite", "rename", "error", "newer")
 ANNOUNCED = "Will import"  # said before the question, so that what is asked is known
 MOST_FAULTS = 10  # faults that a person reads; JSON has more of them
 
 
-# The words that choose another program's memory; `transfer.foreign` has them too, and is slow to load.
-SOURCES = ("chroma", "ai-lessons", "amplihack", "server-memory")
-LINE_FORMATS = ("", "server-memory")  # an archive and that are read line by line
+# The names of `transfer.sources`, which is slow to load.
+SOURCES = (
+    "archive", "notes", "chroma", "ai-lessons", "amplihack", "mem0", "mem0-qdrant", "claude-mem", "engram", "langgraph",
+    "mcp-memory-service", "server-memory", "letta", "obsidian", "basic-memory", "claude-code", "codex", "gemini-cli",
+    "chatgpt", "claude", "mem0-export", "jsonl", "csv", "markdown", "conversations",
+)  # fmt: skip
+LINE_FORMATS = ("archive", "server-memory", "jsonl", "csv")  # they are read line by line
+MOST_WRITTEN_FAULTS = 100_000  # in the file of --errors; they are held in memory
 
 
-@command("import", form_option("text", "json"), yes_option, why_option)
+def as_columns(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    columns = {}
+    for value in values:
+        column, separator, field = value.rpartition("=")
+        if not (column and separator and field):
+            raise click.BadParameter(f"{value!r} is not COLUMN=FIELD, such as Note=text.")
+        columns[column] = field
+    return columns
+
+
+@command("import", printed_option, yes_option, why_option)
 @click.argument("words", nargs=-1, required=True, metavar="[SOURCE] PATH|-")
+@option("--from", "What it is, where that is not recognised.", to="named", choices=SOURCES)
 @option(
     "--on-conflict",
     "What becomes of ids that are here already; newer takes what was changed later.",
     choices=POLICIES,
     default="skip",
 )
+@option(
+    "--map COLUMN=FIELD",
+    "Of jsonl and csv: the field for a column; repeat.",
+    to="columns",
+    multiple=True,
+    callback=as_columns,
+)
+@option("--errors FILE", "Write the lines that cannot be taken, and why, to FILE.")
+@option("--include-tools", "Of conversations: also what tools were asked and answered.", to="tools")
 @option("--regenerate-vectors", "Compute all vectors again, whatever the file has.")
 @option("--collection NAME", "Of chroma: this collection; may be repeated.", to="collections", multiple=True)
 @option("--dry-run", "Say what would come, and change nothing.")
 def import_command(
-    cli: CliContext, words: tuple[str, ...], dry_run: bool, form: Form, yes: bool, why: str, **how: Any
-) -> None:
-    """Import the memories of a file, or of stdin for `-`, into the space as one operation, or change nothing.
+    cli: CliContext, words: tuple[str, ...], named: str | None, dry_run: bool, form: Form, yes: bool, why: str,
+    errors: Path | None, **how: Any,
+) -> None:  # fmt: skip
+    """Import the memories of a file or folder, or of stdin for `-`, into the space as one operation, or change nothing.
 
-    The file is read through before anything is written. Lines that cannot be kept are counted and named; a file that
-    is damaged or cut short is not taken at all. An import is exact: a text that is here already under another id is
-    added as well. `nacre undo` takes an import back. Others can write meanwhile; an import that was killed continues
-    when it is run again.
+    What it is, is recognised: an archive, exported notes with what was edited in them, JSON lines, CSV, Markdown,
+    conversations (Claude Code, Codex, Gemini CLI, ChatGPT, Claude), or the memory of another program (mem0,
+    basic-memory, claude-mem, MemPalace, mcp-memory-service, server-memory, Letta, LangGraph, Obsidian, engram,
+    ai-lessons, amplihack, AI-Houkai, Mnemosyne). --from says it where that fails.
 
-    A first word that names another program brings what that one remembers, under its own ids and with its dates, links
-    and successors; nothing of it is changed, and a second time nothing comes twice. Vectors are computed anew, which
-    costs where the embedder is a service.
+    It is read through before anything is written. Lines that cannot be kept are counted and named; a file that is
+    damaged or cut short is not taken at all. A second time nothing comes twice. An import is exact: a text that is here
+    already under another id is added as well. `nacre undo` takes an import back. Others can write meanwhile; an import
+    that was killed continues when it is run again. Nothing is changed where it comes from.
 
     \b
       nacre import all.nacre
-      nacre import chroma ./.chroma --dry-run
-      nacre import ai-lessons ~/.ai/lessons/knowledge.db
-      nacre import amplihack ~/.amplihack/memory/scout --space scout
-      nacre import server-memory memory.jsonl
+      nacre import notes.csv --map Note=text --map Labels=tags --dry-run
+      nacre import ~/.claude-mem
+      nacre import conversations.json --errors left-out.jsonl
+      nacre import --from chroma ./.chroma --collection notes
     """
-    source, file = source_and_path(words)
-    if how["collections"] and source != SOURCES[0]:
+    given, file = source_and_path(words, named)
+    if how["collections"] and given not in (None, "chroma"):
         raise click.UsageError("Only chroma has collections; leave --collection out.")
     if file == STREAM and not (yes or dry_run):
         raise click.UsageError("Stdin brings the file, and nobody can be asked; add --yes or --dry-run.")
+    if errors is not None:
+        how["named_faults"] = MOST_WRITTEN_FAULTS
     with archive_file(file) as path, cli.open_if_made() if dry_run else cli.open_or_make() as store:
+        source, what = recognised(path, given)
+        if given is None and source != "archive":
+            say(f"{file} is {what}.")
         if dry_run or not yes:
             would = run_import(store, source, path, dry_run=True, **how)
             report_import(would, form, "Would import" if dry_run else ANNOUNCED, source)
             if dry_run:
+                write_faults(would, errors)
                 return
             confirm(f"Import {file} into the space {store.space!r}? `nacre undo` takes it back.")
-        report_import(run_import(store, source, path, why=why, **how), form, "Imported", source)
+        done = run_import(store, source, path, why=why, **how)
+        report_import(done, form, "Imported", source)
+        write_faults(done, errors)
 
 
-def source_and_path(words: tuple[str, ...]) -> tuple[str, str]:
-    """The source, empty for an archive, and the path. A file that is named as a source is reached as ./chroma."""
-    if len(words) == 1 and words[0] not in SOURCES:
-        return "", words[0]
-    if words[0] not in SOURCES:
+def source_and_path(words: tuple[str, ...], named: str | None) -> tuple[str | None, str]:
+    """The source, None where it is to be recognised, and the path. A file that is named as a source is reached as
+    ./chroma."""
+    if len(words) == 1 and (named or words[0] not in SOURCES):
+        return named, words[0]
+    if named or words[0] not in SOURCES:
         raise click.UsageError(f"{words[0]!r} is none of {', '.join(SOURCES)}; name one of them, or a single file.")
     if len(words) != len(("source", "path")):
         raise click.UsageError(f"Say where it lies: nacre import {words[0]} PATH.")
     return words[0], words[1]
 
 
+def recognised(path: Path, given: str | None) -> tuple[str, str]:
+    from nacre.transfer.sources import kind_of
+
+    kind = kind_of(path.expanduser(), given)
+    return kind.name, kind.what
+
+
+def write_faults(done: ImportSummary, file: Path | None) -> None:
+    """As JSON lines: the number of the line, and why it was not taken."""
+    if file is None:
+        return
+    import json
+
+    from nacre.files import atomic_write
+
+    lines = (json.dumps({"line": fault.line, "error": fault.why}, ensure_ascii=False) for fault in done.faults)
+    atomic_write(file, "".join(f"{line}\n" for line in lines))
+    more = f"; {done.errors - len(done.faults):,} more are not listed" if done.errors > len(done.faults) else ""
+    say(f"Wrote {count_of(len(done.faults), 'line', 'lines')} that cannot be taken to {file}{more}.")
+
+
 def run_import(store: MemoryStore, source: str, path: Path, **how: Any) -> ImportSummary:
-    from nacre.transfer.import_archive import import_archive, import_foreign
+    from nacre.transfer.import_archive import import_path
 
     with progress_line() as progress:
         try:
-            if source:
-                return import_foreign(store, source, path, progress=progress, **how)
-            del how["collections"]
-            return import_archive(store, path, progress=progress, **how)
+            return import_path(store, path, source=source, progress=progress, **how)
         except ImportConflict as error:
             raise Refused(str(error)) from error
 
@@ -239,7 +335,7 @@ def info_record(archive: ArchiveInfo, name: str) -> dict[str, object]:
     }
 
 
-INGEST_FORMATS = ("claude-code", "chatgpt", "claude", "jsonl", "markdown")
+INGEST_FORMATS = ("claude-code", "chatgpt", "claude", "codex", "gemini-cli", "jsonl", "markdown")
 COUNTS = ("new", "unchanged", "changed", "gone")  # of a tally
 
 
@@ -260,8 +356,8 @@ class IngestedFile:
 def ingest_command(
     cli: CliContext, paths: tuple[Path, ...], name: str | None, dry_run: bool, tools: bool, form: Form
 ) -> None:
-    """Store conversations and notes from files: transcripts of Claude Code, exports of ChatGPT and Claude, lines
-    of JSON, Markdown. Folders are walked.
+    """Store conversations and notes from files: transcripts of Claude Code, Codex and Gemini CLI, exports of ChatGPT
+    and Claude, lines of JSON, Markdown. Folders are walked.
 
     What was ingested before is not stored twice, and an edited note changes its memory. Transcripts go into the space
     of the project where they took place, unless --space names one.
@@ -311,7 +407,10 @@ def detect_formats(paths: tuple[Path, ...], name: str | None) -> list[tuple[Path
             result.append((path, format))
         elif named:
             known = ", ".join(INGEST_FORMATS)
-            raise InvalidInput(f"{path} is in no format that is known ({known}); --format says which one it is.")
+            raise InvalidInput(
+                f"{path} is in no format that is known ({known}); --format says which one it is. "
+                "`nacre import` reads tables and the memories of other programs."
+            )
         else:
             others += 1
     if others:

@@ -10,6 +10,7 @@ from pathlib import Path
 from nacre.model.levels import LEVELS
 from nacre.model.memory import LESSON, Json
 from nacre.transfer.foreign import source as foreign
+from nacre.transfer.foreign.look import Look
 from nacre.transfer.foreign.source import DatabaseSource, Record, printable
 from nacre.transfer.read_archive import MemoryRow, Row, TermRow
 from nacre.transfer.vocabulary import ALIAS_OF, TYPE
@@ -31,6 +32,10 @@ ALIASES = frozenset(("alias", "alias_of"))
 # Tables of later versions that have no counterpart here.
 OTHERS = {"resources": "documents and scripts", "rules": "rules"}
 SPACES = re.compile(r"\s+")
+
+
+def matches(look: Look) -> bool:
+    return look.holds(FILE) or look.has_tables(TABLES)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 from nacre.errors import ArchiveRefused
 from nacre.model.memory import Json
 from nacre.transfer.foreign import source as foreign
+from nacre.transfer.foreign.look import Look
 from nacre.transfer.foreign.source import DatabaseSource, Record, printable
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row
 
@@ -22,6 +23,10 @@ NO_READER = (
     f"its {GRAPH} is a Kuzu graph, which Nacre cannot read",
     "Write it with its own export_to_json, and import that with import_from_json of a mind.",
 )
+
+
+def matches(look: Look) -> bool:
+    return look.holds(FILE, GRAPH) or look.has_tables(TABLES)
 
 
 @contextmanager

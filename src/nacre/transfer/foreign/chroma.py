@@ -1,4 +1,4 @@
-"""Reads memories of AI-Houkai and Mnemosyne from a Chroma folder; their vectors are computed again."""
+"""Reads memories of AI-Houkai, Mnemosyne, mem0 and MemPalace from a Chroma folder; vectors are computed again."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from nacre.errors import ArchiveRefused, InvalidInput, UnknownName
 from nacre.model.memory import LIVE_STATUSES, TYPES, Json
 from nacre.protocols import Progress
 from nacre.transfer import ahkai
+from nacre.transfer.foreign import mem0
 from nacre.transfer.foreign import source as foreign
+from nacre.transfer.foreign.look import Look
 from nacre.transfer.foreign.source import ForeignSource, Record, printable
+from nacre.transfer.ingest.items import parse_time
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row
 
 Lacks = Callable[[str, str], None]
@@ -127,6 +130,48 @@ def summary(text: str, meta: Meta) -> dict[str, object]:
     return {"title": title} if title and len(title) <= LONGEST_TITLE and not text.startswith(title) else {}
 
 
+PALACE = frozenset("wing room source_file added_by filed_at chunk_index last_modified".split())
+
+
+def palace(id: str, text: str | None, meta: Meta, _lacks: Lacks) -> dict[str, object]:
+    """A drawer of MemPalace: its wing is a context, its room a tag; chunks of one file are in their order."""
+    made = parse_time(meta.get("filed_at"))
+    rest = {key: value for key, value in meta.items() if key not in PALACE}
+    file = str(meta.get("source_file") or "")
+    fields: dict[str, object] = {
+        "id": id, "source": "mempalace", "source_notes": file, "agent": str(meta.get("added_by") or ""),
+        "contexts": [str(meta["wing"])], "tags": [str(meta["room"])] if meta.get("room") else [], "session": file,
+        "metadata": rest,
+    }  # fmt: skip
+    if file and isinstance(chunk := integral(meta.get("chunk_index")), int) and chunk >= 0:
+        fields["position"] = chunk
+    if text is not None:
+        fields["text"] = text
+    if made is not None:
+        fields |= {"created_at": made, "last_accessed": made}
+        fields["updated_at"] = parse_time(meta.get("last_modified")) or made
+    return fields
+
+
+def of_mem0(id: str, _text: str | None, meta: Meta, _lacks: Lacks) -> dict[str, object]:
+    return mem0.fields_of(id, meta)
+
+
+def converter(text: str | None, meta: Meta) -> Callable[[str, str | None, Meta, Lacks], dict[str, object]]:
+    """Which program wrote a record shows in its metadata."""
+    if "memory_type" in meta:
+        return mnemosyne
+    if "wing" in meta:
+        return palace
+    if text is None and "data" in meta:
+        return of_mem0
+    return houkai
+
+
+def matches(look: Look) -> bool:
+    return look.holds(FILE) or look.has_tables(TABLES)
+
+
 NAME = "chroma"
 FILE = "chroma.sqlite3"
 DOCUMENT = "chroma:document"  # the metadata key of the text
@@ -139,6 +184,9 @@ TABLES = {
 VALUES = ("string_value", "int_value", "float_value")
 # The two collections of Mnemosyne are one memory; a record that a crash left in both counts as long-term.
 TOGETHER = ("long_term_memory", "short_term_memory")
+# Collections beside the memories: indexes and names, which are derived from them.
+NO_MEMORIES = frozenset(("mempalace_closets", "mempalace_compressed", "mem0migrations"))
+NO_MEMORIES_END = "_entities"
 Lists: TypeAlias = dict[int, dict[str, Json]]
 
 
@@ -180,8 +228,8 @@ class Chroma(ForeignSource):
         try:
             meta = self._meta(key) | lists.get(key, {})
             text = meta.pop(DOCUMENT, None)
-            convert = mnemosyne if "memory_type" in meta else houkai
-            fields = convert(id, text if isinstance(text, str) else None, meta, self.lacks)
+            written = text if isinstance(text, str) else None
+            fields = converter(written, meta)(id, written, meta, self.lacks)
         except (InvalidInput, sqlite3.Error) as error:
             return BadRow(number, f"{printable(id)}: {error}")
         return MemoryRow(number, fields, name=printable(id))
@@ -212,7 +260,8 @@ class Chroma(ForeignSource):
         there = {str(each["name"]): each for each in records}
         for name in names:
             UnknownName.check("collection", name, there)
-        wanted = list(names) or [name for name in TOGETHER if name in there] or list(there)
+        memories = [name for name in there if name not in NO_MEMORIES and not name.endswith(NO_MEMORIES_END)]
+        wanted = list(names) or [name for name in TOGETHER if name in there] or memories or list(there)
         left = [name for name in there if name not in wanted]
         if not names and len(wanted) > 1 and not set(wanted) <= set(TOGETHER):
             raise InvalidInput(

@@ -12,12 +12,17 @@ from nacre.errors import ArchiveRefused
 from nacre.model.memory import Json
 from nacre.protocols import Progress
 from nacre.transfer.archive import Lines
+from nacre.transfer.foreign.look import Look
 from nacre.transfer.foreign.source import ForeignSource, header, printable
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row, parse_line
 
 NAME = "server-memory"
 NAMESPACE = UUID("7d0c3a52-6a0e-5c0b-9a57-0c6f3f1d2b84")  # the same text gets the same id at every import
 SUPERSEDES, REPLACES = "supersedes", "replaces"  # "supersedes" has a special meaning here
+
+
+def matches(look: Look) -> bool:
+    return any(entity(dict(each)) or each.get("type") == "relation" for each in look.first_lines)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Reads conversations: Claude Code transcripts, Claude and ChatGPT exports, and plain JSON lines."""
+"""Reads conversations: transcripts of Claude Code, Codex and Gemini CLI, exports of Claude and ChatGPT, JSON lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from nacre.errors import InvalidInput
 from nacre.model.memory import Json
+from nacre.transfer.cells import convert
 from nacre.transfer.ingest.items import (
     Broken,
     Item,
@@ -140,6 +142,126 @@ def is_codex(line: Line) -> bool:
     return isinstance(line.entry, dict) and isinstance(line.entry.get("payload"), dict)
 
 
+def read_codex(path: Path, *, tools: bool = False) -> Iterator[Piece]:  # noqa: ARG001 (its tools are not read)
+    """A rollout file: its first line names the session. Messages without an id are told apart by their number."""
+    session, seen = path.stem, dict[str, int]()
+    for line in lines(path):
+        if not isinstance(line.entry, dict):
+            yield unreadable(line)
+            continue
+        about = object_in(line.entry, "payload") or line.entry
+        if line.entry.get("type") == "session_meta" or (line.number == 1 and "instructions" in line.entry):
+            session = text_of(about, "id") or session
+            yield Skipped("session_meta line", line.end)
+            continue
+        for piece in codex_pieces(line, session):
+            if isinstance(piece, Item):
+                count = seen[piece.key] = seen.get(piece.key, 0) + 1
+                piece = replace(piece, key=f"{piece.key} {count}") if count > 1 else piece
+            yield piece
+
+
+def codex_folder(path: Path) -> Path | None:
+    """Where the session began."""
+    try:
+        for line in lines(path, complete_only=True):
+            cwd = text_of(object_in(line.entry, "payload"), "cwd") if isinstance(line.entry, dict) else ""
+            if cwd:
+                return Path(cwd)
+            if line.number >= CWD_LINES:
+                return None
+    except OSError:
+        return None
+    return None
+
+
+GEMINI = "gemini-cli"
+GEMINI_ROLES = {"user": "user", "gemini": "assistant", "model": "assistant"}
+REWOUND = "$rewindTo"
+
+
+def read_gemini(path: Path, *, tools: bool = False) -> Iterator[Piece]:
+    """A session file, one JSON object or JSON lines, or a saved chat, which is a list of turns."""
+    if is_json_lines(path):
+        yield from gemini_lines(path, tools=tools)
+        return
+    number = 0
+    try:
+        for number, (element, at) in enumerate(elements(path), 1):
+            if not isinstance(element, dict):
+                yield Broken(f"element {number}", "not a JSON object", at)
+                continue
+            messages = element.get("messages")
+            if isinstance(messages, list):
+                session = text_of(element, "sessionId") or path.stem
+                for place, message in enumerate(messages):
+                    yield gemini_turn(message, session, str(place), at, tools=tools)
+            else:
+                session = text_of(element, "sessionId") or path.stem
+                yield gemini_turn(element, session, str(number), at, tools=tools)
+    except ValueError as error:
+        yield Broken(f"element {number + 1}", f"not JSON ({error})")
+
+
+def is_json_lines(path: Path) -> bool:
+    first = next(lines(path), None)
+    return first is not None and isinstance(first.entry, dict) and "messages" not in first.entry
+
+
+def gemini_lines(path: Path, *, tools: bool) -> Iterator[Piece]:
+    """A message that is written again replaces the one before; `$rewindTo` takes back what came after a message."""
+    session, turns = path.stem, dict[str, Piece]()
+    for line in lines(path):
+        entry = line.entry
+        if not isinstance(entry, dict):
+            turns[f"line {line.number}"] = unreadable(line)
+        elif isinstance(entry.get(REWOUND), str):
+            ids = list(turns)
+            kept = ids.index(str(entry[REWOUND])) if entry[REWOUND] in turns else len(ids)
+            turns = {id: turns[id] for id in ids[:kept]}
+        elif "type" in entry and "content" in entry:
+            id = text_of(entry, "id") or str(line.number)
+            turns[id] = gemini_turn(entry, session, id, line.end, tools=tools)
+        elif text_of(entry, "sessionId"):
+            session = text_of(entry, "sessionId")
+    yield from turns.values()
+
+
+def gemini_turn(message: Json, session: str, key: str, at: int, *, tools: bool) -> Piece:
+    if not isinstance(message, dict):
+        return Broken(f"message {key} of {session}", "not a JSON object", at)
+    role = GEMINI_ROLES.get(text_of(message, "type", "role"))
+    if role is None:
+        return Skipped("written by the client", at)
+    content = next((message[name] for name in ("content", "message", "parts") if message.get(name) is not None), None)
+    text = clean_text(INSERTED.sub("", gemini_text(content)))
+    calls = message.get("toolCalls")
+    if not text and tools and isinstance(calls, list):
+        text, role = "\n".join(filter(None, (gemini_call(call) for call in calls))), "tool"
+    if not text:
+        return Skipped("tools and thinking" if calls or message.get("thoughts") else "empty", at)
+    if text.startswith("/") and role == "user" and " " not in text:
+        return Skipped("command of the client", at)
+    id = text_of(message, "id", "messageId") or key
+    return Item(text, session, id, role, "", parse_time(message.get("timestamp")), at=at)
+
+
+def gemini_text(content: Json) -> str:
+    """Text, a part with text, or a list of both; thoughts are not said."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, dict):
+        return "" if content.get("thought") else text_of(content, "text")
+    return "\n\n".join(filter(None, map(gemini_text, content))) if isinstance(content, list) else ""
+
+
+def gemini_call(call: Json) -> str:
+    if not isinstance(call, dict):
+        return ""
+    asked = json.dumps(call.get("args"), ensure_ascii=False)
+    return clean_text(f"({text_of(call, 'name') or 'tool'}) {asked[:TOOL_TEXT]}")
+
+
 def folder_of(path: Path) -> Path | None:
     """Where the session began: the first folder that the transcript names."""
     try:
@@ -255,6 +377,12 @@ TEXT_KEYS = ("content", "text")
 SESSION_KEYS = ("session", "session_id", "conversation_id")
 TIME_KEYS = ("timestamp", "created_at", "time")
 TOOL_ROLES = ("tool", "function")
+# Fields of a memory that a line may have under their own names.
+FURTHER = (
+    "type", "tags", "contexts", "anti_contexts", "entities", "source_notes", "metadata", "importance", "salience",
+    "confidence", "polarity", "trust", "pinned", "valence", "arousal", "agent", "valid_from", "valid_until",
+    "expires_at",
+)  # fmt: skip
 
 
 def read_jsonl(path: Path, *, tools: bool = False) -> Iterator[Piece]:
@@ -275,4 +403,9 @@ def jsonl_turn(entry: Mapping[str, Json], stem: str, number: int, at: int, *, to
         return Skipped("empty", at)
     when = next((at_time for name in TIME_KEYS if (at_time := parse_time(entry.get(name))) is not None), None)
     session = text_of(entry, *SESSION_KEYS) or stem
-    return Item(text, session, text_of(entry, "id", "uuid") or str(number), role, text_of(entry, "title"), when, at=at)
+    key = text_of(entry, "id", "uuid") or str(number)
+    try:
+        fields = {name: convert(name, entry[name]) for name in FURTHER if entry.get(name) not in (None, "")}
+    except InvalidInput as error:
+        return Broken(f"line {number}", str(error), at)
+    return Item(text, session, key, role, text_of(entry, "title"), when, at=at, fields=fields)

@@ -19,6 +19,8 @@ HEAD = 256_000  # bytes, or
 HEAD_LINES = 50  # lines that are enough to detect a format
 EXPORTED_KEYS = ("mapping", "chat_messages")  # of a conversation that a service exported
 CONVERSATION = re.compile(rf'"({"|".join(EXPORTED_KEYS)})"\s*:')
+GEMINI_SESSION = re.compile(r'"sessionId"\s*:.*"(projectHash|messageId)"\s*:|"projectHash"\s*:', re.DOTALL)
+GEMINI_CHAT = re.compile(r'\[\s*\{\s*"(role"\s*:\s*"(user|model)"\s*,\s*"parts|parts)"\s*:')
 LOOKED_AT = (".jsonl", ".json", ".ndjson", *markdown.SUFFIXES)
 LEFT_OUT = frozenset(("node_modules", "__pycache__", "site-packages", "venv"))
 
@@ -44,6 +46,8 @@ FORMATS: Mapping[str, Format] = {
         Format(conversations.CLAUDE_CODE, conversations.read_claude_code, folder_of=conversations.folder_of),
         Format(conversations.CHATGPT, conversations.read_chatgpt),
         Format(conversations.CLAUDE, conversations.read_claude),
+        Format(conversations.CODEX, conversations.read_codex, folder_of=conversations.codex_folder),
+        Format(conversations.GEMINI, conversations.read_gemini),
         Format(conversations.JSONL, conversations.read_jsonl),
         Format(markdown.NAME, markdown.read, edited=True),
     )
@@ -61,7 +65,7 @@ def detect(path: Path) -> Format | None:
         return of_lines
     match = CONVERSATION.search(head) if head[:1] in ("[", "{") else None
     if match is None:
-        return None
+        return FORMATS[conversations.GEMINI] if GEMINI_SESSION.search(head) or GEMINI_CHAT.match(head) else None
     return FORMATS[conversations.CHATGPT if match.group(1) == "mapping" else conversations.CLAUDE]
 
 
@@ -70,6 +74,10 @@ def lines_format(path: Path) -> Format | None:
     plain = None
     for line in islice(lines(path), HEAD_LINES):
         entry = line.entry if isinstance(line.entry, dict) else {}
+        if "projectHash" in entry:
+            return FORMATS[conversations.GEMINI]
+        if conversations.is_codex(line) and "type" in entry:
+            return FORMATS[conversations.CODEX]
         if "sessionId" in entry or (entry.get("type") == "summary" and "leafUuid" in entry):
             return FORMATS[conversations.CLAUDE_CODE]
         if not entry.keys().isdisjoint(conversations.TEXT_KEYS) and entry.keys().isdisjoint(EXPORTED_KEYS):

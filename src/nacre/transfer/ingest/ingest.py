@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
-from uuid import UUID
 
 from nacre.engine.engine import Edit
 from nacre.engine.review import trashed
@@ -20,7 +17,7 @@ from nacre.factory import make_guard
 from nacre.model import Memory
 from nacre.protocols import Progress
 from nacre.transfer.ingest.formats import Format
-from nacre.transfer.ingest.items import Broken, Item, Piece, Skipped
+from nacre.transfer.ingest.items import Broken, Item, Piece, Skipped, identity
 from nacre.transfer.ingest.markdown import NAME as NOTES
 from nacre.transfer.ingest.markdown import home_relative
 
@@ -29,7 +26,6 @@ if TYPE_CHECKING:
     from nacre.model.validate import Fields
 
 BATCH = 256  # memories in one operation: one block of vectors, and short enough for other writers
-ID_BYTES = 16
 NAMED_FAULTS = 20  # listed by name; the rest are counted
 REMOVED = "left_its_note"  # the key in a memory's metadata
 TRIES = 5  # when another process stores the same pieces at the same time
@@ -242,12 +238,9 @@ def draft_item(store: MemoryStore, item: Item, position: int, format: str) -> Me
     fields["source"] = item.session if format == NOTES else format
     if item.role:
         fields["type"] = "episodic"
+    fields |= item.fields
     draft = store.draft(item.text, **cast("Fields", fields))
     return replace(draft, id=identity(format, item.session, item.key, draft.text))
-
-
-def identity(*parts: str) -> str:
-    return str(UUID(bytes=blake2b(json.dumps(parts).encode(), digest_size=ID_BYTES).digest()))
 
 
 def store_new(

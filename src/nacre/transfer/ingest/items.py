@@ -7,9 +7,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from json import JSONDecodeError
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
+from uuid import UUID
 
 from nacre.errors import InvalidInput
 from nacre.files import open_regular
@@ -34,6 +36,7 @@ class Item:
     occurred_at: float | None = None
     tags: tuple[str, ...] = ()
     at: int = 0
+    fields: Mapping[str, object] = field(default_factory=dict)  # further fields of the memory, by their names
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,14 @@ class Broken:
 
 
 Piece: TypeAlias = Item | Skipped | Broken
+
+
+ID_BYTES = 16
+
+
+def identity(*parts: str) -> str:
+    """An id that is always the same for the same parts."""
+    return str(UUID(bytes=blake2b(json.dumps(parts).encode(), digest_size=ID_BYTES).digest()))
 
 
 def clean_text(text: str) -> str:

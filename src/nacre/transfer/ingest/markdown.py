@@ -14,9 +14,11 @@ from nacre.transfer.ingest.items import Broken, Item, Piece, clean_text, parse_t
 NAME = "markdown"
 SUFFIXES = (".md", ".markdown")
 LARGEST = 5_000_000  # bytes: a note is read at once, and a note written by hand is smaller
+TAB = 4  # columns
+DEEPEST_BULLET = 3  # columns before the first bullet of a list; what is deeper is code
 LONGEST_PROSE = 2_000  # characters; longer text is split between paragraphs
 HEADING = re.compile(r" {0,3}#{1,6}\s+(.*?)\s*#*\s*$")
-BULLET = re.compile(r"( {0,3})([-*+]|\d{1,3}[.)])\s+(\[[ xX]\]\s+)?(.*)")
+BULLET = re.compile(r"([ \t]*)([-*+]|\d{1,3}[.)])\s+(\[[ xX]\]\s+)?(.*)")
 CODE = re.compile(r" {0,3}(```|~~~)")
 RULE = re.compile(r" {0,3}([-*_])(\s*\1){2,}\s*$")
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -40,6 +42,7 @@ class Part:
     title: str
     date: float | None
     item: bool = False
+    indent: int = 0  # columns before its bullet
     lines: list[str] = field(default_factory=list)
 
 
@@ -112,6 +115,9 @@ def parts(text: str, front: Front) -> Iterator[Part]:
         fence = CODE.match(line)
         heading = None if code else HEADING.match(line)
         bullet = None if code else BULLET.match(line)
+        indent = len(bullet.group(1).expandtabs(TAB)) if bullet else 0
+        if bullet and (indent > part.indent if part.item else indent > DEEPEST_BULLET):
+            bullet = None  # it belongs to the item above, however deep it is, or it is code
         if heading and heading.group(1):
             yield part
             part = Part(clean_text(heading.group(1)), dated(heading.group(1)) or front.date)
@@ -120,7 +126,7 @@ def parts(text: str, front: Front) -> Iterator[Part]:
             part = Part(part.title, part.date)
         elif bullet and bullet.group(4):
             yield part
-            part = Part(part.title, part.date, item=True, lines=[bullet.group(4)])
+            part = Part(part.title, part.date, item=True, indent=indent, lines=[bullet.group(4)])
         elif part.item and not code and line.strip() and not line[:1].isspace() and not part.lines[-1].strip():
             yield part
             part = Part(part.title, part.date, lines=[line])

@@ -1,0 +1,105 @@
+"""The fields of a memory in a table: as cells, and back in the kind that each field has."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+
+from nacre.errors import InvalidInput
+from nacre.model import Memory
+from nacre.model.instants import LAST, iso, seconds
+from nacre.model.memory import LISTS, NAMES
+
+TIMES = frozenset(
+    "created_at updated_at occurred_at valid_from valid_until expires_at last_accessed last_validated_at"
+    " superseded_at".split()
+)
+NUMBERS = frozenset("importance salience confidence trust valence arousal".split())
+INTEGERS = frozenset(("polarity", "position", "access_count"))
+OBJECTS = frozenset(("links", "metadata"))
+TRUE, FALSE = frozenset(("true", "yes", "1")), frozenset(("false", "no", "0"))
+MILLISECONDS = LAST  # no time in seconds is larger
+LONGEST_SHOWN = 80  # characters of a value in a message
+
+
+def cell(name: str, memory: Memory) -> str:
+    """The field in a table: times as ISO 8601, lists and objects as JSON, empty for what is not known."""
+    value = getattr(memory, name)
+    if value is None or value in ((), {}, ""):
+        return ""
+    if name in TIMES:
+        return iso(value)
+    if name == "links":
+        return json.dumps([link.to_dict() for link in value], ensure_ascii=False)
+    if name in LISTS or name == "metadata":
+        return json.dumps(list(value) if name in LISTS else dict(value), ensure_ascii=False)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def csv_line(values: Sequence[str]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerow(values)
+    return out.getvalue()
+
+
+def convert(name: str, value: object) -> object:
+    """The value of a field from a file, in the kind that the field has. Raises `InvalidInput`."""
+    if name in TIMES:
+        return moment(name, value)
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if name in LISTS:
+        return as_list(name, text)
+    if name in OBJECTS:
+        return parse(name, text)
+    if name in NUMBERS or name in INTEGERS:
+        return as_number(name, text)
+    if name == "pinned":
+        if text.lower() not in TRUE | FALSE:
+            raise InvalidInput(f"{name} is {text[:LONGEST_SHOWN]!r}; write true or false.")
+        return text.lower() in TRUE
+    return value
+
+
+def moment(name: str, value: object) -> float | None:
+    """Numbers are seconds since 1970, or milliseconds where they are too large for seconds."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        if not isinstance(value, str):
+            raise InvalidInput(f"{name} must be a time, not {type(value).__name__}.") from None
+        return seconds(value.strip())
+    return seconds(number / 1000 if number > MILLISECONDS else number)
+
+
+def as_list(name: str, text: str) -> object:
+    if text.startswith("["):
+        return parse(name, text)
+    return [each.strip() for each in text.replace(";", ",").split(",") if each.strip()]
+
+
+def parse(name: str, text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise InvalidInput(f"{name} is not JSON.") from None
+
+
+def as_number(name: str, text: str) -> float | int:
+    try:
+        return int(text) if name in INTEGERS else float(text)
+    except ValueError:
+        raise InvalidInput(f"{name} is {text[:LONGEST_SHOWN]!r}, which is not a number.") from None
+
+
+def json_line(memory: Memory) -> str:
+    return json.dumps(memory.to_dict(), ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
+
+
+def table_line(memory: Memory) -> str:
+    return csv_line([cell(name, memory) for name in NAMES])

@@ -1,0 +1,124 @@
+"""Reads the data in a pickle without running anything in it: a class is only a name here, and is never looked up."""
+
+from __future__ import annotations
+
+import pickletools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from nacre.errors import InvalidInput
+
+LARGEST = 64_000_000  # bytes of one pickle
+MARK = object()
+PLAIN = frozenset(
+    "INT BININT BININT1 BININT2 LONG LONG1 LONG4 FLOAT BINFLOAT BINUNICODE SHORT_BINUNICODE BINUNICODE8 UNICODE"
+    " BINBYTES SHORT_BINBYTES BINBYTES8 BINSTRING SHORT_BINSTRING STRING".split()
+)
+CONSTANTS: dict[str, object] = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
+EMPTY: dict[str, Callable[[], object]] = {
+    "EMPTY_DICT": dict,
+    "EMPTY_LIST": list,
+    "EMPTY_TUPLE": tuple,
+    "EMPTY_SET": list,
+}
+TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
+IGNORED = frozenset(("PROTO", "FRAME", "STOP"))
+
+
+@dataclass(slots=True)
+class Thing:
+    """What would be an object: the name of its class, what it would be made from, and its state."""
+
+    name: object
+    made_from: object = None
+    state: object = field(default=None)
+
+
+def read(data: bytes) -> object:
+    """Raises `InvalidInput` for what is not a pickle of plain data and objects."""
+    if len(data) > LARGEST:
+        raise InvalidInput("it is too large.")
+    machine = Machine()
+    try:
+        for opcode, argument, _ in pickletools.genops(data):
+            machine.step(opcode.name, argument)
+        return machine.stack[-1]
+    except (ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise InvalidInput(f"its data cannot be read ({error}).") from None
+
+
+class Machine:
+    def __init__(self) -> None:
+        self.stack: list[Any] = []
+        self.memo: dict[int, Any] = {}
+
+    def step(self, name: str, argument: Any) -> None:
+        stack = self.stack
+        if name in PLAIN:
+            stack.append(argument)
+        elif name in CONSTANTS:
+            stack.append(CONSTANTS[name])
+        elif name in EMPTY:
+            stack.append(EMPTY[name]())
+        elif name in TUPLES:
+            stack.append(tuple(self.take(TUPLES[name])))
+        elif name == "MARK":
+            stack.append(MARK)
+        elif name == "MEMOIZE":
+            self.memo[len(self.memo)] = stack[-1]
+        elif name in ("PUT", "BINPUT", "LONG_BINPUT"):
+            self.memo[int(argument)] = stack[-1]
+        elif name in ("GET", "BINGET", "LONG_BINGET"):
+            known = self.memo[int(argument)]
+            if isinstance(known, list | dict | tuple) and known:
+                raise ValueError("one value is in it twice")  # a small pickle could unfold to a giant
+            stack.append(known)
+        elif name not in IGNORED:
+            self.compose(name, argument)
+
+    def compose(self, name: str, argument: Any) -> None:
+        stack = self.stack
+        if name in ("DICT", "LIST", "TUPLE", "FROZENSET"):
+            items = self.since_mark()
+            stack.append(dict(zip(items[::2], items[1::2], strict=True)) if name == "DICT" else items)
+        elif name == "SETITEMS":
+            items = self.since_mark()
+            stack[-1].update(zip(items[::2], items[1::2], strict=True))
+        elif name == "SETITEM":
+            key, value = self.take(2)
+            stack[-1][key] = value
+        elif name in ("APPENDS", "ADDITEMS", "APPEND"):
+            items = self.take(1) if name == "APPEND" else self.since_mark()
+            stack[-1].extend(items)
+        else:
+            self.make(name, argument)
+
+    def make(self, name: str, argument: Any) -> None:
+        """What would be an object."""
+        stack = self.stack
+        if name == "GLOBAL":
+            stack.append(Thing(argument))
+        elif name == "STACK_GLOBAL":
+            stack.append(Thing(tuple(self.take(2))))
+        elif name in ("NEWOBJ", "REDUCE"):
+            made, made_from = self.take(2)
+            stack.append(Thing(made, made_from))
+        elif name == "BUILD":
+            [state] = self.take(1)
+            stack[-1].state = state
+        else:
+            raise ValueError(f"{name} is not read")
+
+    def take(self, count: int) -> list[Any]:
+        taken = self.stack[-count:]
+        if len(taken) < count:
+            raise ValueError("it ends too early")
+        del self.stack[-count:]
+        return taken
+
+    def since_mark(self) -> list[Any]:
+        items = []
+        while (item := self.stack.pop()) is not MARK:
+            items.append(item)
+        return items[::-1]

@@ -1,0 +1,134 @@
+"""Reads an agent file of Letta (.af): its memory blocks, and what was said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from nacre.errors import ArchiveRefused
+from nacre.files import open_regular
+from nacre.model.memory import Json
+from nacre.protocols import Progress
+from nacre.transfer.foreign import source as foreign
+from nacre.transfer.foreign.look import Look
+from nacre.transfer.foreign.source import ForeignSource, printable
+from nacre.transfer.ingest.items import clean_text, identity, parse_time, text_of
+from nacre.transfer.read_archive import BadRow, MemoryRow, Row
+
+NAME = "letta"
+SUFFIX = ".af"
+LARGEST = 256_000_000  # bytes: it is one JSON object, read at once
+SPOKEN = ("user", "assistant")
+
+
+def matches(look: Look) -> bool:
+    if look.is_folder or not look.text.startswith("{"):
+        return False
+    return look.path.suffix.lower() == SUFFIX or look.has_key("memory_blocks", "core_memory", "block_ids")
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Letta]:
+    """Raises `ArchiveRefused`."""
+    try:
+        with open_regular(path) as file:
+            content = file.read(LARGEST + 1)
+    except OSError as error:
+        reason = f"it cannot be read ({error.strerror or error})"
+        raise ArchiveRefused(path, reason, "Check the path and its permissions.") from error
+    if len(content) > LARGEST:
+        raise ArchiveRefused(path, f"it is larger than {LARGEST // 1_000_000} MB", "Export a smaller agent.")
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        raise ArchiveRefused(path, "it is not JSON", "Export the agent again.") from None
+    agents = agents_of(value)
+    if not agents:
+        raise ArchiveRefused(path, "it holds no agent of Letta", "Name an agent file (.af).")
+    blocks = {text_of(block, "id"): block for block in objects(value, "blocks")}
+    at = path.stat().st_mtime
+    yield Letta(path, foreign.header(NAME), agents=agents, blocks=blocks, at=at)
+
+
+def agents_of(value: Json) -> list[Mapping[str, Json]]:
+    """Older files are one agent."""
+    if isinstance(value, dict) and isinstance(value.get("core_memory"), list):
+        return [value]
+    return objects(value, "agents")
+
+
+def objects(value: Json | Mapping[str, Json], name: str) -> list[Mapping[str, Json]]:
+    listed = value.get(name) if isinstance(value, dict) else None
+    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+
+
+@dataclass(slots=True, kw_only=True)
+class Letta(ForeignSource):
+    """Blocks have no times of their own; `at` is when the file was written."""
+
+    agents: list[Mapping[str, Json]]
+    blocks: Mapping[str, Mapping[str, Json]]
+    at: float
+    left_out: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        left = f"{self.left_out:,} messages of the system and of tools, and empty blocks, were left out."
+        return (*self.remarks, *([left] if self.left_out else []))
+
+    def rows(self, progress: Progress | None = None) -> Iterator[Row]:  # noqa: ARG002 - it is read already
+        self.left_out = 0
+        number = 0
+        for agent in self.agents:
+            for row in self._agent(agent):
+                number += 1
+                yield MemoryRow(number, row, name=printable(row["title"] or row["role"])) if row else BadRow(number, "")
+
+    def _agent(self, agent: Mapping[str, Json]) -> Iterator[dict[str, object]]:
+        name = text_of(agent, "name") or "agent"
+        listed = agent.get("block_ids")
+        chosen = [self.blocks[each] for each in listed if each in self.blocks] if isinstance(listed, list) else []  # type: ignore[index]
+        for block in [*chosen, *objects(agent, "memory_blocks"), *objects(agent, "core_memory")]:
+            text = text_of(block, "value")
+            if text:
+                yield self._block(name, block, text)
+            else:
+                self.left_out += 1
+        session, position = text_of(agent, "id") or name, 0
+        for place, message in enumerate(objects(agent, "messages")):
+            role, said = text_of(message, "role"), spoken(message)
+            if role not in SPOKEN or not said:
+                self.left_out += 1
+                continue
+            made = parse_time(message.get("created_at")) or self.at
+            yield {
+                "id": identity(NAME, name, session, text_of(message, "id") or str(place), role), "text": said,
+                "title": "", "role": role, "type": "episodic", "session": f"{name} {session}", "position": position,
+                "agent": name, "source": NAME, "created_at": made, "updated_at": made, "last_accessed": made,
+                "occurred_at": made,
+            }  # fmt: skip
+            position += 1
+
+    def _block(self, agent: str, block: Mapping[str, Json], text: str) -> dict[str, object]:
+        label = text_of(block, "label")
+        return {
+            "id": identity(NAME, agent, "block", text_of(block, "id"), label), "text": text, "title": label, "role": "",
+            "type": "semantic", "status": "long_term", "tags": ["block"], "agent": agent, "source": NAME,
+            "source_notes": text_of(block, "description"),
+            **dict.fromkeys(("created_at", "updated_at", "last_accessed"), self.at),
+        }  # fmt: skip
+
+
+def spoken(message: Mapping[str, Json]) -> str:
+    """What a person or the agent said; not a call of a tool, nor an event of the system."""
+    content = message.get("content")
+    if content is None:
+        content = message.get("text")
+    if isinstance(content, str):
+        return clean_text(content)
+    parts = content if isinstance(content, list) else []
+    said = [text_of(part, "text") for part in parts if isinstance(part, dict) and part.get("type", "text") == "text"]
+    return clean_text("\n\n".join(filter(None, said)))

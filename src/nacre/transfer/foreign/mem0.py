@@ -1,0 +1,184 @@
+"""Reads mem0: its history database, its local Qdrant store, and what its API exports. Its Chroma store is Chroma's."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from nacre.errors import ArchiveRefused, InvalidInput
+from nacre.model.memory import Json
+from nacre.protocols import Progress
+from nacre.transfer.foreign import inert_pickle
+from nacre.transfer.foreign import source as foreign
+from nacre.transfer.foreign.look import Look
+from nacre.transfer.foreign.source import DatabaseSource, ForeignSource, printable
+from nacre.transfer.ingest.items import elements, parse_time
+from nacre.transfer.read_archive import BadRow, MemoryRow, Row
+
+NAME, QDRANT, EXPORT = "mem0", "mem0-qdrant", "mem0-export"
+HISTORY = {"history": {"memory_id", "old_memory", "new_memory", "event"}}
+POINTS = {"points": {"id", "point"}}
+COLLECTIONS = "collection"  # the folder of a local Qdrant store
+STORAGE = "storage.sqlite"
+NO_MEMORIES = ("_entities", "migrations")  # ends of the names of collections where mem0 keeps other things
+# Keys of a payload that have a field of their own here, or that are derived from the text.
+OWN = frozenset(
+    "data memory hash text_lemmatized created_at updated_at user_id agent_id run_id actor_id role id categories"
+    " expiration_date metadata score".split()
+)
+HOW_TO_EXPORT = "Write its memories with `json.dump(memory.get_all(), file)` in mem0, and import that file."
+
+
+def is_history(look: Look) -> bool:
+    return look.has_tables(HISTORY)
+
+
+def is_qdrant(look: Look) -> bool:
+    return look.has_tables(POINTS) or (look.is_folder and any(look.path.glob(f"{COLLECTIONS}/*/{STORAGE}")))
+
+
+def is_export(look: Look) -> bool:
+    return look.has_key("memory") and look.has_key("user_id", "hash", "agent_id", "run_id", "categories")
+
+
+def fields_of(id: str, payload: Mapping[str, object]) -> dict[str, object]:
+    """A payload under our names. The user is a context: whom it is about."""
+    text = payload.get("data") or payload.get("memory")
+    if not isinstance(text, str):
+        raise InvalidInput("it has no text.")
+    made, updated = (parse_time(as_json(payload.get(name))) for name in ("created_at", "updated_at"))
+    own = payload.get("metadata")
+    rest: dict[str, object] = {key: value for key, value in payload.items() if key not in OWN and value is not None}
+    fields: dict[str, object] = {
+        "id": id, "text": text, "source": NAME, "agent": str(payload.get("agent_id") or ""),
+        "session": str(payload.get("run_id") or ""), "role": str(payload.get("role") or ""),
+        "contexts": [str(payload["user_id"])] if payload.get("user_id") else [],
+        "tags": foreign.string_list(payload.get("categories")) or [],
+        "metadata": {**rest, **(own if isinstance(own, dict) else {})},
+    }  # fmt: skip
+    if made is not None:
+        fields |= {"created_at": made, "last_accessed": made, "updated_at": updated or made}
+    if (expires := parse_time(as_json(payload.get("expiration_date")))) is not None:
+        fields["expires_at"] = expires
+    return fields
+
+
+def as_json(value: object) -> Json:
+    return value if isinstance(value, str | int | float) else None
+
+
+@contextmanager
+def opened_history(path: Path) -> Iterator[History]:
+    """Raises `ArchiveRefused`."""
+    with foreign.open_database(path) as database:
+        foreign.require(database, path, HISTORY, "mem0")
+        remark = "The history has no users, agents or metadata; import the vector store of mem0 to have them."
+        yield History(path, foreign.header(NAME), [remark], database=database)
+
+
+class History(DatabaseSource):
+    """The last text of each memory that was not deleted."""
+
+    def read(self) -> Iterator[Row]:
+        known = foreign.columns(self.database, "history")
+        names = {name: name if name in known else "NULL" for name in ("created_at", "updated_at", "role", "actor_id")}
+        chosen = ", ".join(f"h.{name} AS {name}" if name in known else f"NULL AS {name}" for name in names)
+        query = (
+            f"SELECT h.memory_id AS id, h.new_memory AS data, h.event AS event, {chosen} FROM history h "
+            "WHERE h.rowid = (SELECT max(o.rowid) FROM history o WHERE o.memory_id = h.memory_id) ORDER BY h.rowid"
+        )
+        for record in foreign.records(self.database, query):
+            if record["event"] == "DELETE" or not record["data"]:
+                continue
+            yield MemoryRow(0, fields_of(str(record["id"]), record), name=printable(record["id"]))
+
+
+@contextmanager
+def opened_qdrant(path: Path) -> Iterator[Qdrant]:
+    """`path` is the folder of the store, or the file of a collection. Raises `ArchiveRefused`."""
+    found = sorted(path.glob(f"{COLLECTIONS}/*/{STORAGE}")) if path.is_dir() else [path]
+    chosen = [file for file in found if not file.parent.name.endswith(NO_MEMORIES)]
+    if not chosen:
+        raise ArchiveRefused(path, "there is no collection of memories in it", "Name the folder of a Qdrant store.")
+    source = Qdrant(path, foreign.header(QDRANT), files=chosen)
+    left = [file.parent.name for file in found if file not in chosen]
+    if left:
+        source.remarks.append(f"Collections without memories were left out: {', '.join(left)}.")
+    yield source
+
+
+@dataclass(slots=True, kw_only=True)
+class Qdrant(ForeignSource):
+    """Points are pickles, of which only the plain data is read (`inert_pickle`)."""
+
+    files: list[Path]
+
+    def rows(self, progress: Progress | None = None) -> Iterator[Row]:  # noqa: ARG002 - one reading is quick
+        number = 0
+        for file in self.files:
+            with foreign.open_database(file) as database:
+                foreign.require(database, file, POINTS, "Qdrant")
+                try:
+                    for (point,) in database.execute("SELECT point FROM points ORDER BY rowid"):
+                        number += 1
+                        yield self.row(number, point)
+                except sqlite3.Error as error:
+                    number += 1
+                    yield BadRow(number, f"the rest of {file.parent.name!r} cannot be read ({error})")
+
+    def row(self, number: int, point: object) -> Row:
+        try:
+            id, payload = point_of(point)
+            return MemoryRow(number, fields_of(id, payload), name=printable(id))
+        except InvalidInput as error:
+            return BadRow(number, f"{error} {HOW_TO_EXPORT}")
+
+
+def point_of(data: object) -> tuple[str, Mapping[str, object]]:
+    """The id and the payload of a point. Raises `InvalidInput`."""
+    thing = inert_pickle.read(bytes(data)) if isinstance(data, bytes) else None
+    state = thing.state if isinstance(thing, inert_pickle.Thing) else None
+    values = state.get("__dict__", state) if isinstance(state, dict) else None
+    payload = values.get("payload") if isinstance(values, dict) else None
+    if not isinstance(values, dict) or not isinstance(payload, dict):
+        raise InvalidInput("it is not a point of Qdrant.")
+    return str(values.get("id")), payload
+
+
+@contextmanager
+def opened_export(path: Path) -> Iterator[Exported]:
+    yield Exported(path, foreign.header(EXPORT))
+
+
+class Exported(ForeignSource):
+    """A JSON list of memories, or an object with it under `results` or `memories`."""
+
+    def rows(self, progress: Progress | None = None) -> Iterator[Row]:  # noqa: ARG002 - one reading is quick
+        number = 0
+        try:
+            for element, _ in elements(self.path):
+                for entry in listed(element):
+                    number += 1
+                    yield self.row(number, entry)
+        except ValueError as error:
+            yield BadRow(number + 1, f"the rest is not JSON ({error})")
+
+    def row(self, number: int, entry: object) -> Row:
+        if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
+            return BadRow(number, "it is not a memory of mem0.")
+        try:
+            return MemoryRow(number, fields_of(entry["id"], entry), name=printable(entry["id"]))
+        except InvalidInput as error:
+            return BadRow(number, f"{printable(entry['id'])}: {error}")
+
+
+def listed(element: Json) -> list[Json]:
+    if isinstance(element, dict):
+        for name in ("results", "memories"):
+            inner = element.get(name)
+            if isinstance(inner, list):
+                return inner
+    return [element]

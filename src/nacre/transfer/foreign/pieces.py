@@ -1,0 +1,104 @@
+"""Conversations and notes as one import: the same pieces, under the same ids, as `nacre ingest` stores."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nacre.errors import ArchiveRefused, InvalidInput
+from nacre.protocols import Progress
+from nacre.remember.guard import Guard
+from nacre.transfer.foreign.source import ForeignSource, header, printable
+from nacre.transfer.ingest import markdown
+from nacre.transfer.ingest.formats import FORMATS, Format, detect, files
+from nacre.transfer.ingest.items import Item, Skipped, identity
+from nacre.transfer.read_archive import BadRow, MemoryRow, Row
+
+
+@contextmanager
+def opened(path: Path, guard: Guard, name: str = "", *, tools: bool = False) -> Iterator[Pieces]:
+    """`path` is a file, or a folder of them. Raises `ArchiveRefused`."""
+    chosen, others = [], 0
+    for file, _ in files((path,)):
+        format = detect(file)
+        if format is None and name and file == path:
+            format = FORMATS[name]  # who says what it is may know better
+        if format is not None and (not name or format.name == name):
+            chosen.append((file, format))
+        else:
+            others += 1
+    if not chosen:
+        raise ArchiveRefused(path, "there is no conversation or note in it", "Name an export or a folder of notes.")
+    source = Pieces(path, header(name or "pieces"), files=chosen, guard=guard, tools=tools)
+    if others:
+        source.remarks.append(f"{others:,} files in another format were left out.")
+    yield source
+
+
+@dataclass(slots=True, kw_only=True)
+class Pieces(ForeignSource):
+    files: Sequence[tuple[Path, Format]]
+    guard: Guard
+    tools: bool = False
+    skipped: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.piece_notes()
+
+    def is_link(self, item: Item) -> bool:  # noqa: ARG002 - for notes that write a link as an item
+        return False
+
+    def piece_notes(self) -> tuple[str, ...]:
+        if not self.skipped:
+            return tuple(self.remarks)
+        listed = ", ".join(f"{reason} ({count:,})" for reason, count in sorted(self.skipped.items()))
+        return (*self.remarks, f"Left out: {listed}.")
+
+    def rows(self, progress: Progress | None = None) -> Iterator[Row]:
+        self.skipped.clear()
+        number = 0
+        seen: set[str] = set()
+        for done, (path, format) in enumerate(self.files, 1):
+            positions: Counter[str] = Counter()
+            for piece in format.read(path, tools=self.tools):
+                if isinstance(piece, Skipped):
+                    self.skipped[piece.reason] += 1
+                    continue
+                if isinstance(piece, Item) and self.is_link(piece):
+                    continue
+                number += 1
+                if not isinstance(piece, Item):
+                    yield BadRow(number, f"{printable(path.name)}, {piece.where}: {piece.reason}")
+                    continue
+                position = positions[piece.session]
+                positions[piece.session] += 1
+                row = self.row(number, path, format, piece, position)
+                id = str(row.fields["id"]) if isinstance(row, MemoryRow) else ""
+                if id in seen:
+                    self.skipped["repeated"] += 1
+                    continue
+                seen.add(id)
+                yield row
+            if progress is not None:
+                progress(done, len(self.files), "checking the files")
+
+    def row(self, number: int, path: Path, format: Format, item: Item, position: int) -> Row:
+        """Of the text without secrets: a hash of a short secret would reveal it."""
+        name = f"{printable(path.name)}, turn {position}" if item.role else printable(path.name)
+        try:
+            clean, _ = self.guard.fields({"text": item.text.strip()})
+        except InvalidInput as error:
+            return BadRow(number, f"{name}: {error}")
+        fields: dict[str, object] = {
+            "id": identity(format.name, item.session, item.key, str(clean["text"])), "text": item.text,
+            "title": item.title, "session": item.session, "position": position, "role": item.role,
+            "source": item.session if format.name == markdown.NAME else format.name, "tags": list(item.tags),
+            "type": "episodic" if item.role else "semantic", **item.fields,
+        }  # fmt: skip
+        if item.occurred_at is not None:
+            fields["occurred_at"] = item.occurred_at
+        return MemoryRow(number, fields, name=name)

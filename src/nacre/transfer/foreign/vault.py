@@ -1,0 +1,148 @@
+"""Reads folders of linked Markdown notes: an Obsidian vault, or the notes of basic-memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+
+from nacre.errors import ArchiveRefused
+from nacre.files import open_regular
+from nacre.protocols import Progress
+from nacre.remember.guard import Guard
+from nacre.transfer.foreign.look import Look
+from nacre.transfer.foreign.pieces import Pieces
+from nacre.transfer.foreign.source import header
+from nacre.transfer.ingest import markdown
+from nacre.transfer.ingest.formats import FORMATS, Format, files
+from nacre.transfer.ingest.items import Item
+from nacre.transfer.read_archive import MemoryRow, Row
+
+OBSIDIAN, BASIC_MEMORY = "obsidian", "basic-memory"
+SETTINGS = ".obsidian"  # the folder that every vault has
+PERMALINK = re.compile(rb"\A---\s*\n(?:.*\n)*?permalink:")
+LOOKED_AT = 20  # notes that are enough to recognise basic-memory
+HEAD = 4_000  # bytes of each
+WIKI_LINK = re.compile(r"\[\[([^\[\]|#^\n]{1,200})(?:[#^|][^\[\]\n]*)?\]\]")
+RELATION = re.compile(r"^(?:([\w -]{1,60}?)\s+)?\[\[([^\[\]|#\n]{1,200})(?:[|#][^\[\]\n]*)?\]\](?:\s*\(([^)\n]*)\))?$")
+OBSERVATION = re.compile(r"^\[([^\[\]\n]{1,60})\]\s+(.*?)(?:\s+\(([^()\n]*)\))?$", re.DOTALL)
+TAG = re.compile(r"(?<!\S)#([\w/-]+)")
+RELATED = "related"
+SUPERSEDES, REPLACES = "supersedes", "replaces"  # "supersedes" has a special meaning here
+
+
+def is_obsidian(look: Look) -> bool:
+    return look.holds(SETTINGS)
+
+
+def is_basic_memory(look: Look) -> bool:
+    heads = [head_of(path) for path in islice(look.notes, LOOKED_AT)]
+    return bool(heads) and sum(bool(PERMALINK.match(head)) for head in heads) * 2 > len(heads)
+
+
+def head_of(path: Path) -> bytes:
+    try:
+        with open_regular(path) as file:
+            return file.read(HEAD).replace(b"\r\n", b"\n")
+    except OSError:
+        return b""
+
+
+@contextmanager
+def opened(path: Path, guard: Guard, name: str) -> Iterator[Vault]:
+    """Raises `ArchiveRefused`."""
+    notes = FORMATS[markdown.NAME]
+    chosen = [(file, notes) for file, _ in files((path,)) if file.suffix.lower() in markdown.SUFFIXES]
+    if not chosen:
+        raise ArchiveRefused(path, "there are no notes in it", "Name the folder of the notes.")
+    yield Vault(path, header(name), files=chosen, guard=guard, observations=name == BASIC_MEMORY)
+
+
+@dataclass(slots=True, kw_only=True)
+class Vault(Pieces):
+    """What `Pieces` makes of notes. Wiki links link the first memory of a note with the first one of the other."""
+
+    observations: bool = False
+    first: dict[str, str] = field(default_factory=dict)  # of a note, by its name, the id of its first memory
+    unresolved: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        made = self.piece_notes()
+        lost = f"{self.unresolved:,} links lead to notes that do not exist or hold no text, and were left out."
+        return (*made, *([lost] if self.unresolved else []))
+
+    def rows(self, progress: Progress | None = None) -> Iterator[Row]:
+        self.unresolved = 0
+        if not self.first:
+            self.read_names()
+        links = self.links()
+        for row in Pieces.rows(self, progress):
+            yield self.linked(row, links) if isinstance(row, MemoryRow) else row
+
+    def read_names(self) -> None:
+        """A note is called by its file, or by its title where no file is called so."""
+        titles: dict[str, str] = {}
+        for row in Pieces.rows(self):
+            if isinstance(row, MemoryRow) and stem(str(row.fields["session"])) not in self.first:
+                self.first[stem(str(row.fields["session"]))] = str(row.fields["id"])
+                titles.setdefault(stem(str(row.fields["title"])), str(row.fields["id"]))
+        self.first = titles | self.first
+
+    def is_link(self, item: Item) -> bool:
+        return self.observations and RELATION.match(item.text) is not None
+
+    def links(self) -> dict[str, dict[tuple[str, str], None]]:
+        """Of each first memory, the names that its note links to, and how."""
+        found: dict[str, dict[tuple[str, str], None]] = {}
+        for path, _ in self.files:
+            start = self.first.get(stem(path.name))
+            if start is None:
+                continue
+            for rel, target in self.relations(path):
+                found.setdefault(start, {})[rel, target] = None
+        return found
+
+    def relations(self, path: Path) -> Iterator[tuple[str, str]]:
+        for piece in markdown.read(path):
+            if not isinstance(piece, Item):
+                continue
+            relation = RELATION.match(piece.text) if self.observations else None
+            if relation:
+                rel = (relation.group(1) or RELATED).strip()
+                yield REPLACES if rel == SUPERSEDES else rel, relation.group(2)
+            else:
+                yield from ((RELATED, target) for target in WIKI_LINK.findall(piece.text))
+
+    def linked(self, row: MemoryRow, links: dict[str, dict[tuple[str, str], None]]) -> MemoryRow:
+        id = str(row.fields["id"])
+        made = []
+        for rel, target in links.pop(id, {}):
+            end = self.first.get(stem(target))
+            if end is None:
+                self.unresolved += 1
+            elif end != id:
+                made.append({"to": end, "rel": rel})
+        return replace(row, fields={**row.fields, "links": made}) if made else row
+
+    def row(self, number: int, path: Path, format: Format, item: Item, position: int) -> Row:
+        return Pieces.row(self, number, path, format, self.observed(item), position)
+
+    def observed(self, item: Item) -> Item:
+        """Of basic-memory: `- [category] text #tag (context)`."""
+        match = OBSERVATION.match(item.text) if self.observations else None
+        tags = TAG.findall(item.text)
+        if match is None:
+            return replace(item, tags=(*item.tags, *tags)) if tags else item
+        category, text, context = match.groups()
+        fields = {"source_notes": context} if context else {}
+        return replace(item, text=text.strip(), tags=(category, *item.tags, *tags), fields={**item.fields, **fields})
+
+
+def stem(name: str) -> str:
+    """What a wiki link calls a note: its name without folder and ending, in any case."""
+    last = name.replace("\\", "/").rsplit("/", 1)[-1].strip().lower()
+    return last.removesuffix(".md").removesuffix(".markdown")

@@ -1,0 +1,415 @@
+"""A folder of Markdown notes: written, kept up to date with the store, and read back with what was edited in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from nacre import files
+from nacre.errors import HistoryLost, InvalidInput, StorageError
+from nacre.memory_store import MemoryStore
+from nacre.model import TYPES, Memory
+from nacre.model.instants import DAY, seconds
+from nacre.model.journal import MEMORY
+from nacre.protocols import Progress
+from nacre.recall_options import make_filter
+from nacre.transfer import notes
+from nacre.transfer.archive import ExportSummary
+from nacre.transfer.export import EVERYTHING, Choice
+from nacre.transfer.foreign.source import ForeignSource, header, printable
+from nacre.transfer.notes import Note
+from nacre.transfer.read_archive import BadRow, MemoryRow, Row, TermRow
+from nacre.transfer.vocabulary import TYPE
+
+NAME = "notes"
+MARKER = ".nacre-notes.json"  # says that a folder is ours, and what it holds
+FORMAT = "nacre/notes"
+SUFFIX = ".md"
+PER_MEMORY, PER_DAY = "memory", "day"
+LAYOUTS = (PER_MEMORY, PER_DAY)
+PAGE = 256  # memories read at once
+LARGEST = 64_000_000  # bytes of a note: a day of long memories
+ENTRIES = 500  # journal entries read at once
+WAIT = 2.0  # seconds between two looks at the journal
+EXPORTED = re.compile(r"---\s*\n(id: .*\nversion: \d+\ndigest: |day: .*\nmemories:)")
+NAMED = 10  # edited notes that are listed by name
+
+
+@dataclass(slots=True)
+class Changes:
+    """What one pass did. `edited` are notes that somebody edited and that were therefore left as they are."""
+
+    written: int = 0
+    removed: int = 0
+    edited: list[Path] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.written or self.removed or self.edited)
+
+
+class NoteFolder:
+    """Writes the chosen memories of a space to a folder. Names stay once they are given, so that links stay valid."""
+
+    def __init__(
+        self, store: MemoryStore, folder: Path, choice: Choice = EVERYTHING, *, per: str = PER_MEMORY,
+        force: bool = False,
+    ) -> None:  # fmt: skip
+        """Raises `InvalidInput` for a folder with other files, unless `force` is set, and for another layout."""
+        self.store, self.folder, self.choice, self.per = store, folder, choice, per
+        self.files: dict[str, Path] = {}  # of each id or day, relative to the folder
+        self.days: dict[str, str] = {}  # of each id, where a note is a day
+        self.redacted = self.count = self.bytes = 0
+        self.seq = 0
+        self._check_folder(force=force)
+
+    def _check_folder(self, *, force: bool) -> None:
+        if self.folder.exists() and not self.folder.is_dir():
+            raise InvalidInput(f"{self.folder} is not a folder; Markdown is written as a folder of notes.")
+        if not self.folder.exists() or not any(self.folder.iterdir()):
+            return
+        marker = read_marker(self.folder)
+        if marker is None:
+            if not force:
+                raise InvalidInput(
+                    f"{self.folder} has other files in it; name a new folder, or add --force to write beside them."
+                )
+            return
+        if (marker.get("per"), marker.get("space")) != (self.per, self.store.space):
+            raise InvalidInput(
+                f"{self.folder} holds the notes of the space {marker.get('space')!r}, one for each "
+                f"{marker.get('per')}; name another folder."
+            )
+
+    def write(self, progress: Progress | None = None) -> Changes:
+        """Makes the whole folder as the store is. Raises `StorageError` when it cannot be written."""
+        self.store.check_records()
+        newest = self.store.journal(limit=1)
+        self.seq = newest[0].seq if newest else 0
+        changes = Changes()
+        with writing(self.folder):
+            files.private_folder(self.folder)
+            self._scan()
+            self._give_names()
+            known = set(self.files) if self.per == PER_DAY else set()
+            total, self.count = len(self.days) if self.per == PER_DAY else len(self._chosen), 0
+            if self.per == PER_DAY:
+                for on in sorted(set(self.days.values())):
+                    known.discard(on)
+                    self._write_day(on, changes)
+                    if progress is not None:
+                        progress(min(self.count, total), total, "writing notes")
+            else:
+                known = set(self.files) - self._chosen
+                memories = self.store.iterate(**self.choice.scope())
+                while page := list(islice(memories, PAGE)):
+                    for memory in page:
+                        self._write_memory(memory, changes)
+                    if progress is not None:
+                        progress(min(self.count, total), max(1, total), "writing notes")
+            for key in known:
+                self._remove(key, changes)
+            self._mark()
+        return changes
+
+    def follow(self) -> Changes:
+        """Brings the folder up to date with what was journaled since the last pass."""
+        changes = Changes()
+        with writing(self.folder):
+            while True:
+                try:
+                    entries = self.store.changes(self.seq, limit=ENTRIES)
+                except HistoryLost:
+                    return self.write()
+                if not entries:
+                    newest = self.store.journal(limit=1)
+                    if (newest[0].seq if newest else 0) < self.seq:
+                        return self.write()  # the space was purged, and begins anew
+                    break
+                ids = list(dict.fromkeys(entry.memory_id for entry in entries if entry.kind == MEMORY))
+                self._update(ids, changes)
+                self.seq = entries[-1].seq
+            if changes:
+                self._mark()
+        return changes
+
+    def _update(self, ids: Sequence[str], changes: Changes) -> None:
+        admitted = make_filter(self.choice.scope(), now=self.store.now(), types=self.store.types()).admits
+        there = {memory.id: memory for memory in self.store.get_many(ids) if admitted(memory)}
+        if self.per == PER_DAY:
+            before = {self.days.pop(id) for id in ids if id in self.days}
+            self.days |= {id: notes.day_of(memory) for id, memory in there.items()}
+            for on in sorted(before | {self.days[id] for id in there}):
+                self.files.setdefault(on, Path(f"{on}{SUFFIX}"))
+                if on in self.days.values():
+                    self._write_day(on, changes)
+                else:
+                    self._remove(on, changes)
+            return
+        for id in ids:
+            if id in there:
+                self._name(there[id])
+                self._write_memory(there[id], changes)
+            elif id in self.files:
+                self._remove(id, changes)
+
+    def _scan(self) -> None:
+        """What the folder has already."""
+        self.files.clear()
+        for path in walk(self.folder):
+            try:
+                content = read_note(path)
+                there = notes.parse(content)
+            except InvalidInput:
+                continue
+            relative = path.relative_to(self.folder)
+            if self.per == PER_DAY and len(relative.parts) == 1 and there:
+                self.files[relative.stem] = relative
+            elif self.per == PER_MEMORY and len(there) == 1:
+                self.files.setdefault(there[0].id, relative)
+
+    def _give_names(self) -> None:
+        self.days.clear()
+        self._chosen: set[str] = set()
+        for memory in self.store.iterate(**self.choice.scope()):
+            if self.per == PER_DAY:
+                self.days[memory.id] = notes.day_of(memory)
+                self.files.setdefault(notes.day_of(memory), Path(f"{notes.day_of(memory)}{SUFFIX}"))
+            else:
+                self._chosen.add(memory.id)
+                self._name(memory)
+
+    def _name(self, memory: Memory) -> None:
+        if memory.id not in self.files:
+            self.files[memory.id] = Path(notes.day_of(memory)[:7]) / f"{notes.name_of(memory)}{SUFFIX}"
+
+    def name(self, id: str) -> str:
+        """What a wiki link calls the note of a memory; empty when it has none."""
+        path = self.files.get(self.days.get(id, "") if self.per == PER_DAY else id)
+        return path.stem if path is not None else ""
+
+    def _write_memory(self, memory: Memory, changes: Changes) -> None:
+        shown, redacted = self._shown(memory)
+        text = notes.note_text(shown, memory.version, self.name, redacted=redacted)
+        self._put(self.folder / self.files[memory.id], text, changes)
+
+    def _write_day(self, on: str, changes: Changes) -> None:
+        start = seconds(on)
+        scope = self.choice.scope()
+        begin, end = scope.get("since"), scope.get("until")
+        scope["since"] = start if begin is None else max(start, seconds(begin))
+        scope["until"] = start + DAY if end is None else min(start + DAY, seconds(end))
+        of_day = [memory for memory in self.store.iterate(**scope) if notes.day_of(memory) == on]
+        shown = [(each, memory.version, redacted) for memory in of_day for each, redacted in [self._shown(memory)]]
+        if shown:
+            self._put(self.folder / self.files[on], notes.day_text(on, shown, self.name), changes)
+
+    def _shown(self, memory: Memory) -> tuple[Memory, bool]:
+        self.count += 1
+        shown = self.store.clean(memory) if self.choice.redact else memory
+        self.redacted += shown != memory
+        return shown, shown != memory
+
+    def _put(self, path: Path, text: str, changes: Changes) -> None:
+        content = text.encode()
+        self.bytes += len(content)
+        try:
+            there = read_note(path)
+        except FileNotFoundError:
+            there = ""
+        except InvalidInput:
+            changes.edited.append(path)
+            return
+        if there == text or (there and same_notes(there, text)):
+            return
+        if there and not ours(there):
+            changes.edited.append(path)
+            return
+        files.private_folder(path.parent)
+        files.atomic_write(path, content, durable=False)
+        changes.written += 1
+
+    def _remove(self, key: str, changes: Changes) -> None:
+        path = self.folder / self.files.pop(key)
+        try:
+            if not ours(read_note(path)):
+                changes.edited.append(path)
+                return
+        except FileNotFoundError:
+            return
+        except InvalidInput:
+            changes.edited.append(path)
+            return
+        path.unlink(missing_ok=True)
+        changes.removed += 1
+
+    def _mark(self) -> None:
+        facts = {"format": FORMAT, "version": 1, "space": self.store.space, "per": self.per}
+        marker = self.folder / MARKER
+        if read_marker(self.folder) != facts:
+            files.atomic_write(marker, json.dumps(facts) + "\n")
+
+
+def ours(content: str) -> bool:
+    """Whether a note is as it was written: nobody edited it."""
+    try:
+        there = notes.parse(content)
+    except InvalidInput:
+        return False
+    return bool(there) and not any(note.edited for note in there)
+
+
+def ours_at_all(content: str) -> bool:
+    """Whether a note, of which the beginning is enough, was exported."""
+    return bool(EXPORTED.match(content))
+
+
+def same_notes(one: str, other: str) -> bool:
+    """Whether they differ only in the uses of their memories, or in how they are written."""
+    try:
+        return [facts(note) for note in notes.parse(one)] == [facts(note) for note in notes.parse(other)]
+    except InvalidInput:
+        return False
+
+
+def facts(note: Note) -> tuple[object, ...]:
+    return note.id, note.version, note.redacted, note.edited, notes.digest_of(note.fields, note.text)
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except StorageError:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StorageError(f"Cannot write to {folder} ({reason}); choose another place.") from error
+
+
+def walk(folder: Path) -> Iterator[Path]:
+    for at, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (Path(at, name) for name in sorted(names) if name.endswith(SUFFIX) and not name.startswith("."))
+
+
+def read_note(path: Path) -> str:
+    """Raises `InvalidInput` and `FileNotFoundError`."""
+    with files.open_regular(path) as file:
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise InvalidInput(f"it is larger than {LARGEST // 1_000_000} MB.")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InvalidInput("it is not UTF-8 text.") from None
+
+
+def read_marker(folder: Path) -> Mapping[str, object] | None:
+    try:
+        value = json.loads((folder / MARKER).read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) and value.get("format") == FORMAT else None
+
+
+def export_notes(
+    store: MemoryStore, folder: Path | str, choice: Choice = EVERYTHING, *, per: str = PER_MEMORY, force: bool = False,
+    progress: Progress | None = None,
+) -> ExportSummary:  # fmt: skip
+    """Writes the memories as a folder of notes. A folder that was exported before is brought up to date with `force`.
+
+    Raises `InvalidInput` for a folder that has other files in it, and `StorageError`.
+    """
+    started = time.monotonic()
+    folder = Path(folder).expanduser()
+    if read_marker(folder) is not None and not force:
+        raise InvalidInput(f"{folder} holds exported notes already; add --force to bring them up to date, or --watch.")
+    written = NoteFolder(store, folder, choice, per=per, force=force)
+    changes = written.write(progress)
+    found = (*edited_note(changes.edited), *redacted_note(written.redacted))
+    elapsed = time.monotonic() - started
+    return ExportSummary(folder, written.count, written.bytes, elapsed, 0, written.redacted, found)
+
+
+def edited_note(edited: Sequence[Path]) -> tuple[str, ...]:
+    if not edited:
+        return ()
+    named = ", ".join(path.name for path in edited[:NAMED]) + (", …" if len(edited) > NAMED else "")
+    return (f"{len(edited):,} edited notes were left as they are; `nacre import` takes the edits back: {named}.",)
+
+
+def redacted_note(redacted: int) -> tuple[str, ...]:
+    return (f"{redacted:,} memories were written without what looked like a secret.",) if redacted else ()
+
+
+def watch(
+    folder: NoteFolder, report: Callable[[Changes], None], wait: Callable[[float], object] = time.sleep,
+    progress: Progress | None = None,
+) -> None:  # fmt: skip
+    """Keeps the folder up to date until it is interrupted."""
+    report(folder.write(progress))
+    reported: set[Path] = set()
+    while True:
+        wait(WAIT)
+        changes = folder.follow()
+        changes.edited = [path for path in changes.edited if path not in reported]
+        reported.update(changes.edited)
+        if changes:
+            report(changes)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[NoteSource]:
+    yield NoteSource(path, header(NAME))
+
+
+@dataclass(slots=True)
+class NoteSource(ForeignSource):
+    """An edited note changes the memory of its id if that is still of the note's version; an unedited one is taken
+    only where the store has no such memory."""
+
+    foreign: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        if not self.foreign:
+            return tuple(self.remarks)
+        left = f"{self.foreign:,} notes that were not exported were left out; `nacre ingest` stores such notes."
+        return (*self.remarks, left)
+
+    def rows(self, progress: Progress | None = None) -> Iterator[Row]:
+        self.foreign = number = 0
+        types = set(TYPES)
+        for path in walk(self.path) if self.path.is_dir() else [self.path]:
+            name = printable(path.relative_to(self.path) if self.path.is_dir() else path.name)
+            try:
+                there = notes.parse(read_note(path))
+            except (InvalidInput, OSError) as error:
+                number += 1
+                yield BadRow(number, f"{name}: {error}")
+                continue
+            self.foreign += not there
+            for note in there:
+                number += 1
+                type_name = note.fields.get("type")
+                if isinstance(type_name, str) and type_name not in types:
+                    types.add(type_name)
+                    yield TermRow(number, TYPE, type_name, {})
+                if progress is not None and number % ENTRIES == 0:
+                    progress(number, number, "checking the notes")
+                yield row(number, note, name)
+
+
+def row(number: int, note: Note, name: str) -> Row:
+    if note.edited and note.redacted:
+        return BadRow(number, f"{name}: it was exported without a secret, so an edit of it cannot be taken back; "
+                              "use `nacre edit`.")  # fmt: skip
+    fields = {key: value for key, value in note.fields.items() if key != "space"}
+    return MemoryRow(number, {**fields, "text": note.text}, None, name, note.version if note.edited else None)

@@ -1,0 +1,193 @@
+"""Memories as JSON lines or CSV: one row for each, with all of its fields."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from nacre.errors import ArchiveRefused, InvalidInput, UnknownName
+from nacre.files import open_regular
+from nacre.model import TYPES
+from nacre.model.memory import NAMES, Json
+from nacre.protocols import Progress
+from nacre.remember.guard import Guard
+from nacre.transfer.cells import convert
+from nacre.transfer.foreign.source import ForeignSource, header, printable
+from nacre.transfer.ingest.conversations import text_and_tools
+from nacre.transfer.ingest.items import identity, lines
+from nacre.transfer.read_archive import BadRow, MemoryRow, Row, TermRow
+from nacre.transfer.vocabulary import TYPE
+
+JSONL, CSV = "jsonl", "csv"
+# Names that other programs give to our fields, where the file has none of our own name.
+OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
+    "text": ("content", "body", "memory", "note", "message"),
+    "title": ("name", "subject", "heading"),
+    "tags": ("labels", "keywords"),
+    "created_at": ("created", "date_created"),
+    "updated_at": ("updated", "modified"),
+    "occurred_at": ("timestamp", "time", "date"),
+    "session": ("session_id", "conversation_id", "thread_id"),
+    "role": ("speaker", "author"),
+    "agent": ("agent_id",),
+    "source": ("url",),
+}
+IN_METADATA = "metadata."  # of a column's target: metadata.page puts it under that key
+DELIMITERS = ",;\t|"
+LONGEST_CELL = 8_000_000  # characters: a memory with all of its links takes less
+MOST_SESSIONS = 1_000_000  # whose turns are counted
+
+
+@contextmanager
+def opened(path: Path, form: str, guard: Guard, columns: Mapping[str, str] | None = None) -> Iterator[Table]:
+    """`columns` are the fields for columns of other names. Raises `ArchiveRefused` and `InvalidInput`."""
+    for target in (columns or {}).values():
+        if not target.startswith(IN_METADATA):
+            UnknownName.check("field of a memory", target, NAMES)
+    yield Table(path, header(form), form=form, guard=guard, columns=dict(columns or {}))
+
+
+@dataclass(slots=True, kw_only=True)
+class Table(ForeignSource):
+    """Rows without an id get one from their text and where it comes from, so that a second import adds nothing."""
+
+    form: str
+    guard: Guard
+    columns: dict[str, str]
+    left_out: set[str] = field(default_factory=set)
+    seen: set[bytes] = field(default_factory=set)
+    repeated: int = 0
+    positions: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        made = list(self.remarks)
+        if self.repeated:
+            made.append(f"{self.repeated:,} rows repeat an earlier one and were imported once.")
+        if self.left_out:
+            names = ", ".join(map(printable, sorted(self.left_out)))
+            made.append(f"Columns that are no field of a memory were left out: {names}. --map COLUMN=FIELD takes one.")
+        return tuple(made)
+
+    def rows(self, progress: Progress | None = None) -> Iterator[Row]:
+        self.seen.clear()
+        self.positions.clear()
+        self.repeated = 0
+        types = set(TYPES)
+        size = max(1, self.path.stat().st_size)
+        for number, at, record in self.csv_records() if self.form == CSV else self.json_records():
+            if progress is not None and number % 500 == 0:
+                progress(min(at, size), size, "checking the file")
+            if isinstance(record, str):
+                yield BadRow(number, record)
+                continue
+            try:
+                fields = self.fields(record)
+            except InvalidInput as error:
+                yield BadRow(number, str(error))
+                continue
+            if fields is None:
+                continue
+            type_name = fields.get("type")
+            if isinstance(type_name, str) and type_name not in types:
+                types.add(type_name)
+                yield TermRow(number, TYPE, type_name, {})
+            yield MemoryRow(number, fields, name=printable(fields["id"]) if "id" in record else "")
+
+    def json_records(self) -> Iterator[tuple[int, int, Mapping[str, object] | str]]:
+        for line in lines(self.path):
+            entry = line.entry
+            if isinstance(entry, dict) and isinstance(entry.get("memory"), dict) and "text" not in entry:
+                entry = entry["memory"]
+            yield line.number, line.end, entry if isinstance(entry, dict) else line.fault or "it is not a JSON object"
+
+    def csv_records(self) -> Iterator[tuple[int, int, Mapping[str, object] | str]]:
+        csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
+        with open_regular(self.path) as raw:
+            file = io.TextIOWrapper(raw, "utf-8-sig", newline="")
+            try:
+                reader = csv.reader(file, delimiter=self.delimiter(), strict=True)
+                names = [name.strip() for name in next(reader, [])]
+                for row in reader:
+                    if not any(row):
+                        continue
+                    if len(row) > len(names):
+                        yield reader.line_num, raw.tell(), f"it has {len(row)} values, and the header {len(names)}"
+                    else:
+                        yield reader.line_num, raw.tell(), dict(zip(names, row, strict=False))
+            except UnicodeDecodeError:
+                raise ArchiveRefused(self.path, "it is not UTF-8 text", "Save it as CSV in UTF-8.") from None
+            except csv.Error as error:
+                yield reader.line_num, raw.tell(), f"the rest cannot be read as CSV ({error})"
+
+    def delimiter(self) -> str:
+        """The one that the header has most of."""
+        with open_regular(self.path) as raw:
+            first = raw.readline(LONGEST_CELL).decode("utf-8-sig", "replace")
+        return max(DELIMITERS, key=first.count)
+
+    def fields(self, record: Mapping[str, object]) -> dict[str, object] | None:
+        """Under our names; None for a row that repeats an earlier one."""
+        named = self.named(record)
+        if isinstance(named.get("text"), list):
+            named["text"] = text_and_tools(cast("Json", named["text"]))[0]
+        fields = {name: convert(name, value) for name, value in named.items() if value is not None and value != ""}
+        if not isinstance(fields.get("text"), str):
+            raise InvalidInput("it has no text; --map COLUMN=text says which column has it.")
+        if "role" in fields and "session" in fields:
+            fields.setdefault("type", "episodic")
+            if "position" not in fields and len(self.positions) < MOST_SESSIONS:
+                fields["position"] = self.positions[str(fields["session"])]
+                self.positions[str(fields["session"])] += 1
+        if "created_at" in fields:
+            fields.setdefault("updated_at", fields["created_at"])
+            fields.setdefault("last_accessed", fields["created_at"])
+        if isinstance(fields.get("id"), int):
+            fields["id"] = str(fields["id"])
+        if "id" not in fields:
+            return self.with_identity(fields)
+        return fields
+
+    def with_identity(self, fields: dict[str, object]) -> dict[str, object] | None:
+        """Of the text without secrets: a hash of a short secret would reveal it."""
+        clean, _ = self.guard.fields({"text": str(fields["text"]).strip()})
+        place = (str(fields.get(name, "")) for name in ("source", "session", "position", "role", "occurred_at"))
+        id = identity("row", *place, str(clean["text"]))
+        if id.encode() in self.seen:
+            self.repeated += 1
+            return None
+        self.seen.add(id.encode())
+        return {**fields, "id": id}
+
+    def named(self, record: Mapping[str, object]) -> dict[str, object]:
+        """By our names; what a mapping puts into the metadata is there."""
+        named: dict[str, object] = {}
+        more: dict[str, object] = {}
+        for column, value in record.items():
+            target = self.columns.get(column) or self.own_name(column, record)
+            if target.startswith(IN_METADATA):
+                more[target.removeprefix(IN_METADATA)] = value
+            elif target:
+                named[target] = value
+            elif len(self.left_out) < len(NAMES):
+                self.left_out.add(column)
+        if more:
+            own = convert("metadata", named.get("metadata") or {})
+            named["metadata"] = {**own, **more} if isinstance(own, dict) else more
+        return named
+
+    def own_name(self, column: str, record: Mapping[str, object]) -> str:
+        key = column.strip().lower().replace(" ", "_")
+        if key in NAMES:
+            return key
+        for name, others in OTHER_NAMES.items():
+            taken = name in record or name in self.columns.values()
+            if key in others and not taken and not any(other in record for other in others[: others.index(key)]):
+                return name
+        return ""

@@ -40,7 +40,7 @@ def test_filters_narrow_what_is_written(filled: CommandLine, tmp_path: Path) -> 
         (["--status", "archived"], 0),
         (["--no-vectors"], 6),
     ):
-        assert filled.json("export", file, *words)["count"] == count
+        assert filled.json("export", file, "--force", *words)["count"] == count
 
 
 def test_the_trash_goes_only_when_asked_for(filled: CommandLine, tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_the_trash_goes_only_when_asked_for(filled: CommandLine, tmp_path: Path)
     filled.ok("forget", id, "--yes")
     file = str(tmp_path / "all.nacre")
     assert filled.json("export", file)["count"] == 5
-    assert filled.json("export", file, "--trashed")["count"] == 6
+    assert filled.json("export", file, "--trashed", "--force")["count"] == 6
 
 
 def test_info_shows_what_is_in_it_in_every_form(filled: CommandLine, tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_a_name_that_ends_in_ahkai_gets_its_form(filled: CommandLine, tmp_path: 
 
 def test_the_store_itself_is_never_overwritten(filled: CommandLine) -> None:
     before = filled.ok("list")
-    refused = filled("export", str(filled.store))
+    refused = filled("export", str(filled.store), "--format", "archive", "--force")
     assert refused.exit_code == 2 and "choose another name" in refused.stderr
     assert filled.ok("list") == before
 
@@ -177,11 +177,14 @@ def test_secrets_stay_behind_unless_asked_for(
     file = tmp_path / "all.nacre"
     assert nacre.json("export", str(file))["redacted"] == 1
     assert secret not in gzip.decompress(file.read_bytes()).decode()
-    nacre.ok("export", str(file), "--no-redact")
+    nacre.ok("export", str(file), "--no-redact", "--force")
     assert secret in gzip.decompress(file.read_bytes()).decode()
 
 
 def test_a_folder_in_the_place_of_a_file_is_called_a_folder(filled: CommandLine, tmp_path: Path) -> None:
-    for words in (["import", str(tmp_path), "--yes"], ["info", str(tmp_path)]):
-        result = filled(*words)
-        assert result.exit_code == 4 and "it is a folder; name a file" in result.stderr, result.stderr
+    result = filled("info", str(tmp_path))
+    assert result.exit_code == 4 and "it is a folder; name a file" in result.stderr, result.stderr
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    result = filled("import", str(empty), "--yes")
+    assert result.exit_code == 4 and "it is in no form that is known" in result.stderr, result.stderr

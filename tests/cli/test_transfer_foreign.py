@@ -70,7 +70,7 @@ def test_the_memory_servers_file_is_brought_from_stdin_too(nacre: CommandLine) -
 def test_a_source_without_a_path_and_a_word_that_is_none_are_explained(nacre: CommandLine, chroma: Path) -> None:
     for words, output in (
         (["chroma"], "nacre import chroma PATH"),
-        (["diary", str(chroma)], "'diary' is none of chroma"),
+        (["diary", str(chroma)], "'diary' is none of archive"),
         (["chroma", str(chroma), "more"], "nacre import chroma PATH"),
         (["all.nacre", "--collection", "x"], "Only chroma has collections"),
     ):

@@ -40,7 +40,7 @@ def cell(name: str, memory: Memory) -> str:
 
 def csv_line(values: Sequence[str]) -> str:
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerow(values)
+    csv.writer(out, lineterminator="\r\n").writerow(values)  # as RFC 4180 has it; a lone CR is then quoted too
     return out.getvalue()
 
 
@@ -98,7 +98,9 @@ def as_number(name: str, text: str) -> float | int:
 
 
 def json_line(memory: Memory) -> str:
-    return json.dumps(memory.to_dict(), ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
+    """Only what is not the default, and the times that an import would set where they are missing."""
+    times = {name: getattr(memory, name) for name in ("created_at", "updated_at", "last_accessed")}
+    return json.dumps({**memory.to_dict(), **times}, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
 
 
 def table_line(memory: Memory) -> str:

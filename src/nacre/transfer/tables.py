@@ -140,7 +140,7 @@ class Table(ForeignSource):
         fields = {name: convert(name, value) for name, value in named.items() if value is not None and value != ""}
         if not isinstance(fields.get("text"), str):
             raise InvalidInput("it has no text; --map COLUMN=text says which column has it.")
-        if "role" in fields and "session" in fields:
+        if "role" in fields and "session" in fields and "last_accessed" not in fields:  # not a record of ours
             fields.setdefault("type", "episodic")
             if "position" not in fields and len(self.positions) < MOST_SESSIONS:
                 fields["position"] = self.positions[str(fields["session"])]

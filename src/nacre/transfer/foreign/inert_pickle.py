@@ -70,12 +70,15 @@ class Machine:
         elif name in ("PUT", "BINPUT", "LONG_BINPUT"):
             self.memo[int(argument)] = stack[-1]
         elif name in ("GET", "BINGET", "LONG_BINGET"):
-            known = self.memo[int(argument)]
-            if isinstance(known, list | dict | tuple) and known:
-                raise ValueError("one value is in it twice")  # a small pickle could unfold to a giant
-            stack.append(known)
+            stack.append(self.known(int(argument)))
         elif name not in IGNORED:
             self.compose(name, argument)
+
+    def known(self, number: int) -> Any:
+        value = self.memo[number]
+        if isinstance(value, list | dict | tuple) and value:
+            raise ValueError("one value is in it twice")  # a small pickle could unfold to a giant
+        return value
 
     def compose(self, name: str, argument: Any) -> None:
         stack = self.stack

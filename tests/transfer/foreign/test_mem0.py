@@ -1,0 +1,77 @@
+"""mem0: its history, its Qdrant and Chroma stores (written by its own release), and its API's JSON."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from nacre.transfer.foreign import mem0
+from nacre.transfer.sources import recognise
+from tests.transfer.foreign.fixture_files import taken, unpacked
+
+TEXTS = {
+    "Invoices are numbered by year and then by customer",
+    "Marta drinks tea with lemon and no sugar",
+    "The lighthouse tour begins at the southern gate",
+}
+
+
+def test_the_history_gives_the_last_text_of_what_was_not_deleted(tmp_path: Path) -> None:
+    path = unpacked("mem0-history.db", tmp_path / "history.db")
+    assert recognise(path).name == mem0.NAME
+    memories, done = taken(path)
+    assert {memory.text for memory in memories} == TEXTS
+    assert all(memory.source == "mem0" and memory.role == "user" for memory in memories)
+    changed = next(memory for memory in memories if "lighthouse" in memory.text)
+    assert changed.updated_at > changed.created_at > 1_700_000_000
+    assert any("vector store" in note for note in done.notes)
+
+
+@pytest.mark.parametrize("kind", ["qdrant", "chroma"])
+def test_both_vector_stores_give_users_agents_runs_and_metadata(tmp_path: Path, kind: str) -> None:
+    if kind == "qdrant":
+        path = tmp_path / "qdrant"
+        unpacked("mem0-qdrant.sqlite", path / "collection" / "mem0" / "storage.sqlite")
+    else:
+        path = tmp_path / "chroma"
+        unpacked("mem0-chroma.sqlite3", path / "chroma.sqlite3")
+    assert recognise(path).name == {"qdrant": mem0.QDRANT, "chroma": "chroma"}[kind]
+    memories, done = taken(path)
+    by_text = {memory.text: memory for memory in memories}
+    assert set(by_text) == TEXTS and done.errors == 0
+    tea = by_text["Marta drinks tea with lemon and no sugar"]
+    assert tea.contexts == ("marta",) and tea.metadata == {"category": "food"}
+    tour = by_text["The lighthouse tour begins at the southern gate"]
+    assert tour.session == "trip-7" and tour.updated_at > tour.created_at
+    invoices = by_text["Invoices are numbered by year and then by customer"]
+    assert invoices.agent == "clerk" and invoices.metadata == {"priority": 2}
+
+
+def test_a_point_that_is_no_point_is_named_with_the_way_to_export(tmp_path: Path) -> None:
+    path = unpacked("mem0-qdrant.sqlite", tmp_path / "storage.sqlite")
+    with sqlite3.connect(path) as database:
+        database.execute("INSERT INTO points VALUES ('x', ?)", (b"cos\nsystem\n(S'true'\ntR.",))
+    database.close()
+    memories, done = taken(path)
+    assert len(memories) == 3 and done.errors == 1
+    assert "get_all" in done.faults[0].why
+
+
+def test_the_api_export_is_a_list_or_an_object_with_results(tmp_path: Path) -> None:
+    entry = {
+        "id": "8f0c", "memory": "The pier closes at dusk", "user_id": "oda", "hash": "h", "categories": ["places"],
+        "created_at": "2025-02-03T10:00:00Z", "updated_at": "2025-02-04T10:00:00Z", "metadata": {"map": 3},
+    }  # fmt: skip
+    for content in ([entry], {"results": [entry]}):
+        path = tmp_path / "memories.json"
+        path.write_text(json.dumps(content))
+        assert recognise(path).name == mem0.EXPORT
+        [memory], _ = taken(path)
+        assert (memory.id, memory.text, memory.tags) == ("8f0c", "The pier closes at dusk", ("places",))
+        assert memory.metadata == {"map": 3} and memory.created_at == 1_738_576_800.0
+    path.write_text(json.dumps([entry, {"id": 7}, "x"]))
+    memories, done = taken(path)
+    assert len(memories) == 1 and done.errors == 2

@@ -1,0 +1,43 @@
+"""Folders of linked notes: an Obsidian vault, and the notes of basic-memory, both written by hand as documented."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nacre.transfer.sources import recognise
+from tests.transfer.foreign.fixture_files import taken
+
+
+def test_a_vault_comes_with_its_tags_dates_and_links(tmp_path: Path) -> None:
+    (tmp_path / ".obsidian").mkdir()
+    (tmp_path / ".obsidian" / "hidden.md").write_text("Not a note")
+    (tmp_path / "Boats").mkdir()
+    (tmp_path / "Boats" / "Kestrel.md").write_text(
+        "---\ntags: [boat]\ndate: 2025-04-01\n---\nThe Kestrel needs a new mast, says [[people/Ada|Ada]]. #urgent\n"
+    )
+    (tmp_path / "Ada.md").write_text("Ada builds masts\n\nShe knows [[Nobody]]\n")
+    assert recognise(tmp_path).name == "obsidian"
+    memories, done = taken(tmp_path)
+    by_word = {memory.text.split()[1]: memory for memory in memories}
+    kestrel, ada = by_word["Kestrel"], by_word["builds"]
+    assert kestrel.tags == ("boat", "urgent") and kestrel.title == "Kestrel"
+    assert kestrel.occurred_at == 1_743_465_600.0
+    assert [(link.to, link.rel) for link in kestrel.links] == [(ada.id, "related")]
+    assert len(memories) == 2 and any("1 links lead to notes that do not exist" in note for note in done.notes)
+
+
+def test_observations_and_relations_of_basic_memory_are_taken(tmp_path: Path) -> None:
+    (tmp_path / "coffee.md").write_text(
+        "---\ntitle: Coffee brewing\ntype: note\npermalink: coffee-brewing\ntags: [drink]\n---\n\n# Coffee brewing\n\n"
+        "## Observations\n- [method] Pour slowly in circles #technique (from the course)\n- [fact] Rinse the filter\n\n"
+        "## Relations\n- requires [[Grinder]]\n- supersedes [[Instant]]\n"
+    )
+    (tmp_path / "grinder.md").write_text("---\ntitle: Grinder\npermalink: grinder\n---\n- [fact] It is loud\n")
+    assert recognise(tmp_path).name == "basic-memory"
+    memories, done = taken(tmp_path)
+    by_text = {memory.text: memory for memory in memories}
+    assert set(by_text) == {"Pour slowly in circles #technique", "Rinse the filter", "It is loud"}
+    pour = by_text["Pour slowly in circles #technique"]
+    assert pour.tags == ("method", "drink", "technique") and pour.source_notes == "from the course"
+    assert [(link.to, link.rel) for link in pour.links] == [(by_text["It is loud"].id, "requires")]
+    assert done.errors == 0

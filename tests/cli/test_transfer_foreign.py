@@ -72,7 +72,7 @@ def test_a_source_without_a_path_and_a_word_that_is_none_are_explained(nacre: Co
         (["chroma"], "nacre import chroma PATH"),
         (["diary", str(chroma)], "'diary' is none of archive"),
         (["chroma", str(chroma), "more"], "nacre import chroma PATH"),
-        (["all.nacre", "--collection", "x"], "Only chroma has collections"),
+        (["letta", "x.af", "--collection", "x"], "Only chroma has collections"),
     ):
         result = nacre("import", *words)
         assert result.exit_code == 2 and output in " ".join(result.stderr.split())

@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from nacre import Memory, MemoryStore
+from nacre.errors import InvalidInput
 from nacre.model.instants import iso, seconds
 from nacre.transfer.cells import TIMES
 from nacre.transfer.export import Choice
@@ -28,7 +29,8 @@ def promised(memory: Memory, form: str) -> Memory:
     if form == "jsonl":
         return memory
     times = {name: getattr(memory, name) for name in TIMES}
-    return replace(memory, **{name: seconds(iso(at)) for name, at in times.items() if at is not None})
+    rounded = {name: seconds(iso(at)) for name, at in times.items() if at is not None}
+    return replace(memory, **rounded)  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
@@ -37,7 +39,10 @@ def promised(memory: Memory, form: str) -> Memory:
 def test_a_fresh_store_has_the_same_memories_afterwards(form: str, drafts: list[Memory], data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         one = MemoryStore(":memory:", settings=PLAIN)
-        before = kept(one, drafts)
+        try:
+            before = kept(one, drafts)
+        except InvalidInput:  # times of a draft may contradict each other
+            reject()
         if len(before) > 1 and data.draw(st.booleans()):
             one.supersede(before[0].id, before[1].id)
         if data.draw(st.booleans()):

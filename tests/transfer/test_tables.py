@@ -83,11 +83,13 @@ def test_a_type_that_is_new_is_learnt(tmp_path: Path) -> None:
 
 def test_a_secret_neither_comes_nor_makes_the_id(tmp_path: Path) -> None:
     secret = "ghp_" + "q1W2e3R4t5Z6u7I8o9P0a1S2d3F4g5H6j7K8"
-    path, other = tmp_path / "x.jsonl", tmp_path / "y.jsonl"
+    path = tmp_path / "x.jsonl"
     path.write_text(json.dumps({"text": f"Use {secret}"}))
-    other.write_text(json.dumps({"text": f"Use {secret[::-1][:-4]}"}))
     [memory], done = taken(path)
     assert secret not in memory.text and any("secret" in note for note in done.notes)
+    path.write_text(json.dumps({"text": f"Use {secret[:-1]}9"}))
+    [other], _ = taken(path)
+    assert other.id == memory.id  # both are what is left without the secret
 
 
 def test_orders_to_a_model_get_a_low_trust(tmp_path: Path) -> None:

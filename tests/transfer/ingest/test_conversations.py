@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -201,3 +202,65 @@ def test_a_folder_is_walked_in_order_and_hidden_ones_are_not(tmp_path: Path) -> 
 @pytest.mark.parametrize("value", [None, True, "soon", 1e300, [], "", float("nan")])
 def test_what_is_no_time_is_none(value: object) -> None:
     assert parse_time(value) is None  # type: ignore[arg-type]
+
+
+def read_texts(format: str, path: Path, *, tools: bool = False) -> list[tuple[str, str, str]]:
+    pieces = FORMATS[format].read(path, tools=tools)
+    return [(piece.role, piece.text, piece.session) for piece in pieces if isinstance(piece, Item)]
+
+
+def test_a_rollout_of_codex_gives_what_was_said(tmp_path: Path) -> None:
+    path = tmp_path / "rollout.jsonl"
+    said = [("user_message", "Hi", 2), ("user_message", "Yo", 2), ("agent_message", "Ho", 3)]
+    rows: list[dict[str, Any]] = [
+        {"timestamp": "2025-09-01T10:00:00Z", "type": "session_meta", "payload": {"id": "abc", "cwd": "/work/x"}},
+        {"timestamp": "2025-09-01T10:00:01Z", "type": "response_item", "payload": {"type": "message", "role": "user"}},
+    ]
+    for kind, text, second in said:
+        at = f"2025-09-01T10:00:0{second}Z"
+        rows.append({"timestamp": at, "type": "event_msg", "payload": {"type": kind, "message": text}})
+    path.write_text("\n".join(map(json.dumps, rows)) + "\nbroken")
+    assert detect(path) is FORMATS["codex"]
+    assert read_texts("codex", path) == [("user", "Hi", "abc"), ("user", "Yo", "abc"), ("assistant", "Ho", "abc")]
+    pieces = [piece for piece in FORMATS["codex"].read(path) if isinstance(piece, Item)]
+    assert len({piece.key for piece in pieces}) == 3
+    folder_of = FORMATS["codex"].folder_of
+    assert folder_of is not None and folder_of(path) == Path("/work/x")
+
+
+GEMINI_TURNS: list[dict[str, Any]] = [
+    {"id": "1", "timestamp": "2025-09-01T10:00:00Z", "type": "user", "content": [{"text": "Which pier?"}]},
+    {"id": "2", "timestamp": "2025-09-01T10:00:01Z", "type": "gemini", "content": "The third", "thoughts": []},
+    {"id": "3", "timestamp": "2025-09-01T10:00:02Z", "type": "info", "content": "Logged in"},
+    {"id": "4", "timestamp": "2025-09-01T10:00:03Z", "type": "gemini", "content": "",
+     "toolCalls": [{"name": "look", "args": {"at": "pier"}}]},
+    {"id": "5", "timestamp": "2025-09-01T10:00:04Z", "type": "user", "content": "/quit"},
+]  # fmt: skip
+GEMINI_SAID = [("user", "Which pier?", "s"), ("assistant", "The third", "s")]
+
+
+def test_sessions_of_gemini_cli_are_read_as_one_object_as_lines_and_as_a_saved_chat(tmp_path: Path) -> None:
+    about = {"sessionId": "s", "projectHash": "h", "startTime": "t", "lastUpdated": "t"}
+    whole, lined, saved = tmp_path / "session.json", tmp_path / "session.jsonl", tmp_path / "chat.json"
+    whole.write_text(json.dumps({**about, "messages": GEMINI_TURNS}, indent=1))
+    later = {"id": "6", "type": "user", "content": "Taken back"}
+    more = [later, {"$rewindTo": "6"}, {"$set": {"lastUpdated": "t2"}}, {**GEMINI_TURNS[1], "content": "The third"}]
+    lined.write_text("\n".join(map(json.dumps, [about, *GEMINI_TURNS, *more])))
+    answer = [{"text": "…", "thought": True}, {"text": "The third"}]
+    asked = {"role": "user", "parts": [{"text": "Which pier?"}]}
+    saved.write_text(json.dumps([asked, {"role": "model", "parts": answer}]))
+    for path in (whole, lined, saved):
+        assert detect(path) is FORMATS["gemini-cli"], path
+    assert read_texts("gemini-cli", whole) == read_texts("gemini-cli", lined) == GEMINI_SAID
+    assert [turn[:2] for turn in read_texts("gemini-cli", saved)] == [turn[:2] for turn in GEMINI_SAID]
+    assert ("tool", '(look) {"at": "pier"}', "s") in read_texts("gemini-cli", whole, tools=True)
+
+
+def test_lines_of_json_keep_the_fields_of_a_memory(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(
+        '{"text": "a", "type": "procedural", "tags": "x, y", "importance": 0.9}\n{"text": "b", "trust": "?"}\n'
+    )
+    good, bad = FORMATS["jsonl"].read(path)
+    assert isinstance(good, Item) and isinstance(bad, Broken)
+    assert good.fields == {"type": "procedural", "tags": ["x", "y"], "importance": 0.9}

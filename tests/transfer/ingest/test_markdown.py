@@ -9,6 +9,7 @@ import pytest
 from nacre import Memory, MemoryStore
 from nacre.model.validate import LONGEST_TEXT
 from nacre.settings import Settings
+from nacre.transfer.ingest import markdown
 from nacre.transfer.ingest.formats import FORMATS
 from nacre.transfer.ingest.ingest import Ingest, Tally
 from nacre.transfer.ingest.items import Broken, Item, parse_time
@@ -197,3 +198,11 @@ def test_a_memory_of_a_note_tells_where_it_came_from(store: MemoryStore, elsewhe
     result: Memory = next(memory for memory in store.list_recent() if memory.text == "Afterwards rest.")
     assert (result.source, result.session, result.title, result.type) == ("~/n.md", "~/n.md", "Rules", "semantic")
     assert result.position == 3
+
+
+@pytest.mark.parametrize("indent", ["  ", " ", "    ", "\t", "   "])
+def test_nested_bullets_belong_to_the_item_above_at_any_indent(tmp_path: Path, indent: str) -> None:
+    note = tmp_path / "n.md"
+    note.write_text(f"# Boats\n- Kestrel\n{indent}- new mast\n{indent * 2}- of oak\n- Heron\n\nProse\n")
+    texts = [piece.text for piece in markdown.read(note) if isinstance(piece, Item)]
+    assert texts == [f"Kestrel\n{indent}- new mast\n{indent * 2}- of oak", "Heron", "Prose"]

@@ -31,6 +31,7 @@ from nacre.remember.suggest import is_about_user
 @option("-g --tag TAG", "A tag; repeat for several.", to="tags", multiple=True)
 @option("--entity NAME", "Whom or what it is about; repeat.", to="entities", multiple=True)
 @field_options
+@option("--created-at TIME", "When it was written down, if not now: 2024-05-01, or words such as last week.")
 @option("--pin", "Protect it from decay.", to="pinned", default=None)
 @option("--id ID", "Your own id for it.")
 @option(

@@ -1,0 +1,109 @@
+"""nacre export in every format, nacre import of what it wrote, and of tables: as a person calls them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.command_line import CommandLine
+
+PATIENCE = 120.0  # seconds; a busy machine needs some of them
+
+
+def until(path: Path, word: str) -> Path:
+    """The first note that holds the word."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        for note in path.rglob("*.md"):
+            if word in note.read_text():
+                return note
+        time.sleep(0.05)
+    raise AssertionError(f"no note with {word!r} in {path}")
+
+
+def test_each_format_goes_out_by_its_name_and_comes_back(nacre: CommandLine, tmp_path: Path) -> None:
+    nacre.ok("remember", "The ferry leaves at nine", "-g", "ferry", "--created-at", "2024-05-01")
+    wanted = nacre.json("list")
+    assert wanted[0]["created_at"].startswith("2024-05-01") if isinstance(wanted[0]["created_at"], str) else True
+    for number, name in enumerate(("all.nacre", "all.jsonl", "all.csv", "notes/")):
+        assert "Wrote 1 memory" in nacre("export", str(tmp_path) + "/" + name).stderr
+        other = ("--store", str(tmp_path / f"other{number}.db"))
+        assert "Imported 1 memory" in nacre(*other, "import", str(tmp_path / name), "--yes").stderr
+        assert nacre.json(*other, "list") == wanted
+
+
+def test_an_export_neither_contradicts_its_name_nor_overwrites(nacre: CommandLine, tmp_path: Path) -> None:
+    nacre.ok("remember", "The ferry leaves at nine")
+    file = str(tmp_path / "all.csv")
+    nacre.ok("export", file)
+    for words, said in (
+        (["export", file], "--force"),
+        (["export", file, "--format", "jsonl", "--force"], "ends in .csv"),
+        (["export", str(tmp_path / "x.md")], "folder"),
+        (["export", str(tmp_path / "x.txt")], "--format"),
+        (["export", file, "--watch"], "--format markdown"),
+    ):
+        refused = nacre(*words)
+        assert refused.exit_code == 2 and said in " ".join(refused.stderr.split()), (words, refused.stderr)
+    nacre.ok("export", file, "--force")
+
+
+def test_a_table_is_mapped_tried_and_its_bad_lines_are_written_to_a_file(nacre: CommandLine, tmp_path: Path) -> None:
+    file, errors = tmp_path / "notes.csv", tmp_path / "errors.jsonl"
+    file.write_text("Note,importance\nBees sleep in winter,0.8\nBad,much\n")
+    words = ("import", str(file), "--map", "Note=text", "--errors", str(errors))
+    would = nacre(*words, "--dry-run")
+    assert "is CSV." in would.stderr and "Would import 1 memory" in would.stderr and nacre.ok("list") == ""
+    done = nacre(*words, "--yes")
+    assert "Imported 1 memory" in done.stderr and "line 3: " in done.stderr
+    [fault] = [json.loads(line) for line in errors.read_text().splitlines()]
+    assert fault["line"] == 3 and "importance" in fault["error"]
+    assert nacre.json("list")[0]["importance"] == 0.8
+    assert "1 skipped" in nacre(*words, "--yes").stderr
+    nacre.ok("undo")
+    assert nacre.ok("list") == ""
+    assert nacre("import", str(file), "--map", "Note", "--yes").exit_code == 2
+
+
+def test_edited_notes_come_back_and_a_conflict_is_listed(nacre: CommandLine, tmp_path: Path) -> None:
+    id = nacre.ok("remember", "The ferry leaves at nine").strip()
+    folder = tmp_path / "notes"
+    nacre.ok("export", str(folder), "--format", "markdown")
+    note = until(folder, "at nine")
+    note.write_text(note.read_text().replace("at nine", "at ten"))
+    done = nacre("import", str(folder), "--yes")
+    assert "is exported notes." in done.stderr and "1 overwritten" in done.stderr
+    assert nacre.json("show", id)["text"] == "The ferry leaves at ten"
+    note.write_text(note.read_text().replace("at ten", "at noon"))
+    refused = nacre("import", str(folder), "--yes")
+    assert "it was changed in the store, too" in refused.stderr
+    assert nacre.json("show", id)["text"] == "The ferry leaves at ten"
+
+
+def test_a_watched_folder_follows_what_other_processes_write(nacre: CommandLine, tmp_path: Path) -> None:
+    nacre.ok("remember", "The ferry leaves at nine")
+    folder = tmp_path / "notes"
+    words = [sys.executable, "-m", "nacre", "--store", str(nacre.store), "export", str(folder)]
+    watching = subprocess.Popen([*words, "--format", "markdown", "--watch"], stderr=subprocess.PIPE, text=True)
+    try:
+        until(folder, "at nine")
+        id = nacre.ok("remember", "Gulls steal chips").strip()
+        note = until(folder, "Gulls steal chips")
+        nacre.ok("edit", id, "--text", "Gulls steal bread")
+        assert until(folder, "Gulls steal bread") == note
+    finally:
+        watching.send_signal(signal.SIGINT)
+        _, said = watching.communicate(timeout=PATIENCE)
+    assert "the same command continues" in said and watching.returncode != 0
+
+
+def test_the_kind_can_be_said_and_an_unknown_one_lists_the_names(nacre: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "x.bin"
+    file.write_text("text\nBees sleep in winter\n")
+    refused = nacre("import", str(file), "--yes")
+    assert refused.exit_code == 4 and "--from" in refused.stderr
+    assert "Imported 1 memory" in nacre("import", "--from", "csv", str(file), "--yes").stderr

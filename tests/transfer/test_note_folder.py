@@ -1,0 +1,156 @@
+"""A folder of notes is written, follows the store, and brings edits back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nacre.errors import InvalidInput
+from nacre.memory_store import MemoryStore
+from nacre.settings import Settings
+from nacre.transfer.export import Choice
+from nacre.transfer.import_archive import import_path
+from nacre.transfer.note_folder import NoteFolder, export_notes, walk
+from nacre.transfer.sources import recognise
+from tests.transfer.archives import opened
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return opened()
+
+
+def note_of(folder: Path, word: str) -> Path:
+    [path] = [each for each in walk(folder) if word in each.read_text()]
+    return path
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize("per", ["memory", "day"])
+def test_edits_come_back_by_id_and_version_and_can_be_undone(store: MemoryStore, tmp_path: Path, per: str) -> None:
+    ferry, pier = store.remember("The ferry leaves at nine"), store.remember("The pier closes at dusk")
+    folder = tmp_path / "notes"
+    export_notes(store, folder, per=per)
+    assert recognise(folder).name == "notes"
+    assert import_path(store, folder).skipped == 2
+    edit(note_of(folder, "at nine"), "leaves at nine", "leaves at ten")
+    done = import_path(store, folder)
+    assert (done.overwritten, done.skipped, done.imported, done.errors) == (1, 1, 0, 0)
+    after = store.get(ferry.id)
+    assert after is not None and after.text == "The ferry leaves at ten" and after.updated_at > ferry.updated_at
+    assert store.get(pier.id) == pier
+    assert store.recall("when does the ferry leave")[0].memory.text == "The ferry leaves at ten"
+    assert import_path(store, folder).overwritten == 0
+    store.undo(done.batch)
+    assert getattr(store.get(ferry.id), "text", "") == "The ferry leaves at nine"
+
+
+def test_an_edit_of_what_changed_in_the_store_too_is_refused_and_listed(store: MemoryStore, tmp_path: Path) -> None:
+    ferry, pier = store.remember("The ferry leaves at nine"), store.remember("The pier closes at dusk")
+    folder = tmp_path / "notes"
+    export_notes(store, folder)
+    edit(note_of(folder, "at nine"), "leaves at nine", "leaves at ten")
+    edit(note_of(folder, "at dusk"), "at dusk", "at dawn")
+    store.edit(ferry.id, text="The ferry leaves at noon")
+    done = import_path(store, folder)
+    assert (done.overwritten, done.errors) == (1, 1)
+    assert "version 2 now, 1 when it was exported" in done.faults[0].why and ".md" in done.faults[0].why
+    assert getattr(store.get(ferry.id), "text", "") == "The ferry leaves at noon"
+    assert getattr(store.get(pier.id), "text", "") == "The pier closes at dawn"
+
+
+def test_following_writes_what_changed_and_removes_what_is_gone(store: MemoryStore, tmp_path: Path) -> None:
+    ferry = store.remember("The ferry leaves at nine", tags=["sea"])
+    folder = NoteFolder(store, tmp_path / "notes", Choice(tags=("sea",)))
+    assert folder.write().written == 1 and not folder.follow()
+    path = note_of(folder.folder, "at nine")
+    other = store.remember("Gulls steal chips", tags=["sea"])
+    store.remember("Not of the sea")
+    store.edit(ferry.id, text="The boat leaves at ten")
+    store.link(ferry.id, other.id, "mentions")
+    changes = folder.follow()
+    assert (changes.written, changes.removed) == (2, 0)
+    assert note_of(folder.folder, "leaves at ten") == path  # a name stays, so that links stay valid
+    assert f"- mentions: [[{note_of(folder.folder, 'Gulls').stem}]]" in path.read_text()
+    store.tag(other.id, remove=["sea"])
+    store.forget(ferry.id)
+    assert folder.follow().removed == 2 and list(walk(folder.folder)) == []
+    store.restore(ferry.id)
+    assert folder.follow().written == 1
+
+
+def test_a_day_follows_too(store: MemoryStore, tmp_path: Path) -> None:
+    one = store.remember("First", created_at="2025-01-01T10:00:00Z")
+    folder = NoteFolder(store, tmp_path / "notes", per="day")
+    folder.write()
+    store.remember("Second", created_at="2025-01-01T23:59:59Z")
+    store.remember("Third", created_at="2025-01-02T00:00:00Z")
+    assert folder.follow().written == 2
+    assert sorted(path.name for path in walk(folder.folder)) == ["2025-01-01.md", "2025-01-02.md"]
+    assert "Second" in (folder.folder / "2025-01-01.md").read_text()
+    store.forget(one.id)
+    folder.follow()
+    assert "First" not in (folder.folder / "2025-01-01.md").read_text()
+
+
+def test_an_edited_note_is_neither_overwritten_nor_removed(store: MemoryStore, tmp_path: Path) -> None:
+    ferry, pier = store.remember("The ferry leaves at nine"), store.remember("The pier closes at dusk")
+    folder = NoteFolder(store, tmp_path / "notes")
+    folder.write()
+    paths = [note_of(folder.folder, "at nine"), note_of(folder.folder, "at dusk")]
+    edit(paths[0], "leaves at nine", "leaves at ten")
+    edit(paths[1], "at dusk", "at dawn")
+    store.edit(ferry.id, text="The ferry leaves at noon")
+    store.forget(pier.id)
+    changes = folder.follow()
+    assert sorted(changes.edited) == sorted(paths) and not changes.written and not changes.removed
+    assert "leaves at ten" in paths[0].read_text() and "at dawn" in paths[1].read_text()
+
+
+def test_a_second_export_keeps_names_and_writes_nothing_new(store: MemoryStore, tmp_path: Path) -> None:
+    ferry = store.remember("The ferry leaves at nine")
+    folder = tmp_path / "notes"
+    export_notes(store, folder)
+    path = note_of(folder, "at nine")
+    moved = path.rename(folder / "My ferry.md")
+    store.recall("ferry")  # a use is no change
+    before = moved.stat().st_mtime_ns
+    export_notes(store, folder, force=True)
+    assert moved.stat().st_mtime_ns == before and list(walk(folder)) == [moved]
+    store.edit(ferry.id, text="The ferry leaves at ten")
+    export_notes(store, folder, force=True)
+    assert "at ten" in moved.read_text()
+
+
+def test_a_folder_of_others_or_of_another_layout_is_left_alone(store: MemoryStore, tmp_path: Path) -> None:
+    store.remember("The ferry leaves at nine")
+    (tmp_path / "mine.md").write_text("mine")
+    with pytest.raises(InvalidInput, match="--force"):
+        export_notes(store, tmp_path)
+    export_notes(store, tmp_path, force=True)
+    assert (tmp_path / "mine.md").read_text() == "mine"
+    with pytest.raises(InvalidInput, match="one for each memory"):
+        export_notes(store, tmp_path, per="day", force=True)
+    done = import_path(store, tmp_path)
+    assert any("1 notes that were not exported were left out" in note for note in done.notes)
+
+
+def test_a_note_without_its_secret_cannot_bring_an_edit_back(tmp_path: Path) -> None:
+    secret = "ghp_" + "q1W2e3R4t5Z6u7I8o9P0a1S2d3F4g5H6j7K8"
+    file, folder = tmp_path / "store.db", tmp_path / "notes"
+    with MemoryStore(file, settings=Settings(embedder="hashing", secrets="allow")) as store:
+        memory = store.remember(f"The token is {secret}")
+    with opened(file) as store:
+        assert export_notes(store, folder).redacted == 1
+        path = note_of(folder, "The token is")
+        assert secret not in path.read_text()
+        assert import_path(store, folder).skipped == 1
+        edit(path, "The token is", "The old token is")
+        assert "exported without a secret" in import_path(store, folder).faults[0].why
+        assert store.get(memory.id) == memory

@@ -107,9 +107,9 @@ def export_table(
     memories = store.iterate(**scope)
     while page := list(islice(memories, PAGE)):
         for memory in page:
-            shown = store.clean(memory) if choice.redact else memory
-            redacted += shown != memory
-            line = cells.json_line(shown) if format == JSONL else cells.table_line(shown)
+            cleaned = store.clean(memory) if choice.redact else memory
+            redacted += cleaned != memory
+            line = cells.json_line(cleaned) if format == JSONL else cells.table_line(cleaned)
             size += out.write(line.encode())
             count += 1
         if progress is not None:

@@ -195,8 +195,8 @@ class NoteFolder:
         return path.stem if path is not None else ""
 
     def _write_memory(self, memory: Memory, changes: Changes) -> None:
-        shown, redacted = self._shown(memory)
-        text = notes.note_text(shown, memory.version, self.name, redacted=redacted)
+        cleaned, redacted = self._cleaned(memory)
+        text = notes.note_text(cleaned, memory.version, self.name, redacted=redacted)
         self._put(self.folder / self.files[memory.id], text, changes)
 
     def _write_day(self, on: str, changes: Changes) -> None:
@@ -206,15 +206,15 @@ class NoteFolder:
         scope["since"] = start if begin is None else max(start, seconds(begin))
         scope["until"] = start + DAY if end is None else min(start + DAY, seconds(end))
         of_day = [memory for memory in self.store.iterate(**scope) if notes.day_of(memory) == on]
-        shown = [(each, memory.version, redacted) for memory in of_day for each, redacted in [self._shown(memory)]]
-        if shown:
-            self._put(self.folder / self.files[on], notes.day_text(on, shown, self.name), changes)
+        cleaned = [(each, memory.version, redacted) for memory in of_day for each, redacted in [self._cleaned(memory)]]
+        if cleaned:
+            self._put(self.folder / self.files[on], notes.day_text(on, cleaned, self.name), changes)
 
-    def _shown(self, memory: Memory) -> tuple[Memory, bool]:
+    def _cleaned(self, memory: Memory) -> tuple[Memory, bool]:
         self.count += 1
-        shown = self.store.clean(memory) if self.choice.redact else memory
-        self.redacted += shown != memory
-        return shown, shown != memory
+        cleaned = self.store.clean(memory) if self.choice.redact else memory
+        self.redacted += cleaned != memory
+        return cleaned, cleaned != memory
 
     def _put(self, path: Path, text: str, changes: Changes) -> None:
         content = text.encode()
@@ -333,9 +333,9 @@ def export_notes(
         raise InvalidInput(f"{folder} holds exported notes already; add --force to bring them up to date, or --watch.")
     written = NoteFolder(store, folder, choice, per=per, force=force)
     changes = written.write(progress)
-    found = (*edited_note(changes.edited), *redacted_note(written.redacted))
+    remarks = (*edited_note(changes.edited), *redacted_note(written.redacted))
     elapsed = time.monotonic() - started
-    return ExportSummary(folder, written.count, written.bytes, elapsed, 0, written.redacted, found)
+    return ExportSummary(folder, written.count, written.bytes, elapsed, 0, written.redacted, remarks)
 
 
 def edited_note(edited: Sequence[Path]) -> tuple[str, ...]:

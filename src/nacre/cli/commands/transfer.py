@@ -197,16 +197,16 @@ def import_command(
       nacre import conversations.json --errors left-out.jsonl
       nacre import --from chroma ./.chroma --collection notes
     """
-    given, file = source_and_path(words, named)
-    if how["collections"] and given not in (None, "chroma"):
+    forced, file = source_and_path(words, named)
+    if how["collections"] and forced not in (None, "chroma"):
         raise click.UsageError("Only chroma has collections; leave --collection out.")
     if file == STREAM and not (yes or dry_run):
         raise click.UsageError("Stdin brings the file, and nobody can be asked; add --yes or --dry-run.")
     if errors is not None:
         how["named_faults"] = MOST_WRITTEN_FAULTS
     with archive_file(file) as path, cli.open_if_made() if dry_run else cli.open_or_make() as store:
-        source, what = recognised(path, given)
-        if given is None and source != "archive":
+        source, what = recognised(path, forced)
+        if forced is None and source != "archive":
             say(f"{file} is {what}.")
         if dry_run or not yes:
             would = run_import(store, source, path, dry_run=True, **how)
@@ -232,10 +232,10 @@ def source_and_path(words: tuple[str, ...], named: str | None) -> tuple[str | No
     return words[0], words[1]
 
 
-def recognised(path: Path, given: str | None) -> tuple[str, str]:
+def recognised(path: Path, forced: str | None) -> tuple[str, str]:
     from nacre.transfer.sources import kind_of
 
-    kind = kind_of(path.expanduser(), given)
+    kind = kind_of(path.expanduser(), forced)
     return kind.name, kind.what
 
 

@@ -21,7 +21,7 @@ from nacre.transfer.read_archive import BadRow, MemoryRow, Row
 NAME = "letta"
 SUFFIX = ".af"
 LARGEST = 256_000_000  # bytes: it is one JSON object, read at once
-SPOKEN = ("user", "assistant")
+SPEAKERS = ("user", "assistant")
 
 
 def matches(look: Look) -> bool:
@@ -99,8 +99,8 @@ class Letta(ForeignSource):
                 self.left_out += 1
         session, position = text_of(agent, "id") or name, 0
         for place, message in enumerate(objects(agent, "messages")):
-            role, said = text_of(message, "role"), spoken(message)
-            if role not in SPOKEN or not said:
+            role, said = text_of(message, "role"), text_said(message)
+            if role not in SPEAKERS or not said:
                 self.left_out += 1
                 continue
             made = parse_time(message.get("created_at")) or self.at
@@ -122,7 +122,7 @@ class Letta(ForeignSource):
         }  # fmt: skip
 
 
-def spoken(message: Mapping[str, Json]) -> str:
+def text_said(message: Mapping[str, Json]) -> str:
     """What a person or the agent said; not a call of a tool, nor an event of the system."""
     content = message.get("content")
     if content is None:

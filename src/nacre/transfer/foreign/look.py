@@ -62,8 +62,8 @@ class Look:
     @cached_property
     def notes(self) -> list[Path]:
         """The Markdown files of a folder, some of them where there are many."""
-        found = (each for each in self.path.rglob("*.md") if not hidden(each.relative_to(self.path)))
-        return list(islice(found, MOST_NAMES)) if self.is_folder else []
+        paths = (each for each in self.path.rglob("*.md") if not hidden(each.relative_to(self.path)))
+        return list(islice(paths, MOST_NAMES)) if self.is_folder else []
 
     def has_key(self, *names: str) -> bool:
         """Whether the beginning of a JSON file has one of these keys."""

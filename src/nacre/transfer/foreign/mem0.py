@@ -99,12 +99,12 @@ class History(DatabaseSource):
 @contextmanager
 def opened_qdrant(path: Path) -> Iterator[Qdrant]:
     """`path` is the folder of the store, or the file of a collection. Raises `ArchiveRefused`."""
-    found = sorted(path.glob(f"{COLLECTIONS}/*/{STORAGE}")) if path.is_dir() else [path]
-    chosen = [file for file in found if not file.parent.name.endswith(NO_MEMORIES)]
+    collections = sorted(path.glob(f"{COLLECTIONS}/*/{STORAGE}")) if path.is_dir() else [path]
+    chosen = [file for file in collections if not file.parent.name.endswith(NO_MEMORIES)]
     if not chosen:
         raise ArchiveRefused(path, "there is no collection of memories in it", "Name the folder of a Qdrant store.")
     source = Qdrant(path, foreign.header(QDRANT), files=chosen)
-    left = [file.parent.name for file in found if file not in chosen]
+    left = [file.parent.name for file in collections if file not in chosen]
     if left:
         source.remarks.append(f"Collections without memories were left out: {', '.join(left)}.")
     yield source

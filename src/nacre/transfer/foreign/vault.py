@@ -97,14 +97,14 @@ class Vault(Pieces):
 
     def links(self) -> dict[str, dict[tuple[str, str], None]]:
         """Of each first memory, the names that its note links to, and how."""
-        found: dict[str, dict[tuple[str, str], None]] = {}
+        links: dict[str, dict[tuple[str, str], None]] = {}
         for path, _ in self.files:
             start = self.first.get(stem(path.name))
             if start is None:
                 continue
             for rel, target in self.relations(path):
-                found.setdefault(start, {})[rel, target] = None
-        return found
+                links.setdefault(start, {})[rel, target] = None
+        return links
 
     def relations(self, path: Path) -> Iterator[tuple[str, str]]:
         for piece in markdown.read(path):

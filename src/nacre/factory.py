@@ -160,6 +160,13 @@ def repair_store(path: Path | str, key: str, now: float) -> Repaired:
     return repair(store_file(path), key_named(key), now)
 
 
+def salvage_store(path: Path | str, key: str, target: Path | str, now: float) -> Repaired:
+    """What can be read of a damaged store, in a new one at `target`; the damaged file stays as it is."""
+    from nacre.storage.sqlite.repair import salvage_copy
+
+    return salvage_copy(store_file(path), key_named(key), store_file(target).absolute(), now)
+
+
 def store_file(path: Path | str) -> Path:
     """Raises `InvalidInput` for the address of a service: no folder of that name is made."""
     address = ADDRESS.match(str(path))

@@ -112,3 +112,39 @@ def test_a_damaged_model_is_a_problem(nacre: CommandLine, monkeypatch: pytest.Mo
     assert "english.bin  sha256 " in result.stdout and "damaged: cross_encoder.bin" in result.stdout
     rows = {row["name"]: row for row in json.loads(nacre("model", "-f", "json").stdout)}
     assert rows["english"]["faults"] == [] and len(rows["cross-encoder"]["faults"]) == 1
+
+
+def test_a_damaged_store_is_salvaged_into_a_new_one(nacre: CommandLine, tmp_path: Path) -> None:
+    for number in range(40):
+        nacre.ok("remember", f"Note {number} about the orchard behind the mill.")
+    damaged = tmp_path / "broken.db"
+    content = bytearray(nacre.store.read_bytes())
+    for at in range(len(content) // 2, len(content) // 2 + 3_000):
+        content[at] ^= 0x5A
+    damaged.write_bytes(content)
+    before = damaged.read_bytes()
+    result = nacre("doctor", "--salvage", str(damaged), "--into", str(tmp_path / "new.db"))
+    assert result.exit_code == 0 and "Recovered " in result.stderr
+    assert damaged.read_bytes() == before
+    rescued = {each["text"] for each in nacre.json("list", "-n", "0", "--store", str(tmp_path / "new.db"))}
+    known = {each["text"] for each in nacre.json("list", "-n", "0")}
+    lost = len(known - rescued)
+    assert rescued <= known and (not lost or "could be read" in result.stderr or "quarantine" in result.stderr)
+    again = nacre("doctor", "--salvage", str(damaged), "--into", str(tmp_path / "new.db"))
+    assert again.exit_code == 4 and "nothing is written over" in again.stderr
+
+
+def test_what_is_no_store_cannot_be_salvaged_and_nothing_is_made(nacre: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("Dear Ada, " * 500)
+    result = nacre("doctor", "--salvage", str(tmp_path / "letter.txt"))
+    assert result.exit_code == 4 and result.stderr.count("\n") == 1
+    assert not (tmp_path / "letter-salvaged.db").exists() and not list(tmp_path.glob(".letter*"))
+
+
+def test_a_report_has_versions_and_counts_and_no_memory(nacre: CommandLine) -> None:
+    nacre.ok("remember", "The password book is under the stove.", "--space", "cellar")
+    report = nacre.ok("doctor", "--report", "-f", "json")
+    assert "stove" not in report and "cellar" not in report and str(nacre.store) not in report
+    facts = json.loads(report)
+    assert facts["memories"] == 1 and facts["spaces"] == 1 and facts["nacre"] and facts["sqlite"]
+    assert "embedder" in facts["settings_changed"]

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from nacre.errors import ConfigError, EmbeddingError, InvalidInput, StorageError, StoreDamaged
 from nacre.factory import (
@@ -17,8 +17,10 @@ from nacre.factory import (
     open_backend,
     repair_store,
     restricted,
+    salvage_store,
     store_file,
     store_name,
+    verify_copy,
 )
 from nacre.lifecycle.backups import require_access
 from nacre.memory_store import MemoryStore
@@ -26,6 +28,9 @@ from nacre.models.background import embedder_of_store
 from nacre.models.calibration import calibration_of
 from nacre.protocols import Embedder, Health, Progress
 from nacre.settings import Settings
+
+if TYPE_CHECKING:
+    from nacre.storage.sqlite.repair import Repaired
 
 Level = Literal["ok", "warning", "problem"]
 Remedy = Literal["", "catch_up", "reindex", "repair"]
@@ -144,9 +149,24 @@ def repair(settings: Settings, findings: Sequence[Finding], now: float) -> list[
         return []
     require_access(settings, "repair the store")
     done = repair_store(settings.store, settings.key, now)
-    said = ["The file was repaired."]
+    said = "The file was repaired."
     if done.kept is not None:
-        said = [f"What could be read was copied into a new file; the damaged one is kept as {done.kept}."]
+        said = f"What could be read was copied into a new file; the damaged one is kept as {done.kept}."
+    return [said, *what_is_missing(done)]
+
+
+def salvage(settings: Settings, file: Path, target: Path, now: float) -> list[str]:
+    """Copies what can be read of a damaged file into a new store; returns sentences that say what is missing. Raises
+    `StorageError`."""
+    require_access(settings, "read a damaged store")
+    missing = what_is_missing(salvage_store(file, settings.key, target, now))
+    if missing or verify_copy(target, settings.key).memories:
+        return missing
+    return ["No memory could be read. If the file held some, a backup may have them."]
+
+
+def what_is_missing(done: Repaired) -> list[str]:
+    said = []
     if done.set_aside:
         said.append(f"Damaged records that were moved to the table `quarantine`: {', '.join(done.set_aside)}.")
     if done.lost:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -15,21 +16,41 @@ import click
 from nacre.cli.cli_context import CliContext, configure_logging
 from nacre.cli.errors import StoreProblem
 from nacre.cli.options import command, form_option, option, set_global_option
-from nacre.cli.ui.output import DATA, Form, print_data, print_record, printable, put, say
+from nacre.cli.ui.output import DATA, Form, print_data, print_facts, print_record, printable, put, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.errors import NacreError
 from nacre.factory import is_database, store_file
 from nacre.lifecycle.doctor import Finding, examine, mend, repair
-from nacre.settings import IN_MEMORY
+from nacre.settings import ADDRESS, IN_MEMORY
 
+SALVAGED = "-salvaged.db"  # the end of the new store's name
 UNBROKEN = 100_000  # a line for a program to read stays one line
 COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 
 
 @command("doctor", form_option("text", "json"))
 @option("--fix", "Repair a damaged file and index again, where that helps.")
-def doctor_command(cli: CliContext, fix: bool, form: Form) -> None:
-    """Check the store, and say how to repair what is wrong. Ends with code 4 where there is a problem."""
+@option("--salvage FILE", "Copy what can still be read of a damaged store into a new one, and say what is missing.")
+@option("--into FILE", "With --salvage: the new store; beside the damaged one unless given.")
+@option("--report", "Print what a bug report should say: versions, sizes, findings. No memory is in it.")
+def doctor_command(
+    cli: CliContext, fix: bool, salvage: Path | None, into: Path | None, report: bool, form: Form
+) -> None:
+    """Check the store, and say how to repair what is wrong. Ends with code 4 where there is a problem.
+
+    \b
+      nacre doctor --fix                 repair this store
+      nacre doctor --salvage broken.db   rescue what another file still holds; it stays as it is
+      nacre doctor --report              for a bug report
+    """
+    if into is not None and salvage is None:
+        raise click.UsageError("--into names the new store of --salvage; give both.")
+    if salvage is not None:
+        salvage_file(cli, salvage, into or salvage.with_name(f"{salvage.stem}{SALVAGED}"))
+        return
+    if report:
+        print_facts(bug_report(cli), form)
+        return
     findings = examine_store(cli)
     if fix and any(finding.mended_by for finding in findings):
         findings = apply_fixes(cli, findings)
@@ -38,6 +59,58 @@ def doctor_command(cli: CliContext, fix: bool, form: Form) -> None:
     print_record(records, (finding_line(finding, width) for finding in findings), form)
     if any(finding.level == "problem" for finding in findings):
         raise click.exceptions.Exit(StoreProblem.exit_code)
+
+
+def salvage_file(cli: CliContext, file: Path, target: Path) -> None:
+    from nacre.factory import verify_copy
+    from nacre.lifecycle.doctor import salvage
+
+    configure_logging(debug=cli.debug)
+    settings = cli.settings()
+    missing = salvage(settings, file, target, cli.now())
+    copy = verify_copy(target, settings.key)
+    put(str(target))
+    say(f"Recovered {count_of(copy.memories)} in {count_of(len(copy.spaces), 'space', 'spaces')}; {file} is unchanged.")
+    say(*missing or ["Nothing that the file had is known to be missing."])
+    name = quote(str(target))
+    say(f"`nacre --store {name} list` looks into it; `nacre config set store {name}` uses it from now on.")
+
+
+def bug_report(cli: CliContext) -> dict[str, object]:
+    """Names of settings, of files and of spaces may tell something about a person: only how many there are."""
+    import platform
+
+    import apsw
+
+    from nacre import __version__
+    from nacre.settings import DEFAULT, settings_with_sources
+
+    settings = cli.settings()
+    changed = [each for each in settings_with_sources(cli.flags, notify=cli.notify) if each.source != DEFAULT]
+    is_file = not ADDRESS.match(settings.store) and settings.store != IN_MEMORY
+    file = store_file(settings.store) if is_file else None
+    findings = examine_store(cli)
+    counts: dict[str, object] = {}
+    if file is None or file.exists():
+        try:
+            with cli.open(any_space=True) as store:
+                spaces = store.spaces()
+            counts = {"spaces": len(spaces), "memories": sum(spaces.values())}
+        except NacreError as error:
+            counts = {"cannot be opened": type(error).__name__}
+    return {
+        "nacre": __version__,
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "sqlite": apsw.sqlite_lib_version(),
+        "store": "file" if file is not None else settings.store.partition(":")[0] or "memory",
+        "store_bytes": file.stat().st_size if file is not None and file.exists() else None,
+        "encrypted": bool(settings.key),
+        **counts,
+        "embedder": settings.embedder.partition(":")[0],
+        "settings_changed": sorted({each.key for each in changed if not each.key.startswith("spaces.")}),
+        **{f"check {each.check}": each.level for each in findings},
+    }
 
 
 def examine_store(cli: CliContext) -> list[Finding]:

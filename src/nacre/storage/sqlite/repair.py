@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
@@ -409,6 +410,27 @@ def salvage(file: Path, path: Path, key: Key | None, fresh: Path, now: float) ->
     finally:
         old.close()
         new.close()
+
+
+def salvage_copy(file: Path, key: Key | None, target: Path, now: float) -> Repaired:
+    """Everything that can be read of a damaged store, in a new one at `target`. The damaged file is only read: what is
+    not yet in it, but in its log, is read from a copy of both. Raises `NotAStore` and `WrongKey`, and then leaves
+    nothing at `target`."""
+    if target.exists():
+        raise StorageError(f"{target} is there already, and nothing is written over; name another file.")
+    with TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as folder:
+        copy, fresh = Path(folder) / "damaged.db", Path(folder) / "fresh.db"
+        for part in ("", "-wal"):
+            if (source := file.with_name(file.name + part)).exists():
+                shutil.copyfile(source, copy.with_name(copy.name + part))
+        try:
+            done = salvage(copy, file, key, fresh, now)
+            examine(fresh, key)
+        except apsw.Error as error:
+            raise NotAStore(file, "nothing in it can be read") from error
+        to_disk(fresh)
+        fresh.replace(target)
+    return done
 
 
 def restore_definitions(old: apsw.Connection, new: apsw.Connection) -> None:

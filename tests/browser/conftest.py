@@ -108,11 +108,16 @@ def watched() -> Iterator[Watched]:
     assert watched.foreign == []
 
 
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
+def new_context(browser: Browser) -> BrowserContext:
     context = browser.new_context(viewport={"width": 1100, "height": 800})
     context.set_default_timeout(PATIENCE_MS)
     expect.set_options(timeout=PATIENCE_MS)
+    return context
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    context = new_context(browser)
     yield context
     context.close()
 
@@ -120,9 +125,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 Opener = Callable[[str], Page]
 
 
-@pytest.fixture
-def opened(context: BrowserContext, site: Site, watched: Watched) -> Opener:
-    """Opens a view, signed in."""
+def opener(context: BrowserContext, site: Site, watched: Watched) -> Opener:
     cookie = {"name": cookie_name(site.url), "value": site.session, "url": site.url}
     context.add_cookies([{**cookie, "httpOnly": True, "sameSite": "Strict"}])  # type: ignore[typeddict-item]
 
@@ -133,3 +136,17 @@ def opened(context: BrowserContext, site: Site, watched: Watched) -> Opener:
         return page
 
     return open_view
+
+
+@pytest.fixture
+def opened(context: BrowserContext, site: Site, watched: Watched) -> Opener:
+    """Opens a view, signed in."""
+    return opener(context, site, watched)
+
+
+@pytest.fixture
+def opened_elsewhere(browser: Browser, site: Site, watched: Watched) -> Iterator[Opener]:
+    """As `opened`, in another browser: nothing is shared but the server."""
+    context = new_context(browser)
+    yield opener(context, site, watched)
+    context.close()

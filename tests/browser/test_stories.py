@@ -12,7 +12,7 @@ from tests.browser.conftest import Opener, Site, Watched
 from tests.browser.store import HOSTILE, SPACE
 
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
-VIEWS = ("search", "memory/ferry", "timeline", "review", "graph/memory/n1", "journal", "health")
+VIEWS = ("search", "memory/ferry", "timeline", "review", "graph/memory/n1", "journal", "health", "files", "settings")
 
 
 def test_a_token_lets_in_and_signing_out_ends_it(context: BrowserContext, site: Site, watched: Watched) -> None:
@@ -28,6 +28,7 @@ def test_a_token_lets_in_and_signing_out_ends_it(context: BrowserContext, site: 
     expect(page.get_by_role("searchbox")).to_be_focused()
     (cookie,) = context.cookies()
     assert cookie["httpOnly"] and cookie["sameSite"] == "Strict"
+    assert cookie["value"] not in site.token and site.token not in cookie["value"]
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_label("Your token")).to_be_visible()
     page.reload()
@@ -91,9 +92,11 @@ def test_what_is_forgotten_can_be_restored_and_the_key_undoes_it(opened: Opener)
 
 
 @pytest.mark.slow
-def test_two_pages_see_each_others_changes_and_a_version_conflict_shows_both(opened: Opener, watched: Watched) -> None:
+def test_two_browsers_see_each_others_changes_and_a_version_conflict_shows_both(
+    opened: Opener, opened_elsewhere: Opener, watched: Watched
+) -> None:
     watched.allowed = {412}
-    mine, theirs = opened("memory/n12"), opened("memory/n12")
+    mine, theirs = opened("memory/n12"), opened_elsewhere("memory/n12")
     for page, text in ((mine, "Mine stands here."), (theirs, "Theirs stands here.")):
         page.get_by_role("button", name="Edit").click()
         page.get_by_label("Text", exact=True).fill(text)
@@ -144,6 +147,38 @@ def test_the_journal_shows_what_blocks_an_undo(opened: Opener, site: Site) -> No
     page.get_by_role("button", name="Undo these too").click()
     expect(page.locator(".toast")).to_contain_text("Undone")
     assert caller("GET", f"/v1/spaces/{SPACE}/memories/lamp").status == 404
+
+
+@pytest.mark.slow
+def test_nothing_that_fits_is_said_and_weak_hits_are_folded(opened: Opener) -> None:
+    page = opened("search")
+    page.keyboard.type("quarterly dividend of the zinc mine")
+    expect(page.get_by_text("Nothing fits")).to_be_visible()
+    assert page.locator(".hits:not(details .hits) .row").count() <= 1
+
+
+@pytest.mark.slow
+def test_the_server_filters_the_journal(opened: Opener, site: Site) -> None:
+    caller = site.served.caller(site.token)
+    for number in range(60):  # more than a page of other operations
+        caller("POST", f"/v1/spaces/{SPACE}/memories/n20/{'pin' if number % 2 else 'unpin'}", {})
+    page = opened("journal?kind=supersede")
+    expect(page.locator(".rows .row")).to_have_count(1)
+    expect(page.locator(".rows")).to_contain_text("new timetable")
+    page.get_by_label("Until").fill("2001-01-01")
+    page.get_by_label("Until").press("Tab")
+    expect(page.get_by_text("No operation fits these filters.")).to_be_visible()
+
+
+@pytest.mark.slow
+def test_the_timeline_says_what_was_changed_and_in_which_memory(opened: Opener, site: Site) -> None:
+    caller = site.served.caller(site.token)
+    caller("POST", f"/v1/spaces/{SPACE}/memories/boiler/tag", {"add": ["warm"], "why": "winter"})
+    page = opened("timeline")
+    row = page.locator(".row", has_text="The boiler service").filter(has_text="Tagged")
+    expect(row).to_contain_text("tags")
+    expect(row).to_contain_text("winter")
+    expect(page.get_by_text("heights are square roots")).to_be_visible()
 
 
 @pytest.mark.slow

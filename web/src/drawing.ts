@@ -38,10 +38,15 @@ function drawLabel(context: CanvasRenderingContext2D, data: { label: string | nu
   context.fillText(data.label, fits ? right : data.x - data.size - 3 - width, data.y + settings.labelSize / 3);
 }
 
-/** Returns how to remove it. */
+export interface Drawn {
+  remove: () => void;
+  /** Marks the memories whose text has these words, and makes the others pale. */
+  mark: (words: string) => void;
+}
+
 export async function drawGraph(
   place: HTMLElement, memories: Memories, centres: string[], open: (id: string) => void,
-): Promise<() => void> {
+): Promise<Drawn> {
   const ids = Object.keys(memories.nodes);
   const places = await layout({ nodes: ids, edges: memories.edges.map((each) => [each.source, each.target]) });
   const graph = new Graph({ multi: true });
@@ -64,5 +69,12 @@ export async function drawGraph(
   });
   drawn.on("clickNode", ({ node }) => open(node));
   place.dataset.drawn = String(graph.order);
-  return () => drawn.kill();
+  function mark(words: string): void {
+    const wanted = words.trim().toLowerCase();
+    const marked = new Set(wanted ? ids.filter((id) => `${memories.nodes[id]!.title} ${memories.nodes[id]!.text}`.toLowerCase().includes(wanted)) : []);
+    place.dataset.marked = String(marked.size);
+    const [strong, pale] = [colour("--third"), colour("--line")];
+    drawn.setSetting("nodeReducer", wanted ? (id, data) => (marked.has(id) ? { ...data, color: strong, size: 9, forceLabel: true, zIndex: 1 } : { ...data, color: pale, label: "" }) : null);
+  }
+  return { remove: () => drawn.kill(), mark };
 }

@@ -52,7 +52,7 @@ function onKey(event: KeyboardEvent): void {
   if (event.key === "/") {
     event.preventDefault();
     go(to("search"));
-    requestAnimationFrame(() => document.querySelector<HTMLInputElement>("input[type=search]")?.focus());
+    document.querySelector<HTMLInputElement>("input.question")?.focus(); // another view's is focused when it is shown
   }
   const named = Object.entries(VIEWS).find(([, view]) => view.key === event.key);
   if (named) go(to(named[0]));
@@ -179,7 +179,8 @@ function Page() {
   useEffect(() => listen(space.value), [space.value]);
   useEffect(() => {
     document.title = `${shown?.title ?? "Not found"} · ${space.value} · Nacre`;
-    if (!first.current) main.current?.focus();
+    // A view may have put the focus where one types.
+    if (!first.current && !main.current?.contains(document.activeElement)) main.current?.focus();
     first.current = false;
     scrollTo(0, 0);
   }, [space.value, view, args.join("/")]);

@@ -4,11 +4,12 @@ import { useEffect, useRef } from "preact/hooks";
 import { ask, get } from "../api";
 import { Empty, ErrorNote, Field, firstWords, memoryLink, plural, useLoaded, Waiting } from "../parts";
 import { api, go, route, setOptions, to } from "../state";
+import type { Drawn } from "../drawing";
 import type { Edge, Entity, Graph, Listing, Memory, Stats } from "../types";
 
 const MOST_STARTS = 100;
-const MOST_NODES = 1000;
-const CHUNK = 200; // ids of one question
+const MOST_NODES = 10_000;
+const CHUNK = 1_000; // ids of one question
 const LISTED = 40;
 
 interface Shown {
@@ -31,8 +32,9 @@ async function wholeSpace(stop: AbortSignal): Promise<Shown> {
   const all = [...new Set(edges.flatMap((each) => [each.source, each.target]))];
   const ids = all.slice(0, MOST_NODES);
   const nodes: Record<string, Memory> = {};
-  for (let at = 0; at < ids.length; at += CHUNK)
-    for (const each of await ask<Memory[]>(api`/memories/read`, { ids: ids.slice(at, at + CHUNK) }, stop)) nodes[each.id] = each;
+  const chunks = Array.from({ length: Math.ceil(ids.length / CHUNK) }, (_, at) => ids.slice(at * CHUNK, (at + 1) * CHUNK));
+  const pages = await Promise.all(chunks.map((some) => ask<Memory[]>(api`/memories/read`, { ids: some }, stop)));
+  for (const each of pages.flat()) nodes[each.id] = each;
   const within = edges.filter((each) => each.source in nodes && each.target in nodes);
   return { graph: { nodes, edges: within, dangling: [] }, centres: [], cut: all.length > ids.length };
 }
@@ -82,12 +84,17 @@ function Shown({ kind, name }: { kind: string; name: string }) {
   const depth = Number(route.value.options.get("depth") ?? "1");
   const shown = useLoaded((stop) => around(kind, name, depth, stop), [kind, name, depth]);
   const rel = route.value.options.get("rel") ?? "";
+  const type = route.value.options.get("type") ?? "";
+  const sought = useSignal("");
   if (!shown.value) return <Waiting of={shown} />;
   const { graph, centres, cut } = shown.value;
   const relations = [...new Set(graph.edges.map((each) => each.rel))].sort();
   const edges = graph.edges.filter((each) => !rel || each.rel === rel);
   const linked = new Set(edges.flatMap((each) => [each.source, each.target]));
-  const nodes = Object.fromEntries(Object.entries(graph.nodes).filter(([id]) => linked.has(id) || (!rel && centres.includes(id))));
+  const types = [...new Set(Object.values(graph.nodes).map((each) => each.type))].sort();
+  const nodes = Object.fromEntries(
+    Object.entries(graph.nodes).filter(([id, each]) => (!type || each.type === type) && (linked.has(id) || (!rel && centres.includes(id)))),
+  );
   const count = Object.keys(nodes).length;
   if (!graph.edges.length)
     return (
@@ -108,31 +115,44 @@ function Shown({ kind, name }: { kind: string; name: string }) {
             {relations.map((each) => <option key={each} value={each}>{each.replaceAll("_", " ")}</option>)}
           </select>
         </Field>
+        <Field label="Type">
+          <select value={type} onChange={(event) => setOptions({ type: event.currentTarget.value })}>
+            <option value="">all</option>
+            {types.map((each) => <option key={each} value={each}>{each}</option>)}
+          </select>
+        </Field>
+        <Field label="Find in the graph"><input type="search" value={sought.value} onInput={(event) => (sought.value = event.currentTarget.value)} /></Field>
         <span class="quiet" role="status">
           {plural(count, "memory", "memories")}, {plural(edges.length, "link")}{cut && "; there are more, which are not drawn"}
         </span>
       </div>
-      <Canvas graph={{ ...graph, nodes, edges }} centres={centres} />
+      <Canvas graph={{ ...graph, nodes, edges }} centres={centres} sought={sought.value} />
       <details><summary>The same as a list</summary><List memories={Object.values(nodes)} /></details>
     </>
   );
 }
 
-function Canvas({ graph, centres }: { graph: Graph; centres: string[] }) {
+function Canvas({ graph, centres, sought }: { graph: Graph; centres: string[]; sought: string }) {
+  const drawn = useRef<Drawn | null>(null);
   const place = useRef<HTMLDivElement>(null);
   const error = useSignal<unknown>(undefined);
   useEffect(() => {
-    let remove = () => {};
     let gone = false;
     import("../drawing")
-      .then(({ drawGraph }) => (gone || !place.current ? () => {} : drawGraph(place.current, graph, centres, (id) => go(memoryLink(id)))))
-      .then((end) => (gone ? end() : (remove = end)))
+      .then(({ drawGraph }) => (gone || !place.current ? null : drawGraph(place.current, graph, centres, (id) => go(memoryLink(id)))))
+      .then((made) => {
+        if (gone) return made?.remove();
+        drawn.current = made;
+        made?.mark(sought);
+      })
       .catch((failed) => (error.value = failed));
     return () => {
       gone = true;
-      remove();
+      drawn.current?.remove();
+      drawn.current = null;
     };
   }, [JSON.stringify([Object.keys(graph.nodes), graph.edges])]);
+  useEffect(() => drawn.current?.mark(sought), [sought]);
   if (error.value) return <ErrorNote error={error.value} />;
   return <div class="graph" ref={place} role="img" aria-label={`A graph of ${plural(Object.keys(graph.nodes).length, "memory", "memories")}`} />;
 }

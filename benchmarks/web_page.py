@@ -1,0 +1,192 @@
+"""The page of `nacre web` in Chromium: first paint, search after the last key, a large graph, and the files' sizes.
+
+Writes benchmarks/WEB.md with `--write`. Minima of several runs, beside the machine's load: Chromium, the server and
+the measurement share its cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import os
+import random
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.server.running import Served, serving, tokens  # noqa: E402
+
+from nacre import MemoryStore  # noqa: E402
+from nacre.server.sessions import cookie_name  # noqa: E402
+from texts import memories  # noqa: E402
+
+SPACE = "bench"
+MEMORIES, LINKS = 10_000, 3
+BATCH = 500
+RUNS = 5
+PATIENCE_MS = 120_000
+STATIC = ROOT / "src" / "nacre" / "web" / "static"
+QUESTIONS = (
+    "harbour database copies",
+    "who decided about the bridge",
+    "winter plan for the garden",
+    "invoice of march",
+)
+# From the last key until the hits of this question are in the document.
+TYPED = """(text) => new Promise((resolve) => {
+  const input = document.querySelector('input.question');
+  input.value = text;
+  const began = performance.now();
+  const shown = new MutationObserver(() => {
+    const hits = document.querySelector('section[aria-label=Hits][aria-busy=false]');
+    if (!hits || !hits.querySelector('.row')) return;
+    shown.disconnect();
+    resolve(performance.now() - began);
+  });
+  shown.observe(document.body, { subtree: true, childList: true, attributes: true });
+  input.dispatchEvent(new InputEvent('input', { bubbles: true }));
+})"""
+FRAMES = """() => {
+  window.frames_seen = 0;
+  const next = () => { window.frames_seen++; requestAnimationFrame(next); };
+  next();
+}"""
+PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime - " \
+    "performance.getEntriesByType('navigation')[0].responseStart"  # fmt: skip
+
+
+def fill(file: Path) -> None:
+    chosen = random.Random(7)
+    with MemoryStore(file, space=SPACE, embedder="hashing", actor="maker") as store:
+        texts = list(memories(MEMORIES))
+        for at in range(0, MEMORIES, BATCH):
+            rows = [
+                {
+                    "text": text,
+                    "id": f"m{at + n}",
+                    "links": [f"m{chosen.randrange(at + n)}" for _ in range(LINKS)] if at + n else [],
+                }
+                for n, text in enumerate(texts[at : at + BATCH])
+            ]
+            store.remember_many(rows, on_conflict="ignore")
+
+
+def context_of(browser: Browser, served: Served, session: str) -> BrowserContext:
+    context = browser.new_context(viewport={"width": 1100, "height": 800})
+    context.set_default_timeout(PATIENCE_MS)
+    expect.set_options(timeout=PATIENCE_MS)
+    context.add_cookies([{"name": cookie_name(served.url), "value": session, "url": served.url}])
+    return context
+
+
+def first_paint(context: BrowserContext, served: Served) -> float:
+    page = context.new_page()
+    page.goto(f"{served.url}/#/{SPACE}/search")
+    expect(page.locator(".rows .row").first).to_be_visible()
+    paint = float(page.evaluate(PAINT))
+    page.close()
+    return paint
+
+
+def searched(page: Page, question: str) -> float:
+    page.get_by_role("searchbox").fill("")
+    expect(page.get_by_role("heading", name="Newest")).to_be_visible()
+    return float(page.evaluate(TYPED, question))
+
+
+def graph_drawn(context: BrowserContext, served: Served) -> tuple[float, float, int]:
+    """Milliseconds until the whole space is drawn and answers a key, frames a second while it is moved, and nodes."""
+    page = context.new_page()
+    page.goto(f"{served.url}/#/{SPACE}/graph")
+    expect(page.locator("main h1").first).to_be_visible()
+    began = time.perf_counter()
+    page.evaluate("location.hash = location.hash + '/space'")
+    graph = page.locator(".graph[data-drawn]")
+    expect(graph).to_be_visible()
+    page.get_by_label("Find in the graph").fill("harbour")
+    expect(page.locator(".graph[data-marked]")).to_be_visible()
+    taken = 1_000 * (time.perf_counter() - began)
+    box = graph.bounding_box()
+    assert box is not None
+    page.evaluate(FRAMES)
+    page.mouse.move(box["x"] + 300, box["y"] + 200)
+    page.mouse.down()
+    since = time.perf_counter()
+    for step in range(60):
+        page.mouse.move(box["x"] + 300 + step, box["y"] + 200 + step)
+    page.mouse.up()
+    frames = float(page.evaluate("window.frames_seen")) / (time.perf_counter() - since)
+    drawn = int(graph.get_attribute("data-drawn") or 0)
+    page.close()
+    return taken, frames, drawn
+
+
+def packed(files: list[Path]) -> int:
+    return sum(len(gzip.compress(file.read_bytes(), mtime=0)) for file in files)
+
+
+def sizes() -> tuple[int, int]:
+    every = [file for file in STATIC.rglob("*") if file.is_file()]
+    first = [file for file in every if file.name.startswith("index") or file.suffix == ".svg"]
+    return packed(first), packed(every)
+
+
+def measured(folder: Path) -> list[tuple[str, str, str]]:
+    store = folder / "memory.db"
+    fill(store)
+    (token,) = tokens(store, ("ada", "admin", ()))
+    with sync_playwright() as playwright, serving(store, folder, NACRE_EMBEDDER="hashing", NACRE_SPACE=SPACE) as served:
+        drawing = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=drawing)
+        context = context_of(browser, served, served.session(token))
+        paints = [first_paint(context, served) for _ in range(RUNS)]
+        page = context.new_page()
+        page.goto(f"{served.url}/#/{SPACE}/search")
+        expect(page.locator(".rows .row").first).to_be_visible()
+        searches = [searched(page, question) for _ in range(RUNS) for question in QUESTIONS]
+        page.close()
+        taken, frames, drawn = graph_drawn(context, served)
+        browser.close()
+    first, every = sizes()
+    middle = sorted(searches)[len(searches) // 2]
+    return [
+        ("first paint after the server answers", f"{min(paints):.0f} ms", "300 ms"),
+        (f"hits after the last key, {MEMORIES:,} memories", f"{min(searches):.0f} ms (median {middle:.0f})", "100 ms"),
+        (
+            f"graph of {drawn:,} memories and {LINKS * MEMORIES:,} links, drawn and searchable",
+            f"{taken:.0f} ms",
+            "2,000 ms",
+        ),
+        ("frames a second while that graph is moved, drawn by the processor", f"{frames:.0f}", "30"),
+        ("first load, packed", f"{first:,} bytes", "60,000 bytes"),
+        ("all files, packed", f"{every:,} bytes", "400,000 bytes"),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write benchmarks/WEB.md")
+    wanted = parser.parse_args()
+    before = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory(prefix="nacre-web-") as folder:
+        rows = measured(Path(folder))
+    lines = [
+        "# The page", "",
+        f"`benchmarks/web_page.py`, Chromium without a graphics card, {os.cpu_count()} processors, load {before:.1f} "
+        f"to {os.getloadavg()[0]:.1f}; minima of {RUNS} runs. The embedder is `hashing`, and nothing is reranked.", "",
+        "| what | measured | wanted |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows), "",
+    ]  # fmt: skip
+    print("\n".join(lines))
+    if wanted.write:
+        (ROOT / "benchmarks" / "WEB.md").write_text("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

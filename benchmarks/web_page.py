@@ -25,15 +25,16 @@ from tests.server.running import Served, serving, tokens  # noqa: E402
 
 from nacre import MemoryStore  # noqa: E402
 from nacre.server.sessions import cookie_name  # noqa: E402
-from texts import memories  # noqa: E402
+from texts import memories, questions  # noqa: E402
 
 SPACE = "bench"
 MEMORIES, LINKS = 10_000, 3
+SEED = 7
 BATCH = 500
 RUNS = 5
 PATIENCE_MS = 120_000
 STATIC = ROOT / "src" / "nacre" / "web" / "static"
-QUESTIONS = (
+QUESTIONS = 4
     "harbour database copies",
     "who decided about the bridge",
     "winter plan for the garden",
@@ -63,9 +64,9 @@ PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime - "
 
 
 def fill(file: Path) -> None:
-    chosen = random.Random(7)
+    chosen = random.Random(SEED)
     with MemoryStore(file, space=SPACE, embedder="hashing", actor="maker") as store:
-        texts = list(memories(MEMORIES))
+        texts = memories(MEMORIES, SEED)
         for at in range(0, MEMORIES, BATCH):
             rows = [
                 {
@@ -150,7 +151,7 @@ def measured(folder: Path) -> list[tuple[str, str, str]]:
         page = context.new_page()
         page.goto(f"{served.url}/#/{SPACE}/search")
         expect(page.locator(".rows .row").first).to_be_visible()
-        searches = [searched(page, question) for _ in range(RUNS) for question in QUESTIONS]
+        searches = [searched(page, question) for _ in range(RUNS) for question in questions(QUESTIONS, SEED)]
         page.close()
         taken, frames, drawn = graph_drawn(context, served)
         browser.close()

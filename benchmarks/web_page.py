@@ -35,11 +35,6 @@ RUNS = 5
 PATIENCE_MS = 120_000
 STATIC = ROOT / "src" / "nacre" / "web" / "static"
 QUESTIONS = 4
-    "harbour database copies",
-    "who decided about the bridge",
-    "winter plan for the garden",
-    "invoice of march",
-)
 # From the last key until the hits of this question are in the document.
 TYPED = """(text) => new Promise((resolve) => {
   const input = document.querySelector('input.question');

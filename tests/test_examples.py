@@ -138,6 +138,7 @@ def test_an_agent_recalls_in_a_conversation_what_it_remembered_in_another(
 
 
 @pytest.mark.accepts("H19.2")
+@pytest.mark.slow
 def test_ollama_needs_no_key(example: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert str(example("ollama_agent").client().base_url) == "http://localhost:11434/v1/"
@@ -153,6 +154,7 @@ def test_a_model_that_calls_for_ever_is_stopped(
     assert len(model.turns) == 8 and "unknown tool: juggle" in model.turns[-1].text
 
 
+@pytest.mark.slow
 def test_the_memory_tool_runs_in_the_real_sdks_loop(
     model: ScriptedModel, talk: Callable[[str, str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -68,6 +68,7 @@ def foreign(home: Path) -> list[str]:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a home as POSIX has it")
+@pytest.mark.slow
 def test_a_recall_leaves_only_nacres_own_files_and_asks_no_host(home: Path) -> None:
     assert "network:" not in run(home)
     assert foreign(home) == []

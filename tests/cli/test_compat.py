@@ -51,6 +51,7 @@ def test_an_unknown_system_is_refused() -> None:
 
 
 @pytest.mark.accepts("L7")
+@pytest.mark.slow
 def test_an_older_command_runs_with_its_own_words_and_options(elsewhere: Path) -> None:
     done = child("-m", "nacre", "compat", "run", "ai-lessons", "--help")
     assert done.returncode == 0 and "ai-lessons [OPTIONS] COMMAND" in done.stdout

@@ -57,6 +57,7 @@ def test_a_terminal_without_dots_gets_plain_signs(nacre: CommandLine) -> None:
     assert done.returncode == 0 and "*****" in done.stdout and "\\u" not in done.stdout
 
 
+@pytest.mark.slow
 def test_a_plot_is_written_to_a_file(nacre: CommandLine, tmp_path: Path) -> None:
     with opened(nacre) as store:
         store.remember("a <tag> & \x1b[31mred\x1b[0m text", id="odd")

@@ -55,6 +55,7 @@ def test_encrypting_says_what_to_put_into_the_settings_and_what_stays_unencrypte
     assert PASSPHRASE not in result.output
 
 
+@pytest.mark.slow
 def test_an_encrypted_store_is_used_like_any_other(encrypted: CommandLine) -> None:
     encrypted.ok("remember", "another flower")
     assert MESSAGE in encrypted.ok("recall", "heliotrope")
@@ -79,6 +80,7 @@ def test_without_the_key_or_with_another_the_store_says_so(
     assert result.exit_code == 4 and one_sentence(result.stderr) and "does not open it" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_key_on_a_plain_store_says_what_to_do(
     filled: CommandLine, key_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +133,7 @@ def test_decrypting_makes_the_store_plain_again(encrypted: CommandLine, monkeypa
 
 
 @pytest.mark.parametrize("command", ["encrypt", "decrypt", "rekey"])
+@pytest.mark.slow
 def test_nothing_is_done_unless_the_answer_is_yes(
     command: str, filled: CommandLine, key_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +148,7 @@ def test_nothing_is_done_unless_the_answer_is_yes(
     assert filled.store.read_bytes() == before and not (tmp_path / "made.key").exists()
 
 
+@pytest.mark.slow
 def test_what_is_asked_of_the_wrong_store_is_refused(
     encrypted: CommandLine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -179,6 +183,7 @@ def test_a_traceback_contains_no_key(encrypted: CommandLine, monkeypatch: pytest
     assert "Traceback" in done.stderr and "something else" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_mirror_of_the_journal_and_a_key_exclude_each_other(
     filled: CommandLine, key_file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -140,6 +140,7 @@ def test_it_is_started_in_the_background_once_and_stopped(nacre: CommandLine, pl
     assert "begins" in result and "3 memories were moved to the trash" in result and "ends" in result
 
 
+@pytest.mark.slow
 def test_after_a_kill_it_can_be_started_again_at_once(nacre: CommandLine, places: DaemonFiles) -> None:
     first = int(nacre.process("maintenance", "start").stdout)
     os.kill(first, signal.SIGKILL)
@@ -152,6 +153,7 @@ def test_after_a_kill_it_can_be_started_again_at_once(nacre: CommandLine, places
     assert nacre.process("maintenance", "stop").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_file_left_by_a_process_whose_number_another_has_now_is_in_nobodys_way(
     nacre: CommandLine, places: DaemonFiles
 ) -> None:

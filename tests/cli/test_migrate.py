@@ -87,6 +87,7 @@ def test_an_encrypted_store_stays_encrypted_unless_it_is_said(filled: CommandLin
     assert filled.json("--store", str(tmp_path / "last.db"), "list", "--space", "other")
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_what_was_kept_and_the_same_command_continues(nacre: CommandLine, tmp_path: Path) -> None:
     with MemoryStore(nacre.store, space="default") as store:
         store.remember_many([f"fact number {number}" for number in range(400)], on_conflict="ignore")

@@ -128,6 +128,7 @@ def test_doctor_finds_what_is_read_only(nacre: CommandLine, monkeypatch: pytest.
     assert result.exit_code == 4 and f"The {closed} {path} is read-only" in result.stdout
 
 
+@pytest.mark.slow
 def test_rekey_with_a_short_key_does_not_speak_of_encryption(
     nacre: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

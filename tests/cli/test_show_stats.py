@@ -43,6 +43,7 @@ def test_a_pipe_gets_the_same_lines_and_the_weeks(grown: CommandLine) -> None:
     assert [count for name, count in lines.items() if name.startswith("growth ")] == ["8", "0", "1"]
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_bars_and_a_sparkline(grown: CommandLine) -> None:
     seen, code = conversation("stats", NACRE_STORE=str(grown.store))
     assert code == 0 and "█" * 30 + " 8" in seen and "█▁▂" in seen

@@ -39,6 +39,7 @@ def test_an_older_package_is_the_one_of_compat(system: str) -> None:
     assert ran(f"{asked}; print({system} is own)") == "True"
 
 
+@pytest.mark.slow
 def test_parts_are_the_same_modules_under_both_names_however_they_are_imported() -> None:
     result = ran(
         "from nacre.compat import install; install('ai-lessons')\n"
@@ -76,12 +77,14 @@ def test_a_program_is_told_that_an_installed_package_keeps_its_name(installed: P
     assert str(installed / "ai_lessons") in told and "force=True" in told
 
 
+@pytest.mark.slow
 def test_force_takes_its_place_also_when_it_was_imported_already(installed: Path) -> None:
     asked = "import ai_lessons.core; import nacre.compat; nacre.compat.install('ai_lessons', force=True); "
     again = "import ai_lessons.core as core; print(core.__name__, hasattr(core, 'REAL'))"
     assert ran(asked + again, path=installed) == "nacre.compat.ai_lessons.core False"
 
 
+@pytest.mark.slow
 def test_a_mere_folder_of_that_name_is_no_package(tmp_path: Path) -> None:
     (tmp_path / "mnemosyne").mkdir()
     (tmp_path / "ai_lessons").mkdir()

@@ -85,6 +85,7 @@ def test_many_hooks_at_once_start_one_helper(client: Client) -> None:
     assert log() == ""
 
 
+@pytest.mark.slow
 def test_a_second_helper_ends_at_once(client: Client) -> None:
     pid = begun(client)
     words = [sys.executable, "-m", "nacre.hooks.helper", str(client.store), "hashing"]
@@ -98,6 +99,7 @@ def test_the_helper_ends_when_nobody_asks_it(tmp_path: Path) -> None:
     assert not channel.path.exists()
 
 
+@pytest.mark.slow
 def test_the_helper_ends_with_the_folder_of_its_store(nacre: CommandLine, tmp_path: Path) -> None:
     folder = tmp_path / "doomed"
     folder.mkdir()
@@ -141,6 +143,7 @@ def test_only_its_owner_can_ask_the_helper(client: Client) -> None:
     assert stat.S_IMODE(address.parent.stat().st_mode) == 0o700
 
 
+@pytest.mark.slow
 def test_a_killed_helper_is_missed_by_nobody(client: Client) -> None:
     client.remember(PORT)
     pid = begun(client)
@@ -163,6 +166,7 @@ def test_a_fault_in_one_request_is_noted_and_the_next_is_answered(client: Client
     assert client.helpers() == [pid]
 
 
+@pytest.mark.slow
 def test_a_store_that_was_put_in_the_others_place_is_seen(client: Client, tmp_path: Path) -> None:
     client.remember(PORT)
     begun(client)

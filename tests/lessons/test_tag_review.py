@@ -141,6 +141,7 @@ def test_without_the_model_tags_are_compared_by_their_spelling_and_it_is_said() 
     assert answer.warnings == ("Compared by spelling alone: The model is out today; try again tomorrow.",)
 
 
+@pytest.mark.slow
 def test_five_thousand_tags_are_looked_through_at_once(book: LessonBook) -> None:
     book.store.register_type(LESSON)
     names = [f"ticket-{n}" for n in range(2_500)] + [f"{letters(n)}word{letters(n + 7)}" for n in range(2_500)]

@@ -152,6 +152,7 @@ def test_what_is_no_place_is_refused(given: str) -> None:
         Address.of(given)
 
 
+@pytest.mark.slow
 def test_a_further_name_of_the_machine_may_be_allowed() -> None:
     allowed = allowed_names(["box.local"])
     assert {"box.local:*", "localhost:*", "127.0.0.1:*", "[::1]:*"} <= set(allowed.allowed_hosts)

@@ -117,6 +117,7 @@ def test_it_ends_when_its_client_is_killed(tmp_path: Path) -> None:
     client.stdout.close()
 
 
+@pytest.mark.slow
 def test_it_ends_with_its_parent_even_where_a_sibling_holds_the_pipe(tmp_path: Path) -> None:
     read, held_open = os.pipe()
     hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO})
@@ -153,6 +154,7 @@ def gone(pid: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_what_was_asked_before_the_end_is_still_stored(tmp_path: Path) -> None:
     """Also what the server has not read yet when the client closes its end."""
     pipe = Pipe(tmp_path / "store.db", tmp_path)

@@ -127,6 +127,7 @@ def test_statistics_and_the_quota_read_no_experience(tmp_path: Path, monkeypatch
         assert later.get_statistics()["total_experiences"] == 2
 
 
+@pytest.mark.slow
 def test_another_process_is_heard_of_at_the_next_question(tmp_path: Path) -> None:
     here = ExperienceStore("planner", storage_path=tmp_path)
     here.add(make_experience("here"))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from nacre.models.pieces import StoredPieces, sorted_checksums
 from nacre.models.tokenizers import CACHED_LENGTH, CACHED_WORDS, END_ID, START_ID, UNKNOWN_ID, Unigram
 
@@ -41,6 +43,7 @@ def test_compatible_characters_are_one() -> None:
     assert pieces("ｎｅｗｓ\u3000ａ") == pieces("news a")
 
 
+@pytest.mark.slow
 def test_the_cache_holds_short_words_only_and_stays_bounded() -> None:
     tokenizer = unigram()
     tokenizer.encode("x" * (CACHED_LENGTH + 1), 8)

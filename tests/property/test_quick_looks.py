@@ -129,6 +129,7 @@ def test_orders_in_any_text_are_looked_for_as_without_a_quick_look(text: str) ->
     check_orders(text)
 
 
+@pytest.mark.slow
 def test_orders_that_people_wrote_are_looked_for_as_without_a_quick_look() -> None:
     for text in WRITTEN[::3]:
         check_orders(f"\n{text}")

@@ -74,6 +74,7 @@ def test_importance_never_lifts_an_unrelated_memory_above_a_related_one(store: M
     assert found(store, ASKED, contexts=["work"])[0] == "related"
 
 
+@pytest.mark.slow
 def test_what_does_not_apply_in_the_context_is_left_out_and_costs_no_place(store: MemoryStore) -> None:
     for n in range(60):
         store.remember(f"the server of the shop runs in room {n}", anti_contexts=["work", "night"])

@@ -30,6 +30,7 @@ def test_an_address_that_others_reach_needs_tls_or_a_proxy(nacre: CommandLine, t
     ServeOptions(Address.of("127.0.0.1:0")).check()
 
 
+@pytest.mark.slow
 def test_the_first_start_says_how_to_get_in_and_lets_nobody_in(tmp_path: Path) -> None:
     with serving(tmp_path / "s.db", tmp_path) as served:
         nobody = served.caller()

@@ -33,13 +33,16 @@ def test_a_forked_child_and_its_parent_use_the_same_object_side_by_side(tmp_path
     check(side_by_side, str(tmp_path / "memory.db"))
 
 
+@pytest.mark.slow
 def test_a_forked_child_loses_nothing_when_its_parent_closes_the_store(tmp_path: Path) -> None:
     check(child_goes_on_after_parent_closes, str(tmp_path / "memory.db"))
 
 
+@pytest.mark.slow
 def test_a_forked_child_that_never_used_the_store_takes_nothing_with_it_when_it_ends(tmp_path: Path) -> None:
     check(child_outlives_everything, str(tmp_path / "memory.db"))
 
 
+@pytest.mark.slow
 def test_a_process_whose_threads_use_the_store_may_fork(tmp_path: Path) -> None:
     check(with_threads, str(tmp_path / "memory.db"))

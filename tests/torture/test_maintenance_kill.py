@@ -102,6 +102,7 @@ def test_a_job_killed_at_any_moment_is_done_whole_or_not_and_never_twice(tmp_pat
 
 
 @pytest.mark.parametrize("job", ["decay", "trash", "backup"])
+@pytest.mark.slow
 def test_of_several_maintenances_at_once_one_does_the_job_and_the_others_nothing(tmp_path: Path, job: str) -> None:
     path = str(tmp_path / "s.db")
     fill(path, job)

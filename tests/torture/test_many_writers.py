@@ -37,6 +37,7 @@ def test_eight_processes_go_on_for_a_minute_without_an_error_or_a_lost_memory(tm
     check_writers_lose_nothing(str(tmp_path / "memory.db"), seconds=60)
 
 
+@pytest.mark.slow
 def test_processes_that_create_the_same_new_store_at_once_all_succeed(tmp_path: Path) -> None:
     paths = [str(tmp_path / f"new-{number}" / "memory.db") for number in range(NEW_STORES)]
 

@@ -23,6 +23,7 @@ def check_readers_see_whole_operations(path: str, seconds: float) -> None:
     assert results[WRITERS:] == [[]] * READERS
 
 
+@pytest.mark.slow
 def test_readers_see_whole_operations_only_while_others_write(tmp_path: Path) -> None:
     check_readers_see_whole_operations(str(tmp_path / "memory.db"), seconds=1)
 

@@ -107,6 +107,7 @@ def check_writers(folder: Path, changes: int) -> None:
     store.close()
 
 
+@pytest.mark.slow
 def test_no_write_is_lost_while_the_key_changes_under_the_writers(tmp_path: Path) -> None:
     check_writers(tmp_path, 10)
 

@@ -46,6 +46,7 @@ def lessons(nacre: CommandLine) -> dict[str, dict[str, object]]:
 
 
 @pytest.mark.accepts("L7.1", "L7.7")
+@pytest.mark.slow
 def test_a_lesson_is_asked_for_previewed_and_stored(book: CommandLine) -> None:
     seen, code = add(*asked(title="close what is done." + ENTER), (KEYS, "s"))
     assert code == 0, seen

@@ -32,6 +32,7 @@ def test_escapes_and_control_characters_are_taken_out(stored: str, rendered: str
 
 
 @given(st.text())
+@pytest.mark.slow
 def test_nothing_printable_controls_a_terminal(text: str) -> None:
     assert all(unicodedata.category(character) != "Cc" for character in printable(text) if character not in "\n\t")
 

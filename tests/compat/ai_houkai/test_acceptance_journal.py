@@ -203,6 +203,7 @@ def houkai(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.accepts("H16.5", "H16.6")
+@pytest.mark.slow
 def test_maintenance_goes_on_in_the_background_until_it_is_stopped(tmp_path: Path) -> None:
     started = houkai(tmp_path, "maintenance", "start")
     assert started.returncode == 0, started.stderr

@@ -44,6 +44,7 @@ def test_it_starts_nacre_in_a_process_of_its_own_and_passes_on_what_that_says() 
 
 @pytest.mark.accepts("L7.1", "L7.6", "L9.3", "L9.5")
 @pytest.mark.usefixtures("lessons")
+@pytest.mark.slow
 def test_the_commands_that_verify_an_installation_work_as_written() -> None:
     assert "0" in ran("stats").stdout
     ran("tags")
@@ -59,6 +60,7 @@ def test_the_commands_that_verify_an_installation_work_as_written() -> None:
 
 @pytest.mark.accepts("L7.8", "L8.3")
 @pytest.mark.usefixtures("lessons")
+@pytest.mark.slow
 def test_a_tag_that_is_unknown_is_stored_with_a_warning() -> None:
     done = ran("add", "-t", "Close tickets", "-c", "Then they are gone.", "--tags", "jra,ovens")
     assert "tag 'jra' not recognized, did you mean 'jira'?" in done.stderr
@@ -68,6 +70,7 @@ def test_a_tag_that_is_unknown_is_stored_with_a_warning() -> None:
 
 @pytest.mark.accepts("L7.1", "L7.2", "L7.3", "L7.4", "L9.3")
 @pytest.mark.usefixtures("lessons")
+@pytest.mark.slow
 def test_content_comes_from_stdin_and_the_older_options_are_understood() -> None:
     one = ran("add", "--title=Cool slowly", "--context", "workshop", "--anti-context", "raku", "--source-notes",
               "twice", "--source", "tested", input="Draughts crack.").stdout.strip()  # fmt: skip
@@ -87,6 +90,7 @@ def test_content_comes_from_stdin_and_the_older_options_are_understood() -> None
 
 @pytest.mark.accepts("L7.4", "L8.9")
 @pytest.mark.usefixtures("lessons")
+@pytest.mark.slow
 def test_sources_are_added_reviewed_and_merged() -> None:
     ran("sources", "--add", "chart", "--description", "off a chart")
     ran("manage", "add-source", "table", "--typical-confidence", "low-medium")
@@ -101,6 +105,7 @@ def test_sources_are_added_reviewed_and_merged() -> None:
 
 @pytest.mark.accepts("L7.5", "L7.6", "L8.19")
 @pytest.mark.usefixtures("lessons")
+@pytest.mark.slow
 def test_what_is_exported_can_be_imported_and_embedded_again() -> None:
     id = ran("add", "-t", "Cool slowly", "-c", "Draughts crack.", "--tags", "kiln").stdout.strip()
     ran("add", "-t", "Who pays", "-c", "The client.", "--tags", "sensitive")
@@ -117,6 +122,7 @@ def test_what_is_exported_can_be_imported_and_embedded_again() -> None:
 
 @pytest.mark.accepts("L8.18")
 @pytest.mark.usefixtures("lessons")
+@pytest.mark.slow
 def test_links_are_drawn_and_unused_ones_are_pruned() -> None:
     one, two, three = (ran("add", "-t", f"Rule {name}", "-c", name).stdout.strip() for name in ("one", "two", "three"))
     ran("link", one, two, "--relation", "related_to")
@@ -131,6 +137,7 @@ def test_links_are_drawn_and_unused_ones_are_pruned() -> None:
 
 @pytest.mark.accepts("L8.2", "L8.12", "L8.16")
 @pytest.mark.usefixtures("lessons")
+@pytest.mark.slow
 def test_lessons_are_audited_reviewed_and_put_away() -> None:
     id = ran("add", "-t", "Bold claim", "-c", "Surely.", "--confidence", "high", "--source", "inferred").stdout.strip()
     assert "Bold claim" in ran("audit", "--confidence", "high", "--source", "inferred").stdout
@@ -142,6 +149,7 @@ def test_lessons_are_audited_reviewed_and_put_away() -> None:
 
 @pytest.mark.accepts("L7.1", "L7.7")
 @pytest.mark.usefixtures("lessons")
+@pytest.mark.slow
 def test_a_lesson_is_asked_for_at_a_terminal_and_previewed_before_it_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROMPT_TOOLKIT_NO_CPR", "1")  # this terminal does not tell where its cursor is
     ran("add", "-t", "Cool slowly", "-c", "Draughts crack.", "--tags", "kiln", "--context", "workshop")

@@ -40,6 +40,7 @@ def test_a_name_that_is_none_is_refused(tmp_path: Path, name: str, said: str) ->
         HierarchicalMemory(name, db_path=tmp_path / "graph")
 
 
+@pytest.mark.slow
 def test_without_a_path_the_graph_lies_under_the_users_home() -> None:
     with HierarchicalMemory("gardener", embedder="hashing") as graph:
         assert graph.db_path == Path.home() / ".amplihack" / "hierarchical_memory" / "gardener"

@@ -271,6 +271,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", disk], check=True)
 
 
+@pytest.mark.slow
 def test_a_full_disk_says_so_and_keeps_what_was_there(small_disk: Path) -> None:
     with opened(small_disk / "s.db") as store:
         store.remember("the first")

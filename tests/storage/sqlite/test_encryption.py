@@ -165,6 +165,7 @@ def test_what_a_killed_writer_left_in_the_log_outlives_a_wrong_key(
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL on Windows")
 @pytest.mark.parametrize(("kept", "tried"), [(RAW, None), (RAW, WORDS), (None, RAW)])
+@pytest.mark.slow
 def test_what_a_crash_left_to_be_rolled_back_is_rolled_back_after_a_wrong_key(
     tmp_path: Path, kept: Key | None, tried: Key | None
 ) -> None:
@@ -240,6 +241,7 @@ def test_a_short_passphrase_is_refused_and_nothing_is_changed(tmp_path: Path, sh
         SQLiteBackend(tmp_path / "new.db", Key(short))
 
 
+@pytest.mark.slow
 def test_a_store_that_has_a_short_passphrase_still_opens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as lax:
         lax.setattr(key, "LEAST_CHARACTERS", 1)
@@ -271,6 +273,7 @@ def test_no_file_is_left_behind_when_the_process_cannot_be_noted(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_what_a_killed_change_of_key_left_is_gone_when_the_store_is_next_opened(tmp_path: Path) -> None:
     left = [tmp_path / f".s.db.0123abcd.rekeyed{part}" for part in ("", "-journal")]
     others = [tmp_path / name for name in (".t.db.0123abcd.rekeyed", "s.db.rekeyed", ".s.db.copy")]

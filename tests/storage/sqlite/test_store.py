@@ -113,6 +113,7 @@ def test_closing_a_store_while_other_threads_read_ends_all_of_them_cleanly(tmp_p
     assert failures == []
 
 
+@pytest.mark.slow
 def test_the_log_is_given_back_after_a_bulk_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection_module, "LOG_BYTES", 1 << 20)
     store = SQLiteBackend(tmp_path / "s.db")

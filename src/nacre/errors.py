@@ -16,6 +16,7 @@ NacreError
 ├── AccessDenied (PermissionError)   what an agent's capabilities do not include
 │   ├── QueryCostExceeded            a query that costs more than the agent may spend
 │   └── QuotaExceeded                more than the agent may store
+├── IssuerUnreachable (OSError)      an OAuth issuer that cannot be asked about a token
 ├── SupersedeCycle (ValueError)
 ├── LinkRefused (ValueError)         a link that is not allowed: to itself, or against `strict_links`
 ├── ConflictError (ValueError)       what `on_conflict="raise"` found; nothing was stored
@@ -202,6 +203,14 @@ class QuotaExceeded(AccessDenied):
         super().__init__(
             f"Nothing was kept: more than the {megabytes:g} MB that are allowed would be held. "
             "Purge what is no longer needed, or have the quota raised."
+        )
+
+
+class IssuerUnreachable(NacreError, OSError):
+    def __init__(self, issuer: str, reason: str) -> None:
+        super().__init__(
+            f"Tokens of {issuer} cannot be checked now ({reason}). Repeat it in a moment; if it stays so, tell an admin "
+            "of the server."
         )
 
 

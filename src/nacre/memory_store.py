@@ -1079,7 +1079,10 @@ class MemoryStore(Closing):
         if target.is_dir() or str(path).endswith(("/", "\\")):
             target = target / f"nacre-{stamp(self._clock())}.db"
         if self._store.files is None:
-            raise StorageError(f"A store that is kept nowhere cannot be copied to {target}; open one in a file.")
+            raise StorageError(
+                f"This store is not in a file, and cannot be copied to {target}. Of a database, pg_dump makes a backup; "
+                "of a store in memory, `export` writes an archive."
+            )
         self._store.files.copy_to(target)
         return target
 

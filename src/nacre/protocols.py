@@ -27,6 +27,7 @@ AnyOf: TypeAlias = "Sequence[str] | None"  # one of these ids or names; None: an
 Vectors: TypeAlias = "NDArray[np.float32]"
 Keys: TypeAlias = "NDArray[np.int64]"
 ALL = Filter()
+TOKEN_KIND = "server token"  # the kind of terms about who may use a server; its `spaces` are names of spaces
 UPKEEP = "upkeep"  # the kind of terms about work on the store: an import, a reindexing, a calibration
 
 

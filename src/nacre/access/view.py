@@ -22,6 +22,7 @@ from nacre.model.journal import EVERYTHING, MEMORY, UNDO_UNDER_WAY
 from nacre.model.memory import key_of, set_back, size
 from nacre.protocols import (
     ALL,
+    TOKEN_KIND,
     AnyChange,
     AnyOf,
     Backend,
@@ -88,8 +89,7 @@ class Quota:
 
 # The kinds of terms in which a server keeps its users, tokens, answers, jobs and sessions: no view of a store shows
 # them. With blanks, so that no archive and no space has them.
-USER_KIND, TOKEN_KIND, ANSWER_KIND, JOB_KIND = "server user", "server token", "server answer", "server job"
-SESSION_KIND = "server session"
+USER_KIND, ANSWER_KIND, JOB_KIND, SESSION_KIND = "server user", "server answer", "server job", "server session"
 PRIVATE_KINDS = frozenset((USER_KIND, TOKEN_KIND, ANSWER_KIND, JOB_KIND, SESSION_KIND))
 
 
@@ -485,6 +485,8 @@ class RestrictedView(RestrictedReader):
         relied_on = Expected() if expected is None else expected
         permission = Permission(self._access, self._below.observed(relied_on))
         permitted = permission.permitted(changes, operation)
+        for change in [each for each in permitted if isinstance(each, SpaceRenamed)]:
+            permitted += renamed_in_tokens(permission.below, change.old, change.new)
         more = growth(permitted)
         self._quota.take(more)
         mark = marker.get() if operation is not None and changes else None

@@ -33,6 +33,7 @@ from nacre.model.memory import Json, json_list, key_of
 from nacre.model.validate import storable_text
 from nacre.models.calibration import is_calibrated, measured_values, median_cosines
 from nacre.protocols import (
+    TOKEN_KIND,
     UPKEEP,
     AnyChange,
     Backend,
@@ -91,12 +92,24 @@ def remains_of(reader: Reader, space: str) -> str:
 
 
 def renamed(reader: Reader, old: str, new: str) -> list[AnyChange]:
-    """Gives a space another name; its term keeps those that it had. An interrupted import goes along."""
+    """Gives a space another name; its term keeps those that it had. An interrupted import goes along, and so do the
+    tokens of a server."""
     known, importing = reader.term(SPACE, old) or {}, reader.term(*import_under_way(old))
     former = dict.fromkeys(str(name) for name in (*json_list(known.get(FORMER_NAMES)), old) if name != new)
     changes: list[AnyChange] = [SpaceRenamed(old, new), TermSet(SPACE, new, {**known, FORMER_NAMES: list(former)})]
     if importing is not None:
         changes += [TermSet(*import_under_way(old), None), TermSet(*import_under_way(new), importing)]
+    return [*changes, *renamed_in_tokens(reader, old, new)]
+
+
+def renamed_in_tokens(reader: Reader, old: str, new: str) -> list[TermSet]:
+    """Tokens that open a space open it under its new name; a restricted reader shows none of them."""
+    changes = []
+    for id, data in reader.terms(TOKEN_KIND).items():
+        names = [str(name) for name in json_list(data.get("spaces"))]
+        if old in names:
+            after = list(dict.fromkeys(new if name == old else name for name in names))
+            changes.append(TermSet(TOKEN_KIND, id, {**data, "spaces": after}))
     return changes
 
 

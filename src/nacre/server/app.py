@@ -40,11 +40,12 @@ from nacre.server.files import Download
 from nacre.server.jobs import Jobs
 from nacre.server.limits import Limits, RateLimiter
 from nacre.server.metrics import Metrics, log_request
+from nacre.server.oauth import METADATA, RESOURCES, OAuth
 from nacre.server.openapi import docs_page, openapi
 from nacre.server.provider import Asker, UserStores, asker
 from nacre.server.requests import Route, find_route, parsed_body, read_values
 from nacre.server.sessions import Sessions, is_own_request, session_cookie, set_cookie
-from nacre.server.users import Identity, Registry
+from nacre.server.users import TOKEN, Identity, Registry
 from nacre.web.page import page_file
 
 if TYPE_CHECKING:
@@ -107,17 +108,18 @@ class Written:
 
 
 class Application:
-    """An ASGI application; `mcp` is that of the MCP server, or None where it is not installed."""
+    """An ASGI application; `mcp` is that of the MCP server, or None where it is not installed; `oauth` checks tokens
+    that this server has not made."""
 
-    def __init__(self, stores: UserStores, options: ServerOptions, mcp: ASGIApp | None = None) -> None:
-        self.stores, self.options, self.mcp = stores, options, mcp
+    def __init__(
+        self, stores: UserStores, options: ServerOptions, mcp: ASGIApp | None = None, oauth: OAuth | None = None
+    ) -> None:
+        self.stores, self.options, self.mcp, self.oauth = stores, options, mcp, oauth
         self.metrics = Metrics()
         self.limiter = RateLimiter(options.limits)
         backend, clock = stores.backend(), time.time
         self.registry, self.answers, self.jobs = Registry(backend, clock), Answers(backend, clock), Jobs(backend, clock)
-        self.identify: Callable[[str], Identity] = self.registry.identify
-        self.sessions = Sessions(lambda token: self.identify(token), backend, clock)
-        self.challenge = "Bearer"
+        self.sessions = Sessions(self.identify, backend, clock)
         self.draining = False
         self.written = Written()
         self._workers: anyio.CapacityLimiter | None = None
@@ -132,6 +134,12 @@ class Application:
             await self.mcp(scope, receive, send)  # its sessions need the server's life
         elif scope["type"] == "lifespan":
             await answer_lifespan(receive, send)
+
+    def identify(self, token: str) -> Identity:
+        """Raises `AccessDenied`."""
+        if self.oauth is None or TOKEN.match(token):
+            return self.registry.identify(token)
+        return self.oauth.identify(token)
 
     def drain(self) -> None:
         """Refuses new requests, and ends those that only wait."""
@@ -281,6 +289,10 @@ class Request:
         if self.path == DOCS:
             self.route_name = DOCS
             return Response(docs_page(), media_type="text/html")
+        resource = self.path.removeprefix(METADATA) if self.path.startswith(METADATA) else None
+        if self.app.oauth is not None and resource in RESOURCES:
+            self.route_name = METADATA
+            return JSONResponse(self.app.oauth.metadata(resource))
         file = page_file(self.path)
         if file is not None:
             self.route_name = PAGE
@@ -353,9 +365,11 @@ class Request:
             raise self._unauthorized(str(error)) from error
 
     def _unauthorized(self, sentence: str) -> Refusal:
-        return refusal(
-            "Unauthorized", 401, "A token is needed", sentence, www_authenticate=self.app.challenge
-        )  # fmt: skip
+        challenge = "Bearer"
+        if self.app.oauth is not None:
+            challenge = self.app.oauth.challenge(f"/{self.path.split('/')[1]}")
+            challenge += ', error="invalid_token"' if "authorization" in self.headers else ""
+        return refusal("Unauthorized", 401, "A token is needed", sentence, www_authenticate=challenge)
 
     def _take(self, identity: Identity, *, writes: int, size: int) -> None:
         wait = self.app.limiter.take(identity.token or identity.user, writes=writes, size=size)
@@ -482,7 +496,7 @@ class Request:
 
     def _versions(self, route: Route) -> dict[str, int]:
         """What `If-Match` says about the memory in the path."""
-        wanted = self.headers.get("if-match", "").strip()
+        wanted = self.headers.get("if-match", "").strip().removeprefix("W/")  # as a proxy that compresses writes it
         id = next((route.names[name] for name in MEMORY_IDS if name in route.names), None)
         if not wanted or wanted == "*" or id is None or route.endpoint.owner is not MemoryStore:
             return {}

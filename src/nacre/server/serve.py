@@ -6,7 +6,7 @@ import logging
 import os
 import signal
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from nacre.errors import InvalidInput, MissingExtra
 from nacre.mcp.http import Address, listen
 from nacre.server.limits import Limits
+from nacre.server.oauth import OAuth, OAuthOptions
 from nacre.settings import Settings
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 FINISH_SECONDS = 30  # that running requests get when the server has to stop
 HINT = "No token exists yet: `nacre token create --user NAME --role admin` makes the first one, and shows it once."
 
+NO_MCP = "There is no MCP at /mcp: install the extra with `pip install 'nacre[server]'`, and start the server again."
+
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
@@ -36,6 +39,7 @@ class ServeOptions:
     behind_proxy: bool = False
     profile: str = "core"
     limits: Limits = field(default_factory=Limits)
+    oauth: OAuthOptions | None = None  # whose `resource`, if empty, is the address at which the server listens
 
     def check(self) -> None:
         """Raises `InvalidInput` for what others could read on the way."""
@@ -77,20 +81,22 @@ def serve(
         known = ServerOptions(
             hosts=[options.place.name, *options.names], local=options.place.local, limits=options.limits
         )
-        app = Application(stores, known, mcp_app(stores, options))
         scheme = "http" if options.certificate is None else "https"
+        address = f"{scheme}://{options.place.name}:{port}"
+        app = Application(stores, known, mcp_app(stores, options), oauth_of(options, address))
         config = uvicorn.Config(
             app, log_level="warning", lifespan="on", timeout_graceful_shutdown=FINISH_SECONDS, access_log=False,
             server_header=False, proxy_headers=options.behind_proxy,
             ssl_certfile=None if options.certificate is None else str(options.certificate),
             ssl_keyfile=None if options.key is None else str(options.key),
         )  # fmt: skip
-        address = f"{scheme}://{options.place.name}:{port}"
         if open_page is None:
             announce(f"Serving at {address}")
         else:
             open_page(f"{address}/#login={app.sessions.make_code()}")
-        if open_page is None and not app.registry.has_tokens():
+        if open_page is None and app.mcp is None:
+            announce(NO_MCP)
+        if open_page is None and options.oauth is None and not app.registry.has_tokens():
             announce(HINT)
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # uvicorn raises it again when it has ended
         try:
@@ -102,6 +108,15 @@ def serve(
             stores.close()
     logging.shutdown()
     os._exit(0)  # does not wait for a thread that loads a model
+
+
+def oauth_of(options: ServeOptions, address: str) -> OAuth | None:
+    """Raises `MissingExtra`, and `InvalidInput` for options that do not fit."""
+    if options.oauth is None:
+        return None
+    if find_spec("jwt") is None or find_spec("cryptography") is None:
+        raise MissingExtra("Checking tokens of OAuth", "server")
+    return OAuth(replace(options.oauth, resource=options.oauth.resource or address))
 
 
 def mcp_app(stores: UserStores, options: ServeOptions) -> ASGIApp | None:

@@ -14,11 +14,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from nacre.access.capabilities import AgentCapabilities, Role, user_capabilities
-from nacre.access.view import TOKEN_KIND, USER_KIND
+from nacre.access.view import USER_KIND
 from nacre.errors import AccessDenied, InvalidInput, UnknownName
 from nacre.model.instants import iso
 from nacre.model.validate import required_label, storable_text
-from nacre.protocols import Backend, Clock, Data, Expected, Outdated, TermSet
+from nacre.protocols import TOKEN_KIND, Backend, Clock, Data, Expected, Outdated, TermSet
 
 PREFIX = "nacre"
 SECRET_BYTES = 32

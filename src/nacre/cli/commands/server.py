@@ -36,10 +36,21 @@ PROFILES = ("core", "full")
 @option("--limit-requests N", "Requests of a token in a minute; 0 for any number.", least=0, default=1200)
 @option("--limit-writes N", "Writes of a token in a minute; 0 for any number.", least=0, default=600)
 @option("--limit-bytes N", "Bytes that a token may send in a minute; 0 for any number.", least=0, default=100_000_000)
+@option("--oauth-issuer URL", "Also let in who shows a token of this OAuth 2.1 issuer.")
+@option("--oauth-keys PLACE", "The issuer's public keys (JWKS): a file or an address.", default="")
+@option("--oauth-introspection URL", "Where to ask the issuer about a token, instead of the keys.", default="")
+@option("--oauth-client FILE", "ID:SECRET, by which this server signs in to ask.")
+@option("--oauth-resource URL", "This server's own address, as clients and tokens name it.", default="")
+@option(
+    "--oauth-space NAME", "A space that tokens open which name none; repeatable, * for all.", to="oauth_spaces",
+    multiple=True,
+)  # fmt: skip
 @option("--no-log", "Do not log requests.")
 def serve_command(
     cli: CliContext, http: str, tls_cert: Path | None, tls_key: Path | None, behind_proxy: bool, names: tuple[str, ...],
-    profile: str, limit_requests: int, limit_writes: int, limit_bytes: int, no_log: bool,
+    profile: str, limit_requests: int, limit_writes: int, limit_bytes: int, oauth_issuer: str | None, oauth_keys: str,
+    oauth_introspection: str, oauth_client: Path | None, oauth_resource: str, oauth_spaces: tuple[str, ...],
+    no_log: bool,
 ) -> None:  # fmt: skip
     """Serve this store to a team: a REST API at /v1, and MCP at /mcp.
 
@@ -48,15 +59,21 @@ def serve_command(
       nacre serve                                     on this machine alone
       nacre serve --http 0.0.0.0:443 --tls-cert cert.pem --tls-key key.pem --allow-host memory.example.org
 
-    Every request needs a token; `nacre token create` makes one. Any number of servers may run over one store. On
+    Every request needs a token; `nacre token create` makes one. With --oauth-issuer, tokens of that issuer are taken,
+    too: their scopes nacre:reader, nacre:writer, nacre:reviewer or nacre:admin give the role. Any number of servers may run over one store. On
     stderr each request is a line of JSON, without texts, questions and tokens.
     """
     from nacre.mcp.http import Address
     from nacre.server.limits import Limits
+    from nacre.server.oauth import OAuthOptions
     from nacre.server.serve import ServeOptions, serve
 
-    limits = Limits(limit_requests, limit_writes, limit_bytes)
-    options = ServeOptions(Address.of(http), names, tls_cert, tls_key, behind_proxy, profile, limits)
+    limits, oauth = Limits(limit_requests, limit_writes, limit_bytes), None
+    if oauth_issuer:
+        oauth = OAuthOptions(oauth_issuer, oauth_resource, oauth_keys, oauth_introspection, oauth_client, oauth_spaces)
+    elif oauth_keys or oauth_introspection or oauth_client or oauth_resource or oauth_spaces:
+        raise UsageProblem("the options of OAuth need --oauth-issuer; name the issuer whose tokens are meant.")
+    options = ServeOptions(Address.of(http), names, tls_cert, tls_key, behind_proxy, profile, limits, oauth)
     configure_logging(debug=cli.debug, requests=not no_log)
     serve(cli.settings(), options, say)
 

@@ -73,6 +73,7 @@ class Connections:
         self._address = address
         self.space_numbers: dict[str, int] = {}  # by name, as they were last seen; each use checks it
         self._lock = ThreadLock()
+        self._closed = False
         self._begin()
 
     def _begin(self) -> None:
@@ -84,6 +85,8 @@ class Connections:
     @contextmanager
     def use(self) -> Iterator[Connection]:
         """A connection in autocommit mode, which nobody else uses meanwhile. Translates the driver's errors."""
+        if self._closed:
+            raise StorageError(f"The store {self.public_address} is closed; open it again.")
         with self._lock:
             if self._process != os.getpid():
                 self._begin()
@@ -108,7 +111,8 @@ class Connections:
     def _give_back(self, connection: Connection, generation: object) -> None:
         if generation is not self._generation:
             return  # of the parent process
-        if not connection.closed and connection.info.transaction_status == pq.TransactionStatus.IDLE:
+        idle = not connection.closed and connection.info.transaction_status == pq.TransactionStatus.IDLE
+        if idle and not self._closed:
             with self._lock:
                 self._idle.append(connection)
         else:
@@ -124,6 +128,7 @@ class Connections:
                 connection.close()
 
     def close(self) -> None:
+        self._closed = True
         if self._process == os.getpid():
             self.forget_idle()
 

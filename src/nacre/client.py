@@ -273,6 +273,29 @@ class RemoteStore(MemoryStore):
             if all(named) and (start is None or done.at >= start) and (end is None or done.at <= end):
                 yield entry
 
+    def journal(
+        self,
+        id: str | None = None,
+        *,
+        operation: str | None = None,
+        actor: str | None = None,
+        batch: str | None = None,
+        since: Instant | None = None,
+        until: Instant | None = None,
+        limit: int | None = 20,
+        newest_first: bool = True,
+    ) -> list[JournalEntry]:
+        """One request for as many as a server lists at once; where there are more, the journal is read to its end."""
+        options = {"id": id, "operation": operation, "actor": actor, "batch": batch, "since": since, "until": until}
+        known = {name: value for name, value in options.items() if value is not None}
+        first = PAGE if limit is None else min(limit, PAGE)
+        entries: list[JournalEntry] = self._call("journal", {**known, "limit": first, "newest_first": newest_first})
+        if first == limit or len(entries) < PAGE:
+            return entries
+        read = self.iterate_journal(id, operation=operation, actor=actor, since=since, until=until)
+        entries = [entry for entry in read if batch is None or entry.operation.batch.startswith(batch)]
+        return (entries[::-1] if newest_first else entries)[:limit]
+
     def _entries(self) -> Iterator[JournalEntry]:
         """All of them, oldest first; what is written meanwhile is left out."""
         newest = self.journal(limit=1)

@@ -209,8 +209,8 @@ class QuotaExceeded(AccessDenied):
 class IssuerUnreachable(NacreError, OSError):
     def __init__(self, issuer: str, reason: str) -> None:
         super().__init__(
-            f"Tokens of {issuer} cannot be checked now ({reason}). Repeat it in a moment; if it stays so, tell an admin "
-            "of the server."
+            f"Tokens of {issuer} cannot be checked now ({reason}). Repeat it in a moment; if it stays so, tell an "
+            "admin of the server."
         )
 
 

@@ -1080,8 +1080,8 @@ class MemoryStore(Closing):
             target = target / f"nacre-{stamp(self._clock())}.db"
         if self._store.files is None:
             raise StorageError(
-                f"This store is not in a file, and cannot be copied to {target}. Of a database, pg_dump makes a backup; "
-                "of a store in memory, `export` writes an archive."
+                f"This store is not in a file, and cannot be copied to {target}. Of a database, pg_dump makes a "
+                "backup, and of a store in memory, `export` writes an archive."
             )
         self._store.files.copy_to(target)
         return target

@@ -33,11 +33,11 @@ class Issuer:
         made = rsa.generate_private_key(65537, 2048) if kind == "RS256" else ec.generate_private_key(ec.SECP256R1())
         self.keys[name] = (kind, made)
 
-    def claims(self, resource: str, **changes: Any) -> dict[str, Any]:
+    def claims(self, resource: str | list[str], **changes: Any) -> dict[str, Any]:
         usual = {"iss": self.url, "aud": resource, "sub": "ada", "exp": time.time() + 600, "scope": "nacre:writer"}
         return {name: value for name, value in {**usual, **changes}.items() if value is not None}
 
-    def token(self, resource: str, *, key: str = "first", **changes: Any) -> str:
+    def token(self, resource: str | list[str], *, key: str = "first", **changes: Any) -> str:
         """A claim that is None is left out."""
         kind, private = self.keys[key]
         return jwt.encode(self.claims(resource, **changes), private, kind, headers={"kid": key})
@@ -48,7 +48,7 @@ class Issuer:
         return token
 
     def jwks(self) -> dict[str, Any]:
-        kinds = {"RS256": jwt.algorithms.RSAAlgorithm, "ES256": jwt.algorithms.ECAlgorithm}
+        kinds: dict[str, Any] = {"RS256": jwt.algorithms.RSAAlgorithm, "ES256": jwt.algorithms.ECAlgorithm}
         return {
             "keys": [
                 {**kinds[kind].to_jwk(private.public_key(), as_dict=True), "kid": name, "alg": kind, "use": "sig"}
@@ -83,7 +83,8 @@ def issuing() -> Iterator[Issuer]:
             self.end_headers()
             self.wfile.write(data)
 
-        do_POST = do_GET
+        def do_POST(self) -> None:
+            self.do_GET()
 
         def log_message(self, *_: object) -> None:
             pass

@@ -78,6 +78,7 @@ def test_a_memory_is_changed_only_while_it_has_the_version_that_was_read(writer:
     assert writer("GET", path).json["text"] == "The sluice opens at seven"
     assert writer("DELETE", path, If_Match='"2"').result is True
     assert writer("POST", f"{path}/pin", {}, If_Match="two").status == 400
+    assert writer("POST", f"{path}/pin", {}, If_Match='W/"2"').status == 412  # as a proxy that compresses sends it
 
 
 def test_a_request_with_the_same_key_is_carried_out_once(writer: Caller, reader: Caller) -> None:
@@ -108,6 +109,7 @@ def test_what_is_not_understood_is_refused_with_a_suggestion(writer: Caller, rea
         (writer("POST", "/v1/spaces/team/recall", {"query": "x", "where": [{"field": "typo", "op": "eq", "value": 1}]}),
          "typ"),
         (reader("GET", "/v1/spaces/team/memories", query={"limit": 5000}), "1,000"),
+        (reader("GET", "/v1/spaces/team/journal", query={"limit": "null"}), "1,000"),
     ]  # fmt: skip
     for reply, hint in cases:
         assert reply.status == 400 and reply.headers["content-type"] == "application/problem+json"

@@ -1,4 +1,4 @@
-"""Tokens of another issuer: who may come in, with which role, in which spaces, and how a client learns where to sign in."""
+"""Tokens of another issuer: who gets in, with which role, in which spaces, and how a client learns where to sign in."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_only_signatures_of_the_issuer_count(issuer: Issuer) -> None:
         foreign = stranger.token(HERE, iss=issuer.url)
     wrong = [
         foreign,
-        jwt.encode(claims, None, "none", headers={"kid": "first"}),
+        jwt.encode(claims, "", "none", headers={"kid": "first"}),
         (head + b"." + body + b"." + base64.urlsafe_b64encode(confused).rstrip(b"=")).decode(),
         good[:-6] + ("A" * 6 if not good.endswith("A" * 6) else "B" * 6),
         good.replace(".", "..", 1),
@@ -201,13 +201,14 @@ def test_the_issuer_is_asked_about_tokens_and_a_revoked_one_is_refused_soon(issu
 
 
 def test_options_that_do_not_fit_are_refused(nacre: CommandLine) -> None:
+    issuer, ask = "https://id.example.org", "https://id.example.org/ask"
     for words, sentence in (
         (["--oauth-keys", "keys.json"], "--oauth-issuer"),
-        (["--oauth-issuer", "https://id.example.org"], "--oauth-keys"),
-        (["--oauth-issuer", "http://id.example.org", "--oauth-keys", "https://id.example.org/keys"], "https://HOST"),
-        (["--oauth-issuer", "https://id.example.org", "--oauth-introspection", "https://id.example.org/a"], "--oauth-client"),
-        (["--oauth-issuer", "https://id.example.org", "--oauth-keys", "absent.json"], "There is no file"),
-    ):  # fmt: skip
+        (["--oauth-issuer", issuer], "--oauth-keys"),
+        (["--oauth-issuer", "http://id.example.org", "--oauth-keys", f"{issuer}/keys"], "https://HOST"),
+        (["--oauth-issuer", issuer, "--oauth-introspection", ask], "--oauth-client"),
+        (["--oauth-issuer", issuer, "--oauth-keys", "absent.json"], "There is no file"),
+    ):
         result = nacre("serve", "--http", "127.0.0.1:0", *words)
         assert result.exit_code == 2 and sentence in result.stderr, result.output
 

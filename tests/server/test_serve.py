@@ -6,16 +6,25 @@ import http.client
 import json
 import threading
 import uuid
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
+from nacre.client import RemoteStore
+from nacre.errors import NacreError
 from nacre.mcp.http import Address
 from nacre.server.serve import HINT, ServeOptions
 from tests.command_line import CommandLine
 from tests.mcp.agents import stdio_agent, talking
-from tests.server.running import Reply, Served, serving, tokens
+from tests.server.running import Caller, Reply, Served, serving, tokens
 
 
 def test_an_address_that_others_reach_needs_tls_or_a_proxy(nacre: CommandLine, tmp_path: Path) -> None:
@@ -145,3 +154,45 @@ def test_an_mcp_server_of_ones_own_works_over_a_server(tmp_path: Path) -> None:
             assert agent.ok("recall", query="Which colour has the buoy?", k=1)["memories"][0]["id"] == id
         (entry,) = served.caller(token)("GET", "/v1/spaces/team/journal").result
         assert (entry["operation"]["actor"], entry["memory_id"]) == ("ada", id)
+
+
+def make_certificate(folder: Path) -> tuple[Path, Path]:
+    """One for this machine, which signs itself, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    names = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))])
+    now = datetime.now(UTC)
+    signed = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(names, critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    files = folder / "cert.pem", folder / "key.pem"
+    files[0].write_bytes(signed.public_bytes(Encoding.PEM))
+    files[1].write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return files
+
+
+def test_tls_is_served_with_the_files_that_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    certificate, key = make_certificate(tmp_path)
+    (token,) = tokens(tmp_path / "s.db", ("ada", "admin", ()))
+    with serving(tmp_path / "s.db", tmp_path, "--tls-cert", str(certificate), "--tls-key", str(key)) as served:
+        assert served.url.startswith("https://")
+        with (
+            RemoteStore(served.url, token=token, space="team") as stranger,
+            pytest.raises(NacreError, match="certificate"),
+        ):
+            stranger.count()
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        with RemoteStore(served.url, token=token, space="team") as store:
+            store.remember("Read by nobody on the way")
+            assert store.count() == 1
+        with pytest.raises((OSError, http.client.HTTPException)):  # plain text is not answered
+            Caller(served.url, token)("GET", "/v1/me")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from nacre import MemoryStore
 from nacre.access.capabilities import Role
-from nacre.access.view import TOKEN_KIND
 from nacre.errors import AccessDenied, InvalidInput, UnknownName
+from nacre.protocols import TOKEN_KIND
 from nacre.server.users import Identity, Registry, change_term
 from tests.narrowing import Clock
 
@@ -97,3 +99,19 @@ def test_a_change_that_another_one_overtakes_is_made_on_what_is_there(registry: 
 
     change_term(backend, TOKEN_KIND, "t", plan)
     assert seen == [None, {"n": 5}] and backend.term(TOKEN_KIND, "t") == {"n": 6}
+
+
+@pytest.mark.parametrize("restricted", [False, True])
+def test_tokens_open_a_renamed_space_under_its_new_name(tmp_path: Path, restricted: bool) -> None:
+    with MemoryStore(tmp_path / "s.db", space="old", embedder="hashing") as store:
+        registry = Registry(store.acting_as("server").store, time.time)
+        registry.add_user("ada")
+        wide, narrow = (registry.create_token("ada", "admin", spaces)[1] for spaces in ((), ("other", "old", "new")))
+        store.remember("The pier opens at nine")
+        who = registry.identify(wide)
+        renaming = store.as_user(who.user, who.capabilities) if restricted else store
+        renaming.rename_space("new")
+        assert registry.identify(narrow).spaces == ("other", "new")
+        assert registry.identify(wide).spaces == ()
+        renaming.undo(renaming.journal(limit=1)[0].operation.batch)
+        assert registry.identify(narrow).spaces == ("other", "old")

@@ -108,7 +108,7 @@ def renamed_in_tokens(reader: Reader, old: str, new: str) -> list[TermSet]:
     for id, data in reader.terms(TOKEN_KIND).items():
         names = [str(name) for name in json_list(data.get("spaces"))]
         if old in names:
-            after = list(dict.fromkeys(new if name == old else name for name in names))
+            after: list[Json] = list(dict.fromkeys(new if name == old else name for name in names))
             changes.append(TermSet(TOKEN_KIND, id, {**data, "spaces": after}))
     return changes
 

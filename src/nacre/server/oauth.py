@@ -95,7 +95,7 @@ class OAuth:
         self.options = options
         self._clock = clock
         self._base = options.resource.rstrip("/")
-        self.audiences = tuple(f"{self._base}{path}" for path in RESOURCES) + ((f"{self._base}/",))
+        self.audiences = (*(f"{self._base}{path}" for path in RESOURCES), f"{self._base}/")
         self._source: Keys | Introspection = Keys(options, clock) if options.keys else Introspection(options, clock)
 
     def identify(self, token: str) -> Identity:
@@ -128,10 +128,10 @@ class OAuth:
 
     def _check(self, claims: Mapping[str, Any]) -> None:
         """Once more, in one place for both ways: a library or an issuer may leave something out."""
-        now, ends, begins = self._clock(), claims.get("exp"), claims.get("nbf", 0)
-        if not is_time(ends) or float(ends) + LEEWAY_SECONDS <= now:
+        now, ends, begins = self._clock(), time_of(claims.get("exp")), time_of(claims.get("nbf", 0))
+        if ends is None or ends + LEEWAY_SECONDS <= now:
             raise AccessDenied("This token has expired; sign in again.")
-        if not is_time(begins) or float(begins) - LEEWAY_SECONDS > now:
+        if begins is None or begins - LEEWAY_SECONDS > now:
             raise AccessDenied("This token is not valid yet; compare the clocks of the two servers.")
         if claims.get("iss", self.options.issuer) != self.options.issuer:
             raise AccessDenied("This token comes from another issuer; sign in where this server says.")
@@ -151,8 +151,8 @@ class OAuth:
         return () if EVERY_SPACE in names else tuple(dict.fromkeys(names))
 
 
-def is_time(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def time_of(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def scopes_of(claims: Mapping[str, Any]) -> set[str]:

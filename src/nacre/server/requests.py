@@ -91,6 +91,10 @@ def check_bounds(endpoint: Endpoint, values: Mapping[str, Any]) -> None:
             raise InvalidInput(
                 f"{name} is {value:,}, and {MOST_LISTED:,} are the most of one answer; ask several times."
             )
+    if endpoint.method == "journal" and values.get("limit", 0) is None:
+        raise InvalidInput(
+            f"A journal may be long; give a limit of at most {MOST_LISTED:,}, or read /changes in pages."
+        )
     if endpoint.method in ("subgraph", "neighbors") and values.get("depth", 1) > DEEPEST_GRAPH:
         raise InvalidInput(
             f"depth is {values['depth']}, and {DEEPEST_GRAPH} is the most here; ask from other memories."

@@ -60,8 +60,8 @@ def serve_command(
       nacre serve --http 0.0.0.0:443 --tls-cert cert.pem --tls-key key.pem --allow-host memory.example.org
 
     Every request needs a token; `nacre token create` makes one. With --oauth-issuer, tokens of that issuer are taken,
-    too: their scopes nacre:reader, nacre:writer, nacre:reviewer or nacre:admin give the role. Any number of servers may run over one store. On
-    stderr each request is a line of JSON, without texts, questions and tokens.
+    too: their scopes nacre:reader, nacre:writer, nacre:reviewer or nacre:admin give the role. Any number of servers
+    may run over one store. On stderr each request is a line of JSON, without texts, questions and tokens.
     """
     from nacre.mcp.http import Address
     from nacre.server.limits import Limits

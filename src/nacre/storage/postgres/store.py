@@ -12,6 +12,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
+from psycopg import errors
 
 from nacre.errors import DatabaseRefused, StorageError
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
@@ -656,7 +657,7 @@ class PostgresBackend(PostgresReader, TransactionalBackend):
                     self._uses.analyse(space)
                 return result
             except CommitLost as lost:
-                if self._was_committed(number):
+                if isinstance(result, Committed) and self._was_committed(number, result.entries):
                     return result
                 if last:
                     raise self._connections.translated(lost.error) from lost.error
@@ -723,16 +724,22 @@ class PostgresBackend(PostgresReader, TransactionalBackend):
                     connection.rollback()
                 raise
 
-    def _was_committed(self, number: str) -> bool:
-        """Raises `DatabaseRefused` where that cannot be found out."""
+    def _was_committed(self, number: str, entries: Sequence[JournalEntry]) -> bool:
+        """Raises `DatabaseRefused` where that cannot be found out.
+
+        The number alone does not suffice: after a crash, and on a replica that took over, numbers whose transactions
+        were not yet written are given to others. So once it is no longer under way, its journal entry counts.
+        """
         deadline = time.monotonic() + OUTCOME_SECONDS
         self._connections.forget_idle()
         while True:
             with suppress(DatabaseRefused), self._connections.use() as connection:
-                sql = "SELECT pg_xact_status(%(number)s::xid8)"
-                status = Session(connection).only_row(sql, {"number": number})[0]
-                if status in ("committed", "aborted"):
-                    return bool(status == "committed")
+                session = Session(connection)
+                status = transaction_status(session, number)
+                if status == "aborted" or status == UNKNOWN_NUMBER:
+                    return False
+                if status == "committed":
+                    return not entries or is_written(session, entries[0])
             if time.monotonic() > deadline:
                 raise DatabaseRefused(
                     self._connections.public_address,
@@ -773,6 +780,30 @@ class PostgresBackend(PostgresReader, TransactionalBackend):
     def close(self) -> None:
         self._uses.settle()
         self._connections.close()
+
+
+UNKNOWN_NUMBER = "unknown"
+
+
+def transaction_status(session: Session, number: str) -> str:
+    """`committed`, `aborted`, `in progress`, or `UNKNOWN_NUMBER` where this server has not come so far."""
+    try:
+        return str(session.only_row("SELECT pg_xact_status(%(number)s::xid8)", {"number": number})[0])
+    except errors.InvalidParameterValue:
+        return UNKNOWN_NUMBER
+
+
+def is_written(session: Session, entry: JournalEntry) -> bool:
+    """Whether the journal has this operation where it was to be written."""
+    session.together(("BEGIN", None), (EVERY, None))
+    sql = (
+        "SELECT count(*) FROM journal JOIN spaces USING (space_id)"
+        " WHERE spaces.name = %(space)s AND journal.seq = %(seq)s AND journal.batch = %(batch)s"
+    )
+    values = {"space": entry.space, "seq": entry.seq, "batch": entry.operation.batch}
+    found = session.only_row(sql, values)[0]
+    session.execute("COMMIT")
+    return bool(found)
 
 
 class CommitLost(Exception):

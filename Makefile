@@ -9,7 +9,11 @@ CLIENTS := .clients
 # The tests start many processes, and all of them would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
+<<<<<<< HEAD
 .PHONY: demo check test test-all test-busy test-clients test-integrations lint types types-src layers unit unit-all explore torture bench bench-recall bench-year bench-growth bench-soak mutate docs web screenshots clean help
+=======
+.PHONY: demo check test test-all test-busy test-clients test-integrations lint types types-src layers unit unit-all explore torture torture-postgres bench bench-recall bench-year bench-growth mutate docs web screenshots clean help
+>>>>>>> 282865e (Refuse to open the target of an unfinished migration, and run property tests on PostgreSQL)
 
 help:  ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -67,6 +71,9 @@ explore: $(STAMP)  ## The property tests with new examples, many of each: half a
 
 torture: $(STAMP)  ## Only the slow tests of tests/torture: a minute of eight processes, two hundred kills
 	@$(BIN)/pytest -m slow tests/torture
+
+torture-postgres: $(STAMP)  ## Only tests/torture/test_postgres.py: killed servers, cut connections, a replica that takes over
+	@$(BIN)/pytest -s tests/torture/test_postgres.py
 
 bench: $(STAMP)  ## Speed and memory against a Chroma-based memory, in an environment of its own
 	@sh benchmarks/setup.sh $(PYTHON) $(BENCH)

@@ -29,6 +29,8 @@ EXAMPLES: list[tuple[errors.NacreError, type[Exception], str]] = [
     (errors.StoreUnreachable("f", "why"), OSError, "choose another file with --store."),
     (errors.StoreReadOnly("f"), OSError, "choose another file with --store."),
     (errors.StoreFull("f"), OSError, "Free some space and repeat."),
+    (errors.StoreIncomplete("f", "g"), OSError, "delete the file, or the schema `nacre` of the database."),
+    (errors.IssuerUnreachable("https://x", "404"), OSError, "tell an admin of the server."),
     (errors.StoreBusy("f", 10), OSError, "end the process that holds it."),
     (errors.SchemaMismatch("f", 9, 1), OSError, "remove the file to begin a new store."),
     (errors.EmbeddingMismatch("one", "two"), ValueError, "configure the first model again."),

@@ -36,6 +36,7 @@ NacreError
 │   ├── DatabaseRefused              a database that cannot be reached or used
 │   ├── StoreReadOnly
 │   ├── StoreFull
+│   ├── StoreIncomplete              the target of a migration that was interrupted
 │   ├── StoreInUseAtFork             a process that was forked while a thread of its parent used the store
 │   ├── StoreBusy
 │   ├── SchemaMismatch
@@ -367,6 +368,14 @@ class StoreReadOnly(StorageError):
 class StoreFull(StorageError):
     def __init__(self, path: Path | str) -> None:
         super().__init__(f"The disk that holds {path} is full; nothing was changed. Free some space and repeat.")
+
+
+class StoreIncomplete(StorageError):
+    def __init__(self, store: str, source: str) -> None:
+        super().__init__(
+            f"{store} is an unfinished copy of {source}, and cannot be used yet. Run `nacre migrate {source} {store}` "
+            "again to complete it. To give it up, delete the file, or the schema `nacre` of the database."
+        )
 
 
 class StoreInUseAtFork(StorageError):

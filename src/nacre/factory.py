@@ -9,10 +9,28 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from nacre.errors import AccessDenied, ConfigError, InvalidInput, MissingExtra, PlainMirror, UnknownName
+from nacre.errors import (
+    AccessDenied,
+    ConfigError,
+    InvalidInput,
+    MissingExtra,
+    PlainMirror,
+    StoreIncomplete,
+    UnknownName,
+)
 from nacre.model import Filter, Memory
 from nacre.model.validate import label
-from nacre.protocols import AnswerModel, Backend, Clock, ConflictModel, Embedder, JournalSink, LanguageModel, Reranker
+from nacre.protocols import (
+    MIGRATION,
+    AnswerModel,
+    Backend,
+    Clock,
+    ConflictModel,
+    Embedder,
+    JournalSink,
+    LanguageModel,
+    Reranker,
+)
 from nacre.remember.suggest import Suggester
 from nacre.settings import ADDRESS, STORE_FILE, Settings
 from nacre.settings import IN_MEMORY as IN_MEMORY
@@ -51,6 +69,14 @@ def open_backend(path: Path | str, settings: Settings | None = None) -> Backend:
     from nacre.storage.sqlite import SQLiteBackend
 
     return SQLiteBackend(store_file(path), key_named(settings.key if settings else ""))
+
+
+def check_complete(opened: Backend, path: Path | str) -> None:
+    """Closes the backend and raises `StoreIncomplete` where a migration into it was interrupted."""
+    mark = opened.term(*MIGRATION)
+    if mark is not None:
+        opened.close()
+        raise StoreIncomplete(store_name(path), str(mark.get("source")))
 
 
 def is_database(path: Path | str) -> bool:
@@ -398,6 +424,7 @@ def open_parts(
     from nacre.engine.engine import BackgroundCatchUp, Engine, checked
 
     opened = open_backend(place, settings)
+    check_complete(opened, place)
     chosen = checked(embedder_from(embedder, settings), opened)
     chosen.follow_store(lambda: opened.embedder().name)
     engine = Engine(opened, chosen, options.clock)

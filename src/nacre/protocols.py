@@ -30,6 +30,8 @@ ALL = Filter()
 TOKEN_KIND = "server token"  # the kind of terms about who may use a server; its `spaces` are names of spaces
 UPKEEP = "upkeep"  # the kind of terms about work on the store: an import, a reindexing, a calibration
 
+MIGRATION = (UPKEEP, "migration")  # the term of a store that is being copied from another one, which it names
+
 
 class Clock(Protocol):
     def __call__(self) -> float:

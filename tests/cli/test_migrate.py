@@ -12,6 +12,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.cli.ui.prompts import duration, progress_text
+from nacre.errors import StoreIncomplete
 from tests.command_line import CommandLine
 
 
@@ -97,6 +98,10 @@ def test_ctrl_c_says_what_was_kept_and_the_same_command_continues(nacre: Command
     stopped = subprocess.run(words, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=120)
     assert stopped.returncode == 128 + signal.SIGINT
     assert "run the same command again to continue" in stopped.stderr and "is unchanged" in stopped.stderr
+    refused = nacre("--store", target, "list")
+    assert refused.exit_code == 1 and f"nacre migrate {nacre.store} {target}" in refused.stderr
+    with pytest.raises(StoreIncomplete, match="delete the file"):
+        MemoryStore(target)
     done = nacre.json("migrate", str(nacre.store), target)
     assert done["spaces"][0]["memories"] == 400
     assert len(json.loads(nacre.ok("--store", target, "list", "-n", "0", "-f", "json"))) == 400

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -47,6 +48,7 @@ def act(store: MemoryStore, name: str, given: list[str]) -> None:
         pass  # merged names cannot be judged to be two
 
 
+@pytest.mark.usefixtures("stored_in")
 @settings(max_examples=SOME)
 @given(acts=acts, held=st.lists(st.lists(names, max_size=3), max_size=4))
 def test_undoing_every_decision_leads_back_through_every_state(
@@ -69,6 +71,7 @@ def test_undoing_every_decision_leads_back_through_every_state(
         assert state(store) == stood[0]
 
 
+@pytest.mark.usefixtures("stored_in")
 @settings(max_examples=SOME)
 @given(acts=acts)
 def test_every_name_leads_to_one_entity_that_leads_to_itself(acts: list[tuple[str, list[str]]]) -> None:

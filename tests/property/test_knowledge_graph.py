@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -72,6 +73,7 @@ def essence(mind: HierarchicalMemory) -> Any:
     return whole
 
 
+@pytest.mark.usefixtures("stored_in")
 @settings(max_examples=SOME)
 @given(st.lists(facts(), max_size=6), st.lists(LINKS, max_size=4))
 def test_a_graph_comes_back_the_same(known: list[dict[str, Any]], links: list[tuple[int, int, str]]) -> None:
@@ -98,6 +100,7 @@ def parts(whole: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from parts(inner, (*at, key))
 
 
+@pytest.mark.usefixtures("stored_in")
 @settings(max_examples=SOME)
 @given(st.data(), st.booleans())
 def test_spoilt_data_is_imported_whole_or_not_at_all(data: st.DataObject, merge: bool) -> None:

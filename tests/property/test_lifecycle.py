@@ -17,6 +17,7 @@ from nacre.lifecycle.consolidation import ConsolidationConfig, Consolidator
 from nacre.lifecycle.decay import ConfidenceDecay, DecayEngine
 from nacre.lifecycle.reflection import Consolidate, ReflectionEngine
 from nacre.lifecycle.retention import Bounds, Retention, compress_old
+from tests import postgres_server
 from tests.embedders import WordBag
 from tests.property.acting import TEXTS, Choice, Rising, choices, perform, told
 
@@ -29,10 +30,13 @@ DAY = 86_400.0
 numbers = st.integers(0, 999)
 
 
-@pytest.fixture(params=["sqlite", "in_memory"])
+@pytest.fixture(params=["sqlite", "in_memory", pytest.param("postgres", marks=pytest.mark.slow)])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     files = count()
-    return lambda: tmp_path / f"{next(files)}.db" if request.param == "sqlite" else ":memory:"
+    places: dict[str, Place] = {
+        "sqlite": lambda: tmp_path / f"{next(files)}.db", "in_memory": lambda: ":memory:", "postgres": postgres_server.empty_database,
+    }  # fmt: skip
+    return places[request.param]
 
 
 def fading(store: MemoryStore, now: float, choice: int) -> Doing:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from nacre import Filter, MemoryStore
 from nacre.protocols import Search
 from nacre.recall.strategies import STRATEGIES
 from nacre.text.tokens import content_stems, stems
+from tests import postgres_server
 from tests.embedders import WordBag
 from tests.property.strategies import texts
 
@@ -21,9 +23,11 @@ COUNT = 390  # more than a pool, and as many as the vector index looks through e
 NOW = 1_750_000_000.0
 
 
-@pytest.fixture(scope="module", params=["sqlite", "in_memory"])
+@pytest.fixture(scope="module", params=["sqlite", "in_memory", pytest.param("postgres", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryStore]:
-    place = tmp_path_factory.mktemp("recall") / "store.db" if request.param == "sqlite" else ":memory:"
+    place: Path | str = tmp_path_factory.mktemp("recall") / "store.db" if request.param == "sqlite" else ":memory:"
+    if request.param == "postgres":
+        place = postgres_server.empty_database()
     random = np.random.default_rng(3)
     with MemoryStore(place, embedder=WordBag(), clock=lambda: NOW) as opened:
         opened.remember_many(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from nacre import MemoryStore
 from nacre.errors import InvalidInput
 from nacre.text.tokens import stems
+from tests import postgres_server
 from tests.embedders import WordBag
 from tests.property.strategies import characters, texts
 
@@ -26,9 +28,11 @@ awkward = st.sampled_from(
 typed = (texts | awkward | st.tuples(awkward, texts).map(" ".join)).filter(str.strip)
 
 
-@pytest.fixture(scope="module", params=["sqlite", "in_memory"])
+@pytest.fixture(scope="module", params=["sqlite", "in_memory", pytest.param("postgres", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryStore]:
-    place = tmp_path_factory.mktemp("texts") / "store.db" if request.param == "sqlite" else ":memory:"
+    place: Path | str = tmp_path_factory.mktemp("texts") / "store.db" if request.param == "sqlite" else ":memory:"
+    if request.param == "postgres":
+        place = postgres_server.empty_database()
     with MemoryStore(place, embedder=WordBag()) as opened:
         yield opened
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 
 from nacre import MemoryStore
 from nacre.protocols import Health
+from tests import postgres_server
 from tests.embedders import WordBag
 from tests.property.acting import Choice, Rising, choices, perform, told
 
@@ -30,10 +31,13 @@ class Moment:
     words: dict[str, object]
 
 
-@pytest.fixture(params=["sqlite", "in_memory"])
+@pytest.fixture(params=["sqlite", "in_memory", pytest.param("postgres", marks=pytest.mark.slow)])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     numbers = count()
-    return lambda: tmp_path / f"{next(numbers)}.db" if request.param == "sqlite" else ":memory:"
+    places: dict[str, Place] = {
+        "sqlite": lambda: tmp_path / f"{next(numbers)}.db", "in_memory": lambda: ":memory:", "postgres": postgres_server.empty_database,
+    }  # fmt: skip
+    return places[request.param]
 
 
 def content(store: MemoryStore, at: float | None = None) -> dict[str, str]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import psycopg
 import pytest
@@ -44,16 +44,11 @@ def program(name: str) -> str:
 
 
 def as_server(words: list[str], **options: object) -> subprocess.Popen[bytes]:
-    user = {"user": USER, "group": USER, "extra_groups": []} if os.getuid() == 0 else {}
-    return subprocess.Popen(
-        words,
-        cwd="/",
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        **user,
-        **options,
-    )  # type: ignore[call-overload, no-any-return]
+    nothing = subprocess.DEVNULL
+    given: dict[str, Any] = {"stdin": nothing, "stdout": nothing, "stderr": nothing, "cwd": "/", **options}
+    if os.getuid() == 0:
+        given |= {"user": USER, "group": USER, "extra_groups": []}
+    return subprocess.Popen(words, **given)
 
 
 class Database:
@@ -129,8 +124,8 @@ class Database:
     def replica(self) -> Database:
         """A copy that follows this server; a commit is acknowledged once it has it."""
         other = Database(folder_for_server())
-        words = [program("pg_basebackup"), "-D", str(other.folder), "-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres",
-                 "-R", "-X", "stream", "-c", "fast"]  # fmt: skip
+        source = ["-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres"]
+        words = [program("pg_basebackup"), "-D", str(other.folder), *source, "-R", "-X", "stream", "-c", "fast"]
         assert as_server(words).wait(PATIENCE) == 0
         other.start()
         with self.admin("postgres") as connection:

@@ -13,9 +13,9 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import MigrationRefused
 from nacre.factory import open_backend
-from nacre.protocols import UPKEEP
+from nacre.protocols import MIGRATION, UPKEEP
 from nacre.settings import Settings
-from nacre.transfer.migrate import MARK, Migrated, address, entry_digest, memory_digest, migrate_store
+from nacre.transfer.migrate import Migrated, address, entry_digest, memory_digest, migrate_store
 
 SETTINGS = Settings(embedder="hashing")
 KILLS = 25
@@ -87,7 +87,7 @@ def test_a_target_without_a_mark_is_complete(source: Path, target: Path) -> None
         store.remember("A line")
     moved(source, target)
     with closing(open_backend(target)) as backend:
-        assert backend.term(*MARK) is None and backend.terms(UPKEEP) == {}
+        assert backend.term(*MIGRATION) is None and backend.terms(UPKEEP) == {}
     with pytest.raises(MigrationRefused, match="is not empty"):
         moved(source, target)
     assert digests(target) == digests(source)

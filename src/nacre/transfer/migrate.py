@@ -24,7 +24,7 @@ from nacre.errors import MigrationRefused, StoreDamaged
 from nacre.factory import IN_MEMORY, open_backend, store_file
 from nacre.model.memory import NAMES, Link
 from nacre.protocols import (
-    UPKEEP,
+    MIGRATION,
     Backend,
     Data,
     EmbedderBound,
@@ -41,7 +41,6 @@ from nacre.protocols import (
 )
 from nacre.settings import ADDRESS, Settings
 
-MARK = (UPKEEP, "migration")  # the term of a target that is not complete; it names the source
 # Versions and entries in a transaction: with fewer of them the same counters are written more often, and the disk is
 # waited for; 5,000 take some 40 MB.
 AT_ONCE = 5_000
@@ -129,7 +128,7 @@ class Migration:
     @staticmethod
     def check_source(source: Backend, name: str) -> None:
         rows_of(source, name)
-        unfinished = source.term(*MARK)
+        unfinished = source.term(*MIGRATION)
         if unfinished is not None:
             raise MigrationRefused(
                 f"{name} is not complete itself: it is being copied from {unfinished.get('source')}. "
@@ -149,7 +148,7 @@ class Migration:
                 f"not complete yet: run the same command again to continue. {self._names[0]} is unchanged."
             )
             raise
-        self._target.commit([TermSet(*MARK, None)])
+        self._target.commit([TermSet(*MIGRATION, None)])
         return Migrated(*self._names, tuple(walk.spaces), walk.terms, rounds, time.monotonic() - begun)
 
     def _follow(self, walk: Walk) -> int:
@@ -169,11 +168,11 @@ class Migration:
     def _begin(self) -> None:
         """Marks the target as incomplete, unless it is that already."""
         source, target = self._names
-        mark = self._target.term(*MARK)
+        mark = self._target.term(*MIGRATION)
         if mark is None:
             if self._to.spaces() or next(self._to.terms(), None) is not None or self._target.embedder().name:
                 raise MigrationRefused(f"{target} is not empty, and would be overwritten; name a new store.")
-            self._target.commit([TermSet(*MARK, {"source": source})])
+            self._target.commit([TermSet(*MIGRATION, {"source": source})])
         elif mark.get("source") != source:
             raise MigrationRefused(
                 f"{target} holds an interrupted migration of {mark.get('source')}, and not of {source}. Finish that "
@@ -358,7 +357,7 @@ class Pending:
 
 
 def terms_of(reader: RowReader) -> dict[Key, Data | None]:
-    return {(term.kind, term.name): term.data for term in reader.terms() if (term.kind, term.name) != MARK}
+    return {(term.kind, term.name): term.data for term in reader.terms() if (term.kind, term.name) != MIGRATION}
 
 
 def place_of(space: SpaceRow) -> tuple[object, ...]:

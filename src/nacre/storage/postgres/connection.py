@@ -3,6 +3,7 @@ mean to a user."""
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import threading
@@ -37,6 +38,9 @@ HALF_VECTOR_HEADER = 4  # bytes: the number of dimensions, and two that are not 
 LOST_STATES = ("08", "57P01", "57P02", "57P03")  # how SQLSTATE begins where the server went away
 # Errors after which the same transaction may succeed.
 PASSING = (errors.SerializationFailure, errors.DeadlockDetected)
+
+# psycopg reports each lost connection there, which would reach a user's terminal beside our own message.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
 class HalfVector:

@@ -34,8 +34,10 @@ numbers = st.integers(0, 999)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     files = count()
     places: dict[str, Place] = {
-        "sqlite": lambda: tmp_path / f"{next(files)}.db", "in_memory": lambda: ":memory:", "postgres": postgres_server.empty_database,
-    }  # fmt: skip
+        "sqlite": lambda: tmp_path / f"{next(files)}.db",
+        "in_memory": lambda: ":memory:",
+        "postgres": postgres_server.empty_database,
+    }
     return places[request.param]
 
 

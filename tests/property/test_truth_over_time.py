@@ -35,8 +35,10 @@ class Moment:
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     numbers = count()
     places: dict[str, Place] = {
-        "sqlite": lambda: tmp_path / f"{next(numbers)}.db", "in_memory": lambda: ":memory:", "postgres": postgres_server.empty_database,
-    }  # fmt: skip
+        "sqlite": lambda: tmp_path / f"{next(numbers)}.db",
+        "in_memory": lambda: ":memory:",
+        "postgres": postgres_server.empty_database,
+    }
     return places[request.param]
 
 

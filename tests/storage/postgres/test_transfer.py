@@ -10,9 +10,10 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import StorageError
 from nacre.factory import open_backend
+from nacre.protocols import MIGRATION
 from nacre.settings import Settings
 from nacre.storage.postgres.transfer import PostgresRows
-from nacre.transfer.migrate import MARK, migrate_store
+from nacre.transfer.migrate import migrate_store
 from tests import postgres_server
 
 
@@ -54,6 +55,6 @@ def test_a_lost_server_leaves_an_unfinished_migration_that_continues(
     with pytest.raises(StorageError):
         migrate_store(source, address, Settings())
     with closing(open_backend(address)) as store:
-        assert store.term(*MARK) == {"source": str(source.resolve())}
+        assert store.term(*MIGRATION) == {"source": str(source.resolve())}
     monkeypatch.undo()
     assert sum(space.memories for space in migrate_store(source, address, Settings()).spaces) == 5

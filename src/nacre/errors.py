@@ -373,8 +373,8 @@ class StoreFull(StorageError):
 class StoreIncomplete(StorageError):
     def __init__(self, store: str, source: str) -> None:
         super().__init__(
-            f"{store} is an unfinished copy of {source}, and cannot be used yet. Run `nacre migrate {source} {store}` "
-            "again to complete it. To give it up, delete the file, or the schema `nacre` of the database."
+            f"{store} is an unfinished copy of {source}, and cannot be used yet. Run `nacre store migrate {source} "
+            f"{store}` again to complete it. To give it up, delete the file, or the schema `nacre` of the database."
         )
 
 

@@ -99,7 +99,7 @@ def test_ctrl_c_says_what_was_kept_and_the_same_command_continues(nacre: Command
     assert stopped.returncode == 128 + signal.SIGINT
     assert "run the same command again to continue" in stopped.stderr and "is unchanged" in stopped.stderr
     refused = nacre("--store", target, "list")
-    assert refused.exit_code == 4 and f"nacre migrate {nacre.store} {target}" in refused.stderr
+    assert refused.exit_code == 4 and f"nacre store migrate {nacre.store} {target}" in refused.stderr
     with pytest.raises(StoreIncomplete, match="delete the file"):
         MemoryStore(target)
     done = nacre.json("migrate", str(nacre.store), target)

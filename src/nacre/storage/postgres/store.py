@@ -801,9 +801,9 @@ def is_written(session: Session, entry: JournalEntry) -> bool:
         " WHERE spaces.name = %(space)s AND journal.seq = %(seq)s AND journal.batch = %(batch)s"
     )
     values = {"space": entry.space, "seq": entry.seq, "batch": entry.operation.batch}
-    found = session.only_row(sql, values)[0]
+    entries = session.only_row(sql, values)[0]
     session.execute("COMMIT")
-    return bool(found)
+    return bool(entries)
 
 
 class CommitLost(Exception):

@@ -76,6 +76,21 @@ def test_the_files_of_an_author_are_notes_without_dates(tmp_path: Path) -> None:
     assert report["silence"]["unanswerable"]["n"] == 1
 
 
+def test_the_chains_of_an_author_say_what_is_newer_and_what_is_outdated(tmp_path: Path) -> None:
+    own: dict[str, Any] = {"world": "pottery"}
+    notes = [{**own, "id": f"m{number}", "text": f"The kiln fires at {number} degrees."} for number in (1, 2, 3)]
+    asked = [{**own, "q": "kiln degrees", "kind": kind, "answers": ["m2"]} for kind in ("changed", "number")]
+    other = {"world": "garden", "ids": ["m3", "m2"]}  # ids are of their world
+    written(tmp_path, **{"ada.notes": notes, "ada.questions": asked, "ada.silent": []})
+    assert load_notes(tmp_path / "ada").chains == ()
+    written(tmp_path, **{"ada.chains": [other, {**own, "ids": ["m1", "m2", "m3"]}]})
+    loaded = load_notes(tmp_path / "ada")
+    assert [question.stale for question in loaded.questions] == [{"m1"}, set()]
+    times = [note.created_at for note in loaded.memories]
+    assert times == sorted(set(times)) and times[-1] - times[0] < 3600 and loaded.last() == times[-1]
+    assert loaded.chains == (("garden", ("m3", "m2")), ("pottery", ("m1", "m2", "m3")))
+
+
 @pytest.mark.parametrize("kind", ["notes", "locomo"])
 def test_the_settings_of_the_user_apply_and_those_of_a_language_model_do_not(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str

@@ -2,19 +2,20 @@
 
 A folder holds `memories.jsonl` (id, text, created_at, project, perhaps type and tags), `questions.jsonl` (q, project,
 kind, answers, stale, asked_at, note) and perhaps `chains.jsonl` (project, ids: the versions of a fact, oldest first).
-`training/notes/author5` means the files of that author: `author5.notes.jsonl`, `author5.questions.jsonl` and
-`author5.silent.jsonl`, in which a project is called world, and nothing has a date.
+`training/notes/author5` means the files of that author: `author5.notes.jsonl`, `author5.questions.jsonl`,
+`author5.silent.jsonl` and perhaps `author5.chains.jsonl`, in which a project is called world. Nothing has a date there:
+the notes are of one day, a minute apart, and what is outdated follows from the chains.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypeAlias, TypedDict, TypeVar
 
 from nacre.bench.datasets import Corpus, Question, Turn
 from nacre.bench.metrics import (
@@ -41,6 +42,8 @@ DISPLAYED = 5  # hits of a recall, unless more are asked for
 CHANGED, UNANSWERABLE, FOREIGN = "changed", "unanswerable", "foreign subject"
 T = TypeVar("T")
 UNDATED = "2026-01-01"  # notes without a date are of one day, and asked about on it
+MINUTE = 60.0  # between two of them: which one is newer must be known, and recency must not tell them apart
+OF_AUTHOR = ("notes", "questions", "silent", "chains")
 FORM = "a folder with memories.jsonl, questions.jsonl and perhaps chains.jsonl"
 
 
@@ -67,11 +70,14 @@ class Asked:
     near: tuple[str, ...] = ()  # notes that look like an answer
 
 
+Chain: TypeAlias = tuple[str, tuple[str, ...]]  # a project, and the versions of a fact, oldest first
+
+
 @dataclass(frozen=True, slots=True)
 class Notes:
     memories: tuple[Note, ...]
     questions: tuple[Asked, ...]
-    chains: tuple[tuple[str, tuple[str, ...]], ...]
+    chains: tuple[Chain, ...]
 
     def last(self) -> float:
         """When everything is remembered and asked."""
@@ -80,18 +86,36 @@ class Notes:
 
 def load_notes(folder: Path) -> Notes:
     """Raises `InvalidInput`, which names the file and the line."""
-    chains, of_author = folder / "chains.jsonl", folder.with_name(f"{folder.name}.notes.jsonl")
-    if of_author.exists():
-        memories = tuple(read_rows(of_author, read_note))
-        questions = [folder.with_name(f"{folder.name}.{kind}.jsonl") for kind in ("questions", "silent")]
+    of_author = {kind: folder.with_name(f"{folder.name}.{kind}.jsonl") for kind in OF_AUTHOR}
+    if of_author["notes"].exists():
+        notes, silent, file = of_author["notes"], of_author["silent"], of_author["chains"]
+        chains = tuple(read_rows(file, read_chain)) if file.exists() else ()
+        undated = enumerate(read_rows(notes, read_note))
+        memories = [replace(note, created_at=note.created_at + MINUTE * number) for number, note in undated]
+        questions = [
+            replace(question, stale=outdated(question, chains))
+            for file in (of_author["questions"], silent)
+            for question in read_rows(file, read_question)
+        ]
     else:
-        memories = tuple(read_rows(folder / "memories.jsonl", read_note))
-        questions = [folder / "questions.jsonl"]
-    return Notes(
-        tuple(sorted(memories, key=lambda note: note.created_at)),
-        tuple(question for file in questions for question in read_rows(file, read_question)),
-        tuple(read_rows(chains, lambda row: (row["project"], tuple(row["ids"])))) if chains.exists() else (),
-    )
+        file = folder / "chains.jsonl"
+        memories = list(read_rows(folder / "memories.jsonl", read_note))
+        questions = list(read_rows(folder / "questions.jsonl", read_question))
+        chains = tuple(read_rows(file, read_chain)) if file.exists() else ()
+    return Notes(tuple(sorted(memories, key=lambda note: note.created_at)), tuple(questions), chains)
+
+
+def outdated(question: Asked, chains: Sequence[Chain]) -> frozenset[str]:
+    """What a question about a changed fact must not be answered with: the versions before those that answer."""
+    if question.kind != CHANGED:
+        return question.stale
+    earlier = [
+        ids[: ids.index(answer)]
+        for project, ids in chains
+        for answer in question.answers
+        if project == question.project and answer in ids
+    ]
+    return question.stale.union(*earlier) - question.answers
 
 
 def read_rows(file: Path, read: Callable[[Any], T]) -> Iterator[T]:
@@ -112,6 +136,10 @@ def read_note(row: Any) -> Note:
     return Note(
         str(row["id"]), row["text"], project_of(row), seconds(UNDATED if "world" in row else row["created_at"]), fields
     )
+
+
+def read_chain(row: Any) -> Chain:
+    return project_of(row), tuple(row["ids"])
 
 
 def project_of(row: Any) -> str:

@@ -21,6 +21,7 @@ from nacre.storage.candidates import (
     divided,
     occurrences,
 )
+from nacre.storage.postgres import vector_index
 from nacre.storage.postgres.connection import HalfVector, Session
 from nacre.storage.postgres.rows import SELECTED, Clause, clause, from_row, of_state
 from nacre.storage.tables import unpacked_stems
@@ -33,6 +34,7 @@ BY_NAMED = "version.key = named.key"
 BY_CONTENT = "version.content = ANY(%(keys)s::bigint[])"
 # A search for the nearest chunks looks at so many times as many where several may be of one memory or of another state.
 WIDENING = 4
+MOST_INDEXED = 1_000  # chunks that a search asks the index of vectors for; of more, comparing all is quicker
 OWN, SUCCESSOR, LINKED_TO, LINKED_FROM = range(4)  # how a row of `reached` came about
 
 
@@ -49,6 +51,7 @@ class PostgresIndex:
         size: tuple[int, int],
         present: int,
         holding: Mapping[str, int],
+        effort: int = 0,
     ) -> None:
         self._session = session
         self._space, number = space
@@ -56,6 +59,7 @@ class PostgresIndex:
         self._past = past
         self._size = size  # how many memories the state has, and how many stems they have
         self._present = present  # how many memories the space has at present
+        self._effort = effort  # of a search in the index of its vectors; 0 where there is none
         self._holding = holding  # on how many of these each stem is that may be asked about
         self._cosines: dict[int, float] = {}  # of the vector that it is asked about
         self.reads_records = False  # with the places
@@ -215,17 +219,16 @@ class PostgresIndex:
         self, vector: Vectors, limit: int, only: Keys | None = None
     ) -> list[tuple[int, float, int, int]]:
         """Contents with the cosine, start and end of a chunk, best first."""
+        indexed = self._effort > 0 and only is None and limit <= MOST_INDEXED
+        sql = vector_index.nearest(self._values["space"], len(vector), indexed=indexed)
+        values = self._with(vector=HalfVector(vector), dimensions=len(vector), limit=limit)
+        if indexed:
+            _, rows = self._session.together((vector_index.look_at(self._effort, limit), None), (sql, values))
+            return rows
         within = "" if only is None else " AND content = ANY(%(only)s::bigint[])"
         return self._session.fetch(
-            "SELECT content, -distance, start, stop FROM (SELECT content, embedding <#> %(vector)s AS"
-            " distance, start, stop"
-            f" FROM chunk WHERE space_id = %(space)s AND vector_dims(embedding) = %(dimensions)s{within}"
-            " ORDER BY 2 LIMIT %(limit)s) AS nearest ORDER BY distance, content",
-            self._with(
-                vector=HalfVector(vector), dimensions=len(vector), limit=limit,
-                **({} if only is None else {"only": only.tolist()}),
-            ),
-        )  # fmt: skip
+            sql.format(within=within), values if only is None else {**values, "only": only.tolist()}
+        )
 
     def _in_state(self, keys: Sequence[int]) -> list[int]:
         made = clause(self._space, ALL)

@@ -47,6 +47,7 @@ from nacre.protocols import (
 from nacre.storage import candidates
 from nacre.storage.commit import TransactionalBackend
 from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
+from nacre.storage.postgres import vector_index
 from nacre.storage.postgres.connection import (
     CHOOSE,
     CHOOSE_NUMBER,
@@ -105,7 +106,8 @@ ENTRY = "seq, memory_id, kind, act, actor, at, batch, why, before, after"
 # and were after a journal entry, and on how many memories each of a list of stems is at present.
 SEARCHED = (
     "SELECT spaces.memories, spaces.stems, coalesce(earlier.memories, dropped_memories),"
-    " coalesce(earlier.stems, dropped_stems), (SELECT array_agg(name) FROM holding), (SELECT array_agg(n) FROM holding)"
+    " coalesce(earlier.stems, dropped_stems), (SELECT array_agg(name) FROM holding),"
+    " (SELECT array_agg(n) FROM holding), spaces.effort"
     " FROM spaces LEFT JOIN LATERAL (SELECT journal.memories, journal.stems FROM journal"
     " WHERE journal.space_id = %(space)s AND journal.seq <= %(seq)s ORDER BY journal.seq DESC LIMIT 1) AS"
     " earlier ON true"
@@ -421,7 +423,7 @@ class PostgresReader:
         """Only these terms can be searched."""
         stems = list({stem for term in terms for stem in term.split()})
         rows = session.fetch(HOLDING + SEARCHED, {**known, "stems": stems})
-        memories, in_stems, then, stems_then, names, counts = rows[0] if rows else (0, 0, 0, 0, None, None)
+        memories, in_stems, then, stems_then, names, counts, effort = rows[0] if rows else (0, 0, 0, 0, None, None, 0)
         past = self._seq is not None
         return PostgresIndex(
             session,
@@ -431,6 +433,7 @@ class PostgresReader:
             size=(then or 0, stems_then or 0) if past else (memories, in_stems),
             present=memories,
             holding=dict(zip(names or (), counts or (), strict=True)),
+            effort=effort,
         )
 
     # Links and vectors
@@ -653,8 +656,8 @@ class PostgresBackend(PostgresReader, TransactionalBackend):
                     result = self.written(transaction, changes, expected, operation, clock)
                     if isinstance(result, Outdated):
                         transaction.cancelled = True
-                for space in () if transaction.cancelled else transaction.grown():
-                    self._uses.analyse(space)
+                if not transaction.cancelled:
+                    self._follow_up(transaction, changes)
                 return result
             except CommitLost as lost:
                 if isinstance(result, Committed) and self._was_committed(number, result.entries):
@@ -667,6 +670,13 @@ class PostgresBackend(PostgresReader, TransactionalBackend):
                     raise
                 self._connections.forget_idle()
         raise AssertionError("unreachable")
+
+    def _follow_up(self, transaction: PostgresTransaction, changes: Sequence[AnyChange]) -> None:
+        for space in transaction.grown():
+            self._uses.analyse(space)
+        for change in changes:
+            if isinstance(change, EmbedderBound) and not change.anew:  # the end of a reindexing
+                vector_index.maintain(self._connections, change.identity.dimensions)
 
     @property
     def rows(self) -> PostgresRows:

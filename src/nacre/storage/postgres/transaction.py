@@ -18,6 +18,7 @@ from nacre.model.journal import MEMORY
 from nacre.model.memory import Json
 from nacre.protocols import Chunk, Derived, EmbedderIdentity, Key, Words
 from nacre.storage.candidates import COLUMN_WEIGHTS
+from nacre.storage.postgres import vector_index
 from nacre.storage.postgres.arrays import BIG, BOOLEAN, BYTES, DOUBLE, REAL, TEXT, VECTOR, column
 from nacre.storage.postgres.connection import Session
 from nacre.storage.postgres.rows import BY_ID, NOWHERE, OPEN, SELECTED, from_row, parsed
@@ -677,6 +678,7 @@ class PostgresTransaction:
         if anew:
             self.flush()
             self._contents.clear()
+            vector_index.forget(self._session.connection)
             self._session.execute("UPDATE chunk SET embedding = NULL WHERE embedding IS NOT NULL")
             self._session.execute(
                 "UPDATE content SET pending = true WHERE EXISTS (SELECT 1 FROM version WHERE version.space_id"

@@ -162,12 +162,12 @@ def neighbours(session: Session, space: int, vector: Any, *, indexed: bool) -> l
     return [(content, cosine) for content, cosine, _, _ in session.fetch(sql, values)]
 
 
-def share_found(exact: Sequence[Sequence[tuple[int, float]]], found: Sequence[Sequence[tuple[int, float]]]) -> float:
+def share_found(exact: Sequence[Sequence[tuple[int, float]]], indexed: Sequence[Sequence[tuple[int, float]]]) -> float:
     """How many of the true neighbours were found. One that is as near as the last of them is as good."""
     hits = total = 0
-    for true, given in zip(exact, found, strict=True):
+    for true, matches in zip(exact, indexed, strict=True):
         last = min((cosine for _, cosine in true), default=0.0)
-        hits += sum(cosine >= last for _, cosine in given)
+        hits += sum(cosine >= last for _, cosine in matches)
         total += len(true)
     return hits / max(1, total)
 

@@ -31,7 +31,7 @@ from nacre.server.upkeep import (
     upkeep_of,
 )
 from nacre.server.users import Identity, Token, User
-from nacre.transfer.ingest.formats import FORMATS
+from nacre.transfer.sources import KINDS
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
@@ -165,7 +165,7 @@ class ServerApi:
     # Files
 
     def formats(self) -> FileFormats:
-        return FileFormats((files.ARCHIVE, "zip", *FORMATS), tuple(files.EXPORTS))
+        return FileFormats((*KINDS, "zip"), tuple(files.EXPORTS))
 
     def export(self, format: str = "nacre") -> files.Download:
         """All of the space but the trash, without what looks like a secret."""

@@ -524,7 +524,7 @@ class Request:
         store = await self.app.in_thread(partial(self.app.stores.view, who))
         if "text/event-stream" in self.headers.get("accept", ""):
             last = self.headers.get("last-event-id", "")
-            stream = self._stream(store, int(last) if last.isdecimal() else since, limit)
+            stream = self._stream(who, int(last) if last.isdecimal() else since, limit)
             return StreamingResponse(stream, media_type="text/event-stream", headers={"cache-control": "no-store"})
         until = time.monotonic() + min(float(values.get("wait", 0)), LONGEST_WAIT)
         while True:
@@ -534,11 +534,12 @@ class Request:
                 return JSONResponse({"result": to_json(entries)})
             await self.app.written.wait(min(LOOK_SECONDS, left))
 
-    async def _stream(self, store: MemoryStore, since: int, limit: int) -> AsyncIterator[str]:
+    async def _stream(self, who: Asker, since: int, limit: int) -> AsyncIterator[str]:
+        """The store is looked up each time: a restored backup takes its place."""
         sent_at = time.monotonic()
         yield ": changes\n\n"
         while not self.app.draining:
-            entries = await self.app.in_thread(partial(store.changes, since, limit=limit))
+            entries = await self.app.in_thread(lambda: self.app.stores.view(who).changes(since, limit=limit))  # noqa: B023
             for entry in entries:
                 since, sent_at = entry.seq, time.monotonic()
                 yield f"id: {entry.seq}\nevent: change\ndata: {json.dumps(to_json(entry))}\n\n"

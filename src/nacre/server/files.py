@@ -7,24 +7,27 @@ import shutil
 import stat
 import zipfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nacre.errors import ArchiveRefused, InvalidInput, UnknownName
 from nacre.model.instants import stamp
-from nacre.transfer.export import export_archive
-from nacre.transfer.import_archive import check_allowed, import_archive
+from nacre.transfer.archive import ImportSummary
+from nacre.transfer.export_files import MARKDOWN, export_file
+from nacre.transfer.import_archive import ImportOptions, check_allowed, import_path
+from nacre.transfer.ingest.conversations import JSONL
 from nacre.transfer.ingest.formats import FORMATS, detect
 from nacre.transfer.ingest.formats import files as files_in
 from nacre.transfer.ingest.ingest import Ingest
-from nacre.transfer.read_archive import Archive
+from nacre.transfer.sources import KINDS, kind_of
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
     from nacre.protocols import Progress
 
-ARCHIVE, FOLDER = "archive", "folder"
+FOLDER, CONVERSATIONS = "folder", "conversations"
 UNSAFE = re.compile(r"[^\w. @+,()-]+")
 LONGEST_NAME = 100  # characters
 MOST_FILES = 20_000  # of a zip
@@ -83,39 +86,43 @@ def import_upload(
 ) -> Imported:  # fmt: skip
     """Imports an archive, a conversation, a note, or a zip of these. Raises `InvalidInput` for anything else."""
     check_allowed(store, {"on_conflict": on_conflict})
-    if format not in ("", ARCHIVE, FOLDER):
-        UnknownName.check("format", format, [ARCHIVE, FOLDER, *FORMATS])
-    if format == FOLDER or (not format and zipfile.is_zipfile(file)):
-        return import_zip(store, file, dry_run=dry_run, progress=progress)
-    if format == ARCHIVE or (not format and is_archive(file)):
-        summary = import_archive(store, file, on_conflict=on_conflict, dry_run=dry_run, why=why, progress=progress)
-        return Imported(
-            ARCHIVE, dry_run, new=summary.imported + summary.renamed, changed=summary.overwritten,
-            unchanged=summary.skipped, broken=summary.errors, notes=list(summary.notes),
-            faults=[f"line {fault.line}: {fault.why}" for fault in summary.faults][:MOST_FAULTS],
-        )  # fmt: skip
-    recognised = FORMATS[format] if format else detect(file)
-    if recognised is None:
-        known = ", ".join((ARCHIVE, "zip", *FORMATS))
-        raise InvalidInput(f"{file.name} is in no format that is known ({known}); choose another file.")
-    result = Imported(recognised.name, dry_run)
-    add_file(result, store, file, recognised.name, file.name, progress)
+    options: ImportOptions = {"on_conflict": on_conflict, "dry_run": dry_run, "why": why, "progress": progress}
+    if not format and zipfile.is_zipfile(file):
+        return import_zip(store, file, options)
+    return import_any(store, file, options, format or None)
+
+
+def import_any(store: MemoryStore, path: Path, options: ImportOptions, named: str | None = None) -> Imported:
+    """Of notes and conversations, those that were edited are known again by the name of their file."""
+    try:
+        kind = kind_of(path, named).name
+    except ArchiveRefused as error:
+        known = ", ".join(KINDS)
+        raise InvalidInput(f"{path.name} is in no format that is known ({known}); choose another file.") from error
+    if kind not in FORMATS or kind == JSONL:
+        return summed(kind, import_path(store, path, source=kind, **options), options)
+    result = Imported(kind, options.get("dry_run", False))
+    add_file(result, store, path, kind, path.name, options.get("progress"))
     return result
 
 
-def is_archive(file: Path) -> bool:
-    try:
-        Archive(file)
-    except ArchiveRefused:
-        # A damaged archive is one all the same, and says so when it is imported.
-        with file.open("rb") as opened:
-            return opened.read(2) == b"\x1f\x8b"
-    return True
+def summed(kind: str, done: ImportSummary, options: ImportOptions) -> Imported:
+    return Imported(
+        kind, options.get("dry_run", False), new=done.imported + done.renamed, changed=done.overwritten,
+        unchanged=done.skipped, broken=done.errors, notes=list(done.notes),
+        faults=[f"line {fault.line}: {fault.why}" for fault in done.faults][:MOST_FAULTS],
+    )  # fmt: skip
 
 
-def import_zip(store: MemoryStore, file: Path, *, dry_run: bool, progress: Progress | None) -> Imported:
-    folder, result = file.with_name("unpacked"), Imported(FOLDER, dry_run, files=0)
+def import_zip(store: MemoryStore, file: Path, options: ImportOptions) -> Imported:
+    """A folder as a program wrote it, else file by file."""
+    folder, result = file.with_name("unpacked"), Imported(FOLDER, options.get("dry_run", False), files=0)
     unpack(file, folder)
+    progress = options.get("progress")
+    for whole in (folder, *(each for each in sorted(folder.iterdir()) if each.is_dir())):
+        with suppress(ArchiveRefused):
+            if (kind := kind_of(whole).name) not in (*FORMATS, CONVERSATIONS):
+                return summed(kind, import_path(store, whole, source=kind, **options), options)
 
     def leave_out(_path: Path, reason: str) -> None:
         result.left_out[reason] = result.left_out.get(reason, 0) + 1
@@ -176,7 +183,10 @@ def is_file(entry: zipfile.ZipInfo) -> bool:
 
 def unpack_one(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path, left: int) -> int:
     """Returns how many bytes it has; what it announces may be wrong."""
-    parts = [safe_name(part) for part in entry.filename.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+    named = [part for part in entry.filename.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+    parts = [
+        UNSAFE.sub("-", part)[-LONGEST_NAME:] for part in named
+    ]  # a name may begin with a dot, as that of a marker
     target, size = folder.joinpath(*parts or ["file"]), 0
     target.parent.mkdir(parents=True, exist_ok=True)
     with archive.open(entry) as packed, target.open("wb") as out:
@@ -199,14 +209,19 @@ class Download:
     name: str
 
 
-def write_archive(store: MemoryStore, file: Path) -> None:
-    export_archive(store, file)
+def write_notes(store: MemoryStore, file: Path) -> None:
+    folder = file.with_suffix("")
+    export_file(store, folder, format=MARKDOWN)
+    shutil.make_archive(str(folder), "zip", folder.parent, folder.name)
 
 
 # The ending of the file, and what writes it.
 EXPORTS: Mapping[str, tuple[str, Callable[[MemoryStore, Path], object]]] = {
-    "nacre": (".nacre", write_archive),
-    "ahkai": (".ahkai", write_archive),
+    "nacre": (".nacre", export_file),
+    "jsonl": (".jsonl", export_file),
+    "csv": (".csv", export_file),
+    "markdown": (".zip", write_notes),
+    "ahkai": (".ahkai", export_file),
 }
 
 

@@ -55,8 +55,10 @@ FRAMES = """() => {
   const next = () => { window.frames_seen++; requestAnimationFrame(next); };
   next();
 }"""
-PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime - " \
-    "performance.getEntriesByType('navigation')[0].responseStart"  # fmt: skip
+PAINT = """() => new Promise((resolve) => new PerformanceObserver((list) => {
+  const paint = list.getEntriesByName('first-contentful-paint')[0];
+  if (paint) resolve(paint.startTime - performance.getEntriesByType('navigation')[0].responseStart);
+}).observe({ type: 'paint', buffered: true }))"""
 
 
 def fill(file: Path) -> None:
@@ -87,7 +89,6 @@ def first_paint(context: BrowserContext, served: Served) -> float:
     page = context.new_page()
     page.goto(f"{served.url}/#/{SPACE}/search")
     expect(page.locator(".rows .row").first).to_be_visible()
-    page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
     paint = float(page.evaluate(PAINT))
     page.close()
     return paint

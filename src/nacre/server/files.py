@@ -119,10 +119,10 @@ def import_zip(store: MemoryStore, file: Path, options: ImportOptions) -> Import
     folder, result = file.with_name("unpacked"), Imported(FOLDER, options.get("dry_run", False), files=0)
     unpack(file, folder)
     progress = options.get("progress")
-    for whole in (folder, *(each for each in sorted(folder.iterdir()) if each.is_dir())):
+    for root in (folder, *(each for each in sorted(folder.iterdir()) if each.is_dir())):
         with suppress(ArchiveRefused):
-            if (kind := kind_of(whole).name) not in (*FORMATS, CONVERSATIONS):
-                return summed(kind, import_path(store, whole, source=kind, **options), options)
+            if (kind := kind_of(root).name) not in (*FORMATS, CONVERSATIONS):
+                return summed(kind, import_path(store, root, source=kind, **options), options)
 
     def leave_out(_path: Path, reason: str) -> None:
         result.left_out[reason] = result.left_out.get(reason, 0) + 1

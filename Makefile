@@ -9,7 +9,7 @@ CLIENTS := .clients
 # The tests start many processes, and all of them would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test test-all test-busy test-clients test-integrations lint types types-src layers unit unit-all explore torture torture-postgres bench bench-recall bench-year bench-growth bench-soak mutate docs web screenshots clean help
+.PHONY: demo check test test-all test-busy test-clients test-integrations lint types types-src layers unit unit-all explore torture torture-postgres bench bench-peers bench-recall bench-year bench-growth bench-soak mutate docs web screenshots clean help
 
 help:  ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -78,6 +78,9 @@ bench: $(STAMP)  ## Speed and memory against a Chroma-based memory, in an enviro
 bench-year: $(STAMP)  ## A simulated year of 20,000 memories with maintenance and without
 	@$(BIN)/python benchmarks/year.py
 
+bench-peers: $(STAMP)  ## Nacre beside seven other memories, each in an environment of its own: benchmarks/PEERS.md
+	@cd benchmarks && ../$(BIN)/python -m peers $(PEERS)
+
 bench-growth: $(STAMP)  ## How every operation grows from 2,000 to 1,000,000 memories: benchmarks/GROWTH.md
 	@$(BIN)/python benchmarks/growth.py $(GROWTH)
 
@@ -105,4 +108,4 @@ screenshots: $(STAMP)  ## Pictures of every view of the page, into docs/images; 
 	@$(BIN)/python scripts/screenshots.py
 
 clean:  ## Remove the environments and caches
-	rm -rf $(VENV) $(BENCH) $(FRAMEWORKS)* $(CLIENTS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BENCH) .venv-peers $(FRAMEWORKS)* $(CLIENTS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -34,7 +34,7 @@ BY_NAMED = "version.key = named.key"
 BY_CONTENT = "version.content = ANY(%(keys)s::bigint[])"
 # A search for the nearest chunks looks at so many times as many where several may be of one memory or of another state.
 WIDENING = 4
-MOST_INDEXED = 1_000  # chunks that a search asks the index of vectors for; of more, comparing all is quicker
+MOST_INDEXED = 1_000  # chunks that a search asks the index of vectors for: the largest effort that pgvector takes
 OWN, SUCCESSOR, LINKED_TO, LINKED_FROM = range(4)  # how a row of `reached` came about
 
 

@@ -25,7 +25,7 @@ NEIGHBOURS, CANDIDATES = (
 EFFORTS = (100, 200, 400, 800)  # tried in this order; 1,000 is the most that pgvector takes
 SAMPLES, COMPARED = 40, 50  # stored vectors that are asked about, and how many neighbours of each must be found
 REQUIRED = 0.99  # the share of them that the index must find; else all vectors are compared
-BUILD_MEMORY = "1GB"  # 100,000 vectors of 384 dimensions take about 150 MB; what does not fit is built far slower
+BUILD_MEMORY = "1GB"  # 500,000 vectors of 384 dimensions alone are 400 MB; what does not fit is built far slower
 LOCK = 0x6E61637666  # of the advisory lock under which indexes are built
 
 

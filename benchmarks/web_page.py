@@ -118,7 +118,7 @@ def graph_drawn(context: BrowserContext, served: Served) -> tuple[float, float, 
     page.mouse.move(box["x"] + 300, box["y"] + 200)
     page.mouse.down()
     since = time.perf_counter()
-    for step in range(60):
+    for step in range(10):
         page.mouse.move(box["x"] + 300 + step, box["y"] + 200 + step)
     page.mouse.up()
     frames = float(page.evaluate("window.frames_seen")) / (time.perf_counter() - since)

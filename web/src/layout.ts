@@ -1,11 +1,7 @@
 /** Computes where the memories of a graph are drawn; runs in a worker, so that the page stays quick. */
 import Graph from "graphology";
 import forceAtlas2 from "graphology-layout-forceatlas2";
-
-export interface LayoutTask {
-  nodes: string[];
-  edges: [string, string][];
-}
+import { spiral, type LayoutTask } from "./layout-task";
 
 const STEPS = 300; // after which a graph of some hundred memories no longer moves visibly
 const MOST_WORK = 400_000; // steps times memories: a large graph is laid out more roughly
@@ -13,11 +9,7 @@ const MOST_WORK = 400_000; // steps times memories: a large graph is laid out mo
 self.onmessage = (event: MessageEvent<LayoutTask>) => {
   const graph = new Graph({ multi: false, type: "undirected" });
   const { nodes, edges } = event.data;
-  nodes.forEach((id, at) => {
-    // On a spiral: the same graph always looks the same.
-    const angle = at * 2.399963;
-    graph.addNode(id, { x: Math.sqrt(at + 1) * Math.cos(angle), y: Math.sqrt(at + 1) * Math.sin(angle) });
-  });
+  for (const [id, place] of Object.entries(spiral(nodes))) graph.addNode(id, place);
   for (const [source, target] of edges) if (source !== target) graph.mergeEdge(source, target);
   const iterations = Math.max(30, Math.min(STEPS, Math.floor(MOST_WORK / Math.max(1, nodes.length))));
   const settings = { ...forceAtlas2.inferSettings(graph), barnesHutOptimize: nodes.length > 500, gravity: 1, adjustSizes: false };

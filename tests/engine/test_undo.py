@@ -130,6 +130,30 @@ def test_an_undone_act_is_not_undone_again(filled: MemoryStore) -> None:
         filled.undo(batch)
 
 
+def test_an_undone_operation_is_not_undone_again_though_another_did_the_same_since(store: MemoryStore) -> None:
+    store.remember("older", id="o")
+    store.remember("text", id="a", created_at=5.0)
+    first = store.journal(operation="remember", limit=1)[0].operation.batch
+    store.undo()
+    store.remember("text", id="a", created_at=5.0)
+    with pytest.raises(UndoRefused, match="undone already"):
+        store.undo(first)
+    assert not store.operation(first).undoable
+    assert store.get("a") is not None
+    store.undo()
+    store.undo()
+    assert store.list_recent() == []
+
+
+def test_an_operation_whose_undo_was_undone_can_be_undone_again(filled: MemoryStore) -> None:
+    filled.edit("a", text="other words")
+    edited = filled.journal(limit=1)[0].operation.batch
+    taken_back = filled.undo(edited)[0].operation.batch
+    filled.undo(taken_back)
+    filled.undo(edited)
+    assert [each.text for each in filled.get_many(["a"])] == ["text of a"]
+
+
 def test_a_purge_cannot_be_undone(filled: MemoryStore) -> None:
     filled.purge("a")
     with pytest.raises(UndoRefused, match="gone for good"):

@@ -38,6 +38,7 @@ TYPE = "type"  # the kind of term that names a type of memories
 UNFINISHED = "it could not be finished"  # the reason for taking an undo back
 NAMED = 100  # dependent operations that are looked up at once
 FIRST_ENTRIES = 100  # entries of an operation that its status has
+LOOKED_AT = 4  # entries of an operation whose memories show whether it was undone: an undo writes to all of them
 BATCH_LENGTH = 32  # characters of a complete batch
 TOOL_ENTRIES = 32  # of each tool, to find its last operation
 LOOK_BACK = (32, 1024, None)  # entries read to find the last operations; the first few are nearly always enough
@@ -56,6 +57,7 @@ def undo(
     batches = [batch for batch in batches if batch not in {each for undo in finished for each in undo.batches}]
     if finished and not batches:
         return [entry for undo in finished for entry in undo.written]
+    refuse_undone(engine.store, space, batches)
     while True:
         try:
             return undo_exactly(engine, space, batches, why)
@@ -71,10 +73,31 @@ def check(engine: Engine, space: str, batches: Sequence[str]) -> None:
     first = next(parts(engine.store, space, batches), None)
     if first is None:
         raise UndoRefused(NOTHING_TO_UNDO)
+    refuse_undone(engine.store, space, batches)
     if first.more:
         check_all(engine.store, space, batches)
     else:
         Reversal(first.entries, batches, engine.store.observed(Expected())).changes(engine)
+
+
+def refuse_undone(store: Backend, space: str, batches: Sequence[str]) -> None:
+    """Raises `UndoRefused` for what was undone already. The present cannot tell: the same may have been done once more
+    since, by an import of the same file."""
+    for batch in batches:
+        entries = store.journal(space, JournalFilter(batch=batch), limit=LOOKED_AT)
+        later = {
+            entry.seq: entry
+            for written in entries
+            for entry in store.journal(space, JournalFilter(memory_id=written.memory_id, after=written.seq))
+        }
+        undone: dict[str, Operation] = {}
+        for seq in sorted(later, reverse=True):
+            operation = later[seq].operation
+            if operation.batch not in undone:
+                undone.update(dict.fromkeys(undone_batches(operation), operation))
+        if batch in undone:
+            by = undone[batch].batch[:8]
+            raise UndoRefused(f"This operation was undone already (by {by}); `nacre undo {by}` does it again.")
 
 
 def status(engine: Engine, space: str, batch: str) -> OperationStatus:

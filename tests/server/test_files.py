@@ -191,3 +191,25 @@ def test_a_backup_is_made_and_restored_while_the_server_runs(callers: tuple[Serv
     assert refused.status == 503 and "memory.db" in refused.json["message"]
     assert admin("GET", "/v1/spaces/team/memories/paint").status == 200
     shutil.rmtree(served.store.parent / "backups")
+
+
+def test_names_that_become_the_same_do_not_replace_each_other(store: MemoryStore, tmp_path: Path) -> None:
+    file = tmp_path / "unpacked"
+    file.write_bytes(zipped({"C#.md": "- A note on sharps\n", "C$.md": "- A note on dollars\n"}))
+    assert import_upload(store, file).new == 2
+    assert len(safe_name("文" * 300 + ".md").encode()) <= 200
+
+
+def test_a_key_belongs_to_what_was_uploaded(tmp_path: Path) -> None:
+    store = tmp_path / "s.db"
+    (token,) = tokens(store, ("ada", "admin", ()))
+    with serving(store, tmp_path, NACRE_EMBEDDER="hashing") as served:
+        caller = served.caller(token)
+        path, key = "/v1/spaces/team/jobs/import?name=n.jsonl", "one-upload-0123456789"
+        first = caller("POST", path, b'{"text": "The first row"}\n', idempotency_key=key)
+        second = caller("POST", path, b'{"text": "Another row"}\n', idempotency_key=key)
+        assert (first.status, second.status) == (202, 409)
+        kept = caller.remember("A row")
+        for version in ("9" * 5_000, "9" * 30):
+            sent = caller("PATCH", f"/v1/spaces/team/memories/{kept['id']}", {"title": "t"}, if_match=f'"{version}"')
+            assert sent.status == 400

@@ -79,7 +79,7 @@ def test_an_address_names_a_store_without_its_password(tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path)
     assert address("store.db") == str((tmp_path / "store.db").resolve())
     secret = "s3" + "cret"
-    assert address(f"postgresql://me:{secret}@db.example:5433/memory") == "postgresql://db.example:5433/memory"
+    assert address(f"postgresql://me:{secret}@db.example:5433/memory") == "postgresql://me@db.example:5433/memory"
 
 
 def test_a_target_without_a_mark_is_complete(source: Path, target: Path) -> None:

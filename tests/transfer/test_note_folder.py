@@ -154,3 +154,25 @@ def test_a_note_without_its_secret_cannot_bring_an_edit_back(tmp_path: Path) -> 
         edit(path, "The token is", "The old token is")
         assert "exported without a secret" in import_path(store, folder).faults[0].why
         assert store.get(memory.id) == memory
+
+
+def test_notes_of_another_space_below_the_folder_stay(store: MemoryStore, tmp_path: Path) -> None:
+    other = store.in_space("other")
+    other.remember("The gull steals bread")
+    store.remember("The ferry leaves at nine")
+    export_notes(other, tmp_path / "docs" / "other")
+    export_notes(store, tmp_path / "docs", force=True)
+    export_notes(store, tmp_path / "docs", force=True)
+    assert note_of(tmp_path / "docs" / "other", "gull").is_file()
+    assert note_of(tmp_path / "docs", "ferry").is_file()
+
+
+@pytest.mark.parametrize("value", ["!!bool foo", "!!timestamp foo", "!!int foo", "!!float x"])
+def test_front_matter_with_a_wrong_value_costs_only_its_own_note(
+    store: MemoryStore, tmp_path: Path, value: str
+) -> None:
+    (tmp_path / "vault" / ".obsidian").mkdir(parents=True)
+    (tmp_path / "vault" / "a.md").write_text(f"---\nx: {value}\n---\n\nhi\n")
+    (tmp_path / "vault" / "b.md").write_text("The pier closes at dusk\n")
+    import_path(store, tmp_path / "vault")
+    assert "The pier closes at dusk" in {memory.text for memory in store.list_recent()}

@@ -197,6 +197,9 @@ class ServerApi:
         self._demand_admin()
         if not self.asker.manages(spaces):
             raise AccessDenied("This token may make tokens only for its own spaces; name some of these.")
+        others = [token for token in self.registry.tokens() if token.user == user]
+        if user != self.asker.user and not all(self.asker.manages(token.spaces) for token in others):
+            raise AccessDenied(f"{user} has tokens for other spaces, too; an admin of all spaces must make this one.")
         days = parse_duration(expires) / DAY if expires else None
         return NewToken(*self.registry.create_token(user, role, spaces, days=days, note=note))
 

@@ -57,6 +57,7 @@ T = TypeVar("T")
 MCP, HEALTH, METRICS, OPENAPI, DOCS = "/mcp", "/health", "/metrics", "/v1/openapi.json", "/v1/docs"
 SESSION, PAGE = "/session", "the page"
 LONGEST_LOGIN = 10_000  # bytes
+LONGEST_NUMBER = 18  # characters of a version or of an event: what fits into 64 bits
 WORKERS = 16  # requests that use the store at once; others wait for their turn
 LONGEST_WAIT = 60.0  # seconds that a request for changes may wait
 LOOK_SECONDS = 0.5  # between two looks for what other instances wrote
@@ -473,6 +474,8 @@ class Request:
         key = "" if endpoint.reads else self.headers.get("idempotency-key", "")
         asked = json.dumps([self.verb, endpoint.path, dict(route.names), query]).encode()
         fingerprint = hashlib.sha256(asked + b"\0" + body)
+        if key and upload is not None:
+            fingerprint.update(await self.app.in_thread(partial(digest_of, upload)))
         answer = await self.app.in_thread(partial(call.answer, key, fingerprint.digest()))
         if not endpoint.reads:
             self.app.written.tell()
@@ -500,7 +503,7 @@ class Request:
         id = next((route.names[name] for name in MEMORY_IDS if name in route.names), None)
         if not wanted or wanted == "*" or id is None or route.endpoint.owner is not MemoryStore:
             return {}
-        if not wanted.strip('"').isdecimal():
+        if not wanted.strip('"').isdecimal() or len(wanted) > LONGEST_NUMBER:
             raise InvalidInput('If-Match is not a version; send what the ETag said, such as "3".')
         return {id: int(wanted.strip('"'))}
 
@@ -524,7 +527,7 @@ class Request:
         store = await self.app.in_thread(partial(self.app.stores.view, who))
         if "text/event-stream" in self.headers.get("accept", ""):
             last = self.headers.get("last-event-id", "")
-            stream = self._stream(who, int(last) if last.isdecimal() else since, limit)
+            stream = self._stream(who, int(last) if last.isdecimal() and len(last) <= LONGEST_NUMBER else since, limit)
             return StreamingResponse(stream, media_type="text/event-stream", headers={"cache-control": "no-store"})
         until = time.monotonic() + min(float(values.get("wait", 0)), LONGEST_WAIT)
         while True:
@@ -548,6 +551,11 @@ class Request:
                     sent_at = time.monotonic()
                     yield ": alive\n\n"
                 await self.app.written.wait(LOOK_SECONDS)
+
+
+def digest_of(file: Path) -> bytes:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").digest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,11 @@ import re
 import shutil
 import stat
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import count as counted
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 FOLDER, CONVERSATIONS = "folder", "conversations"
 UNSAFE = re.compile(r"[^\w. @+,()-]+")
-LONGEST_NAME = 100  # characters
+LONGEST_NAME = 200  # bytes, which every file system takes
 MOST_FILES = 20_000  # of a zip
 MOST_BYTES = 1_000_000_000  # that a zip unpacks to
 MOST_FAULTS = 50  # that are named
@@ -77,7 +79,12 @@ class Upload:
 
 def safe_name(name: str) -> str:
     plain = UNSAFE.sub("-", name.replace("\\", "/").rpartition("/")[2]).strip(". -")
-    return plain[-LONGEST_NAME:] or "upload"
+    return shortened(plain) or "upload"
+
+
+def shortened(name: str) -> str:
+    """Its end, which says what it is."""
+    return name.encode()[-LONGEST_NAME:].decode("utf-8", "ignore")
 
 
 def import_upload(
@@ -116,7 +123,7 @@ def summed(kind: str, done: ImportSummary, options: ImportOptions) -> Imported:
 
 def import_zip(store: MemoryStore, file: Path, options: ImportOptions) -> Imported:
     """A folder as a program wrote it, else file by file."""
-    folder, result = file.with_name("unpacked"), Imported(FOLDER, options.get("dry_run", False), files=0)
+    folder, result = file.with_name(f"{file.name}.unpacked"), Imported(FOLDER, options.get("dry_run", False), files=0)
     unpack(file, folder)
     progress = options.get("progress")
     for root in (folder, *(each for each in sorted(folder.iterdir()) if each.is_dir())):
@@ -171,7 +178,7 @@ def unpack(file: Path, folder: Path) -> None:
             left = MOST_BYTES
             for entry in entries:
                 left -= unpack_one(archive, entry, folder, left)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, OSError, EOFError) as error:
         raise InvalidInput(
             f"{file.name} cannot be unpacked ({error}); make the zip again, without a password."
         ) from error
@@ -184,10 +191,8 @@ def is_file(entry: zipfile.ZipInfo) -> bool:
 def unpack_one(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path, left: int) -> int:
     """Returns how many bytes it has; what it announces may be wrong."""
     named = [part for part in entry.filename.replace("\\", "/").split("/") if part not in ("", ".", "..")]
-    parts = [
-        UNSAFE.sub("-", part)[-LONGEST_NAME:] for part in named
-    ]  # a name may begin with a dot, as that of a marker
-    target, size = folder.joinpath(*parts or ["file"]), 0
+    parts = [shortened(UNSAFE.sub("-", part)) for part in named]  # a name may begin with a dot, as that of a marker
+    target, size = unused(folder.joinpath(*parts or ["file"])), 0
     target.parent.mkdir(parents=True, exist_ok=True)
     with archive.open(entry) as packed, target.open("wb") as out:
         while part := packed.read(COPIED_AT_ONCE):
@@ -196,6 +201,12 @@ def unpack_one(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path, l
                 raise InvalidInput(f"{archive.filename} unpacks to more than {MOST_BYTES // 1_000_000:,} MB.")
             out.write(part)
     return size
+
+
+def unused(path: Path) -> Path:
+    """Names that differ only in what no file system takes must not replace each other."""
+    names = (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in counted(2))
+    return path if not path.exists() else next(name for name in names if not name.exists())
 
 
 # Downloads

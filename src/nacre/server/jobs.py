@@ -128,5 +128,6 @@ class Jobs:
 
 
 def visible(job: Job, asker: Identity) -> bool:
-    """To whoever started it, and to admins of its space."""
-    return job.user == asker.user or asker.manages([job.space] if job.space else [])
+    """To whoever started it, with a token that reaches its space, and to admins of that space."""
+    own = job.user == asker.user and (asker.reaches(job.space) if job.space else not asker.spaces)
+    return own or asker.manages([job.space] if job.space else [])

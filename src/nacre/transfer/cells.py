@@ -70,6 +70,8 @@ def moment(name: str, value: object) -> float | None:
         return None
     try:
         number = float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        raise InvalidInput(f"{name} is no time; write a date, or seconds since 1970.") from None
     except (TypeError, ValueError):
         if not isinstance(value, str):
             raise InvalidInput(f"{name} must be a time, not {type(value).__name__}.") from None

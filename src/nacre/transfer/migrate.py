@@ -18,9 +18,9 @@ from marshal import dumps
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from nacre.errors import MigrationRefused, StoreDamaged
+from nacre.errors import InvalidInput, MigrationRefused, StoreDamaged
 from nacre.factory import IN_MEMORY, open_backend, store_file
 from nacre.model.memory import NAMES, Link
 from nacre.protocols import (
@@ -111,8 +111,16 @@ def address(place: Path | str) -> str:
     if not ADDRESS.match(str(place)):
         return str(store_file(place).absolute().resolve())
     parts = urlsplit(str(place))
-    port = f":{parts.port}" if parts.port else ""
-    return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path}"
+    try:
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        raise InvalidInput(
+            f"The port in {parts.hostname}… is not a number; write postgresql://host:5432/name."
+        ) from None
+    user = f"{parts.username}@" if parts.username else ""
+    server = [(name, value) for name, value in parse_qsl(parts.query) if name in ("host", "port", "user", "dbname")]
+    query = f"?{urlencode(server, safe='/')}" if server else ""
+    return f"{parts.scheme}://{user}{parts.hostname or ''}{port}{parts.path}{query}"
 
 
 class Migration:

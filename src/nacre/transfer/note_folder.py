@@ -162,7 +162,7 @@ class NoteFolder:
     def _scan(self) -> None:
         """What the folder has already."""
         self.files.clear()
-        for path in walk(self.folder):
+        for path in walk(self.folder, nested=False):
             try:
                 content = read_note(path)
                 there = notes.parse(content)
@@ -293,8 +293,13 @@ def writing(folder: Path) -> Iterator[None]:
         raise StorageError(f"Cannot write to {folder} ({reason}); choose another place.") from error
 
 
-def walk(folder: Path) -> Iterator[Path]:
+def walk(folder: Path, *, nested: bool = True) -> Iterator[Path]:
+    """Its notes; without `nested`, not those in a folder below it that was exported by itself, from another space
+    perhaps."""
     for at, folders, names in os.walk(folder):
+        if not nested and MARKER in names and Path(at) != folder:
+            folders.clear()
+            continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         yield from (Path(at, name) for name in sorted(names) if name.endswith(SUFFIX) and not name.startswith("."))
 

@@ -182,7 +182,8 @@ def load(front: str) -> object:
     try:
         check_yaml_events(yaml.parse(front, Loader=loader), refused)
         return yaml.load(front, Loader=loader)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    # A tag such as !!bool with a wrong value raises whatever its reader raises.
+    except (yaml.YAMLError, ValueError, KeyError, AttributeError, TypeError, OverflowError, RecursionError) as error:
         raise refused(f"it is not YAML ({str(error).splitlines()[0]})") from None
 
 

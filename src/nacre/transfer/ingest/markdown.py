@@ -93,7 +93,7 @@ def front_of(text: str) -> tuple[Front, str]:
         fields = yaml.safe_load(match.group(1))
     except InvalidInput:
         raise
-    except (yaml.YAMLError, ValueError, RecursionError):
+    except (yaml.YAMLError, ValueError, KeyError, AttributeError, TypeError, OverflowError, RecursionError):
         return Front(), body
     if not isinstance(fields, dict):
         return Front(), text

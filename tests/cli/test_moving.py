@@ -25,12 +25,16 @@ def until(path: Path, word: str) -> Path:
     raise AssertionError(f"no note with {word!r} in {path}")
 
 
+FORMS = ("an archive", "JSON lines", "CSV", "Markdown notes")
+
+
 def test_each_format_goes_out_by_its_name_and_comes_back(nacre: CommandLine, tmp_path: Path) -> None:
     nacre.ok("remember", "The ferry leaves at nine", "-g", "ferry", "--created-at", "2024-05-01")
     wanted = nacre.json("list")
     assert wanted[0]["created_at"].startswith("2024-05-01") if isinstance(wanted[0]["created_at"], str) else True
     for number, name in enumerate(("all.nacre", "all.jsonl", "all.csv", "notes/")):
-        assert "Wrote 1 memory" in nacre("export", str(tmp_path) + "/" + name).stderr
+        said = nacre("export", str(tmp_path) + "/" + name).stderr
+        assert "Wrote 1 memory" in said and f" as {FORMS[number]}, " in said
         other = ("--store", str(tmp_path / f"other{number}.db"))
         assert "Imported 1 memory" in nacre(*other, "import", str(tmp_path / name), "--yes").stderr
         assert nacre.json(*other, "list") == wanted
@@ -45,6 +49,7 @@ def test_an_export_neither_contradicts_its_name_nor_overwrites(nacre: CommandLin
         (["export", file, "--format", "jsonl", "--force"], "ends in .csv"),
         (["export", str(tmp_path / "x.md")], "folder"),
         (["export", str(tmp_path / "x.txt")], "--format"),
+        (["export", str(tmp_path / "backup")], "--format"),
         (["export", file, "--watch"], "--format markdown"),
     ):
         refused = nacre(*words)
@@ -61,12 +66,38 @@ def test_a_table_is_mapped_tried_and_its_bad_lines_are_written_to_a_file(nacre: 
     done = nacre(*words, "--yes")
     assert "Imported 1 memory" in done.stderr and "line 3: " in done.stderr
     [fault] = [json.loads(line) for line in errors.read_text().splitlines()]
-    assert fault["line"] == 3 and "importance" in fault["error"]
+    assert (
+        fault["line"] == 3
+        and "importance" in fault["error"]
+        and (fault["Note"], fault["importance"]) == ("Bad", "much")
+    )
+    assert "1 line passed over" in done.stderr
     assert nacre.json("list")[0]["importance"] == 0.8
     assert "1 skipped" in nacre(*words, "--yes").stderr
     nacre.ok("undo")
     assert nacre.ok("list") == ""
     assert nacre("import", str(file), "--map", "Note", "--yes").exit_code == 2
+
+
+def test_what_cannot_be_imported_leaves_no_store_and_is_no_success(nacre: CommandLine, tmp_path: Path) -> None:
+    bad, empty = tmp_path / "notes.csv", tmp_path / "empty"
+    bad.write_text("Note,importance\nBees,much\n")
+    empty.mkdir()
+    for words, code, said in (
+        ([str(tmp_path / "nowhere.csv")], 4, "no such file"),
+        (["--from", "csv", str(tmp_path / "nowhere.csv")], 4, "no such file"),
+        ([str(bad), "--map", "Nte=text"], 2, "did you mean 'Note'?"),
+        ([str(empty)], 4, "the folder is empty"),
+        ([str(bad), str(bad)], 2, "at a time"),
+    ):
+        refused = nacre("import", *words, "--yes")
+        assert refused.exit_code == code and said in " ".join(refused.stderr.split()), (words, refused.stderr)
+        assert not nacre.store.exists()
+    for more in ("--dry-run", "--yes"):
+        refused = nacre("import", str(bad), "--map", "Note=text", more)
+        assert refused.exit_code == 3 and "nothing was imported" in refused.stderr
+    declined = nacre("--store", str(tmp_path / "asked.db"), "import", str(bad), input="n\n")
+    assert declined.exit_code != 0 and not (tmp_path / "asked.db").exists()
 
 
 def test_edited_notes_come_back_and_a_conflict_is_listed(nacre: CommandLine, tmp_path: Path) -> None:

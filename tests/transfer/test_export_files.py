@@ -25,7 +25,7 @@ def store() -> MemoryStore:
 
 @pytest.mark.parametrize(
     ("name", "given", "wanted"),
-    [("x.nacre", None, "archive"), ("x.ahkai", None, "archive"), ("x", None, "archive"), ("x.JSONL", None, "jsonl"),
+    [("x.nacre", None, "archive"), ("x.ahkai", None, "archive"), ("x.JSONL", None, "jsonl"),
      ("x.ndjson", None, "jsonl"), ("x.csv", None, "csv"), ("x.txt", "csv", "csv"), ("x", "markdown", "markdown")],
 )  # fmt: skip
 def test_the_name_says_the_format(tmp_path: Path, name: str, given: str | None, wanted: str) -> None:
@@ -33,7 +33,8 @@ def test_the_name_says_the_format(tmp_path: Path, name: str, given: str | None, 
 
 
 @pytest.mark.parametrize(
-    ("name", "given"), [("x.csv", "jsonl"), ("x.nacre", "csv"), ("x.md", None), ("x.txt", None), ("x.jsonl", "archive")]
+    ("name", "given"),
+    [("x.csv", "jsonl"), ("x.nacre", "csv"), ("x.md", None), ("x.txt", None), ("x", None), ("x.jsonl", "archive")],
 )
 def test_a_name_that_contradicts_or_says_nothing_is_an_error(tmp_path: Path, name: str, given: str | None) -> None:
     with pytest.raises(InvalidInput):

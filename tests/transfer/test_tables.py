@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.errors import ArchiveRefused, UnknownName
+from nacre.errors import ArchiveRefused, InvalidInput, UnknownName
 from nacre.remember.guard import Guard
 from nacre.transfer import tables
 from nacre.transfer.import_archive import import_path
@@ -42,6 +42,26 @@ def test_columns_of_a_csv_are_recognised_or_mapped_and_the_rest_is_listed(tmp_pa
         pass
 
 
+def test_a_mapped_column_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    table, lines = tmp_path / "x.csv", tmp_path / "x.jsonl"
+    table.write_text("Note,Labels\nBees sleep in winter,bees\n")
+    lines.write_text('{"Note": "Bees sleep in winter", "text": "x"}\n')
+    with opened() as store:
+        for path in (table, lines):
+            with pytest.raises(InvalidInput, match="no column 'Nte' in it; did you mean 'Note'"):
+                import_path(store, path, columns={"Nte": "source"})
+        with pytest.raises(InvalidInput, match="its columns are: Note, Labels"):
+            import_path(store, table, columns={"zzz": "text"})
+        assert store.count() == 0
+
+
+def test_a_table_without_a_text_is_refused_with_its_columns(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"type": "entity", "name": "Ada"}\n{"type": "entity", "name": "Bo"}\n')
+    with opened() as store, pytest.raises(ArchiveRefused, match="no column of it holds the text"):
+        import_path(store, path, source="csv")
+
+
 def test_each_bad_line_is_named_and_the_others_are_taken(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text('text,importance\ngood,0.5\nbad,much\n,0.5\n"two\nlines",1\nmore,1,2,3\nworse,7\n')
@@ -60,7 +80,7 @@ def test_the_same_text_from_the_same_source_comes_once(tmp_path: Path) -> None:
     path.write_text("\n".join(map(json.dumps, rows)))
     memories, done = taken(path)
     assert sorted(memory.source for memory in memories) == ["", "s", "t"]
-    assert "1 rows repeat an earlier one and were imported once." in done.notes
+    assert "1 row repeats an earlier one and was imported once." in done.notes
 
 
 def test_turns_of_a_chat_keep_their_order_and_repeated_words(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from itertools import chain
@@ -28,6 +28,7 @@ from nacre.model.memory import Json
 from nacre.protocols import AnyChange, Derived, Progress, Reader, TermSet, Vectors
 from nacre.remember.derive import chunk_memory, indexed_words
 from nacre.remember.guard import Guard
+from nacre.settings import Settings
 from nacre.transfer.archive import AHKAI, MOST_NAMED, NACRE, ImportSummary, unpack_vectors
 from nacre.transfer.import_plan import (
     POLICIES,
@@ -192,7 +193,7 @@ class Import:
                 first = False
         except BaseException as error:
             if written:
-                self._give_up(operation, error)
+                self._give_up(operation, planner, error)
             raise
         try:
             embedded, notes = self._embed(planner.counts.unembedded, progress)
@@ -209,15 +210,23 @@ class Import:
         import_of = (operation.batch, operation.why, self.policy, self.survey.digest)
         return asdict(Progressing(*import_of, done, planner.salt.hex(), counts))
 
-    def _give_up(self, operation: Operation, error: BaseException) -> None:
+    def _give_up(self, operation: Operation, planner: ImportPlanner, error: BaseException) -> None:
         if isinstance(error, Exception):
             with suppress(NacreError):
                 undo(self.engine, self.store.space, [operation.batch], why="the import failed")
                 return
         error.add_note(
-            "The import is not complete; run it again to continue, "
+            f"{self._kept(planner)} imported so far and kept; run the import again to continue, "
             f"or `nacre undo {operation.batch[:8]}` to take it back."
         )
+
+    def _kept(self, planner: ImportPlanner) -> str:
+        """What was written, with its verb: of a part that was stopped, nothing was."""
+        state = self.engine.store.term(*import_under_way(self.store.space))
+        counts = state["counts"] if state is not None else None
+        kept = planner.counts if not isinstance(counts, dict) else replace(planner.counts, **counts)  # type: ignore[arg-type]
+        count = kept.imported + kept.renamed + kept.overwritten
+        return f"{count:,} {'memory was' if count == 1 else 'memories were'}"
 
     def _planner(self, lookup: PartLookup) -> ImportPlanner:
         taught = (word.name for word in self.survey.words if word.kind == TYPE)
@@ -349,6 +358,18 @@ def import_foreign(
     return import_path(store, path, source=source, collections=collections, **options)
 
 
+def check_path(
+    path: Path | str, settings: Settings, *, source: str | None = None, collections: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None, tools: bool = False, progress: Progress | None = None,
+) -> None:  # fmt: skip
+    """Reads through what `import_path` would import, without a store. Raises what that raises for the file."""
+    file = Path(path).expanduser()
+    reading = Reading(make_guard(settings), collections, columns or {}, tools)
+    with nothing_imported(), open_source(file, kind_of(file, source), reading) as opened:
+        for _ in opened.rows(progress):
+            pass
+
+
 def import_path(
     store: MemoryStore, path: Path | str, *, source: str | None = None, collections: Sequence[str] = (),
     columns: Mapping[str, str] | None = None, tools: bool = False, **options: Unpack[ImportOptions],
@@ -364,5 +385,16 @@ def import_path(
     check_allowed(store, options)
     file = Path(path).expanduser()
     reading = Reading(make_guard(store.settings), collections, columns or {}, tools)
-    with open_source(file, kind_of(file, source), reading) as opened:
+    with nothing_imported(), open_source(file, kind_of(file, source), reading) as opened:
         return import_rows(store, opened, **options)
+
+
+@contextmanager
+def nothing_imported() -> Iterator[None]:
+    """Says so where somebody stops an import before its first part is written."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if not getattr(error, "__notes__", ()):
+            error.add_note("Nothing was imported yet; run it again to begin anew.")
+        raise

@@ -249,11 +249,24 @@ class NoteFolder:
         path.unlink(missing_ok=True)
         changes.removed += 1
 
+    def edited(self) -> list[Path]:
+        """The notes that somebody edited since they were written."""
+        return [path for path in map(self.folder.joinpath, self.files.values()) if is_edited(path)]
+
     def _mark(self) -> None:
         facts = {"format": FORMAT, "version": 1, "space": self.store.space, "per": self.per}
         marker = self.folder / MARKER
         if read_marker(self.folder) != facts:
             files.atomic_write(marker, json.dumps(facts) + "\n")
+
+
+def is_edited(path: Path) -> bool:
+    try:
+        return not ours(read_note(path))
+    except FileNotFoundError:
+        return False
+    except InvalidInput:
+        return True
 
 
 def ours(content: str) -> bool:
@@ -347,7 +360,8 @@ def edited_note(edited: Sequence[Path]) -> tuple[str, ...]:
     if not edited:
         return ()
     named = ", ".join(path.name for path in edited[:NAMED]) + (", …" if len(edited) > NAMED else "")
-    return (f"{len(edited):,} edited notes were left as they are; `nacre import` takes the edits back: {named}.",)
+    were = "1 edited note was" if len(edited) == 1 else f"{len(edited):,} edited notes were"
+    return (f"{were} not overwritten; `nacre import` brings your edits into the store: {named}.",)
 
 
 def redacted_note(redacted: int) -> tuple[str, ...]:
@@ -386,7 +400,12 @@ class NoteSource(ForeignSource):
     def notes(self) -> tuple[str, ...]:
         if not self.foreign:
             return tuple(self.remarks)
-        left = f"{self.foreign:,} notes that were not exported were left out; `nacre ingest` stores such notes."
+        notes = (
+            "1 note that was not exported was"
+            if self.foreign == 1
+            else f"{self.foreign:,} notes that were not exported were"
+        )
+        left = f"{notes} left out; `nacre ingest` stores such notes."
         return (*self.remarks, left)
 
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:

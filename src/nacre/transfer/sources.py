@@ -155,13 +155,17 @@ def recognise(path: Path) -> Kind:
     """Raises `ArchiveRefused` for what is not there or in no known form."""
     if not path.exists():
         raise ArchiveRefused(path, "there is no such file", "Check the path.")
+    if path.is_dir() and next(path.iterdir(), None) is None:
+        raise ArchiveRefused(path, "the folder is empty", "Name the folder or file that holds the memories.")
     look = Look(path)
     try:
         for kind in KINDS.values():
             if kind.matches(look):
                 return kind
     except OSError as error:
-        reason = f"it cannot be read ({error.strerror or error})"
+        at_fault = Path(str(error.filename)) if error.filename is not None else path
+        what = "it" if at_fault == path else f"{at_fault} in it"
+        reason = f"{what} cannot be read ({error.strerror or error})"
         raise ArchiveRefused(path, reason, "Check the path and its permissions.") from error
     raise ArchiveRefused(path, "it is in no form that is known", f"Say which with --from: {', '.join(KINDS)}.")
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 from typing import cast
 
@@ -17,7 +19,7 @@ from nacre.model import TYPES
 from nacre.model.memory import NAMES, Json
 from nacre.protocols import Progress
 from nacre.remember.guard import Guard
-from nacre.transfer.cells import convert
+from nacre.transfer.cells import convert, csv_line
 from nacre.transfer.foreign.source import ForeignSource, header, printable
 from nacre.transfer.ingest.conversations import text_and_tools
 from nacre.transfer.ingest.items import identity, lines
@@ -41,7 +43,19 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 IN_METADATA = "metadata."  # of a column's target: metadata.page puts it under that key
 DELIMITERS = ",;\t|"
 LONGEST_CELL = 8_000_000  # characters: a memory with all of its links takes less
+MOST_COLUMNS = 1_000  # whose names are kept, to say which there are
+MOST_SHOWN = 20  # of them in a message
 MOST_SESSIONS = 1_000_000  # whose turns are counted
+
+
+class MissingColumn(InvalidInput):
+    def __init__(self, column: str, known: Iterable[str]) -> None:
+        names = list(known)
+        by_key = {name.lower(): name for name in names}
+        near = get_close_matches(column.lower(), by_key, n=1, cutoff=0.5)
+        listed = f"its columns are: {', '.join(map(printable, names[:MOST_SHOWN]))}."
+        hint = f"did you mean {printable(by_key[near[0]])!r}?" if near else listed
+        super().__init__(f"There is no column {printable(column)!r} in it; {hint}")
 
 
 @contextmanager
@@ -63,13 +77,19 @@ class Table(ForeignSource):
     left_out: set[str] = field(default_factory=set)
     seen: set[bytes] = field(default_factory=set)
     repeated: int = 0
+    columns_seen: dict[str, None] = field(default_factory=dict)
+    has_text: bool = False
     positions: Counter[str] = field(default_factory=Counter)
 
     @property
     def notes(self) -> tuple[str, ...]:
         made = list(self.remarks)
         if self.repeated:
-            made.append(f"{self.repeated:,} rows repeat an earlier one and were imported once.")
+            made.append(
+                "1 row repeats an earlier one and was imported once."
+                if self.repeated == 1
+                else f"{self.repeated:,} rows repeat an earlier one and were imported once."
+            )
         if self.left_out:
             names = ", ".join(map(printable, sorted(self.left_out)))
             made.append(f"Columns that are no field of a memory were left out: {names}. --map COLUMN=FIELD takes one.")
@@ -79,7 +99,10 @@ class Table(ForeignSource):
         self.seen.clear()
         self.positions.clear()
         self.repeated = 0
+        self.columns_seen.clear()
+        self.has_text = False
         types = set(TYPES)
+        number = 0
         size = max(1, self.path.stat().st_size)
         for number, at, record in self.csv_records() if self.form == CSV else self.json_records():
             if progress is not None and number % 500 == 0:
@@ -99,6 +122,19 @@ class Table(ForeignSource):
                 types.add(type_name)
                 yield TermRow(number, TYPE, type_name, {})
             yield MemoryRow(number, fields, name=printable(fields["id"]) if "id" in record else "")
+        self.check_columns(any_rows=number > 0)
+
+    def check_columns(self, *, any_rows: bool) -> None:
+        """Raises `InvalidInput` for a column that is mapped and not there, and `ArchiveRefused` without a text."""
+        if not any_rows:
+            return
+        for column in self.columns:
+            if column not in self.columns_seen:
+                raise MissingColumn(column, self.columns_seen)
+        if not self.has_text:
+            names = ", ".join(map(printable, islice(self.columns_seen, MOST_SHOWN))) or "none"
+            remedy = "Say which one it is with --map COLUMN=text, or what the file is with --from."
+            raise ArchiveRefused(self.path, f"no column of it holds the text of memories (it has: {names})", remedy)
 
     def json_records(self) -> Iterator[tuple[int, int, Mapping[str, object] | str]]:
         for line in lines(self.path):
@@ -107,17 +143,21 @@ class Table(ForeignSource):
                 entry = entry["memory"]
             yield line.number, line.end, entry if isinstance(entry, dict) else line.fault or "it is not a JSON object"
 
-    def csv_records(self) -> Iterator[tuple[int, int, Mapping[str, object] | str]]:
+    def csv_records(self, *, keep: bool = False) -> Iterator[tuple[int, int, Mapping[str, object] | str]]:
+        """`keep` gives a row that is too long as it is, instead of what is wrong with it."""
         csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
         with open_regular(self.path) as raw:
             file = io.TextIOWrapper(raw, "utf-8-sig", newline="")
             try:
                 reader = csv.reader(file, delimiter=self.delimiter(), strict=True)
                 names = [name.strip() for name in next(reader, [])]
+                self.columns_seen |= dict.fromkeys(names)
                 for row in reader:
                     if not any(row):
                         continue
-                    if len(row) > len(names):
+                    if len(row) > len(names) and keep:
+                        yield reader.line_num, raw.tell(), csv_line(row).rstrip()
+                    elif len(row) > len(names):
                         yield reader.line_num, raw.tell(), f"it has {len(row)} values, and the header {len(names)}"
                     else:
                         yield reader.line_num, raw.tell(), dict(zip(names, row, strict=False))
@@ -170,11 +210,14 @@ class Table(ForeignSource):
         named: dict[str, object] = {}
         more: dict[str, object] = {}
         for column, value in record.items():
+            if len(self.columns_seen) < MOST_COLUMNS or column in self.columns:
+                self.columns_seen[column] = None
             target = self.columns.get(column) or self.own_name(column, record)
             if target.startswith(IN_METADATA):
                 more[target.removeprefix(IN_METADATA)] = value
             elif target:
                 named[target] = value
+                self.has_text |= target == "text"
             elif len(self.left_out) < len(NAMES):
                 self.left_out.add(column)
         if more:

@@ -44,13 +44,21 @@ def test_observations_entities_and_relations_come(tmp_path: Path) -> None:
     done = import_foreign(store, "server-memory", file)
     assert (done.imported, done.errors) == (3, 0)
     result = by_text(store)
-    tea, mill = result["Drinks tea with lemon"], result["Old Mill (place)"]
-    assert (tea.title, tea.entities, tea.tags) == ("Marta", ("Marta",), ("person",))
+    tea, mill = result["Marta: Drinks tea with lemon"], result["Old Mill (place)"]
+    assert (tea.title, tea.entities, tea.tags) == ("", ("Marta",), ("person",))
     assert tea.created_at == file.stat().st_mtime
     assert (mill.title, mill.entities) == ("", ("Old Mill",))
     assert [(link.to, link.rel) for link in tea.links] == [(mill.id, "lives_in")]
-    assert result["Works at night"].links == ()
+    assert result["Marta: Works at night"].links == ()
     assert store.recall("what does Marta drink").hits[0].memory.id == tea.id
+
+
+def test_what_a_model_reads_names_whom_a_fact_is_about_once(tmp_path: Path) -> None:
+    file = written(tmp_path / "memory.jsonl", entity("Ada", "person", "Lives in Leeds", "Ada keeps two cats"))
+    store = opened()
+    import_foreign(store, "server-memory", file)
+    assert "Ada: Lives in Leeds" in store.pack("where does Ada live?", 200).text
+    assert "Ada keeps two cats" in by_text(store)
 
 
 def test_a_later_reading_brings_what_is_new_alone(tmp_path: Path) -> None:
@@ -84,7 +92,7 @@ def test_lines_that_cannot_be_kept_are_counted_and_the_rest_comes(tmp_path: Path
     done = import_foreign(store, "server-memory", file)
     assert done.imported == 4
     assert [fault.line for fault in done.faults] == [4, 5, 7, 8, 9, 10]
-    bees, tea = by_text(store)["Keeps bees"], by_text(store)["Drinks tea with lemon"]
+    bees, tea = by_text(store)["Piet: Keeps bees"], by_text(store)["Marta: Drinks tea with lemon"]
     assert bees.entities == ("Piet",)
     assert [(link.to, link.rel) for link in bees.links] == [(tea.id, "replaces")], "no memory takes another's place"
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nacre.cli.cli_context import CliContext
+from nacre.cli.cli_context import CliContext, store_exists
 from nacre.cli.errors import NotFound, Refused, StoreProblem
 from nacre.cli.options import PATH, Decorator, command, created_options, form_option, option, why_option, yes_option
 from nacre.cli.ui.output import DATA, FORMS, Column, Form, print_data, print_facts, print_items, say
@@ -50,7 +50,8 @@ def include_option(what: str, help: str, *, default: bool = True) -> Decorator:
     return option(f"--{what}/--no-{what}", help, to=f"include_{what}", default=default)
 
 
-EXPORT_FORMATS = ("archive", "jsonl", "csv", "markdown")
+FORMAT_NAMES = {"archive": "an archive", "jsonl": "JSON lines", "csv": "CSV", "markdown": "Markdown notes"}
+EXPORT_FORMATS = tuple(FORMAT_NAMES)
 printed_option = option("-f", "How to print what was done.", to="form", choices=("text", *DATA))
 
 
@@ -109,7 +110,7 @@ def export_command(
         print_data({**asdict(done), "path": str(done.path), "elapsed": round(done.elapsed, 3)}, form)
     else:
         written = f"Wrote {count_of(done.count)} to {'stdout' if done.path is None else done.path}"
-        say(f"{written}, {done.bytes:,} bytes.", *done.notes)
+        say(f"{written} as {FORMAT_NAMES[format or 'archive']}, {done.bytes:,} bytes.", *done.notes)
 
 
 def watch_folder(cli: CliContext, folder: Path, choice: Choice, per: str, *, force: bool) -> None:
@@ -124,7 +125,9 @@ def watch_folder(cli: CliContext, folder: Path, choice: Choice, per: str, *, for
         try:
             watch(notes, report)
         except KeyboardInterrupt as stop:
-            stop.add_note(f"{folder} is as the store was; the same command continues.")
+            left = notes.edited()
+            state = " has edits that the store does not have" if left else " is as the store was"
+            stop.add_note(" ".join([f"{folder}{state}; the same command continues.", *edited_note(left)]))
             raise
 
 
@@ -155,7 +158,7 @@ def as_columns(_ctx: click.Context, _option: click.Parameter, values: tuple[str,
 
 @command("import", printed_option, yes_option, why_option)
 @click.argument("words", nargs=-1, required=True, metavar="[SOURCE] PATH|-")
-@option("--from", "What it is, where that is not recognised.", to="named", choices=SOURCES)
+@option("--from NAME", "What it is, where that is not recognised: a name listed above.", to="named", choices=SOURCES)
 @option(
     "--on-conflict",
     "What becomes of ids that are here already; newer takes what was changed later.",
@@ -183,7 +186,9 @@ def import_command(
     What it is, is recognised: an archive, exported notes with what was edited in them, JSON lines, CSV, Markdown,
     conversations (Claude Code, Codex, Gemini CLI, ChatGPT, Claude), or the memory of another program (mem0,
     basic-memory, claude-mem, MemPalace, mcp-memory-service, server-memory, Letta, LangGraph, Obsidian, engram,
-    ai-lessons, amplihack, AI-Houkai, Mnemosyne). --from says it where that fails.
+    ai-lessons, amplihack, AI-Houkai, Mnemosyne). --from says it where that fails: archive, notes, chroma, ai-lessons,
+    amplihack, mem0, mem0-qdrant, claude-mem, engram, langgraph, mcp-memory-service, server-memory, letta, obsidian,
+    basic-memory, claude-code, codex, gemini-cli, chatgpt, claude, mem0-export, jsonl, csv, markdown, conversations.
 
     It is read through before anything is written. Lines that cannot be kept are counted and named; a file that is
     damaged or cut short is not taken at all. A second time nothing comes twice. An import is exact: a text that is here
@@ -204,20 +209,24 @@ def import_command(
         raise click.UsageError("Stdin brings the file, and nobody can be asked; add --yes or --dry-run.")
     if errors is not None:
         how["named_faults"] = MOST_WRITTEN_FAULTS
-    with archive_file(file) as path, cli.open_if_made() if dry_run else cli.open_or_make() as store:
+    with archive_file(file) as path:
         source, what = recognised(path, forced)
         if forced is None and source != "archive":
             say(f"{file} is {what}.")
         if dry_run or not yes:
-            would = run_import(store, source, path, dry_run=True, **how)
-            report_import(would, form, "Would import" if dry_run else ANNOUNCED, source)
+            with cli.open_if_made() as store:
+                would = run_import(store, source, path, dry_run=True, **how)
+                report_import(would, form, "Would import" if dry_run else ANNOUNCED, source)
             if dry_run:
-                write_faults(would, errors)
+                finish_import(would, source, path, errors)
                 return
             confirm(f"Import {file} into the space {store.space!r}? `nacre undo` takes it back.")
-        done = run_import(store, source, path, why=why, **how)
+        elif not store_exists(cli.settings()):
+            read_through(cli, source, path, **how)
+        with cli.open_or_make() as store:
+            done = run_import(store, source, path, why=why, **how)
         report_import(done, form, "Imported", source)
-        write_faults(done, errors)
+        finish_import(done, source, path, errors)
 
 
 def source_and_path(words: tuple[str, ...], named: str | None) -> tuple[str | None, str]:
@@ -226,6 +235,8 @@ def source_and_path(words: tuple[str, ...], named: str | None) -> tuple[str | No
     if len(words) == 1 and (named or words[0] not in SOURCES):
         return named, words[0]
     if named or words[0] not in SOURCES:
+        if named or Path(words[0]).expanduser().exists():
+            raise click.UsageError("One file or folder is imported at a time; repeat the command for the others.")
         raise click.UsageError(f"{words[0]!r} is none of {', '.join(SOURCES)}; name one of them, or a single file.")
     if len(words) != len(("source", "path")):
         raise click.UsageError(f"Say where it lies: nacre import {words[0]} PATH.")
@@ -233,21 +244,41 @@ def source_and_path(words: tuple[str, ...], named: str | None) -> tuple[str | No
 
 
 def recognised(path: Path, forced: str | None) -> tuple[str, str]:
+    from nacre.errors import ArchiveRefused
     from nacre.transfer.sources import kind_of
 
+    if not path.expanduser().exists():
+        raise ArchiveRefused(path, "there is no such file", "Check the path.")
     kind = kind_of(path.expanduser(), forced)
     return kind.name, kind.what
 
 
-def write_faults(done: ImportSummary, file: Path | None) -> None:
-    """As JSON lines: the number of the line, and why it was not taken."""
+def read_through(cli: CliContext, source: str, path: Path, **how: Any) -> None:
+    """Before a store is made for it, so that a file that cannot be imported leaves no empty store behind."""
+    from nacre.transfer.import_archive import check_path
+
+    reading = {name: how[name] for name in ("collections", "columns", "tools")}
+    with progress_line() as progress:
+        check_path(path, cli.settings(), source=source, progress=progress, **reading)
+
+
+def finish_import(done: ImportSummary, source: str, path: Path, errors: Path | None) -> None:
+    """Writes the file of --errors. Raises `Refused` when there were lines and none of them was taken."""
+    write_faults(done, errors, source, path)
+    if done.errors and not (done.imported or done.renamed or done.overwritten or done.skipped or done.words):
+        raise Refused(f"nothing was imported: not one {unit_of(source)} of {path.name} can be taken.")
+
+
+def write_faults(done: ImportSummary, file: Path | None, source: str, path: Path) -> None:
+    """As JSON lines: each line as it was, with its number and why it was not taken, to be mended and imported."""
     if file is None:
         return
     import json
 
     from nacre.files import atomic_write
+    from nacre.transfer.rejected import rejected
 
-    lines = (json.dumps({"line": fault.line, "error": fault.why}, ensure_ascii=False) for fault in done.faults)
+    lines = (json.dumps(each, ensure_ascii=False) for each in rejected(path.expanduser(), source, done.faults))
     atomic_write(file, "".join(f"{line}\n" for line in lines))
     more = f"; {done.errors - len(done.faults):,} more are not listed" if done.errors > len(done.faults) else ""
     say(f"Wrote {count_of(len(done.faults), 'line', 'lines')} that cannot be taken to {file}{more}.")
@@ -263,18 +294,22 @@ def run_import(store: MemoryStore, source: str, path: Path, **how: Any) -> Impor
             raise Refused(str(error)) from error
 
 
+def unit_of(source: str) -> str:
+    return "line" if source in LINE_FORMATS else "row"
+
+
 def report_import(done: ImportSummary, form: Form, verb: str, source: str = "") -> None:
     if form in DATA and verb != ANNOUNCED:
         print_data(asdict(done), form)
         return
-    unit = "line" if source in LINE_FORMATS else "row"
+    unit = unit_of(source)
     parts = {
         "of them under another id": done.renamed,
         "overwritten": done.overwritten,
         "skipped": done.skipped,
-        "words of the vocabulary": done.words,
+        f"{'word' if done.words == 1 else 'words'} of the vocabulary": done.words,
         "to be embedded" if not done.batch else "embedded": done.vectors_regenerated,
-        f"{unit}s passed over": done.errors,
+        f"{unit if done.errors == 1 else f'{unit}s'} passed over": done.errors,
     }
     rest = ", ".join(f"{count:,} {what}" for what, count in parts.items() if count)
     say(f"{verb} {count_of(done.imported + done.renamed)}{'; ' if rest else ''}{rest}.")

@@ -88,7 +88,7 @@ class ServerMemory(ForeignSource):
         for place, text in enumerate(observations(entity)):
             id = id_of(entity, place)
             fields = {
-                "id": id, "text": text, "title": name if text != bare(entity) else "", "entities": [name],
+                "id": id, "text": about(name, text), "entities": [name],
                 "tags": [kind.lower()] if kind else [], "links": list(self.links.get(id, {}).values()),
                 **dict.fromkeys(("created_at", "updated_at", "last_accessed"), self.at),
             }  # fmt: skip
@@ -111,6 +111,13 @@ def observations(entity: Mapping[str, object]) -> list[object]:
 def bare(entity: Mapping[str, object]) -> str:
     kind = entity.get("entityType")
     return f"{entity['name']} ({kind})" if isinstance(kind, str) and kind.strip() else str(entity["name"])
+
+
+def about(name: str, text: object) -> object:
+    """The observation with the name of its entity: without it, "lives in Leeds" does not say who does."""
+    if not isinstance(text, str) or not text.strip() or name.casefold() in text.casefold():
+        return text
+    return f"{name}: {text}"
 
 
 def id_of(entity: Mapping[str, object], place: int) -> str:

@@ -1,0 +1,41 @@
+"""The lines that an import did not take, as they were: to be mended and imported again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from nacre.remember.guard import Guard
+from nacre.transfer.archive import Fault, Lines
+from nacre.transfer.foreign import server_memory
+from nacre.transfer.foreign.source import header
+from nacre.transfer.read_archive import parse_line
+from nacre.transfer.tables import CSV, JSONL, Table
+
+LINE, ERROR, RAW = "line", "error", "raw"  # what is added to a line; an import leaves them out
+ARCHIVE = "archive"
+
+
+def rejected(path: Path, source: str, faults: Sequence[Fault]) -> Iterator[dict[str, object]]:
+    """Each fault with the fields of its line, or with its raw text where it has none. Of a database, the number of the
+    row and the reason are all that is known."""
+    reasons: dict[int, str] = {}
+    for fault in faults:
+        reasons[fault.line] = f"{reasons[fault.line]} {fault.why}" if fault.line in reasons else fault.why
+    for number, record in records(path, source) if reasons else ():
+        if number in reasons:
+            own = {LINE: number, ERROR: reasons.pop(number)}
+            yield {**record, **own} if isinstance(record, Mapping) else {**own, RAW: record}
+    for number, why in reasons.items():
+        yield {LINE: number, ERROR: why}
+
+
+def records(path: Path, source: str) -> Iterator[tuple[int, Mapping[str, object] | str]]:
+    if source == CSV:
+        table = Table(path, header(CSV), form=CSV, guard=Guard(), columns={})
+        for number, _, record in table.csv_records(keep=True):
+            yield number, record
+    elif source in (JSONL, server_memory.NAME, ARCHIVE):
+        for number, line in Lines(path):
+            value = parse_line(line)
+            yield number, value if isinstance(value, dict) else line.decode("utf-8", "replace").rstrip("\r\n")

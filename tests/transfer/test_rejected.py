@@ -1,0 +1,39 @@
+"""What an import did not take comes back as it was, and can be imported once it is mended."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from nacre.transfer.archive import Fault
+from nacre.transfer.import_archive import import_path
+from nacre.transfer.rejected import rejected
+from tests.transfer.archives import opened
+from tests.transfer.foreign.fixture_files import everything
+
+
+def test_the_rejected_rows_of_a_table_can_be_mended_and_imported(tmp_path: Path) -> None:
+    table, mended = tmp_path / "x.csv", tmp_path / "mended.jsonl"
+    table.write_text('Note,importance\ngood,0.5\n"two\nlines",much\nmore,1,2,3\n')
+    columns = {"Note": "text"}
+    with opened() as store:
+        done = import_path(store, table, columns=columns)
+        rows = list(rejected(table, "csv", done.faults))
+        assert [(row["line"], row.get("Note"), row.get("raw")) for row in rows] == [
+            (4, "two\nlines", None), (5, None, "more,1,2,3"),
+        ]  # fmt: skip
+        assert all(row["error"] for row in rows)
+        mended.write_text(json.dumps(rows[0] | {"importance": "0.7"}))
+        assert import_path(store, mended, columns=columns).imported == 1
+        assert {memory.text for memory in everything(store)} == {"good", "two\nlines"}
+
+
+def test_lines_that_are_not_json_come_back_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"text": "good"}\nnot json\n{"importance": 1}\n')
+    rows = list(rejected(path, "jsonl", [Fault(2, "a"), Fault(3, "b"), Fault(3, "c"), Fault(9, "d")]))
+    assert rows == [
+        {"line": 2, "error": "a", "raw": "not json"},
+        {"importance": 1, "line": 3, "error": "b c"},
+        {"line": 9, "error": "d"},
+    ]

@@ -83,6 +83,7 @@ def test_what_cannot_be_imported_leaves_no_store_and_is_no_success(nacre: Comman
     bad, empty = tmp_path / "notes.csv", tmp_path / "empty"
     bad.write_text("Note,importance\nBees,much\n")
     empty.mkdir()
+    nacre.store.unlink()
     for words, code, said in (
         ([str(tmp_path / "nowhere.csv")], 4, "no such file"),
         (["--from", "csv", str(tmp_path / "nowhere.csv")], 4, "no such file"),

@@ -30,7 +30,7 @@ def test_the_words_of_the_command_are_the_sources_of_the_library() -> None:
 def test_a_folder_of_chroma_is_looked_at_brought_and_taken_back(nacre: CommandLine, chroma: Path) -> None:
     before = fingerprint(chroma)
     would = nacre("import", "chroma", str(chroma), "--dry-run")
-    assert would.exit_code == 0 and "Would import 2 memories; 2 to be embedded, 1 rows passed over." in would.stderr
+    assert would.exit_code == 0 and "Would import 2 memories; 2 to be embedded, 1 row passed over." in would.stderr
     assert "row 3: c: " in would.stderr
     assert nacre.ok("list") == ""
     done = nacre("import", "chroma", str(chroma), "--yes")

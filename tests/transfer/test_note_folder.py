@@ -138,7 +138,7 @@ def test_a_folder_of_others_or_of_another_layout_is_left_alone(store: MemoryStor
     with pytest.raises(InvalidInput, match="one for each memory"):
         export_notes(store, tmp_path, per="day", force=True)
     done = import_path(store, tmp_path)
-    assert any("1 notes that were not exported were left out" in note for note in done.notes)
+    assert any("1 note that was not exported was left out" in note for note in done.notes)
 
 
 def test_a_note_without_its_secret_cannot_bring_an_edit_back(tmp_path: Path) -> None:

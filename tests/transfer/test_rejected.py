@@ -24,7 +24,7 @@ def test_the_rejected_rows_of_a_table_can_be_mended_and_imported(tmp_path: Path)
         ]  # fmt: skip
         assert all(row["error"] for row in rows)
         mended.write_text(json.dumps(rows[0] | {"importance": "0.7"}))
-        assert import_path(store, mended, columns=columns).imported == 1
+        assert import_path(store, mended, source="jsonl", columns=columns).imported == 1
         assert {memory.text for memory in everything(store)} == {"good", "two\nlines"}
 
 

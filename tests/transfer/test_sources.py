@@ -58,7 +58,10 @@ def test_the_file_of_the_reference_server_is_read() -> None:
     assert recognise(path).name == "server-memory"
     memories, _ = taken(path)
     texts = {memory.text for memory in memories}
-    assert texts == {"Repairs clocks", "Moved to Lund in 2019", "Plays the cello", "Opens at ten", "Lund (town)"}
+    assert texts == {
+        "Oda: Repairs clocks", "Oda: Moved to Lund in 2019", "Oda: Plays the cello", "Clock shop: Opens at ten",
+        "Lund (town)",
+    }  # fmt: skip
     assert {link.rel for memory in memories for link in memory.links} == {"works_in", "lies_in"}
 
 

@@ -216,7 +216,7 @@ class Import:
                 undo(self.engine, self.store.space, [operation.batch], why="the import failed")
                 return
         error.add_note(
-            f"{self._kept(planner)} imported so far and kept; run the import again to continue, "
+            f"{self._kept(planner)} imported so far and kept; run it again to continue, "
             f"or `nacre undo {operation.batch[:8]}` to take it back."
         )
 

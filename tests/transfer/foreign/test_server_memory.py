@@ -9,6 +9,7 @@ import pytest
 
 from nacre import Memory, MemoryStore
 from nacre.errors import ArchiveRefused, UnknownName
+from nacre.recall.pack import pack
 from nacre.transfer.import_archive import import_foreign
 from tests.transfer.archives import opened
 from tests.transfer.chroma_folders import fingerprint
@@ -57,7 +58,7 @@ def test_what_a_model_reads_names_whom_a_fact_is_about_once(tmp_path: Path) -> N
     file = written(tmp_path / "memory.jsonl", entity("Ada", "person", "Lives in Leeds", "Ada keeps two cats"))
     store = opened()
     import_foreign(store, "server-memory", file)
-    assert "Ada: Lives in Leeds" in store.pack("where does Ada live?", 200).text
+    assert "Ada: Lives in Leeds" in pack(store.recall("where does Ada live?"), 200).text
     assert "Ada keeps two cats" in by_text(store)
 
 

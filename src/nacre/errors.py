@@ -59,12 +59,21 @@ from typing import TypeVar
 
 V = TypeVar("V")
 
-
+SIMILAR = 0.7  # of difflib: a letter or two are wrong; at 0.5 `version` is taken for `lesson`
+SHORTEST_PREFIX = 3  # characters that may stand for a longer name
 LONGEST_NAMED = 200  # characters of a caller's name in a message
 
 
 def shortened(name: str) -> str:
     return name if len(name) <= LONGEST_NAMED else f"{name[:LONGEST_NAMED]}…"
+
+
+def nearest_name(name: str, known: Iterable[str]) -> str | None:
+    """The known name that a mistyped one most likely means, or None where no name is near enough to be suggested."""
+    names = list(known)
+    near = get_close_matches(name, names, n=1, cutoff=SIMILAR)
+    longer = [each for each in names if len(name) >= SHORTEST_PREFIX and each.startswith(name)]
+    return next(iter([*near, *longer]), None)
 
 
 class NacreError(Exception):
@@ -90,9 +99,9 @@ class InvalidInput(NacreError, ValueError):
 class UnknownName(InvalidInput):
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names, short = sorted(known), shortened(str(name))
-        near = get_close_matches(short.lower(), names, n=1, cutoff=0.5)
+        near = nearest_name(short.lower(), names)
         rest = "use one of: " + ", ".join(names) + "." if names else "there are none."
-        super().__init__(f"Unknown {kind} {short!r}; {f'did you mean {near[0]!r}?' if near else rest}")
+        super().__init__(f"Unknown {kind} {short!r}; {f'did you mean {near!r}?' if near else rest}")
 
     @classmethod
     def check(cls, kind: str, name: object, known: Collection[str]) -> None:
@@ -183,8 +192,8 @@ class SpaceNotFound(NacreError, KeyError):
     """`known` are the existing spaces."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
-        near = get_close_matches(name, sorted(known), n=1, cutoff=0.5)
-        meant = f"did you mean {near[0]!r}? " if near else ""
+        near = nearest_name(name, sorted(known))
+        meant = f"did you mean {near!r}? " if near else ""
         super().__init__(f"there is no space {name!r} in this store; {meant}`nacre space list` shows them all.")
 
 
@@ -334,11 +343,11 @@ class NotEncrypted(StorageError, ValueError):
 
 
 class StoreNotFound(StorageError, FileNotFoundError):
-    """`beside` are the names of the files and folders in the folder of the missing store."""
+    """`beside` are the names of the stores in the folder of the missing one."""
 
     def __init__(self, path: Path | str, beside: Iterable[str]) -> None:
-        near = get_close_matches(Path(path).name, sorted(beside), n=1, cutoff=0.5)
-        meant = f"did you mean {str(Path(path).with_name(near[0]))!r}? " if near else ""
+        near = nearest_name(Path(path).name, sorted(beside))
+        meant = f"did you mean {str(Path(path).with_name(near))!r}? " if near else ""
         super().__init__(f"there is no store at {path}; {meant}`nacre remember` makes a new one.")
 
 

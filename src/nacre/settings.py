@@ -7,13 +7,12 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from difflib import get_close_matches
 from functools import cache
 from math import isfinite
 from pathlib import Path
 from time import gmtime, strftime
 
-from nacre.errors import ConfigError
+from nacre.errors import ConfigError, nearest_name
 from nacre.files import data_sections, restrict_to_owner
 from nacre.project import project_of
 from nacre.trust import ProjectFile, consent_to, read_project_file
@@ -491,8 +490,8 @@ def parse_bool(key: str, value: object, origin: str) -> bool:
 
 def nearest(key: str, names: Iterable[str]) -> str:
     known = sorted(names)
-    near = get_close_matches(key, known, n=1, cutoff=0.5)
-    return f"did you mean {near[0]!r}?" if near else "`nacre config list` shows all settings."
+    near = nearest_name(key, known)
+    return f"did you mean {near!r}?" if near else "`nacre config list` shows all settings."
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,3 +245,41 @@ def test_ctrl_c_ends_with_130_and_one_word() -> None:
 def unread(pipe: int) -> int:
     """How many bytes wait in a pipe."""
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["list", "--limt", "3"], "Did you mean '--limit'?"),
+        (["list", "--json"], "Write `-f json`."),
+        (["version"], "`nacre --version` prints the version."),
+        (["store", "bakup"], "Did you mean 'backup'?"),
+        (["help", "store", "bakup"], "Did you mean 'store backup'?"),
+        (["config", "set", "recall_k", "3"], "`nacre config list` shows all settings."),
+        (["--spce", "work", "list"], "Did you mean '--space'?"),
+    ],
+)
+def test_a_mistyped_word_is_answered_with_what_was_meant(nacre: CommandLine, words: list[str], said: str) -> None:
+    result = nacre(*words)
+    assert result.exit_code == 2 and said in result.stderr and "lesson" not in result.stderr
+
+
+@pytest.mark.parametrize("group", ["store", "maintenance", "config", "memory", "mind", "lesson", "user"])
+def test_a_group_without_a_command_prints_its_help(nacre: CommandLine, group: str) -> None:
+    result = nacre(group)
+    assert (result.exit_code, result.stderr) == (0, "") and result.stdout == nacre.ok(group, "--help")
+    assert nacre(group, "xyzzy").exit_code == 2
+
+
+def test_an_id_that_is_not_in_the_trash_names_the_list_of_the_trash(nacre: CommandLine) -> None:
+    nacre.ok("remember", "Plums are blue.")
+    assert "`nacre trash list` shows the ids" in nacre("trash", "restore", "zz").stderr
+
+
+def test_undo_says_what_is_left_to_undo(nacre: CommandLine) -> None:
+    assert "Nothing has been done in this space yet" in nacre("undo").stderr
+    nacre.ok("remember", "Plums are blue.", "--id", "a")
+    nacre.ok("remember", "Pears are green.", "--id", "b")
+    batch = nacre.json("journal", "-n", "1")[0]["batch"]
+    nacre.ok("memory", "purge", "a", "-y")
+    assert f"`nacre undo {batch[:8]}` undoes the remember before it" in nacre("undo").stderr

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from difflib import get_close_matches
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from typing import ClassVar, NamedTuple, cast
@@ -25,13 +24,42 @@ class Entry(NamedTuple):
 LONGEST_LINE = 90  # characters of a command's line in a list
 FIRST_SCREEN = ("Remember and find", "Change and review", "Agents and page", "Import and export", "Store and settings")
 FOR_GOOD = ("redact", "purge")  # never suggested for a mistyped name: what they delete is gone for good
+VERSION = "`nacre --version` prints the version."
 UNDO_AN_UNDO = "`nacre undo BATCH` undoes an undo too; `nacre journal` shows its BATCH."
 
 
-class CatalogueGroup(click.Group):
+class HelpGroup(click.Group):
+    """Without a command it prints its help on stdout, and that is no error: somebody looks around."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args and self.no_args_is_help and not ctx.resilient_parsing:
+            click.echo(ctx.get_help(), color=ctx.color)
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in self.list_commands(ctx) and not name.startswith("-") and not ctx.resilient_parsing:
+            raise click.UsageError(f"No such command {name!r}. {self.remedy(name, ctx)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def remedy(self, name: str, ctx: click.Context) -> str:
+        """What to write instead of a name that no command has."""
+        near = suggested(name, self.list_commands(ctx))
+        return f"Did you mean {near!r}?" if near else f"`{ctx.command_path} --help` lists them all."
+
+
+def suggested(name: str, known: Iterable[str]) -> str | None:
+    from nacre.errors import nearest_name
+
+    return nearest_name(name, [each for each in known if each not in FOR_GOOD])
+
+
+class CatalogueGroup(HelpGroup):
     """Lists its commands from a table, by section, and suggests the nearest name for a mistyped one."""
 
-    called: ClassVar[str] = "nacre"  # how the group itself is called
     entries: ClassVar[Mapping[str, Entry]] = {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
@@ -42,25 +70,14 @@ class CatalogueGroup(click.Group):
             return None
         return imported(self.entries[cmd_name])
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        if name not in self.entries and not name.startswith("-") and not ctx.resilient_parsing:
-            raise click.UsageError(f"No such command {name!r}. {self.remedy(name)}", ctx)
-        return super().resolve_command(ctx, args)
-
-    def remedy(self, name: str) -> str:
-        if name == "redo":
-            return UNDO_AN_UNDO
-        near = get_close_matches(name, [each for each in self.entries if each not in FOR_GOOD], n=1, cutoff=0.5)
-        return f"Did you mean {near[0]!r}?" if near else f"`{self.called} --help` lists them all."
+    def remedy(self, name: str, ctx: click.Context) -> str:
+        return UNDO_AN_UNDO if name == "redo" else super().remedy(name, ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         write_sections(formatter, self.entries)
 
 
-class OpenGroup(click.Group):
+class OpenGroup(HelpGroup):
     """Has its own commands, and those that `group_members.txt` adds to it; these are imported when they run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
@@ -76,16 +93,6 @@ class OpenGroup(click.Group):
 
             return add_completion(command, self.name or "")
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name, known = args[0], self.list_commands(ctx)
-        if name not in known and not name.startswith("-") and not ctx.resilient_parsing:
-            near = get_close_matches(name, [each for each in known if each not in FOR_GOOD], n=1, cutoff=0.5)
-            remedy = f"Did you mean {near[0]!r}?" if near else f"`{ctx.command_path} --help` lists them all."
-            raise click.UsageError(f"No such command {name!r}. {remedy}", ctx)
-        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         lines = command_lines(self, ctx)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from nacre.protocols import Embedder
     from nacre.settings import Settings, SpaceChoice
 
+STORE_SUFFIX = ".db"  # of a store unless it is named otherwise
 SIMILAR_NAME = 0.8  # of difflib: two letters swapped, or one missing in a word of five
 
 WAITING = ("conflict", "unvalidated", "word")  # kinds that a count is quick for; what is merely old does not press
@@ -116,7 +117,8 @@ class CliContext:
 
         file = store_file(known.store).absolute()
         if self.names("store"):
-            beside = [each.name for each in file.parent.iterdir()] if file.parent.is_dir() else []
+            others = file.parent.iterdir() if file.parent.is_dir() else ()
+            beside = [each.name for each in others if each.is_dir() or each.suffix in (file.suffix, STORE_SUFFIX)]
             raise StoreNotFound(file, beside)
         self.reported_empty = True
         say(f"Nothing is remembered yet; `nacre remember TEXT` makes the store {file}.")

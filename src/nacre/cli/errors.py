@@ -25,6 +25,7 @@ from nacre.errors import (
     SpaceNotFound,
     SupersedeCycle,
     UndoRefused,
+    nearest_name,
 )
 
 CLOSED_PIPE = 141  # what a shell reports for a program whose reader went away
@@ -74,6 +75,8 @@ def errors_as_exit_codes(ctx: click.Context) -> Iterator[None]:
     try:
         yield
         sys.stdout.flush()
+    except click.NoSuchOption as error:
+        raise no_such_option(error) from None
     except NacreError as error:
         kind = next(kind for kind, raised in EXIT_CODES if isinstance(error, raised))
         raise with_debug(ctx, kind(str(error))) from error
@@ -86,6 +89,24 @@ def errors_as_exit_codes(ctx: click.Context) -> Iterator[None]:
         discard_stdout()
         reason = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
         raise with_debug(ctx, StoreProblem(reason)) from error
+
+
+def no_such_option(error: click.NoSuchOption) -> click.UsageError:
+    """The same with the option that was most likely meant, if there is one."""
+    ctx, typed = error.ctx, error.option_name.lstrip("-")
+    listed = [each for each in ctx.command.get_params(ctx) if isinstance(each, click.Option)] if ctx else []
+    known = {name.lstrip("-"): name for each in listed for name in each.opts if name.startswith("--")}
+    formats = next(
+        (each.type.choices for each in listed if isinstance(each.type, click.Choice) and each.name == "form"), ()
+    )
+    near = nearest_name(typed, known)
+    if typed in formats:
+        remedy = f"Write `-f {typed}`."
+    elif near:
+        remedy = f"Did you mean {known[near]!r}?"
+    else:
+        remedy = f"`{ctx.command_path} --help` lists them all." if ctx else ""
+    return click.UsageError(f"{error.message} {remedy}".strip(), ctx)
 
 
 def with_debug(ctx: click.Context, fault: CliError) -> CliError:

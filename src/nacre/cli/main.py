@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import click
@@ -12,13 +11,15 @@ from nacre import __version__
 from nacre.cli.catalogue import (
     COMMANDS,
     FIRST_SCREEN,
-    FOR_GOOD,
+    VERSION,
     CatalogueGroup,
     Entry,
+    HelpGroup,
     command_at,
     command_lines,
     old_names,
     sections,
+    suggested,
     write_sections,
 )
 from nacre.cli.cli_context import CliContext
@@ -49,11 +50,13 @@ class CommandGroup(CatalogueGroup):
             return click.Group.resolve_command(self, ctx, args)
         return super().resolve_command(ctx, args)
 
-    def remedy(self, name: str) -> str:
+    def remedy(self, name: str, ctx: click.Context) -> str:
         """Where an older name is the nearest, its path now."""
+        if name == "version":
+            return VERSION
         known = {**{each: each for each in COMMANDS}, **old_names()}
-        near = get_close_matches(name, [each for each in known if each not in FOR_GOOD], n=1, cutoff=CLOSE)
-        return f"Did you mean {known[near[0]]!r}?" if near and name != "redo" else super().remedy(name)
+        near = suggested(name, known)
+        return f"Did you mean {known[near]!r}?" if near and name != "redo" else super().remedy(name, ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         write_sections(formatter, first_screen())
@@ -65,7 +68,12 @@ class CommandGroup(CatalogueGroup):
             from nacre.cli.completion import add_completion
 
             add_completion(self)
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            from nacre.cli.errors import no_such_option
+
+            raise no_such_option(error) from None
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Without importing every command for its line of help, as click would."""
@@ -87,7 +95,7 @@ EXAMPLE = """Long-term memory for AI agents, in one file.
   nacre recall "where is staging?"
   nacre undo
 """
-CLOSE = 0.5  # of difflib: a letter or two are wrong
+EVERY_COMMAND = "`nacre help --all` lists them all."
 WIDEST_PATH = 30  # characters of a command's path in a list
 MORE = "`nacre help COMMAND` explains one of them, `nacre help --all` lists all others."
 
@@ -136,8 +144,18 @@ def help_command(ctx: click.Context, words: tuple[str, ...], everything: bool) -
     root = ctx.find_root()
     command = command_at(nacre, root, " ".join(words))
     if command is None:
-        raise click.UsageError(f"No such command {' '.join(words)!r}. `nacre help --all` lists them all.", root)
+        raise click.UsageError(f"No such command {' '.join(words)!r}. {help_remedy(words, root)}", root)
     click.echo(every_command(root) if everything else command_help(command, words, root), nl=not everything)
+
+
+def help_remedy(words: tuple[str, ...], root: click.Context) -> str:
+    """What the group says about the first of these words that it does not know, with the path to it."""
+    for at, word in enumerate(words):
+        group = command_at(nacre, root, " ".join(words[:at]))
+        if isinstance(group, HelpGroup) and command_at(nacre, root, " ".join(words[: at + 1])) is None:
+            near = suggested(word, group.list_commands(root))
+            return f"Did you mean {' '.join([*words[:at], near])!r}?" if near else EVERY_COMMAND
+    return EVERY_COMMAND
 
 
 def command_help(command: click.Command, words: tuple[str, ...], root: click.Context) -> str:

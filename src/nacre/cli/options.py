@@ -217,7 +217,7 @@ ALL = 2**53  # what a limit of 0 means
 
 
 def limit_option(default: int, help: str = "At most; 0 for all.") -> Decorator:
-    return option("-n N", help, to="limit", least=0, default=default)
+    return option("-n --limit N", help, to="limit", least=0, default=default)
 
 
 def set_global_option(ctx: click.Context, option: click.Parameter, value: str | bool | None) -> None:

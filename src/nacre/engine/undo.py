@@ -40,6 +40,7 @@ NAMED = 100  # dependent operations that are looked up at once
 FIRST_ENTRIES = 100  # entries of an operation that its status has
 LOOKED_AT = 4  # entries of an operation whose memories show whether it was undone: an undo writes to all of them
 BATCH_LENGTH = 32  # characters of a complete batch
+ACTOR_NAMES = {"cli": "the command line", "lib": "the library", "mcp": "the agents' tools"}  # for people
 TOOL_ENTRIES = 32  # of each tool, to find its last operation
 LOOK_BACK = (32, 1024, None)  # entries read to find the last operations; the first few are nearly always enough
 Term: TypeAlias = Callable[[str, str], Mapping[str, Json] | None]  # the data of a term, by its kind and name
@@ -371,17 +372,23 @@ def last_batches(engine: Engine, space: str, count: int, *, any_actor: bool = Fa
             batches = own_batches(engine, space, entries, count, complete=limit is None or len(entries) < limit)
         if len(batches) == count or limit is None or len(entries) < limit:
             break
-    if not batches and not any_actor:
-        raise UndoRefused(
-            f"Nothing of {engine.actor!r} is left to undo in this space; name the operation that you mean (`nacre "
-            "journal` lists them), or undo the last one of anybody with `--any`."
-        )
     if not batches:
-        raise UndoRefused("There is nothing to undo in this space.")
+        raise nothing_left(engine, space, any_actor=any_actor)
     if len(batches) < count:
         available = "1 operation" if len(batches) == 1 else f"{len(batches)} operations"
         raise UndoRefused(f"Only {available} can be undone; `nacre journal` lists them.")
     return batches
+
+
+def nothing_left(engine: Engine, space: str, *, any_actor: bool) -> UndoRefused:
+    if not engine.store.journal(space, JournalFilter(), limit=1):
+        return UndoRefused("Nothing has been done in this space yet, so there is nothing to undo.")
+    if any_actor:
+        return UndoRefused("There is nothing to undo in this space.")
+    return UndoRefused(
+        f"Nothing done by {ACTOR_NAMES.get(engine.actor, repr(engine.actor))} is left to undo in this space; name the "
+        "operation that you mean (`nacre journal` lists them), or undo the last one of anybody with `--any`."
+    )
 
 
 def refuse_elsewhere(engine: Engine, space: str, *, any_actor: bool) -> None:
@@ -448,18 +455,21 @@ def reversible(operations: Iterable[Operation], readable: Collection[str], count
     What maintenance removed is passed over, with everything that was ever done to it: it may have come between a
     person's operation and their undo.
     """
-    operations = [
+    candidates = [
         operation
         for operation in operations
         if (operation.why != UNATTENDED if operation.name in FINAL else operation.batch in readable)
-    ][:count]
-    final = next((operation for operation in operations if operation.name in FINAL), None)
+    ]
+    final = next((operation for operation in candidates[:count] if operation.name in FINAL), None)
     if final is not None:
-        raise UndoRefused(
-            f"The last operation ({final.name} {final.batch[:8]}) cannot be undone; "
-            "name the operation that you mean: `nacre journal` lists them."
+        older = next((each for each in candidates if each.name not in FINAL), None)
+        remedy = (
+            f"`nacre undo {older.batch[:8]}` undoes the {older.name} before it, `nacre journal` lists all others."
+            if older
+            else "name the operation that you mean: `nacre journal` lists them."
         )
-    return [operation.batch for operation in operations]
+        raise UndoRefused(f"The last operation ({final.name} {final.batch[:8]}) cannot be undone; {remedy}")
+    return [operation.batch for operation in candidates[:count]]
 
 
 def resolve_batch(store: Backend, space: str, prefix: str) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nacre.cli.catalogue import HelpGroup
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, UsageProblem
 from nacre.cli.options import combine, command, form_option, option, yes_option
@@ -131,7 +132,7 @@ def list_tools(profile: str, form: Form) -> None:
         say(f"{name}: {len(listed)} tools, about {tokens:,} tokens, {results:,} of them for the shapes of results")
 
 
-@click.group("hook")
+@click.group("hook", cls=HelpGroup)
 def hook_command() -> None:
     """Answer the hooks of a client such as Claude Code: put what is remembered before a prompt, and keep what is said.
 

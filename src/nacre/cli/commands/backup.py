@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nacre.cli.catalogue import HelpGroup
 from nacre.cli.cli_context import CliContext, configure_logging
 from nacre.cli.errors import Refused, StoreProblem, UsageProblem
 from nacre.cli.options import command, dry_run_option, form_option, option, yes_option
@@ -28,7 +29,7 @@ MEGABYTE = 1_000_000
 key_option = option("--key WHERE", "The key of the copy, if it is another: file:PATH, env:VARIABLE or keyring:NAME.")
 
 
-@click.group("backup")
+@click.group("backup", cls=HelpGroup)
 def backup_command() -> None:
     """Copy the whole store, check a copy, or put one back. A copy has all spaces, the journal and the vectors."""
 

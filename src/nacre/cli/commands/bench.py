@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nacre.cli.catalogue import HelpGroup
 from nacre.cli.cli_context import CliContext
 from nacre.cli.options import PATH, command, form_option, option
 from nacre.cli.ui.output import DATA, Column, Form, chosen_form, print_rows, print_table, say
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 REPORT_FILE = click.Path(dir_okay=False, writable=True, allow_dash=True, path_type=Path)
 
 
-@click.group("bench")
+@click.group("bench", cls=HelpGroup)
 def bench_command() -> None:
     """Measure recall on public datasets, and the judge of conflicts on labelled pairs; no language model is asked. Your
     own store is not touched."""

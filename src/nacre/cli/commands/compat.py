@@ -7,6 +7,7 @@ from importlib import import_module
 
 import click
 
+from nacre.cli.catalogue import HelpGroup
 from nacre.cli.options import option
 from nacre.cli.ui.output import put, say
 
@@ -21,7 +22,7 @@ PROGRAMS = {
 }
 
 
-@click.group("compat")
+@click.group("compat", cls=HelpGroup)
 def compat_command() -> None:
     """Programs that were written for AI-Houkai, Mnemosyne, amplihack-memory-lib or ai-lessons, on this memory.
 

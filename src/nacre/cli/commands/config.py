@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nacre.cli.catalogue import HelpGroup
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, Refused, UsageProblem
 from nacre.cli.options import PATH, command, form_option, option, yes_option
@@ -84,7 +85,7 @@ def masked_value(key: str, value: object) -> str:
 project_option = option("--project", f"In the nearest {PROJECT_FILE} upwards, or a new one here, not in your own file.")
 
 
-@click.group("config")
+@click.group("config", cls=HelpGroup)
 def config_command() -> None:
     """Show and change the settings, and where each comes from.
 

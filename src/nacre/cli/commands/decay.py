@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
+from nacre.cli.catalogue import HelpGroup
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import UsageProblem
 from nacre.cli.lookup import find_memories
@@ -221,7 +222,7 @@ EXAMPLES = "0.9,0.5,0.1"
 POINTS_A_SIGN = 6  # of a curve that is drawn in a table
 
 
-@click.group("decay")
+@click.group("decay", cls=HelpGroup)
 def decay_command() -> None:
     """Show how memories decay. `nacre maintenance prune` moves what has decayed to the trash.
 

@@ -34,6 +34,7 @@ from nacre.cli.ui.records import excerpt, expired_note, headline, marked_text, m
 from nacre.cli.ui.times import age
 from nacre.engine.merge import refuse_unmergeable
 from nacre.engine.supersede import is_redacted
+from nacre.errors import MemoryNotFound
 from nacre.factory import make_guard
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
@@ -329,7 +330,10 @@ def forget_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -
 def restore_command(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
     """Restore forgotten or superseded memories, in one operation."""
     with cli.open_both() as store:
-        memories = find_memories(store, ids)
+        try:
+            memories = find_memories(store, ids)
+        except MemoryNotFound as error:
+            raise NotFound(str(error).replace("`nacre list` shows", "`nacre trash list` shows")) from error
         for memory in memories:
             if is_redacted(memory):
                 raise Refused(f"{short(memory.id)} was redacted; its content is gone for good.")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nacre.cli.catalogue import HelpGroup
 from nacre.cli.cli_context import CliContext
 from nacre.cli.options import ALL, command, form_option, limit_option, option
 from nacre.cli.ui.output import Column, Form, print_facts, print_items, put, say, shortened
@@ -32,7 +33,7 @@ LISTED = 400  # characters of a text in a table
 ID = 12  # characters of an id: the prefix of its kind, and enough to be unique
 
 
-@click.group("mind")
+@click.group("mind", cls=HelpGroup)
 def mind_command() -> None:
     """Show an agent's six kinds of memory."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nacre.cli.catalogue import HelpGroup
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import UsageProblem
 from nacre.cli.options import command, form_option, option, yes_option
@@ -126,7 +127,7 @@ def registry(cli: CliContext) -> Iterator[Registry]:
         yield Registry(store.acting_as("server").store, time.time)
 
 
-@click.group("user")
+@click.group("user", cls=HelpGroup)
 def user_command() -> None:
     """Add, list and remove the users of `nacre serve`."""
 
@@ -161,7 +162,7 @@ def remove(cli: CliContext, name: str, yes: bool) -> None:
     say(f"Removed the user {name!r}; {revoked} tokens were revoked.")
 
 
-@click.group("token")
+@click.group("token", cls=HelpGroup)
 def token_command() -> None:
     """Make, list and revoke the tokens of `nacre serve`."""
 

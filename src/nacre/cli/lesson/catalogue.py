@@ -13,11 +13,12 @@ FOR_ALL_MEMORIES = ("archive", "unarchive", "restore")  # which one may look for
 
 
 class LessonGroup(CatalogueGroup):
-    called = "nacre lesson"
     entries = COMMANDS
 
-    def remedy(self, name: str) -> str:
-        return f"`nacre {old_names()[name]}` is for lessons too." if name in FOR_ALL_MEMORIES else super().remedy(name)
+    def remedy(self, name: str, ctx: click.Context) -> str:
+        if name in FOR_ALL_MEMORIES:
+            return f"`nacre {old_names()[name]}` is for lessons too."
+        return super().remedy(name, ctx)
 
 
 @click.command("lesson", cls=LessonGroup)

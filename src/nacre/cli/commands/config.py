@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from nacre.cli.options import PATH, command, form_option, option, yes_option
 from nacre.cli.ui.output import DATA, Column, Form, print_data, print_items, put, say
 from nacre.cli.ui.prompts import confirm
 from nacre.clients.settings_file import is_plain_key
-from nacre.errors import UnknownName
+from nacre.errors import UnknownName, nearest_name
 from nacre.settings import (
     DEFAULT,
     HARMLESS,
@@ -223,8 +222,8 @@ def check_key(key: str) -> None:
 
 
 def unknown_setting(key: str, known: list[str]) -> UsageProblem:
-    near = get_close_matches(key.rpartition(".")[2].lower().replace("-", "_"), known, n=1, cutoff=0.5)
-    remedy = f"did you mean {near[0]!r}?" if near else "`nacre config list` has them all."
+    near = nearest_name(key.rpartition(".")[2].lower().replace("-", "_"), known)
+    remedy = f"did you mean {near!r}?" if near else "`nacre config list` has them all."
     return UsageProblem(f"there is no setting {key!r}; {remedy}")
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from nacre import MemoryStore
 from nacre.factory import make_embedder
+from nacre.lifecycle.jobs import MIN_CLUSTER
 from nacre.lifecycle.reflection import ReflectionEngine
 from nacre.lifecycle.scheduler import MaintenanceScheduler
 from nacre.model import Memory, Recollection
@@ -81,7 +82,7 @@ class World:
     def __init__(self, folder: Path, plan: Sequence[Sequence[Told]], seed: int) -> None:
         self.files = folder / "tended.db", folder / "left_alone.db"
         settings = Settings(
-            store=str(self.files[0]), maintenance_reflect_every="off", maintenance_consolidate_every="7d"
+            store=str(self.files[0]), backup_every="off", maintenance_every="reflect=off, consolidate=7d"
         )
         self.plan, self.settings, self.clock = plan, settings, Calendar()
         self.embedder = Once(make_embedder(settings))
@@ -133,7 +134,7 @@ class World:
             raise SystemExit(f"This is no measurement: {' '.join(failed)}")
         self.done.update({each.job: each.done for each in results})
         if day % WEEK_DAYS == WEEK_DAYS - 1:
-            engine = ReflectionEngine(self.tended, min_cluster_size=int(self.settings.reflect_min_cluster))
+            engine = ReflectionEngine(self.tended, min_cluster_size=MIN_CLUSTER)
             self.done["reflect"] += len(engine.apply(engine.plan(self.clock.now), "soft", why="maintenance"))
 
     def asked(self, questions: Sequence[Told]) -> dict[str, tuple[bool, bool]]:

@@ -1,4 +1,4 @@
-"""Writes the pages of docs/reference that come from the code: REST, MCP tools, errors, Python API. See `make docs`."""
+"""Writes the pages of docs/reference that come from the code: REST, MCP tools, errors, settings, Python API. See `make docs`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from nacre.mcp.profiles import profile_named
 from nacre.mcp.server import costs
 from nacre.rest.problems import status_of
 from nacre.server.api import all_endpoints
+from nacre.settings import ENVIRONMENT, Settings, descriptions
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 WRITTEN = "Written by `make docs` from the code itself; change the code, not this page.\n"
@@ -59,6 +60,15 @@ class, or the built-in class that it also is.
 
 | error | is also | REST | when |
 |---|---|---|---|"""
+SETTINGS_OPENING = f"""\
+`nacre config set NAME VALUE` writes one to your own `config.toml` and `nacre config list` says where each value comes
+from: an option of the command wins over the environment (`{ENVIRONMENT}` and the name in capitals), this over the nearest
+`.nacre.toml` upwards, this over your own file, and that over the default. A table `[spaces.NAME]` in a file holds what
+is different in one space.
+
+A project's `.nacre.toml` may only choose a space of that project and turn the hooks off, until you run
+`nacre config trust` there. A name that an earlier version knew as a setting is ignored, with a sentence that says what
+to use instead."""
 TOOLS_OPENING = """\
 `nacre mcp --profile NAME` chooses what an agent sees; `nacre mcp --list` shows the same with the cost of each tool.
 """
@@ -114,6 +124,23 @@ def error_page() -> Iterator[str]:
         yield f"| {'&emsp;' * depth}`{kind.__name__}` | {', '.join(builtin)} | {status} | {cell(when)} |"
 
 
+def settings_page() -> Iterator[str]:
+    yield f"# Settings\n\n{WRITTEN}\n{SETTINGS_OPENING}"
+    known, usual = descriptions(), Settings()
+    for group in dict.fromkeys(each.group for each in known.values()):
+        yield f"\n## {group}\n\n| setting | type | default | example | what it says |\n|---|---|---|---|---|"
+        for name, each in known.items():
+            if each.group == group:
+                kind = ", ".join(f"`{value}`" for value in each.values) or each.type
+                default = value_text(getattr(usual, name))
+                shown = f"`{default}`" if default else "empty"
+                yield f"| `{name}` | {kind} | {shown} | `{each.example}` | {cell(each.about)} |"
+
+
+def value_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
 def python() -> Iterator[str]:
     yield f"# The Python API\n\n{WRITTEN}"
     yield "Errors have [their own page](errors.md), adapters [theirs](../guides/integrations.md).\n"
@@ -124,7 +151,8 @@ def python() -> Iterator[str]:
 
 
 PAGES: Mapping[str, Callable[[], Iterator[str]]] = {
-    "rest.md": rest, "mcp-tools.md": tools, "errors.md": error_page, "python.md": python,
+    "rest.md": rest, "mcp-tools.md": tools, "errors.md": error_page, "settings.md": settings_page,
+    "python.md": python,
 }  # fmt: skip
 
 

@@ -290,7 +290,7 @@ def make_suggester(settings: Settings) -> Suggester:
         from nacre.remember.suggest import ask_importance
 
         asked = ask_importance(make_language_model(settings, "Rating the importance"))
-    return Suggester(settings.importance, settings.emotion, settings.default_importance, asked)
+    return Suggester(settings.importance, settings.default_importance, asked)
 
 
 def make_guard(settings: Settings) -> Guard:
@@ -311,7 +311,6 @@ def make_access(
     if capabilities is None:
         capabilities = AgentCapabilities(
             scope_named(settings.scope),
-            max_query_cost=settings.scope_max_cost,
             memory_quota_mb=settings.scope_quota_mb or None,
             allowed_types=settings.scope_types.replace(",", " ").split(),
             allowed_spaces=settings.scope_spaces.replace(",", " ").split(),

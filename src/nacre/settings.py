@@ -34,7 +34,8 @@ SERVICES = {"store": "token", "embedder_url": "embedder_key", "language_model_ur
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):[/\\]")  # of a service, not of a file; C:/ is a drive
 PERSONAL = "personal"
 PATHS = ("store", "journal_mirror", "backup_folder")
-SHARES = ("default_importance", "min_trust")  # from 0 to 1
+SHARES = ("default_importance", "min_trust", "lesson_semantic")  # from 0 to 1
+SWITCHES = ("hook_inject",)  # numbers that take true (the default) and false (0) too
 TABLES = ("spaces",)
 DEFAULT = "default"
 STORE_WIDE = (
@@ -69,7 +70,6 @@ class Settings:
     default_type: str = "semantic"
     default_importance: float = 0.5
     importance: str = "rules"
-    emotion: str = "own"
     secrets: str = "redact"
     secrets_allow: str = ""
     personal_data: str = "allow"
@@ -80,38 +80,24 @@ class Settings:
     scope: str = ""
     scope_types: str = ""
     scope_spaces: str = ""
-    scope_max_cost: float = 100.0
     scope_quota_mb: float = 0.0
-    editor: str = ""
     on_conflict: str = "note"
     conflict_judge: str = "model"
     strict_links: bool = False
     journal_days: float = 0.0
     journal_mirror: str = ""
-    maintenance_tick: str = "5m"
-    maintenance_decay_every: str = "24h"
-    maintenance_reflect_every: str = "7d"
-    maintenance_consolidate_every: str = "off"
-    maintenance_retain_every: str = "24h"
-    maintenance_trash_every: str = "24h"
-    maintenance_compact_every: str = "off"
-    maintenance_reindex_every: str = "1h"
-    maintenance_backup_every: str = "off"
+    maintenance_every: str = ""
     decay_rate: float = 0.02  # a month's half-life for what nobody uses
-    decay_min_score: float = 0.05
     decay_protect: str = "procedural,lesson"
     reflect_apply: bool = False
-    reflect_min_cluster: float = 3.0
     summarizer: str = "central"
     retain_max_days: float = 0.0
     retain_max_count: float = 0.0
-    lesson_limit: float = 10.0
     lesson_semantic: float = 0.7
-    lesson_keyword: float = 0.3
     hook_capture: bool = True
-    hook_inject: bool = True
-    hook_budget: float = 500.0
+    hook_inject: float = 500.0
     trash_days: float = 30.0
+    backup_every: str = "24h"
     backup_folder: str = ""
     spaces: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
@@ -121,22 +107,48 @@ class Settings:
         return replace(self, **own) if own else self  # type: ignore[arg-type]
 
 
+JOB_EVERY = "maintenance_every says how often each job runs, for example maintenance_every = "
+# What earlier versions had as settings: why each is none now, and what to do instead.
+DROPPED: Mapping[str, str] = {
+    "emotion": 'it belongs to importance; set importance to "fixed" if nothing is to be read from a text.',
+    "editor": "$VISUAL and $EDITOR name the editor; set one of them.",
+    "scope_max_cost": "nobody could know what a question costs; a program can still give `AgentCapabilities`.",
+    "lesson_limit": "ten lessons fit a prompt; `nacre lesson search --limit N` gives more.",
+    "lesson_keyword": "words count for what lesson_semantic leaves; set that one alone.",
+    "hook_budget": "hook_inject is the number of tokens now; set that.",
+    "decay_min_score": "it only moves the day that decay_rate decides; set decay_rate, or use `--min-score`.",
+    "reflect_min_cluster": "three episodes make a summary; `nacre maintenance reflect --min-cluster-size N` differs.",
+    "maintenance_tick": "maintenance looks every five minutes for what is due; maintenance_every says what is.",
+    "maintenance_backup_every": "backups are made by themselves; set backup_every.",
+    **{
+        f"maintenance_{job}_every": f'{JOB_EVERY}"{job}=12h".'
+        for job in ("decay", "reflect", "consolidate", "retain", "trash", "compact", "reindex")
+    },
+}
+TYPES = {"str": "text", "float": "number", "bool": "true or false"}
+
+
 @dataclass(frozen=True, slots=True)
 class Description:
     """`values` lists the allowed values; empty when any value is allowed."""
 
     group: str
     values: tuple[str, ...]
+    example: str
     about: str
+    type: str
 
 
 @cache
 def descriptions() -> Mapping[str, Description]:
     """What each setting means, by its name."""
-    lines = ((group, *line.split("|", 2)) for group, lines in data_sections("settings.txt") for line in lines)
-    return {
-        name.strip(): Description(group, tuple(values.split()), about.strip()) for group, name, values, about in lines
-    }
+    types = {each.name: TYPES[str(each.type)] for each in fields(Settings) if each.name not in TABLES}
+    described = {}
+    for group, lines in data_sections("settings.txt"):
+        for line in lines:
+            name, values, example, about = map(str.strip, line.split("|", 3))
+            described[name] = Description(group, tuple(values.split()), example, about, types[name])
+    return described
 
 
 def own_space(value: object, file: Path) -> bool:
@@ -145,7 +157,7 @@ def own_space(value: object, file: Path) -> bool:
 
 
 def switched_off(value: object, _file: Path) -> bool:
-    return value is False
+    return value in (False, 0)
 
 
 # What a project's own file may set without the user's consent, and to which values. Any other key could send, write,
@@ -218,8 +230,13 @@ def from_files(folder: Path, user_file: Path | None = None) -> list[Source]:
     """The user's own file, then the project's: a later one wins. Raises `ConfigError`."""
     own, nearest = user_file or user_config(), project_file(folder)
     restrict_to_owner(own)  # it may hold the key of a service
-    sources = [Source(own, from_file(own))] if own.is_file() else []
+    sources = [from_own(own)] if own.is_file() else []
     return sources if nearest is None else [*sources, from_project(read_project_file(nearest))]
+
+
+def from_own(file: Path) -> Source:
+    content = content_of(file)
+    return Source(file, parsed(content, file), notice=dropped_notice(content, file))
 
 
 def from_project(read: ProjectFile) -> Source:
@@ -228,14 +245,16 @@ def from_project(read: ProjectFile) -> Source:
     if read.fault:
         return Source(read.file, {}, notice=read.fault)
     if read.trusted:
-        return Source(read.file, with_own_keys(parsed(read.content, read.file)))
+        own = with_own_keys(parsed(read.content, read.file))
+        return Source(read.file, own, notice=dropped_notice(read.content, read.file))
     try:
         values = loaded(read.content, read.file)
     except ConfigError as error:
         return Source(read.file, {}, notice=f"The project's settings are ignored: {error}")
     allowed = {key: value for key in HARMLESS if (value := harmless_value(key, values, read.file)) is not None}
-    ignored = {key: value for key, value in values.items() if key not in allowed}
-    return Source(read.file, allowed, ignored, notice_of(read, ignored) if ignored else "")
+    ignored = {key: value for key, value in values.items() if key not in allowed and key not in DROPPED}
+    notices = notice_of(read, ignored) if ignored else "", dropped_notice(read.content, read.file)
+    return Source(read.file, allowed, ignored, " ".join(filter(None, notices)))
 
 
 def harmless_value(key: str, values: Mapping[str, object], file: Path) -> object | None:
@@ -356,11 +375,28 @@ def project_file(folder: Path) -> Path | None:
 
 def from_file(file: Path) -> dict[str, object]:
     """Everything that the file sets. Raises `ConfigError`."""
+    return parsed(content_of(file), file)
+
+
+def content_of(file: Path) -> bytes:
     try:
-        content = file.read_bytes()
+        return file.read_bytes()
     except OSError as error:
         raise unreadable(file, error) from error
-    return parsed(content, file)
+
+
+def dropped_notice(content: bytes, file: Path) -> str:
+    """A sentence for each key that is no longer a setting; empty where there is none, which is found without parsing."""
+    if not any(name.encode() in content for name in DROPPED):
+        return ""
+    values = loaded(content, file)
+    tables = values.get("spaces", {})
+    names = {*values, *(key for table in dict(tables).values() if isinstance(table, dict) for key in table)}
+    return " ".join(no_longer(name, f"{name} in {file}") for name in DROPPED if name in names)
+
+
+def no_longer(name: str, where: str) -> str:
+    return f"{where} is ignored, because it is no longer a setting: {DROPPED[name]}"
 
 
 def loaded(content: bytes, file: Path) -> dict[str, object]:
@@ -379,6 +415,7 @@ def parsed(content: bytes, file: Path) -> dict[str, object]:
     read: dict[str, object] = {
         key: spaces_of(value, str(file)) if key in TABLES else converted(key, value, str(file))
         for key, value in content_values.items()
+        if key not in DROPPED
     }
     for key in PATHS:
         value = str(read.get(key, ""))
@@ -433,13 +470,17 @@ def unknown_variables(environment: Mapping[str, str], known: Settings) -> list[s
     others = {*variables(), *NOT_SETTINGS, *(key.removeprefix(KEY_VARIABLE) for key in keys)}
     names = {name: name.removeprefix(ENVIRONMENT).lower() for name in sorted(environment) if name not in others}
     return [
-        f"{name} is ignored, because {key!r} is not a setting; {nearest(key, variables().values())}"
+        no_longer(key, name)
+        if key in DROPPED
+        else f"{name} is ignored, because {key!r} is not a setting; {nearest(key, variables().values())}"
         for name, key in names.items()
         if name.startswith(ENVIRONMENT)
     ]
 
 
 def parse_number(key: str, value: object, origin: str) -> float:
+    if key in SWITCHES and (said := str(value).strip().lower()) in TRUTHS and said not in ("0", "1"):
+        value = getattr(Settings(), key) if TRUTHS[said] else 0.0
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError) as error:
@@ -475,7 +516,8 @@ def spaces_of(values: object, origin: str) -> dict[str, dict[str, object]]:
             if key in table:
                 raise ConfigError(f"{origin} sets {key!r} for the space {name!r} only; set it for the complete store.")
     return {
-        name: {key: converted(key, value, origin) for key, value in table.items()} for name, table in values.items()
+        name: {key: converted(key, value, origin) for key, value in table.items() if key not in DROPPED}
+        for name, table in values.items()
     }
 
 

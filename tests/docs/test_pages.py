@@ -41,7 +41,7 @@ def script(name: str) -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("page", ["rest.md", "mcp-tools.md", "errors.md", "python.md"])
+@pytest.mark.parametrize("page", ["rest.md", "mcp-tools.md", "errors.md", "settings.md", "python.md"])
 def test_a_page_of_the_reference_matches_the_code(page: str) -> None:
     written = (DOCS / "reference" / page).read_text("utf-8")
     assert written == script("reference").page(page), f"{page} is out of date; `make docs` writes it anew"

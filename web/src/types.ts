@@ -279,7 +279,9 @@ export interface Setting {
   key: string;
   group: string;
   about: string;
+  type: string;
   values: string[];
+  example: string;
   default: string | number | boolean;
   value: string | number | boolean | null;
   source: string;

@@ -200,7 +200,7 @@ def hook_status(flags: Mapping[str, str], folder: Path | None = None) -> HookSta
         with ProjectStore.open(settings, request.choose_space, actor="hook") as store:
             space, transcripts = store.space, read_positions(store)
     return HookStatus(
-        str(file), space, settings.hook_capture, settings.hook_inject, settings.hook_budget,
+        str(file), space, settings.hook_capture, settings.hook_inject > 0, settings.hook_inject,
         pid if isinstance(pid, int) else None, bool(helper.get("ready")),
         str(log_file()), transcripts,
     )  # fmt: skip

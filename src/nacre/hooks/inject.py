@@ -197,7 +197,7 @@ def packed(store: MemoryStore, hits: Iterable[Hit], injected: Injected) -> Pack 
 
     What was given takes its room first, so that a question that is repeated does not bring the next best ones.
     """
-    budget = int(store.settings.hook_budget)
+    budget = int(store.settings.hook_inject)
     chosen = without_copies(hits)[: max(LINES, LINES * budget // TOKENS)]
     result = pack(Recollection(tuple(chosen)), budget, header=HEADER, fence=True)
     if repeated := {*injected.unchanged()}.intersection(result.ids()):

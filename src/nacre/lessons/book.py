@@ -76,6 +76,7 @@ from nacre.remember.derive import chunk_memory, indexed_words, same_derived_inpu
 
 Names = Iterable[str] | str | None
 FADE = "fade"
+LIMIT = 10  # lessons of a search; as many as a prompt has room for
 CHECKED_FIELDS = ("title", "text", "confidence")  # a change of one of these means that somebody has read the lesson
 
 
@@ -226,7 +227,7 @@ class LessonBook(StoreUser):
         """The lessons that answer best, best first. Filters apply before ranking, so that no match is lost. `hybrid`
         fuses the ranks by meaning and by words; `expand` is vocabulary, language-model or none."""
         settings = self.store.settings
-        wanted = int(settings.lesson_limit) if limit is None else limit
+        wanted = LIMIT if limit is None else limit
         UnknownName.check("strategy", strategy, STRATEGIES)
         if wanted < 1:
             raise InvalidInput(f"A limit of {wanted} finds no lessons; give 1 or more.")
@@ -239,7 +240,7 @@ class LessonBook(StoreUser):
             wanted * OVERFETCH if reorders else wanted,
             touch=not reorders,  # only the lessons that are returned count as used
             strategy="rrf" if strategy == "hybrid" else strategy,
-            fusion=RankFusion(RANK_OFFSET, settings.lesson_semantic, settings.lesson_keyword),
+            fusion=RankFusion(RANK_OFFSET, settings.lesson_semantic, 1 - settings.lesson_semantic),
             also=also,
             min_relevance=0.0,  # a lesson is asked for by what one is about to do, which it seldom answers
             **scope,

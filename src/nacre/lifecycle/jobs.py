@@ -20,9 +20,12 @@ if TYPE_CHECKING:  # listing the jobs must not import the store
     from nacre.memory_store import MemoryStore
 
 ACTOR = "maintenance"
+OFF = "off"
 WHY = UNATTENDED
 BACKUPS = "backups"  # the folder beside the store
 DECAY_MODEL = "strength"
+DECAY_FLOOR = 0.05  # what has decayed to less is out of reach of every recall
+MIN_CLUSTER = 3  # two alike may be a coincidence
 COMPRESS_DAYS = 90.0  # long texts that nobody used for so long are compressed
 
 
@@ -48,11 +51,12 @@ class Run(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job with `per_store` runs once, the others run in each space; the setting `maintenance_NAME_every` says how
-    often. `seen` finds the last run from the job's own results: a process may be killed before it could record it."""
+    """A job with `per_store` runs once, the others run in each space; the setting `maintenance_every` says how
+    often, else `usual`. `seen` finds the last run from the job's own results: a process may be killed before it could record it."""
 
     name: str
     run: Run
+    usual: str
     per_store: bool = False
     seen: Callable[[Settings], float | None] | None = None
 
@@ -64,7 +68,7 @@ def decay(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) 
     from nacre.lifecycle.decay import DecayEngine
 
     protected = listed(settings.decay_protect)
-    engine = DecayEngine(store, settings.decay_rate, settings.decay_min_score, protected, DECAY_MODEL)
+    engine = DecayEngine(store, settings.decay_rate, DECAY_FLOOR, protected, DECAY_MODEL)
     return carry_out("decay", engine, now, "moved to the trash", dry_run)
 
 
@@ -74,7 +78,7 @@ def reflect(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool
 
     dry = dry_run or not settings.reflect_apply
     writer = summarizer_from(settings)
-    engine = ReflectionEngine(store, min_cluster_size=int(settings.reflect_min_cluster), summarizer=writer)
+    engine = ReflectionEngine(store, min_cluster_size=MIN_CLUSTER, summarizer=writer)
     done = len(engine.clusters()) if dry else len(engine.apply(engine.plan(now), "soft", why=WHY))
     return result_of("reflect", done, "condensed", dry, ("group of episodes", "groups of episodes"))
 
@@ -144,14 +148,14 @@ JOBS: Mapping[str, Job] = {
     job.name: job
     for job in (
         # First, so that it holds what the others change.
-        Job("backup", backup, per_store=True, seen=newest_backup),
-        Job("decay", decay),
-        Job("reflect", reflect),
-        Job("consolidate", consolidate),
-        Job("retain", retain),
-        Job("trash", trash),
-        Job("compact", compact),
-        Job("reindex", reindex, per_store=True),
+        Job("backup", backup, "24h", per_store=True, seen=newest_backup),
+        Job("decay", decay, "24h"),
+        Job("reflect", reflect, "7d"),
+        Job("consolidate", consolidate, OFF),
+        Job("retain", retain, "24h"),
+        Job("trash", trash, "24h"),
+        Job("compact", compact, OFF),
+        Job("reindex", reindex, "1h", per_store=True),
     )
 }
 

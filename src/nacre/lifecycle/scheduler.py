@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from nacre.engine import Engine
-from nacre.errors import NacreError, StorageError, UnknownName
+from nacre.errors import InvalidInput, NacreError, StorageError, UnknownName
 from nacre.lifecycle.daemon import Process, this_process
-from nacre.lifecycle.jobs import JOBS, Job, JobResult
+from nacre.lifecycle.jobs import JOBS, OFF, Job, JobResult
 from nacre.model.instants import DAY, iso, parse_duration
 from nacre.model.memory import Json
 from nacre.protocols import Clock, Progress, Reader, TermSet
@@ -175,7 +175,7 @@ class StoredHistories:
         self.store.acting_as(HISTORY_KIND).store.commit([TermSet(HISTORY_KIND, key, asdict(history))])
 
 
-OFF = "off"
+TICK_SECONDS = 300.0  # how often a running one looks for what is due; the shortest usual interval is an hour
 SCHEDULER_LEASE_SECONDS = 600.0  # long, because each renewal writes to the disk
 LOOK_AGAIN = DAY  # a dry run costs as much as a real one
 WORK = "tick"  # held during one tick; "maintenance" is held by the long-running scheduler
@@ -215,7 +215,7 @@ class MaintenanceScheduler:
         self.store = store
         self.settings = settings or store.settings
         self.every = intervals(self.settings)  # in seconds; None means that a job is off
-        self.tick_interval = parse_duration(self.settings.maintenance_tick)
+        self.tick_interval = TICK_SECONDS
         self.all_spaces = all_spaces
         self.lease = Lease(store, seconds=SCHEDULER_LEASE_SECONDS)
         self._histories = StoredHistories(store)
@@ -336,7 +336,16 @@ class MaintenanceScheduler:
 
 def intervals(settings: Settings) -> dict[str, float | None]:
     """The interval of every job, in seconds; None when it is off."""
-    return {name: interval(str(getattr(settings, f"maintenance_{name}_every"))) for name in JOBS}
+    every = {name: job.usual for name, job in JOBS.items()} | {"backup": settings.backup_every}
+    for part in filter(str.strip, settings.maintenance_every.split(",")):
+        name, sign, value = (each.strip() for each in part.partition("="))
+        if name == "backup":
+            raise InvalidInput("The setting maintenance_every names backup; set backup_every instead.")
+        UnknownName.check("job", name, JOBS)
+        if not sign:
+            raise InvalidInput(f"The setting maintenance_every says {part.strip()!r}; write {name}=24h or {name}=off.")
+        every[name] = value
+    return {name: interval(value) for name, value in every.items()}
 
 
 def interval(value: str) -> float | None:

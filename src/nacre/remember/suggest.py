@@ -193,22 +193,19 @@ def read_answer(answer: str, identity: str) -> Appraisal | None:
 Ask: TypeAlias = "Callable[[str], Appraisal | None]"
 
 IMPORTANCES = ("rules", "fixed", "language-model")
-EMOTIONS = ("own", "off")
 
 
 @dataclass(frozen=True, slots=True)
 class Suggester:
     """`usual` is the importance when it is fixed or when no rule decides. `asked` asks a language model; the rules
-    decide when it gives no answer."""
+    decide when it gives no answer. Where the importance is fixed, no emotion is suggested either."""
 
     importance: str = "rules"
-    emotion: str = "own"
     usual: float = 0.5
     asked: Ask | None = None
 
     def __post_init__(self) -> None:
         UnknownName.check("way to find an importance", self.importance, IMPORTANCES)
-        UnknownName.check("way to find an emotion", self.emotion, EMOTIONS)
 
     def fields(self, fields: Mapping[str, object]) -> dict[str, object]:
         """Suggestions for validated fields, only for those that the caller did not give."""
@@ -216,7 +213,7 @@ class Suggester:
         text = str(fields["text"])
         if "importance" not in fields:
             suggested["importance"] = self._importance(text, fields)
-        if self.emotion != "off" and "valence" not in fields and "arousal" not in fields:
+        if self.importance != "fixed" and "valence" not in fields and "arousal" not in fields:
             feeling = detect_emotion(text)
             if feeling is not None:
                 suggested |= {"valence": feeling.valence, "arousal": feeling.arousal}

@@ -9,7 +9,7 @@ from nacre.errors import UnknownName
 from nacre.factory import is_database
 from nacre.lifecycle.backups import copies
 from nacre.lifecycle.decay import curve
-from nacre.lifecycle.jobs import DECAY_MODEL
+from nacre.lifecycle.jobs import DECAY_FLOOR, DECAY_MODEL
 from nacre.lifecycle.scheduler import MaintenanceScheduler
 from nacre.model import Memory
 from nacre.model.memory import Json
@@ -34,7 +34,9 @@ class SettingLine:
     key: str
     group: str
     about: str
+    type: str
     values: tuple[str, ...]
+    example: str
     default: Json
     value: Json
     source: str
@@ -56,7 +58,18 @@ def setting_lines(settings: Settings, *, visible: bool) -> list[SettingLine]:
         secret = (key in SECRETS and bool(value)) or (key == "store" and is_database(value))  # it may have a password
         seen = value if visible and not secret else None
         lines.append(
-            SettingLine(key, about.group, about.about, about.values, default, seen, source if visible else "", secret)
+            SettingLine(
+                key,
+                about.group,
+                about.about,
+                about.type,
+                about.values,
+                about.example,
+                default,
+                seen,
+                source if visible else "",
+                secret,
+            )  # fmt: skip
         )
     return lines
 
@@ -103,7 +116,7 @@ def upkeep_of(store: MemoryStore, *, preview: bool) -> Upkeep:
             job.name, every, history.last_at, next_at, history.done, history.error, would.get(job.name, "")
         )
         jobs.append(last)
-    return Upkeep(str(scheduler.lease.holder() or ""), jobs, fading(store), store.settings.decay_min_score)
+    return Upkeep(str(scheduler.lease.holder() or ""), jobs, fading(store), DECAY_FLOOR)
 
 
 def fading(store: MemoryStore) -> list[tuple[float, float]]:

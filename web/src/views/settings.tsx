@@ -62,7 +62,8 @@ function Line({ of, hidden }: { of: Setting; hidden: boolean }) {
       <div class="row-about">
         <span>default: {worded(of.default)}</span>
         {!hidden && <span>from: {of.source}</span>}
-        {of.values.length > 0 && <span>one of: {of.values.join(", ")}</span>}
+        <span>{of.values.length > 0 ? `one of: ${of.values.join(", ")}` : of.type}</span>
+        <span>example: <code>{of.example}</code></span>
       </div>
     </li>
   );

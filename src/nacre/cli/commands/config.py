@@ -18,6 +18,7 @@ from nacre.clients.settings_file import is_plain_key
 from nacre.errors import UnknownName, nearest_name
 from nacre.settings import (
     DEFAULT,
+    DROPPED,
     HARMLESS,
     KEY_PLACES,
     PROJECT_FILE,
@@ -36,7 +37,6 @@ from nacre.settings import (
 if TYPE_CHECKING:
     from nacre.trust import Consent, ProjectFile
 
-OFF = "off"
 SHARE = "from 0 to 1"  # in the description of a setting
 
 
@@ -55,10 +55,12 @@ def check_value(key: str, value: str) -> None:
     values = descriptions()[key].values
     if values and value not in (*values, getattr(Settings(), key)):
         raise UnknownName(f"value of {key}", value, values)
-    if key.startswith("maintenance_") and (value.lower() != OFF or not key.endswith("_every")):
-        from nacre.model.instants import parse_duration
+    if key.endswith("_every"):
+        from dataclasses import replace
 
-        parse_duration(value)
+        from nacre.lifecycle.scheduler import intervals
+
+        intervals(replace(Settings(), **{key: value}))  # type: ignore[arg-type]
     if key == "embedder":
         from nacre.factory import EMBEDDERS
 
@@ -128,7 +130,7 @@ def get(cli: CliContext, key: str, form: Form) -> None:
 
 @command("describe [KEY]", form_option(), group=config_command)
 def describe(_cli: CliContext, key: str | None, form: Form) -> None:
-    """Say what each setting means, or the one of this name, with its default."""
+    """Say what each setting means, or the one of this name, with its type, its default and an example."""
     if key is not None:
         check_key(key)
 
@@ -137,7 +139,8 @@ def describe(_cli: CliContext, key: str | None, form: Form) -> None:
 
     def meaning(name: str) -> str:
         known = descriptions()[name]
-        return known.about + (f" One of: {', '.join(known.values)}." if known.values else "")
+        kind = f"One of: {', '.join(known.values)}." if known.values else f"Type: {known.type}."
+        return f"{known.about} {kind} Example: {known.example}"
 
     columns: list[Column[str]] = [
         Column("key", lambda name: name, style="cyan"),
@@ -187,7 +190,8 @@ def unset_command(cli: CliContext, key: str, project: bool) -> None:
     from nacre.clients.settings_file import unset
 
     file = chosen_file(project)
-    check_key(key)
+    if key.rpartition(".")[2] not in DROPPED:  # an old one can be removed
+        check_key(key)
     if not unset(file, key):
         raise NotFound(f"{file} does not set {key}.")
     now = effective_settings(cli).get(key)
@@ -222,6 +226,8 @@ def check_key(key: str) -> None:
 
 
 def unknown_setting(key: str, known: list[str]) -> UsageProblem:
+    if (name := key.rpartition(".")[2]) in DROPPED:
+        return UsageProblem(f"{name} is no longer a setting: {DROPPED[name]}")
     near = nearest_name(key.rpartition(".")[2].lower().replace("-", "_"), known)
     remedy = f"did you mean {near!r}?" if near else "`nacre config list` has them all."
     return UsageProblem(f"there is no setting {key!r}; {remedy}")

@@ -34,7 +34,7 @@ from nacre.cli.ui.records import ROOMY, excerpt, headline, marked_text, memory_r
 from nacre.cli.ui.times import age
 from nacre.errors import InvalidInput, UnknownName
 from nacre.lifecycle.decay import BELIEF_TYPES, MODELS, NO_SUPPORT, ConfidenceDecay, DecayEngine, FadedConfidence, audit
-from nacre.lifecycle.jobs import DECAY_MODEL, listed
+from nacre.lifecycle.jobs import DECAY_FLOOR, DECAY_MODEL, listed
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.model.instants import iso
@@ -54,7 +54,7 @@ model_options = combine(
 )
 
 
-min_score_option = option("--min-score 0-1", "What scores less is pruned. The setting decay_min_score.")
+min_score_option = option("--min-score 0-1", "What scores less is pruned; 0.05 unless given.")
 protect_option = several_option(
     "--protect-type TYPE",
     "Protect this type; repeat for others, '' protects none. The setting decay_protect.",
@@ -79,7 +79,7 @@ def engine_of(store: MemoryStore, options: DecayOptions) -> DecayEngine:
     return DecayEngine(
         store,
         settings.decay_rate if rate is None else rate,
-        settings.decay_min_score if least is None else least,
+        DECAY_FLOOR if least is None else least,
         protected_types(store, options.get("protected")),
         options.get("model") or DECAY_MODEL,
     )

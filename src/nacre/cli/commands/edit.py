@@ -67,7 +67,7 @@ def edit_command(
 ) -> None:  # fmt: skip
     """Change a memory; without options, its text in your editor. An empty value clears a field.
 
-    The editor is the setting `editor`, $VISUAL, $EDITOR, or what is there.
+    The editor is $VISUAL, $EDITOR, or what is there.
     """
     changes = {
         name: None if name in CLEARED_BY_EMPTY and value == "" else value
@@ -76,7 +76,7 @@ def edit_command(
     with cli.open_both() as store:
         memory = find_memories(store, [id])[0]
         if text is None and not (changes or add_tag or remove_tag):
-            text = edit_text(memory.text, cli.settings().editor)
+            text = edit_text(memory.text)
         elif text is not None:
             text = text_argument([text], stdin=False)
         if add_tag or remove_tag:
@@ -90,11 +90,11 @@ def edit_command(
     say(*((*guard_notes(kinds), *expired_note(after, cli.now())) if changed else ()))
 
 
-def edit_text(text: str, configured: str, *, extension: str = ".md") -> str | None:
+def edit_text(text: str, *, extension: str = ".md") -> str | None:
     """None when it was closed without saving."""
     usual = ("notepad",) if os.name == "nt" else ("nano", "vi")
     installed = next((name for name in usual if shutil.which(name)), usual[0])
-    editor = configured or os.environ.get("VISUAL") or os.environ.get("EDITOR") or installed
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or installed
     try:
         return click.edit(text, editor=editor, extension=extension)
     except click.ClickException as error:
@@ -103,9 +103,9 @@ def edit_text(text: str, configured: str, *, extension: str = ".md") -> str | No
         ) from error
 
 
-def edit_both(memories: Sequence[Memory], configured: str) -> str | None:
+def edit_both(memories: Sequence[Memory]) -> str | None:
     """What is made in the editor of the texts of several memories; None when it was closed without saving."""
-    edited = edit_text("\n\n".join(memory.text for memory in memories), configured)
+    edited = edit_text("\n\n".join(memory.text for memory in memories))
     return edited.strip() or None if edited is not None else None
 
 
@@ -136,7 +136,7 @@ def merge_command(
             f"Merge into {short(stays.id)}", gone, "`nacre undo` takes it back.", yes=yes or len(gone) == 1
         )
         if in_editor:
-            said = edit_both([stays, *gone], cli.settings().editor) or ""
+            said = edit_both([stays, *gone]) or ""
             if not said:
                 raise UsageProblem("the editor was closed without saving, and nothing was merged.")
         merged = store.merge(stays.id, *(memory.id for memory in gone), text=said, why=why)

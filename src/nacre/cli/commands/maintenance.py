@@ -50,7 +50,7 @@ def maintenance_command() -> None:
       nacre maintenance start             from now on, in the background
       nacre maintenance status            what was done when, and what comes next
 
-    The settings maintenance_decay_every and the like say how often; "off" switches a job off.
+    The setting maintenance_every says how often; "off" switches a job off.
     """
 
 

@@ -25,7 +25,7 @@ CONSOLIDATE = {"none": False, "soft": "soft", "hard": "hard"}
 
 @command("reflect", plan_options)
 @option("--threshold 0-1", "How similar the memories of a group must be.", default=0.75)
-@option("--min-cluster-size N", "How many episodes a group needs. The setting reflect_min_cluster.", least=2)
+@option("--min-cluster-size N", "How many episodes a group needs. 3 unless given.", least=2)
 @option(
     "--summarizer",
     "Who writes: central sentences, all cut short, or the configured model. The setting summarizer.",
@@ -40,6 +40,7 @@ def reflect_command(
 
     Episodes that were condensed before are left out.
     """
+    from nacre.lifecycle.jobs import MIN_CLUSTER
     from nacre.lifecycle.reflection import ReflectionEngine, summarizer_from
 
     settings, applied = cli.space_settings(), asked["applied"]
@@ -47,7 +48,7 @@ def reflect_command(
         replace(settings, summarizer=summarizer or settings.summarizer),
         lambda error: say(f"Condensed without the language model. {error}"),
     )
-    size = min_cluster_size or int(settings.reflect_min_cluster)
+    size = min_cluster_size or MIN_CLUSTER
     with cli.open() as store:
         if applied:
             store.acting_as(PERSON).embedder.check()  # before anybody is asked

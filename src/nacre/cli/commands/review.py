@@ -246,7 +246,7 @@ def item_step(store: MemoryStore, waiting: ReviewItem, cli: CliContext) -> Step 
 
     def apply(choice: Choice) -> str:
         if item.conflict is not None and choice.asks:
-            typed = edit_both([item.conflict.a, item.conflict.b], cli.settings().editor)
+            typed = edit_both([item.conflict.a, item.conflict.b])
         else:
             typed = ask_text(f"{choice.asks} ") if choice.asks else ""
         into, text = (typed, "") if item.kind in ("word", "entity") else ("", typed)

@@ -45,7 +45,7 @@ filter_options = combine(
 
 
 def limit_option(default: int | None) -> Decorator:
-    help = "At most this many." if default is not None else "At most this many; the setting lesson_limit unless given."
+    help = "At most this many." if default is not None else "At most this many; 10 unless given."
     return option("-n -k --limit N", help, least=1, default=default)
 
 

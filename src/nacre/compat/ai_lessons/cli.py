@@ -29,8 +29,8 @@ OPTIONS = {"add": FIELD_OPTIONS, "update": FIELD_OPTIONS, "related": {"-d": "--d
            "search": {"-v": "--why", "--verbose": "--why"}, "delete": {"--yes": "", "-y": ""},
            "graph": {"--prune": "", "--min-traversals": "--walks"}}  # fmt: skip
 NOTHING_FOUND = 1  # exit code of `nacre lesson search`; ai-lessons exits with 0
-PASSED_SETTINGS = ("store", "space", "embedder", "embedder_url", "embedder_key", "lesson_limit", "lesson_semantic",
-                   "lesson_keyword", "on_conflict")  # fmt: skip
+PASSED_SETTINGS = ("store", "space", "embedder", "embedder_url", "embedder_key", "lesson_semantic",
+                   "on_conflict")  # fmt: skip
 
 
 class LessonCommands(click.Group):
@@ -53,7 +53,8 @@ def native_command(name: str) -> click.Command:
 def run_native(name: str, arguments: tuple[str, ...]) -> int:
     """In a process of its own, because this package may not import the commands."""
     init_db()
-    settings = settings_of(get_config())
+    config = get_config()
+    settings = settings_of(config)
     environment = {f"NACRE_{key.upper()}": str(getattr(settings, key)) for key in PASSED_SETTINGS}
     environment["NACRE_SPACE"] = settings.space or DEFAULT  # as the functions use it, in whatever folder this runs
     options = OPTIONS.get(name, {})
@@ -61,6 +62,8 @@ def run_native(name: str, arguments: tuple[str, ...]) -> int:
     if name == "add" and "--help" not in passed:
         passed += ["--id", core._generate_id()]
         passed += [] if {"--content", "-i", "--interactive"} & {*passed} else ["--content", "-"]
+    if name == "search" and not any(each.startswith(("-n", "-k", "--limit")) for each in passed):
+        passed = ["--limit", str(config.search.default_limit), *passed]
     passed += ["--yes"] if "--merge" in passed else []  # ai-lessons never asked; a merge can be undone
     native = PRUNE if name == "graph" and "--prune" in arguments else NATIVE[name]
     command = [sys.executable, "-m", "nacre", *native, *filter(None, passed)]

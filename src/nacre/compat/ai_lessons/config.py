@@ -101,6 +101,12 @@ def known_fields(kind: type, values: Mapping[str, Any] | None) -> dict[str, Any]
     return {name: value for name, value in (values or {}).items() if name in names and value is not None}
 
 
+def semantic_share(search: SearchConfig) -> float:
+    """Of the two weights together, which need not make 1."""
+    both = search.hybrid_weight_semantic + search.hybrid_weight_keyword
+    return search.hybrid_weight_semantic / both if both > 0 else 0.5
+
+
 def settings_of(config: Config) -> Settings:
     """Ignores the user's own settings: only the configuration of ai-lessons counts."""
     from .embeddings import backend_of
@@ -108,8 +114,7 @@ def settings_of(config: Config) -> Settings:
     chosen = backend_of(config.embedding)
     return Settings(
         store=str(config.db_path), embedder=chosen.name, embedder_url=chosen.url, embedder_key=chosen.key,
-        lesson_limit=config.search.default_limit, lesson_semantic=config.search.hybrid_weight_semantic,
-        lesson_keyword=config.search.hybrid_weight_keyword, rerank_ms=0.0,
+        lesson_semantic=semantic_share(config.search), rerank_ms=0.0,
     )  # fmt: skip
 
 

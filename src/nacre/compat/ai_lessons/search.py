@@ -9,7 +9,7 @@ from typing import Any
 from nacre.lessons import Lesson
 from nacre.lessons.recall import LessonFilters
 
-from .config import Config
+from .config import Config, get_config
 from .db import book_of
 
 
@@ -47,7 +47,8 @@ def search_by(strategy: str) -> Callable[..., list[SearchResult]]:
             "source": source or source_filter,
             "include_superseded": True,  # a superseded lesson is included, with a lower rank
         }
-        results = book_of(config).recall(query, limit=limit, strategy=strategy, **filters).data
+        wanted = (config or get_config()).search.default_limit if limit is None else limit
+        results = book_of(config).recall(query, limit=wanted, strategy=strategy, **filters).data
         return [SearchResult(**fields_of(each.lesson), score=each.score) for each in results]
 
     return search

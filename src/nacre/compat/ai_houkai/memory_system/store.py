@@ -361,7 +361,7 @@ def settings_for(path: str | Path, collection: str, model: str = MODEL) -> Setti
         private_folder(Path(folder))
     return Settings(
         store=folder, space=collection, embedder=embedder_named(model), on_conflict="ignore", importance="fixed",
-        emotion="off", rerank_ms=0.0,
+        rerank_ms=0.0,
     )  # fmt: skip
 
 

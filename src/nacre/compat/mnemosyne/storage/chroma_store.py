@@ -131,9 +131,7 @@ class ChromaMemoryStore:
             space=f"{data.short_term_collection}+{data.long_term_collection}",
             embedder=embedder_named(embedding_model or data.embedding_model),
             # Mnemosyne guesses no field.
-            settings=NativeSettings(
-                importance="fixed", emotion="off", default_type="episodic", on_conflict="ignore", rerank_ms=0.0
-            ),
+            settings=NativeSettings(importance="fixed", default_type="episodic", on_conflict="ignore", rerank_ms=0.0),
             actor="mnemosyne",
         )
         self.client = Client(self.memories)

@@ -1,4 +1,4 @@
-"""Writes the pages of docs/reference that come from the code: REST, MCP tools, errors, settings, Python API. See `make docs`."""
+"""Writes the generated pages of docs/reference: REST, MCP tools, errors, settings, Python API. See `make docs`."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ class, or the built-in class that it also is.
 |---|---|---|---|"""
 SETTINGS_OPENING = f"""\
 `nacre config set NAME VALUE` writes one to your own `config.toml` and `nacre config list` says where each value comes
-from: an option of the command wins over the environment (`{ENVIRONMENT}` and the name in capitals), this over the nearest
-`.nacre.toml` upwards, this over your own file, and that over the default. A table `[spaces.NAME]` in a file holds what
-is different in one space.
+from: an option of the command wins over the environment (`{ENVIRONMENT}` and the name in capitals), this over the
+nearest `.nacre.toml` upwards, this over your own file, and that over the default. A table `[spaces.NAME]` in a file
+holds what is different in one space.
 
 A project's `.nacre.toml` may only choose a space of that project and turn the hooks off, until you run
 `nacre config trust` there. A name that an earlier version knew as a setting is ignored, with a sentence that says what

@@ -386,12 +386,13 @@ def content_of(file: Path) -> bytes:
 
 
 def dropped_notice(content: bytes, file: Path) -> str:
-    """A sentence for each key that is no longer a setting; empty where there is none, which is found without parsing."""
+    """A sentence for each key that is no longer a setting; empty where there is none, found without parsing."""
     if not any(name.encode() in content for name in DROPPED):
         return ""
     values = loaded(content, file)
-    tables = values.get("spaces", {})
-    names = {*values, *(key for table in dict(tables).values() if isinstance(table, dict) for key in table)}
+    tables = values.get("spaces")
+    spaced = tables.values() if isinstance(tables, dict) else ()
+    names = {*values, *(key for table in spaced if isinstance(table, dict) for key in table)}
     return " ".join(no_longer(name, f"{name} in {file}") for name in DROPPED if name in names)
 
 

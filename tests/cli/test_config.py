@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from nacre.access.capabilities import ScopeLevel
+from nacre.cli.commands.config import check_value, value_text
 from nacre.engine.remember import POLICIES
 from nacre.memory_store import MemoryStore
 from nacre.remember.guard import MODES, PERSONAL, SUSPICIOUS_POLICIES
-from nacre.remember.suggest import EMOTIONS, IMPORTANCES
+from nacre.remember.suggest import IMPORTANCES
 from nacre.settings import Settings, descriptions
 from tests.command_line import CommandLine
 
@@ -67,9 +68,10 @@ def test_a_type_that_the_store_has_learned_can_be_the_default(nacre: CommandLine
         ("decay_rat", "1", "did you mean 'decay_rate'"),
         ("decay_rate", "fast", "not a number"),
         ("secrets", "hide", "redact, refuse"),
-        ("maintenance_decay_every", "often", "is not a duration"),
+        ("maintenance_every", "decay=often", "is not a duration"),
         ("embedder", "multilingul", "did you mean 'multilingual'"),
-        ("maintenance_tick", "off", "is not a duration"),
+        ("maintenance_tick", "off", "no longer a setting"),
+        ("backup_every", "often", "is not a duration"),
         ("default_importance", "7", "from 0 to 1"),
         ("default_type", "semantc", "did you mean 'semantic'"),
         ("space", "", "space is empty"),
@@ -112,7 +114,6 @@ def test_the_words_are_those_that_the_parts_know() -> None:
         "personal_data": PERSONAL,
         "suspicious": SUSPICIOUS_POLICIES,
         "importance": IMPORTANCES,
-        "emotion": EMOTIONS,
         "scope": tuple(map(str, ScopeLevel)),
     }
     for key, words in real.items():
@@ -123,5 +124,10 @@ def test_every_setting_is_described(nacre: CommandLine) -> None:
     rendered = {each["key"]: each for each in nacre.json("config", "describe")}
     assert set(rendered) == set(Settings.__dataclass_fields__) - {"spaces"}
     assert all(each["about"].endswith(".") for each in rendered.values())
+    assert all(each["example"] and each["type"] and each["group"] for each in rendered.values())
+    assert len(rendered) < 45
+    for key, each in rendered.items():
+        check_value(key, each["example"])
+        assert each["example"] != value_text(each["default"]), key
     assert "One of: redact, refuse, allow." in nacre.ok("config", "describe", "secrets")
     assert nacre("config", "describe", "secret").exit_code == 2

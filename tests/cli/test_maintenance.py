@@ -92,7 +92,7 @@ def test_a_job_that_fails_ends_with_its_reason_and_the_others_are_done(
 
 
 def test_a_setting_that_is_no_interval_is_misuse(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NACRE_MAINTENANCE_BACKUP_EVERY", "often")
+    monkeypatch.setenv("NACRE_BACKUP_EVERY", "often")
     result = nacre("maintenance", "tick")
     assert result.exit_code == 2 and "30m" in result.stderr
 
@@ -166,7 +166,7 @@ def test_a_file_left_by_a_process_whose_number_another_has_now_is_in_nobodys_way
 
 
 def test_a_start_that_fails_says_why(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NACRE_MAINTENANCE_DECAY_EVERY", "often")
+    monkeypatch.setenv("NACRE_MAINTENANCE_EVERY", "decay=often")
     result = nacre.process("maintenance", "start")
     assert result.returncode == 2 and "often" in result.stderr
     assert nacre("--store", ":memory:", "maintenance", "start").exit_code == 2

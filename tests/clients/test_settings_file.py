@@ -17,7 +17,7 @@ from nacre.settings import from_file
 FULL = '''# mine, all of it
 
 store = "notes.db"   # beside this file
-editor = """
+agent = """
 nano
 """
 "decay_rate"=0.5
@@ -41,7 +41,7 @@ def file(tmp_path: Path) -> Path:
     [
         ("store", "other.db", 'store = "notes.db"   # beside this file', 'store = "other.db"   # beside this file'),
         ("decay_rate", "0.25", '"decay_rate"=0.5', '"decay_rate"=0.25'),
-        ("editor", "vi", 'editor = """\nnano\n"""', 'editor = "vi"'),
+        ("agent", "vi", 'agent = """\nnano\n"""', 'agent = "vi"'),
         ("strict_links", "yes", '"decay_rate"=0.5\n', '"decay_rate"=0.5\nstrict_links = true\n'),
         ("spaces.work.decay_rate", "1", "decay_rate = 0.1", "decay_rate = 1"),
         ("spaces.at home.decay_rate", "1", "trash_days = 7\n", "trash_days = 7\ndecay_rate = 1\n"),
@@ -61,10 +61,10 @@ def test_a_file_is_made_with_its_folder(tmp_path: Path) -> None:
 
 
 def test_what_was_set_can_be_taken_out_again(file: Path) -> None:
-    assert unset(file, "editor") and unset(file, "spaces.work.decay_rate")
-    assert file.read_text("utf-8") == FULL.replace('editor = """\nnano\n"""\n', "").replace("decay_rate = 0.1\n", "")
-    assert not unset(file, "editor")
-    assert not unset(file.with_name("none.toml"), "editor")
+    assert unset(file, "agent") and unset(file, "spaces.work.decay_rate")
+    assert file.read_text("utf-8") == FULL.replace('agent = """\nnano\n"""\n', "").replace("decay_rate = 0.1\n", "")
+    assert not unset(file, "agent")
+    assert not unset(file.with_name("none.toml"), "agent")
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_a_setting_is_changed_however_its_table_is_written(tmp_path: Path, text:
 
 def test_a_file_that_cannot_be_changed_safely_is_left_to_its_owner(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(toml, "assigned", lambda *_: "store = 'lost'\n")
-    with pytest.raises(ConfigError, match="in an editor"):
-        set_value(file, "editor", "vi")
+    with pytest.raises(ConfigError, match="in an agent"):
+        set_value(file, "agent", "vi")
     assert file.read_text("utf-8") == FULL
 
 
@@ -116,7 +116,7 @@ def test_a_secret_file_stays_secret(file: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"])), st.sampled_from(["editor", "agent", "secrets_allow"]))
+@given(st.text(st.characters(exclude_categories=["Cs"])), st.sampled_from(["agent", "agent", "secrets_allow"]))
 def test_any_text_comes_back_as_it_was_given(tmp_path_factory: pytest.TempPathFactory, value: str, key: str) -> None:
     file = tmp_path_factory.mktemp("any") / "c.toml"
     file.write_text(FULL, "utf-8")

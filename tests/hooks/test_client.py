@@ -101,7 +101,7 @@ def test_what_gives_orders_is_not_pushed_at_anyone(client: Client) -> None:
 def test_the_budget_bounds_what_is_injected(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(12):
         client.remember(f"The staging database number {number} listens on port {5000 + number}.", on_conflict="ignore")
-    monkeypatch.setenv("NACRE_HOOK_BUDGET", "60")
+    monkeypatch.setenv("NACRE_HOOK_INJECT", "60")
     assert 1 <= client.context("prompt", prompt=QUESTION).count("- (semantic)") <= 4
 
 

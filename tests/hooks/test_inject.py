@@ -78,7 +78,7 @@ def test_what_is_put_before_a_prompt_counts_as_used_and_nothing_else(store: Memo
 
 
 def test_what_the_budget_leaves_out_does_not_count_as_used() -> None:
-    with MemoryStore(settings=Settings(store=":memory:", embedder="hashing", hook_budget=40.0)) as store:
+    with MemoryStore(settings=Settings(store=":memory:", embedder="hashing", hook_inject=40.0)) as store:
         for number in range(6):
             text = f"Rule {number}: the crane at berth {number} rests at night."
             store.remember(text, pinned=True, on_conflict="ignore")
@@ -105,7 +105,7 @@ def test_an_injection_has_five_lines_unless_the_budget_asks_for_more(store: Memo
     for number in range(12):
         store.remember(f"The staging database number {number} listens on port 54{number:02}.", on_conflict="ignore")
     assert len(prompt(store).items) == 5  # type: ignore[union-attr]
-    with MemoryStore(":memory:", embedder="hashing", settings=Settings(hook_budget=1000.0)) as roomy:
+    with MemoryStore(":memory:", embedder="hashing", settings=Settings(hook_inject=1000.0)) as roomy:
         for number in range(12):
             roomy.remember(f"The staging database number {number} listens on port 54{number:02}.", on_conflict="ignore")
         assert len(prompt(roomy).items) == 10  # type: ignore[union-attr]

@@ -19,7 +19,7 @@ QUESTION = "copper kettle whistle kitchen stove morning"  # six words
 
 @pytest.fixture
 def store() -> Iterator[MemoryStore]:
-    settings = Settings(store=":memory:", hook_budget=50_000.0)
+    settings = Settings(store=":memory:", hook_inject=50_000.0)
     with MemoryStore(settings=settings, embedder=Moody(256)) as opened:
         yield opened
 

@@ -85,8 +85,8 @@ def test_hybrid_weighs_meaning_and_words_as_the_settings_say() -> None:
     def embed(texts: list[str]) -> list[list[float]]:
         return [[1.0, 0.0] if "near" in text.lower() or text == "rope of the mast" else [0.6, 0.8] for text in texts]
 
-    for semantic, keyword, best in ((1.0, 0.0, "Near"), (0.0, 1.0, "Worded")):
-        book = new_book(embedder=embed, settings=Settings(lesson_semantic=semantic, lesson_keyword=keyword))
+    for semantic, best in ((1.0, "Near"), (0.0, "Worded")):
+        book = new_book(embedder=embed, settings=Settings(lesson_semantic=semantic))
         book.learn("Worded", "a rope of the mast")
         book.learn("Near", "nothing that was asked for")
         assert book.recall("rope of the mast", limit=1).data[0].lesson.title == best

@@ -166,7 +166,7 @@ def test_a_backup_lies_beside_the_store_unless_another_folder_is_named(
 
 
 def test_a_folder_for_backups_in_a_file_is_meant_from_where_the_file_lies(tmp_path: Path) -> None:
-    trusted(tmp_path / ".nacre.toml", 'store = "s.db"\nbackup_folder = "copies"\nmaintenance_backup_every = "1d"\n')
+    trusted(tmp_path / ".nacre.toml", 'store = "s.db"\nbackup_folder = "copies"\nbackup_every = "1d"\n')
     read = read_settings(environment={}, folder=tmp_path, user_file=tmp_path / "none")
     assert backups_of(read).folder == tmp_path / "copies"
 
@@ -201,11 +201,10 @@ def test_a_trash_that_is_kept_for_ever_is_not_emptied(store: MemoryStore, settin
     assert store.count(status="trashed") == 1
 
 
-def test_how_weak_and_how_many_is_a_setting_of_the_jobs(store: MemoryStore, settings: Settings) -> None:
+def test_how_fast_is_a_setting_of_the_jobs(store: MemoryStore, settings: Settings) -> None:
     remember_old(store)
     remember_episodes(store)
-    assert run("decay", store, replace(settings, decay_min_score=0.0)).done == 0
-    assert run("reflect", store, replace(settings, reflect_min_cluster=4.0)).done == 0
+    assert run("decay", store, replace(settings, decay_rate=0.0)).done == 0
     assert run("reflect", store, settings).done == 2
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from nacre import Memory, MemoryStore
 from nacre.errors import InvalidInput, UnknownName
+from nacre.lifecycle.jobs import MIN_CLUSTER
 from nacre.lifecycle.reflection import Consolidate, ReflectionEngine, central, with_language_model
 from nacre.models.language_model import FunctionLanguageModel
-from nacre.settings import Settings
 from tests.lifecycle.aged import DAY, NOW, Turned
 from tests.lifecycle.placed import Angles, acts, held, recalled, whole
 from tests.samples import ids
@@ -51,7 +51,7 @@ def test_similar_means_at_least_the_threshold_to_the_seed(store: MemoryStore, an
 
 def test_two_make_a_group_by_hand_and_three_by_maintenance(store: MemoryStore) -> None:
     """Decision 2.25."""
-    assert (ReflectionEngine(store).min_cluster_size, Settings().reflect_min_cluster) == (2, 3)
+    assert (ReflectionEngine(store).min_cluster_size, MIN_CLUSTER) == (2, 3)
 
 
 @pytest.mark.accepts("H13.2")

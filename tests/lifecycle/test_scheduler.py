@@ -30,11 +30,12 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Turned) -> Iter
         yield found
 
 
-def scheduler_of(store: MemoryStore, *, all_spaces: bool = False, **settings: object) -> MaintenanceScheduler:
+def scheduler_of(
+    store: MemoryStore, *, every: str = "", all_spaces: bool = False, **settings: object
+) -> MaintenanceScheduler:
     """With decay and reflection alone, unless the settings say otherwise."""
-    others = dict.fromkeys(("retain_every", "trash_every", "reindex_every"), "off")
-    every = {f"maintenance_{name}": value for name, value in others.items()}
-    return MaintenanceScheduler(store, Settings(**every | settings), all_spaces=all_spaces)  # type: ignore[arg-type]
+    known = Settings(maintenance_every=f"retain=off, trash=off, reindex=off, {every}", **settings)  # type: ignore[arg-type]
+    return MaintenanceScheduler(store, known, all_spaces=all_spaces)
 
 
 def jobs_of(result: TickResult) -> list[str]:
@@ -74,35 +75,36 @@ def test_another_scheduler_knows_what_the_first_one_did(store: MemoryStore) -> N
 
 def test_a_job_without_an_interval_is_off(store: MemoryStore) -> None:
     remember_old(store)
-    result = scheduler_of(store, maintenance_decay_every="off", maintenance_reflect_every="off").tick()
+    result = scheduler_of(store, every="decay=off, reflect=off").tick()
     assert result == TickResult()
     assert store.count() == 3
 
 
 def test_further_jobs_have_intervals_by_their_names(store: MemoryStore) -> None:
-    known = Settings(maintenance_decay_every="off", maintenance_reflect_every="off", maintenance_consolidate_every="1d")
+    known = Settings(maintenance_every="decay=off, reflect=off, consolidate=1d")
     result = MaintenanceScheduler(store, known).tick()
     assert jobs_of(result) == ["consolidate", "retain", "trash", "reindex"]
 
 
 def test_the_journal_is_deleted_only_where_its_job_is_switched_on(store: MemoryStore) -> None:
     assert "compact" not in jobs_of(MaintenanceScheduler(store, Settings(journal_days=9.0)).tick())
-    known = Settings(journal_days=9.0, maintenance_compact_every="1d")
+    known = Settings(journal_days=9.0, maintenance_every="compact=1d")
     assert "compact" in jobs_of(MaintenanceScheduler(store, known).tick())
 
 
 def test_every_job_can_be_switched_off(store: MemoryStore) -> None:
-    known = Settings(**{f"maintenance_{name}_every": "off" for name in JOBS})  # type: ignore[arg-type]
+    off = ", ".join(f"{name}=off" for name in JOBS if name != "backup")
+    known = Settings(maintenance_every=off)
     assert jobs_of(MaintenanceScheduler(store, known).tick()) == []
 
 
 def test_a_dry_reflection_does_not_advance_its_schedule(store: MemoryStore) -> None:
     remember_episodes(store)
     for _ in range(2):
-        assert scheduler_of(store, maintenance_decay_every="off").tick().outcome("reflect") == (True, 2, None)
+        assert scheduler_of(store, every="decay=off").tick().outcome("reflect") == (True, 2, None)
     assert store.count(type="semantic") == 0
     assert StoredHistories(store).history("reflect/default").last_at is None
-    applied = scheduler_of(store, maintenance_decay_every="off", reflect_apply=True).tick()
+    applied = scheduler_of(store, every="decay=off", reflect_apply=True).tick()
     assert applied.outcome("reflect") == (True, 2, None)
 
 
@@ -142,7 +144,7 @@ def test_one_jobs_failure_never_blocks_another(store: MemoryStore, monkeypatch: 
 
 
 def test_named_jobs_are_done_whether_they_are_due_or_not(store: MemoryStore) -> None:
-    scheduler = scheduler_of(store, maintenance_decay_every="off")
+    scheduler = scheduler_of(store, every="decay=off")
     assert [each.job for each in scheduler.tick(jobs=["decay"]).results] == ["decay"]
     assert [each.job for each in scheduler.tick(jobs=["decay", "trash"]).results] == ["decay", "trash"]
     assert StoredHistories(store).history("decay/default").runs == 2
@@ -155,8 +157,8 @@ def test_every_space_has_its_own_schedule(tmp_path: Path) -> None:
         with opened(tmp_path / "s.db", space=space) as store:
             remember_old(store)
     with opened(tmp_path / "s.db", space="a") as store:
-        assert scheduler_of(store, maintenance_reflect_every="off").tick().outcome("decay")[1] == 3
-        rest = scheduler_of(store, maintenance_reflect_every="off", all_spaces=True).tick()
+        assert scheduler_of(store, every="reflect=off").tick().outcome("decay")[1] == 3
+        rest = scheduler_of(store, every="reflect=off", all_spaces=True).tick()
         decays = [each for each in rest.results if each.job == "decay"]
         assert [(each.space, each.done) for each in decays] == [("b", 3), ("c", 3)]
         assert store.space == "a"
@@ -176,7 +178,7 @@ def test_while_another_one_works_nothing_is_done(store: MemoryStore) -> None:
 
 def test_a_tick_that_has_nothing_to_do_writes_nothing(tmp_path: Path, clock: Turned) -> None:
     with opened(tmp_path / "s.db", clock) as store:
-        scheduler = scheduler_of(store, maintenance_reflect_every="off")
+        scheduler = scheduler_of(store, every="reflect=off")
         scheduler.tick()
         wal = (tmp_path / "s.db-wal").stat()
         scheduler.tick()
@@ -186,7 +188,7 @@ def test_a_tick_that_has_nothing_to_do_writes_nothing(tmp_path: Path, clock: Tur
 def test_a_backup_whose_maker_was_killed_before_it_could_note_it_is_not_made_again(
     tmp_path: Path, clock: Turned
 ) -> None:
-    settings = Settings(store=str(tmp_path / "s.db"), maintenance_backup_every="1d")
+    settings = Settings(store=str(tmp_path / "s.db"), backup_every="1d")
     with opened(tmp_path / "s.db", clock) as store:
         JOBS["backup"].run(store, settings, NOW, dry_run=False)
         scheduler = MaintenanceScheduler(store, settings)
@@ -198,25 +200,32 @@ def test_a_backup_whose_maker_was_killed_before_it_could_note_it_is_not_made_aga
 
 
 def test_a_backup_without_a_place_fails_alone(store: MemoryStore) -> None:
-    scheduler = MaintenanceScheduler(store, Settings(store=":memory:", maintenance_backup_every="1d"))
-    result = scheduler.tick()
+    scheduler = MaintenanceScheduler(store, Settings(store=":memory:", backup_every="1d"))
+    assert scheduler.every["backup"] is None  # by itself it is not tried
+    result = scheduler.tick(jobs=["backup", "decay"])
     assert [each.job for each in result.results if each.error] == ["backup"]
     assert "decay" in jobs_of(result)
 
 
 def test_intervals_are_settings() -> None:
-    found = intervals(Settings(maintenance_decay_every="off", maintenance_backup_every="1h 30m"))
+    found = intervals(Settings(store="s.db", maintenance_every="decay=off", backup_every="1h 30m"))
     assert set(found) == set(JOBS)
     assert (found["decay"], found["backup"], found["reindex"], found["consolidate"]) == (None, 5400.0, 3600.0, None)
     defaults = intervals(Settings())
     assert (defaults["decay"], defaults["reflect"], defaults["backup"]) == (DAY, 7 * DAY, None)
     with pytest.raises(InvalidInput):
-        intervals(replace(Settings(), maintenance_trash_every="often"))
+        intervals(replace(Settings(), maintenance_every="trash=often"))
+    with pytest.raises(UnknownName, match="did you mean 'decay'"):
+        intervals(Settings(maintenance_every="decya=1h"))
+    for wrong, remedy in (("backup=1h", "backup_every"), ("decay", "decay=off")):
+        with pytest.raises(InvalidInput, match=remedy):
+            intervals(Settings(maintenance_every=wrong))
 
 
 def test_it_runs_until_it_is_told_to_stop_and_leaves_the_lease_free(store: MemoryStore) -> None:
     remember_old(store)
-    scheduler = scheduler_of(store, maintenance_reflect_every="off", maintenance_tick="0.01")
+    scheduler = scheduler_of(store, every="reflect=off")
+    scheduler.tick_interval = 0.01
     stop = threading.Event()
     thread = threading.Thread(target=scheduler.run_forever, args=(stop,))
     thread.start()
@@ -233,7 +242,8 @@ def test_it_runs_until_it_is_told_to_stop_and_leaves_the_lease_free(store: Memor
 
 def test_a_second_one_takes_over_when_the_first_one_ends(store: MemoryStore) -> None:
     stops, threads = [threading.Event(), threading.Event()], []
-    first, second = (scheduler_of(store, maintenance_tick="0.01") for _ in range(2))
+    first, second = (scheduler_of(store) for _ in range(2))
+    first.tick_interval = second.tick_interval = 0.01
     try:
         for scheduler, stop in zip((first, second), stops, strict=True):
             threads.append(threading.Thread(target=scheduler.run_forever, args=(stop,)))

@@ -52,7 +52,7 @@ def test_a_feeling_is_suggested_where_words_tell_one_and_only_there() -> None:
     assert felt.valence is not None and felt.valence < 0
     assert felt.arousal is not None and felt.arousal > 0
     assert (plain.valence, plain.arousal) == (None, None)
-    with opened(emotion="off") as store:
+    with opened(importance="fixed") as store:
         assert store.remember(ANGRY).valence is None
 
 
@@ -79,8 +79,6 @@ def test_a_model_is_asked_first_and_the_rules_stand_in_for_it() -> None:
 def test_unknown_ways_and_a_missing_model_are_refused() -> None:
     with pytest.raises(UnknownName, match="did you mean 'rules'"):
         make_suggester(Settings(importance="rule"))
-    with pytest.raises(UnknownName, match="way to find an emotion"):
-        make_suggester(Settings(emotion="moody"))
     with pytest.raises(ConfigError, match="language_model"):
         make_suggester(Settings(importance="language-model"))
 

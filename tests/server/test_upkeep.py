@@ -39,12 +39,12 @@ def test_every_setting_is_listed_and_only_admins_see_values(monkeypatch: pytest.
     for name in ("STORE", "TRASH_DAYS", "EMBEDDER", "SPACE"):
         monkeypatch.delenv(f"NACRE_{name}", raising=False)
     monkeypatch.setenv("NACRE_TRASH_DAYS", "9")
-    used = replace(Settings(), store="/data/memory.db", trash_days=9.0, embedder_key="a key", hook_budget=700.0)
+    used = replace(Settings(), store="/data/memory.db", trash_days=9.0, embedder_key="a key", hook_inject=700.0)
     lines = {line.key: line for line in setting_lines(used, visible=True)}
     assert lines.keys() == descriptions().keys() - {"spaces"} and all(line.about for line in lines.values())
     assert (lines["trash_days"].value, lines["trash_days"].default) == (9.0, 30.0)
     assert lines["trash_days"].source == "NACRE_TRASH_DAYS"
-    assert lines["hook_budget"].source == STARTED and lines["on_conflict"].source == "default"
+    assert lines["hook_inject"].source == STARTED and lines["on_conflict"].source == "default"
     assert lines["embedder_key"].secret and "a key" not in repr(lines)
     database = replace(used, store="postgresql://ada:sesame@host/db")
     assert "sesame" not in repr(setting_lines(database, visible=True))

@@ -51,8 +51,9 @@ class Run(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job with `per_store` runs once, the others run in each space; the setting `maintenance_every` says how
-    often, else `usual`. `seen` finds the last run from the job's own results: a process may be killed before it could record it."""
+    """A job with `per_store` runs once, the others run in each space; the setting `maintenance_every` says how often,
+    else `usual`. `seen` finds the last run from the job's own results: a process may be killed before it could record
+    it."""
 
     name: str
     run: Run
@@ -123,6 +124,11 @@ def backup(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool)
         return JobResult("backup", 1, f"A copy would be made in {backups.folder}.", dry=True)
     made = backups.make(store, now)
     return JobResult("backup", 1, f"Copied to {made}; {len(backups.files())} kept in all.")
+
+
+def has_copies(settings: Settings) -> bool:
+    """Whether the store is a file, of which copies can be made beside it or in `backup_folder`."""
+    return not is_database(settings.store) and (settings.store not in ("", IN_MEMORY) or bool(settings.backup_folder))
 
 
 def newest_backup(settings: Settings) -> float | None:

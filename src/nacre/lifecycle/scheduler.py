@@ -14,7 +14,7 @@ from uuid import uuid4
 from nacre.engine import Engine
 from nacre.errors import InvalidInput, NacreError, StorageError, UnknownName
 from nacre.lifecycle.daemon import Process, this_process
-from nacre.lifecycle.jobs import JOBS, OFF, Job, JobResult
+from nacre.lifecycle.jobs import JOBS, OFF, Job, JobResult, has_copies
 from nacre.model.instants import DAY, iso, parse_duration
 from nacre.model.memory import Json
 from nacre.protocols import Clock, Progress, Reader, TermSet
@@ -345,7 +345,8 @@ def intervals(settings: Settings) -> dict[str, float | None]:
         if not sign:
             raise InvalidInput(f"The setting maintenance_every says {part.strip()!r}; write {name}=24h or {name}=off.")
         every[name] = value
-    return {name: interval(value) for name, value in every.items()}
+    found = {name: interval(value) for name, value in every.items()}
+    return found if has_copies(settings) else found | {"backup": None}
 
 
 def interval(value: str) -> float | None:

@@ -69,7 +69,7 @@ def setting_lines(settings: Settings, *, visible: bool) -> list[SettingLine]:
                 seen,
                 source if visible else "",
                 secret,
-            )  # fmt: skip
+            )
         )
     return lines
 

@@ -98,7 +98,7 @@ def test_a_setting_is_changed_however_its_table_is_written(tmp_path: Path, text:
 
 def test_a_file_that_cannot_be_changed_safely_is_left_to_its_owner(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(toml, "assigned", lambda *_: "store = 'lost'\n")
-    with pytest.raises(ConfigError, match="in an agent"):
+    with pytest.raises(ConfigError, match="in an editor"):
         set_value(file, "agent", "vi")
     assert file.read_text("utf-8") == FULL
 

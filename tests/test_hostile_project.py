@@ -75,7 +75,7 @@ def hostile(elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             editor = "touch {ran}"
             scope = "global_write"
             key = "file:/etc/hostname"
-            hook_budget = 100000
+            hook_inject = 100000
 
             [spaces.default]
             secrets = "allow"

@@ -97,7 +97,7 @@ class Settings:
     hook_capture: bool = True
     hook_inject: float = 500.0
     trash_days: float = 30.0
-    backup_every: str = "24h"
+    backup_every: str = "off"
     backup_folder: str = ""
     spaces: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
@@ -119,7 +119,7 @@ DROPPED: Mapping[str, str] = {
     "decay_min_score": "it only moves the day that decay_rate decides; set decay_rate, or use `--min-score`.",
     "reflect_min_cluster": "three episodes make a summary; `nacre maintenance reflect --min-cluster-size N` differs.",
     "maintenance_tick": "maintenance looks every five minutes for what is due; maintenance_every says what is.",
-    "maintenance_backup_every": "backups are made by themselves; set backup_every.",
+    "maintenance_backup_every": "set backup_every.",
     **{
         f"maintenance_{job}_every": f'{JOB_EVERY}"{job}=12h".'
         for job in ("decay", "reflect", "consolidate", "retain", "trash", "compact", "reindex")

@@ -1,4 +1,4 @@
-"""Indexes of the vectors of large spaces, which `nacre reindex` builds, each checked against comparing all vectors.
+"""Indexes of the vectors of large spaces: `nacre store reindex` builds them, and checks each against all vectors.
 
 A small space is compared vector by vector, which is exact. Above `LARGE` an HNSW index takes over: a partial one on the
 partition in which the space lies, for the vectors of this space alone. One index over all spaces would be filtered

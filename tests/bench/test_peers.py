@@ -78,12 +78,12 @@ def test_connections_to_other_machines_are_told_from_those_on_this_one(peers: An
     trace = (
         'connect(3, {sa_family=AF_UNIX, sun_path="/run/x"}, 110) = 0\n'
         'connect(3, {sa_family=AF_INET, sin_port=htons(53), sin_addr=inet_addr("127.0.0.53")}, 16) = 0\n'
+        'connect(3, {sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr("127.0.0.1")}, 16) = 0\n'
         'connect(4, {sa_family=AF_INET, sin_port=htons(443), sin_addr=inet_addr("192.0.2.7")}, 16) = 0\n'
         "connect(4, {sa_family=AF_INET6, sin6_port=htons(443), sin6_flowinfo=htonl(0),"
         ' inet_pton(AF_INET6, "2001:db8::1", &sin6_addr), sin6_scope_id=0}, 28) = 0\n'
     )
-    outside = [each for each in durability.INTERNET.findall(trace) if not durability.LOOPBACK.match(each)]
-    assert outside == ["192.0.2.7", "2001:db8::1"]
+    assert durability.addresses_outside(trace) == ["127.0.0.53", "192.0.2.7", "2001:db8::1"]
 
 
 def test_the_report_says_where_another_memory_is_better_and_what_is_missed(peers: Any) -> None:

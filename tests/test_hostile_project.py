@@ -181,7 +181,7 @@ def test_config_list_shows_what_is_ignored(hostile: Hostile) -> None:
     nacre = CommandLine(hostile.folder / "unused.db")
     listed = nacre.json("config", "list")
     ignored = {each["key"] for each in listed if each.get("ignored")}
-    assert {"embedder", "store", "editor", "spaces.default.secrets"} <= ignored
+    assert {"embedder", "store", "hook_inject", "spaces.default.secrets"} <= ignored
     assert "(ignored; see `nacre config trust`)" in nacre.ok("config", "list")
     assert nacre.ok("config", "get", "embedder") == "hashing"
 

@@ -37,9 +37,9 @@ def test_edit_without_options_opens_the_editor(filled: CommandLine, monkeypatch:
     assert filled.json("show", "one")["text"] == "edited text"
 
 
-def test_the_editor_in_the_settings_comes_first(filled: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VISUAL", "false")
-    monkeypatch.setenv("NACRE_EDITOR", "sed -i s/old/set/")
+def test_the_visual_editor_comes_first(filled: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VISUAL", "sed -i s/old/set/")
+    monkeypatch.setenv("EDITOR", "false")
     filled.ok("edit", "one")
     assert filled.json("show", "one")["text"] == "set text"
 

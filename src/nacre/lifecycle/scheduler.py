@@ -345,8 +345,8 @@ def intervals(settings: Settings) -> dict[str, float | None]:
         if not sign:
             raise InvalidInput(f"The setting maintenance_every says {part.strip()!r}; write {name}=24h or {name}=off.")
         every[name] = value
-    found = {name: interval(value) for name, value in every.items()}
-    return found if has_copies(settings) else found | {"backup": None}
+    seconds = {name: interval(value) for name, value in every.items()}
+    return seconds if has_copies(settings) else seconds | {"backup": None}
 
 
 def interval(value: str) -> float | None:

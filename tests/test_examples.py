@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -95,6 +97,9 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedModel]:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{served.url}/v1")
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         yield served
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)  # the kits keep a connection open, which no example closes
+            gc.collect()
 
 
 @pytest.fixture

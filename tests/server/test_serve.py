@@ -136,6 +136,7 @@ def test_changes_are_streamed_and_a_token_that_asks_too_much_has_to_wait(tmp_pat
             event |= dict(line.split(": ", 1) for line in lines if not line.startswith(":"))
             lines = iter(lambda: stream.readline().decode().rstrip("\n"), "")
         assert (event["id"], json.loads(event["data"])["after"]["text"]) == ("2", "Streamed")
+        stream.close()
         connection.close()
         caller = served.caller(hasty)
         replies = [caller("POST", "/v1/spaces/team/memories", {"text": f"Number {n}"}) for n in range(3)]

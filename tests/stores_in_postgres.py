@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -51,8 +52,16 @@ class Databases:
 
     def close(self) -> None:
         """Also what a test left open: a file needs no closing, and psycopg warns of an open connection."""
+        import psycopg
+
         for backend in self._backends:
             backend.close()
+        with psycopg.connect(postgres_server.server(), autocommit=True) as connection:  # what nobody closes adds up
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE usename = %s AND starts_with(datname, %s)",
+                (postgres_server.ROLE, f"nacre_{os.getpid()}_store"),
+            )
 
     def _next(self) -> str:
         for number in count():

@@ -94,6 +94,7 @@ WRITERS = (
     Column("acknowledged", at("acknowledged"), "n", higher=None),
     Column("lost with two writers", at("lost"), "n", higher=False),
 )
+DUPLICATES = "What is neither an error nor acknowledged was taken as a duplicate of another text."
 NETWORK = (Column("attempts to connect to another machine", at("attempts"), "n", higher=False),)
 INSTALLED = (
     Column("packages", at("installed", "packages"), "n", higher=False),
@@ -161,7 +162,7 @@ def tables(content: dict[str, Any]) -> list[Table]:
         *(Table(f"{size_in(part):,} memories", of(part), SPEED) for part in sizes("speed")),
         *(Table(f"Filling a store with {size_in(part):,} memories", of(part), FILL) for part in sizes("fill")),
         Table("Kills (SIGKILL) during writes", of("kills"), KILLS),
-        Table("Two processes write to one store", of("two writers"), WRITERS),
+        Table("Two processes write to one store", of("two writers"), WRITERS, DUPLICATES),
         Table("Network", of("network"), NETWORK, "With each memory's own setting for usage reports."),
         Table("Installation", content["peers"], INSTALLED, "With the weights of the model that it needs."),
     ]

@@ -16,7 +16,9 @@ BATCH = 256
 class LangGraph(Driver):
     CHANGES = (
         "`SqliteStore.from_conn_string` with an index over the field `text`, embedded by the local MiniLM under"
-        " sentence-transformers (the store has no embedder of its own). Speaker before the text, date as a field."
+        " sentence-transformers (the store has no embedder of its own). This version reads the setting"
+        " `text_fields`, not the documented `fields`, without which it embeds the whole value; both are given."
+        " Speaker before the text, date as a field."
     )
 
     def __init__(self, folder: Path) -> None:
@@ -29,7 +31,7 @@ class LangGraph(Driver):
             vectors: list[list[float]] = model.encode(list(texts)).tolist()
             return vectors
 
-        index: Any = {"dims": 384, "embed": embed, "fields": ["text"]}
+        index: Any = {"dims": 384, "embed": embed, "fields": ["text"], "text_fields": ["text"]}
         self._context: Any = SqliteStore.from_conn_string(str(folder / "store.db"), index=index)
         self._store: Any = self._context.__enter__()
         self._store.setup()

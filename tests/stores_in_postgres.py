@@ -38,6 +38,8 @@ class Databases:
         address = self._by_path.get(name) or self._next()
         if kept:
             self._by_path[name] = address
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            Path(path).touch()  # who looks whether his file is still there would otherwise open it again each time
         self._in_use.add(address)
         backend: Any = self._open_backend(address, settings)
         self._backends.append(backend)

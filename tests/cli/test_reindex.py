@@ -16,6 +16,7 @@ from tests.embedders import WordBag
 
 MANY = 1_000  # four batches
 PATIENCE = 120.0
+GOES_ON = "What is computed stays; `nacre store reindex` goes on where this ended."
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def stopped_half_way(how: signal.Signals) -> tuple[int, str]:
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_second_call_goes_on_where_the_first_was_stopped(filled: CommandLine, how: signal.Signals) -> None:
     code, result = stopped_half_way(how)
-    assert (code, result) == ((130, "nacre: stopped.\n") if how == signal.SIGINT else (-9, ""))
+    assert (code, result) == ((130, f"nacre: stopped. {GOES_ON}\n") if how == signal.SIGINT else (-9, ""))
     with MemoryStore(filled.store, embedder="hashing") as store:
         health = store.health(thorough=True)
         assert health.problems == () and store.count() == MANY

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nacre.errors import InvalidInput
-from nacre.model.instants import FIRST, LAST, iso, seconds
+from nacre.model.instants import DAY, FIRST, LAST, day, iso, seconds
 
 NOON = 1774958400.0  # 2026-03-31T12:00:00Z
 
@@ -49,6 +49,14 @@ def test_every_admitted_time_can_be_shown_and_read_back_to_the_microsecond_and_n
     shown = seconds(iso(seconds(at)))
     assert at <= shown <= at + 2e-6 + 1e-15 * abs(at)
     assert iso(shown) == iso(at)
+
+
+@example(at=-1e-300)
+@example(at=DAY - 1e-7)
+@given(at=st.floats(FIRST, LAST - 1))
+def test_every_time_is_within_its_day(at: float) -> None:
+    begin = seconds(day(at))
+    assert begin <= at < begin + DAY
 
 
 @given(moment=st.datetimes(timezones=st.just(UTC)))

@@ -58,7 +58,8 @@ def iso(at: float | None) -> str:
 
 @lru_cache(maxsize=1024)
 def day(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).date().isoformat()
+    """The day that `at` is in: the calendar alone would round the last moment of a day up to the next one."""
+    return datetime.fromtimestamp(math.floor(at), UTC).date().isoformat()
 
 
 def stamp(at: float) -> str:

@@ -41,6 +41,7 @@ PAUSES = (0.1, 0.5, 2.0, 5.0)  # seconds between them, where the server names no
 LONGEST_PAUSE = 30.0
 PAGE = 1_000  # memories or entries that a server gives at once
 LOOK_SECONDS = 0.5  # between two looks at a job
+ENDLESS = ("review", "entity_suggestions")  # without a limit a server gives as many as fit into an answer: `PAGE`
 NEWEST = 50  # operations among which the last one is found that was not undone
 READING = Reading(strict=False)
 
@@ -313,8 +314,13 @@ class RemoteStore(MemoryStore):
     def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
         import numpy as np
 
-        rows: dict[str, list[list[float]]] = self._raw("vectors", {"ids": list(ids)})
+        rows: dict[str, list[list[float]]] = {}
+        for part in parts(ids):
+            rows |= self._raw("vectors", {"ids": part})
         return {id: np.array(each, np.float32) for id, each in rows.items()}
+
+    def get_many(self, ids: Sequence[str]) -> list[Memory]:
+        return [memory for part in parts(list(dict.fromkeys(ids))) for memory in self._call("get_many", {"ids": part})]
 
     def undo(
         self, batch: str | JournalEntry | None = None, *, last: int | None = None, any_actor: bool = False,
@@ -388,6 +394,11 @@ class RemoteStore(MemoryStore):
         raise InvalidInput(f"{method} lacks an argument; name what it is about.")
 
 
+def parts(ids: Sequence[str]) -> Iterator[list[str]]:
+    """As many as a server answers for at once."""
+    yield from (list(ids[first : first + PAGE]) for first in range(0, len(ids), PAGE))
+
+
 def request_of(endpoint: Endpoint, space: str, values: Mapping[str, Any]) -> tuple[str, dict[str, Any], Any]:
     """The path, the query and the body."""
     known = {each.name: each for each in endpoint.parameters}
@@ -434,6 +445,8 @@ def remote(name: str) -> Callable[..., Any]:
                 refuse_function(each.name, value)
             else:
                 values[each.name] = list(value) if isinstance(value, Iterator | tuple) else value
+        if name in ENDLESS and "limit" in values and values["limit"] is None:
+            values["limit"] = PAGE
         if name == "decide" and not isinstance(values["item"], str):
             values["item"] = values["item"].id
         variadic = any(each.kind is Parameter.VAR_POSITIONAL for each in shape.parameters.values())

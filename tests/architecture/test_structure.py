@@ -64,7 +64,6 @@ EXERCISED_ELSEWHERE = {
     "nacre.server.api": "server/test_roles.py",
     "nacre.server.metrics": "server/test_app.py",
     "nacre.server.provider": "server/test_roles.py",
-    "nacre.server.requests": "server/test_app.py",
     "nacre.storage.candidates": "contract/store/test_candidates.py",
     "nacre.storage.commit": "contract/store/test_commit.py",
     "nacre.storage.in_memory": "contract",

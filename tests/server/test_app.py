@@ -81,6 +81,56 @@ def test_a_memory_is_changed_only_while_it_has_the_version_that_was_read(writer:
     assert writer("POST", f"{path}/pin", {}, If_Match='W/"2"').status == 412  # as a proxy that compresses sends it
 
 
+def test_one_of_several_versions_suffices(writer: Caller) -> None:
+    path = f"/v1/spaces/team/memories/{writer.remember('The lock keeper sleeps at ten')['id']}"
+    assert writer("PATCH", path, {"title": "Sleep"}, If_Match='"7", "1" ,W/"9"').status == 200
+    assert writer("PATCH", path, {"title": "Rest"}, If_Match='"1","3"').json["facts"] == {"expected": 3, "actual": 2}
+    assert writer("PATCH", path, {"title": "Rest"}, If_Match='"2", three').status == 400
+    assert writer("PATCH", path, {"title": "Rest"}, If_Match='"2", "99999999999999999999"').status == 400
+    assert writer("GET", path).json["title"] == "Sleep"
+    assert writer("PATCH", path, {"title": "Rest"}, If_Match="*").status == 200
+
+
+def test_an_answer_goes_only_to_tokens_that_may_do_the_same(served: Served, place: Path) -> None:
+    with registry(place / "s.db") as users:
+        users.add_user("twice")
+        rights: list[tuple[str, list[str]]] = [("writer", ["team", "elsewhere"]), ("writer", ["elsewhere", "team"])]
+        rights += [("writer", ["elsewhere"]), ("writer", []), ("admin", ["team", "elsewhere"])]
+        first, same, narrow, wide, admin = (
+            served.caller(users.create_token("twice", role, spaces)[1]) for role, spaces in rights
+        )
+    path, key = "/v1/spaces/team/memories", str(uuid.uuid4())
+    said = {"text": "The tide table hangs by the door", "on_conflict": "ignore"}
+    made = first("POST", path, said, Idempotency_Key=key)
+    again = same("POST", path, said, Idempotency_Key=key)
+    assert (made.status, again.status) == (201, 201) and again.body == made.body
+    refused = narrow("POST", path, said, Idempotency_Key=key)
+    assert refused.status == 404 and b"tide table" not in refused.body
+    for other in (wide, admin):  # carried out with their own rights
+        assert other("POST", path, said, Idempotency_Key=key).body != made.body
+
+
+def test_a_change_that_is_sent_again_gets_its_answer_though_the_version_is_another_by_now(writer: Caller) -> None:
+    path = f"/v1/spaces/team/memories/{writer.remember('The winch is oiled in May')['id']}"
+    key = str(uuid.uuid4())
+    replies = [writer("PATCH", path, {"title": "Oil"}, Idempotency_Key=key, If_Match='"1"') for _ in range(2)]
+    assert [each.status for each in replies] == [200, 200] and replies[0].body == replies[1].body
+
+
+def test_each_token_has_a_share_of_its_own(place: Path) -> None:
+    with registry(place / "s.db") as users:
+        users.add_user("busy")
+        one, other = (users.create_token("busy", "writer", ["team"])[1] for _ in range(2))
+    with serving(place / "s.db", place, "--limit-requests", "3", "--limit-bytes", "100") as limited:
+        spent = [limited.caller(one)("GET", "/v1/me") for _ in range(4)]
+        assert [each.status for each in spent] == [200, 200, 200, 429]
+        assert 1 <= int(spent[-1].headers["retry-after"]) <= 21 and "share of this minute" in spent[-1].json["detail"]
+        assert limited.caller(other)("GET", "/v1/me").status == 200
+        long = limited.caller(other)("POST", "/v1/spaces/team/memories", {"text": "long " * 30})
+        assert long.status == 201  # once in a minute
+        assert limited.caller(other)("POST", "/v1/spaces/team/memories", {"text": "short"}).status == 429
+
+
 def test_a_request_with_the_same_key_is_carried_out_once(writer: Caller, reader: Caller) -> None:
     key, body = str(uuid.uuid4()), {"text": "Ropes are counted twice", "on_conflict": "ignore", "id": str(uuid.uuid4())}
     first = writer("POST", "/v1/spaces/team/memories", body, Idempotency_Key=key)
@@ -97,7 +147,7 @@ def test_a_request_with_the_same_key_is_carried_out_once(writer: Caller, reader:
     assert len(journal) == 1
 
 
-def test_what_is_not_understood_is_refused_with_a_suggestion(writer: Caller, reader: Caller) -> None:
+def test_what_is_not_understood_is_refused_with_a_suggestion(writer: Caller, reader: Caller, root: Caller) -> None:
     cases = [
         (writer("POST", "/v1/spaces/team/memories", {"text": "x", "importnce": 1}), "'importance'"),
         (reader("GET", "/v1/spaces/team/memories", query={"odrer": "newest"}), "'order'"),
@@ -110,6 +160,7 @@ def test_what_is_not_understood_is_refused_with_a_suggestion(writer: Caller, rea
          "typ"),
         (reader("GET", "/v1/spaces/team/memories", query={"limit": 5000}), "1,000"),
         (reader("GET", "/v1/spaces/team/journal", query={"limit": "null"}), "1,000"),
+        (root("POST", "/v1/tokens", {"user": "root", "role": "reader", "expires": "99999999w"}), "100 years"),
     ]  # fmt: skip
     for reply, hint in cases:
         assert reply.status == 400 and reply.headers["content-type"] == "application/problem+json"

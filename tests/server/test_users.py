@@ -78,6 +78,9 @@ def test_what_cannot_be_a_user_or_a_token_is_refused(registry: Registry) -> None
         registry.create_token("ada", "raeder")
     with pytest.raises(InvalidInput, match="expired"):
         registry.create_token("ada", "reader", days=0)
+    for days in (36_501, 1e300, float("inf"), float("nan")):  # a date that nobody can print
+        with pytest.raises(InvalidInput, match="100 years"):
+            registry.create_token("ada", "reader", days=days)
 
 
 def test_who_may_manage_which_spaces() -> None:

@@ -62,14 +62,17 @@ class Answers:
         """Another file is in the store's place."""
         self._backend = backend
 
-    def begin(self, user: str, key: str, request: bytes) -> Answer | Reservation:
-        """The answer that was given before, or the right to carry the request out. Raises `KeyReused`."""
+    def begin(self, asker: str, key: str, request: bytes) -> Answer | Reservation:
+        """The answer that was given before, or the right to carry the request out. Raises `KeyReused`.
+
+        `asker` names the user and what the token may do: an answer is for those who might have asked for it.
+        """
         if not SHORTEST_KEY <= len(key) <= LONGEST_KEY:
             raise InvalidInput(
                 f"An Idempotency-Key has {SHORTEST_KEY} to {LONGEST_KEY} characters; send a random one, such as a UUID."
             )
         self._sweep()
-        secret = hashlib.sha256(f"{user}\0{key}".encode()).digest()
+        secret = hashlib.sha256(f"{asker}\0{key}".encode()).digest()
         name = hashlib.sha256(b"name\0" + secret).hexdigest()
         digest = hmac.new(secret, request, "sha256").hexdigest()
         data: dict[str, Json] = {

@@ -497,15 +497,17 @@ class Request:
             content_disposition_type="attachment",
         )
 
-    def _versions(self, route: Route) -> dict[str, int]:
-        """What `If-Match` says about the memory in the path."""
-        wanted = self.headers.get("if-match", "").strip().removeprefix("W/")  # as a proxy that compresses writes it
+    def _versions(self, route: Route) -> tuple[str, tuple[int, ...]] | None:
+        """What `If-Match` says about the memory in the path: its id, and the versions that it may have."""
+        sent = [value.decode("latin-1") for name, value in self.scope["headers"] if name == b"if-match"]
+        tags = [tag for tag in (part.strip() for part in ",".join(sent).split(",")) if tag]
         id = next((route.names[name] for name in MEMORY_IDS if name in route.names), None)
-        if not wanted or wanted == "*" or id is None or route.endpoint.owner is not MemoryStore:
-            return {}
-        if not wanted.strip('"').isdecimal() or len(wanted) > LONGEST_NUMBER:
-            raise InvalidInput('If-Match is not a version; send what the ETag said, such as "3".')
-        return {id: int(wanted.strip('"'))}
+        if not tags or tags == ["*"] or id is None or route.endpoint.owner is not MemoryStore:
+            return None
+        numbers = [tag.removeprefix("W/").strip('"') for tag in tags]  # W/: as a proxy that compresses writes it
+        if not all(number.isdecimal() and len(number) <= LONGEST_NUMBER for number in numbers):
+            raise InvalidInput('If-Match is not a version; send what the ETag said, such as "3", or several of them.')
+        return id, tuple(map(int, numbers))
 
     async def _uploaded(self) -> Path:
         """The body in a file of its own, which whoever works with it removes."""
@@ -566,7 +568,7 @@ class Call:
     who: Asker
     route: Route
     values: Mapping[str, Any]
-    versions: Mapping[str, int]
+    versions: tuple[str, tuple[int, ...]] | None  # a memory, and those of which it must have one
     upload: Path | None = None
 
     def answer(self, key: str, request: bytes) -> Answer:
@@ -578,7 +580,8 @@ class Call:
     def _answer(self, key: str, request: bytes) -> Answer:
         if not key:
             return self._run()
-        reserved = self.app.answers.begin(self.who.identity.user, key, request)
+        self.app.stores.view(self.who)  # a space that is not open ends here
+        reserved = self.app.answers.begin(self.who.identity.rights, key, request)
         if isinstance(reserved, Answer):
             return reserved
         return contextvars.copy_context().run(self._run_once, reserved)
@@ -599,7 +602,12 @@ class Call:
 
     def _store(self) -> MemoryStore:
         store = self.app.stores.view(self.who)
-        return store.expecting(self.versions) if self.versions else store
+        if self.versions is None:
+            return store
+        id, wanted = self.versions
+        present = store.get(id) if len(wanted) > 1 else None
+        expected = present.version if present is not None and present.version in wanted else wanted[-1]
+        return store.expecting({id: expected})
 
     def _result(self, store: MemoryStore) -> Any:
         endpoint, owner = self.route.endpoint, cast("object", store)

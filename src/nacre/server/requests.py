@@ -18,7 +18,14 @@ from nacre.server.api import all_endpoints
 NULL = "null"  # in a URL: no value, where the default is one
 DEEPEST_GRAPH, MOST_STARTS = 4, 200  # of a subgraph: further links lead to most of a space
 MOST_LISTED = 1_000  # memories of a page, hits, entries: more would be a long answer that few read
-LIMITED = ("limit", "k", "max_items")
+MOST_TURNS = 100  # around each hit, before and after it
+MOST_OVERFETCH = 100  # times k
+# The most that one request may ask for, by parameter.
+MOST: Mapping[str, int] = {
+    **dict.fromkeys(("limit", "k", "max_items", "last"), MOST_LISTED),
+    "with_context": MOST_TURNS, "overfetch": MOST_OVERFETCH,
+}  # fmt: skip
+MANY_IDS = ("get_many", "vectors")  # whose answers grow with the ids; other lists of ids are one operation
 IN_PATH = Reading(strict=True, textual=True)
 IN_BODY = Reading(strict=True)
 
@@ -83,24 +90,29 @@ def read_values(route: Route, query: Iterable[tuple[str, str]], body: bytes) -> 
     return values
 
 
-def check_bounds(endpoint: Endpoint, values: Mapping[str, Any]) -> None:
-    """An answer must end: what reads much is asked for page by page."""
-    for name in LIMITED:
+def check_bounds(endpoint: Endpoint, values: dict[str, Any]) -> None:
+    """An answer must end: what reads much is asked for page by page. No limit is the most that there is."""
+    for parameter in endpoint.parameters:
+        name, most = parameter.name, MOST.get(parameter.name)
+        if most is None:
+            continue
         value = values.get(name)
-        if isinstance(value, int) and value > MOST_LISTED:
-            raise InvalidInput(
-                f"{name} is {value:,}, and {MOST_LISTED:,} are the most of one answer; ask several times."
-            )
-    if endpoint.method == "journal" and values.get("limit", 0) is None:
-        raise InvalidInput(
-            f"A journal may be long; give a limit of at most {MOST_LISTED:,}, or read /changes in pages."
-        )
+        if isinstance(value, int) and value > most:
+            raise InvalidInput(f"{name} is {value:,}, and {most:,} are the most of one request; ask several times.")
+        if name != "limit" or value is not None:
+            continue
+        if name in values:
+            journal = ", or read /changes in pages" if endpoint.method == "journal" else ""
+            raise InvalidInput(f"An answer without a limit may be long; give a limit of at most {most:,}{journal}.")
+        if parameter.default is None:
+            values[name] = most
     if endpoint.method in ("subgraph", "neighbors") and values.get("depth", 1) > DEEPEST_GRAPH:
         raise InvalidInput(
             f"depth is {values['depth']}, and {DEEPEST_GRAPH} is the most here; ask from other memories."
         )
-    if endpoint.method == "subgraph" and len(values["ids"]) > MOST_STARTS:
-        raise InvalidInput(f"{len(values['ids']):,} ids are too many for one graph; give at most {MOST_STARTS}.")
+    most_ids = MOST_STARTS if endpoint.method == "subgraph" else MOST_LISTED
+    if endpoint.method in ("subgraph", *MANY_IDS) and len(values["ids"]) > most_ids:
+        raise InvalidInput(f"{len(values['ids']):,} ids are too many for one answer; give at most {most_ids:,}.")
 
 
 def collected(query: Iterable[tuple[str, str]]) -> dict[str, Any]:

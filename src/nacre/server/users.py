@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import re
 import secrets
 from collections.abc import Callable, Collection, Mapping
@@ -25,6 +26,7 @@ SECRET_BYTES = 32
 ID_BYTES = 6
 TOKEN = re.compile(rf"{PREFIX}_([0-9a-f]{{{2 * ID_BYTES}}})_([A-Za-z0-9_-]{{20,}})\Z")
 USER_NAME = re.compile(r"[\w.@+-]{1,40}\Z")
+LONGEST_DAYS = 36_500.0  # a token that lives longer than anybody is one without an end; later dates have no name
 ATTEMPTS = 100  # of a change that others overtake
 
 
@@ -56,6 +58,11 @@ class Identity:
     role: Role
     spaces: tuple[str, ...]
     token: str
+
+    @property
+    def rights(self) -> str:
+        """The same for all tokens of a user that may do the same, such as one that took the place of an expired one."""
+        return json.dumps([self.user, self.role, sorted(self.spaces)])
 
     @property
     def capabilities(self) -> AgentCapabilities:
@@ -123,6 +130,10 @@ class Registry:
         UnknownName.check("user", user, self._backend.terms(USER_KIND))
         if days is not None and days <= 0:
             raise InvalidInput("A token cannot have expired already; give a longer time.")
+        if days is not None and not days <= LONGEST_DAYS:
+            raise InvalidInput(
+                "A token can last 100 years at most; give a shorter time, or none for one without an end."
+            )
         now, id, secret = self._clock(), secrets.token_hex(ID_BYTES), secrets.token_urlsafe(SECRET_BYTES)
         names = tuple(dict.fromkeys(required_label("space", space) for space in spaces))
         until = None if days is None else now + days * 86_400

@@ -3,6 +3,7 @@ else that a batch of memories costs on this side; here the type is known."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import chain
 from struct import pack
@@ -95,8 +96,8 @@ class BinaryDumper(Dumper):
         items = self.with_nulls(obj.values) if has_nulls else self.items(obj.values)
         return pack("!iiIii", 1, has_nulls, self.item_type, len(obj.values), 1) + items
 
-    def items(self, values: Sequence[Any]) -> bytes:
-        raise NotImplementedError
+    @abstractmethod
+    def items(self, values: Sequence[Any]) -> bytes: ...
 
     def with_nulls(self, values: Sequence[Any]) -> bytes:
         return b"".join(ABSENT if value is None else self.items([value]) for value in values)

@@ -143,7 +143,7 @@ def is_codex(line: Line) -> bool:
 
 
 def read_codex(path: Path, *, tools: bool = False) -> Iterator[Piece]:  # noqa: ARG001 (its tools are not read)
-    """A rollout file: its first line names the session. Messages without an id are told apart by their number."""
+    """A rollout file: its first line names the session. Messages without an id are numbered."""
     session, seen = path.stem, dict[str, int]()
     for line in lines(path):
         if not isinstance(line.entry, dict):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol, TypeAlias
@@ -349,3 +350,61 @@ def divided(holding: dict[str, int]) -> tuple[list[str], dict[str, int]]:
         elif read <= POSTINGS_READ or not (weighed or common):
             common[term] = POSTINGS_READ
     return weighed, common
+
+
+class WordIndex(ABC):
+    """The postings of one state of a space whose words are rows of tables: what the backends with SQL share."""
+
+    def __init__(self, *, past: bool, size: tuple[int, int], present: int, holding: Mapping[str, int]) -> None:
+        self._past = past  # whether the state is an earlier one
+        self._size = size  # how many memories the state has, and how many stems they have
+        self._present = present  # how many memories the space has at present
+        self._holding = holding  # on how many of these each stem is that may be asked about
+
+    @abstractmethod
+    def _frequencies(
+        self,
+        terms: Sequence[str],
+        common: Mapping[str, int],
+        visible: Filter,
+        admitted: Filter | None,
+        lengths: dict[int, int],
+    ) -> tuple[dict[str, dict[int, float]], dict[str, list[int]]]:
+        """First, how often each of `terms` is in each memory of the state, weighted by field; the lengths of these
+        memories are added to `lengths`. Second, for each of `common` its newest contents, so many at most: of any
+        state, which is quicker, or of what is `admitted` in this one."""
+
+    def holding(self, terms: Sequence[str]) -> dict[str, int]:
+        """How many memories have each term, at most: a phrase is at least as rare as its rarest word."""
+        past = int(self._past)  # a word may be only in what has changed since
+        smallest = ((term, min((self._holding.get(stem, past) for stem in term.split()), default=0)) for term in terms)
+        return {term: n for term, n in smallest if n}
+
+    def postings(self, terms: Sequence[str], visible: Filter, among: Filter | None = None) -> dict[str, Posting]:
+        holding = self.holding(terms)
+        weighed, common = divided(holding)
+        lengths: dict[int, int] = {}
+        admitted = visible if among is None and visible.conditions else among
+        frequencies, newest = self._frequencies(weighed, common, visible, admitted, lengths)
+        memories, stems = self._size
+        average = max(1.0, stems / max(1, memories))
+        made: dict[str, Posting] = {}
+        for term in terms:
+            result = frequencies.get(term)
+            # Of a common term: once, in a text of usual length; the weight of that is 1.
+            keys = sorted(newest.get(term, ()) if result is None else result)
+            counted = visible.conditions or " " in term or (self._past and result is not None)
+            made[term] = Posting(
+                np.array(keys, np.int64),
+                np.array([1.0 if result is None else result[key] for key in keys], np.float32),
+                np.array([average if result is None else lengths[key] for key in keys], np.float32),
+                len(keys) if counted else self._estimate(holding.get(term, 0), len(keys)),
+            )
+        return made
+
+    def _estimate(self, holding: int, read: int) -> int:
+        """How many memories of the state have a term that `holding` memories have at present. An earlier state is taken
+        to have the same share of them, because an exact count would read them all."""
+        if not self._past:
+            return max(holding, read)
+        return round(holding * self._size[0] / max(1, self._present))

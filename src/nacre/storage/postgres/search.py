@@ -15,10 +15,9 @@ from nacre.storage.candidates import (
     FIELD_WEIGHTS,
     NO_KEYS,
     POSTINGS_READ,
-    Posting,
     Reached,
     Successor,
-    divided,
+    WordIndex,
     occurrences,
 )
 from nacre.storage.postgres import vector_index
@@ -38,7 +37,7 @@ MOST_INDEXED = 1_000  # chunks that a search asks the index of vectors for: the 
 OWN, SUCCESSOR, LINKED_TO, LINKED_FROM = range(4)  # how a row of `reached` came about
 
 
-class PostgresIndex:
+class PostgresIndex(WordIndex):
     """One state of one space, within one snapshot. A key is the number of the content that a memory has in it."""
 
     def __init__(
@@ -53,14 +52,11 @@ class PostgresIndex:
         holding: Mapping[str, int],
         effort: int = 0,
     ) -> None:
+        super().__init__(past=past, size=size, present=present, holding=holding)
         self._session = session
         self._space, number = space
         self._values: dict[str, Any] = {"space": number, "seq": seq}
-        self._past = past
-        self._size = size  # how many memories the state has, and how many stems they have
-        self._present = present  # how many memories the space has at present
         self._effort = effort  # of a search in the index of its vectors; 0 where there is none
-        self._holding = holding  # on how many of these each stem is that may be asked about
         self._cosines: dict[int, float] = {}  # of the vector that it is asked about
         self.reads_records = False  # with the places
         self.memories: dict[str, Memory] = {}  # those that were read
@@ -81,47 +77,14 @@ class PostgresIndex:
 
     # Words
 
-    def holding(self, terms: Sequence[str]) -> dict[str, int]:
-        """How many memories have each term, at most: a phrase is at least as rare as its rarest word."""
-        past = int(self._past)  # a word may be only in what has changed since
-        smallest = ((term, min((self._holding.get(stem, past) for stem in term.split()), default=0)) for term in terms)
-        return {term: n for term, n in smallest if n}
-
-    def postings(self, terms: Sequence[str], visible: Filter, among: Filter | None = None) -> dict[str, Posting]:
-        holding = self.holding(terms)
-        weighed, common = divided(holding)
-        lengths: dict[int, int] = {}
-        admitted = visible if among is None and visible.conditions else among
-        frequencies = self._frequencies(weighed, visible, lengths)
-        newest = self._newest(common, admitted)
-        memories, stems = self.measure(ALL)
-        average = max(1.0, stems / max(1, memories))
-        made: dict[str, Posting] = {}
-        for term in terms:
-            result = frequencies.get(term)
-            # Of a common term: once, in a text of usual length; the weight of that is 1.
-            keys = sorted(newest.get(term, ()) if result is None else result)
-            counted = visible.conditions or " " in term or (self._past and result is not None)
-            made[term] = Posting(
-                np.array(keys, np.int64),
-                np.array([1.0 if result is None else result[key] for key in keys], np.float32),
-                np.array([average if result is None else lengths[key] for key in keys], np.float32),
-                len(keys) if counted else self._estimate(holding.get(term, 0), len(keys)),
-            )
-        return made
-
-    def _estimate(self, holding: int, read: int) -> int:
-        """How many memories of the state have a term that `holding` memories have at present. An earlier state is taken
-        to have the same share of them, because an exact count would read them all."""
-        if not self._past:
-            return max(holding, read)
-        return round(holding * self._size[0] / max(1, self._present))
-
     def _frequencies(
-        self, terms: Sequence[str], visible: Filter, lengths: dict[int, int]
-    ) -> dict[str, dict[int, float]]:
-        """How often each term is in each memory of the state, weighted by field; the lengths of these memories are
-        added to `lengths`."""
+        self,
+        terms: Sequence[str],
+        common: Mapping[str, int],
+        visible: Filter,
+        admitted: Filter | None,
+        lengths: dict[int, int],
+    ) -> tuple[dict[str, dict[int, float]], dict[str, list[int]]]:
         result: dict[str, dict[int, float]] = {term: defaultdict(float) for term in terms}
         words = [term for term in terms if " " not in term]
         if words:
@@ -143,7 +106,7 @@ class PostgresIndex:
                 lengths[key] = length
         for term in result.keys() - set(words):
             self._count_phrase(term, visible, result[term], lengths)
-        return result
+        return result, self._newest(common, admitted)
 
     def _count_phrase(self, term: str, visible: Filter, result: dict[int, float], lengths: dict[int, int]) -> None:
         """Phrases are counted in the stems themselves, of the newest memories that have each of their words."""

@@ -28,11 +28,10 @@ from nacre.storage.candidates import (
     FIELD_WEIGHTS,
     NO_KEYS,
     POSTINGS_READ,
-    Posting,
     Reached,
     Successor,
+    WordIndex,
     distinct,
-    divided,
     occurrences,
     products,
 )
@@ -140,7 +139,7 @@ class NewVectors(NamedTuple):
     halves: Halves
 
 
-class SQLiteIndex:
+class SQLiteIndex(WordIndex):
     """One state of one space, within one snapshot. A key is the number of the content that a memory has in it."""
 
     def __init__(
@@ -152,12 +151,10 @@ class SQLiteIndex:
         present: int,
         holding: Mapping[str, int],
     ) -> None:
+        super().__init__(past=state.seq is not None, size=size, present=present, holding=holding)
         self._connection = connection
         self._state = state
         self._vectors = vectors  # of so many dimensions; read when they are first asked for
-        self._size = size  # how many memories the state has, and how many stems they have
-        self._present = present  # how many memories the space has at present
-        self._holding = holding  # on how many of these each stem is that may be asked about
         self._signs: VectorIndex | None = None
         self._asked: Vectors | None = None  # the vector that it is asked about
         self._cosines: dict[int, float] = {}  # of that vector
@@ -172,41 +169,6 @@ class SQLiteIndex:
             return int(memories), int(stems)
         return self._size
 
-    def postings(self, terms: Sequence[str], visible: Filter, among: Filter | None = None) -> dict[str, Posting]:
-        holding = self.holding(terms)
-        weighed, common = divided(holding)
-        lengths: dict[int, int] = {}
-        admitted = visible if among is None and visible.conditions else among
-        frequencies, newest = self._frequencies(weighed, common, visible, admitted, lengths)
-        memories, stems = self.measure(ALL)
-        average = max(1.0, stems / max(1, memories))
-        made: dict[str, Posting] = {}
-        for term in terms:
-            result = frequencies.get(term)
-            # Of a common term: once, in a text of usual length; the weight of that is 1.
-            keys = sorted(newest.get(term, ()) if result is None else result)
-            counted = visible.conditions or " " in term or (self._state.seq is not None and result is not None)
-            made[term] = Posting(
-                np.array(keys, np.int64),
-                np.array([1.0 if result is None else result[key] for key in keys], np.float32),
-                np.array([average if result is None else lengths[key] for key in keys], np.float32),
-                len(keys) if counted else self._estimate(holding.get(term, 0), len(keys)),
-            )
-        return made
-
-    def _estimate(self, holding: int, read: int) -> int:
-        """How many memories of the state have a term that `holding` memories have at present. An earlier state is taken
-        to have the same share of them, because an exact count would read them all."""
-        if self._state.seq is None:
-            return max(holding, read)
-        return round(holding * self._size[0] / max(1, self._present))
-
-    def holding(self, terms: Sequence[str]) -> dict[str, int]:
-        """How many memories have each term, at most: a phrase is at least as rare as its rarest word."""
-        past = int(self._state.seq is not None)  # a word may be only in what has changed since
-        smallest = ((term, min((self._holding.get(stem, past) for stem in term.split()), default=0)) for term in terms)
-        return {term: n for term, n in smallest if n}
-
     def _frequencies(
         self,
         terms: Sequence[str],
@@ -215,10 +177,8 @@ class SQLiteIndex:
         admitted: Filter | None,
         lengths: dict[int, int],
     ) -> tuple[dict[str, dict[int, float]], dict[str, list[int]]]:
-        """Two answers of one statement, since each statement costs a recall time. First, how often each of `terms` is
-        in each memory of the state, weighted by field; the lengths of these memories are added to `lengths`. Second,
-        for each of `common` its newest contents, so many at most: these rows have no field. They are of any state,
-        which is quicker, or of what is `admitted` in this one."""
+        """Two answers of one statement, since each statement costs a recall time; the rows of the second have no
+        field."""
         result: dict[str, dict[int, float]] = {term: defaultdict(float) for term in terms}
         newest: dict[str, list[int]] = {term: [] for term in common}
         if not terms and not common:
@@ -282,7 +242,7 @@ class SQLiteIndex:
 
     def nearest(self, vector: Vectors, limit: int, only: Keys | None = None, also: Keys = NO_KEYS) -> Keys:
         index = self._index(vector)
-        past = self._state.seq is not None and only is None
+        past = self._past and only is None
         tried = limit * WIDENING if past else limit
         # Where all vectors are in memory there is nothing to read.
         unknown = distinct(also) if index.centre is not None else NO_KEYS

@@ -213,7 +213,7 @@ def test_a_rollout_of_codex_gives_what_was_said(tmp_path: Path) -> None:
     path = tmp_path / "rollout.jsonl"
     said = [("user_message", "Hi", 2), ("user_message", "Yo", 2), ("agent_message", "Ho", 3)]
     rows: list[dict[str, Any]] = [
-        {"timestamp": "2025-09-01T10:00:00Z", "type": "session_meta", "payload": {"id": "abc", "cwd": "/projects/pier"}},
+        {"timestamp": "2025-09-01T10:00:00Z", "type": "session_meta", "payload": {"id": "abc", "cwd": "/pier"}},
         {"timestamp": "2025-09-01T10:00:01Z", "type": "response_item", "payload": {"type": "message", "role": "user"}},
     ]
     for kind, text, second in said:
@@ -225,7 +225,7 @@ def test_a_rollout_of_codex_gives_what_was_said(tmp_path: Path) -> None:
     pieces = [piece for piece in FORMATS["codex"].read(path) if isinstance(piece, Item)]
     assert len({piece.key for piece in pieces}) == 3
     folder_of = FORMATS["codex"].folder_of
-    assert folder_of is not None and folder_of(path) == Path("/projects/pier")
+    assert folder_of is not None and folder_of(path) == Path("/pier")
 
 
 GEMINI_TURNS: list[dict[str, Any]] = [

@@ -52,6 +52,7 @@ DATABASES = ("postgresql", "postgres")  # how the address of a database begins
 ONE_SLASH = re.compile(r"^(\w+):/(?!/)")  # what a path makes of an address
 PASSWORD = re.compile(r"(//[^:/@]*):[^@]*@")
 CONFLICT_JUDGES = ("model", "rules", "language-model")
+TYPED_KEY = "typed:"  # before the name of a key that a person has typed; see `storage.keys`
 LANGUAGE_MODELS = ("openai:MODEL", "anthropic:MODEL")
 OPENAI = "https://api.openai.com/v1"
 EMBEDDERS = ("auto", "multilingual", "english", "hashing", "openai:MODEL", "sentence-transformers:MODEL")
@@ -120,6 +121,17 @@ def key_named(setting: str) -> Key | None:
     from nacre.storage.sqlite import Key
 
     return Key(named_key(setting))
+
+
+def typed_key_setting(key: str, name: str = "key") -> str:
+    """The value of the setting `key` for a key that a person has typed; it leads to it in this process alone."""
+    from nacre.storage.keys import typed_setting
+
+    return typed_setting(name, key)
+
+
+def is_typed(setting: str) -> bool:
+    return setting.startswith(TYPED_KEY)
 
 
 def service_key(settings: Settings, name: str) -> str:

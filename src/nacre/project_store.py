@@ -79,6 +79,8 @@ class ProjectStore(MemoryStore):
     """Writes to its own space. Searches and lists look into `beside` too, and each hit names its space; whatever is
     named by its id is found in either. All else is about its own space alone."""
 
+    at_close: Callable[[MemoryStore], object] | None = None  # called once, while the store is still open
+
     @classmethod
     def open(
         cls, settings: Settings, choose: Choose, *, actor: str, embedder: Embedder | None = None, alone: bool = False
@@ -89,6 +91,12 @@ class ProjectStore(MemoryStore):
         choice = choose(known_spaces(store))
         store = store if choice.space == first.space else store.in_space(choice.space)
         return store if alone else store.looking_into(choice.beside)
+
+    def close(self) -> None:
+        if self.at_close is not None:
+            self.at_close(self)
+            self.at_close = None
+        super().close()
 
     def looking_into(self, space: str) -> Self:
         """This store, with another space beside its own; without one for an agent that may not use it."""

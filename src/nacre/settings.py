@@ -97,7 +97,7 @@ class Settings:
     hook_capture: bool = True
     hook_inject: float = 500.0
     trash_days: float = 30.0
-    backup_every: str = "off"
+    backup_every: str = "24h"
     backup_folder: str = ""
     spaces: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 

@@ -29,7 +29,7 @@ def run_sql(store: Path, sql: str) -> None:
 def test_a_well_store_gets_only_ok(nacre: CommandLine) -> None:
     nacre.ok("remember", "x")
     result = levels(nacre.json("doctor"))
-    assert set(result) == {"store", "integrity", "embedder", "vectors", "model", "disk"}
+    assert set(result) == {"store", "integrity", "embedder", "vectors", "model", "disk", "backup"}
     assert set(result.values()) == {"ok"}
     assert nacre.ok("doctor").startswith("ok       store")
 

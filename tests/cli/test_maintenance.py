@@ -100,7 +100,7 @@ def test_a_setting_that_is_no_interval_is_misuse(nacre: CommandLine, monkeypatch
 def test_backups_are_made_on_request(nacre: CommandLine) -> None:
     nacre.ok("remember", "kept", "--id", "k")
     nacre.ok("maintenance", "tick", "--job", "backup")
-    (made,) = (nacre.store.parent / "backups").iterdir()
+    (made,) = (nacre.store.parent / "backups" / "automatic").glob("*.db")
     assert nacre.json("--store", str(made), "show", "k")["text"] == "kept"
 
 

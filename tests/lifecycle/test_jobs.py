@@ -160,9 +160,9 @@ def test_a_backup_lies_beside_the_store_unless_another_folder_is_named(
     assert not (tmp_path / "backups").exists()
     result = run("backup", store, settings)
     assert (result.done, str(tmp_path / "backups") in result.note) == (1, True)
-    assert [file.name for file in (tmp_path / "backups").iterdir()] == ["s-20270115T080000Z.db"]
+    assert [file.name for file in tmp_path.glob("backups/*/*.db")] == ["s-automatic-20270115T080000Z.db"]
     run("backup", store, replace(settings, backup_folder=str(tmp_path / "else")))
-    assert len(list((tmp_path / "else").iterdir())) == 1
+    assert len(list(tmp_path.glob("else/automatic/*.db"))) == 1
 
 
 def test_a_folder_for_backups_in_a_file_is_meant_from_where_the_file_lies(tmp_path: Path) -> None:

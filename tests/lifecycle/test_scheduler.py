@@ -196,7 +196,20 @@ def test_a_backup_whose_maker_was_killed_before_it_could_note_it_is_not_made_aga
         assert "backup" not in [each.job for each in scheduler.tick().results]
         clock.at += DAY
         assert next(each.job for each in scheduler.tick().results) == "backup"
-        assert len(list((tmp_path / "backups").iterdir())) == 2
+        assert len(list(tmp_path.glob("backups/automatic/*.db"))) == 2
+
+
+def test_a_new_store_is_copied_only_when_it_is_a_day_old(tmp_path: Path, clock: Turned) -> None:
+    settings = Settings(store=str(tmp_path / "s.db"))
+    with opened(tmp_path / "s.db", clock) as store:
+        scheduler = MaintenanceScheduler(store, settings)
+        assert "backup" not in jobs_of(scheduler.tick())
+        store.remember("the first one")
+        clock.at += DAY / 2
+        assert "backup" not in jobs_of(scheduler.tick())
+        clock.at += DAY / 2
+        assert "backup" in jobs_of(scheduler.tick())
+        assert "backup" not in jobs_of(scheduler.tick())
 
 
 def test_a_backup_without_a_place_fails_alone(store: MemoryStore) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import logging
 
+    from nacre.memory_store import MemoryStore
     from nacre.project_store import ProjectStore
     from nacre.protocols import Embedder
     from nacre.settings import Settings, SpaceChoice
@@ -146,7 +147,10 @@ class CliContext:
             from nacre.client import RemoteProjectStore
 
             return RemoteProjectStore.open(known, self.choose_space, actor=PERSON, alone=alone)
-        return ProjectStore.open(known, self.choose_space, actor=PERSON, alone=alone)
+        store = ProjectStore.open(known, self.choose_space, actor=PERSON, alone=alone)
+        opened_at = self.now()
+        store.at_close = lambda closing: back_up_if_written(closing, known, opened_at)
+        return store
 
     def review_line(self) -> str:
         """How many review items wait, for the first screen. Empty where none does, where nothing is stored yet, or
@@ -175,6 +179,17 @@ class CliContext:
 
     def now(self) -> float:
         return time.time()
+
+
+def back_up_if_written(store: MemoryStore, known: Settings, since: float) -> None:
+    """Looking into a store makes no copy of it."""
+    backend, beside = store._parts.opened, store.beside
+    spaces = [store.space] if beside is None else [store.space, beside.space]
+    if all(entry.operation.at < since for space in spaces for entry in backend.journal(space, limit=1)):
+        return
+    from nacre.lifecycle.automatic_backup import start_if_due
+
+    start_if_due(store, known)
 
 
 def store_exists(known: Settings) -> bool:

@@ -64,6 +64,16 @@ def capture_request(store: MemoryStore, request: Request, *, until: float | None
     return capture(store, transcript.absolute(), session=request.session, until=until)
 
 
+def capture_and_copy(store: MemoryStore, request: Request, *, until: float | None = None) -> int:
+    """As `capture_request`; then the daily copy of the store is started where one is due."""
+    stored = capture_request(store, request, until=until)
+    if stored:
+        from nacre.lifecycle.automatic_backup import start_if_due
+
+        start_if_due(store, request.settings())
+    return stored
+
+
 def capture_exchange(store: MemoryStore, session: str, prompt: str, answer: str) -> int:
     """One prompt and its answer, which Gemini CLI gives to its hook; its transcript is not written line by line."""
     check_unrestricted(store)

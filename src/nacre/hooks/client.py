@@ -161,9 +161,9 @@ def answer_in_process(request: Request, until: float) -> str:
             from nacre.hooks.inject import injection  # each brings much that the other does not need
 
             return injection(store, request)
-        from nacre.hooks.capture import capture_request
+        from nacre.hooks.capture import capture_and_copy
 
-        capture_request(store, request, until=until)
+        capture_and_copy(store, request, until=until)
     return ""
 
 

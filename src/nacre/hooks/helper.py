@@ -20,7 +20,7 @@ from typing import cast
 from nacre.errors import NacreError
 from nacre.factory import make_embedder, store_file
 from nacre.files import ThreadLock, file_lock
-from nacre.hooks.capture import capture_request
+from nacre.hooks.capture import capture_and_copy
 from nacre.hooks.channel import Channel, HelperFiles, channel_at, log_line, receive, send
 from nacre.hooks.inject import injection
 from nacre.hooks.request import Request
@@ -185,7 +185,7 @@ class Helper:
         if not request.injects:
             send(connection, {"taken": True})  # the client does not wait for a capture
             self._begun()
-            self._captures.submit(self._done, lambda: capture_request(self.stores.of(request), request))
+            self._captures.submit(self._done, lambda: capture_and_copy(self.stores.of(request), request))
             return
         try:
             # A question does not create a store.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from nacre.errors import InvalidInput
 from nacre.factory import make_access, restore_store, store_file, verify_copy
+from nacre.lifecycle.automatic_backup import automatic_backups
 from nacre.lifecycle.jobs import backups_of
 from nacre.memory_store import MemoryStore
 from nacre.model.instants import STAMP, stamp
@@ -93,19 +94,25 @@ REPLACED = "replaced"  # part of the name of a file that a restore replaced
 
 @dataclass(frozen=True, slots=True)
 class StoredCopy:
-    """A file that can be restored; `replaced` when it was the store until a copy was restored over it."""
+    """A file that can be restored; `replaced` when it was the store until a copy was restored over it, `automatic` when
+    nobody asked for it."""
 
     file: Path
     made_at: float
     bytes_on_disk: int
     replaced: bool = False
+    automatic: bool = False
 
 
 def copies(settings: Settings) -> list[StoredCopy]:
-    """Newest first: copies made by maintenance or `nacre store backup create`, and files that a restore replaced."""
+    """Newest first: automatic copies, those of `nacre store backup create`, and files that a restore replaced."""
     require_access(settings, "list the copies of the store")
     present = store_file(settings.store).absolute()
-    made = [StoredCopy(file, made_at(file), file.stat().st_size) for file in backups_of(settings).files()]
+    made = [
+        StoredCopy(file, made_at(file), file.stat().st_size, automatic=automatic)
+        for automatic, backups in ((False, backups_of(settings)), (True, automatic_backups(settings)))
+        for file in backups.files()
+    ]
     beside = (file for file in present.parent.glob(f"*-{REPLACED}-*.db") if file.name.startswith(stem(present) + "-"))
     left = [StoredCopy(file, made_at(file), file.stat().st_size, True) for file in beside if NAME.search(file.name)]
     return sorted((*made, *left), key=lambda each: -each.made_at)

@@ -206,14 +206,20 @@ def stop_daemon(path: Path | str, timeout: float = STOPPING_SECONDS) -> bool:
     return True
 
 
-def spawn_detached(command: Sequence[str], log: Path | str, folder: Path | str | None = None) -> int:
-    """Starts a process in its own session without a terminal, with its output in the log; returns its number."""
+def spawn_detached(
+    command: Sequence[str], log: Path | str, folder: Path | str | None = None, *, input: bytes = b""
+) -> int:
+    """Starts a process in its own session without a terminal, with its output in the log; returns its number. `input`
+    is what it reads from stdin, and must fit into a pipe."""
     private_folder(Path(log).parent)
     with open(log, "ab", opener=private_opener) as printed:
         process = subprocess.Popen(
-            list(command), stdin=subprocess.DEVNULL, stdout=printed, stderr=printed, cwd=folder,
-            start_new_session=True, creationflags=WITHOUT_CONSOLE,
+            list(command), stdin=subprocess.PIPE if input else subprocess.DEVNULL, stdout=printed, stderr=printed,
+            cwd=folder, start_new_session=True, creationflags=WITHOUT_CONSOLE,
         )  # fmt: skip
+    if process.stdin is not None:
+        with suppress(BrokenPipeError), process.stdin as pipe:
+            pipe.write(input)
     process.returncode = 0  # it outlives this process, so nobody waits for it
     return process.pid
 

@@ -22,6 +22,7 @@ from nacre.factory import (
     store_name,
     verify_copy,
 )
+from nacre.lifecycle import automatic_backup
 from nacre.lifecycle.backups import require_access
 from nacre.memory_store import MemoryStore
 from nacre.models.background import embedder_of_store
@@ -58,7 +59,8 @@ def examine(settings: Settings) -> list[Finding]:
     if settings.store == IN_MEMORY or not file.exists():
         absent = Finding("store", "ok", f"There is no store at {file} yet; the first `nacre remember` creates it.")
         return [absent, *embedder_findings, *judged_disk(file, free_bytes(file))]
-    return [*examined_store(settings, embedder), *embedder_findings, *judged_disk(file, free_bytes(file))]
+    disk = judged_disk(file, free_bytes(file))
+    return [*examined_store(settings, embedder), *embedder_findings, *disk, judged_backups(settings)]
 
 
 def examined_store(settings: Settings, embedder: Embedder | None) -> list[Finding]:
@@ -141,6 +143,11 @@ def judged_disk(file: Path, free: int) -> Iterator[Finding]:
         yield Finding("disk", "ok", f"{space}.")
     else:
         yield Finding("disk", "problem" if free < NO_SPACE else "warning", f"Only {space}. Free some space.")
+
+
+def judged_backups(settings: Settings) -> Finding:
+    well, says = automatic_backup.state(settings)
+    return Finding("backup", "ok" if well else "warning", says)
 
 
 def repair(settings: Settings, findings: Sequence[Finding], now: float) -> list[str]:

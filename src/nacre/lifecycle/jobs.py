@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from nacre.errors import InvalidInput
 from nacre.factory import is_database, store_file
 from nacre.model import JournalFilter
-from nacre.model.instants import DAY
+from nacre.model.instants import DAY, parse_duration
 from nacre.model.journal import UNATTENDED
 from nacre.settings import IN_MEMORY, Settings
 
@@ -59,7 +59,7 @@ class Job:
     run: Run
     usual: str
     per_store: bool = False
-    seen: Callable[[Settings], float | None] | None = None
+    seen: Callable[[MemoryStore, Settings], float | None] | None = None
 
     def key(self, space: str) -> str:
         return self.name if self.per_store else f"{self.name}/{space}"
@@ -119,10 +119,14 @@ def reindex(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool
 def backup(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
     if is_database(settings.store):
         return JobResult("backup", note="A database is copied by the tools of its server, such as pg_dump.")
-    backups = backups_of(settings)
+    from nacre.lifecycle.automatic_backup import automatic_backups, make_copy
+
+    backups = automatic_backups(settings)
     if dry_run:
         return JobResult("backup", 1, f"A copy would be made in {backups.folder}.", dry=True)
-    made = backups.make(store, now)
+    made, why_not = make_copy(store, settings, now)
+    if made is None:
+        return JobResult("backup", note=why_not)
     return JobResult("backup", 1, f"Copied to {made}; {len(backups.files())} kept in all.")
 
 
@@ -131,8 +135,20 @@ def has_copies(settings: Settings) -> bool:
     return not is_database(settings.store) and (settings.store not in ("", IN_MEMORY) or bool(settings.backup_folder))
 
 
-def newest_backup(settings: Settings) -> float | None:
-    return None if is_database(settings.store) else backups_of(settings).newest_at()
+def newest_backup(store: MemoryStore, settings: Settings) -> float | None:
+    """Of a store without a copy the time of its first entry, or now while it is empty: one that is tried out for an
+    afternoon needs none."""
+    from nacre.lifecycle.automatic_backup import began_at, newest_copy
+
+    if is_database(settings.store):
+        return None
+    newest = newest_copy(settings)
+    return began_at(store.acting_as(ACTOR).store) or store.now() if newest is None else newest
+
+
+def interval(value: str) -> float | None:
+    """None where a setting says that a job is off. Raises `InvalidInput`."""
+    return None if value.strip().lower() in (OFF, "", "never") else parse_duration(value)
 
 
 def compact(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:

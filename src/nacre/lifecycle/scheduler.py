@@ -14,8 +14,8 @@ from uuid import uuid4
 from nacre.engine import Engine
 from nacre.errors import InvalidInput, NacreError, StorageError, UnknownName
 from nacre.lifecycle.daemon import Process, this_process
-from nacre.lifecycle.jobs import JOBS, OFF, Job, JobResult, has_copies
-from nacre.model.instants import DAY, iso, parse_duration
+from nacre.lifecycle.jobs import JOBS, Job, JobResult, has_copies, interval
+from nacre.model.instants import DAY, iso
 from nacre.model.memory import Json
 from nacre.protocols import Clock, Progress, Reader, TermSet
 from nacre.settings import Settings
@@ -265,6 +265,14 @@ class MaintenanceScheduler:
             for store in self._stores(job):
                 yield job, "" if job.per_store else store.space, self._histories.history(job.key(store.space))
 
+    def next_at(self, job: Job, history: JobHistory) -> float | None:
+        """When the job is due; 0.0 where it never ran, None where it is off."""
+        every = self.every.get(job.name)
+        if every is None:
+            return None
+        times = [at for at in (history.last_at, self._seen_at(job)) if at is not None]
+        return max(times) + every if times else 0.0
+
     def _run_while_held(self, stop: threading.Event) -> None:
         with self.lease.held() as mine:
             while mine and not stop.is_set() and not self.lease.lost.is_set():
@@ -305,11 +313,14 @@ class MaintenanceScheduler:
         return history.due(every, now) and not self._seen(job, every, now)
 
     def _seen(self, job: Job, every: float, now: float) -> bool:
-        try:
-            at = job.seen(self.settings) if job.seen is not None else None
-        except NacreError:
-            return False  # the job itself reports the error
+        at = self._seen_at(job)
         return at is not None and not JobHistory(at).due(every, now)
+
+    def _seen_at(self, job: Job) -> float | None:
+        try:
+            return job.seen(self.store, self.settings) if job.seen is not None else None
+        except NacreError:
+            return None  # the job itself reports the error
 
     def _done(self, job: Job, store: MemoryStore, now: float) -> JobResult:
         result, key = self._tried(job, store, now, dry_run=False), job.key(store.space)
@@ -347,7 +358,3 @@ def intervals(settings: Settings) -> dict[str, float | None]:
         every[name] = value
     seconds = {name: interval(value) for name, value in every.items()}
     return seconds if has_copies(settings) else seconds | {"backup": None}
-
-
-def interval(value: str) -> float | None:
-    return None if value.strip().lower() in (OFF, "", "never") else parse_duration(value)

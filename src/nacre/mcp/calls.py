@@ -194,7 +194,10 @@ def argument_errors(name: str, error: ValidationError) -> str:
 
 def run(tool: Tool, provider: StoreProvider, context: Context, arguments: Mapping[str, Any]) -> ToolResult:
     session = ToolSession(provider.store(client_of(context)), progress_reporter(context), client_model(context))
-    return tool.run(session, **arguments)
+    result = tool.run(session, **arguments)
+    if tool.effect != "reads":
+        provider.written()
+    return result
 
 
 def client_of(context: Context) -> str:

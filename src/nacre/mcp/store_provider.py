@@ -55,6 +55,15 @@ class StoreProvider:
         timer.daemon = True
         timer.start()
 
+    def written(self) -> None:
+        """To be called after a write: makes the daily copy of the store where one is due. Never raises."""
+        with self._lock:
+            opened = self._opened
+        if opened is not None:
+            from nacre.lifecycle.automatic_backup import start_if_due
+
+            start_if_due(opened, self.settings)
+
     def close(self) -> None:
         with self._lock:
             if self._opened is not None:

@@ -477,11 +477,13 @@ class Request:
         if key and upload is not None:
             fingerprint.update(await self.app.in_thread(partial(digest_of, upload)))
         answer = await self.app.in_thread(partial(call.answer, key, fingerprint.digest()))
+        copying = None
         if not endpoint.reads:
             self.app.written.tell()
+            copying = BackgroundTask(self.app.stores.written)  # after the answer
         named = {"etag": answer.etag, OPERATION: answer.operation}
         headers = {name: value for name, value in named.items() if value}
-        return Response(answer.body, answer.status, headers, "application/json")
+        return Response(answer.body, answer.status, headers, "application/json", copying)
 
     async def _download(self, call: Call) -> Response:
         made: Download = await self.app.in_thread(call.run)

@@ -111,7 +111,7 @@ def upkeep_of(store: MemoryStore, *, preview: bool) -> Upkeep:
     would = {each.job: each.error or each.note for each in results}
     for job, _, history in scheduler.histories():
         every = scheduler.every.get(job.name)
-        next_at = None if every is None else 0.0 if history.last_at is None else history.last_at + every
+        next_at = scheduler.next_at(job, history)
         last = UpkeepJob(
             job.name, every, history.last_at, next_at, history.done, history.error, would.get(job.name, "")
         )

@@ -1,4 +1,4 @@
-"""Makes a random key in a file of its own."""
+"""Where a key is: in a file, a variable, the keyring or typed by a person; and making a random one."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ def make_key_file(file: Path) -> None:
 log = logging.getLogger(__name__)
 
 FORMS = "file:PATH, env:VARIABLE or keyring:NAME"
+TYPED = "typed"
 SERVICE = "nacre"  # under which the keyring keeps our names
 OTHERS = 0o077  # what group and everybody may do with a file
 PASSPHRASE = "a passphrase, or a raw key of 64 hex digits"  # what the setting `key` leads to
@@ -111,8 +112,24 @@ def legible(content: bytes, origin: str, setting: str) -> str:
     return key
 
 
+_typed: dict[str, str] = {}
+
+
+def typed_setting(name: str, key: str) -> str:
+    """A setting that leads to a key which a person has typed; it is kept in this process alone."""
+    _typed[name] = key
+    return f"{TYPED}:{name}"
+
+
+def from_typed(name: str, setting: str) -> str:
+    if name not in _typed:
+        raise ConfigError(f"Nobody has typed the key that the setting `{setting}` names. Write {FORMS}.")
+    return legible(_typed[name].encode(), "The passphrase", setting)
+
+
 SOURCES: Mapping[str, Callable[[str, str], str]] = {
     "file": from_file,
     "env": from_environment,
     "keyring": from_keyring,
+    TYPED: from_typed,
 }

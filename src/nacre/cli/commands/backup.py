@@ -39,7 +39,7 @@ def create(cli: CliContext, path: str | None) -> None:
     """Copy the store while others go on writing. Prints where the copy is.
 
     PATH is a file or a folder. Without it the copy goes to the setting `backup_folder`, by default beside the store,
-    where the last seven are kept.
+    where the last seven that you made are kept. Each day one is made by itself; see the setting `backup_every`.
     """
     from nacre.lifecycle.jobs import backups_of
 
@@ -133,7 +133,7 @@ def copy_text(copy: Copy, now: float) -> str:
 
 
 def kind(stored: StoredCopy) -> str:
-    return "replaced" if stored.replaced else "copy"
+    return "replaced" if stored.replaced else "automatic" if stored.automatic else "copy"
 
 
 def backup_record(stored: StoredCopy) -> dict[str, object]:

@@ -133,7 +133,7 @@ def status(cli: CliContext, form: Form) -> None:
         scheduler = scheduler_of(cli, store)
         holder = scheduler.lease.holder()
         lines = [
-            JobLine(job.name, space, scheduler.every.get(job.name), history)
+            JobLine(job.name, space, scheduler.every.get(job.name), history, scheduler.next_at(job, history))
             for job, space, history in scheduler.histories()
         ]
     lease = holder and {"pid": holder.process.pid, "host": holder.process.host, "until": iso(holder.until)}
@@ -210,19 +210,14 @@ def last_log_line(log: Path, since: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class JobLine:
-    """A job of one space; `every` is in seconds, None where the job is off."""
+    """A job of one space; `every` is in seconds. It and `next_at` are None where the job is off; a job is due from
+    `next_at` on."""
 
     job: str
     space: str
     every: float | None
     history: JobHistory
-
-    @property
-    def next_at(self) -> float | None:
-        """None where the job is off, now or earlier where it is due."""
-        if self.every is None:
-            return None
-        return 0.0 if self.history.last_at is None else self.history.last_at + self.every
+    next_at: float | None
 
 
 def iso_or_empty(at: float | None) -> str:

@@ -101,3 +101,13 @@ def test_a_narrowed_agent_neither_lists_nor_restores(nacre: CommandLine, monkeyp
 def test_without_copies_the_list_says_how_to_make_one(nacre: CommandLine) -> None:
     output = nacre("backup", "list", "-f", "json")
     assert json.loads(output.stdout) == [] and "nacre store backup create" in output.stderr
+
+
+def test_a_purge_says_that_copies_keep_what_it_deletes(nacre: CommandLine) -> None:
+    nacre.ok("remember", "to be purged", "--id", "p")
+    nacre.ok("remember", "to be purged too", "--id", "q")
+    assert "backup list" not in nacre("purge", "p", "--yes").stderr
+    nacre.ok("backup", "create")
+    said = nacre("purge", "q", "--yes").stderr
+    assert "1 copy of the store, made before, may still have it; `nacre store backup list` says where." in said
+    assert "automatic" not in said

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nacre.errors import InvalidInput
-from nacre.factory import make_access, restore_store, store_file, verify_copy
+from nacre.errors import AccessDenied, InvalidInput
+from nacre.factory import is_server, make_access, restore_store, store_file, verify_copy
 from nacre.lifecycle.automatic_backup import automatic_backups
-from nacre.lifecycle.jobs import backups_of
+from nacre.lifecycle.jobs import backups_of, has_copies
 from nacre.memory_store import MemoryStore
 from nacre.model.instants import STAMP, stamp
 
@@ -116,6 +116,21 @@ def copies(settings: Settings) -> list[StoredCopy]:
     beside = (file for file in present.parent.glob(f"*-{REPLACED}-*.db") if file.name.startswith(stem(present) + "-"))
     left = [StoredCopy(file, made_at(file), file.stat().st_size, True) for file in beside if NAME.search(file.name)]
     return sorted((*made, *left), key=lambda each: -each.made_at)
+
+
+def copies_that_stay(settings: Settings) -> str:
+    """A sentence about copies that still have what was just deleted; empty where there are none."""
+    if not has_copies(settings) or is_server(settings.store):
+        return ""
+    try:
+        there = copies(settings)
+    except AccessDenied:
+        return ""
+    if not there:
+        return ""
+    many = "1 copy" if len(there) == 1 else f"{len(there)} copies"
+    goes = " An automatic one goes when seven newer ones are made." if any(each.automatic for each in there) else ""
+    return f"{many} of the store, made before, may still have it; `nacre store backup list` says where.{goes}"
 
 
 def verify(settings: Settings, file: Path | str, *, key: str | None = None) -> Copy:

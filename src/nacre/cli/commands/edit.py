@@ -360,8 +360,10 @@ def redact_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -
 @command("purge ID...", yes_option, group=memory_command)
 def purge_command(cli: CliContext, ids: tuple[str, ...], yes: bool) -> None:
     """Delete memories for good, in the journal too. `nacre forget` only moves them to the trash."""
+    from nacre.lifecycle.backups import copies_that_stay
+
     with cli.open_both() as store:
         memories = find_memories_ever(store, ids)
         confirm_memories("Purge", memories, "This is for good: nothing brings back what is purged.", yes=yes)
         gone = store.purge(*(memory.id for memory in memories))
-    say(f"Purged {count_of(gone)} for good.")
+    say(f"Purged {count_of(gone)} for good.", *filter(None, [copies_that_stay(cli.settings())]))

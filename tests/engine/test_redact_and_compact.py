@@ -126,6 +126,21 @@ def test_what_is_redacted_comes_back_by_no_way(store: MemoryStore) -> None:
     assert [entry.operation.name for entry in store.journal("s")] == ["redact", "edit", "remember"]
 
 
+def test_an_undo_of_several_names_the_one_that_cannot_be_undone_and_what_came_before_it(store: MemoryStore) -> None:
+    store.remember("Ida keeps bees", id="bees")
+    store.remember(SECRET, id="s")
+    store.redact("s")
+    store.remember("Ida sells honey", id="honey")
+    redaction, before = store.journal("s")[0].operation.batch[:8], store.journal("bees")[0].operation.batch[:8]
+    with pytest.raises(
+        UndoRefused, match=f"One of the last 2 operations .redact {redaction}.*undo {before}`.*before it"
+    ):
+        store.undo(last=2)
+    store.undo()
+    with pytest.raises(UndoRefused, match=f"The last operation .redact {redaction}.*undo {before}`"):
+        store.undo(last=2)
+
+
 @pytest.mark.parametrize("ids", [("nobody",), ("a", "nobody")])
 def test_redacting_what_is_not_there_changes_nothing(store: MemoryStore, ids: tuple[str, ...]) -> None:
     kept = store.remember("stays as it is", id="a")

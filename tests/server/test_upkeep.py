@@ -84,5 +84,6 @@ def test_what_hooks_put_before_prompts_is_counted_by_day(store: MemoryStore, clo
     assert injection_days(backend, "home") == []
     assert Injected(store, "one").unchanged() == (memory.id,)
     clock.now += DAYS_KEPT * 86_400
-    Injected(store, "two").forget()
-    assert [each.day for each in injection_days(backend, "team")] == ["2027-01-16"]
+    Injected(store, "").add([memory], 1)  # of a client without sessions
+    assert [each.day for each in injection_days(backend, "team")] == ["2027-01-16", "2027-04-16"]
+    assert Injected(store, "one").unchanged() == ()

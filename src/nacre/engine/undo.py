@@ -460,15 +460,17 @@ def reversible(operations: Iterable[Operation], readable: Collection[str], count
         for operation in operations
         if (operation.why != UNATTENDED if operation.name in FINAL else operation.batch in readable)
     ]
-    final = next((operation for operation in candidates[:count] if operation.name in FINAL), None)
-    if final is not None:
-        older = next((each for each in candidates if each.name not in FINAL), None)
+    at = next((at for at, operation in enumerate(candidates[:count]) if operation.name in FINAL), None)
+    if at is not None:
+        final = candidates[at]
+        older = next((each for each in candidates[at + 1 :] if each.name not in FINAL), None)
         remedy = (
             f"`nacre undo {older.batch[:8]}` undoes the {older.name} before it, `nacre journal` lists all others."
             if older
             else "name the operation that you mean: `nacre journal` lists them."
         )
-        raise UndoRefused(f"The last operation ({final.name} {final.batch[:8]}) cannot be undone; {remedy}")
+        which = f"One of the last {count} operations" if at else "The last operation"
+        raise UndoRefused(f"{which} ({final.name} {final.batch[:8]}) cannot be undone; {remedy}")
     return [operation.batch for operation in candidates[:count]]
 
 

@@ -53,6 +53,7 @@ class Injected:
         if not new or not self.store.may_teach:
             return
         kind, today = day_kind(self.store.space), day(self.store.now())
+        is_first = self._backend().term(kind, today) is None
 
         def plan(reader: Reader) -> list[TermSet]:
             past = injection_day(today, reader.term(kind, today))
@@ -67,21 +68,24 @@ class Injected:
             return changes
 
         self.store.acting_as(ACTOR).write(None, plan)
+        if is_first:
+            self._remove_old()
 
     def forget(self) -> None:
-        """The client has lost what it was given, by a summary or a fresh start. Removes old sessions, too."""
-        known = self._backend().terms(self._kind())
+        """The client has lost what it was given, by a summary or a fresh start."""
+        if self.store.may_teach and self._backend().term(self._kind(), self.session) is not None:
+            self._backend().commit([TermSet(self._kind(), self.session, None)])
+
+    def _remove_old(self) -> None:
+        """Sessions and days. By the first injection of a day: not every client says when a session starts or ends."""
         before = self.store.now() - SESSION_DAYS * DAY
-        gone = [name for name, entry in known.items() if name == self.session or float(entry["at"]) < before]  # type: ignore[arg-type]
-        if gone and self.store.may_teach:
-            oldest = day(self.store.now() - DAYS_KEPT * DAY)
-            days = [each for each in self._backend().terms(day_kind(self.store.space)) if each < oldest]
-            self._backend().commit(
-                [
-                    *(TermSet(self._kind(), name, None) for name in gone),
-                    *(TermSet(day_kind(self.store.space), each, None) for each in days),
-                ]
-            )
+        oldest = day(self.store.now() - DAYS_KEPT * DAY)
+        sessions = self._backend().terms(self._kind())
+        days = day_kind(self.store.space)
+        removed = [TermSet(self._kind(), name, None) for name, each in sessions.items() if float(each["at"]) < before]  # type: ignore[arg-type]
+        removed += [TermSet(days, each, None) for each in self._backend().terms(days) if each < oldest]
+        if removed:
+            self._backend().commit(removed)
 
     def _kind(self) -> str:
         return f"{KIND}/{self.store.space}"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nacre.model import Filter
-from nacre.protocols import EmbedderBound, EmbedderIdentity
+from nacre.protocols import Change, EmbedderBound, EmbedderIdentity
 from tests.samples import DIMENSIONS, SPACE, derived, memory, put
 
 if TYPE_CHECKING:
@@ -85,6 +85,16 @@ def test_an_index_that_loses_neighbours_is_not_used(
     store.commit([BOUND])
     assert indexes(store) == {}
     assert [match.id for match in store.by_vector(SPACE, rows[3], ANYWHERE, 10)] == nearest(rows, rows[3], 10)
+
+
+def test_a_space_that_is_no_longer_large_loses_its_index(store: PostgresBackend, rows: Vectors) -> None:
+    store.commit([BOUND])
+    assert len(indexes(store)) == 2
+    store.commit([Change(before=each, after=None) for each in store.get_many(SPACE, [f"m{at}" for at in range(250)])])
+    store.commit([BOUND])
+    assert indexes(store) == {}
+    found = [match.id for match in store.by_vector(SPACE, rows[260], ANYWHERE, 10)]
+    assert found == [f"m{int(id[1:]) + 250}" for id in nearest(rows[250:], rows[260], 10)]
 
 
 def test_vectors_of_another_model_are_stored_after_the_index_of_the_first(

@@ -33,7 +33,6 @@ BY_NAMED = "version.key = named.key"
 BY_CONTENT = "version.content = ANY(%(keys)s::bigint[])"
 # A search for the nearest chunks looks at so many times as many where several may be of one memory or of another state.
 WIDENING = 4
-MOST_INDEXED = 1_000  # chunks that a search asks the index of vectors for: the largest effort that pgvector takes
 OWN, SUCCESSOR, LINKED_TO, LINKED_FROM = range(4)  # how a row of `reached` came about
 
 
@@ -182,7 +181,7 @@ class PostgresIndex(WordIndex):
         self, vector: Vectors, limit: int, only: Keys | None = None
     ) -> list[tuple[int, float, int, int]]:
         """Contents with the cosine, start and end of a chunk, best first."""
-        indexed = self._effort > 0 and only is None and limit <= MOST_INDEXED
+        indexed = self._effort > 0 and only is None and limit <= vector_index.MOST_INDEXED
         sql = vector_index.nearest(self._values["space"], len(vector), indexed=indexed)
         values = self._with(vector=HalfVector(vector), dimensions=len(vector), limit=limit)
         if indexed:

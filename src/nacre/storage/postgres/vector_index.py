@@ -21,7 +21,8 @@ LARGE = 50_000  # vectors in a space; comparing 60,000 took 85 ms at the least, 
 # Of a vector in the graph, and those that are looked at to choose them. With 16 and 100, no effort reached `REQUIRED`
 # on 60,000 vectors of `benchmarks/growth_world.py`; with these, one of 800 does.
 NEIGHBOURS, CANDIDATES = 24, 200
-EFFORTS = (100, 200, 400, 800)  # tried in this order; 1,000 is the most that pgvector takes
+EFFORTS = (100, 200, 400, 800)  # tried in this order
+MOST_INDEXED = 1_000  # chunks that a search may ask an index for: the largest effort that pgvector takes
 SAMPLES, COMPARED = 40, 50  # stored vectors that are asked about, and how many neighbours of each must be found
 REQUIRED = 0.99  # the share of them that the index must find; else all vectors are compared
 BUILD_MEMORY = "1GB"  # 500,000 vectors of 384 dimensions alone are 400 MB; what does not fit is built far slower
@@ -52,7 +53,7 @@ def nearest(space: int, dimensions: int, *, indexed: bool) -> str:
 def look_at(effort: int, limit: int) -> str:
     """For one transaction. An iterative scan goes on until there are enough rows, in nearly the right order; the outer
     query sorts them by their exact distance."""
-    wide = min(max(effort, limit), 1_000)
+    wide = min(max(effort, limit), MOST_INDEXED)
     return (
         f"SELECT set_config('hnsw.ef_search', '{wide}', true), set_config('hnsw.iterative_scan', 'relaxed_order', true)"
     )
@@ -67,8 +68,9 @@ def maintain(connections: Connections, dimensions: int) -> None:
         try:
             session.execute("SET statement_timeout = 0; SET lock_timeout = 0")
             session.execute(f"SET maintenance_work_mem = '{BUILD_MEMORY}'")
-            drop_unused(session, dimensions)
-            for space, count in large_spaces(session, dimensions):
+            large = large_spaces(session, dimensions)
+            drop_unused(session, dimensions, [space for space, _ in large])
+            for space, count in large:
                 build(session, space, dimensions, count)
         finally:
             connection.close()  # with its settings and its lock
@@ -96,12 +98,13 @@ def existing(session: Session) -> Iterator[tuple[str, bool]]:
     )
 
 
-def drop_unused(session: Session, dimensions: int) -> None:
+def drop_unused(session: Session, dimensions: int, large: Sequence[int]) -> None:
     """Those that were not completed, of another model, or of a space that is no longer large."""
     with session.connection.transaction():
         session.execute(CHOOSE, chosen(None, ()))
-        rows = session.fetch("SELECT space_id FROM spaces WHERE memories > 0")
-    wanted = {index_name(space, dimensions) for (space,) in rows}
+        sql = "UPDATE spaces SET effort = 0 WHERE effort > 0 AND space_id <> ALL(%(large)s)"
+        session.execute(sql, {"large": list(large)})
+    wanted = {index_name(space, dimensions) for space in large}
     for name, complete in list(existing(session)):
         if not complete or name not in wanted:
             session.execute(f"DROP INDEX CONCURRENTLY IF EXISTS nacre.{name}")

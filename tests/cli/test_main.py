@@ -173,6 +173,15 @@ def test_who_looks_for_redo_learns_how_to_undo_an_undo(nacre: CommandLine) -> No
     assert [each["id"] for each in nacre.json("list")] == ["x"]
 
 
+def test_what_help_says_about_an_unknown_name_is_what_its_group_says(nacre: CommandLine) -> None:
+    assert "`nacre undo BATCH`" in nacre("help", "redo").stderr
+    assert "`nacre --version`" in nacre("help", "version").stderr
+    assert "`nacre trash restore` is for lessons too" in nacre("help", "lesson", "restore").stderr
+    for words in (["lesson", "redo"], ["help", "lesson", "redo"], ["graph", "redo"]):
+        assert "nacre undo" not in nacre(*words).stderr, words
+    assert "`nacre help --all` lists them all." in nacre("xyzzy").stderr
+
+
 def test_the_version_is_printed(nacre: CommandLine) -> None:
     assert nacre.new_interpreter("--version").stdout.startswith("nacre ")
 

@@ -53,8 +53,9 @@ def test_a_store_that_holds_something_a_missing_one_and_the_same_one_are_refused
     assert refused.exit_code == 3 and "is not empty" in refused.stderr
     itself = filled("migrate", str(filled.store), str(tmp_path / "." / "store.db"))
     assert itself.exit_code == 3 and "cannot be moved to itself" in itself.stderr
+    (tmp_path / "missing.txt").touch()  # no store, however similar its name
     missing = filled("migrate", str(tmp_path / "missing.db"), str(tmp_path / "new.db"))
-    assert missing.exit_code == 4 and "missing.db" in missing.stderr
+    assert missing.exit_code == 4 and "missing.db" in missing.stderr and "did you mean" not in missing.stderr
     assert filled("migrate", ":memory:", str(tmp_path / "new.db")).exit_code == 3
     assert not (tmp_path / "missing.db").exists() and not (tmp_path / "new.db").exists()
 

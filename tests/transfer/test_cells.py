@@ -66,3 +66,12 @@ def test_times_are_read_as_people_and_programs_write_them(value: object, wanted:
 def test_what_is_not_of_its_kind_is_an_error_that_names_the_field(name: str, value: object) -> None:
     with pytest.raises(InvalidInput):
         convert(name, value)
+
+
+def test_a_whole_number_may_have_the_zero_that_spreadsheets_add() -> None:
+    assert convert("position", "3.0") == convert("position", " 3 ") == 3
+    assert isinstance(convert("position", "3.0"), int)
+    with pytest.raises(InvalidInput, match=r"position is '1\.5', which is not a whole number"):
+        convert("position", "1.5")
+    with pytest.raises(InvalidInput, match="importance is 'much', which is not a number"):
+        convert("importance", "much")

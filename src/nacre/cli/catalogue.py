@@ -24,12 +24,10 @@ class Entry(NamedTuple):
 LONGEST_LINE = 90  # characters of a command's line in a list
 FIRST_SCREEN = ("Remember and find", "Change and review", "Agents and page", "Import and export", "Store and settings")
 FOR_GOOD = ("redact", "purge")  # never suggested for a mistyped name: what they delete is gone for good
-VERSION = "`nacre --version` prints the version."
-UNDO_AN_UNDO = "`nacre undo BATCH` undoes an undo too; `nacre journal` shows its BATCH."
 
 
 class HelpGroup(click.Group):
-    """Without a command it prints its help on stdout, and that is no error: somebody looks around."""
+    """Without a command it prints its help on stdout and exits with 0."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args and self.no_args_is_help and not ctx.resilient_parsing:
@@ -45,10 +43,10 @@ class HelpGroup(click.Group):
             raise click.UsageError(f"No such command {name!r}. {self.remedy(name, ctx)}", ctx)
         return super().resolve_command(ctx, args)
 
-    def remedy(self, name: str, ctx: click.Context) -> str:
-        """What to write instead of a name that no command has."""
+    def remedy(self, name: str, ctx: click.Context, path: str = "") -> str:
+        """What to write instead of a name that no command has; `path` comes before a name that is suggested."""
         near = suggested(name, self.list_commands(ctx))
-        return f"Did you mean {near!r}?" if near else f"`{ctx.command_path} --help` lists them all."
+        return f"Did you mean {path + near!r}?" if near else f"`{ctx.command_path} --help` lists them all."
 
 
 def suggested(name: str, known: Iterable[str]) -> str | None:
@@ -70,14 +68,11 @@ class CatalogueGroup(HelpGroup):
             return None
         return imported(self.entries[cmd_name])
 
-    def remedy(self, name: str, ctx: click.Context) -> str:
-        return UNDO_AN_UNDO if name == "redo" else super().remedy(name, ctx)
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         write_sections(formatter, self.entries)
 
 
-class OpenGroup(HelpGroup):
+class GroupWithMembers(HelpGroup):
     """Has its own commands, and those that `group_members.txt` adds to it; these are imported when they run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
@@ -103,7 +98,7 @@ class OpenGroup(HelpGroup):
 
 def command_lines(group: click.Group, ctx: click.Context) -> dict[str, str]:
     """Each command of a group with its line of help; what the group takes from another module is not imported."""
-    added = members(group.name or "") if isinstance(group, OpenGroup) else {}
+    added = members(group.name or "") if isinstance(group, GroupWithMembers) else {}
     own = {name: command.get_short_help_str(LONGEST_LINE) for name, command in group.commands.items()}
     if isinstance(group, CatalogueGroup):
         own = {name: entry.help for name, entry in group.entries.items()}

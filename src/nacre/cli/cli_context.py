@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import logging
 
+    from nacre.errors import StoreNotFound
     from nacre.memory_store import MemoryStore
     from nacre.project_store import ProjectStore
     from nacre.protocols import Embedder
@@ -113,16 +114,12 @@ class CliContext:
 
     def _open_empty(self, known: Settings) -> ProjectStore:
         from nacre.cli.ui.output import say
-        from nacre.errors import StoreNotFound
         from nacre.factory import store_file
 
-        file = store_file(known.store).absolute()
         if self.names("store"):
-            others = file.parent.iterdir() if file.parent.is_dir() else ()
-            beside = [each.name for each in others if each.is_dir() or each.suffix in (file.suffix, STORE_SUFFIX)]
-            raise StoreNotFound(file, beside)
+            raise store_not_found(known.store)
         self.reported_empty = True
-        say(f"Nothing is remembered yet; `nacre remember TEXT` makes the store {file}.")
+        say(f"Nothing is remembered yet; `nacre remember TEXT` makes the store {store_file(known.store).absolute()}.")
         return self._empty_store(known)
 
     def _empty_store(self, known: Settings) -> ProjectStore:
@@ -202,6 +199,17 @@ def store_exists(known: Settings) -> bool:
         or is_server(known.store)
         or store_file(known.store).exists()
     )
+
+
+def store_not_found(store: str) -> StoreNotFound:
+    """For a file, with the names of the stores in its folder."""
+    from nacre.errors import StoreNotFound
+    from nacre.factory import store_file
+
+    file = store_file(store).absolute()
+    others = file.parent.iterdir() if file.parent.is_dir() else ()
+    beside = [each.name for each in others if each.is_dir() or each.suffix in (file.suffix, STORE_SUFFIX)]
+    return StoreNotFound(file, beside)
 
 
 def has_space(store: ProjectStore) -> bool:

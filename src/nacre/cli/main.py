@@ -11,7 +11,6 @@ from nacre import __version__
 from nacre.cli.catalogue import (
     COMMANDS,
     FIRST_SCREEN,
-    VERSION,
     CatalogueGroup,
     Entry,
     HelpGroup,
@@ -26,6 +25,13 @@ from nacre.cli.cli_context import CliContext
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+
+EVERY_COMMAND = "`nacre help --all` lists them all."
+LOOKED_FOR = {  # what other programs have as a command
+    "redo": "`nacre undo BATCH` undoes an undo too; `nacre journal` shows its BATCH.",
+    "version": "`nacre --version` prints the version.",
+}
 
 
 class CommandGroup(CatalogueGroup):
@@ -50,13 +56,13 @@ class CommandGroup(CatalogueGroup):
             return click.Group.resolve_command(self, ctx, args)
         return super().resolve_command(ctx, args)
 
-    def remedy(self, name: str, ctx: click.Context) -> str:
+    def remedy(self, name: str, ctx: click.Context, path: str = "") -> str:  # noqa: ARG002 (no group is above this one)
         """Where an older name is the nearest, its path now."""
-        if name == "version":
-            return VERSION
+        if name in LOOKED_FOR:
+            return LOOKED_FOR[name]
         known = {**{each: each for each in COMMANDS}, **old_names()}
         near = suggested(name, known)
-        return f"Did you mean {known[near]!r}?" if near and name != "redo" else super().remedy(name, ctx)
+        return f"Did you mean {known[near]!r}?" if near else EVERY_COMMAND
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         write_sections(formatter, first_screen())
@@ -95,7 +101,6 @@ EXAMPLE = """Long-term memory for AI agents, in one file.
   nacre recall "where is staging?"
   nacre undo
 """
-EVERY_COMMAND = "`nacre help --all` lists them all."
 WIDEST_PATH = 30  # characters of a command's path in a list
 MORE = "`nacre help COMMAND` explains one of them, `nacre help --all` lists all others."
 
@@ -145,7 +150,7 @@ def help_command(ctx: click.Context, words: tuple[str, ...], everything: bool) -
     command = command_at(nacre, root, " ".join(words))
     if command is None:
         raise click.UsageError(f"No such command {' '.join(words)!r}. {help_remedy(words, root)}", root)
-    click.echo(every_command(root) if everything else command_help(command, words, root), nl=not everything)
+    click.echo(every_command(root) if everything else command.get_help(context_of(words, root)), nl=not everything)
 
 
 def help_remedy(words: tuple[str, ...], root: click.Context) -> str:
@@ -153,18 +158,19 @@ def help_remedy(words: tuple[str, ...], root: click.Context) -> str:
     for at, word in enumerate(words):
         group = command_at(nacre, root, " ".join(words[:at]))
         if isinstance(group, HelpGroup) and command_at(nacre, root, " ".join(words[: at + 1])) is None:
-            near = suggested(word, group.list_commands(root))
-            return f"Did you mean {' '.join([*words[:at], near])!r}?" if near else EVERY_COMMAND
+            path = "".join(f"{each} " for each in words[:at])
+            return group.remedy(word, context_of(words[:at], root), path)
     return EVERY_COMMAND
 
 
-def command_help(command: click.Command, words: tuple[str, ...], root: click.Context) -> str:
+def context_of(words: tuple[str, ...], root: click.Context) -> click.Context:
+    """As if the command with this path were called."""
     ctx = root
     for at, word in enumerate(words, 1):
         here = command_at(nacre, root, " ".join(words[:at]))
         if here is not None:
             ctx = click.Context(here, parent=ctx, info_name=word, **here.context_settings)
-    return command.get_help(ctx)
+    return ctx
 
 
 def every_command(ctx: click.Context) -> str:

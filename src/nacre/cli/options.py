@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
 
 import click
 
-from nacre.cli.catalogue import OpenGroup
+from nacre.cli.catalogue import GroupWithMembers
 from nacre.cli.cli_context import SIMILAR_NAME, CliContext
 from nacre.cli.ui.output import DATA, FORMS, Column, Form, chosen_form, print_items, say
 from nacre.cli.ui.prompts import confirm
@@ -243,7 +243,7 @@ global_options = combine(
 )
 
 
-class FirstByDefault(OpenGroup):
+class FirstByDefault(GroupWithMembers):
     """What names none of its commands is for the first one: `nacre journal ID` and `nacre journal -n 5` mean its tail.
     A word is so only where that one takes arguments."""
 

@@ -93,10 +93,13 @@ def parse(name: str, text: str) -> object:
 
 
 def as_number(name: str, text: str) -> float | int:
+    kind = "a whole number" if name in INTEGERS else "a number"
     try:
-        return int(text) if name in INTEGERS else float(text)
+        if name not in INTEGERS:
+            return float(text)
+        return int(text.removesuffix(".0"))  # as programs write a whole number in a column with others
     except ValueError:
-        raise InvalidInput(f"{name} is {text[:LONGEST_SHOWN]!r}, which is not a number.") from None
+        raise InvalidInput(f"{name} is {text[:LONGEST_SHOWN]!r}, which is not {kind}.") from None
 
 
 def json_line(memory: Memory) -> str:

@@ -37,8 +37,6 @@ from nacre.settings import (
 if TYPE_CHECKING:
     from nacre.trust import Consent, ProjectFile
 
-SHARE = "from 0 to 1"  # in the description of a setting
-
 
 def check_value(key: str, value: str) -> None:
     """Raises the error that the first use of the setting would raise."""
@@ -51,7 +49,7 @@ def check_value(key: str, value: str) -> None:
         from nacre.model.validate import required_label
 
         required_label("space", value)
-    read = converted(key, value, "The command line")
+    converted(key, value, "The command line")
     values = descriptions()[key].values
     if values and value not in (*values, getattr(Settings(), key)):
         raise UnknownName(f"value of {key}", value, values)
@@ -67,10 +65,6 @@ def check_value(key: str, value: str) -> None:
         kind, _, model = value.partition(":")
         if (value not in EMBEDDERS or ":" in value) and not (kind in ("openai", "sentence-transformers") and model):
             raise UnknownName("embedder", value, EMBEDDERS)
-    if SHARE in descriptions()[key].about:
-        from nacre.model.validate import fraction
-
-        fraction(key, read)
 
 
 def value_text(value: object) -> str:

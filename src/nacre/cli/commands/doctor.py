@@ -1,4 +1,4 @@
-"""nacre doctor, reindex and model: check and repair the store, its index and its model."""
+"""nacre doctor, nacre store reindex and nacre store models: check and repair the store, its index and its model."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def salvage_file(cli: CliContext, file: Path, target: Path) -> None:
 
 
 def bug_report(cli: CliContext) -> dict[str, object]:
-    """Names of settings, of files and of spaces may tell something about a person: only how many there are."""
+    """Values of settings, and names of files and spaces, are left out; names of changed settings are listed."""
     import platform
 
     import apsw

@@ -10,7 +10,7 @@ from typing import Unpack, cast
 
 import click
 
-from nacre.cli.catalogue import OpenGroup
+from nacre.cli.catalogue import GroupWithMembers
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, Refused, UsageProblem
 from nacre.cli.lookup import find_memories, find_memories_ever
@@ -44,7 +44,7 @@ from nacre.model.validate import Editable
 from nacre.remember.guard import guard_notes
 
 
-@click.group("memory", cls=OpenGroup)
+@click.group("memory", cls=GroupWithMembers)
 def memory_command() -> None:
     """Change memories: tags, importance, merge, replace, confirm, pin, archive, or delete for good.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.catalogue import OpenGroup
+from nacre.cli.catalogue import GroupWithMembers
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, Refused, StoreProblem
 from nacre.cli.options import command, form_option, option
@@ -39,7 +39,7 @@ PAUSE_SECONDS = 0.05
 LAST_WORDS = 2_000  # characters of the log of a process that ended at once
 
 
-@click.group("maintenance", cls=OpenGroup)
+@click.group("maintenance", cls=GroupWithMembers)
 def maintenance_command() -> None:
     """Run the maintenance jobs: decay, reflect, clean up, back up. Each job is one operation that `nacre undo --any`
     takes back, except for what is deleted for good.

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.cli_context import CliContext, configure_logging, store_exists
+from nacre.cli.cli_context import CliContext, configure_logging, store_exists, store_not_found
 from nacre.cli.options import command, form_option, option
 from nacre.cli.ui.output import DATA, Form, print_data, say
 from nacre.cli.ui.prompts import count_of, duration, progress_line
-from nacre.errors import StoreNotFound
-from nacre.factory import is_encrypted, make_access, store_file
+from nacre.factory import is_encrypted, make_access
 from nacre.settings import ADDRESS, IN_MEMORY, Settings
 
 if TYPE_CHECKING:
@@ -62,8 +61,7 @@ def check_access(cli: CliContext, settings: Settings) -> None:
 
 def check_exists(settings: Settings, source: str) -> None:
     if source != IN_MEMORY and not store_exists(replace(settings, store=source)):
-        file = store_file(source).absolute()
-        raise StoreNotFound(file, [each.name for each in file.parent.iterdir()] if file.parent.is_dir() else [])
+        raise store_not_found(source)
 
 
 def keys_of(settings: Settings, source: str, target: str, from_key: str | None, to_key: str | None) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""nacre review and conflicts: find what contradicts, and decide on it."""
+"""nacre review and nacre review conflicts: find what contradicts, and decide on it."""
 
 from __future__ import annotations
 

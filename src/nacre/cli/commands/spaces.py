@@ -1,4 +1,4 @@
-"""nacre space and spaces."""
+"""nacre space: list, create, copy, rename and delete spaces."""
 
 from __future__ import annotations
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from nacre.cli.catalogue import OpenGroup
+from nacre.cli.catalogue import GroupWithMembers
 
 
-@click.group("store", cls=OpenGroup)
+@click.group("store", cls=GroupWithMembers)
 def store_command() -> None:
     """Back up, encrypt, index again, or move the whole store.
 

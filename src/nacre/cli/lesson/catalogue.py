@@ -15,10 +15,10 @@ FOR_ALL_MEMORIES = ("archive", "unarchive", "restore")  # which one may look for
 class LessonGroup(CatalogueGroup):
     entries = COMMANDS
 
-    def remedy(self, name: str, ctx: click.Context) -> str:
+    def remedy(self, name: str, ctx: click.Context, path: str = "") -> str:
         if name in FOR_ALL_MEMORIES:
             return f"`nacre {old_names()[name]}` is for lessons too."
-        return super().remedy(name, ctx)
+        return super().remedy(name, ctx, path)
 
 
 @click.command("lesson", cls=LessonGroup)

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 Order: TypeAlias = Literal["newest", "oldest", "importance", "confidence", "updated", "accessed"]
 Tallied: TypeAlias = Literal["type", "status", "source", "tags", "contexts", "anti_contexts", "entities", "week"]
 Listed: TypeAlias = Literal[
-    "id", "type", "importance", "pinned", "updated_at", "last_accessed", "access_count", "last_validated_at"
-]
+    "id", "type", "title", "text", "importance", "pinned", "updated_at", "last_accessed", "access_count",
+    "last_validated_at",
+]  # fmt: skip
 AnyOf: TypeAlias = "Sequence[str] | None"  # one of these ids or names; None: any
 Vectors: TypeAlias = "NDArray[np.float32]"
 Keys: TypeAlias = "NDArray[np.int64]"

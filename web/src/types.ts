@@ -160,6 +160,19 @@ export interface Graph {
   dangling: string[];
 }
 
+/** Memories and links by columns: `sources`, `targets` and `rels` are places in `ids` and in `relations`. */
+export interface Drawing {
+  ids: string[];
+  titles: string[];
+  texts: string[];
+  types: string[];
+  relations: string[];
+  sources: number[];
+  targets: number[];
+  rels: number[];
+  cut: boolean;
+}
+
 export interface Conflict {
   a: Memory;
   b: Memory;

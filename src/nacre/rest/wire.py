@@ -21,6 +21,7 @@ from nacre.model.review import ReviewItem
 # Computed values that a reader would have to compute again; they are ignored when a value is read.
 COMPUTED: Mapping[type, tuple[str, ...]] = {Hit: ("strength", "marks"), ReviewItem: ("decisions",), Memory: ("date",)}
 TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+PLAIN = frozenset((str, int, bool, NoneType))  # these are JSON already, and most values are of these types
 NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false", dict: "an object"}
 
 
@@ -35,15 +36,16 @@ def to_json(value: object) -> Json:
         return value.isoformat()
     if is_dataclass(value) and not isinstance(value, type):
         names = (*field_names(type(value)), *COMPUTED.get(type(value), ()))
-        return {name: to_json(getattr(value, name)) for name in names}
+        values = [(name, getattr(value, name)) for name in names]
+        return {name: each if type(each) in PLAIN else to_json(each) for name, each in values}
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):
-        return {str(key): to_json(each) for key, each in value.items()}
+        return {str(key): each if type(each) in PLAIN else to_json(each) for key, each in value.items()}
     if hasattr(value, "tolist"):  # numbers of numpy
         return value.tolist()  # type: ignore[no-any-return]
     if isinstance(value, Iterable):
-        return [to_json(each) for each in value]
+        return [each if type(each) in PLAIN else to_json(each) for each in value]
     return str(value)
 
 

@@ -16,9 +16,11 @@ from nacre.hooks.inject import InjectionDay, injection_days
 from nacre.lifecycle.doctor import Finding, examine, mend
 from nacre.lifecycle.jobs import JOBS, backups_of
 from nacre.model.instants import DAY, parse_duration
+from nacre.model.validate import natural_number
 from nacre.rest.endpoints import ADMIN, READER, SPACE, VERSION, WRITER, Endpoint, endpoints
 from nacre.rest.wire import to_json
 from nacre.server import files
+from nacre.server.drawing import MOST_NODES, Drawing, drawing_of
 from nacre.server.jobs import Job
 from nacre.server.upkeep import (
     BackupNote,
@@ -103,6 +105,10 @@ class ServerApi:
         """What `nacre doctor` finds, without repairing anything."""
         self._demand_all_spaces("examine the store")
         return examine(self.store.settings)
+
+    def drawing(self, limit: int = MOST_NODES) -> Drawing:
+        """The whole space as a graph."""
+        return drawing_of(self.store, natural_number("limit", limit))
 
     # Upkeep
 
@@ -296,6 +302,7 @@ def all_endpoints() -> tuple[Endpoint, ...]:
         *endpoints(),
         of_server("GET", f"{VERSION}/me", "me", READER, "Who you are, by your token."),
         of_server("GET", SPACE, "space", READER, "A space by itself."),
+        of_server("GET", f"{SPACE}/drawing", "drawing", READER, "The whole space as a graph, short enough to be drawn."),
         of_server("GET", f"{VERSION}/doctor", "doctor", ADMIN, "What is wrong with the store, and how to repair it."),
         of_server("GET", f"{VERSION}/users", "users", ADMIN, "The users of the server."),
         of_server("POST", f"{VERSION}/users", "add_user", ADMIN, "Add a user.", 201),

@@ -22,6 +22,11 @@ scalars_of, PINNED = attrgetter(*SCALARS), SCALARS.index("pinned")
 QUESTION_MARKS = ("?", "？")
 
 
+def table_of(field: str) -> str:
+    """The table that has this column of a memory."""
+    return "memory" if field in IDENTITY else "content" if field in CONTENT else "version"
+
+
 class DamagedRecord(ValueError):
     """A row that no program of ours wrote so."""
 

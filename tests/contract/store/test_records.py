@@ -110,7 +110,8 @@ def test_iterate_survives_writes_between_its_steps(store: Backend) -> None:
 
 
 FIELDS: tuple[Listed, ...] = (
-    "id", "type", "importance", "pinned", "updated_at", "last_accessed", "access_count", "last_validated_at"
+    "id", "type", "title", "text", "importance", "pinned", "updated_at", "last_accessed", "access_count",
+    "last_validated_at",
 )  # fmt: skip
 
 

@@ -1,46 +1,61 @@
 /** Graph: what is linked with what, around a memory, an entity or a tag, or in the whole space. */
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { ask, get } from "../api";
 import { Empty, ErrorNote, Field, firstWords, memoryLink, plural, useLoaded, Waiting } from "../parts";
 import { api, go, route, setOptions, to } from "../state";
 import type { Drawn } from "../drawing";
-import type { Edge, Entity, Graph, Listing, Memory, Stats } from "../types";
+import type { Drawing, Entity, Graph, Listing, Memory, Stats } from "../types";
 
 const MOST_STARTS = 100;
-const MOST_NODES = 10_000;
-const CHUNK = 1_000; // ids of one question
 const LISTED = 40;
 
 interface Shown {
-  graph: Graph;
+  drawing: Drawing;
   centres: string[];
-  cut: boolean;
 }
 
+const NOTHING: Drawing = { ids: [], titles: [], texts: [], types: [], relations: [], sources: [], targets: [], rels: [], cut: false };
+
 async function around(kind: string, name: string, depth: number, stop: AbortSignal): Promise<Shown> {
-  if (kind === "space") return wholeSpace(stop);
+  if (kind === "space") return { drawing: await get<Drawing>(api`/drawing`, {}, stop), centres: [] };
   let ids = [name];
   if (kind === "entity") ids = (await get<Memory[]>(api`/entities/${name}/memories`, { limit: MOST_STARTS }, stop)).map((each) => each.id);
   if (kind === "tag") ids = (await get<Listing>(api`/memories`, { tag: name, limit: MOST_STARTS }, stop)).memories.map((each) => each.id);
-  if (!ids.length) return { graph: { nodes: {}, edges: [], dangling: [] }, centres: [], cut: false };
-  return { graph: await ask<Graph>(api`/graph`, { ids, depth, include_hidden: false }, stop), centres: ids, cut: ids.length === MOST_STARTS };
+  if (!ids.length) return { drawing: NOTHING, centres: [] };
+  const graph = await ask<Graph>(api`/graph`, { ids, depth, include_hidden: false }, stop);
+  return { drawing: columns(graph, ids.length === MOST_STARTS), centres: ids };
 }
 
-async function wholeSpace(stop: AbortSignal): Promise<Shown> {
-  const edges = await get<Edge[]>(api`/links`, {}, stop);
-  const all = [...new Set(edges.flatMap((each) => [each.source, each.target]))];
-  const ids = all.slice(0, MOST_NODES);
-  const nodes: Record<string, Memory> = {};
-  const chunks = Array.from({ length: Math.ceil(ids.length / CHUNK) }, (_, at) => ids.slice(at * CHUNK, (at + 1) * CHUNK));
-  const pages = await Promise.all(chunks.map((some) => ask<Memory[]>(api`/memories/read`, { ids: some }, stop)));
-  for (const each of pages.flat()) nodes[each.id] = each;
-  const within = edges.filter((each) => each.source in nodes && each.target in nodes);
-  return { graph: { nodes, edges: within, dangling: [] }, centres: [], cut: all.length > ids.length };
+function columns({ nodes, edges }: Graph, cut: boolean): Drawing {
+  const memories = Object.values(nodes);
+  const places = new Map(memories.map((each, at) => [each.id, at]));
+  const within = edges.filter((each) => places.has(each.source) && places.has(each.target));
+  const relations = [...new Set(within.map((each) => each.rel))];
+  return {
+    ids: memories.map((each) => each.id), titles: memories.map((each) => each.title), texts: memories.map((each) => each.text), types: memories.map((each) => each.type),
+    relations, sources: within.map((each) => places.get(each.source)!), targets: within.map((each) => places.get(each.target)!), rels: within.map((each) => relations.indexOf(each.rel)), cut,
+  };
+}
+
+/** Only links of this relation, and memories of this type that are linked or stand in the middle. */
+function narrowed(all: Drawing, centres: string[], rel: string, type: string): Drawing {
+  const wanted = rel ? all.relations.indexOf(rel) : -1;
+  const links = [...all.sources.keys()].filter((at) => !rel || all.rels[at] === wanted);
+  const linked = new Set(links.flatMap((at) => [all.sources[at]!, all.targets[at]!]));
+  const kept = [...all.ids.keys()].filter((at) => (!type || all.types[at] === type) && (linked.has(at) || (!rel && centres.includes(all.ids[at]!))));
+  const places = new Map(kept.map((old, at) => [old, at]));
+  const drawn = links.filter((at) => places.has(all.sources[at]!) && places.has(all.targets[at]!));
+  const of = <T,>(column: T[]) => kept.map((at) => column[at]!);
+  return {
+    ...all, ids: of(all.ids), titles: of(all.titles), texts: of(all.texts), types: of(all.types),
+    sources: drawn.map((at) => places.get(all.sources[at]!)!), targets: drawn.map((at) => places.get(all.targets[at]!)!), rels: drawn.map((at) => all.rels[at]!),
+  };
 }
 
 export function GraphView() {
   const [kind, name] = route.value.args;
+  useEffect(() => void import("../drawing"), []); // beside what is drawn, not after it
   return (
     <>
       <h1>Graph</h1>
@@ -86,26 +101,21 @@ function Shown({ kind, name }: { kind: string; name: string }) {
   const rel = route.value.options.get("rel") ?? "";
   const type = route.value.options.get("type") ?? "";
   const sought = useSignal("");
-  if (!shown.value) return <Waiting of={shown} />;
-  const { graph, centres, cut } = shown.value;
-  const relations = [...new Set(graph.edges.map((each) => each.rel))].sort();
-  const edges = graph.edges.filter((each) => !rel || each.rel === rel);
-  const linked = new Set(edges.flatMap((each) => [each.source, each.target]));
-  const types = [...new Set(Object.values(graph.nodes).map((each) => each.type))].sort();
-  const nodes = Object.fromEntries(
-    Object.entries(graph.nodes).filter(([id, each]) => (!type || each.type === type) && (linked.has(id) || (!rel && centres.includes(id)))),
-  );
-  const count = Object.keys(nodes).length;
-  if (!graph.edges.length)
+  const drawing = useMemo(() => shown.value && narrowed(shown.value.drawing, shown.value.centres, rel, type), [shown.value, rel, type]);
+  if (!shown.value || !drawing) return <Waiting of={shown} />;
+  const { drawing: all, centres } = shown.value;
+  if (!all.sources.length)
     return (
       <Empty>
         <p>
-          {kind === "space" ? "No memory of this space is linked to another." : count ? `${plural(count, "memory", "memories")}, and none of them is linked to another.` : "No memory fits."}{" "}
+          {kind === "space" ? "No memory of this space is linked to another." : all.ids.length ? `${plural(all.ids.length, "memory", "memories")}, and none of them is linked to another.` : "No memory fits."}{" "}
           Links come from agents, from conflicts, from reflection, and from you: open a memory and add one.
         </p>
-        <List memories={Object.values(graph.nodes)} />
+        <List of={all} />
       </Empty>
     );
+  const relations = [...all.relations].sort();
+  const types = [...new Set(all.types)].sort();
   return (
     <>
       <div class="fields">
@@ -123,27 +133,28 @@ function Shown({ kind, name }: { kind: string; name: string }) {
         </Field>
         <Field label="Find in the graph"><input type="search" value={sought.value} onInput={(event) => (sought.value = event.currentTarget.value)} /></Field>
         <span class="quiet" role="status">
-          {plural(count, "memory", "memories")}, {plural(edges.length, "link")}{cut && "; there are more, which are not drawn"}
+          {plural(drawing.ids.length, "memory", "memories")}, {plural(drawing.sources.length, "link")}{all.cut && "; there are more, which are not drawn"}
         </span>
       </div>
-      <Canvas graph={{ ...graph, nodes, edges }} centres={centres} sought={sought.value} />
-      <details><summary>The same as a list</summary><List memories={Object.values(nodes)} /></details>
+      <Canvas drawing={drawing} centres={centres} sought={sought.value} />
+      <details><summary>The same as a list</summary><List of={drawing} /></details>
     </>
   );
 }
 
-function Canvas({ graph, centres, sought }: { graph: Graph; centres: string[]; sought: string }) {
+function Canvas({ drawing, centres, sought }: { drawing: Drawing; centres: string[]; sought: string }) {
   const drawn = useRef<Drawn | null>(null);
   const place = useRef<HTMLDivElement>(null);
+  const latest = useRef(sought);
   const error = useSignal<unknown>(undefined);
+  const content = useMemo(() => JSON.stringify(drawing), [drawing]); // loaded again, it is often the same
   useEffect(() => {
     let gone = false;
     import("../drawing")
-      .then(({ drawGraph }) => (gone || !place.current ? null : drawGraph(place.current, graph, centres, (id) => go(memoryLink(id)))))
-      .then((made) => {
-        if (gone) return made?.remove();
-        drawn.current = made;
-        made?.mark(sought);
+      .then(({ drawGraph }) => {
+        if (gone || !place.current) return;
+        drawn.current = drawGraph(place.current, drawing, centres, (id) => go(memoryLink(id)), (failed) => (error.value = failed));
+        if (latest.current) drawn.current.mark(latest.current);
       })
       .catch((failed) => (error.value = failed));
     return () => {
@@ -151,17 +162,20 @@ function Canvas({ graph, centres, sought }: { graph: Graph; centres: string[]; s
       drawn.current?.remove();
       drawn.current = null;
     };
-  }, [JSON.stringify([Object.keys(graph.nodes), graph.edges])]);
-  useEffect(() => drawn.current?.mark(sought), [sought]);
+  }, [content]);
+  useEffect(() => {
+    latest.current = sought;
+    drawn.current?.mark(sought);
+  }, [sought]);
   if (error.value) return <ErrorNote error={error.value} />;
-  return <div class="graph" ref={place} role="img" aria-label={`A graph of ${plural(Object.keys(graph.nodes).length, "memory", "memories")}`} />;
+  return <div class="graph" ref={place} role="img" aria-label={`A graph of ${plural(drawing.ids.length, "memory", "memories")}`} />;
 }
 
-function List({ memories }: { memories: Memory[] }) {
+function List({ of }: { of: Drawing }) {
   return (
     <ul class="rows">
-      {memories.slice(0, LISTED).map((each) => (
-        <li class="row" key={each.id}><a href={memoryLink(each.id)}><bdi>{firstWords(each.text, 120)}</bdi></a></li>
+      {of.ids.slice(0, LISTED).map((id, at) => (
+        <li class="row" key={id}><a href={memoryLink(id)}><bdi>{firstWords(of.texts[at]!, 120)}</bdi></a></li>
       ))}
     </ul>
   );

@@ -9,7 +9,7 @@ from typing import Any
 
 from nacre.model import Condition, Filter, Memory
 from nacre.model.filter import DOTTED, LIST_FIELDS, TEXT_FIELDS, Scalar, above, check_field
-from nacre.storage.tables import CONTENT, IDENTITY, SCALARS, unpack_lists
+from nacre.storage.tables import CONTENT, IDENTITY, SCALARS, table_of, unpack_lists
 
 OPEN = 2**63 - 1  # `seq_to` of what is at present
 NOW = 2**62  # the entry that stands for the present state: above all that are written, below `OPEN`
@@ -114,7 +114,7 @@ def said(condition: Condition, made: Clause) -> str:
 def column_of(name: str, made: Clause) -> str:
     if name == "space":
         return made.bind(made.space, "text")
-    table = "memory" if name in IDENTITY else "content" if name in CONTENT else "version"
+    table = table_of(name)
     made.tables.add(table)
     return f"{table}.{name}"
 

@@ -76,7 +76,6 @@ from nacre.storage.postgres.transaction import EMBEDDER, SPACE, PostgresTransact
 from nacre.storage.postgres.uses import Uses
 from nacre.storage.tables import (
     EXPERIENCE_TYPE,
-    IDENTITY,
     SIZE,
     SUPERSEDED,
     TERM,
@@ -85,6 +84,7 @@ from nacre.storage.tables import (
     has_status,
     is_counted,
     several,
+    table_of,
 )
 
 Result = TypeVar("Result")
@@ -257,7 +257,7 @@ class PostgresReader:
         check_page(limit, offset)
         after = read_cursor(cursor, order)
         made = clause(space, where)
-        columns = [f"{'memory' if name in IDENTITY else 'version'}.{name}" for name in (*ORDERS[order], "key")]
+        columns = [f"{table_of(name)}.{name}" for name in (*ORDERS[order], "key")]
         if after is not None:
             kinds = [*("double precision" for _ in ORDERS[order]), "bigint"]
             values = ", ".join(made.bind(value, kind) for value, kind in zip(whole_key(after), kinds, strict=True))
@@ -283,11 +283,11 @@ class PostgresReader:
         return iterate_pages(self, space, where)
 
     def values(self, space: str, where: Filter, fields: Sequence[Listed]) -> Iterator[tuple[Any, ...]]:
-        columns = ", ".join(f"{'memory' if name in IDENTITY else 'version'}.{name}" for name in fields)
+        columns = ", ".join(f"{table_of(name)}.{name}" for name in fields)
         made, place = clause(space, where), "version.created_at, version.key"
         after: tuple[Any, ...] = (-math.inf, 0)
         sql = (
-            f"SELECT {place}, {columns} FROM {made.joined('memory')} WHERE {made.sql}"
+            f"SELECT {place}, {columns} FROM {made.joined(*map(table_of, fields))} WHERE {made.sql}"
             f" AND ({place}) > (%(at)s::double precision, %(key)s) ORDER BY {place} LIMIT {VALUES_PAGE}"
         )
         while rows := self._ask(space, sql, {**made.values, "at": after[0], "key": after[1]}):

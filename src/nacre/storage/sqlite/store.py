@@ -207,18 +207,19 @@ class SQLiteReader:
     def _values_after(
         self, space: str, where: Filter, fields: Sequence[Listed], after: tuple[Any, ...]
     ) -> list[tuple[Any, ...]]:
-        columns = ", ".join(f"{'memory' if name in tables.IDENTITY else 'version'}.{name}" for name in fields)
+        columns = ", ".join(f"{tables.table_of(name)}.{name}" for name in fields)
         with self._reading(space) as (connection, state):
             made = narrowed(connection, state, where, led=True)
             place = f"{made.base}.created_at, {made.base}.key"
             result = fetch(
                 connection,
-                f"SELECT {place}, {columns} FROM {made.joined('memory')} WHERE {made.sql}"
+                f"SELECT {place}, {columns} FROM {made.joined(*map(tables.table_of, fields))} WHERE {made.sql}"
                 f" AND ({place}) > (?, ?) ORDER BY {place} LIMIT ?",
                 (*made.values, *after, VALUES_PAGE),
             )
             rows.check_columns(("created_at", "version", *fields), result)
-        return result
+            packed = "text" in fields and any(type(row[2 + fields.index("text")]) is bytes for row in result)
+            return [tuple(map(rows.plain_text, row)) for row in result] if packed else result
 
     @without_damaged
     def count(self, space: str, where: Filter) -> int:

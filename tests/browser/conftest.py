@@ -56,14 +56,7 @@ def browser() -> Iterator[Browser]:
     """Not for the session: while it runs, tests of other modules could start no event loop of their own."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=CHROMIUM,
-            args=[
-                "--no-sandbox",
-                "--disable-dev-shm-usage",
-                "--use-gl=angle",
-                "--use-angle=swiftshader",
-                "--enable-unsafe-swiftshader",
-            ],
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
         )
         yield browser
         browser.close()

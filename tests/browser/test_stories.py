@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from nacre import MemoryStore
+from nacre.model import Link
 from tests.browser.conftest import Opener, Site, Watched, opener
 from tests.browser.store import HOSTILE, SPACE
 from tests.server.running import serving, tokens
@@ -211,6 +212,82 @@ def test_the_graph_is_drawn_and_says_why_when_there_is_nothing_to_draw(opened: O
     expect(page.locator(".graph[data-drawn='2']")).to_be_visible()
     page = opened("graph/memory/n40")
     expect(page.get_by_text("none of them is linked")).to_be_visible()
+
+
+# Where the canvas has a colour of the style: the middle of all such pixels, in pixels of the page.
+MIDDLE = """([name]) => {
+  const canvas = document.querySelector('.graph canvas');
+  const wanted = parseInt(getComputedStyle(document.documentElement).getPropertyValue(name).trim().slice(1), 16);
+  const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
+  copy.drawImage(canvas, 0, 0);
+  const { data, width } = copy.getImageData(0, 0, canvas.width, canvas.height);
+  const found = [];
+  for (let at = 0; at < data.length; at += 4)
+    if (data[at] * 65536 + data[at + 1] * 256 + data[at + 2] === wanted && data[at + 3] === 255) found.push(at / 4);
+  const box = canvas.getBoundingClientRect();
+  const mean = (values) => values.reduce((sum, each) => sum + each, 0) / values.length;
+  const scale = box.width / canvas.width;
+  return found.length && { count: found.length, x: box.x + scale * mean(found.map((at) => at % width)),
+    y: box.y + scale * mean(found.map((at) => Math.floor(at / width))) };
+}"""
+
+
+@pytest.mark.slow
+def test_a_memory_of_the_graph_is_found_dragged_and_opened(opened: Opener) -> None:
+    page = opened("graph/memory/n1")
+    expect(page.locator(".graph[data-settled]")).to_be_visible()
+    centre = page.evaluate(MIDDLE, ["--accent"])
+    page.mouse.move(centre["x"], centre["y"])
+    page.mouse.down()
+    page.mouse.move(centre["x"] + 60, centre["y"] + 40, steps=4)
+    page.mouse.up()
+    expect(page.locator(".graph[data-still]")).to_be_visible()
+    moved = page.evaluate(MIDDLE, ["--accent"])
+    assert abs(moved["x"] - centre["x"] - 60) < 3 and abs(moved["y"] - centre["y"] - 40) < 3
+    zoom(page, -400, "2.7")  # what is under the pointer stays there
+    assert abs(page.evaluate(MIDDLE, ["--accent"])["x"] - moved["x"]) < 3
+    page.get_by_label("Find in the graph").fill("boiler")
+    expect(page.locator(".graph[data-still][data-marked='1']")).to_be_visible()
+    assert page.evaluate(MIDDLE, ["--accent"]) == 0  # the others are pale
+    zoom(page, 4_000, "0.3")
+    boiler = page.evaluate(MIDDLE, ["--third"])
+    page.mouse.click(boiler["x"], boiler["y"])
+    expect(page).to_have_url(re.compile("/memory/boiler$"))
+
+
+@pytest.mark.slow
+def test_a_large_space_is_drawn_before_it_is_laid_out(
+    context: BrowserContext, watched: Watched, tmp_path: Path
+) -> None:
+    count, store = 2_100, tmp_path / "memory.db"
+    with MemoryStore(store, space=SPACE, embedder="hashing") as opened_store:
+        rows = [
+            {"text": f"Crate {at} stands in row {at % 70}", "id": f"c{at}", "links": [Link(f"c{at // 2}")] if at else []}
+            for at in range(count)
+        ]
+        opened_store.remember_many(rows, on_conflict="ignore")
+    (token,) = tokens(store, ("ada", "reader", ()))
+    with serving(store, tmp_path, NACRE_EMBEDDER="hashing", NACRE_SPACE=SPACE) as served:
+        page = opener(context, Site(served, token, served.session(token)), watched)("graph/space")
+        expect(page.locator(f".graph[data-drawn='{count}']")).to_be_visible()
+        first = page.evaluate(MIDDLE, ["--second"])
+        assert first["count"] > 1_000
+        expect(page.get_by_text("2,100 memories, 2,099 links")).to_be_visible()
+        page.get_by_label("Find in the graph").fill("crate 77 stands")
+        expect(page.locator(".graph[data-marked='1']")).to_be_visible()
+        expect(page.locator(".graph[data-settled][data-still]")).to_be_visible()
+        crate = page.evaluate(MIDDLE, ["--third"])
+        page.mouse.move(crate["x"], crate["y"])
+        zoom(page, -1_200, "20.1")  # nearer, until the memories stand apart
+        crate = page.evaluate(MIDDLE, ["--third"])
+        page.mouse.click(crate["x"], crate["y"])
+        expect(page).to_have_url(re.compile("/memory/c77$"))
+        page.close()
+
+
+def zoom(page: Page, by: int, times: str) -> None:
+    page.mouse.wheel(0, by)
+    expect(page.locator(f".graph[data-still][data-zoom='{times}']")).to_be_visible()
 
 
 @pytest.mark.slow

@@ -79,9 +79,8 @@ def test_a_restricted_agent_sees_only_its_own_memories_and_their_links(store: Me
     with store, MemoryStore(
         tmp_path / "memory.db", space="team", embedder="hashing", agent="eve", session="s", capabilities=own
     ) as eve:
-        eve.remember("Eve was here", id="e1", on_conflict="ignore")
-        eve.remember("Eve was there", id="e2", on_conflict="ignore")
-        eve.link("e1", "e2", "related")
+        first, second = (eve.remember(f"Eve was {where}", on_conflict="ignore").id for where in ("here", "there"))
+        eve.link(first, second, "related")
         drawing = drawing_of(eve, ALL)
-        assert links(drawing) == {("e1", "e2", "related")} and set(drawing.ids) == {"e1", "e2"}
+        assert links(drawing) == {(first, second, "related")} and set(drawing.ids) == {first, second}
         assert len(drawing_of(store, ALL).ids) == 6

@@ -113,7 +113,7 @@ class Picture implements Drawn {
 
   remove(): void {
     this.left.abort();
-    for (const name of ["drawn", "settled", "marked"]) delete this.place.dataset[name];
+    for (const name of ["drawn", "settled", "marked", "still", "zoom"]) delete this.place.dataset[name];
     cancelAnimationFrame(this.frame);
     clearTimeout(this.rest);
     this.canvas.remove();
@@ -257,6 +257,7 @@ class Picture implements Drawn {
 
   private later(stale = true): void {
     this.stale ||= stale;
+    delete this.place.dataset.still;
     this.frame ||= requestAnimationFrame(() => this.draw());
   }
 
@@ -273,6 +274,8 @@ class Picture implements Drawn {
     if (this.pointed >= 0) this.drawLabel(this.pointed, true);
     if (this.stale && !quickly) this.fullMs = performance.now() - began;
     this.stale = false;
+    this.place.dataset.zoom = this.view.zoom.toFixed(1);
+    if (!this.moving) this.place.dataset.still = "1"; // everything that was changed is drawn
   }
 
   private drawMany(raster: Raster, links: boolean): void {

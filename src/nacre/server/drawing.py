@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
@@ -11,8 +12,6 @@ from typing import TYPE_CHECKING
 from nacre.model import Filter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from nacre.memory_store import MemoryStore
     from nacre.protocols import Listed
 

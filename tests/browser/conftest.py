@@ -55,9 +55,7 @@ class Watched:
 def browser() -> Iterator[Browser]:
     """Not for the session: while it runs, tests of other modules could start no event loop of their own."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
-        )
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
         yield browser
         browser.close()
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Request, Route, expect
 
 from nacre import MemoryStore
 from nacre.model import Link
@@ -36,6 +37,49 @@ def test_a_token_lets_in_and_signing_out_ends_it(context: BrowserContext, site: 
     expect(page.get_by_label("Your token")).to_be_visible()
     page.reload()
     expect(page.get_by_label("Your token")).to_be_visible()
+
+
+def test_the_frame_is_there_before_the_script_and_keeps_what_was_typed(opened: Opener, context: BrowserContext) -> None:
+    """The script is held back until something was typed."""
+    held: list[Route] = []
+    context.route(re.compile("/assets/main-"), held.append)
+    page = opened("search")
+    box = page.get_by_role("searchbox")
+    expect(box).to_be_focused()
+    names = page.locator("header nav a").all_inner_texts()
+    page.keyboard.type("ferry to the island")
+    expect(page.locator("#shell")).to_be_visible()
+    context.unroute_all()
+    for route in held:
+        route.continue_()
+    expect(page.locator("#shell")).to_have_count(0)
+    expect(page.locator(".hits .row").first).to_contain_text("leaves at 11")
+    expect(box).to_be_focused()
+    page.keyboard.type(" leaves")
+    expect(box).to_have_value("ferry to the island leaves")
+    assert [name.split("\n")[0] for name in page.locator("header nav a").all_inner_texts()] == names
+
+
+def test_hits_are_asked_for_at_once_and_read_by_the_model_when_typing_stops(opened: Opener) -> None:
+    page = opened("search")
+    expect(page.get_by_role("heading", name="Newest")).to_be_visible()
+    asked: list[tuple[str, bool]] = []
+
+    def note(request: Request) -> None:
+        if request.url.endswith("/recall"):
+            sent = json.loads(request.post_data or "")
+            asked.append((sent["query"], sent["rerank"]))
+
+    page.on("request", note)
+    with page.expect_response(
+        lambda answer: "/recall" in answer.url and '"rerank":true' in (answer.request.post_data or "")
+    ):
+        page.get_by_role("searchbox").press_sequentially("the boiler service", delay=0)
+    expect(page.locator(".hits .row").first).to_contain_text("boiler service")
+    assert asked[-1] == ("the boiler service", True)
+    assert ("the boiler service", False) in asked
+    assert [query for query, rerank in asked if rerank] == ["the boiler service"]
+    assert len({query for query, _ in asked}) < len("the boiler service")  # not one question for each key
 
 
 def test_a_question_finds_a_changed_fact_by_keyboard_and_no_address_has_the_question(opened: Opener) -> None:
@@ -262,7 +306,11 @@ def test_a_large_space_is_drawn_before_it_is_laid_out(
     count, store = 2_100, tmp_path / "memory.db"
     with MemoryStore(store, space=SPACE, embedder="hashing") as opened_store:
         rows = [
-            {"text": f"Crate {at} stands in row {at % 70}", "id": f"c{at}", "links": [Link(f"c{at // 2}")] if at else []}
+            {
+                "text": f"Crate {at} stands in row {at % 70}",
+                "id": f"c{at}",
+                "links": [Link(f"c{at // 2}")] if at else [],
+            }
             for at in range(count)
         ]
         opened_store.remember_many(rows, on_conflict="ignore")

@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import termios
-import time
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -21,6 +20,7 @@ from nacre.cli.catalogue import COMMANDS, FIRST_SCREEN, old_names
 from tests import forked
 from tests.cli.terminal import PATIENCE, conversation
 from tests.command_line import CommandLine
+from tests.waiting import wait_for
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "nacre"
@@ -243,9 +243,8 @@ def test_ctrl_c_ends_with_130_and_one_word() -> None:
     assert process.stdin is not None
     process.stdin.write(b"The ferry")
     process.stdin.flush()
-    deadline = time.monotonic() + PATIENCE
-    while unread(process.stdin.fileno()) and time.monotonic() < deadline:
-        time.sleep(0.01)  # it has begun to read when nothing is left
+    pipe = process.stdin.fileno()
+    wait_for(lambda: not unread(pipe), "the reading of the input")  # it has begun to read when nothing is left
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out, err) == (130, b"", b"nacre: stopped.\n")

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -19,6 +18,7 @@ from nacre.lifecycle.backups import Backups
 from nacre.lifecycle.daemon import DaemonFiles, Process, this_host
 from nacre.lifecycle.jobs import JOBS
 from tests.command_line import CommandLine
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and sessions of POSIX")
 
@@ -189,7 +189,4 @@ def test_in_the_foreground_ctrl_c_ends_it_in_order(nacre: CommandLine, places: D
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_for(condition, "what maintenance does")

@@ -6,23 +6,18 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from tests.command_line import CommandLine
+from tests.waiting import wait_for
 
 PATIENCE = 120.0  # seconds; a busy machine needs some of them
 
 
 def until(path: Path, word: str) -> Path:
     """The first note that holds the word."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        for note in path.rglob("*.md"):
-            if word in note.read_text():
-                return note
-        time.sleep(0.05)
-    raise AssertionError(f"no note with {word!r} in {path}")
+    notes = wait_for(lambda: [note for note in path.rglob("*.md") if word in note.read_text()], f"a note with {word!r}")
+    return notes[0]
 
 
 FORMS = ("an archive", "JSON lines", "CSV", "Markdown notes")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from nacre.access.capabilities import AgentCapabilities, ScopeLevel
 from nacre.engine import engine as engine_module
 from nacre.errors import StorageError
 from tests.embedders import Moody
+from tests.waiting import wait_for
 
 LIMIT = 60.0  # seconds; what is waited for takes milliseconds
 
@@ -27,10 +27,7 @@ def pending(store: MemoryStore, embedder: Moody) -> MemoryStore:
 
 
 def waits_for(condition: Callable[[], bool]) -> bool:
-    end = time.monotonic() + LIMIT
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.01)
-    return condition()
+    return wait_for(condition, "the embedding")
 
 
 @pytest.mark.parametrize("call", [lambda store: store.recall("memory"), lambda store: store.remember("another")])

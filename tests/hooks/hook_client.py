@@ -17,6 +17,7 @@ from nacre.hooks.channel import HelperFiles, log_file
 from nacre.hooks.client import HELPER_SECONDS, end_helper
 from nacre.settings import choose_space
 from tests import forked
+from tests.waiting import wait_for
 
 COMPANION = "nacre.hooks.helper"
 EVENTS = {"prompt": "UserPromptSubmit", "session-start": "SessionStart", "stop": "Stop", "session-end": "SessionEnd"}
@@ -116,9 +117,4 @@ def log() -> str:
 
 
 def eventually(held: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + PATIENCE
-    while not held():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
+    return wait_for(held, "what the hook does")

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from nacre.lifecycle.scheduler import LEASE_KIND, LEASE_SECONDS, Lease, holder_o
 from nacre.model.memory import Json
 from nacre.protocols import TermSet
 from tests.lifecycle.aged import Turned, opened
+from tests.waiting import wait_for
 
 
 @pytest.fixture(params=["sqlite", pytest.param("in_memory", marks=pytest.mark.slow)])
@@ -119,10 +119,7 @@ def test_while_it_is_held_it_is_renewed_and_then_free(store: MemoryStore, clock:
         assert mine
         for _ in range(2):  # longer, together, than it lasts without being renewed
             clock.at += 0.2
-            deadline = time.monotonic() + 60
-            while (found := other.holder()) is None or found.until < clock.at + 0.3:
-                assert time.monotonic() < deadline
-                time.sleep(0.01)
+            wait_for(lambda: (found := other.holder()) is not None and found.until >= clock.at + 0.3, "the renewal")
         assert not other.acquire() and not lease.lost.is_set()
         with other.held() as its:
             assert not its
@@ -150,8 +147,5 @@ def test_processes_are_told_apart() -> None:
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
 def test_a_process_that_nobody_waited_for_is_not_alive() -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])
-    deadline = time.monotonic() + 120
-    while is_alive(process.pid) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not is_alive(process.pid)
+    wait_for(lambda: not is_alive(process.pid), "the end of the process")
     process.wait()

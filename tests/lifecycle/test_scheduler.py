@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from nacre.lifecycle.jobs import JOBS
 from nacre.lifecycle.scheduler import Lease, MaintenanceScheduler, StoredHistories, TickResult, intervals
 from nacre.settings import Settings
 from tests.lifecycle.aged import DAY, NOW, Turned, opened, remember_episodes, remember_old
+from tests.waiting import wait_for
 
 
 @pytest.fixture
@@ -272,13 +272,6 @@ def test_a_second_one_takes_over_when_the_first_one_ends(store: MemoryStore) -> 
         for thread in threads:
             thread.join(60)
     assert not any(thread.is_alive() for thread in threads)
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_told_to_stop_the_job_under_way_is_the_last_one(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:

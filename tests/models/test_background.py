@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -10,6 +9,7 @@ from nacre.errors import EmbeddingError, ModelUnavailable
 from nacre.models.background import RETRY_SECONDS, BackgroundEmbedder
 from nacre.models.embedders import Hashing
 from nacre.protocols import Vectors
+from tests.waiting import wait_for
 
 PATIENCE_OF_TESTS = 120.0  # seconds
 
@@ -34,13 +34,8 @@ class Slow(Hashing):
         return super().embed(texts)
 
 
-def soon(condition: object) -> bool:
-    end = time.monotonic() + PATIENCE_OF_TESTS
-    while time.monotonic() < end:
-        if condition():  # type: ignore[operator]
-            return True
-        time.sleep(0.005)
-    return False
+def soon(condition: Callable[[], object]) -> bool:
+    return bool(wait_for(condition, "what the background does"))
 
 
 def test_until_the_model_is_loaded_embedding_fails_at_once() -> None:

@@ -18,6 +18,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from nacre import MemoryStore
 from nacre.server.users import Registry
 from tests.mcp.agents import environment
+from tests.waiting import wait_for
 
 PATIENCE = 60  # seconds for what takes one on an idle machine
 
@@ -84,15 +85,16 @@ class Served:
             raise
 
     def _first_line(self) -> str:
-        until = time.monotonic() + PATIENCE
-        while time.monotonic() < until:
+        def look() -> str:
+            ended = self.process.poll() is not None
             lines = self.log.read_text().splitlines(keepends=True)
             if lines and lines[0].endswith("\n"):
                 assert lines[0].startswith("Serving at http"), self.log.read_text()
                 return lines[0]
-            assert self.process.poll() is None, self.log.read_text()
-            time.sleep(0.02)
-        raise AssertionError("the server did not start")
+            assert not ended, self.log.read_text()
+            return ""
+
+        return wait_for(look, "the start of the server")
 
     def caller(self, token: str = "") -> Caller:
         return Caller(self.url, token)

@@ -76,9 +76,12 @@ def test_an_empty_space_gives_an_empty_drawing(tmp_path: Path) -> None:
 
 def test_a_restricted_agent_sees_only_its_own_memories_and_their_links(store: MemoryStore, tmp_path: Path) -> None:
     own = AgentCapabilities(ScopeLevel.SESSION_ONLY)
-    with store, MemoryStore(
-        tmp_path / "memory.db", space="team", embedder="hashing", agent="eve", session="s", capabilities=own
-    ) as eve:
+    with (
+        store,
+        MemoryStore(
+            tmp_path / "memory.db", space="team", embedder="hashing", agent="eve", session="s", capabilities=own
+        ) as eve,
+    ):
         first, second = (eve.remember(f"Eve was {where}", on_conflict="ignore").id for where in ("here", "there"))
         eve.link(first, second, "related")
         drawing = drawing_of(eve, ALL)

@@ -6,7 +6,6 @@ import io
 import json
 import shutil
 import stat
-import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,8 @@ from nacre import MemoryStore
 from nacre.errors import ArchiveRefused, InvalidInput, UnknownName
 from nacre.server import files
 from nacre.server.files import export_download, import_upload, safe_name
-from tests.server.running import PATIENCE, Caller, Served, serving, tokens
+from tests.server.running import Caller, Served, serving, tokens
+from tests.waiting import wait_for
 
 
 @pytest.fixture
@@ -141,14 +141,13 @@ def callers(place: Path) -> Iterator[tuple[Served, Caller, Caller]]:
 
 
 def finished(call: Caller, job: Any) -> Any:
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
+    def look() -> Any:
         state = call("GET", f"/v1/jobs/{job['id']}").json
-        if state["state"] != "running":
-            assert state["state"] == "done", state
-            return state["result"]
-        time.sleep(0.02)
-    raise AssertionError("the job did not end")
+        return None if state["state"] == "running" else state
+
+    state = wait_for(look, "the end of the job")
+    assert state["state"] == "done", state
+    return state["result"]
 
 
 def test_a_file_is_imported_undone_and_downloaded(callers: tuple[Served, Caller, Caller]) -> None:

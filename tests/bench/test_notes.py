@@ -81,7 +81,7 @@ def test_the_chains_of_an_author_say_what_is_newer_and_what_is_outdated(tmp_path
     notes = [{**own, "id": f"m{number}", "text": f"The kiln fires at {number} degrees."} for number in (1, 2, 3)]
     asked = [{**own, "q": "kiln degrees", "kind": kind, "answers": ["m2"]} for kind in ("changed", "number")]
     other = {"world": "garden", "ids": ["m3", "m2"]}  # ids are of their world
-    written(tmp_path, **{"ada.notes": notes, "ada.questions": asked, "ada.silent": []})
+    written(tmp_path, **{"ada.notes": notes, "ada.questions": asked})  # questions that nothing answers may be absent
     assert load_notes(tmp_path / "ada").chains == ()
     written(tmp_path, **{"ada.chains": [other, {**own, "ids": ["m1", "m2", "m3"]}]})
     loaded = load_notes(tmp_path / "ada")

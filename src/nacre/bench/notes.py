@@ -2,9 +2,9 @@
 
 A folder holds `memories.jsonl` (id, text, created_at, project, perhaps type and tags), `questions.jsonl` (q, project,
 kind, answers, stale, asked_at, note) and perhaps `chains.jsonl` (project, ids: the versions of a fact, oldest first).
-`training/notes/author5` means the files of that author: `author5.notes.jsonl`, `author5.questions.jsonl`,
-`author5.silent.jsonl` and perhaps `author5.chains.jsonl`, in which a project is called world. Nothing has a date there:
-the notes are of one day, a minute apart, and what is outdated follows from the chains.
+`training/notes/author5` means the files of that author: `author5.notes.jsonl`, `author5.questions.jsonl`, perhaps
+`author5.silent.jsonl` (questions that nothing answers) and `author5.chains.jsonl`, in which a project is called world.
+Nothing has a date there: the notes are of one day, a minute apart, and what is outdated follows from the chains.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def load_notes(folder: Path) -> Notes:
         memories = [replace(note, created_at=note.created_at + MINUTE * number) for number, note in undated]
         questions = [
             replace(question, stale=outdated(question, chains))
-            for file in (of_author["questions"], silent)
+            for file in (of_author["questions"], *([silent] if silent.exists() else ()))
             for question in read_rows(file, read_question)
         ]
     else:

@@ -328,9 +328,10 @@ class StoreDamaged(NotAStore):
 class WrongKey(StorageError, PermissionError):
     def __init__(self, path: Path | str, *, key_set: bool) -> None:
         state = "the key that was given does not open it" if key_set else "no key was given"
+        asked = "" if key_set else "; a command at a terminal asks for a passphrase"
         super().__init__(
             f"{path} cannot be read: it is encrypted, and {state}. "
-            "Name the right one with the setting `key` (file:PATH, env:VARIABLE or keyring:NAME)."
+            f"Name the right one with the setting `key` (file:PATH, env:VARIABLE or keyring:NAME){asked}."
         )
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nacre import MemoryStore
+from nacre.lifecycle.automatic_backup import automatic_backups
+from nacre.settings import Settings
+from tests.cli.terminal import conversation
 from tests.command_line import CommandLine
+from tests.hooks.hook_client import eventually
 
 MESSAGE = "heliotrope grows here"
 PASSPHRASE = "walnut " + "under the snow"
@@ -197,3 +203,66 @@ def test_a_mirror_of_the_journal_and_a_key_exclude_each_other(
     monkeypatch.setenv("NACRE_KEY", f"file:{key_file}")
     result = filled("config", "set", "journal_mirror", str(tmp_path / "mirror.jsonl"))
     assert result.exit_code == 2 and "plain text" in result.stderr
+
+
+# At a terminal
+
+
+def test_a_terminal_asks_for_a_new_passphrase_twice_and_from_then_on_for_it(filled: CommandLine) -> None:
+    again = "The same again: "
+    seen, code = conversation(
+        "encrypt", "--yes",
+        answers=((f"New passphrase for {filled.store}: ", f"{PASSPHRASE}\n"), (again, "another one entirely\n"),
+                 ("The two differ; try again.", ""), ("New passphrase", f"{PASSPHRASE}\n"), (again, f"{PASSPHRASE}\n")),
+    )  # fmt: skip
+    assert code == 0 and not plain(filled)
+    assert "commands at a terminal ask for the passphrase" in " ".join(seen.split())
+    question = f"Passphrase of {filled.store}: "
+    answers = ((question, "not the one\n"), ("That passphrase does not open it.", ""), (question, f"{PASSPHRASE}\n"))
+    seen, code = conversation("recall", "heliotrope", answers=answers)
+    assert (code, MESSAGE in seen, PASSPHRASE in seen) == (0, True, False)
+    seen, code = conversation("doctor", answers=((question, f"{PASSPHRASE}\n"),))
+    assert code == 0 and "no problem" not in seen and seen.count("Passphrase of") == 1
+
+
+def test_three_wrong_passphrases_end_the_command(encrypted: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NACRE_KEY")
+    wrong = tuple(("Passphrase of", each) for each in ("one wrong\n", "\n", "three wrong\n"))
+    seen, code = conversation("list", answers=wrong)
+    assert code == 4 and seen.count("Passphrase of") == 3 and "does not open it" in seen
+    assert MESSAGE not in seen and not plain(encrypted)
+
+
+def test_a_typed_passphrase_is_changed_and_taken_away(encrypted: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NACRE_KEY")
+    new = "almond " + "under the rain"
+    question = f"Passphrase of {encrypted.store}: "
+    answers = ((question, f"{PASSPHRASE}\n"), ("New passphrase", f"{new}\n"), ("The same again: ", f"{new}\n"))
+    assert conversation("rekey", "--yes", answers=answers)[1] == 0
+    assert conversation("decrypt", "--yes", answers=((question, f"{PASSPHRASE}\n"), (question, f"{new}\n")))[1] == 0
+    assert plain(encrypted)
+
+
+def test_nobody_is_asked_where_nobody_can_answer(encrypted: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NACRE_KEY")
+    for words in (["list"], ["remember", "x"], ["backup", "create"]):
+        refused = encrypted.process(*words, input="")
+        assert refused.returncode == 4 and one_sentence(refused.stderr), refused.stderr
+        assert "file:PATH, env:VARIABLE or keyring:NAME" in refused.stderr and "at a terminal asks" in refused.stderr
+    seen, code = conversation()  # the first screen comes up without a question
+    assert code == 0 and "Passphrase" not in seen
+
+
+def test_what_is_written_with_a_typed_passphrase_is_copied_too(
+    encrypted: CommandLine, key_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NACRE_KEY")
+    known = Settings(store=str(encrypted.store), key=f"file:{key_file}", embedder="hashing")
+    long_ago = time.time() - 3 * 86_400
+    with MemoryStore(settings=replace(known, space="personal"), clock=lambda: long_ago) as store:
+        store.remember("of last week")
+    assert conversation("remember", "of today", answers=(("Passphrase of", f"{PASSPHRASE}\n"),))[1] == 0
+    assert eventually(lambda: bool(automatic_backups(known).files()))
+    monkeypatch.setenv("NACRE_KEY", known.key)
+    (copy,) = automatic_backups(known).files()
+    assert encrypted.json("backup", "verify", str(copy))["encrypted"] is True

@@ -68,7 +68,7 @@ def test_a_table_is_mapped_tried_and_its_bad_lines_are_written_to_a_file(nacre: 
     )
     assert "1 line passed over" in done.stderr
     assert nacre.json("list")[0]["importance"] == 0.8
-    assert "1 skipped" in nacre(*words, "--yes").stderr
+    assert "1 known already" in nacre(*words, "--yes").stderr
     nacre.ok("undo")
     assert nacre.ok("list") == ""
     assert nacre("import", str(file), "--map", "Note", "--yes").exit_code == 2

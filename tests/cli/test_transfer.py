@@ -99,7 +99,7 @@ def test_a_dry_run_changes_nothing(filled: CommandLine, tmp_path: Path) -> None:
 def test_policies_are_named_and_a_conflict_has_its_exit_code(filled: CommandLine, tmp_path: Path) -> None:
     file = str(tmp_path / "all.nacre")
     filled.ok("export", file)
-    assert "6 skipped" in filled("import", file, "--yes").stderr
+    assert "6 known already" in filled("import", file, "--yes").stderr
     refused = filled("import", file, "--yes", "--on-conflict", "error")
     assert refused.exit_code == 3 and "6 of the archive's ids" in refused.stderr
     assert filled.json("import", file, "--yes", "--on-conflict", "rename")["renamed"] == 6

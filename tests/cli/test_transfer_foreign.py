@@ -36,7 +36,7 @@ def test_a_folder_of_chroma_is_looked_at_brought_and_taken_back(nacre: CommandLi
     done = nacre("import", "chroma", str(chroma), "--yes")
     assert "Imported 2 memories" in done.stderr
     assert nacre.json("recall", "ferry island")[0]["id"] == "a"
-    assert "2 skipped" in nacre("import", "chroma", str(chroma), "--yes").stderr
+    assert "2 known already" in nacre("import", "chroma", str(chroma), "--yes").stderr
     nacre.ok("undo")
     assert nacre.ok("list") == ""
     assert fingerprint(chroma) == before

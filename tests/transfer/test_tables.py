@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from nacre import MemoryStore
 from nacre.errors import ArchiveRefused, InvalidInput, UnknownName
+from nacre.model.instants import DAY
 from nacre.remember.guard import Guard
-from nacre.transfer import tables
+from nacre.transfer import cells, tables
+from nacre.transfer.archive import ImportSummary
 from nacre.transfer.import_archive import import_path
 from tests.transfer.archives import opened
 from tests.transfer.foreign.fixture_files import everything, taken
@@ -80,7 +85,7 @@ def test_the_same_text_from_the_same_source_comes_once(tmp_path: Path) -> None:
     path.write_text("\n".join(map(json.dumps, rows)))
     memories, done = taken(path)
     assert sorted(memory.source for memory in memories) == ["", "s", "t"]
-    assert "1 row repeats an earlier one and was imported once." in done.notes
+    assert (done.imported, done.skipped) == (3, 1)
 
 
 def test_turns_of_a_chat_keep_their_order_and_repeated_words(tmp_path: Path) -> None:
@@ -128,3 +133,57 @@ def test_a_csv_that_is_not_text_or_ends_in_a_quote_is_said(tmp_path: Path) -> No
     path.write_text('text\nfirst\n"open\n')
     memories, done = taken(path)
     assert [memory.text for memory in memories] == ["first"] and "cannot be read as CSV" in done.faults[0].why
+
+
+def imported(store: MemoryStore, path: Path, text: str) -> ImportSummary:
+    path.write_text(text, "utf-8")
+    return import_path(store, path)
+
+
+def test_what_a_file_says_twice_or_a_store_knows_is_counted_and_comes_once(tmp_path: Path) -> None:
+    store, rows = MemoryStore(":memory:", embedder="hashing"), "text,tags\none,a\none,a\ntwo,b\none,a\n"
+    first = imported(store, tmp_path / "n.csv", rows)
+    assert (first.imported, first.skipped, first.errors) == (2, 2, 0)
+    again = imported(store, tmp_path / "n.csv", rows)
+    assert (again.imported, again.skipped, again.errors, store.count()) == (0, 4, 0, 2)
+    named = '{"id": "x", "text": "same"}\n' * 2 + '{"id": "x", "text": "another"}\n'
+    third = imported(store, tmp_path / "n.jsonl", named)
+    assert (third.imported, third.skipped, third.errors) == (1, 1, 1)
+    assert "with another content" in third.faults[0].why
+
+
+@pytest.mark.parametrize(
+    ("cell", "day"),
+    [("2026-03-01T10:00:00.1234567Z", "2026-03-01"), ("2026-03-01T10:00:00.99999999+00:00", "2026-03-01"),
+     ("12.5.2026", "2026-05-12"), ("1740823200.1234567891", "2025-03-01")],
+)  # fmt: skip
+def test_times_are_read_however_fine_or_foreign_they_are(tmp_path: Path, cell: str, day: str) -> None:
+    store = MemoryStore(":memory:", embedder="hashing")
+    assert imported(store, tmp_path / "n.csv", f"text;occurred_at\none;{cell}\n").imported == 1
+    assert store.list_recent()[0].date == day
+
+
+def test_typed_times_are_understood_and_name_the_same_row_tomorrow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, rows = MemoryStore(":memory:", embedder="hashing"), "text;occurred_at\none;yesterday\ntwo;3 days ago\n"
+    imported(store, tmp_path / "n.csv", rows)
+    days = {memory.text: (time.time() - memory.happened_at) / DAY for memory in store.list_recent()}
+    assert 1 <= days["one"] <= 2 and 2.9 <= days["two"] <= 4
+    later = time.time() + DAY
+    monkeypatch.setattr(cells, "time", SimpleNamespace(time=lambda: later))
+    again = imported(store, tmp_path / "n.csv", rows)
+    assert (again.imported, again.skipped) == (0, 2)
+
+
+def test_a_bad_cell_refuses_its_row_with_the_reason_and_a_near_type_is_suggested(tmp_path: Path) -> None:
+    store = MemoryStore(":memory:", embedder="hashing")
+    rows = "text,type,importance,occurred_at\na,semntic,,\nb,,high,\nc,,,sometime soon\nd,recipe,,\ne,emotion,,\n"
+    done = imported(store, tmp_path / "n.csv", rows)
+    assert {fault.line: fault.why for fault in done.faults} == {
+        2: "there is no type 'semntic'; did you mean 'semantic'?",
+        3: "importance is 'high', which is not a number.",
+        4: "occurred_at is 'sometime soon', which is not a time; write 2026-03-31, 2026-03-31T09:00:00Z, 31.3.2026 or "
+        "yesterday.",
+    }
+    assert {memory.type for memory in store.list_recent()} == {"recipe", "emotion"}

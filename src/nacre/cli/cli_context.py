@@ -33,6 +33,7 @@ class CliContext:
     flags: dict[str, str] = field(default_factory=dict)
     debug: bool = False
     notified: set[str] = field(default_factory=set)
+    may_ask: bool = True  # for the passphrase of an encrypted store
     reported_empty: bool = False  # whether it was said that nothing is stored yet
 
     def settings(self) -> Settings:
@@ -40,9 +41,18 @@ class CliContext:
 
         return settings(self.flags, notify=self.notify)
 
+    def unlocked_settings(self) -> Settings:
+        """For who opens the store: where it is encrypted, no setting names the key and a person is at a terminal, asks
+        for the passphrase, which is kept for this command alone. Raises `WrongKey` after three wrong ones."""
+        known = self.settings()
+        if self.may_ask and not known.key and asks_for_key(known):
+            self.flags["key"] = read_passphrase(known)
+            known = self.settings()
+        return known
+
     def space_settings(self) -> Settings:
         """With those of the space that the command works in."""
-        return self.settings().for_space(self.choose_space().space)
+        return self.unlocked_settings().for_space(self.choose_space().space)
 
     def choose_space(self, known: Iterable[str] = ()) -> SpaceChoice:
         """For the folder in which the command is called; `known` are the spaces of the store."""
@@ -140,6 +150,8 @@ class CliContext:
         from nacre.project_store import ProjectStore
 
         configure_logging(debug=self.debug)
+        if not known.key and known.store == self.settings().store:
+            known = replace(known, key=self.unlocked_settings().key)
         if is_server(known.store):
             from nacre.client import RemoteProjectStore
 
@@ -159,7 +171,7 @@ class CliContext:
             known = self.settings()
             if ADDRESS.match(known.store) or not store_exists(known):
                 return ""
-            with self._opened(known) as store:
+            with replace(self, may_ask=False)._opened(known) as store:
                 waiting = len(store.review(kinds=WAITING, limit=MOST_WAITING))
         except (NacreError, OSError):
             return ""
@@ -176,6 +188,35 @@ class CliContext:
 
     def now(self) -> float:
         return time.time()
+
+
+def asks_for_key(known: Settings) -> bool:
+    from nacre.cli.ui.prompts import at_terminal
+    from nacre.factory import is_encrypted, store_file
+    from nacre.settings import ADDRESS, IN_MEMORY
+
+    if known.store == IN_MEMORY or ADDRESS.match(known.store) or not at_terminal():
+        return False
+    return store_file(known.store).is_file() and is_encrypted(known.store)
+
+
+def read_passphrase(known: Settings) -> str:
+    """The value of the setting `key` for what was typed, once it opens the store."""
+    from nacre.cli.ui.output import say
+    from nacre.cli.ui.prompts import TRIES, read_hidden
+    from nacre.errors import ConfigError, WrongKey
+    from nacre.factory import open_backend, store_file, typed_key_setting
+
+    file = store_file(known.store)
+    for _ in range(TRIES):
+        setting = typed_key_setting(read_hidden(f"Passphrase of {file}: "))
+        try:
+            open_backend(known.store, replace(known, key=setting)).close()
+        except (WrongKey, ConfigError):  # or nothing at all was typed
+            say("That passphrase does not open it.")
+            continue
+        return setting
+    raise WrongKey(file, key_set=True)
 
 
 def back_up_if_written(store: MemoryStore, known: Settings, since: float) -> None:

@@ -55,6 +55,7 @@ def open_for_completion(ctx: click.Context) -> Iterator[MemoryStore | None]:
 
     cli = ctx.find_object(CliContext) or CliContext()
     options = ctx.find_root().params
+    cli.may_ask = False
     cli.flags |= {name: options[name] for name in ("store", "space") if options.get(name)}
     try:
         if store_exists(cli.settings()):

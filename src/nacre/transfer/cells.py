@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import time
 from collections.abc import Sequence
 
 from nacre.errors import InvalidInput
 from nacre.model import Memory
-from nacre.model.instants import LAST, iso, seconds
+from nacre.model.instants import DAY, LAST, iso, seconds
 from nacre.model.memory import LISTS, NAMES
+from nacre.text.dates import named_span
 
 TIMES = frozenset(
     "created_at updated_at occurred_at valid_from valid_until expires_at last_accessed last_validated_at"
@@ -65,7 +67,8 @@ def convert(name: str, value: object) -> object:
 
 
 def moment(name: str, value: object) -> float | None:
-    """Numbers are seconds since 1970, or milliseconds where they are too large for seconds."""
+    """Numbers are seconds since 1970, or milliseconds where they are too large for seconds. Words are read as a person
+    types them: `yesterday`, `31.3.2026`, `3 days ago`; of a longer time its beginning counts."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     try:
@@ -75,8 +78,33 @@ def moment(name: str, value: object) -> float | None:
     except (TypeError, ValueError):
         if not isinstance(value, str):
             raise InvalidInput(f"{name} must be a time, not {type(value).__name__}.") from None
-        return seconds(value.strip())
+        return typed_moment(name, value.strip())
     return seconds(number / 1000 if number > MILLISECONDS else number)
+
+
+def typed_moment(name: str, text: str) -> float:
+    try:
+        return seconds(text)
+    except InvalidInput:
+        span = named_span(text, time.time())
+    if span is None:
+        raise InvalidInput(
+            f"{name} is {text[:LONGEST_SHOWN]!r}, which is not a time; write 2026-03-31, 2026-03-31T09:00:00Z, "
+            "31.3.2026 or yesterday."
+        )
+    return span[0]
+
+
+def is_relative(value: object) -> bool:
+    """Whether it names another time on another day."""
+    if not isinstance(value, str) or not value.strip():
+        return False
+    try:
+        seconds(value.strip())
+    except InvalidInput:
+        spans = [named_span(value, at) for at in (0.0, 400 * DAY)]
+        return spans[0] != spans[1]
+    return False
 
 
 def as_list(name: str, text: str) -> object:

@@ -323,8 +323,9 @@ class Import:
     def _summary(self, incoming: ImportPlanner, embedded: int, notes: tuple[str, ...]) -> ImportSummary:
         counts, bad = incoming.counts, self.survey.bad_words
         faults = sorted([*counts.faults, *bad.faults], key=lambda fault: fault.line)
+        known = counts.skipped + getattr(self.survey.archive, "repeated", 0)  # also those that a table says twice
         return ImportSummary(
-            imported=counts.imported, skipped=counts.skipped, overwritten=counts.overwritten, renamed=counts.renamed,
+            imported=counts.imported, skipped=known, overwritten=counts.overwritten, renamed=counts.renamed,
             errors=counts.errors + bad.errors, vectors_regenerated=embedded, words=counts.words,
             notes=(*self._notes(incoming), *notes), faults=tuple(faults[: self.named_faults]),
         )  # fmt: skip

@@ -219,11 +219,22 @@ class ImportPlanner:
     def change(self, checked: CheckedRow) -> Change | None:
         try:
             if id_hash(checked.memory.id) in self.seen:
-                raise InvalidInput("its id appeared before in this file.")
+                self._count_repeated(checked.memory)
+                return None
             return self._resolve(checked)
         except InvalidInput as error:
             self._count_fault(checked.row, error)
             return None
+
+    def _count_repeated(self, memory: Memory) -> None:
+        """A row that says again what an earlier one of this file said is known already."""
+        current = self.lookup.get(self.space, memory.id)
+        same = current is not None and all(
+            getattr(current, name) == getattr(memory, name) for name in ("text", "title", "type", "tags", "importance")
+        )
+        if not same:
+            raise InvalidInput("its id appeared before in this file, with another content; give each its own.")
+        self.counts.skipped += 1
 
     def imported_before(self, id: str, imported: Callable[[str], bool]) -> None:
         """Takes note of a row of an interrupted import; `imported` says what that has written."""

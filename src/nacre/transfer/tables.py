@@ -19,7 +19,7 @@ from nacre.model import TYPES
 from nacre.model.memory import NAMES, Json
 from nacre.protocols import Progress
 from nacre.remember.guard import Guard
-from nacre.transfer.cells import convert, csv_line
+from nacre.transfer.cells import convert, csv_line, is_relative
 from nacre.transfer.foreign.source import ForeignSource, header, printable
 from nacre.transfer.ingest.conversations import text_and_tools
 from nacre.transfer.ingest.items import identity, lines
@@ -45,7 +45,13 @@ DELIMITERS = ",;\t|"
 LONGEST_CELL = 8_000_000  # characters: a memory with all of its links takes less
 MOST_COLUMNS = 1_000  # whose names are kept, to say which there are
 MOST_SHOWN = 20  # of them in a message
+SAME_WORD = 0.88  # of difflib: one letter wrong or missing, but not "emotion" for "emotional"
 MOST_SESSIONS = 1_000_000  # whose turns are counted
+
+
+def is_one_of_ours(record: Mapping[str, object]) -> bool:
+    """A row that Nacre wrote: its types are what they are called."""
+    return "id" in record and "last_accessed" in record
 
 
 class MissingColumn(InvalidInput):
@@ -84,12 +90,6 @@ class Table(ForeignSource):
     @property
     def notes(self) -> tuple[str, ...]:
         made = list(self.remarks)
-        if self.repeated:
-            made.append(
-                "1 row repeats an earlier one and was imported once."
-                if self.repeated == 1
-                else f"{self.repeated:,} rows repeat an earlier one and were imported once."
-            )
         if self.left_out:
             names = ", ".join(map(printable, sorted(self.left_out)))
             made.append(f"Columns that are no field of a memory were left out: {names}. --map COLUMN=FIELD takes one.")
@@ -119,6 +119,10 @@ class Table(ForeignSource):
                 continue
             type_name = fields.get("type")
             if isinstance(type_name, str) and type_name not in types:
+                near = get_close_matches(type_name, TYPES, n=1, cutoff=SAME_WORD)
+                if near and not is_one_of_ours(record):
+                    yield BadRow(number, f"there is no type {printable(type_name)!r}; did you mean {near[0]!r}?")
+                    continue
                 types.add(type_name)
                 yield TermRow(number, TYPE, type_name, {})
             yield MemoryRow(number, fields, name=printable(fields["id"]) if "id" in record else "")
@@ -191,13 +195,14 @@ class Table(ForeignSource):
         if isinstance(fields.get("id"), int):
             fields["id"] = str(fields["id"])
         if "id" not in fields:
-            return self.with_identity(fields)
+            typed = named.get("occurred_at")  # "yesterday" is another day tomorrow, and the row the same
+            return self.with_identity(fields, typed if is_relative(typed) else fields.get("occurred_at", ""))
         return fields
 
-    def with_identity(self, fields: dict[str, object]) -> dict[str, object] | None:
+    def with_identity(self, fields: dict[str, object], at: object) -> dict[str, object] | None:
         """Of the text without secrets: a hash of a short secret would reveal it."""
         clean, _ = self.guard.fields({"text": str(fields["text"]).strip()})
-        place = (str(fields.get(name, "")) for name in ("source", "session", "position", "role", "occurred_at"))
+        place = (*(str(fields.get(name, "")) for name in ("source", "session", "position", "role")), str(at))
         id = identity("row", *place, str(clean["text"]))
         if id.encode() in self.seen:
             self.repeated += 1

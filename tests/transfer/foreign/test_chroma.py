@@ -76,7 +76,7 @@ def test_a_record_of_mnemosyne_keeps_its_tier_feeling_and_lineage(tmp_path: Path
     store = opened()
     done = bring(store, path)
     assert (done.imported, done.errors) == (2, 1)
-    assert done.faults[0].why == "l: its id appeared before in this file."
+    assert done.faults[0].why == "l: its id appeared before in this file, with another content; give each its own."
     long, short = store.get("l"), store.get("s")
     assert long is not None and short is not None
     assert (long.text, long.title, long.type, long.status) == (FERRY, "about the ferry", "emotional", "long_term")

@@ -23,7 +23,7 @@ def test_a_vault_comes_with_its_tags_dates_and_links(tmp_path: Path) -> None:
     assert kestrel.tags == ("boat", "urgent") and kestrel.title == "Kestrel"
     assert kestrel.occurred_at == 1_743_465_600.0
     assert [(link.to, link.rel) for link in kestrel.links] == [(ada.id, "related")]
-    assert len(memories) == 2 and any("1 links lead to notes that do not exist" in note for note in done.notes)
+    assert len(memories) == 3 and any("1 links lead to notes that do not exist" in note for note in done.notes)
 
 
 def test_observations_and_relations_of_basic_memory_are_taken(tmp_path: Path) -> None:

@@ -86,9 +86,41 @@ def test_the_name_of_a_file_may_tell_its_day_and_its_title(tmp_path: Path) -> No
     assert read(tmp_path / "99999999.md", "x")[0].occurred_at is None
 
 
-def test_long_prose_is_parted_between_paragraphs(tmp_path: Path) -> None:
-    result = read(tmp_path / "n.md", "\n\n".join(f"{letter * 900}." for letter in "abcde"))
-    assert [len(item.text) for item in result] == [1804, 1804, 901]
+def test_each_paragraph_is_a_memory_and_what_belongs_to_it_stays_with_it(tmp_path: Path) -> None:
+    text = "First.\n\nSecond,\nover two lines.\n\nRun this:\n\n```\nmake\n\nmake test\n```\n\n> quoted\n\nLast."
+    assert [item.text for item in read(tmp_path / "n.md", text)] == [
+        "First.", "Second,\nover two lines.", "Run this:\n\n```\nmake\n\nmake test\n```\n\n> quoted", "Last."
+    ]  # fmt: skip
+    long = "\n\n".join(f"{letter * 1_500}:" for letter in "abc")
+    assert [len(item.text) for item in read(tmp_path / "n.md", long)] == [1_501] * 3
+
+
+def test_tasks_say_whether_they_are_done(tmp_path: Path) -> None:
+    result = read(tmp_path / "n.md", "- [ ] water the roses\n- [x] buy soil\n* [X] sow\n- [y] plain\n- rest")
+    assert [(item.text, item.tags) for item in result] == [
+        ("water the roses", ("todo",)), ("buy soil", ("done",)), ("sow", ("done",)), ("[y] plain", ()), ("rest", ())
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("about #bees and #Honey/dark, (#wax)", ["bees", "Honey/dark", "wax"]),
+        ("#first word, and #first again", ["first"]),
+        ("see #12, C# and a#b, or &#38;", []),
+        ("at https://example.org/page#part and <mailto:x#y> and [there](./n.md#part)", []),
+        ("in `#code` and ``a ` #b`` but #not-here-", ["not-here"]),
+        ("before\n```sh\n#comment\n```\nafter #fence", ["fence"]),
+        ("straße #straße #日本", ["straße", "日本"]),
+    ],
+)
+def test_a_tag_in_the_text_is_a_tag_but_not_in_code_or_an_address(text: str, tags: list[str]) -> None:
+    assert markdown.tags_in(text) == tags
+
+
+def test_a_heading_is_no_tag_and_tags_join_those_of_the_front_matter(tmp_path: Path) -> None:
+    (item,) = read(tmp_path / "n.md", "---\ntags: [garden]\n---\n# Plants #herbs\n\nSage and #thyme.")
+    assert item.tags == ("garden", "thyme")
 
 
 @pytest.mark.parametrize("front", ["---\n[: broken\n---\nbody", "---\n- a list\n---\nbody", "---\nbody"])

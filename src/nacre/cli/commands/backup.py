@@ -14,10 +14,20 @@ from nacre.cli.cli_context import CliContext, configure_logging
 from nacre.cli.errors import Refused, StoreProblem, UsageProblem
 from nacre.cli.options import command, dry_run_option, form_option, option, yes_option
 from nacre.cli.ui.output import Column, Form, print_items, print_record, put, say
-from nacre.cli.ui.prompts import confirm, count_of
+from nacre.cli.ui.prompts import at_terminal, confirm, count_of, read_new_passphrase
 from nacre.cli.ui.times import age
 from nacre.errors import NotAStore, WrongKey
-from nacre.factory import is_encrypted, key_named, make_access, make_key_file, open_backend, rekey_store, store_file
+from nacre.factory import (
+    is_encrypted,
+    is_typed,
+    key_named,
+    make_access,
+    make_key_file,
+    open_backend,
+    rekey_store,
+    store_file,
+    typed_key_setting,
+)
 from nacre.model.instants import iso
 from nacre.settings import KEY_FILE, Settings
 
@@ -72,7 +82,7 @@ def list_command(cli: CliContext, form: Form) -> None:
 def verify_command(cli: CliContext, file: str, key: str | None, form: Form) -> None:
     """Read a copy from end to end, change nothing, and say what it holds. Ends with code 4 when it is damaged."""
     configure_logging(debug=cli.debug)
-    copy = verified(cli.settings(), file, key)
+    copy = verified(cli.unlocked_settings() if key is None else cli.settings(), file, key)
     record = {
         "file": file,
         "schema": copy.schema,
@@ -95,7 +105,7 @@ def restore_command(cli: CliContext, file: str, key: str | None, dry_run: bool, 
     from nacre.lifecycle.backups import restore
 
     configure_logging(debug=cli.debug)
-    settings = cli.settings()
+    settings = cli.unlocked_settings()
     store, description = store_file(settings.store), copy_text(verified(settings, file, key), cli.now())
     if dry_run:
         say(f"{store} would become {description}; nothing was changed.")
@@ -147,8 +157,9 @@ def size(bytes: int) -> str:
 SETTING = "NACRE_KEY"
 
 
-def new_key_setting(named: str | None, new_file: str | None, known: str, option: str) -> str:
-    """The setting that names the new key: as given, of a file that is yet to be made, or as the settings have it.
+def new_key_setting(file: Path, named: str | None, new_file: str | None, known: str, option: str) -> str:
+    """The setting that names the new key: as given, of a file that is yet to be made, or as the settings have it; else
+    a person at a terminal types a passphrase, twice.
 
     What is wrong with it is said now, before anybody is asked.
     """
@@ -157,6 +168,8 @@ def new_key_setting(named: str | None, new_file: str | None, known: str, option:
     if new_file:
         return with_absolute_path(KEY_FILE + new_file)
     setting = with_absolute_path(named or known)
+    if not setting and at_terminal():
+        setting = typed_key_setting(read_new_passphrase(str(file)), "new")
     if not setting:
         named_by = "file:PATH, env:VARIABLE, keyring:NAME"
         raise UsageProblem(f"no key was named; give {option} ({named_by}) or --new-key-file PATH.")
@@ -179,6 +192,7 @@ def checked_store(cli: CliContext, remedy: str, *, encrypted: bool) -> tuple[Set
     file = store_file(settings.store)
     if is_encrypted(settings.store) != encrypted:
         raise Refused(f"{file} is {'not encrypted' if encrypted else 'encrypted already'}; {remedy}")
+    settings = cli.unlocked_settings()
     access = make_access(settings, cli.choose_space().space, settings.agent, settings.session, None)
     if access is not None:
         access.demand("change the key of the store")
@@ -192,7 +206,13 @@ def give_key(settings: Settings, before: str, setting: str, new_file: str | None
         make_key_file(new_file)
     rekey_store(settings.store, before, setting)
     say(f"{store_file(settings.store)} has another key." if before else f"Encrypted {store_file(settings.store)}.")
-    if with_absolute_path(settings.key) == setting:
+    if is_typed(setting):
+        say(
+            "From now on commands at a terminal ask for the passphrase. Agents, hooks and scripts cannot be asked: for "
+            "them, put it into a file of your own or the keyring, and name that with `nacre config set key file:PATH` "
+            "or `keyring:NAME`."
+        )
+    elif with_absolute_path(settings.key) == setting:
         say("The setting `key` names the key already.")
     else:
         say(f"Now run `nacre config set key {quote(setting)}`, or set {SETTING}; and keep a copy of the key elsewhere.")
@@ -228,11 +248,11 @@ def encrypt_command(cli: CliContext, key: str | None, new_key_file: str | None, 
     """Encrypt the whole store. From then on the setting `key` has to name the key.
 
     A passphrase is a key, and so are 64 hex digits, which open faster. Without a key that is named here, the one of
-    the setting is taken.
+    the setting is taken; where there is none, a terminal asks for a passphrase.
     """
     settings, file = checked_store(cli, "`nacre store rekey` gives it another key.", encrypted=False)
     check_no_mirror(settings)
-    setting = new_key_setting(key, new_key_file, settings.key, "--key")
+    setting = new_key_setting(file, key, new_key_file, settings.key, "--key")
     confirm(f"Encrypt {file}? Without the key nothing in it can ever be read again.", yes=yes)
     give_key(settings, "", setting, new_key_file)
 
@@ -243,7 +263,7 @@ def decrypt_command(cli: CliContext, yes: bool) -> None:
     settings, file = checked_store(cli, "there is nothing to decrypt.", encrypted=True)
     confirm(f"Decrypt {file}? Whoever can read the file can then read every memory.", yes=yes)
     rekey_store(settings.store, settings.key, "")
-    say(f"Decrypted {file}. Now run `nacre config unset key`.")
+    say(f"Decrypted {file}." + ("" if is_typed(settings.key) else " Now run `nacre config unset key`."))
     report_old_backups(settings, plain=False)
 
 
@@ -253,6 +273,6 @@ def decrypt_command(cli: CliContext, yes: bool) -> None:
 def rekey_command(cli: CliContext, new_key: str | None, new_key_file: str | None, yes: bool) -> None:
     """Change the key of an encrypted store. The setting `key` names the one that it has."""
     settings, file = checked_store(cli, "`nacre store encrypt` gives it its first key.", encrypted=True)
-    setting = new_key_setting(new_key, new_key_file, "", "--new-key")
+    setting = new_key_setting(file, new_key, new_key_file, "", "--new-key")
     confirm(f"Give {file} another key? The old one will no longer open it.", yes=yes)
     give_key(settings, settings.key, setting, new_key_file)

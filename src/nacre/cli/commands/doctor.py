@@ -66,7 +66,7 @@ def salvage_file(cli: CliContext, file: Path, target: Path) -> None:
     from nacre.lifecycle.doctor import salvage
 
     configure_logging(debug=cli.debug)
-    settings = cli.settings()
+    settings = cli.unlocked_settings()
     missing = salvage(settings, file, target, cli.now())
     copy = verify_copy(target, settings.key)
     put(str(target))
@@ -85,7 +85,7 @@ def bug_report(cli: CliContext) -> dict[str, object]:
     from nacre import __version__
     from nacre.settings import DEFAULT, settings_with_sources
 
-    settings = cli.settings()
+    settings = cli.unlocked_settings()
     changed = [each for each in settings_with_sources(cli.flags, notify=cli.notify) if each.source != DEFAULT]
     is_file = not ADDRESS.match(settings.store) and settings.store != IN_MEMORY
     file = store_file(settings.store) if is_file else None
@@ -115,7 +115,7 @@ def bug_report(cli: CliContext) -> dict[str, object]:
 
 def examine_store(cli: CliContext) -> list[Finding]:
     """All checks, and whether the file is there, has content and can be written."""
-    settings = cli.settings()
+    settings = cli.unlocked_settings()
     if is_database(settings.store):
         return examine(settings)
     file = store_file(settings.store).absolute()
@@ -153,7 +153,7 @@ def apply_fixes(cli: CliContext, findings: list[Finding]) -> list[Finding]:
     """What is found afterwards."""
     configure_logging(debug=cli.debug)
     try:
-        if said := repair(cli.settings(), findings, cli.now()):
+        if said := repair(cli.unlocked_settings(), findings, cli.now()):
             say(*said)
             findings = examine_store(cli)
         if not any(finding.mended_by in ("reindex", "catch_up") for finding in findings):

@@ -22,7 +22,7 @@ from nacre.cli.ui.output import DATA, Column, Form, print_items, print_table, pu
 from nacre.cli.ui.records import count_column
 from nacre.cli.ui.times import age
 from nacre.errors import InvalidInput
-from nacre.factory import is_database, store_file, store_name
+from nacre.factory import is_database, is_typed, store_file, store_name
 from nacre.lifecycle import daemon
 from nacre.lifecycle.daemon import DaemonFiles
 from nacre.lifecycle.jobs import JOBS, JobResult
@@ -100,6 +100,11 @@ def start(cli: CliContext) -> None:
     at_work = holder or (f"process {other.pid}" if other else None)
     if at_work:
         raise Refused(f"this store is looked after already, by {at_work}.")
+    if is_typed(cli.settings().key):
+        raise Refused(
+            "the maintenance in the background cannot ask for the passphrase; put it into a file or the keyring, and "
+            "name that with `nacre config set key file:PATH` or `keyring:NAME`."
+        )
     begun = places.log.stat().st_size if places.log.exists() else 0
     pid = daemon.spawn_detached([*command_line(cli), "run", "--log", str(places.log)], places.log)
     if not wait_until_started(pid, places.pid):

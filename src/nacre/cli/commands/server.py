@@ -76,7 +76,7 @@ def serve_command(
         raise UsageProblem("the options of OAuth need --oauth-issuer; name the issuer whose tokens are meant.")
     options = ServeOptions(Address.of(http), names, tls_cert, tls_key, behind_proxy, profile, limits, oauth)
     configure_logging(debug=cli.debug, requests=not no_log)
-    serve(cli.settings(), options, say)
+    serve(cli.unlocked_settings(), options, say)
 
 
 @command("web")

@@ -37,7 +37,16 @@ from nacre.cli.ui.output import (
     say,
     shortened,
 )
-from nacre.cli.ui.records import TIMES, excerpt, is_current, memory_columns, memory_record, short
+from nacre.cli.ui.records import (
+    TIMES,
+    conflicting_ids,
+    excerpt,
+    is_current,
+    marks_line,
+    memory_columns,
+    memory_record,
+    short,
+)
 from nacre.cli.ui.times import age
 from nacre.engine.spaces import Stats
 from nacre.memory_store import MemoryStore
@@ -172,8 +181,14 @@ def list_command(
         filters = given_filters()
         empty = f"Nothing matches{filters}." if filters else "No memories here; `nacre remember TEXT` stores one."
         empty = "" if cli.reported_empty or memories else empty + tag_suggestion(store, scope.get("all_tags"))
-    columns = memory_columns(lambda memory: memory, memories, two_spaces=store.beside is not None)
+        drawn = chosen_form(form) in ("table", "markdown")
+        conflicting = conflicting_ids(store) if drawn and memories else set()
+    columns = memory_columns(
+        lambda memory: memory, memories, two_spaces=store.beside is not None, conflicting=conflicting
+    )
     print_items(memories, columns, memory_record, form, empty)
+    if drawn:
+        say(*marks_line(memories, conflicting))
     limit_given = click.get_current_context().get_parameter_source("limit") is ParameterSource.COMMANDLINE
     if memories.cursor and (sys.stdout.isatty() or cursor is not None or not limit_given):
         say(f"{len(memories):,} of {total:,}; next: --cursor {memories.cursor} (-n 0 lists them all).")

@@ -306,7 +306,7 @@ def report_import(done: ImportSummary, form: Form, verb: str, source: str = "") 
     parts = {
         "of them under another id": done.renamed,
         "overwritten": done.overwritten,
-        "skipped": done.skipped,
+        "known already": done.skipped,
         f"{'word' if done.words == 1 else 'words'} of the vocabulary": done.words,
         "to be embedded" if not done.batch else "embedded": done.vectors_regenerated,
         f"{unit if done.errors == 1 else f'{unit}s'} passed over": done.errors,

@@ -56,6 +56,34 @@ def read_answer(question: str) -> str:
     return answer.strip()
 
 
+TRIES = 3  # at a passphrase, as at a login
+
+
+def at_terminal() -> bool:
+    """Whether a person can be asked, and sees the question."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def read_hidden(question: str) -> str:
+    """What is typed is not shown. Raises `UsageProblem` where the input ends."""
+    from getpass import getpass
+
+    try:
+        return getpass(printable(question), sys.stderr)
+    except EOFError:
+        raise UsageProblem("no passphrase was typed, and nothing was done.") from None
+
+
+def read_new_passphrase(of: str) -> str:
+    """Typed twice. Raises `UsageProblem` where the two differ three times."""
+    for _ in range(TRIES):
+        typed = read_hidden(f"New passphrase for {of}: ")
+        if typed and typed == read_hidden("The same again: "):
+            return typed
+        say("The two differ; try again." if typed else "It is empty; try again.")
+    raise UsageProblem("no passphrase was chosen, and nothing was done.")
+
+
 def count_of(number: int, what: str = "memory", several: str = "memories") -> str:
     return f"{number:,} {what if number == 1 else several}"
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 from nacre.cli.ui.output import Column, shortened
 from nacre.cli.ui.times import age
 from nacre.model import Conflict, Memory
 from nacre.model.instants import iso
 from nacre.model.memory import NAMES, SUSPICION, Json, plain
+
+if TYPE_CHECKING:
+    from nacre.memory_store import MemoryStore
 
 T = TypeVar("T")
 
@@ -45,11 +48,53 @@ def count_column(name: str, count: Callable[[T], int]) -> Column[T]:
     return Column(name, lambda each: str(count(each)), lambda each: f"{count(each):,}", right=True)
 
 
+LITTLE_TRUST = 0.5  # below it a reader should know before believing it
+MOST_CONFLICTS = 500  # that are read for the marks of a list
+MARKS = {
+    "s": "superseded by a newer one",
+    "c": "in conflict with another, until `nacre review` settles it",
+    "t": "little trusted; `nacre show ID` says why",
+    "p": "pinned, and never fades",
+}
+
+
+def marks(memory: Memory, conflicting: Collection[str] = ()) -> str:
+    """Letters of `MARKS`. `conflicting` are the ids of memories in a conflict that nobody has settled."""
+    said = {
+        "s": bool(memory.superseded_by),
+        "c": memory.id in conflicting,
+        "t": memory.trust < LITTLE_TRUST,
+        "p": memory.pinned,
+    }
+    return "".join(mark for mark in MARKS if said[mark])
+
+
+def marks_line(memories: Iterable[Memory], conflicting: Collection[str] = ()) -> list[str]:
+    """What the marks that occur mean; nothing where none does."""
+    there = {mark for memory in memories for mark in marks(memory, conflicting)}
+    return (
+        [f"Marks: {'; '.join(f'{mark} = {text}' for mark, text in MARKS.items() if mark in there)}."] if there else []
+    )
+
+
+def conflicting_ids(store: MemoryStore) -> set[str]:
+    items = store.review(kinds=("conflict",), limit=MOST_CONFLICTS)
+    return {side.id for item in items if item.conflict is not None for side in (item.conflict.a, item.conflict.b)}
+
+
 def memory_columns(
-    of: Callable[[T], Memory], items: Iterable[T] = (), *, two_spaces: bool, wraps: bool = False
+    of: Callable[[T], Memory],
+    items: Iterable[T] = (),
+    *,
+    two_spaces: bool,
+    wraps: bool = False,
+    conflicting: Collection[str] | None = None,
 ) -> list[Column[T]]:
     """Where `two_spaces` were read, with the space of each: in a table where the items are from both, in a pipe always,
-    so that the columns do not depend on what is found."""
+    so that the columns do not depend on what is found. With `conflicting`, a table has the marks of each, if any."""
+    items = list(items)
+    marked = conflicting is not None and any(marks(of(item), conflicting) for item in items)
+    noted: Column[T] = Column("", lambda item: marks(of(item), conflicting or ()), only="table", style="yellow")
     several = len({of(item).space for item in items}) > 1
     space: Column[T] = Column("space", lambda item: of(item).space, only="" if several else "tsv")
     return [
@@ -60,6 +105,7 @@ def memory_columns(
         Column("date", lambda item: of(item).date, only="table"),
         Column("tags", lambda item: ",".join(of(item).tags), lambda item: " ".join(of(item).tags), least_width=ROOMY),
         *([space] if two_spaces else ()),
+        *([noted] if marked else ()),
         Column("text", lambda item: marked_text(of(item)), lambda item: headline(of(item)), wide=True, wraps=wraps),
     ]
 

@@ -29,7 +29,6 @@ HEAD = 4_000  # bytes of each
 WIKI_LINK = re.compile(r"\[\[([^\[\]|#^\n]{1,200})(?:[#^|][^\[\]\n]*)?\]\]")
 RELATION = re.compile(r"^(?:([\w -]{1,60}?)\s+)?\[\[([^\[\]|#\n]{1,200})(?:[|#][^\[\]\n]*)?\]\](?:\s*\(([^)\n]*)\))?$")
 OBSERVATION = re.compile(r"^\[([^\[\]\n]{1,60})\]\s+(.*?)(?:\s+\(([^()\n]*)\))?$", re.DOTALL)
-TAG = re.compile(r"(?<!\S)#([\w/-]+)")
 RELATED = "related"
 SUPERSEDES, REPLACES = "supersedes", "replaces"  # "supersedes" has a special meaning here
 
@@ -134,12 +133,11 @@ class Vault(Pieces):
     def observed(self, item: Item) -> Item:
         """Of basic-memory: `- [category] text #tag (context)`."""
         match = OBSERVATION.match(item.text) if self.observations else None
-        tags = TAG.findall(item.text)
         if match is None:
-            return replace(item, tags=(*item.tags, *tags)) if tags else item
+            return item
         category, text, context = match.groups()
         fields = {"source_notes": context} if context else {}
-        return replace(item, text=text.strip(), tags=(category, *item.tags, *tags), fields={**item.fields, **fields})
+        return replace(item, text=text.strip(), tags=(category, *item.tags), fields={**item.fields, **fields})
 
 
 def stem(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Reads notes in Markdown: each list item and each run of paragraphs becomes a memory, titled by its heading."""
+"""Reads notes in Markdown: each list item, task and paragraph becomes a memory, titled by its heading."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ SUFFIXES = (".md", ".markdown")
 LARGEST = 5_000_000  # bytes: a note is read at once, and a note written by hand is smaller
 TAB = 4  # columns
 DEEPEST_BULLET = 3  # columns before the first bullet of a list; what is deeper is code
-LONGEST_PROSE = 2_000  # characters; longer text is split between paragraphs
+LONGEST_PROSE = 2_000  # characters of paragraphs that belong together; what is longer is split between them
+OPEN_TASK, DONE_TASK = "todo", "done"  # the tags of `- [ ]` and `- [x]`
+TAG = re.compile(r"(?<![\w/#&?=.-])#([^\W\d_][\w/-]*)")
+NOT_TEXT = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|<[^>\s]+>|\]\([^)\s]*\)|\b[a-z][a-z0-9+.-]*://\S+", re.DOTALL | re.I)
+MOST_TAGS = 20  # of one memory; a text with more is a list of them
 HEADING = re.compile(r" {0,3}#{1,6}\s+(.*?)\s*#*\s*$")
 BULLET = re.compile(r"([ \t]*)([-*+]|\d{1,3}[.)])\s+(\[[ xX]\]\s+)?(.*)")
 CODE = re.compile(r" {0,3}(```|~~~)")
@@ -43,6 +47,7 @@ class Part:
     date: float | None
     item: bool = False
     indent: int = 0  # columns before its bullet
+    tags: tuple[str, ...] = ()
     lines: list[str] = field(default_factory=list)
 
 
@@ -66,7 +71,19 @@ def read(path: Path, *, tools: bool = False) -> Iterator[Piece]:  # noqa: ARG001
     for part in parts(COMMENT.sub("", body), begun):
         for piece in pieces(part):
             # The key has no line number: a line added above must not make it another memory.
-            yield Item(piece, home_relative(path), part.title, "", part.title, part.date, front.tags, size)
+            tags = tuple(dict.fromkeys((*front.tags, *part.tags, *tags_in(piece))))
+            yield Item(piece, home_relative(path), part.title, "", part.title, part.date, tags, size)
+
+
+def tags_in(text: str) -> list[str]:
+    """`#tag` as Obsidian and others write it; not in code, addresses or numbers such as #12."""
+    lines, code = [], False
+    for line in text.split("\n"):
+        fence = bool(CODE.match(line))
+        lines += [] if code or fence else [line]
+        code ^= fence
+    found = TAG.findall(NOT_TEXT.sub(" ", "\n".join(lines)))
+    return list(dict.fromkeys(tag.rstrip("/-") for tag in found))[:MOST_TAGS]
 
 
 def home_relative(path: Path) -> str:
@@ -126,7 +143,9 @@ def parts(text: str, front: Front) -> Iterator[Part]:
             part = Part(part.title, part.date)
         elif bullet and bullet.group(4):
             yield part
-            part = Part(part.title, part.date, item=True, indent=indent, lines=[bullet.group(4)])
+            box = (bullet.group(3) or "").strip()
+            state = () if not box else (OPEN_TASK,) if box == "[ ]" else (DONE_TASK,)
+            part = Part(part.title, part.date, item=True, indent=indent, lines=[bullet.group(4)], tags=state)
         elif part.item and not code and line.strip() and not line[:1].isspace() and not part.lines[-1].strip():
             yield part
             part = Part(part.title, part.date, lines=[line])
@@ -139,7 +158,7 @@ def parts(text: str, front: Front) -> Iterator[Part]:
 def pieces(part: Part) -> list[str]:
     if part.item:
         return [clean_text("\n".join(part.lines))]
-    return grouped([each for each in paragraphs(part.lines) if each])
+    return joined([each for each in paragraphs(part.lines) if each])
 
 
 def paragraphs(lines: Sequence[str]) -> Iterator[str]:
@@ -156,10 +175,13 @@ def paragraphs(lines: Sequence[str]) -> Iterator[str]:
     yield clean_text("\n".join(held))
 
 
-def grouped(paragraphs: Sequence[str]) -> list[str]:
+def joined(paragraphs: Sequence[str]) -> list[str]:
+    """Each paragraph alone, but code, a quotation or a table stays with the words before it, and what follows a colon
+    with those that announce it."""
     groups: list[str] = []
     for each in paragraphs:
-        if groups and len(groups[-1]) + len(each) <= LONGEST_PROSE:
+        belongs = groups and (groups[-1].endswith(":") or each.startswith(("```", "~~~", ">", "|")))
+        if belongs and len(groups[-1]) + len(each) <= LONGEST_PROSE:
             groups[-1] = f"{groups[-1]}\n\n{each}"
         else:
             groups.append(each)

@@ -43,7 +43,6 @@ EXERCISED_ELSEWHERE = {
     "nacre.cli.options": "cli/test_prune.py",
     "nacre.cli.ui.charts": "cli/test_show_stats.py",
     "nacre.cli.ui.prompts": "cli/test_review.py",
-    "nacre.cli.ui.records": "cli/test_journal.py",
     "nacre.conflicts.candidates": "engine/test_comparing_bounds.py",
     "nacre.engine.write_request": "engine/test_engine.py",
     "nacre.engine.removal": "engine/test_redact_and_compact.py",

@@ -131,3 +131,16 @@ def test_every_setting_is_described(nacre: CommandLine) -> None:
         assert each["example"] != value_text(each["default"]), key
     assert "One of: redact, refuse, allow." in nacre.ok("config", "describe", "secrets")
     assert nacre("config", "describe", "secret").exit_code == 2
+
+
+def test_a_change_names_the_new_value_and_the_old_one_but_no_secret(nacre: CommandLine) -> None:
+    assert "now sets trash_days to 40; it was 30." in nacre("config", "set", "trash_days", "40").stderr
+    assert "now sets trash_days to 50; it was 40." in nacre("config", "set", "trash_days", "50").stderr
+    assert "now sets trash_days to 50.\n" in nacre("config", "set", "trash_days", "50").stderr
+    assert (
+        "now sets backup_folder to ~/copies; it was empty."
+        in nacre("config", "set", "backup_folder", "~/copies").stderr
+    )
+    secret = "sk-" + "x" * 20
+    said = nacre("config", "set", "embedder_key", secret)
+    assert secret not in said.output

@@ -88,7 +88,18 @@ def test_an_act_on_several_memories_and_words_is_shown_whole(filled: CommandLine
     filled.ok("link", "one", "two", "--rel", "adores", "--weight", "0.5")
     output = filled.ok("journal", "show", batch_of(filled, "link"))
     assert "links: (nothing) → adores → two (0.5)" in output and "relation adores came" in output
-    assert "relation adores" in filled.ok("journal", "-n", "2", "-f", "table")
+    assert "relation adores" in filled.ok("journal", "-n", "2", "-f", "tsv")
+
+
+def test_a_table_has_one_row_for_an_operation_and_a_pipe_one_for_each_entry(filled: CommandLine) -> None:
+    filled.ok("tag", "one", "two", "--add", "reed")
+    filled.ok("link", "one", "two", "--rel", "adores")
+    _, link, tag, edit = filled.ok("journal", "-n", "3", "-f", "table").splitlines()
+    assert " link " in link and " one " in link and "more" not in link
+    assert "2 memories" in tag and "tags: reed; and 1 more" in tag and " edit " in edit
+    assert len(filled.ok("journal", "-n", "4").splitlines()) == 4
+    assert filled.ok("journal", "--all", "-f", "table").count("\n") == 5
+    assert "1 memories" not in filled.ok("journal", "one", "-f", "table")
 
 
 def test_the_journal_marks_what_is_new_or_gone_for_good(filled: CommandLine) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
@@ -21,7 +22,7 @@ class Entry(NamedTuple):
     help: str
 
 
-LONGEST_LINE = 90  # characters of a command's line in a list
+SENTENCE_END = re.compile(r"[.:](?= |$)|; ")
 FIRST_SCREEN = ("Remember and find", "Change and review", "Agents and page", "Import and export", "Store and settings")
 FOR_GOOD = ("redact", "purge")  # never suggested for a mistyped name: what they delete is gone for good
 
@@ -96,10 +97,17 @@ class GroupWithMembers(HelpGroup):
             formatter.write_dl([(name.ljust(widest), help) for name, help in lines.items()])
 
 
+def first_sentence(command: click.Command) -> str:
+    """Without an end of "...": a line that is too long for the terminal goes on below."""
+    said = " ".join((command.help or "").partition("\n\n")[0].split())
+    end = SENTENCE_END.search(said)
+    return (said[: end.start()] if end else said).rstrip(".")
+
+
 def command_lines(group: click.Group, ctx: click.Context) -> dict[str, str]:
     """Each command of a group with its line of help; what the group takes from another module is not imported."""
     added = members(group.name or "") if isinstance(group, GroupWithMembers) else {}
-    own = {name: command.get_short_help_str(LONGEST_LINE) for name, command in group.commands.items()}
+    own = {name: first_sentence(command) for name, command in group.commands.items()}
     if isinstance(group, CatalogueGroup):
         own = {name: entry.help for name, entry in group.entries.items()}
     listed = group.list_commands(ctx)

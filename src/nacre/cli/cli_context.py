@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -190,8 +191,12 @@ class CliContext:
         return time.time()
 
 
+def at_terminal() -> bool:
+    """Whether a person can be asked, and sees the question."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
 def asks_for_key(known: Settings) -> bool:
-    from nacre.cli.ui.prompts import at_terminal
     from nacre.factory import is_encrypted, store_file
     from nacre.settings import ADDRESS, IN_MEMORY
 

@@ -12,7 +12,7 @@ from typing import IO
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.ui.output import printable
+from nacre.cli.ui.output import printable, wrapped
 from nacre.errors import (
     AccessDenied,
     ConflictError,
@@ -39,7 +39,8 @@ class CliError(click.ClickException):
     def show(self, file: IO[str] | None = None) -> None:
         if self.debug and self.__cause__ is not None:
             click.echo("".join(traceback.format_exception(self.__cause__)), file or sys.stderr)
-        click.echo(f"nacre: {printable(self.message)}", file or sys.stderr)
+        out = file or sys.stderr
+        click.echo(wrapped(f"nacre: {printable(self.message)}", out), out)
 
 
 class NotFound(CliError):

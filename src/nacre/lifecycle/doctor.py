@@ -99,8 +99,8 @@ def judged_contents(health: Health) -> Iterator[Finding]:
         yield Finding("integrity", "problem", problem, mended_by=mended_by)
     yield from (Finding("integrity", "warning", note) for note in health.notes)
     if not health.problems:
-        counts = f"memories: {health.memories:,}, vectors: {health.vectors:,}"
-        yield Finding("integrity", "ok", f"The file, its words and its vectors agree ({counts}).")
+        counts = f"{health.memories:,} memories with {health.vectors:,} vectors; a long text has several"
+        yield Finding("integrity", "ok", f"The file is undamaged, and its indexes fit its memories ({counts}).")
 
 
 def judged_vectors(health: Health, identity: str, *, calibrated: bool) -> Iterator[Finding]:

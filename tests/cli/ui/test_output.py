@@ -8,6 +8,7 @@ import re
 import pytest
 import yaml
 
+from tests.cli.terminal import conversation
 from tests.command_line import CommandLine
 
 NASTY = "\x1b[31mred\x1b[0m\ttab\nline \x9b2J [bold]not markup[/bold] 中文 é 😀"
@@ -86,3 +87,17 @@ def test_jsonl_and_yaml_tell_the_same_as_json_and_markdown_draws_a_table(nacre: 
     rows = nacre.ok("list", "-f", "markdown").splitlines()
     assert len(rows) == 5 and all(row.startswith("| ") and row.endswith(" |") for row in rows)
     assert rows[-1].endswith(r"| one \| two three |")
+
+
+def test_a_long_sentence_is_wrapped_between_words_at_a_terminal_and_whole_in_a_pipe(nacre: CommandLine) -> None:
+    nacre.ok("remember", "x")
+    seen, _ = conversation("show", "no-such-memory-with-a-long-name-that-nobody-has-ever-given", COLUMNS="50")
+    lines = seen.replace("\r", "").splitlines()
+    assert len(lines) > 2 and "no-such-memory-with-a-long-name-that-nobody-has-ever-given" in "".join(lines).split("'")
+    assert all(len(line) <= 50 or " " not in line.strip() for line in lines[1:])
+    assert nacre("show", "no-such-memory-with-a-long-name-that-nobody-has-ever-given").stderr.count("\n") == 1
+
+
+def test_a_line_of_help_never_ends_in_dots(nacre: CommandLine) -> None:
+    listed = nacre.ok("help", "--all").splitlines()
+    assert len(listed) > 100 and [line for line in listed if line.rstrip().endswith("...")] == []

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from nacre.cli.catalogue import HelpGroup
-from nacre.cli.cli_context import CliContext, configure_logging
+from nacre.cli.cli_context import CliContext, at_terminal, configure_logging
 from nacre.cli.errors import Refused, StoreProblem, UsageProblem
 from nacre.cli.options import command, dry_run_option, form_option, option, yes_option
 from nacre.cli.ui.output import Column, Form, print_items, print_record, put, say
-from nacre.cli.ui.prompts import at_terminal, confirm, count_of, read_new_passphrase
+from nacre.cli.ui.prompts import confirm, count_of, read_new_passphrase
 from nacre.cli.ui.times import age
 from nacre.errors import NotAStore, WrongKey
 from nacre.factory import (

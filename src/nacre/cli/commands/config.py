@@ -157,8 +157,9 @@ def set_command(cli: CliContext, key: str, value: str, project: bool) -> None:
     check_key(key)
     check_value(key.rpartition(".")[2], value)
     check_together(cli, key.rpartition(".")[2], value)
+    before = effective_settings(cli).get(key)
     set_value(file, key, value)
-    say(f"{file} now sets {key}.")
+    say(f"{file} now sets {key}{change_text(key, before, value)}.")
     if is_plain_key(key, value):
         say(f"The file holds the key as plain text; {key} can also be env:VARIABLE, file:PATH or keyring:NAME.")
     report_overridden(cli, key, file)
@@ -229,6 +230,14 @@ def unknown_setting(key: str, known: list[str]) -> UsageProblem:
 
 def effective_settings(cli: CliContext) -> dict[str, Setting]:
     return {each.key: each for each in settings_with_sources(cli.flags, notify=cli.notify) if not each.ignored}
+
+
+def change_text(key: str, before: Setting | None, value: str) -> str:
+    """The new value and what it was; nothing of a value that is a secret."""
+    if is_plain_key(key, value):
+        return ""
+    old = "" if before is None else masked_value(key, before.value)
+    return f" to {value}" + (f"; it was {old or 'empty'}" if before is not None and old != value else "")
 
 
 def report_overridden(cli: CliContext, key: str, file: Path) -> None:

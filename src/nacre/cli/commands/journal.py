@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import islice
 from typing import NamedTuple, TypedDict, Unpack
 
 import click
@@ -59,6 +60,8 @@ class EntryFilter(TypedDict):
     until: float | None
 
 
+FIRST_READ = 4  # entries read for each operation that is wanted, and the factor by which more are read
+MOST_READ = 20_000  # entries; an import of more is one row all the same
 entry_options = combine(
     option("--id ID", "What was done to this memory.", to="about"),
     option("--operation NAME", "Of this name: remember, edit, forget, …", old="--act"),
@@ -90,9 +93,13 @@ def tail(
     if id is not None and about is not None:
         raise click.UsageError("Name the memory once, as ID or with --id.")
     about = id if id is not None else about
+    most, drawn = None if everything else limit or None, chosen_form(form) in ("table", "markdown")
     with cli.open_both() as store:
         meant = resolve_id(store, about) if about is not None else None
-        entries = store.journal(meant, **chosen, limit=None if everything else limit or None)
+        groups = operations_of(store, meant, chosen, most) if drawn else {}
+        entries = [group[0] for group in groups.values()]
+        if not drawn:
+            entries = store.journal(meant, **chosen, limit=most)
         if about and not entries and not any(chosen.values()):
             raise MemoryNotFound(about, store.space)
     empty = "Nothing in the journal fits." if about or any(chosen.values()) else "Nothing was done here yet."
@@ -102,10 +109,45 @@ def tail(
         Column("when", lambda entry: iso(entry.operation.at), lambda entry: age(entry.operation.at, now)),
         Column("actor", lambda entry: entry.operation.actor),
         Column("operation", lambda entry: entry.operation.name, style="magenta"),
-        Column("memory", lambda entry: entry.memory_id, entry_subject),
-        Column("what", entry_summary, lambda entry: one_line(entry_summary(entry)), wide=True),
+        Column("memory", lambda entry: entry.memory_id, lambda entry: subject_of(groups[entry.operation.batch])),
+        Column("what", entry_summary, lambda entry: summary_of(groups[entry.operation.batch]), wide=True),
     ]
     print_items(entries, columns, entry_record, form, empty)
+
+
+def operations_of(
+    store: MemoryStore, id: str | None, chosen: EntryFilter, limit: int | None
+) -> dict[str, list[JournalEntry]]:
+    """The entries of the last operations, by their batch: one row of a table for each, however many it changed."""
+    most = MOST_READ if limit is None else min(MOST_READ, FIRST_READ * limit)
+    while True:
+        entries = store.journal(id, **chosen, limit=most)
+        groups: dict[str, list[JournalEntry]] = {}
+        for entry in entries:
+            groups.setdefault(entry.operation.batch, []).append(entry)
+        # The last of them may go on; it is complete once another one follows.
+        if len(entries) < most or most == MOST_READ or (limit is not None and len(groups) > limit):
+            return dict(islice(groups.items(), limit))
+        most = min(MOST_READ, most * FIRST_READ)
+
+
+def main_entries(entries: Sequence[JournalEntry]) -> Sequence[JournalEntry]:
+    """Those about memories, if any: a new tag or relation comes beside them."""
+    return [entry for entry in entries if entry.kind == MEMORY] or entries
+
+
+def subject_of(entries: Sequence[JournalEntry]) -> str:
+    main = main_entries(entries)
+    if len(main) == 1:
+        return entry_subject(main[0])
+    more = " or more" if len(entries) >= MOST_READ else ""
+    return f"{len(main):,}{more} {'memories' if main[0].kind == MEMORY else 'terms'}"
+
+
+def summary_of(entries: Sequence[JournalEntry]) -> str:
+    main = main_entries(entries)
+    first = one_line(entry_summary(main[0]))
+    return first if len(main) == 1 else f"{shortened(first)}; and {len(main) - 1:,} more"
 
 
 journal_command.add_command(tail, "list")

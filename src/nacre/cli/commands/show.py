@@ -215,7 +215,7 @@ def draw_stats(stats: Stats) -> None:
             put("\n".join(["", title, *bars(counts)]))
     if stats.growth:
         first = next(iter(stats.growth))
-        put(f"\nmemories a week since {first}\n  {sparkline(list(stats.growth.values()))}")
+        put(f"\nnew memories each week, from the week of {first}\n  {sparkline(list(stats.growth.values()))}")
 
 
 NOT_FILTERS = ("form", "limit", "sort", "cursor")

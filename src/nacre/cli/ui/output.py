@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from textwrap import wrap as wrap_line
+from typing import IO, TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import click
 
@@ -167,12 +169,27 @@ def put(text: str) -> None:
 
 
 UNDO = "`nacre undo"
+LEAST_WIDTH = 20  # columns: on a narrower terminal every line would be one word
+UNBROKEN: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}  # ids, paths and options stay whole
 
 
 def say(*messages: str) -> None:
     """Sentences for the person, apart from the answer itself; each on a line."""
     for message in messages:
-        click.echo(printable(message.replace(UNDO, here(UNDO))), file=sys.stderr)
+        click.echo(wrapped(printable(message.replace(UNDO, here(UNDO))), sys.stderr), file=sys.stderr)
+
+
+def wrapped(text: str, stream: IO[str]) -> str:
+    """Between words, at the width of the terminal; as it is where the stream is none."""
+    if not stream.isatty():
+        return text
+    width = max(LEAST_WIDTH, shutil.get_terminal_size().columns)
+    lines = []
+    for line in text.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip(" ")))
+        fits = len(line) <= width
+        lines += [line] if fits else wrap_line(line, width, subsequent_indent=indent, **UNBROKEN)
+    return "\n".join(lines)
 
 
 def here(hint: str) -> str:

@@ -59,11 +59,6 @@ def read_answer(question: str) -> str:
 TRIES = 3  # at a passphrase, as at a login
 
 
-def at_terminal() -> bool:
-    """Whether a person can be asked, and sees the question."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
-
-
 def read_hidden(question: str) -> str:
     """What is typed is not shown. Raises `UsageProblem` where the input ends."""
     from getpass import getpass

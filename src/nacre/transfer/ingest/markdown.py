@@ -82,8 +82,8 @@ def tags_in(text: str) -> list[str]:
         fence = bool(CODE.match(line))
         lines += [] if code or fence else [line]
         code ^= fence
-    found = TAG.findall(NOT_TEXT.sub(" ", "\n".join(lines)))
-    return list(dict.fromkeys(tag.rstrip("/-") for tag in found))[:MOST_TAGS]
+    tags = TAG.findall(NOT_TEXT.sub(" ", "\n".join(lines)))
+    return list(dict.fromkeys(tag.rstrip("/-") for tag in tags))[:MOST_TAGS]
 
 
 def home_relative(path: Path) -> str:

@@ -88,7 +88,7 @@ def test_an_act_on_several_memories_and_words_is_shown_whole(filled: CommandLine
     filled.ok("link", "one", "two", "--rel", "adores", "--weight", "0.5")
     output = filled.ok("journal", "show", batch_of(filled, "link"))
     assert "links: (nothing) → adores → two (0.5)" in output and "relation adores came" in output
-    assert "relation adores" in filled.ok("journal", "-n", "2", "-f", "tsv")
+    assert "\tadores\t" in filled.ok("journal", "-n", "2", "-f", "tsv")
 
 
 def test_a_table_has_one_row_for_an_operation_and_a_pipe_one_for_each_entry(filled: CommandLine) -> None:

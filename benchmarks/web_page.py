@@ -14,7 +14,11 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
+from statistics import median
 
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
@@ -50,11 +54,35 @@ TYPED = """(text) => new Promise((resolve) => {
   shown.observe(document.body, { subtree: true, childList: true, attributes: true });
   input.dispatchEvent(new InputEvent('input', { bubbles: true }));
 })"""
-FRAMES = """() => {
-  window.frames_seen = 0;
-  const next = () => { window.frames_seen++; requestAnimationFrame(next); };
-  next();
-}"""
+# Drags the graph for two seconds, a step with each frame; without a canvas it only counts the frames.
+FRAMES = """(canvas) => new Promise((resolve) => {
+  const box = canvas?.getBoundingClientRect();
+  const send = (kind, at) => canvas?.dispatchEvent(new PointerEvent(kind,
+    { pointerId: 1, clientX: box.x + 300 + at, clientY: box.y + 200 + at, bubbles: true }));
+  send('pointerdown', 0);
+  let frames = 0;
+  const began = performance.now();
+  const next = () => {
+    const taken = performance.now() - began;
+    send(taken < 2000 ? 'pointermove' : 'pointerup', (++frames * 3) % 200);
+    if (taken < 2000) requestAnimationFrame(next);
+    else resolve(1000 * frames / taken);
+  };
+  requestAnimationFrame(next);
+})"""
+# The least that a moving picture of this size costs: the finished one is only shifted.
+SHIFTED = """(canvas) => new Promise((resolve) => {
+  let frames = 0;
+  const began = performance.now();
+  const next = () => {
+    const taken = performance.now() - began;
+    canvas.style.transform = taken < 2000 ? `translate(${++frames % 50}px)` : '';
+    if (taken < 2000) requestAnimationFrame(next);
+    else resolve(1000 * frames / taken);
+  };
+  requestAnimationFrame(next);
+})"""
+SOFTWARE_GL = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 PAINT = """() => new Promise((resolve) => new PerformanceObserver((list) => {
   const paint = list.getEntriesByName('first-contentful-paint')[0];
   if (paint) resolve(paint.startTime - performance.getEntriesByType('navigation')[0].responseStart);
@@ -100,31 +128,40 @@ def searched(page: Page, question: str) -> float:
     return float(page.evaluate(TYPED, question))
 
 
-def graph_drawn(context: BrowserContext, served: Served) -> tuple[float, float, int]:
-    """Milliseconds until the whole space is drawn and answers a key, frames a second while it is moved, and nodes."""
+@dataclass(frozen=True, slots=True)
+class GraphFigures:
+    """Milliseconds until the whole space is drawn, and until it answers a key; frames a second while it is laid out,
+    afterwards, and of the finished picture that is only shifted."""
+
+    drawn: float
+    searched: float
+    while_laid_out: float
+    moved: float
+    shifted: float
+    nodes: int
+
+
+def graph_drawn(context: BrowserContext, served: Served) -> GraphFigures:
     page = context.new_page()
     page.goto(f"{served.url}/#/{SPACE}/graph")
     expect(page.locator("main h1").first).to_be_visible()
+    page.wait_for_load_state("networkidle")
     began = time.perf_counter()
     page.evaluate("location.hash = location.hash + '/space'")
     graph = page.locator(".graph[data-drawn]")
     expect(graph).to_be_visible()
+    drawn = 1_000 * (time.perf_counter() - began)
     page.get_by_label("Find in the graph").fill("harbour")
     expect(page.locator(".graph[data-marked]")).to_be_visible()
-    taken = 1_000 * (time.perf_counter() - began)
-    box = graph.bounding_box()
-    assert box is not None
-    page.evaluate(FRAMES)
-    page.mouse.move(box["x"] + 300, box["y"] + 200)
-    page.mouse.down()
-    since = time.perf_counter()
-    for step in range(10):
-        page.mouse.move(box["x"] + 300 + step, box["y"] + 200 + step)
-    page.mouse.up()
-    frames = float(page.evaluate("window.frames_seen")) / (time.perf_counter() - since)
-    drawn = int(graph.get_attribute("data-drawn") or 0)
+    searched = 1_000 * (time.perf_counter() - began)
+    page.get_by_label("Find in the graph").fill("")
+    canvas = page.locator(".graph canvas")
+    early = float(canvas.evaluate(FRAMES))
+    expect(page.locator(".graph[data-settled][data-still]")).to_be_visible()
+    later, shifted = float(canvas.evaluate(FRAMES)), float(canvas.evaluate(SHIFTED))
+    nodes = int(graph.get_attribute("data-drawn") or 0)
     page.close()
-    return taken, frames, drawn
+    return GraphFigures(drawn, searched, early, later, shifted, nodes)
 
 
 def packed(files: list[Path]) -> int:
@@ -133,7 +170,7 @@ def packed(files: list[Path]) -> int:
 
 def sizes() -> tuple[int, int]:
     every = [file for file in STATIC.rglob("*") if file.is_file()]
-    first = [file for file in every if file.name.startswith("index") or file.suffix == ".svg"]
+    first = [file for file in every if file.name.startswith(("index", "main")) or file.suffix == ".svg"]
     return packed(first), packed(every)
 
 
@@ -142,31 +179,49 @@ def measured(folder: Path) -> list[tuple[str, str, str]]:
     fill(store)
     (token,) = tokens(store, ("ada", "admin", ()))
     with sync_playwright() as playwright, serving(store, folder, NACRE_EMBEDDER="hashing", NACRE_SPACE=SPACE) as served:
-        drawing = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=drawing)
-        context = context_of(browser, served, served.session(token))
+        session = served.session(token)
+
+        def started(*options: str) -> tuple[Browser, BrowserContext]:
+            browser = playwright.chromium.launch(
+                executable_path=shutil.which("chromium"), args=["--no-sandbox", *options]
+            )
+            return browser, context_of(browser, served, session)
+
+        browser, context = started()
         paints = [first_paint(context, served) for _ in range(RUNS)]
         page = context.new_page()
         page.goto(f"{served.url}/#/{SPACE}/search")
         expect(page.locator(".rows .row").first).to_be_visible()
         searches = [searched(page, question) for _ in range(RUNS) for question in questions(QUESTIONS, SEED)]
         page.close()
-        taken, frames, drawn = graph_drawn(context, served)
+        graphs = [graph_drawn(context, served) for _ in range(RUNS)]
+        browser.close()
+        browser, context = started(*SOFTWARE_GL)
+        emulated = graph_drawn(context, served)
         browser.close()
     first, every = sizes()
-    middle = sorted(searches)[len(searches) // 2]
+    drawn, usable = min(each.drawn for each in graphs), min(each.searched for each in graphs)
+    early, later = max(each.while_laid_out for each in graphs), max(each.moved for each in graphs)
+    size = f"{graphs[0].nodes:,} memories and {LINKS * (MEMORIES - BATCH):,} links"
     return [
-        ("first paint after the server answers", f"{min(paints):.0f} ms", "300 ms"),
-        (f"hits after the last key, {MEMORIES:,} memories", f"{min(searches):.0f} ms (median {middle:.0f})", "100 ms"),
+        ("first paint after the server answers", with_median(paints), "300 ms"),
+        (f"hits after the last key, {MEMORIES:,} memories", with_median(searches), "100 ms"),
+        (f"graph of {size}, drawn", f"{drawn:.0f} ms", ""),
+        ("the same, and searched", f"{usable:.0f} ms", "2,000 ms"),
+        ("frames a second while it is moved and laid out", f"{early:.0f}", ""),
+        ("frames a second while it is moved afterwards", f"{later:.0f}", "30"),
         (
-            f"graph of {drawn:,} memories and {LINKS * (MEMORIES - BATCH):,} links, drawn and searchable",
-            f"{taken:.0f} ms",
-            "2,000 ms",
+            "the same where the browser emulates a graphics card",
+            f"{emulated.moved:.0f}, and {emulated.shifted:.0f} when a finished picture is only shifted",
+            "",
         ),
-        ("frames a second while that graph is moved, drawn by the processor", f"{frames:.0f}", "30"),
         ("first load, packed", f"{first:,} bytes", "60,000 bytes"),
         ("all files, packed", f"{every:,} bytes", "400,000 bytes"),
     ]
+
+
+def with_median(values: Sequence[float]) -> str:
+    return f"{min(values):.0f} ms (median {median(values):.0f})"
 
 
 def main() -> None:
@@ -178,8 +233,9 @@ def main() -> None:
         rows = measured(Path(folder))
     lines = [
         "# The page", "",
-        f"`benchmarks/web_page.py`, Chromium without a graphics card, {os.cpu_count()} processors, load {before:.1f} "
-        f"to {os.getloadavg()[0]:.1f}; minima of {RUNS} runs. The embedder is `hashing`, and nothing is reranked.", "",
+        f"`benchmarks/web_page.py` on {date.today()}, Chromium without a graphics card, {os.cpu_count()} processors, "
+        f"load {before:.1f} to {os.getloadavg()[0]:.1f}; the best of {RUNS} runs. The embedder is `hashing`, and "
+        "nothing is reranked. One of the four questions names a time, and takes several times as long to answer.", "",
         "| what | measured | wanted |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows), "",
     ]  # fmt: skip
     print("\n".join(lines))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nacre import MemoryStore
-from nacre.errors import EmbeddingMismatch, UnknownName
+from nacre.errors import ConfigError, EmbeddingMismatch, UnknownName
 from nacre.factory import embedder_from, make_embedder, open_backend, store_file
 from nacre.models.background import BackgroundEmbedder
 from nacre.settings import Settings
@@ -33,6 +34,12 @@ def test_a_folder_gets_a_file_of_its_own_and_the_home_is_understood(tmp_path: Pa
 def test_an_unknown_embedder_is_refused(name: str) -> None:
     with pytest.raises(UnknownName, match="embedder"):
         make_embedder(Settings(embedder=name))
+
+
+@pytest.mark.parametrize("restriction", [{"scope_types": "lesson"}, {"scope_spaces": "work"}, {"scope_quota_mb": 1.0}])
+def test_a_restriction_that_would_restrict_nothing_is_refused(restriction: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="restricts nothing without scope"):
+        MemoryStore(":memory:", settings=Settings(**restriction))
 
 
 def test_an_embedder_is_taken_as_it_is_and_a_name_is_made() -> None:

@@ -190,3 +190,18 @@ def test_a_setting_written_for_a_project_says_that_it_waits_for_consent(hostile:
     hostile.file.unlink()
     nacre = CommandLine(hostile.folder / "unused.db")
     assert "`nacre config trust` there allows it" in nacre("config", "set", "--project", "embedder", "hashing").stderr
+
+
+@pytest.mark.parametrize("written", ["spaces = 3", "spaces = {a = 1}", "spaces = [1]", "[[spaces]]\na = 1"])
+def test_spaces_that_are_no_tables_stop_no_command(hostile: Hostile, written: str) -> None:
+    nacre = CommandLine(hostile.folder / "unused.db")
+    (hostile.folder / ".nacre.toml").write_text(written)
+    assert "spaces" in nacre.ok("config", "list")
+    assert nacre.ok("config", "get", "embedder")
+
+
+def test_the_name_of_a_setting_cannot_forge_a_line_of_ours(hostile: Hostile) -> None:
+    nacre = CommandLine(hostile.folder / "unused.db")
+    (hostile.folder / ".nacre.toml").write_text('"red\\nnacre: all is lost" = 1')
+    said = nacre("list").stderr
+    assert "all is lost" in said and not any(line.startswith("nacre: all") for line in said.splitlines())

@@ -76,7 +76,9 @@ def test_in_memory_in_a_file_stays_in_memory(tmp_path: Path) -> None:
     [
         ("spce = 'x'", "did you mean 'space'\\?$"),
         ("decay_rate = 'much'", "not a number"),
-        ("decay_rate = inf", "a number that is finite"),
+        ("decay_rate = inf", "a number from 0 on"),
+        ("trash_days = -1", "a number from 0 on"),
+        ("retain_max_count = 0.5", "a whole number"),
         ("default_importance = nan", "from 0 to 1"),
         ("min_trust = 2", "from 0 to 1"),
         ("space = 5", "in quotes"),

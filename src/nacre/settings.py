@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
-from math import isfinite
 from pathlib import Path
 from time import gmtime, strftime
 
@@ -34,7 +33,10 @@ SERVICES = {"store": "token", "embedder_url": "embedder_key", "language_model_ur
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):[/\\]")  # of a service, not of a file; C:/ is a drive
 PERSONAL = "personal"
 PATHS = ("store", "journal_mirror", "backup_folder")
+NAMED, LONGEST_NAME = 5, 40  # of unknown names in a project's file: how many are told, and characters of each
 SHARES = ("default_importance", "min_trust", "lesson_semantic")  # from 0 to 1
+LARGEST = 1e15  # of a setting: beyond it are only mistakes, and infinity
+WHOLE = ("retain_max_count",)  # a part of a memory cannot be kept
 SWITCHES = ("hook_inject",)  # numbers that take true (the default) and false (0) too
 TABLES = ("spaces",)
 DEFAULT = "default"
@@ -270,7 +272,7 @@ def harmless_value(key: str, values: Mapping[str, object], file: Path) -> object
 
 def notice_of(read: ProjectFile, ignored: Mapping[str, object]) -> str:
     known = sorted(key for key in ignored if key in Settings.__dataclass_fields__)
-    unknown = sorted(set(ignored).difference(known))
+    unknown = sorted(ascii(key[:LONGEST_NAME]) for key in set(ignored).difference(known))  # it may hold a line end
     project = project_of(read.file.parent) if "space" in known else None
     own = f" (its own space {project.space()!r} needs no consent)" if project is not None else ""
     before = consent_to(read.file)
@@ -288,7 +290,7 @@ def notice_of(read: ProjectFile, ignored: Mapping[str, object]) -> str:
         )
     if unknown:
         what = "which is not a setting" if len(unknown) == 1 else "which are not settings"
-        sentences.append(f"{read.file} sets {listed(unknown)}, {what}; `nacre config list` has them all.")
+        sentences.append(f"{read.file} sets {listed(unknown[:NAMED])}, {what}; `nacre config list` has them all.")
     return " ".join(sentences)
 
 
@@ -350,10 +352,15 @@ def settings_with_sources(
 
 
 def flat(values: Mapping[str, object]) -> list[tuple[str, object]]:
-    """With the tables of single spaces as `spaces.NAME.KEY`."""
-    plain: list[tuple[str, object]] = [(key, value) for key, value in values.items() if key not in TABLES]
-    tables: Mapping[str, Mapping[str, object]] = values.get("spaces", {})  # type: ignore[assignment]
-    return plain + [(f"spaces.{name}.{key}", value) for name, table in tables.items() for key, value in table.items()]
+    """With the tables of single spaces as `spaces.NAME.KEY`; what is no such table, of a file that nobody trusts, stays
+    as it is."""
+    listed: list[tuple[str, object]] = []
+    for key, value in values.items():
+        if key in TABLES and isinstance(value, dict) and all(isinstance(table, dict) for table in value.values()):
+            listed += [(f"{key}.{name}.{each}", held) for name, table in value.items() for each, held in table.items()]
+        else:
+            listed.append((key, value))
+    return listed
 
 
 def user_config() -> Path:
@@ -486,10 +493,11 @@ def parse_number(key: str, value: object, origin: str) -> float:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError) as error:
         raise ConfigError(f"{origin} sets {key} to something that is not a number. Write 0.5, for example.") from error
-    if not isfinite(number) or (key in SHARES and not 0 <= number <= 1):
-        raise ConfigError(
-            f"{origin} sets {key} to {value}; write a number{' from 0 to 1' if key in SHARES else ' that is finite'}."
+    if not 0 <= number <= (1 if key in SHARES else LARGEST) or (key in WHOLE and number % 1):
+        wanted = (
+            "number from 0 to 1" if key in SHARES else "whole number from 0 on" if key in WHOLE else "number from 0 on"
         )
+        raise ConfigError(f"{origin} sets {key} to {value}; write a {wanted}.")
     return number
 
 

@@ -105,10 +105,11 @@ def test_edited_notes_come_back_and_a_conflict_is_listed(nacre: CommandLine, tmp
     done = nacre("import", str(folder), "--yes")
     assert "is exported notes." in done.stderr and "1 overwritten" in done.stderr
     assert nacre.json("show", id)["text"] == "The ferry leaves at ten"
+    nacre.ok("edit", id, "--text", "The ferry leaves at six")
     note.write_text(note.read_text().replace("at ten", "at noon"))
     refused = nacre("import", str(folder), "--yes")
     assert "it was changed in the store, too" in refused.stderr
-    assert nacre.json("show", id)["text"] == "The ferry leaves at ten"
+    assert nacre.json("show", id)["text"] == "The ferry leaves at six"
 
 
 def test_a_watched_folder_follows_what_other_processes_write(nacre: CommandLine, tmp_path: Path) -> None:

@@ -695,6 +695,17 @@ def test_a_relation_goes_with_its_last_link_though_an_earlier_one_was_undone(fil
     assert "foretells" not in filled.relations()
 
 
+def test_the_redo_of_what_brought_a_relation_and_a_type_is_undone_with_them(filled: MemoryStore) -> None:
+    done = many_with_a_type(filled)
+    filled.undo(done)
+    undone = filled.journal()[0]
+    filled.undo(undone)
+    redone = filled.journal()[0]
+    assert "recipe" in filled.types() and "foretells" in filled.relations()
+    filled.undo(redone)
+    assert "recipe" not in filled.types() and "foretells" not in filled.relations()
+
+
 def test_a_type_is_unregistered_with_the_operation_that_gave_it_and_not_with_one_that_was_undone(
     filled: MemoryStore,
 ) -> None:

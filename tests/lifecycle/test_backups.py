@@ -42,6 +42,12 @@ def test_the_oldest_goes_when_a_newer_one_stands(store: MemoryStore, tmp_path: P
     assert backups.newest_at() == made_at(made[3]) == NOW + 3 * DAY
 
 
+def test_signs_in_the_name_of_a_store_are_no_pattern(store: MemoryStore, tmp_path: Path) -> None:
+    backups = Backups(tmp_path / "b", keep=2, name="notes[1]*")
+    made = [backups.make(store, NOW + day * DAY) for day in range(3)]
+    assert backups.files() == made[1:] == sorted((tmp_path / "b").iterdir())
+
+
 def test_a_backup_that_fails_costs_no_older_one(
     store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

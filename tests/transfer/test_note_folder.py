@@ -51,6 +51,52 @@ def test_edits_come_back_by_id_and_version_and_can_be_undone(store: MemoryStore,
     assert getattr(store.get(ferry.id), "text", "") == "The ferry leaves at nine"
 
 
+@pytest.mark.parametrize("per", ["memory", "day"])
+def test_a_note_can_be_edited_again_after_its_edit_was_imported(store: MemoryStore, tmp_path: Path, per: str) -> None:
+    ferry, pier = store.remember("The ferry leaves at nine"), store.remember("The pier closes at dusk")
+    store.link(ferry.id, pier.id)
+    folder = NoteFolder(store, tmp_path / "notes", per=per)
+    folder.write()
+    for before, after in (("at nine", "at ten"), ("at ten", "at noon")):
+        edit(note_of(folder.folder, f"leaves {before}"), f"leaves {before}", f"leaves {after}")
+        assert import_path(store, folder.folder, dry_run=True).overwritten == 1
+        done = import_path(store, folder.folder)
+        assert (done.overwritten, done.errors) == (1, 0)
+        assert getattr(store.get(ferry.id), "text", "") == f"The ferry leaves {after}"
+        assert folder.edited() == []
+    store.undo(done.batch)
+    assert not folder.follow().edited
+    assert "leaves at ten" in note_of(folder.folder, "leaves at").read_text()
+
+
+def test_an_edit_that_the_store_has_does_not_keep_a_note_from_being_written(store: MemoryStore, tmp_path: Path) -> None:
+    ferry = store.remember("The ferry leaves at nine", tags=["harbour"])
+    folder = NoteFolder(store, tmp_path / "notes")
+    folder.write()
+    path = note_of(folder.folder, "at nine")
+    edit(path, "leaves at nine", "leaves at ten")
+    store.edit(ferry.id, text="The ferry leaves at ten", tags=["pier"])
+    assert folder.write().edited == [path]
+    store.edit(ferry.id, tags=["harbour"])
+    assert (folder.write().edited, folder.edited()) == ([], [])
+
+
+def test_what_is_stored_while_notes_are_written_gets_its_note(
+    store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.remember("The ferry leaves at nine")
+    folder = NoteFolder(store, tmp_path / "notes")
+    give_names = folder._give_names
+
+    def and_another() -> None:
+        give_names()
+        store.remember("The pier closes at dusk")
+
+    monkeypatch.setattr(folder, "_give_names", and_another)
+    folder.write()
+    assert note_of(folder.folder, "at dusk")
+
+
 def test_an_edit_of_what_changed_in_the_store_too_is_refused_and_listed(store: MemoryStore, tmp_path: Path) -> None:
     ferry, pier = store.remember("The ferry leaves at nine"), store.remember("The pier closes at dusk")
     folder = tmp_path / "notes"

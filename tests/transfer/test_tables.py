@@ -47,6 +47,17 @@ def test_columns_of_a_csv_are_recognised_or_mapped_and_the_rest_is_listed(tmp_pa
         pass
 
 
+def test_names_of_columns_in_capitals_count_as_ours_and_a_doubled_one_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "export.csv"
+    path.write_text("Text,Content,Name\nBees sleep,not this,Winter\n")
+    [memory], done = taken(path)
+    assert (memory.text, memory.title) == ("Bees sleep", "Winter")
+    assert any("Content" in note for note in done.notes)
+    path.write_text("Text,text\nBees sleep,Bees wake\n")
+    with opened() as store, pytest.raises(ArchiveRefused, match="two of its columns are called 'text'"):
+        import_path(store, path)
+
+
 def test_a_mapped_column_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     table, lines = tmp_path / "x.csv", tmp_path / "x.jsonl"
     table.write_text("Note,Labels\nBees sleep in winter,bees\n")

@@ -552,9 +552,16 @@ class Reversal:
             (space, edge)
             for space in self.store.spaces()
             for edge in self.store.edges(space, rels=[name])
-            if space != self.space or hash(edge.source) not in self.besides
+            if space != self.space or not (hash(edge.source) in self.besides or self._loses(edge))
         )
         return next(filter(None, (self._linked_since(space, edge, 0) for space, edge in edges)), [])
+
+    def _loses(self, edge: Edge) -> bool:
+        """Whether this undo takes the link away."""
+        if edge.source not in self.after:
+            return False
+        after = self.after[edge.source]
+        return after is None or all((link.to, link.rel) != (edge.target, edge.rel) for link in after.links)
 
     def _typed(self, name: str) -> list[Operation]:
         """The other operations that gave memories this type. Raises `UndoRefused` where they cannot be undone too."""
@@ -564,7 +571,7 @@ class Reversal:
                 raise UndoRefused(f"The type {name!r} is in use in the space {other!r}; edit or purge those memories.")
         operations: dict[Operation, None] = {}
         for (id,) in self.store.values(self.space, typed, ("id",)):
-            if hash(id) in self.besides:
+            if hash(id) in self.besides or (id in self.after and getattr(self.after[id], "type", "") != name):
                 continue
             entries = self.store.journal(self.space, JournalFilter(memory_id=id))
             gave = {entry.operation.batch for entry in entries if (entry.after or {}).get("type") == name}

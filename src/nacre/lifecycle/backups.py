@@ -8,6 +8,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,7 @@ class Backups:
 
     def files(self) -> list[Path]:
         """The existing copies, oldest first."""
-        files = self.folder.glob(f"{self.name}-*.db") if self.folder.is_dir() else ()
+        files = self.folder.glob(f"{escape(self.name)}-*.db") if self.folder.is_dir() else ()
         stamps = ((file, NAME.search(file.name)) for file in files)
         return sorted(file for file, match in stamps if match and file.name[: match.start()] == self.name)
 
@@ -61,7 +62,7 @@ class Backups:
     def _tidy(self, made: Path) -> None:
         older = [file for file in self.files() if file != made]
         surplus = older[: max(0, len(older) - (self.keep - 1))]
-        abandoned = [file for file in self.folder.glob(f".{self.name}-*.part*") if untouched(file)]
+        abandoned = [file for file in self.folder.glob(f".{escape(self.name)}-*.part*") if untouched(file)]
         for file in (*surplus, *abandoned):
             try:
                 file.unlink(missing_ok=True)

@@ -29,6 +29,7 @@ from nacre.protocols import AnyChange, Derived, Progress, Reader, TermSet, Vecto
 from nacre.remember.derive import chunk_memory, indexed_words
 from nacre.remember.guard import Guard
 from nacre.settings import Settings
+from nacre.transfer import note_folder
 from nacre.transfer.archive import AHKAI, MOST_NAMED, NACRE, ImportSummary, unpack_vectors
 from nacre.transfer.import_plan import (
     POLICIES,
@@ -377,7 +378,8 @@ def import_path(
 ) -> ImportSummary:  # fmt: skip
     """Imports whatever a path holds: an archive, a table, exported notes, conversations, or the memory of another
     program, under its own ids, or ids computed from its text, so that a second import adds nothing twice. The source is
-    not changed; what cannot be imported is counted and named.
+    not changed, except that exported notes get the new version of what was edited in them, so that they can be edited
+    again. What cannot be imported is counted and named.
 
     `source` is one of the kinds of `transfer.sources`; without it the kind is recognised. `collections` are those of
     Chroma, `columns` map columns of a table to fields, and `tools` takes tool calls from conversations. Raises
@@ -386,8 +388,12 @@ def import_path(
     check_allowed(store, options)
     file = Path(path).expanduser()
     reading = Reading(make_guard(store.settings), collections, columns or {}, tools)
-    with nothing_imported(), open_source(file, kind_of(file, source), reading) as opened:
-        return import_rows(store, opened, **options)
+    kind = kind_of(file, source)
+    with nothing_imported(), open_source(file, kind, reading) as opened:
+        done = import_rows(store, opened, **options)
+    if kind.name == note_folder.NAME and done.overwritten and not options.get("dry_run"):
+        note_folder.renew_edited(store, file)
+    return done
 
 
 @contextmanager

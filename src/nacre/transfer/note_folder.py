@@ -6,8 +6,8 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -110,6 +110,7 @@ class NoteFolder:
                 memories = self.store.iterate(**self.choice.scope())
                 while page := list(islice(memories, PAGE)):
                     for memory in page:
+                        self._name(memory)  # one that was stored meanwhile has none yet
                         self._write_memory(memory, changes)
                     if progress is not None:
                         progress(min(self.count, total), max(1, total), "writing notes")
@@ -141,11 +142,11 @@ class NoteFolder:
 
     def _update(self, ids: Sequence[str], changes: Changes) -> None:
         admitted = make_filter(self.choice.scope(), now=self.store.now(), types=self.store.types()).admits
-        there = {memory.id: memory for memory in self.store.get_many(ids) if admitted(memory)}
+        chosen = {memory.id: memory for memory in self.store.get_many(ids) if admitted(memory)}
         if self.per == PER_DAY:
             before = {self.days.pop(id) for id in ids if id in self.days}
-            self.days |= {id: notes.day_of(memory) for id, memory in there.items()}
-            for on in sorted(before | {self.days[id] for id in there}):
+            self.days |= {id: notes.day_of(memory) for id, memory in chosen.items()}
+            for on in sorted(before | {self.days[id] for id in chosen}):
                 self.files.setdefault(on, Path(f"{on}{SUFFIX}"))
                 if on in self.days.values():
                     self._write_day(on, changes)
@@ -153,26 +154,27 @@ class NoteFolder:
                     self._remove(on, changes)
             return
         for id in ids:
-            if id in there:
-                self._name(there[id])
-                self._write_memory(there[id], changes)
+            if id in chosen:
+                self._name(chosen[id])
+                self._write_memory(chosen[id], changes)
             elif id in self.files:
                 self._remove(id, changes)
 
     def _scan(self) -> None:
         """What the folder has already."""
         self.files.clear()
+        self.days.clear()
         for path in walk(self.folder, nested=False):
             try:
-                content = read_note(path)
-                there = notes.parse(content)
+                found = notes.parse(read_note(path))
             except InvalidInput:
                 continue
             relative = path.relative_to(self.folder)
-            if self.per == PER_DAY and len(relative.parts) == 1 and there:
+            if self.per == PER_DAY and len(relative.parts) == 1 and found:
                 self.files[relative.stem] = relative
-            elif self.per == PER_MEMORY and len(there) == 1:
-                self.files.setdefault(there[0].id, relative)
+                self.days |= {note.id: relative.stem for note in found}
+            elif self.per == PER_MEMORY and len(found) == 1:
+                self.files.setdefault(found[0].id, relative)
 
     def _give_names(self) -> None:
         self.days.clear()
@@ -205,10 +207,13 @@ class NoteFolder:
         begin, end = scope.get("since"), scope.get("until")
         scope["since"] = start if begin is None else max(start, seconds(begin))
         scope["until"] = start + DAY if end is None else min(start + DAY, seconds(end))
-        of_day = [memory for memory in self.store.iterate(**scope) if notes.day_of(memory) == on]
-        cleaned = [(each, memory.version, redacted) for memory in of_day for each, redacted in [self._cleaned(memory)]]
+        cleaned = self._with_versions(memory for memory in self.store.iterate(**scope) if notes.day_of(memory) == on)
         if cleaned:
             self._put(self.folder / self.files[on], notes.day_text(on, cleaned, self.name), changes)
+
+    def _with_versions(self, memories: Iterable[Memory]) -> list[tuple[Memory, int, bool]]:
+        """As `notes.day_text` takes them."""
+        return [(each, memory.version, redacted) for memory in memories for each, redacted in [self._cleaned(memory)]]
 
     def _cleaned(self, memory: Memory) -> tuple[Memory, bool]:
         self.count += 1
@@ -220,15 +225,15 @@ class NoteFolder:
         content = text.encode()
         self.bytes += len(content)
         try:
-            there = read_note(path)
+            existing = read_note(path)
         except FileNotFoundError:
-            there = ""
+            existing = ""
         except InvalidInput:
             changes.edited.append(path)
             return
-        if there == text or (there and same_notes(there, text)):
+        if existing == text or (existing and same_notes(existing, text)):
             return
-        if there and not ours(there):
+        if existing and not is_unedited(existing) and not is_taken_back(existing, text):
             changes.edited.append(path)
             return
         files.private_folder(path.parent)
@@ -238,7 +243,7 @@ class NoteFolder:
     def _remove(self, key: str, changes: Changes) -> None:
         path = self.folder / self.files.pop(key)
         try:
-            if not ours(read_note(path)):
+            if not is_unedited(read_note(path)):
                 changes.edited.append(path)
                 return
         except FileNotFoundError:
@@ -248,6 +253,25 @@ class NoteFolder:
             return
         path.unlink(missing_ok=True)
         changes.removed += 1
+
+    def renew_edited(self) -> None:
+        """Gives edited notes whose edits the store has the version that they now have there, so that they can be edited
+        again."""
+        with writing(self.folder):
+            self._scan()
+            for path in map(self.folder.joinpath, list(self.files.values())):
+                with suppress(InvalidInput, FileNotFoundError):
+                    found = notes.parse(read_note(path))
+                    if any(note.edited for note in found):
+                        self._renew(path, [note.id for note in found])
+
+    def _renew(self, path: Path, ids: Sequence[str]) -> None:
+        cleaned = self._with_versions(self.store.get_many(ids))
+        if self.per == PER_DAY:
+            self._put(path, notes.day_text(path.stem, cleaned, self.name), Changes())
+        elif cleaned:
+            memory, version, redacted = cleaned[0]
+            self._put(path, notes.note_text(memory, version, self.name, redacted=redacted), Changes())
 
     def edited(self) -> list[Path]:
         """The notes that somebody edited since they were written."""
@@ -262,23 +286,42 @@ class NoteFolder:
 
 def is_edited(path: Path) -> bool:
     try:
-        return not ours(read_note(path))
+        return not is_unedited(read_note(path))
     except FileNotFoundError:
         return False
     except InvalidInput:
         return True
 
 
-def ours(content: str) -> bool:
+def is_unedited(content: str) -> bool:
     """Whether a note is as it was written: nobody edited it."""
     try:
-        there = notes.parse(content)
+        found = notes.parse(content)
     except InvalidInput:
         return False
-    return bool(there) and not any(note.edited for note in there)
+    return bool(found) and not any(note.edited for note in found)
 
 
-def ours_at_all(content: str) -> bool:
+def is_taken_back(existing: str, current: str) -> bool:
+    """Whether everything that was edited in a note is in the store, whose memories `current` shows."""
+    try:
+        found, stored = notes.parse(existing), {note.id: note for note in notes.parse(current)}
+    except InvalidInput:
+        return False
+    edited = [note for note in found if note.edited]
+    return bool(edited) and all(note.id in stored and same_memory(note, stored[note.id]) for note in edited)
+
+
+def same_memory(one: Note, other: Note) -> bool:
+    """Whether they say the same of it, whenever that was written."""
+
+    def said(note: Note) -> dict[str, object]:
+        return {name: value for name, value in note.fields.items() if name not in ("updated_at", *notes.USES)}
+
+    return (said(one), one.text) == (said(other), other.text)
+
+
+def is_exported(content: str) -> bool:
     """Whether a note, of which the beginning is enough, was exported."""
     return bool(EXPORTED.match(content))
 
@@ -385,6 +428,13 @@ def watch(
             report(changes)
 
 
+def renew_edited(store: MemoryStore, folder: Path) -> None:
+    """After an import of exported notes. Elsewhere than in a folder of this space it does nothing."""
+    marker = read_marker(folder)
+    if marker is not None and marker.get("space") == store.space and marker.get("per") in LAYOUTS:
+        NoteFolder(store, folder, per=str(marker["per"])).renew_edited()
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[NoteSource]:
     yield NoteSource(path, header(NAME))
@@ -401,13 +451,10 @@ class NoteSource(ForeignSource):
     def notes(self) -> tuple[str, ...]:
         if not self.foreign:
             return tuple(self.remarks)
-        notes = (
-            "1 note that was not exported was"
-            if self.foreign == 1
-            else f"{self.foreign:,} notes that were not exported were"
-        )
-        left = f"{notes} left out; `nacre ingest` stores such notes."
-        return (*self.remarks, left)
+        which = "1 note that was not exported was" if self.foreign == 1 else (
+            f"{self.foreign:,} notes that were not exported were"
+        )  # fmt: skip
+        return (*self.remarks, f"{which} left out; `nacre ingest` stores such notes.")
 
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:
         self.foreign = number = 0
@@ -415,13 +462,13 @@ class NoteSource(ForeignSource):
         for path in walk(self.path) if self.path.is_dir() else [self.path]:
             name = printable(path.relative_to(self.path) if self.path.is_dir() else path.name)
             try:
-                there = notes.parse(read_note(path))
+                found = notes.parse(read_note(path))
             except (InvalidInput, OSError) as error:
                 number += 1
                 yield BadRow(number, f"{name}: {error}")
                 continue
-            self.foreign += not there
-            for note in there:
+            self.foreign += not found
+            for note in found:
                 number += 1
                 type_name = note.fields.get("type")
                 if isinstance(type_name, str) and type_name not in types:

@@ -90,7 +90,7 @@ def is_archive(look: Look) -> bool:
 def is_notes(look: Look) -> bool:
     if look.is_folder:
         return note_folder.read_marker(look.path) is not None
-    return look.path.suffix.lower() in markdown.SUFFIXES and note_folder.ours_at_all(look.text)
+    return look.path.suffix.lower() in markdown.SUFFIXES and note_folder.is_exported(look.text)
 
 
 def is_format(name: str, look: Look) -> bool:

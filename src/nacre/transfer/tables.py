@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -40,6 +40,7 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "agent": ("agent_id",),
     "source": ("url",),
 }
+FIELDS_BY_OTHER_NAME = {other: name for name, others in OTHER_NAMES.items() for other in others}
 IN_METADATA = "metadata."  # of a column's target: metadata.page puts it under that key
 DELIMITERS = ",;\t|"
 LONGEST_CELL = 8_000_000  # characters: a memory with all of its links takes less
@@ -156,6 +157,7 @@ class Table(ForeignSource):
                 reader = csv.reader(file, delimiter=self.delimiter(), strict=True)
                 names = [name.strip() for name in next(reader, [])]
                 self.columns_seen |= dict.fromkeys(names)
+                self.check_header(names)
                 for row in reader:
                     if not any(row):
                         continue
@@ -169,6 +171,14 @@ class Table(ForeignSource):
                 raise ArchiveRefused(self.path, "it is not UTF-8 text", "Save it as CSV in UTF-8.") from None
             except csv.Error as error:
                 yield reader.line_num, raw.tell(), f"the rest cannot be read as CSV ({error})"
+
+    def check_header(self, names: Sequence[str]) -> None:
+        """Raises `ArchiveRefused`: of two columns with one name, one would be lost."""
+        keys = [name if name in self.columns else key_of(name) for name in names if name]
+        for key in dict.fromkeys(keys):
+            if keys.count(key) > 1:
+                remedy = "Give each column a name of its own."
+                raise ArchiveRefused(self.path, f"two of its columns are called {printable(key)!r}", remedy)
 
     def delimiter(self) -> str:
         """The one that the header has most of."""
@@ -231,11 +241,16 @@ class Table(ForeignSource):
         return named
 
     def own_name(self, column: str, record: Mapping[str, object]) -> str:
-        key = column.strip().lower().replace(" ", "_")
+        key = key_of(column)
         if key in NAMES:
             return key
-        for name, others in OTHER_NAMES.items():
-            taken = name in record or name in self.columns.values()
-            if key in others and not taken and not any(other in record for other in others[: others.index(key)]):
-                return name
-        return ""
+        name = FIELDS_BY_OTHER_NAME.get(key, "")
+        if not name or name in self.columns.values():
+            return ""
+        better = (name, *OTHER_NAMES[name][: OTHER_NAMES[name].index(key)])
+        return "" if any(key_of(other) in better for other in record) else name
+
+
+def key_of(column: str) -> str:
+    """What a column is called, however its name is written."""
+    return column.strip().lower().replace(" ", "_")

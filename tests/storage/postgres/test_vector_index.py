@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from nacre.model import Filter
-from nacre.protocols import Change, EmbedderBound, EmbedderIdentity
+from nacre.model.journal import Operation
+from nacre.protocols import Change, Committed, EmbedderBound, EmbedderIdentity
 from tests.samples import DIMENSIONS, SPACE, derived, memory, put
 
 if TYPE_CHECKING:
@@ -74,6 +75,25 @@ def test_the_statement_of_a_large_space_reads_the_index(store: PostgresBackend, 
         return [line for (line,) in session.fetch(sql, {"vector": HalfVector(rows[0]), "limit": 5})]
 
     assert any("chunk_nearest_" in line for line in store._read_all(plan))
+
+
+def test_what_is_stored_is_not_stored_again_where_its_index_cannot_be_built(
+    store: PostgresBackend, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from psycopg import errors
+
+    from nacre.storage.postgres import vector_index
+
+    def lost(*_: object) -> None:
+        with store._connections.use():
+            raise errors.DeadlockDetected("deadlock detected")
+
+    monkeypatch.setattr(vector_index, "maintain", lost)
+    act = Operation("remember", "tester", 1.0, "batch")
+    done = store.commit([BOUND, Change(None, memory("m"), derived("w"))], operation=act)
+    assert isinstance(done, Committed) and [entry.seq for entry in done.entries] == [1]
+    assert "not prepared for quick searches" in caplog.text
+    assert store.embedder() == BOUND.identity
 
 
 def test_an_index_that_loses_neighbours_is_not_used(

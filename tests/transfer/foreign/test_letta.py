@@ -29,7 +29,7 @@ def test_blocks_and_what_was_said_are_taken(tmp_path: Path) -> None:
         {"id": "block-0", "label": "human", "value": "Ines grows figs", "description": "About the person", "limit": 99},
         {"id": "block-1", "label": "persona", "value": ""},
     ]
-    agent = {"id": "agent-0", "name": "gardener", "block_ids": ["block-0", "block-1", "gone"], "messages": MESSAGES}
+    agent = {"id": "agent-0", "name": "gardener", "block_ids": ["block-0", "block-1", "gone", {}], "messages": MESSAGES}
     path.write_text(json.dumps({"agents": [agent], "groups": [], "blocks": blocks, "files": []}))
     assert recognise(path).name == "letta"
     memories, done = taken(path)

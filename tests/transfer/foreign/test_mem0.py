@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,16 @@ def test_the_history_gives_the_last_text_of_what_was_not_deleted(tmp_path: Path)
     changed = next(memory for memory in memories if "lighthouse" in memory.text)
     assert changed.updated_at > changed.created_at > 1_700_000_000
     assert any("vector store" in note for note in done.notes)
+
+
+def test_a_text_that_is_none_costs_only_its_own_memory(tmp_path: Path) -> None:
+    path = unpacked("mem0-history.db", tmp_path / "history.db")
+    with closing(sqlite3.connect(path)) as database, database:
+        [(id,)] = database.execute("SELECT memory_id FROM history WHERE new_memory LIKE '%lemon%'")
+        database.execute("UPDATE history SET new_memory = x'00ff' WHERE memory_id = ?", (id,))
+    memories, done = taken(path)
+    assert len(memories) == len(TEXTS) - 1 and done.errors == 1
+    assert id in done.faults[0].why and "no text" in done.faults[0].why
 
 
 @pytest.mark.parametrize("kind", ["qdrant", "chroma"])

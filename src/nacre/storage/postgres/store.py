@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 import time
@@ -86,6 +87,8 @@ from nacre.storage.tables import (
     several,
     table_of,
 )
+
+log = logging.getLogger("nacre.storage")
 
 Result = TypeVar("Result")
 Written = TypeVar("Written", bound=PostgresTransaction)
@@ -656,9 +659,7 @@ class PostgresBackend(PostgresReader, TransactionalBackend):
                     result = self.written(transaction, changes, expected, operation, clock)
                     if isinstance(result, Outdated):
                         transaction.cancelled = True
-                if not transaction.cancelled:
-                    self._follow_up(transaction, changes)
-                return result
+                break
             except CommitLost as lost:
                 if isinstance(result, Committed) and self._was_committed(number, result.entries):
                     return result
@@ -669,14 +670,21 @@ class PostgresBackend(PostgresReader, TransactionalBackend):
                 if last or not (isinstance(cause, PASSING) or is_lost(cause)):
                     raise
                 self._connections.forget_idle()
-        raise AssertionError("unreachable")
+        if not transaction.cancelled:
+            self._follow_up(transaction, changes)
+        return result
 
     def _follow_up(self, transaction: PostgresTransaction, changes: Sequence[AnyChange]) -> None:
-        for space in transaction.grown():
-            self._uses.analyse(space)
-        for change in changes:
-            if isinstance(change, EmbedderBound) and not change.anew:  # the end of a reindexing
-                vector_index.maintain(self._connections, change.identity.dimensions)
+        """The operation is stored: what fails here must not fail it, nor let it be repeated. Without it searches are
+        slower, not wrong."""
+        try:
+            for space in transaction.grown():
+                self._uses.analyse(space)
+            for change in changes:
+                if isinstance(change, EmbedderBound) and not change.anew:  # the end of a reindexing
+                    vector_index.maintain(self._connections, change.identity.dimensions)
+        except StorageError as error:
+            log.warning("The tables were not prepared for quick searches: %s", error)
 
     @property
     def rows(self) -> PostgresRows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickletools
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from nacre.errors import InvalidInput
@@ -32,7 +32,7 @@ class Thing:
 
     name: object
     made_from: object = None
-    state: object = field(default=None)
+    state: object = None
 
 
 def read(data: bytes) -> object:

@@ -16,7 +16,7 @@ from nacre.transfer.foreign import source as foreign
 from nacre.transfer.foreign.look import Look
 from nacre.transfer.foreign.source import ForeignSource, printable
 from nacre.transfer.ingest.items import clean_text, identity, parse_time, text_of
-from nacre.transfer.read_archive import BadRow, MemoryRow, Row
+from nacre.transfer.read_archive import MemoryRow, Row
 
 NAME = "letta"
 SUFFIX = ".af"
@@ -85,12 +85,13 @@ class Letta(ForeignSource):
         for agent in self.agents:
             for row in self._agent(agent):
                 number += 1
-                yield MemoryRow(number, row, name=printable(row["title"] or row["role"])) if row else BadRow(number, "")
+                yield MemoryRow(number, row, name=printable(row["title"] or row["role"]))
 
     def _agent(self, agent: Mapping[str, Json]) -> Iterator[dict[str, object]]:
         name = text_of(agent, "name") or "agent"
         listed = agent.get("block_ids")
-        chosen = [self.blocks[each] for each in listed if each in self.blocks] if isinstance(listed, list) else []  # type: ignore[index]
+        ids = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
+        chosen = [self.blocks[each] for each in ids if each in self.blocks]
         for block in [*chosen, *objects(agent, "memory_blocks"), *objects(agent, "core_memory")]:
             text = text_of(block, "value")
             if text:

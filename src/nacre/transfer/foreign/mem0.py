@@ -84,16 +84,20 @@ class History(DatabaseSource):
 
     def read(self) -> Iterator[Row]:
         known = foreign.columns(self.database, "history")
-        names = {name: name if name in known else "NULL" for name in ("created_at", "updated_at", "role", "actor_id")}
-        chosen = ", ".join(f"h.{name} AS {name}" if name in known else f"NULL AS {name}" for name in names)
+        names = ("created_at", "updated_at", "role")
+        chosen = ", ".join(name if name in known else f"NULL AS {name}" for name in names)
         query = (
-            f"SELECT h.memory_id AS id, h.new_memory AS data, h.event AS event, {chosen} FROM history h "
-            "WHERE h.rowid = (SELECT max(o.rowid) FROM history o WHERE o.memory_id = h.memory_id) ORDER BY h.rowid"
+            f"SELECT memory_id AS id, new_memory AS data, event, {chosen} FROM history"
+            " WHERE rowid IN (SELECT max(rowid) FROM history GROUP BY memory_id) ORDER BY rowid"
         )
         for record in foreign.records(self.database, query):
             if record["event"] == "DELETE" or not record["data"]:
                 continue
-            yield MemoryRow(0, fields_of(str(record["id"]), record), name=printable(record["id"]))
+            name = printable(record["id"])
+            try:
+                yield MemoryRow(0, fields_of(str(record["id"]), record), name=name)
+            except InvalidInput as error:
+                yield BadRow(0, f"{name}: {error}")
 
 
 @contextmanager

@@ -66,6 +66,7 @@ class Vault(Pieces):
 
     observations: bool = False
     first: dict[str, str] = field(default_factory=dict)  # of a note, by its name, the id of its first memory
+    starts: dict[str, str] = field(default_factory=dict)  # the same by the note's path
     unresolved: int = 0
 
     @property
@@ -76,19 +77,22 @@ class Vault(Pieces):
 
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:
         self.unresolved = 0
-        if not self.first:
+        if not self.starts:
             self.read_names()
         links = self.links()
         for row in Pieces.rows(self, progress):
             yield self.linked(row, links) if isinstance(row, MemoryRow) else row
 
     def read_names(self) -> None:
-        """A note is called by its file, or by its title where no file is called so."""
+        """A note is called by its file, or by its title where no file is called so. Of several with one name, a link
+        leads to the first."""
         titles: dict[str, str] = {}
         for row in Pieces.rows(self):
-            if isinstance(row, MemoryRow) and stem(str(row.fields["session"])) not in self.first:
-                self.first[stem(str(row.fields["session"]))] = str(row.fields["id"])
-                titles.setdefault(stem(str(row.fields["title"])), str(row.fields["id"]))
+            if isinstance(row, MemoryRow) and str(row.fields["session"]) not in self.starts:
+                path, id = str(row.fields["session"]), str(row.fields["id"])
+                self.starts[path] = id
+                self.first.setdefault(stem(path), id)
+                titles.setdefault(stem(str(row.fields["title"])), id)
         self.first = titles | self.first
 
     def is_link(self, item: Item) -> bool:
@@ -98,7 +102,7 @@ class Vault(Pieces):
         """Of each first memory, the names that its note links to, and how."""
         links: dict[str, dict[tuple[str, str], None]] = {}
         for path, _ in self.files:
-            start = self.first.get(stem(path.name))
+            start = self.starts.get(markdown.home_relative(path))
             if start is None:
                 continue
             for rel, target in self.relations(path):

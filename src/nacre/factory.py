@@ -317,9 +317,9 @@ def make_access(
 ) -> Access | None:
     """What the caller says, else the settings; None where nothing is restricted."""
     if capabilities is None and not settings.scope:
-        given = [name for name in ("scope_types", "scope_spaces", "scope_quota_mb") if getattr(settings, name)]
-        if given:
-            raise ConfigError(f"{given[0]} restricts nothing without scope and agent; set them too, or remove it.")
+        named = [name for name in ("scope_types", "scope_spaces", "scope_quota_mb") if getattr(settings, name)]
+        if named:
+            raise ConfigError(f"{named[0]} restricts nothing without scope and agent; set them too, or remove it.")
         return None
     from nacre.access.capabilities import Access, AgentCapabilities, scope_named
 

@@ -166,15 +166,15 @@ class NoteFolder:
         self.days.clear()
         for path in walk(self.folder, nested=False):
             try:
-                found = notes.parse(read_note(path))
+                parsed_notes = notes.parse(read_note(path))
             except InvalidInput:
                 continue
             relative = path.relative_to(self.folder)
-            if self.per == PER_DAY and len(relative.parts) == 1 and found:
+            if self.per == PER_DAY and len(relative.parts) == 1 and parsed_notes:
                 self.files[relative.stem] = relative
-                self.days |= {note.id: relative.stem for note in found}
-            elif self.per == PER_MEMORY and len(found) == 1:
-                self.files.setdefault(found[0].id, relative)
+                self.days |= {note.id: relative.stem for note in parsed_notes}
+            elif self.per == PER_MEMORY and len(parsed_notes) == 1:
+                self.files.setdefault(parsed_notes[0].id, relative)
 
     def _give_names(self) -> None:
         self.days.clear()
@@ -261,9 +261,9 @@ class NoteFolder:
             self._scan()
             for path in map(self.folder.joinpath, list(self.files.values())):
                 with suppress(InvalidInput, FileNotFoundError):
-                    found = notes.parse(read_note(path))
-                    if any(note.edited for note in found):
-                        self._renew(path, [note.id for note in found])
+                    parsed_notes = notes.parse(read_note(path))
+                    if any(note.edited for note in parsed_notes):
+                        self._renew(path, [note.id for note in parsed_notes])
 
     def _renew(self, path: Path, ids: Sequence[str]) -> None:
         cleaned = self._with_versions(self.store.get_many(ids))
@@ -296,19 +296,19 @@ def is_edited(path: Path) -> bool:
 def is_unedited(content: str) -> bool:
     """Whether a note is as it was written: nobody edited it."""
     try:
-        found = notes.parse(content)
+        parsed_notes = notes.parse(content)
     except InvalidInput:
         return False
-    return bool(found) and not any(note.edited for note in found)
+    return bool(parsed_notes) and not any(note.edited for note in parsed_notes)
 
 
 def is_taken_back(existing: str, current: str) -> bool:
     """Whether everything that was edited in a note is in the store, whose memories `current` shows."""
     try:
-        found, stored = notes.parse(existing), {note.id: note for note in notes.parse(current)}
+        parsed_notes, stored = notes.parse(existing), {note.id: note for note in notes.parse(current)}
     except InvalidInput:
         return False
-    edited = [note for note in found if note.edited]
+    edited = [note for note in parsed_notes if note.edited]
     return bool(edited) and all(note.id in stored and same_memory(note, stored[note.id]) for note in edited)
 
 
@@ -462,13 +462,13 @@ class NoteSource(ForeignSource):
         for path in walk(self.path) if self.path.is_dir() else [self.path]:
             name = printable(path.relative_to(self.path) if self.path.is_dir() else path.name)
             try:
-                found = notes.parse(read_note(path))
+                parsed_notes = notes.parse(read_note(path))
             except (InvalidInput, OSError) as error:
                 number += 1
                 yield BadRow(number, f"{name}: {error}")
                 continue
-            self.foreign += not found
-            for note in found:
+            self.foreign += not parsed_notes
+            for note in parsed_notes:
                 number += 1
                 type_name = note.fields.get("type")
                 if isinstance(type_name, str) and type_name not in types:

@@ -36,7 +36,7 @@ PATHS = ("store", "journal_mirror", "backup_folder")
 NAMED, LONGEST_NAME = 5, 40  # of unknown names in a project's file: how many are told, and characters of each
 SHARES = ("default_importance", "min_trust", "lesson_semantic")  # from 0 to 1
 LARGEST = 1e15  # of a setting: beyond it are only mistakes, and infinity
-WHOLE = ("retain_max_count",)  # a part of a memory cannot be kept
+INTEGERS = ("retain_max_count",)  # a part of a memory cannot be kept
 SWITCHES = ("hook_inject",)  # numbers that take true (the default) and false (0) too
 TABLES = ("spaces",)
 DEFAULT = "default"
@@ -493,9 +493,9 @@ def parse_number(key: str, value: object, origin: str) -> float:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError) as error:
         raise ConfigError(f"{origin} sets {key} to something that is not a number. Write 0.5, for example.") from error
-    if not 0 <= number <= (1 if key in SHARES else LARGEST) or (key in WHOLE and number % 1):
+    if not 0 <= number <= (1 if key in SHARES else LARGEST) or (key in INTEGERS and number % 1):
         wanted = (
-            "number from 0 to 1" if key in SHARES else "whole number from 0 on" if key in WHOLE else "number from 0 on"
+            "number from 0 to 1" if key in SHARES else "whole number from 0 on" if key in INTEGERS else "number from 0 on"
         )
         raise ConfigError(f"{origin} sets {key} to {value}; write a {wanted}.")
     return number

@@ -494,9 +494,8 @@ def parse_number(key: str, value: object, origin: str) -> float:
     except (TypeError, ValueError, OverflowError) as error:
         raise ConfigError(f"{origin} sets {key} to something that is not a number. Write 0.5, for example.") from error
     if not 0 <= number <= (1 if key in SHARES else LARGEST) or (key in INTEGERS and number % 1):
-        wanted = (
-            "number from 0 to 1" if key in SHARES else "whole number from 0 on" if key in INTEGERS else "number from 0 on"
-        )
+        kind = "whole number" if key in INTEGERS else "number"
+        wanted = f"{kind} from 0 to 1" if key in SHARES else f"{kind} from 0 on"
         raise ConfigError(f"{origin} sets {key} to {value}; write a {wanted}.")
     return number
 

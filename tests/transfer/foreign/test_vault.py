@@ -28,7 +28,7 @@ def test_a_vault_comes_with_its_tags_dates_and_links(tmp_path: Path) -> None:
 
 def test_notes_of_one_name_keep_their_own_links_and_a_number_is_no_tag(tmp_path: Path) -> None:
     (tmp_path / ".obsidian").mkdir()
-    for folder, text in (("a", "Masts: [[Oak]], see #12"), ("b", "Sails: [[Linen]] #2nd-hand")):
+    for folder, text in (("a", "Masts: [[Oak]], see #12"), ("b", "Sails: [[Linen]] #second-hand")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "index.md").write_text(text)
     (tmp_path / "Oak.md").write_text("Oak is heavy")
@@ -38,7 +38,7 @@ def test_notes_of_one_name_keep_their_own_links_and_a_number_is_no_tag(tmp_path:
     masts, sails = by_word["Masts:"], by_word["Sails:"]
     assert [link.to for link in masts.links] == [by_word["Oak"].id]
     assert [link.to for link in sails.links] == [by_word["Linen"].id]
-    assert (masts.tags, sails.tags) == ((), ("2nd-hand",))
+    assert (masts.tags, sails.tags) == ((), ("second-hand",))
 
 
 def test_observations_and_relations_of_basic_memory_are_taken(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.command_line import CommandLine
@@ -68,3 +70,21 @@ def test_what_is_in_the_trash_is_not_merged(nacre: CommandLine, ids: list[str]) 
     assert nacre("merge", "aa", "aa").exit_code == 2
     assert nacre("merge", "aa", "nobody").exit_code == 1
     assert len(ids) == 3
+
+
+def test_a_merge_in_the_editor_takes_what_was_saved_and_nothing_when_nothing_was(
+    nacre: CommandLine, ids: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor, opened = tmp_path / "editor.sh", tmp_path / "opened.txt"
+    editor.write_text(f'#!/bin/sh\ncp "$1" {opened}\necho "The bell rings at noon, once." > "$1"\n')
+    editor.chmod(0o755)
+    monkeypatch.setenv("EDITOR", str(editor))
+    nacre.ok("merge", *ids[:2], "--edit", "--yes")
+    assert opened.read_text().strip() == "the bell rings at noon\n\nat noon the bell rings"
+    assert rendered(nacre, "aa")["text"] == "The bell rings at noon, once." or "once" in nacre.ok("list")
+    nacre.ok("undo")
+    monkeypatch.setenv("EDITOR", "true")
+    unsaved = nacre("merge", *ids[:2], "--edit", "--yes")
+    assert unsaved.exit_code == 2 and "nothing was merged" in unsaved.stderr and len(nacre.json("list")) == 3
+    both = nacre("merge", *ids[:2], "--edit", "--text", "x", "--yes")
+    assert both.exit_code == 2 and "give one of them" in both.stderr

@@ -253,3 +253,12 @@ def test_recall_in_a_pipe_says_what_a_hit_replaced(filled: CommandLine) -> None:
 def test_all_hits_and_a_least_relevance_exclude_each_other(filled: CommandLine) -> None:
     result = filled("recall", "linting", "--all", "--min-relevance", "0.5")
     assert result.exit_code == 2 and "--all and --min-relevance exclude each other" in result.stderr
+
+
+def test_a_limit_is_the_number_of_hits_and_nothing_below_one_is(nacre: CommandLine) -> None:
+    for number in range(4):
+        nacre.ok("remember", f"the heron of pond {number} stands still", "--on-conflict", "ignore")
+    for words in (["--limit", "2"], ["-k", "2"]):
+        assert len(nacre.json("recall", "where does the heron stand?", *words)) == 2
+    refused = nacre("recall", "where does the heron stand?", "--limit", "0")
+    assert refused.exit_code == 2 and "--limit" in refused.stderr

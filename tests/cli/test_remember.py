@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from tests.command_line import CommandLine
@@ -123,3 +125,22 @@ def test_a_known_text_says_what_it_got(nacre: CommandLine) -> None:
     nacre.ok("remember", "salty")
     assert "undo" not in nacre("remember", "salty").stderr
     assert "Added to it: tags; `undo` takes that back." in nacre("remember", "salty", "-g", "sea").stderr
+
+
+def test_a_text_that_begins_with_a_dash_is_a_text_and_not_an_option(nacre: CommandLine) -> None:
+    nacre.ok("remember", "- buy milk", "--id", "milk")
+    assert nacre.json("show", "milk")["text"] == "- buy milk"
+    assert nacre("remember", "--buy-milk").exit_code == 2  # that is a mistyped option
+
+
+@pytest.mark.parametrize(
+    ("typed", "days"), [("yesterday", (1, 2)), ("3 days ago", (2.9, 4)), ("31.3.2026", None), ("2026-03-31", None)]
+)
+def test_times_are_taken_as_people_type_them(nacre: CommandLine, typed: str, days: tuple[float, float] | None) -> None:
+    nacre.ok("remember", "the pier was closed", "--id", "pier", "--occurred-at", typed)
+    at = datetime.fromisoformat(str(nacre.json("show", "pier")["occurred_at"]))
+    if days is None:
+        assert at.date().isoformat() == "2026-03-31"
+    else:
+        assert days[0] <= (datetime.now(UTC) - at) / timedelta(days=1) <= days[1]
+    assert nacre("remember", "x", "--occurred-at", "some time soon").exit_code == 2

@@ -8,6 +8,7 @@ import re
 import pytest
 import yaml
 
+from nacre.cli.ui.output import printable
 from tests.cli.terminal import conversation
 from tests.command_line import CommandLine
 
@@ -101,3 +102,16 @@ def test_a_long_sentence_is_wrapped_between_words_at_a_terminal_and_whole_in_a_p
 def test_a_line_of_help_never_ends_in_dots(nacre: CommandLine) -> None:
     listed = nacre.ok("help", "--all").splitlines()
     assert len(listed) > 100 and [line for line in listed if line.rstrip().endswith("...")] == []
+
+
+def test_a_narrow_terminal_gets_a_stacked_table_that_loses_no_text(nacre: CommandLine) -> None:
+    text = "the ferry to the island leaves at nine from the eastern pier"
+    nacre.ok("remember", text, "--id", "12345678-ferry", "--type", "procedural", "--tag", "harbour")
+    wide, _ = conversation("list", COLUMNS="120", NO_COLOR="1")
+    assert " imp" in wide.splitlines()[0] and text in wide.splitlines()[1]
+    for columns in ("40", "60"):
+        narrow, code = conversation("list", COLUMNS=columns, NO_COLOR="1")
+        first, *below = printable(narrow).splitlines()
+        assert code == 0 and first.startswith("12345678") and "procedural" in first and "imp 0." in narrow
+        assert " ".join(" ".join(below).split()).endswith(text)
+        assert all(len(line) <= int(columns) for line in (first, *below))

@@ -94,6 +94,8 @@ docs: $(STAMP)  ## The pages that come from the code, what terminals print, and 
 	@$(BIN)/python scripts/cli_reference.py
 	@$(BIN)/python scripts/reference.py
 	@$(BIN)/python scripts/console_blocks.py
+	@if command -v tmux >/dev/null; then $(BIN)/python scripts/terminal_session.py; \
+	else echo "docs/terminal-session.md was not written anew: install tmux."; fi
 	@$(BIN)/python scripts/captures.py
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 

@@ -92,9 +92,12 @@ class BinaryDumper(Dumper):
     def dump(self, obj: Column) -> bytes:
         if not len(obj.values):
             return pack("!iiI", 0, 0, self.item_type)
-        has_nulls = any(value is None for value in obj.values)
+        has_nulls = self.has_nulls(obj.values)
         items = self.with_nulls(obj.values) if has_nulls else self.items(obj.values)
         return pack("!iiIii", 1, has_nulls, self.item_type, len(obj.values), 1) + items
+
+    def has_nulls(self, values: Sequence[Any]) -> bool:
+        return None in values
 
     @abstractmethod
     def items(self, values: Sequence[Any]) -> bytes: ...
@@ -125,6 +128,9 @@ class ByteStringsDumper(BinaryDumper):
 
 class HalfVectorsDumper(BinaryDumper):
     """A vector is its number of dimensions, two bytes that are not used, and its numbers."""
+
+    def has_nulls(self, values: Sequence[Any]) -> bool:
+        return any(value is None for value in values)  # a vector compares each of its numbers
 
     def items(self, values: Sequence[Any]) -> bytes:
         if len(set(map(len, values))) > 1:

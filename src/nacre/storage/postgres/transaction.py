@@ -181,7 +181,7 @@ STATEMENTS: Mapping[str, Mapping[str, str]] = {
     COUNT: COUNTED,
     FORGET_COUNT: COUNTED,
 }
-SORTED = ("posting", "label")  # so that neighbours in the index are written together
+SORTED = ("label",)  # so that neighbours in the index are written together
 SENT = {
     name: insertion(name, columns) if name in TABLES else name.format(unnested(**columns))
     for name, columns in STATEMENTS.items()
@@ -251,7 +251,9 @@ class PostgresTransaction:
         self._waiting: set[Key] = set()  # memories whose rows wait
         self._rows: dict[tuple[str, int], list[tuple[Any, ...]]] = defaultdict(list)  # by statement and space
         self._sizes: dict[tuple[str, int], tuple[int, int]] = {}  # of a space after an entry: its memories and stems
+        self._postings: dict[int, dict[str, list[tuple[int, float]]]] = {}  # by space and stem: contents, frequencies
         self._counts: dict[int, Counter[tuple[Any, ...]]] = defaultdict(Counter)  # by space
+        self._stem_counts: dict[int, Counter[str]] = defaultdict(Counter)  # those of stems, by space
         self._orphans: dict[int, set[int]] = defaultdict(set)  # contents that may have no version any more, by space
         self._numbered = {space.name: space.memory_key for space in self._spaces.values()}
         self.cancelled = False  # nothing is to be written after all
@@ -425,11 +427,9 @@ class PostgresTransaction:
             counts[field, status, counted_name(name)] += sign * n
 
     def _count_terms(self, space: Space, before: frozenset[str], after: frozenset[str]) -> None:
-        counts = self._counts[space.space_id]
-        for stem in after - before:
-            counts[TERM, "", stem] += 1
-        for stem in before - after:
-            counts[TERM, "", stem] -= 1
+        counts = self._stem_counts[space.space_id]
+        counts.update(after - before)
+        counts.subtract(before - after)
 
     def _put_names(self, space: Space, key: int, had: Names, has: Names, seq: int, *, in_place: bool = False) -> None:
         """Names are valid from `seq` on. With `in_place`, rows that began with this version are deleted instead of
@@ -487,8 +487,12 @@ class PostgresTransaction:
         return space.content_number, derived
 
     def _put_postings(self, space: Space, content: int, lines: Stems) -> None:
-        if counted := frequencies(lines):
-            self._rows["posting", space.space_id] += [(term, content, times) for term, times in counted.items()]
+        postings = self._postings.setdefault(space.space_id, {})
+        for term, times in frequencies(lines).items():
+            if term in postings:
+                postings[term].append((content, times))
+            else:
+                postings[term] = [(content, times)]
 
     def _put_chunks(self, space: Space, content: int, derived: Derived | None) -> None:
         if derived is None:
@@ -717,6 +721,7 @@ class PostgresTransaction:
     def flush(self, *last: str) -> None:
         """Sends the collected rows, and then these statements, in one round trip."""
         self._collect_counts()
+        self._collect_postings()
         statements: list[tuple[str, Mapping[str, Any] | None]] = []
         for name, columns in STATEMENTS.items():
             for space in {space for known, space in self._rows if known == name}:
@@ -743,11 +748,26 @@ class PostgresTransaction:
     def _collect_counts(self) -> None:
         for space, counts in self._counts.items():
             changed = [(*key, n) for key, n in sorted(counts.items()) if n]
-            if changed:
-                self._rows[COUNT, space] += changed
-            if fallen := [row for row in changed if row[-1] < 0]:
-                self._rows[FORGET_COUNT, space] += fallen
+            self._note_counts(space, changed)
+        for space, stems in self._stem_counts.items():
+            self._note_counts(space, [(TERM, "", stem, n) for stem, n in sorted(stems.items()) if n])
         self._counts.clear()
+        self._stem_counts.clear()
+
+    def _note_counts(self, space: int, changed: Sequence[tuple[Any, ...]]) -> None:
+        if changed:
+            self._rows[COUNT, space] += changed
+        if fallen := [row for row in changed if row[-1] < 0]:
+            self._rows[FORGET_COUNT, space] += fallen
+
+    def _collect_postings(self) -> None:
+        """In the order of their index, in which neighbours are written together."""
+        for space, postings in self._postings.items():
+            if postings:
+                self._rows["posting", space] += [
+                    (term, content, times) for term in sorted(postings) for content, times in postings[term]
+                ]
+        self._postings.clear()
 
     def _erase_orphans(self) -> None:
         """Contents that no version has any more, with their words and vectors."""

@@ -16,11 +16,13 @@ from pathlib import Path
 from growth_world import SumOfWords, fill
 from nacre.settings import Settings
 from nacre.transfer.migrate import Migrated, migrate_store
+from postgres import database, server_seconds
 from results import machine
 from work import peak_bytes
 
 REPORT = Path(__file__).with_name("MIGRATE.md")
 KEY = "0f" * 32
+KEY_NAME = "BENCHMARK_KEY"
 MEGABYTE = 1e6
 
 
@@ -29,57 +31,77 @@ def main() -> None:
     parser.add_argument("--memories", type=int, default=100_000)
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "nacre-migrate")
     parser.add_argument("--report", type=Path, default=REPORT)
-    parser.add_argument("--postgres", default="", help="the address of an empty database, to move to it and back")
+    parser.add_argument("--postgres", default="", help="a server's superuser, or `own` for one that is started here")
+    parser.add_argument("--files", action=argparse.BooleanOptionalAction, default=True, help="files to files, too")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     source = given.folder / f"{given.memories}.db"
     fill(source, given.memories, SumOfWords(), lambda done, total, what: print(what, done, total, file=sys.stderr))
-    os.environ["NACRE_BENCHMARK_KEY"] = KEY
-    rows = [measured(source, given.folder / "plain.db", "SQLite to SQLite")]
-    rows.append(measured(source, given.folder / "secret.db", "SQLite to encrypted SQLite", "env:NACRE_BENCHMARK_KEY"))
+    os.environ[KEY_NAME] = KEY
+    rows: list[str] = []
+    if given.files:
+        rows.append(measured(source, given.folder / "plain.db", "SQLite to SQLite")[0])
+        rows.append(measured(source, given.folder / "secret.db", "SQLite to encrypted SQLite", f"env:{KEY_NAME}")[0])
     if given.postgres:
-        rows.append(measured(source, given.postgres, "SQLite to PostgreSQL"))
-        rows.append(measured(given.postgres, given.folder / "back.db", "PostgreSQL to SQLite"))
-    given.report.write_text(REPORT_TEXT.format(date=datetime.now(UTC).date(), machine=machine(), rows="\n".join(rows)))
+        there = given.folder / "postgres"
+        there.mkdir(exist_ok=True)
+        with database("" if given.postgres == "own" else given.postgres, there) as address:
+            line, sent = measured(source, address, "SQLite to PostgreSQL", server=there)
+            rows.append(line)
+            line, back = measured(address, given.folder / "back.db", "PostgreSQL to SQLite", server=there)
+            rows.append(line)
+        equal = [space.digest for space in sent.spaces] == [space.digest for space in back.spaces]
+        print("The digests of both ways are", "equal." if equal else "DIFFERENT.")
+    given.report.write_text(
+        REPORT_TEXT.format(
+            date=datetime.now(UTC).date(), machine=machine(), load=os.getloadavg()[0], rows="\n".join(rows)
+        )
+    )
     print(given.report.read_text())
 
 
-def measured(source: Path | str, target: Path | str, what: str, key: str = "") -> str:
+def measured(
+    source: Path | str, target: Path | str, what: str, key: str = "", server: Path | None = None
+) -> tuple[str, Migrated]:
     if isinstance(target, Path):
         for file in target.parent.glob(f"{target.name}*"):
             file.unlink()
     ended: dict[str, float] = {}
-    begun = time.perf_counter()
+    begun, used, used_there = time.perf_counter(), time.process_time(), server_seconds(server)
 
     def watch(done: int, total: int, what: str) -> None:  # noqa: ARG001
         ended[what] = time.perf_counter()
 
     done = migrate_store(source, target, Settings(), target_key=key, progress=watch)
     copied = ended["Copying"] - begun
-    return row(what, done, copied, done.elapsed)
+    used, used_there = time.process_time() - used, server_seconds(server) - used_there
+    return row(what, done, copied, used, used_there), done
 
 
-def row(what: str, done: Migrated, copied: float, seconds: float) -> str:
+def row(what: str, done: Migrated, copied: float, used: float, used_there: float) -> str:
     memories, versions, entries = (
         sum(getattr(space, name) for space in done.spaces) for name in ("memories", "versions", "entries")
     )
     counts = f"{memories:,} | {versions:,} | {entries:,}"
-    times = f"{copied:.1f} | {seconds - copied:.1f} | {memories / seconds:,.0f} | {peak_bytes() / MEGABYTE:,.0f}"
-    return f"| {what} | {counts} | {times} |"
+    rates = f"{memories / done.elapsed:,.0f} | {memories / used:,.0f} | {memories / (used + used_there):,.0f}"
+    return (
+        f"| {what} | {counts} | {copied:.1f} | {done.elapsed - copied:.1f} | {rates} | {peak_bytes() / MEGABYTE:,.0f} |"
+    )
 
 
 REPORT_TEXT = """# How fast a whole store moves
 
-`python benchmarks/migrate.py`, {date}: {machine}.
+`python benchmarks/migrate.py`, {date}: {machine}; load at the end {load:.1f}.
 
-| what | memories | versions | journal entries | copy, s | compare, s | memories/s in all | peak RSS so far, MB |
-|---|---|---|---|---|---|---|---|
+| what | memories | versions | entries | copy, s | compare, s | /s | /s of this process | with the server | peak MB |
+|---|---|---|---|---|---|---|---|---|---|
 {rows}
 
 - The store is that of `growth.py`: three spaces, links, edits and successors, and one vector a memory. Vectors are
   copied and not computed.
 - Copying reads the source and writes the target; comparing reads all of the target again and takes digests. The rate is
-  of both together.
+  of both together. "Of this process" and "with the server" count seconds of processor time, which other work on the
+  machine does not lengthen.
 """
 
 

@@ -12,7 +12,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import mean, median
 from uuid import uuid4
@@ -84,6 +84,25 @@ def database(server: str, folder: Path) -> Iterator[str]:
     finally:
         if running is not None:
             running.cleanup()
+
+
+def server_seconds(folder: Path | None) -> float:
+    """The processor time of the server that was started in the folder, and of the processes that it has now."""
+    file = None if folder is None else folder / "server" / "postmaster.pid"
+    return process_seconds(int(file.read_text().splitlines()[0])) if file is not None and file.exists() else 0.0
+
+
+def process_seconds(process: int) -> float:
+    """The processor time of a process with its children, also of those that have ended; Linux only."""
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = stat.read_text().rpartition(")")[2].split()
+            if stat.parent.name == str(process):
+                ticks += sum(map(int, fields[11:15]))
+            elif fields[1] == str(process):
+                ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 Figures = dict[str, tuple[float, float]]  # of SQLite and of PostgreSQL

@@ -249,7 +249,7 @@ def test_functions_of_the_program_and_parts_of_the_store_are_refused(remote: Rem
     with pytest.raises(InvalidInput, match="function of your program"):
         remote.remember("x", contradiction_fn=lambda *_: None)
     for name in LOCAL_METHODS:
-        with pytest.raises(InvalidInput, match="does not work through a server"):
+        with pytest.raises(InvalidInput, match="not work through a server"):
             getattr(remote, name)("x")
     with pytest.raises(InvalidInput, match="where the server runs"):
         remote.embedder  # noqa: B018
@@ -365,9 +365,8 @@ def test_the_command_line_works_over_a_server(
     assert nacre.json("list") == []
     nacre.ok("undo")
     assert "shell" in nacre.ok("spaces")
-    for words in (["backup", "create"], ["doctor"], ["prune"]):
-        result = nacre(*words)
-        assert result.exit_code != 0 and "server" in result.stderr, words
+    result = nacre("prune")
+    assert result.exit_code != 0 and "server" in result.stderr
     monkeypatch.setenv("NACRE_TOKEN", "env:NOT_SET_ANYWHERE")
     assert "NOT_SET_ANYWHERE" in nacre("list").stderr
 

@@ -52,8 +52,7 @@ LOCAL_METHODS: Mapping[str, str] = {
     "reading": "it reads from a backend",
     "acting_as": "it returns the engine of the store",
     "as_user": "the token says who you are",
-    "backup": "it copies a file of the server; run `nacre store backup` there",
-    "check_records": "it reads a file of the server; run `nacre doctor` there",
+    "backup": "it writes a file of yours; `nacre store backup create` without a path makes a copy there",
 }
 
 
@@ -74,8 +73,12 @@ class Connection:
 
     def send(self, verb: str, path: str, body: object, *, writes: bool, headers: Mapping[str, str]) -> Any:
         """The JSON of the answer. Raises the error that the server met, and `StoreUnreachable`."""
-        data = None if body is None else json.dumps(body).encode()
-        sent = {**self._headers, **headers, **({"Content-Type": "application/json"} if data is not None else {})}
+        return json.loads(self.send_raw(verb, path, body, writes=writes, headers=headers))
+
+    def send_raw(self, verb: str, path: str, body: object, *, writes: bool, headers: Mapping[str, str]) -> bytes:
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        kind = "application/octet-stream" if isinstance(body, bytes) else "application/json"
+        sent = {**self._headers, **headers, **({"Content-Type": kind} if data is not None else {})}
         if writes:
             sent["Idempotency-Key"] = str(uuid.uuid4())
         reason = ""
@@ -89,7 +92,7 @@ class Connection:
                 time.sleep(PAUSES[min(attempt, len(PAUSES) - 1)])
                 continue
             if status < 400:
-                return json.loads(answer)
+                return answer
             if wait is None or attempt == ATTEMPTS - 1:
                 raise error_of(problem_in(answer, status))
             time.sleep(min(wait, LONGEST_PAUSE))
@@ -349,17 +352,39 @@ class RemoteStore(MemoryStore):
 
     def reindex(self, *, restart: bool = False, progress: Progress | None = None) -> int:
         """As a job of the server, which goes on when this program ends."""
-        job = self._connected.send(
-            "POST", f"{VERSION}/jobs/reindex", {"restart": restart}, writes=True, headers={}
-        )  # fmt: skip
+        return int(self.run_job("jobs/reindex", {"restart": restart}, progress)["memories"])
+
+    def check_records(self) -> None:
+        """Nothing: whoever runs the server examines its store, with `nacre doctor`."""
+
+    # What a server does besides the methods of a store
+
+    def ask_server(self, verb: str, path: str, body: object = None) -> Any:
+        """The answer of an address below /v1, without `result` around it. An admin asks for most of them."""
+        answer = self._connected.send(verb, f"{VERSION}/{path}", body, writes=verb != "GET", headers={})
+        return answer["result"] if isinstance(answer, dict) and list(answer) == ["result"] else answer
+
+    def download(self, path: str) -> bytes:
+        """A file from an address below /v1."""
+        return self._connected.send_raw("GET", f"{VERSION}/{path}", None, writes=False, headers={})
+
+    def run_job(self, path: str, body: object, progress: Progress | None = None) -> dict[str, Any]:
+        """Starts a job, which goes on when this program ends, and waits for its result. Raises the error it met."""
+        job = self.ask_server("POST", path, body)
         while job["state"] == "running":
             time.sleep(LOOK_SECONDS)
-            job = self._connected.send("GET", f"{VERSION}/jobs/{job['id']}", None, writes=False, headers={})
+            job = self.ask_server("GET", f"jobs/{job['id']}")
             if progress is not None and job["total"]:
                 progress(job["done"], job["total"], job["what"])
         if job["state"] != "done":
-            raise error_of(job["error"] or {"message": "The server ended before the reindexing did; start it again."})
-        return int(job["result"]["memories"])
+            raise error_of(job["error"] or {"message": "The server ended before the job did; start it again."})
+        result: dict[str, Any] = job["result"]
+        return result
+
+    @property
+    def address(self) -> str:
+        """That of the space, below /v1."""
+        return f"spaces/{quote(self.space, safe='')}"
 
     # One request
 
@@ -467,7 +492,10 @@ def refuse_function(name: str, value: object) -> None:
 def refused(name: str, reason: str) -> Callable[..., Any]:
     @wraps(plain_method(name))
     def call(self: RemoteStore, /, *_: Any, **__: Any) -> NoReturn:  # noqa: ARG001
-        raise InvalidInput(f"{name} does not work through a server: {reason}.")
+        raise InvalidInput(
+            f"This does not work through a server ({name}: {reason}). Run it where the server runs, or name a file "
+            "with --store."
+        )
 
     return call
 

@@ -51,8 +51,15 @@ def create(cli: CliContext, path: str | None) -> None:
     PATH is a file or a folder. Without it the copy goes to the setting `backup_folder`, by default beside the store,
     where the last seven that you made are kept. Each day one is made by itself; see the setting `backup_every`.
     """
+    from nacre.cli import remote
     from nacre.lifecycle.jobs import backups_of
 
+    if remote.is_remote(cli):
+        if path:
+            raise UsageProblem("a server makes its copies beside its own store; leave PATH out.")
+        put(remote.make_backup(cli))
+        say("Copied and checked by the server, which keeps the copy.")
+        return
     folder = Path(path).expanduser().absolute().parent if path else None
     if folder is not None and not folder.is_dir():
         raise StoreProblem(f"there is no folder {folder}; make it first, or name another place.")
@@ -65,7 +72,8 @@ def create(cli: CliContext, path: str | None) -> None:
 @command("list", form_option(), group=backup_command)
 def list_command(cli: CliContext, form: Form) -> None:
     """List the copies of this store, newest first, and what earlier restores left beside it."""
-    from nacre.lifecycle.backups import copies
+    from nacre.cli import remote
+    from nacre.lifecycle.backups import StoredCopy, copies
 
     now = cli.now()
     columns: list[Column[StoredCopy]] = [
@@ -75,7 +83,13 @@ def list_command(cli: CliContext, form: Form) -> None:
         Column("file", lambda stored: str(stored.file), wide=True, wraps=True),
     ]
     empty = "There are no copies yet; `nacre store backup create` makes one."
-    print_items(copies(cli.settings()), columns, backup_record, form, empty)
+    notes = remote.backups(cli) if remote.is_remote(cli) else None
+    known = (
+        copies(cli.settings())
+        if notes is None
+        else [StoredCopy(Path(each.name), each.made_at, each.bytes_on_disk, each.replaced) for each in notes]
+    )
+    print_items(known, columns, backup_record, form, empty)
 
 
 @command("verify FILE", key_option, form_option("text", "json"), group=backup_command)

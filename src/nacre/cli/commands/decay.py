@@ -115,6 +115,16 @@ def score_record(each: Scored) -> dict[str, object]:
     return {**memory_record(memory), "score": round(score, 6)}
 
 
+def refuse_server(cli: CliContext, job: str) -> None:
+    from nacre.cli.remote import is_remote
+
+    if is_remote(cli):
+        raise InvalidInput(
+            f"A server does this with its own settings: `nacre maintenance tick --job {job}`, and --dry-run only says "
+            "what it would do."
+        )
+
+
 @command("prune", model_options, min_score_option, protect_option, plan_options)
 def prune_command(cli: CliContext, **asked: Unpack[PruneOptions]) -> None:
     """List what has decayed, the weakest first, and with --apply move it to the trash.
@@ -122,6 +132,7 @@ def prune_command(cli: CliContext, **asked: Unpack[PruneOptions]) -> None:
     Pinned memories, those of protected types and those that links lead to always stay. `nacre maintenance decay plot`
     shows how fast memories decay.
     """
+    refuse_server(cli, "decay")
     now = cli.now()
     with cli.open() as store:
         engine = engine_of(store, asked)

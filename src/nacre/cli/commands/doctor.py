@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from nacre.cli import remote
 from nacre.cli.cli_context import CliContext, configure_logging
 from nacre.cli.errors import StoreProblem
 from nacre.cli.options import command, form_option, option, set_global_option
@@ -115,6 +116,8 @@ def bug_report(cli: CliContext) -> dict[str, object]:
 
 def examine_store(cli: CliContext) -> list[Finding]:
     """All checks, and whether the file is there, has content and can be written."""
+    if remote.is_remote(cli):
+        return remote.findings(cli)
     settings = cli.unlocked_settings()
     if is_database(settings.store):
         return examine(settings)
@@ -152,6 +155,10 @@ def finding_line(finding: Finding, width: int) -> str:
 def apply_fixes(cli: CliContext, findings: list[Finding]) -> list[Finding]:
     """What is found afterwards."""
     configure_logging(debug=cli.debug)
+    if remote.is_remote(cli):
+        with progress_line() as progress:
+            say(f"The server indexed {count_of(remote.mend(cli, progress))} again.")
+        return examine_store(cli)
     try:
         if said := repair(cli.unlocked_settings(), findings, cli.now()):
             say(*said)
@@ -176,7 +183,7 @@ def reindex_command(cli: CliContext, restart: bool) -> None:
     try:
         with cli.open() as store, progress_line() as progress:
             done = store.reindex(restart=restart, progress=progress)
-            identity = store.embedder.identity
+            identity = "the server's model" if remote.is_remote(cli) else store.embedder.identity
     except KeyboardInterrupt as error:
         error.add_note("What is computed stays; `nacre store reindex` goes on where this ended.")
         raise

@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nacre.cli import remote
 from nacre.cli.catalogue import GroupWithMembers
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, Refused, StoreProblem
@@ -32,10 +34,12 @@ from nacre.settings import ENVIRONMENT, IN_MEMORY, default_store
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
+    from nacre.server.upkeep import UpkeepJob
 
 ACTOR = "maintenance"
 STARTING_SECONDS = 30.0
 PAUSE_SECONDS = 0.05
+NOBODY_THERE = "Nobody looks after the server's store in the background; `nacre maintenance start` there does."
 LAST_WORDS = 2_000  # characters of the log of a process that ended at once
 
 
@@ -59,18 +63,25 @@ def maintenance_command() -> None:
 @option("--dry-run", "Say what would be done, and do nothing.")
 def tick(cli: CliContext, jobs: tuple[str, ...], dry_run: bool, form: Form) -> None:
     """Do what is due, once. Looks after every space of the store, unless --space names one."""
+    if remote.is_remote(cli):
+        print_results(remote.maintain(cli, jobs, cli.now(), dry_run=dry_run), form)
+        return
     with cli.open() as store:
         result = scheduler_of(cli, store).tick(jobs=jobs, dry_run=dry_run)
     if result.held_by:
         raise Refused(f"another maintenance is at work ({result.held_by}); repeat when it has ended.")
+    print_results(result.results, form)
+
+
+def print_results(results: Sequence[JobResult], form: Form) -> None:
     columns: list[Column[JobResult]] = [
         Column("job", lambda each: each.job, style="cyan"),
         Column("space", lambda each: each.space, lambda each: each.space or "(all)"),
         count_column("done", lambda each: each.done),
         Column("what", lambda each: each.error or each.note, wide=True, wraps=True),
     ]
-    print_items(result.results, columns, result_record, form, "Nothing was due.")
-    failed = [each for each in result.results if each.error]
+    print_items(results, columns, result_record, form, "Nothing was due.")
+    failed = [each for each in results if each.error]
     if failed:
         raise StoreProblem("; ".join(map(str, failed)))
 
@@ -133,6 +144,12 @@ def stop(cli: CliContext, timeout: float) -> None:
 def status(cli: CliContext, form: Form) -> None:
     """Show for each job when it ran, when it is due, what it did and what went wrong, and who does it."""
     now = cli.now()
+    if remote.is_remote(cli):
+        space, state = remote.upkeep(cli)
+        print_lines([remote_line(space, each) for each in state.jobs], {"pid": None, "lease": None}, now, form)
+        if form not in DATA:
+            say(f"The server's store is looked after by {state.holder}." if state.holder else NOBODY_THERE)
+        return
     process = daemon.running(places_of(cli).pid)
     with cli.open() as store:
         scheduler = scheduler_of(cli, store)
@@ -142,7 +159,21 @@ def status(cli: CliContext, form: Form) -> None:
             for job, space, history in scheduler.histories()
         ]
     lease = holder and {"pid": holder.process.pid, "host": holder.process.host, "until": iso(holder.until)}
-    record = {"pid": process and process.pid, "lease": lease, "jobs": [job_record(line, now) for line in lines]}
+    print_lines(lines, {"pid": process and process.pid, "lease": lease}, now, form)
+    if form in DATA:
+        return
+    say(f"It runs as process {process.pid}." if process else "No maintenance runs in the background.")
+    if holder is not None and (process is None or holder.process != process):
+        say(f"The store is looked after by {holder}.")
+
+
+def remote_line(space: str, job: UpkeepJob) -> JobLine:
+    history = JobHistory(last_at=job.last_at, done=job.done, error=job.error)
+    return JobLine(job.job, space, job.every, history)
+
+
+def print_lines(lines: Sequence[JobLine], about: dict[str, object], now: float, form: Form) -> None:
+    record = {**about, "jobs": [job_record(line, now) for line in lines]}
     columns: list[Column[JobLine]] = [
         Column("job", lambda line: line.job, style="cyan"),
         Column("space", lambda line: line.space, lambda line: line.space or "(all)"),
@@ -154,11 +185,6 @@ def status(cli: CliContext, form: Form) -> None:
         Column("error", lambda line: line.history.error, wide=True, wraps=True),
     ]
     print_table(lines, columns, record, form)
-    if form in DATA:
-        return
-    say(f"It runs as process {process.pid}." if process else "No maintenance runs in the background.")
-    if holder is not None and (process is None or holder.process != process):
-        say(f"The store is looked after by {holder}.")
 
 
 def scheduler_of(cli: CliContext, store: MemoryStore) -> MaintenanceScheduler:

@@ -21,6 +21,7 @@ from nacre.cli.ui.prompts import confirm
 from nacre.model.instants import iso
 
 if TYPE_CHECKING:
+    from nacre.cli.remote import RemoteUsers
     from nacre.server.users import Registry, Token, User
 
 ROLES = ("reader", "writer", "reviewer", "admin")
@@ -120,9 +121,15 @@ def configure_logging(*, debug: bool, requests: bool) -> None:
 
 
 @contextmanager
-def registry(cli: CliContext) -> Iterator[Registry]:
+def registry(cli: CliContext) -> Iterator[Registry | RemoteUsers]:
+    """Of the store, or of the server that it is behind."""
+    from nacre.cli.remote import RemoteUsers, is_remote, open_server
     from nacre.server.users import Registry
 
+    if is_remote(cli):
+        with open_server(cli) as server:
+            yield RemoteUsers(server)
+        return
     with cli.open_or_make() as store:
         yield Registry(store.acting_as("server").store, time.time)
 

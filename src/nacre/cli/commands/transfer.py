@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nacre.cli import remote
 from nacre.cli.cli_context import CliContext, store_exists
 from nacre.cli.errors import NotFound, Refused, StoreProblem
 from nacre.cli.options import PATH, Decorator, command, created_options, form_option, option, why_option, yes_option
@@ -103,8 +104,13 @@ def export_command(
     if watch:
         watch_folder(cli, Path(file), Choice(**chosen), per, force=force)
         return
+    out = sys.stdout.buffer if file == STREAM else Path(file)
+    if remote.is_remote(cli):
+        with remote.open_server(cli) as server:
+            size = remote.export_space(server, out, Choice(**chosen), format, force)
+        say(f"Wrote the space {server.space!r} to {'stdout' if file == STREAM else file}, {size:,} bytes.")
+        return
     with cli.open() as store, progress_line() as progress:
-        out = sys.stdout.buffer if file == STREAM else Path(file)
         done = export_file(store, out, Choice(**chosen), format=format, per=per, overwrite=force, progress=progress)
     if form in DATA:
         print_data({**asdict(done), "path": str(done.path), "elapsed": round(done.elapsed, 3)}, form)
@@ -285,9 +291,15 @@ def write_faults(done: ImportSummary, file: Path | None, source: str, path: Path
 
 
 def run_import(store: MemoryStore, source: str, path: Path, **how: Any) -> ImportSummary:
+    from nacre.factory import is_server
     from nacre.transfer.import_archive import import_path
 
     with progress_line() as progress:
+        if is_server(store.settings.store):
+            from nacre.client import RemoteProjectStore
+
+            assert isinstance(store, RemoteProjectStore)
+            return remote.import_file(store, path, "" if source == "archive" else source, {**how, "progress": progress})
         try:
             return import_path(store, path, source=source, progress=progress, **how)
         except ImportConflict as error:

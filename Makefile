@@ -9,7 +9,7 @@ CLIENTS := .clients
 # The tests start many processes, and all of them would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test test-all test-busy test-clients test-integrations lint types types-src layers unit unit-all explore torture torture-postgres bench bench-peers bench-recall bench-year bench-growth bench-soak mutate docs web screenshots clean help
+.PHONY: demo check test test-all test-busy test-clients test-integrations lint types types-src layers unit unit-all explore torture torture-postgres bench bench-peers bench-recall bench-year bench-growth bench-soak bench-tenants mutate docs web screenshots clean help
 
 help:  ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -86,6 +86,9 @@ bench-growth: $(STAMP)  ## How every operation grows from 2,000 to 1,000,000 mem
 
 bench-soak: $(STAMP)  ## Eight kinds of users on one store for an hour, with kills: benchmarks/SOAK.md
 	@$(BIN)/python benchmarks/soak.py $(SOAK)
+
+bench-tenants: $(STAMP)  ## Thousands of spaces and 64 clients on a server, over PostgreSQL and SQLite: benchmarks/TENANTS.md
+	@$(BIN)/python benchmarks/tenants.py $(TENANTS)
 
 mutate: $(STAMP)  ## Small faults planted in a copy of the core, and which of them the tests notice; writes benchmarks/MUTATION.md
 	@$(BIN)/python scripts/mutate.py $(MUTATE)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
+import time
+import urllib.request
 import zipfile
 from pathlib import Path
 
@@ -18,6 +21,8 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "nacre"
+PATIENCE = 120  # seconds for what takes two on an idle machine
+ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
 
 
 def run(*words: str | Path, cwd: Path) -> str:
@@ -89,3 +94,34 @@ def test_an_installed_wheel_remembers_and_recalls_without_the_source_tree(
     run(programs / "nacre", "remember", "The staging database is db-7.", *store, cwd=tmp_path)
     assert "db-7" in run(programs / "nacre", "recall", "Where is the staging data?", *store, cwd=tmp_path)
     assert run(programs / "nacre", "doctor", *store, cwd=tmp_path)
+
+
+def test_with_the_extra_server_alone_both_servers_start_and_answer(built: Path, tmp_path: Path) -> None:
+    run(sys.executable, "-m", "venv", tmp_path / "fresh", cwd=tmp_path)
+    programs = tmp_path / "fresh" / ("Scripts" if sys.platform == "win32" else "bin")
+    run(programs / "python", "-m", "pip", "install", "--quiet", f"{wheel_in(built)}[server]", cwd=tmp_path)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "NACRE_"))}
+    environment |= {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path), "NACRE_EMBEDDER": "hashing"}
+    for words in (("serve", "--http", "127.0.0.1:0"), ("web", "--no-open", "--port", "0")):
+        log = tmp_path / f"{words[0]}.log"
+        with log.open("w") as out:
+            command = [programs / "nacre", "--store", tmp_path / "s.db", *words]
+            server = subprocess.Popen(command, stdout=out, stderr=out, env=environment, cwd=tmp_path)
+        try:
+            address = address_in(log, server)
+            for path, said in (("/health", __version__), ("/", "<html")):
+                with urllib.request.urlopen(f"{address}{path}", timeout=PATIENCE) as answer:
+                    assert said in answer.read().decode()
+        finally:
+            server.terminate()
+            server.wait(PATIENCE)
+
+
+def address_in(log: Path, server: subprocess.Popen[bytes]) -> str:
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        if address := ADDRESS.search(log.read_text()):
+            return address[0]
+        assert server.poll() is None, log.read_text()
+        time.sleep(0.05)
+    raise AssertionError(f"the server did not start: {log.read_text()}")

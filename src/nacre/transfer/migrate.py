@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -239,8 +240,9 @@ class Walk:
         self._terms(state)
         for gone in known.keys() - {space.name for space in self.wanted}:
             self._rows.drop_space(gone)
-        for space in self.wanted:
-            self._space(state, space, known.get(space.name))
+        with ThreadPoolExecutor(1) as writer:  # the target writes while the source is read
+            for space in self.wanted:
+                self._space(state, space, known.get(space.name), writer)
 
     def _embedder(self) -> None:
         bound, known = self._source.embedder(), self._target.embedder()
@@ -255,14 +257,15 @@ class Walk:
             self._target.commit(changed[start : start + AT_ONCE])
         self.terms = len(wanted)
 
-    def _space(self, state: RowReader, space: SpaceRow, known: SpaceRow | None) -> None:
-        pending, digest = Pending(space, self._rows), blake2b(digest_size=DIGEST_BYTES)
+    def _space(self, state: RowReader, space: SpaceRow, known: SpaceRow | None, writer: Executor) -> None:
+        pending, digest = Pending(space, self._rows, writer), blake2b(digest_size=DIGEST_BYTES)
         if known is None or place_of(known) != place_of(space):
             pending.write()
         memories, versions = self._memories(state, pending, digest.update)
         pending.write_rest()  # before the entries, which are linked to versions
         entries = self._entries(state, pending, digest.update)
         pending.write_rest()
+        pending.finish()
         self.spaces.append(MovedSpace(space.name, memories, versions, entries, digest.hexdigest()))
 
     def _memories(self, state: RowReader, pending: Pending, note: Callable[[bytes], None]) -> tuple[int, int]:
@@ -317,10 +320,12 @@ class Walk:
 
 
 class Pending:
-    """Rows of a space that wait until there are enough of them for a transaction."""
+    """Rows of a space that wait until there are enough of them for a transaction. One of these is under way while the
+    rows of the next are collected."""
 
-    def __init__(self, space: SpaceRow, rows: RowTransfer) -> None:
-        self.space, self._rows = space, rows
+    def __init__(self, space: SpaceRow, rows: RowTransfer, writer: Executor) -> None:
+        self.space, self._rows, self._writer = space, rows, writer
+        self._writing: Future[None] | None = None
         self._clear()
 
     def _clear(self) -> None:
@@ -360,8 +365,16 @@ class Pending:
             self.write()
 
     def write(self) -> None:
-        self._rows.write_rows(RowBatch(self.space, self._removed, self._memories, self._dropped, self._entries))
+        self.finish()
+        batch = RowBatch(self.space, self._removed, self._memories, self._dropped, self._entries)
+        self._writing = self._writer.submit(self._rows.write_rows, batch)
         self._clear()
+
+    def finish(self) -> None:
+        """Waits for what is being written. Raises the error that it met."""
+        if self._writing is not None:
+            self._writing.result()
+            self._writing = None
 
 
 def terms_of(reader: RowReader) -> dict[Key, Data | None]:

@@ -169,7 +169,7 @@ def status(cli: CliContext, form: Form) -> None:
 
 def remote_line(space: str, job: UpkeepJob) -> JobLine:
     history = JobHistory(last_at=job.last_at, done=job.done, error=job.error)
-    return JobLine(job.job, space, job.every, history)
+    return JobLine(job.job, space, job.every, history, job.next_at)
 
 
 def print_lines(lines: Sequence[JobLine], about: dict[str, object], now: float, form: Form) -> None:

@@ -141,8 +141,8 @@ def import_file(store: RemoteProjectStore, path: Path, form: str, how: dict[str,
         "why": how.get("why", ""),
     }
     query["dry_run"] = str(bool(how.get("dry_run"))).lower()
-    told = urlencode({name: value for name, value in query.items() if value})
-    result = store.run_job(f"{store.address}/jobs/import?{told}", path.read_bytes(), how.get("progress"))
+    options = urlencode({name: value for name, value in query.items() if value})
+    result = store.run_job(f"{store.address}/jobs/import?{options}", path.read_bytes(), how.get("progress"))
     operations = result["operations"] or [""]
     left_out = [f"Left out: {reason} ({count:,})." for reason, count in result["left_out"].items()]
     return ImportSummary(

@@ -119,7 +119,9 @@ DROPPED: Mapping[str, str] = {
     "lesson_keyword": "words count for what lesson_semantic leaves; set that one alone.",
     "hook_budget": "hook_inject is the number of tokens now; set that.",
     "decay_min_score": "it only moves the day that decay_rate decides; set decay_rate, or use `--min-score`.",
-    "reflect_min_cluster": "three episodes make a summary; `nacre maintenance reflect --min-cluster-size N` differs.",
+    "reflect_min_cluster": (
+        "three episodes make a summary; `nacre maintenance reflect --min-cluster-size N` sets another number once."
+    ),
     "maintenance_tick": "maintenance looks every five minutes for what is due; maintenance_every says what is.",
     "maintenance_backup_every": "set backup_every.",
     **{

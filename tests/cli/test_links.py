@@ -47,7 +47,7 @@ def test_a_relation_similar_to_a_known_one_is_reported(filled: CommandLine) -> N
 
 
 def test_a_link_may_name_what_is_not_there_yet(filled: CommandLine) -> None:
-    assert "stays until it is" in filled("link", "api", "later").stderr
+    assert "the link waits for it" in filled("link", "api", "later").stderr
     result = filled("neighbors", "api")
     assert (result.exit_code, result.stdout) == (0, "")
     assert "not here: later" in result.stderr

@@ -54,11 +54,11 @@ def unpack_lists(packed: str, fields: dict[str, object]) -> None:
             elif name == "metadata" and isinstance(value, dict):
                 fields[name] = value
             else:
-                raise DamagedRecord(f"its field {name} cannot be")
+                raise DamagedRecord(f"its field {name} has a value that no memory can have")
     except DamagedRecord:
         raise
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise DamagedRecord("its lists are not legible") from error
+        raise DamagedRecord("its lists cannot be read") from error
 
 
 EMBEDDER_KEYS = ("embedder", "dimensions", "probe", "measured")  # of the table `meta`
@@ -76,7 +76,7 @@ TERM = "term"  # the field of `counter` under which stems are counted
 
 
 def packed_stems(lines: Iterable[str]) -> str:
-    return "\n".join(" ".join(line.split()) for line in lines)
+    return "\n".join(clean_lines(*lines))
 
 
 def clean_lines(*lines: str) -> Stems:

@@ -130,7 +130,7 @@ def link_command(cli: CliContext, source: str, target: str, rel: str, weight: fl
         record = {"source": memory.id, "target": link.to, "rel": link.rel, "weight": link.weight, "new": linked.new}
         print_record(record, [line], form)
     if other is None:
-        say(f"No memory {link.to!r} is here yet; the link stays until it is.")
+        say(f"No memory {link.to!r} is here yet; the link waits for it.")
     if not linked.new:
         say("This link exists already.")
     say(*linked.notes)
@@ -147,8 +147,8 @@ def unlink_command(cli: CliContext, source: str, target: str, rel: str | None, w
     if not gone:
         kind = f" of the relation {rel!r}" if rel else ""
         raise NotFound(f"no link{kind} leads from {short(memory.id)} to {short(end)}.")
-    what = count_of(gone, "link", "links")
-    say(f"Removed {what} from {short(memory.id)} to {short(end)}; `nacre undo` brings back what went.")
+    what, pronoun = count_of(gone, "link", "links"), "it" if gone == 1 else "them"
+    say(f"Removed {what} from {short(memory.id)} to {short(end)}; `nacre undo` brings {pronoun} back.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,10 +82,12 @@ def how_to_copy(note: SpaceNote, target: str) -> str:
 @command("create NAME", why_option, group=space_command)
 @option("-d --description TEXT", "What the space is for.", default="")
 def create(cli: CliContext, name: str, description: str, why: str) -> None:
-    """Note a space and what it is for. A space that nobody noted begins with its first memory."""
+    """Create a space and say what it is for. One that nobody created begins with its first memory."""
     with cli.open_or_make() as store:
         made = store.create_space(name, description, why=why)
-    say(f"The space {name} is noted{f'; --space {quote(name)} works in it' if made else ' already'}.")
+    say(
+        f"Created the space {name}; --space {quote(name)} works in it." if made else f"The space {name} exists already."
+    )
 
 
 @command("copy SOURCE TARGET", dry_run_option, why_option, group=space_command)

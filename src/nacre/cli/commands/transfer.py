@@ -60,7 +60,11 @@ printed_option = option("-f", "How to print what was done.", to="form", choices=
 @option("--format", "Of the file; else its name says: .nacre, .jsonl, .csv, or a folder.", choices=EXPORT_FORMATS)
 @option("--per", "Of markdown: a note for each memory or each day.", choices=("memory", "day"), default="memory")
 @option("--watch", "Of markdown: keep the folder up to date until Ctrl-C.")
-@option("--force", "Replace a file that exists.")
+@option(
+    "--force",
+    "Replace a file that exists. Of a folder: bring its notes up to date, or write beside other files; notes of "
+    "memories that the other options leave out are removed, edited ones never.",
+)
 @option("-t --type TYPE", "Of this type; repeat for others.", to="types", multiple=True)
 @option("-g --tag TAG", "With this tag; repeat for all of them.", to="tags", multiple=True)
 @option("--status NAME", "Of this status: long_term, archived, …; repeat.", multiple=True)

@@ -65,8 +65,8 @@ class Uses:
         self._add(space, {"sources": list(sources), "targets": list(targets), "rels": list(rels)})
 
     def analyse(self, space: str) -> None:
-        """Tells the planner how large the space has become. Plans that were made for a few rows would be"
-        " used for many."""
+        """Tells the planner how large the space has become. Plans that were made for a few rows would be used for
+        many."""
         self._add(space, {"analyse": True})
 
     def _add(self, space: str, values: Mapping[str, Any]) -> None:

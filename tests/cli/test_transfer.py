@@ -55,10 +55,10 @@ def test_info_shows_what_is_in_it_in_every_form(filled: CommandLine, tmp_path: P
     file = str(tmp_path / "all.nacre")
     filled.ok("export", file)
     result = filled.json("info", file)
-    assert result["whole"] and result["count"] == 6 and result["types"]["procedural"] == 1 and result["vectors"] == 6
+    assert result["intact"] and result["count"] == 6 and result["types"]["procedural"] == 1 and result["vectors"] == 6
     rows = dict(line.split("\t") for line in filled.ok("info", file).splitlines())
     assert [*rows][:6] == ["file", "form", "exported", "space", "embedder", "memories"]
-    assert (rows["memories"], rows["whole"], rows["type procedural"]) == ("6", "yes", "1")
+    assert (rows["memories"], rows["intact"], rows["type procedural"]) == ("6", "yes", "1")
     assert not {"", "None", "[]", "{}"} & {*rows.values()}
     assert "memories" in filled.ok("info", file, "-f", "table")
     assert "| memories | 6 |" in filled.ok("info", file, "-f", "markdown")

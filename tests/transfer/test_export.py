@@ -198,7 +198,7 @@ def test_info_counts_without_importing(store: MemoryStore, tmp_path: Path) -> No
     found = info(exported(store, tmp_path))
     assert found.intact and found.count == 4 and found.vectors == 4 and found.errors == 0
     assert found.types["recipe"] == 1 and found.header.embedder == "hashing-384" and found.header.space == "default"
-    assert found.words == 2 and found.unpacked > found.bytes
+    assert found.terms == 2 and found.unpacked > found.bytes
 
 
 def test_it_goes_into_the_space_that_is_open(store: MemoryStore, tmp_path: Path) -> None:

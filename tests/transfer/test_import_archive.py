@@ -118,7 +118,7 @@ def test_a_dry_run_foretells_and_changes_nothing(store: MemoryStore, archive: Pa
     told = import_archive(store, archive, on_conflict=policy, dry_run=True)
     assert everything(store) == before and store.journal(limit=None) == journal
     done = import_archive(store, archive, on_conflict=policy)
-    counts = ("imported", "skipped", "overwritten", "renamed", "errors", "vectors_regenerated", "words")
+    counts = ("imported", "skipped", "overwritten", "renamed", "errors", "vectors_regenerated", "terms")
     assert [getattr(told, name) for name in counts] == [getattr(done, name) for name in counts]
 
 
@@ -209,9 +209,9 @@ def test_words_that_stand_stay_unless_everything_is_overwritten(store: MemorySto
     store.register_relation("feeds", "another meaning")
     path = tmp_path / "words.nacre"
     export_archive(source, path)
-    assert import_archive(store, path).words == 0 and store.relations()["feeds"] == "another meaning"
+    assert import_archive(store, path).terms == 0 and store.relations()["feeds"] == "another meaning"
     done = import_archive(store, path, on_conflict="overwrite")
-    assert done.words == 1 and store.relations()["feeds"] == "gives it to eat"
+    assert done.terms == 1 and store.relations()["feeds"] == "gives it to eat"
     store.undo()
     assert store.relations()["feeds"] == "another meaning"
 

@@ -64,7 +64,7 @@ def unpack_lists(packed: str, fields: dict[str, object]) -> None:
 EMBEDDER_KEYS = ("embedder", "dimensions", "probe", "measured")  # of the table `meta`
 
 
-def several(value: Value) -> list[SQLValue]:
+def sql_values(value: Value) -> list[SQLValue]:
     return [plain(item) for item in value] if isinstance(value, tuple) else [plain(value)]
 
 
@@ -156,15 +156,15 @@ def countable(value: SQLValue) -> bool:
     return isinstance(value, str) or value == 1
 
 
-def is_counted(condition: Condition) -> bool:
-    """Whether no memory counts under two of its names."""
-    names = several(condition.value)
+def answered_by_counters(condition: Condition) -> bool:
+    """Whether the counters of its names can be summed: no memory is counted under two of these names."""
+    names = sql_values(condition.value)
     if condition.field in COUNTED_METADATA:
         return condition.op in ("eq", "in") and all(map(countable, names))
     return condition.field in LISTS and condition.op in ("any", "all") and len(names) == 1
 
 
-def answered(condition: Condition) -> bool:
+def answered_by_status(condition: Condition) -> bool:
     """Whether the counted status says if a memory meets it."""
     if condition.field == "superseded_by":
         return (condition.op in ("eq", "ne") and condition.value == "") or condition.op == "unset"

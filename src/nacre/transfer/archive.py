@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
     from numpy.typing import NDArray
 
+ARCHIVE = "archive"  # the name of the format, beside csv and others
 NACRE, AHKAI = "nacre/archive", "ai-houkai/export"
 VERSIONS = {NACRE: 1, AHKAI: 1}  # the newest of each that this program reads
 SUFFIXES = {".ahkai": AHKAI}  # any other name gets our own format
@@ -68,7 +69,7 @@ class ExportSummary:
     count: int
     bytes: int
     elapsed: float
-    words: int = 0
+    terms: int = 0
     redacted: int = 0
     notes: tuple[str, ...] = ()
 
@@ -84,7 +85,7 @@ class ImportSummary:
     renamed: int = 0
     errors: int = 0
     vectors_regenerated: int = 0
-    words: int = 0
+    terms: int = 0
     notes: tuple[str, ...] = ()
     faults: tuple[Fault, ...] = ()
     batch: str = ""
@@ -99,7 +100,7 @@ class ArchiveInfo:
     count: int
     types: Mapping[str, int]
     vectors: int
-    words: int
+    terms: int
     errors: int
     bytes: int
     unpacked: int

@@ -174,7 +174,7 @@ class Export:
     form: str
     writer: Writer
     count: int = 0
-    words: int = 0
+    terms_written: int = 0
     redacted: int = 0
     lossy: int = 0
     vocabulary: ExportedVocabulary = field(init=False)
@@ -196,7 +196,7 @@ class Export:
         if self.form == NACRE:
             for kind, name, data in self.terms():
                 self.writer.put({"word": {"kind": kind, "name": name, "data": data}}, name)
-                self.words += 1
+                self.terms_written += 1
             self.writer.close()
         else:
             self.writer.end()
@@ -259,4 +259,6 @@ class Export:
                 f"{self.lossy:,} memories have fields that an .ahkai file cannot hold (titles, contexts, metadata, …); "
                 "a .nacre file keeps all of it."
             )
-        return ExportSummary(path, self.count, self.writer.bytes, elapsed, self.words, self.redacted, tuple(notes))
+        return ExportSummary(
+            path, self.count, self.writer.bytes, elapsed, self.terms_written, self.redacted, tuple(notes)
+        )

@@ -13,12 +13,12 @@ from nacre.memory_store import MemoryStore
 from nacre.model.memory import NAMES
 from nacre.protocols import Progress
 from nacre.transfer import cells
-from nacre.transfer.archive import MAGIC, ExportSummary
+from nacre.transfer.archive import ARCHIVE, MAGIC, ExportSummary
 from nacre.transfer.export import EVERYTHING, PAGE, Choice, export_archive, replacing
 from nacre.transfer.note_folder import PER_MEMORY, export_notes, redacted_note
 from nacre.transfer.tables import CSV, JSONL
 
-ARCHIVE, MARKDOWN = "archive", "markdown"
+MARKDOWN = "markdown"
 FORMATS = (ARCHIVE, JSONL, CSV, MARKDOWN)
 ENDINGS = {
     ".nacre": ARCHIVE, ".ahkai": ARCHIVE, ".gz": ARCHIVE, ".jsonl": JSONL, ".ndjson": JSONL, ".csv": CSV,

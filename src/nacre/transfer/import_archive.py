@@ -101,7 +101,7 @@ def import_rows(
 
 
 @dataclass(frozen=True, slots=True)
-class Progressing:
+class ImportCheckpoint:
     """How far an import has come. It is stored with each part, so that an interrupted import can be resumed."""
 
     batch: str
@@ -113,7 +113,7 @@ class Progressing:
     counts: Mapping[str, int]
 
     @classmethod
-    def read(cls, importing: Import) -> Progressing | None:
+    def read(cls, importing: Import) -> ImportCheckpoint | None:
         """Of an interrupted import of the same rows in the same way."""
         kind, name = import_under_way(importing.store.space)
         data = importing.engine.store.term(kind, name)
@@ -138,7 +138,7 @@ class Import:
     policy: str
     regenerate: bool
     named_faults: int = MOST_NAMED
-    usable: bool = False  # whether the archive's vectors can be reused
+    vectors_usable: bool = False  # whether the archive's vectors can be reused
 
     def prepare(self) -> None:
         """Does what is slow or may fail before the transaction begins."""
@@ -152,7 +152,7 @@ class Import:
             )
         if same and self.survey.vectors and not self.regenerate:
             embedder.count_tokens([""])  # loads a model that is there, so that texts are cut as they were
-            self.usable = embedder.ready
+            self.vectors_usable = embedder.ready
 
     def preview(self, progress: Progress | None) -> ImportSummary:
         lookup = PartLookup(self.engine.store)
@@ -166,7 +166,7 @@ class Import:
         """Writes in parts, so that others can write in between. All parts are one operation: an error undoes those that
         were written, and after a crash the same import continues where it ended."""
         lookup = PartLookup(self.engine.store)
-        planner, before = self._planner(lookup), Progressing.read(self)
+        planner, before = self._planner(lookup), ImportCheckpoint.read(self)
         operation = self.engine.operation(ACTOR, why)
         if before is not None:
             operation = replace(operation, batch=before.batch, why=before.why)
@@ -204,12 +204,12 @@ class Import:
         return replace(self._summary(planner, embedded, notes), batch=operation.batch if written else "")
 
     def _state(self, operation: Operation, planner: ImportPlanner, done: int) -> dict[str, Json] | None:
-        """What `Progressing` reads; None after the last row."""
+        """What `ImportCheckpoint` reads; None after the last row."""
         if done == self.survey.rows:
             return None
         counts = {name: getattr(planner.counts, name) for name in COUNTED}
         import_of = (operation.batch, operation.why, self.policy, self.survey.digest)
-        return asdict(Progressing(*import_of, done, planner.salt.hex(), counts))
+        return asdict(ImportCheckpoint(*import_of, done, planner.salt.hex(), counts))
 
     def _give_up(self, operation: Operation, planner: ImportPlanner, error: BaseException) -> None:
         if isinstance(error, Exception):
@@ -230,21 +230,21 @@ class Import:
         return f"{count:,} {'memory was' if count == 1 else 'memories were'}"
 
     def _planner(self, lookup: PartLookup) -> ImportPlanner:
-        taught = (word.name for word in self.survey.words if word.kind == TYPE)
+        taught = (term.name for term in self.survey.terms if term.kind == TYPE)
         checking = RowChecker(self.store.space, self.guard, (*self.store.types(), *taught))
-        incoming = ImportPlanner(self.store.space, self.policy, checking, self._derived, lookup, self.survey.ids)
-        incoming.now, incoming.counts.named = self.store.now, self.named_faults
+        planner = ImportPlanner(self.store.space, self.policy, checking, self._derived, lookup, self.survey.ids)
+        planner.now, planner.counts.named = self.store.now, self.named_faults
         if self.store.settings.strict_links:
-            brought = {word.name for word in self.survey.words if word.kind == RELATION}
-            incoming.relations = frozenset(self.store.relations()) | brought
-        return incoming
+            brought = {term.name for term in self.survey.terms if term.kind == RELATION}
+            planner.relations = frozenset(self.store.relations()) | brought
+        return planner
 
     def _plan(
         self, planner: ImportPlanner, lookup: PartLookup, rows: Sequence[CheckedRow], *, first: bool
     ) -> list[AnyChange]:
         """The changes of a part; each sees those before it. The first part brings the vocabulary, too."""
         changes: list[AnyChange] = []
-        terms = planner.term_changes(self.survey.words) if first else ()
+        terms = planner.term_changes(self.survey.terms) if first else ()
         for change in chain(terms, map(planner.change, rows)):
             if change is not None:
                 lookup.add(change)
@@ -252,7 +252,7 @@ class Import:
         return changes
 
     def _parts(
-        self, planner: ImportPlanner, before: Progressing | None, progress: Progress | None
+        self, planner: ImportPlanner, before: ImportCheckpoint | None, progress: Progress | None
     ) -> Iterator[tuple[int, list[CheckedRow]]]:
         """The checked rows in parts, each with the number of rows that were read by then; at least one part."""
         done, part = 0, list[MemoryRow]()
@@ -281,7 +281,7 @@ class Import:
         ids = [str(row.fields.get("id")).strip() for row in rows]
         known = {memory.id for memory in self.store.get_many(ids)} if planner.policy == "skip" else set()
         unpacked: Sequence[Vectors | None] = [None for _ in rows]
-        if self.usable:
+        if self.vectors_usable:
             unpacked = unpack_vectors([row.vectors for row in rows], self.engine.embedder.dimensions)
         dated = (
             replace(row, fields=self._dated(row.fields), vectors=vectors)
@@ -321,18 +321,18 @@ class Import:
             return 0, (f"{waiting:,} memories are found by keywords only until their vectors are computed. {error}",)
         return waiting or caught_up, ()
 
-    def _summary(self, incoming: ImportPlanner, embedded: int, notes: tuple[str, ...]) -> ImportSummary:
-        counts, bad = incoming.counts, self.survey.bad_words
+    def _summary(self, planner: ImportPlanner, embedded: int, notes: tuple[str, ...]) -> ImportSummary:
+        counts, bad = planner.counts, self.survey.bad_terms
         faults = sorted([*counts.faults, *bad.faults], key=lambda fault: fault.line)
         known = counts.skipped + getattr(self.survey.archive, "repeated", 0)  # also those that a table says twice
         return ImportSummary(
             imported=counts.imported, skipped=known, overwritten=counts.overwritten, renamed=counts.renamed,
-            errors=counts.errors + bad.errors, vectors_regenerated=embedded, words=counts.words,
-            notes=(*self._notes(incoming), *notes), faults=tuple(faults[: self.named_faults]),
+            errors=counts.errors + bad.errors, vectors_regenerated=embedded, terms=counts.terms,
+            notes=(*self._notes(planner), *notes), faults=tuple(faults[: self.named_faults]),
         )  # fmt: skip
 
-    def _notes(self, incoming: ImportPlanner) -> Iterator[str]:
-        counts, checking, header = incoming.counts, incoming.checking, self.survey.archive.header
+    def _notes(self, planner: ImportPlanner) -> Iterator[str]:
+        counts, checking, header = planner.counts, planner.checking, self.survey.archive.header
         yield from self.survey.archive.notes
         if counts.scrubbed:
             were = "memory was" if counts.scrubbed == 1 else "memories were"
@@ -350,14 +350,6 @@ class Import:
             yield f"Its vectors were made with {header.embedder!r} and are not used."
         if header.form == AHKAI and header.count and header.count != self.survey.rows:
             yield f"Its header announces {header.count:,} memories, but it has {self.survey.rows:,}."
-
-
-def import_foreign(
-    store: MemoryStore, source: str, path: Path | str, *, collections: Sequence[str] = (),
-    **options: Unpack[ImportOptions],
-) -> ImportSummary:  # fmt: skip
-    """Imports the memory of another program, as `import_path` does when the kind is named."""
-    return import_path(store, path, source=source, collections=collections, **options)
 
 
 def check_path(

@@ -157,7 +157,7 @@ class Counts:
     overwritten: int = 0
     renamed: int = 0
     errors: int = 0
-    words: int = 0
+    terms: int = 0
     unembedded: int = 0
     in_trash: int = 0  # skipped, and in the trash of this store
     dropped_links: int = 0
@@ -197,12 +197,12 @@ class ImportPlanner:
     relations: frozenset[str] | None = None  # the known ones, when links are strict
     now: Callable[[], float] = time
 
-    def term_changes(self, words: list[Term]) -> Iterator[AnyChange]:
-        for word in words:
-            current = self.lookup.term(word.kind, word.name)
-            change = word.change(self.space, current, overwrite=self.policy == "overwrite")
+    def term_changes(self, terms: list[Term]) -> Iterator[AnyChange]:
+        for term in terms:
+            current = self.lookup.term(term.kind, term.name)
+            change = term.change(self.space, current, overwrite=self.policy == "overwrite")
             if change is not None:
-                self.counts.words += 1
+                self.counts.terms += 1
                 yield change
 
     def check(self, row: MemoryRow, known: Collection[str] = ()) -> CheckedRow | None:
@@ -409,15 +409,15 @@ class Survey(NamedTuple):
     ids: set[int]
     rows: int
     vectors: int
-    words: list[Term]
-    bad_words: Counts
+    terms: list[Term]
+    bad_terms: Counts
     digest: str  # of the ids, times and lengths: enough to recognize a file whose import was interrupted
 
 
 def survey(store: MemoryStore, archive: Source, guard: Guard, policy: str, progress: Progress | None = None) -> Survey:
     """Raises `ImportConflict` where the policy says so."""
     ids: set[int] = set()
-    words, collisions = TermCollector(store.space, guard, archive.path), Collisions(store)
+    terms, collisions = TermCollector(store.space, guard, archive.path), Collisions(store)
     needs_ids = store.settings.strict_links or policy in ("rename", "overwrite", "newer")
     rows = vectors = 0
     digest = blake2b(digest_size=16)
@@ -433,9 +433,9 @@ def survey(store: MemoryStore, archive: Source, guard: Guard, policy: str, progr
             if isinstance(id, str) and policy == "error":
                 collisions.look(id.strip())
         elif isinstance(row, TermRow):
-            words.take(row)
+            terms.take(row)
     collisions.refuse()
-    return Survey(archive, ids, rows, vectors, words.taken, words.bad, digest.hexdigest())
+    return Survey(archive, ids, rows, vectors, terms.taken, terms.bad, digest.hexdigest())
 
 
 @dataclass(slots=True)
@@ -452,13 +452,13 @@ class TermCollector:
 
     def take(self, row: TermRow) -> None:
         try:
-            word = checked_term(row, self.space, self.guard)
+            term = checked_term(row, self.space, self.guard)
         except InvalidInput as error:
             self.bad.fault(row.line, str(error))
             return
-        self.taken.append(word)
-        self.types += word.kind == TYPE
-        self.size += len(word.name) + len(str(word.data))
+        self.taken.append(term)
+        self.types += term.kind == TYPE
+        self.size += len(term.name) + len(str(term.data))
         for count, most, what in (
             (len(self.taken), MOST_TERMS, "terms"),
             (self.types, MOST_TYPES, "types"),

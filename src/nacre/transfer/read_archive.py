@@ -190,7 +190,7 @@ def info(path: Path | str, *, progress: Progress | None = None) -> ArchiveInfo:
     """
     archive = Archive(path)
     types: Counter[str] = Counter()
-    vectors = words = errors = 0
+    vectors = terms = errors = 0
     problem = ""
     try:
         for row in archive.rows(progress):
@@ -199,12 +199,12 @@ def info(path: Path | str, *, progress: Progress | None = None) -> ArchiveInfo:
                 types[name if name in types or len(types) < MOST_TYPES else OTHERS] += 1
                 vectors += row.vectors is not None
             elif isinstance(row, TermRow):
-                words += 1
+                terms += 1
             else:
                 errors += 1
     except ArchiveRefused as error:
         problem = error.reason
     return ArchiveInfo(
-        archive.path, archive.header, types.total(), dict(types.most_common()), vectors, words, errors,
+        archive.path, archive.header, types.total(), dict(types.most_common()), vectors, terms, errors,
         bytes=archive.path.stat().st_size, unpacked=archive.unpacked, problem=problem,
     )  # fmt: skip

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from nacre.remember.guard import Guard
-from nacre.transfer.archive import Fault, Lines
+from nacre.transfer.archive import ARCHIVE, Fault, Lines
 from nacre.transfer.foreign import server_memory
 from nacre.transfer.foreign.source import header
 from nacre.transfer.read_archive import parse_line
 from nacre.transfer.tables import CSV, JSONL, Table
 
 LINE, ERROR, RAW = "line", "error", "raw"  # what is added to a line; an import leaves them out
-ARCHIVE = "archive"
 
 
 def rejected(path: Path, source: str, faults: Sequence[Fault]) -> Iterator[dict[str, object]]:

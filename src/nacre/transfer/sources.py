@@ -12,7 +12,7 @@ from typing import TypeAlias
 from nacre.errors import ArchiveRefused, InvalidInput, UnknownName
 from nacre.remember.guard import Guard
 from nacre.transfer import note_folder, tables
-from nacre.transfer.archive import MAGIC, VERSIONS
+from nacre.transfer.archive import ARCHIVE, MAGIC, VERSIONS
 from nacre.transfer.foreign import (
     ai_lessons,
     amplihack,
@@ -33,7 +33,6 @@ from nacre.transfer.ingest.formats import detect
 from nacre.transfer.read_archive import Archive, Source
 from nacre.transfer.tables import CSV, JSONL
 
-ARCHIVE = "archive"
 CHATS = (
     conversations.CLAUDE_CODE, conversations.CODEX, conversations.GEMINI, conversations.CHATGPT, conversations.CLAUDE,
 )  # fmt: skip

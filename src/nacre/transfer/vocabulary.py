@@ -53,25 +53,25 @@ class ExportedVocabulary:
 
     def rows(self, *, everything: bool) -> Iterator[tuple[str, str, Mapping[str, Json]]]:
         """All terms, or those that the memories use together with the terms that explain them."""
-        for kind, words in self.known.items():
-            names = set(words) if everything else related_terms(words, self.used.get(kind, set()))
-            yield from ((kind, name, data) for name, data in words.items() if name in names)
+        for kind, terms in self.known.items():
+            names = set(terms) if everything else related_terms(terms, self.used.get(kind, set()))
+            yield from ((kind, name, data) for name, data in terms.items() if name in names)
         for kind in sorted(self.keys):
             yield from ((kind, name, data) for name, data in self.store.vocabulary(kind).items())
 
 
-def related_terms(words: Terms, names: set[str]) -> set[str]:
+def related_terms(terms: Terms, names: set[str]) -> set[str]:
     """These terms, the terms that their data name, and their aliases."""
     aliases: dict[str, list[str]] = {}
-    for name, data in words.items():
+    for name, data in terms.items():
         aliases.setdefault(str(data.get(ALIAS_OF, "")), []).append(name)
     related: set[str] = set()
     waiting = list(names)
     while waiting:
         name = waiting.pop()
-        if name in words and name not in related:
+        if name in terms and name not in related:
             related.add(name)
-            waiting += [*strings(words[name].values()), *aliases.get(name, ())]
+            waiting += [*strings(terms[name].values()), *aliases.get(name, ())]
     return related
 
 

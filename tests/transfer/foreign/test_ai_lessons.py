@@ -13,7 +13,7 @@ from nacre.lessons import Lesson, LessonBook
 from nacre.memory_store import MemoryStore
 from nacre.model.instants import seconds
 from nacre.transfer.archive import ImportSummary
-from nacre.transfer.import_archive import import_foreign
+from nacre.transfer.import_archive import import_path
 from tests.transfer.archives import opened
 from tests.transfer.chroma_folders import fingerprint
 
@@ -61,7 +61,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def bring(store: MemoryStore, path: Path, *, dry_run: bool = False) -> ImportSummary:
-    return import_foreign(store, "ai-lessons", path, dry_run=dry_run)
+    return import_path(store, path, source="ai-lessons", dry_run=dry_run)
 
 
 def lesson_of(store: MemoryStore, id: str) -> Lesson:

@@ -13,7 +13,7 @@ from nacre import MemoryStore
 from nacre.errors import ArchiveRefused
 from nacre.minds import ExperienceStore
 from nacre.minds.experience import is_experience
-from nacre.transfer.import_archive import import_foreign
+from nacre.transfer.import_archive import import_path
 from tests.transfer.archives import opened
 from tests.transfer.chroma_folders import fingerprint
 
@@ -44,7 +44,7 @@ def agent_folder(path: Path, *rows: Sequence[object]) -> Path:
 def test_an_experience_is_read_as_one_by_the_mind(tmp_path: Path) -> None:
     path = agent_folder(tmp_path / "scout", row("exp_1"), row("exp_2", "pattern", old=1))
     store = MemoryStore(":memory:", space="scout", embedder="hashing")
-    done = import_foreign(store, "amplihack", path)
+    done = import_path(store, path, source="amplihack")
     assert (done.imported, done.errors, done.notes) == (2, 0, ())
     memory, pattern = store.get("exp_1"), store.get("exp_2")
     assert memory is not None and is_experience(memory) and pattern is not None
@@ -62,15 +62,15 @@ def test_agents_are_brought_one_by_one(tmp_path: Path) -> None:
     for name in ("scout", "guard"):
         agent_folder(tmp_path / "all" / name, row(f"exp_{name}", agent=name))
     with pytest.raises(ArchiveRefused, match="one agent: guard, scout"):
-        import_foreign(opened(), "amplihack", tmp_path / "all")
-    assert import_foreign(opened(), "amplihack", tmp_path / "all" / "guard" / "experiences.db").imported == 1
+        import_path(opened(), tmp_path / "all", source="amplihack")
+    assert import_path(opened(), tmp_path / "all" / "guard" / "experiences.db", source="amplihack").imported == 1
 
 
 def test_nothing_of_it_changes_and_nothing_comes_twice(tmp_path: Path) -> None:
     path = agent_folder(tmp_path / "scout", row("exp_1"))
     before = fingerprint(path)
     store = opened()
-    first, again = import_foreign(store, "amplihack", path), import_foreign(store, "amplihack", path)
+    first, again = import_path(store, path, source="amplihack"), import_path(store, path, source="amplihack")
     assert (first.imported, again.imported, again.skipped) == (1, 0, 1)
     assert fingerprint(path) == before
     store.undo(first.batch)
@@ -86,7 +86,7 @@ def test_what_cannot_be_kept_is_named_and_the_rest_comes(tmp_path: Path) -> None
         row("exp_4", metadata="{", tags="7"),
     )
     store = opened()
-    done = import_foreign(store, "amplihack", path)
+    done = import_path(store, path, source="amplihack")
     assert (done.imported, done.errors) == (2, 2)
     assert [fault.why.partition(":")[0] for fault in done.faults] == ["exp_2", "exp_3"]
     assert done.notes == (
@@ -98,11 +98,11 @@ def test_what_cannot_be_kept_is_named_and_the_rest_comes(tmp_path: Path) -> None
 def test_a_graph_of_kuzu_is_told_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "scout" / "kuzu_db").mkdir(parents=True)
     with pytest.raises(ArchiveRefused, match="Kuzu"):
-        import_foreign(opened(), "amplihack", tmp_path / "scout")
-    done = import_foreign(opened(), "amplihack", agent_folder(tmp_path / "scout", row("exp_1")))
+        import_path(opened(), tmp_path / "scout", source="amplihack")
+    done = import_path(opened(), agent_folder(tmp_path / "scout", row("exp_1")), source="amplihack")
     assert done.imported == 1 and "Kuzu" in done.notes[0]
 
 
 def test_another_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ArchiveRefused, match=r"no experiences\.db"):
-        import_foreign(opened(), "amplihack", tmp_path)
+        import_path(opened(), tmp_path, source="amplihack")

@@ -14,7 +14,7 @@ from nacre import Link, MemoryStore
 from nacre.errors import ArchiveRefused, InvalidInput, UnknownName
 from nacre.transfer.archive import ImportSummary
 from nacre.transfer.foreign import chroma
-from nacre.transfer.import_archive import import_foreign
+from nacre.transfer.import_archive import import_path
 from tests.transfer.archives import opened
 from tests.transfer.chroma_folders import Record, fingerprint, folder, houkai
 
@@ -22,7 +22,7 @@ FERRY = "The ferry to the island leaves at nine"
 
 
 def bring(store: MemoryStore, path: Path, *, dry_run: bool = False, collections: tuple[str, ...] = ()) -> ImportSummary:
-    return import_foreign(store, "chroma", path, dry_run=dry_run, collections=collections)
+    return import_path(store, path, source="chroma", dry_run=dry_run, collections=collections)
 
 
 def test_a_record_of_ai_houkai_keeps_all_that_it_says(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nacre.models.embedders import Hashing
-from nacre.transfer.import_archive import import_foreign
+from nacre.transfer.import_archive import import_path
 from tests.transfer.archives import opened
 from tests.transfer.chroma_folders import fingerprint, houkai
 
@@ -73,7 +73,7 @@ def test_it_comes_whole_and_recalls_the_same(client: Any, tmp_path: Path) -> Non
     first = [collection.query(query_embeddings=vectors([each]), n_results=1)["ids"][0][0] for each in QUESTIONS]
     before = fingerprint(tmp_path / "chroma")
     store = opened()
-    done = import_foreign(store, "chroma", tmp_path / "chroma")
+    done = import_path(store, tmp_path / "chroma", source="chroma")
     assert (done.imported, done.errors, done.vectors_regenerated, done.notes) == (11, 0, 11, ())
     assert fingerprint(tmp_path / "chroma") == before
     third = store.get("m3")

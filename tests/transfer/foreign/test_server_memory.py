@@ -10,7 +10,7 @@ import pytest
 from nacre import Memory, MemoryStore
 from nacre.errors import ArchiveRefused, UnknownName
 from nacre.recall.pack import pack
-from nacre.transfer.import_archive import import_foreign
+from nacre.transfer.import_archive import import_path
 from tests.transfer.archives import opened
 from tests.transfer.chroma_folders import fingerprint
 
@@ -42,7 +42,7 @@ def by_text(store: MemoryStore) -> dict[str, Memory]:
 def test_observations_entities_and_relations_come(tmp_path: Path) -> None:
     file = written(tmp_path / "memory.jsonl", *GRAPH)
     store = opened()
-    done = import_foreign(store, "server-memory", file)
+    done = import_path(store, file, source="server-memory")
     assert (done.imported, done.errors) == (3, 0)
     result = by_text(store)
     tea, mill = result["Marta: Drinks tea with lemon"], result["Old Mill (place)"]
@@ -57,7 +57,7 @@ def test_observations_entities_and_relations_come(tmp_path: Path) -> None:
 def test_what_a_model_reads_names_whom_a_fact_is_about_once(tmp_path: Path) -> None:
     file = written(tmp_path / "memory.jsonl", entity("Ada", "person", "Lives in Leeds", "Ada keeps two cats"))
     store = opened()
-    import_foreign(store, "server-memory", file)
+    import_path(store, file, source="server-memory")
     assert "Ada: Lives in Leeds" in pack(store.recall("where does Ada live?"), 200).text
     assert "Ada keeps two cats" in by_text(store)
 
@@ -65,11 +65,11 @@ def test_what_a_model_reads_names_whom_a_fact_is_about_once(tmp_path: Path) -> N
 def test_a_later_reading_brings_what_is_new_alone(tmp_path: Path) -> None:
     file = written(tmp_path / "memory.jsonl", *GRAPH)
     store = opened()
-    import_foreign(store, "server-memory", file)
+    import_path(store, file, source="server-memory")
     grown = entity("Marta", "Person", "Drinks tea with lemon", "Works at night", "Has a bicycle")
     written(file, grown, *GRAPH[1:])
     before = fingerprint(file)
-    again = import_foreign(store, "server-memory", file)
+    again = import_path(store, file, source="server-memory")
     assert (again.imported, again.skipped) == (1, 3)
     assert fingerprint(file) == before
     store.undo(again.batch)
@@ -90,7 +90,7 @@ def test_lines_that_cannot_be_kept_are_counted_and_the_rest_comes(tmp_path: Path
         relation("Piet", "supersedes", "Marta"),
     )
     store = opened()
-    done = import_foreign(store, "server-memory", file)
+    done = import_path(store, file, source="server-memory")
     assert done.imported == 4
     assert [fault.line for fault in done.faults] == [4, 5, 7, 8, 10]
     bees, tea = by_text(store)["Piet: Keeps bees"], by_text(store)["Marta: Drinks tea with lemon"]
@@ -100,11 +100,11 @@ def test_lines_that_cannot_be_kept_are_counted_and_the_rest_comes(tmp_path: Path
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ArchiveRefused, match="no entities or relations"):
-        import_foreign(opened(), "server-memory", written(tmp_path / "a.jsonl", {"type": "message"}))
+        import_path(opened(), written(tmp_path / "a.jsonl", {"type": "message"}), source="server-memory")
     with pytest.raises(ArchiveRefused, match="no such file"):
-        import_foreign(opened(), "server-memory", tmp_path / "nowhere.jsonl")
+        import_path(opened(), tmp_path / "nowhere.jsonl", source="server-memory")
 
 
 def test_a_source_that_nobody_knows_is_named(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="server-memory"):
-        import_foreign(opened(), "diary", tmp_path)
+        import_path(opened(), tmp_path, source="diary")

@@ -15,7 +15,7 @@ from nacre.files import open_regular
 from nacre.lessons import LessonBook
 from nacre.transfer import archive as archive_lines
 from nacre.transfer import read_archive as reading
-from nacre.transfer.import_archive import import_archive, import_foreign
+from nacre.transfer.import_archive import import_archive, import_path
 from nacre.transfer.ingest.formats import FORMATS, files
 from nacre.transfer.ingest.items import Broken
 
@@ -69,7 +69,7 @@ def test_no_reader_waits_for_a_pipe(tmp_path: Path) -> None:
         with pytest.raises(ArchiveRefused):
             import_archive(store, pipe)
         with pytest.raises(ArchiveRefused):
-            import_foreign(store, "server-memory", pipe)
+            import_path(store, pipe, source="server-memory")
         with pytest.raises(InvalidInput):
             LessonBook(store=store).import_(pipe)
 

@@ -275,7 +275,7 @@ def read_through(cli: CliContext, source: str, path: Path, **how: Any) -> None:
 def finish_import(done: ImportSummary, source: str, path: Path, errors: Path | None) -> None:
     """Writes the file of --errors. Raises `Refused` when there were lines and none of them was taken."""
     write_faults(done, errors, source, path)
-    if done.errors and not (done.imported or done.renamed or done.overwritten or done.skipped or done.words):
+    if done.errors and not (done.imported or done.renamed or done.overwritten or done.skipped or done.terms):
         raise Refused(f"nothing was imported: not one {unit_of(source)} of {path.name} can be taken.")
 
 
@@ -323,7 +323,7 @@ def report_import(done: ImportSummary, form: Form, verb: str, source: str = "") 
         "of them under another id": done.renamed,
         "overwritten": done.overwritten,
         "known already": done.skipped,
-        f"{'word' if done.words == 1 else 'words'} of the vocabulary": done.words,
+        f"{'term' if done.terms == 1 else 'terms'} of the vocabulary": done.terms,
         "to be embedded" if not done.batch else "embedded": done.vectors_regenerated,
         f"{unit if done.errors == 1 else f'{unit}s'} passed over": done.errors,
     }
@@ -360,10 +360,10 @@ def info_facts(archive: ArchiveInfo, name: str) -> dict[str, object]:
         "embedder": f"{header.embedder}{dimensions}",
         "memories": archive.count,
         "with vectors": archive.vectors,
-        "words": archive.words,
+        "terms": archive.terms,
         "bad lines": archive.errors,
         "bytes": f"{archive.bytes:,}, unpacked {archive.unpacked:,}",
-        "whole": archive.intact,
+        "intact": archive.intact,
         "type": archive.types,
     }
 
@@ -379,9 +379,9 @@ def info_record(archive: ArchiveInfo, name: str) -> dict[str, object]:
         "options": dict(header.options),
         **{
             each: getattr(archive, each)
-            for each in ("count", "types", "vectors", "words", "errors", "bytes", "unpacked")
+            for each in ("count", "types", "vectors", "terms", "errors", "bytes", "unpacked")
         },
-        "whole": archive.intact,
+        "intact": archive.intact,
         "problem": archive.problem,
     }
 

@@ -24,7 +24,7 @@ from nacre.model.instants import iso
 from nacre.settings import Settings
 from nacre.transfer.foreign.ai_lessons import NAME
 from nacre.transfer.foreign.ai_lessons import TABLES as OLDER_TABLES
-from nacre.transfer.import_archive import import_foreign
+from nacre.transfer.import_archive import import_path
 
 from .config import Config, get_config, settings_of
 
@@ -216,7 +216,7 @@ def lock(older: sqlite3.Connection, file: Path) -> None:
 
 def import_lessons(file: Path, fresh: Path, settings: Settings) -> None:
     with MemoryStore(fresh, settings=replace(settings, store=str(fresh))) as store:
-        summary = import_foreign(store, NAME, file)
+        summary = import_path(store, file, source=NAME)
     if summary.errors:
         reason = f"{summary.errors} of its lessons cannot be imported ({summary.faults[0].why})"
         raise ArchiveRefused(file, reason, "Correct or delete them, and try again.")

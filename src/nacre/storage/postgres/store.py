@@ -81,10 +81,10 @@ from nacre.storage.tables import (
     SUPERSEDED,
     TERM,
     TOTAL,
-    answered,
+    answered_by_counters,
+    answered_by_status,
     has_status,
-    is_counted,
-    several,
+    sql_values,
     table_of,
 )
 
@@ -312,7 +312,7 @@ class PostgresReader:
 
     def size(self, space: str, where: Filter) -> int:
         def counted(session: Session, known: dict[str, Any]) -> int | None:
-            named = [each for each in where.conditions if each.field == EXPERIENCE_TYPE and is_counted(each)]
+            named = [each for each in where.conditions if each.field == EXPERIENCE_TYPE and answered_by_counters(each)]
             if not named or self._expiring(session, known, space, TOTAL, where):
                 return None
             return self._sum_counters(session, known, SIZE, named[0], where)
@@ -341,7 +341,7 @@ class PostgresReader:
 
     def _counted(self, session: Session, known: dict[str, Any], space: str, where: Filter) -> int | None:
         """How many memories the filter admits, where counters say it, as in a file."""
-        named = [condition for condition in where.conditions if is_counted(condition)]
+        named = [condition for condition in where.conditions if answered_by_counters(condition)]
         if not named:
             counts = self._counted_tally(session, known, space, TOTAL, where)
             return None if counts is None else sum(counts.values())
@@ -352,9 +352,11 @@ class PostgresReader:
         self, session: Session, known: dict[str, Any], field: str, named: Any, where: Filter
     ) -> int | None:
         rest = tuple(condition for condition in where.conditions if condition is not named)
-        if self._seq is not None or not all(map(answered, rest)):
+        if self._seq is not None or not all(map(answered_by_status, rest)):
             return None
-        names = [name if isinstance(name, str) else str(int(name)) for name in several(named.value) if name is not None]
+        names = [
+            name if isinstance(name, str) else str(int(name)) for name in sql_values(named.value) if name is not None
+        ]
         rows = session.fetch(
             "SELECT status, n FROM counter WHERE space_id = %(space)s AND field = %(field)s"
             " AND name = ANY(%(names)s::text[]) AND status IN (SELECT status FROM counter WHERE space_id = %(space)s"
@@ -366,7 +368,7 @@ class PostgresReader:
     def _counted_tally(
         self, session: Session, known: dict[str, Any], space: str, field: str, where: Filter
     ) -> dict[str, int] | None:
-        if self._seq is not None or not all(map(answered, where.conditions)):
+        if self._seq is not None or not all(map(answered_by_status, where.conditions)):
             return None
         sql = "SELECT status, name, n FROM counter WHERE space_id = %(space)s AND field = %(field)s"
         counts: dict[str, int] = {}

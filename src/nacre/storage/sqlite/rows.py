@@ -35,7 +35,7 @@ from nacre.storage.tables import (
     pack_lists,
     plain,
     scalars_of,
-    several,
+    sql_values,
     unpack_lists,
     unpacked_stems,
 )
@@ -337,7 +337,7 @@ def narrowed(connection: apsw.Connection, state: State, where: Filter, *, by: st
 
 def leading(state: State, condition: Condition) -> tuple[str, list[SQLValue]] | None:
     """A query for the keys that can meet the condition, through an index; None where there is none."""
-    name, op, wanted = condition.field, condition.op, several(condition.value)
+    name, op, wanted = condition.field, condition.op, sql_values(condition.value)
     if name in LIST_FIELDS and op in ("any", "all", *DOTTED) and wanted:
         return leading_names(state, name, op, wanted)
     if name == "id" and op in ("eq", "in"):
@@ -389,12 +389,12 @@ def table_of_list(name: str) -> tuple[str, str]:
 def said(state: State, condition: Condition, made: Clause) -> tuple[str, list[SQLValue]]:
     check_field(condition.field)  # again, at the last place before it is part of a statement
     if condition.field in LIST_FIELDS:
-        return said_of_list(state, condition.field, condition.op, several(condition.value))
+        return said_of_list(state, condition.field, condition.op, sql_values(condition.value))
     column = column_of(condition.field, made)
     if condition.op in ("in", "not_in"):
-        return said_membership(column, condition.op, several(condition.value))
+        return said_membership(column, condition.op, sql_values(condition.value))
     if condition.op == "under":
-        return said_dotted(column, "under", several(condition.value))
+        return said_dotted(column, "under", sql_values(condition.value))
     if condition.op == "unset":
         unset = f"({column} IS NULL OR {column} = '')"
         return (unset if condition.value else f"NOT {unset}"), []

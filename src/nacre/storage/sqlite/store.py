@@ -58,9 +58,9 @@ from nacre.storage.tables import (
     SUPERSEDED,
     TOTAL,
     SQLValue,
-    answered,
+    answered_by_counters,
+    answered_by_status,
     has_status,
-    is_counted,
 )
 
 if TYPE_CHECKING:
@@ -570,7 +570,7 @@ def counted(connection: apsw.Connection, state: State, where: Filter) -> int | N
     """How many memories the filter admits, where counters say it: beside what a status says, it may ask for one name
     in one list, or for values of one key in `COUNTED_METADATA`. Of an earlier state, and of anything else, they say
     nothing."""
-    named = [condition for condition in where.conditions if is_counted(condition)]
+    named = [condition for condition in where.conditions if answered_by_counters(condition)]
     if not named:
         known = counted_tally(connection, state, TOTAL, where)
         return None if known is None else sum(known.values())
@@ -580,7 +580,7 @@ def counted(connection: apsw.Connection, state: State, where: Filter) -> int | N
 
 def counted_size(connection: apsw.Connection, state: State, where: Filter) -> int | None:
     """As `counted`, for the bytes of experiences; None also where one of them has a time of expiry."""
-    named = [each for each in where.conditions if each.field == EXPERIENCE_TYPE and is_counted(each)]
+    named = [each for each in where.conditions if each.field == EXPERIENCE_TYPE and answered_by_counters(each)]
     if not named or list(expiring(connection, state, TOTAL, where)):
         return None
     return sum_counters(connection, state, SIZE, named[0], where)
@@ -589,20 +589,20 @@ def counted_size(connection: apsw.Connection, state: State, where: Filter) -> in
 def sum_counters(connection: apsw.Connection, state: State, field: str, named: Condition, where: Filter) -> int | None:
     """Of the names in one of the conditions, over every status that the others admit."""
     rest = tuple(condition for condition in where.conditions if condition is not named)
-    if state.seq is not None or not all(map(answered, rest)):
+    if state.seq is not None or not all(map(answered_by_status, rest)):
         return None
     result = fetch(
         connection,
         f"SELECT status, n FROM counter WHERE space = ?1 AND field = ?2 AND name {AMONG}"
         f" AND status IN (SELECT status FROM counter WHERE space = ?1 AND field = '{TOTAL}')",
-        (state.space, field, rows.as_list(tables.several(named.value))),
+        (state.space, field, rows.as_list(tables.sql_values(named.value))),
     )
     return sum(int(n) for status, n in result if has_status(str(status), rest))
 
 
 def counted_tally(connection: apsw.Connection, state: State, field: str, where: Filter) -> dict[str, int] | None:
     """How many memories have each value, or how many there are by status; None where no counter says it."""
-    if state.seq is not None or not all(answered(condition) for condition in where.conditions):
+    if state.seq is not None or not all(answered_by_status(condition) for condition in where.conditions):
         return None
     column = TOTAL if field == "status" else field
     counts: Counter[str] = Counter()

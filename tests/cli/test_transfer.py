@@ -71,7 +71,7 @@ def test_a_damaged_file_is_reported_and_not_imported(filled: CommandLine, tmp_pa
     filled.ok("export", str(file))
     file.write_bytes(file.read_bytes()[:-30])
     looked = filled("info", str(file))
-    assert looked.exit_code == 4 and "incomplete or damaged" in looked.stderr and "whole\tno" in looked.stdout
+    assert looked.exit_code == 4 and "incomplete or damaged" in looked.stderr and "intact\tno" in looked.stdout
     filled.ok(*other(tmp_path), "space", "create", "default")
     result = filled(*other(tmp_path), "import", str(file), "--yes")
     assert result.exit_code == 4 and result.stderr.startswith("nacre: ") and result.stderr.count("\n") == 1

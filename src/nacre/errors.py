@@ -399,10 +399,10 @@ class StoreInUseAtFork(StorageError):
 
 
 class StoreBusy(StorageError):
-    def __init__(self, path: Path | str, seconds: float) -> None:
+    def __init__(self, path: Path | str, seconds: float, holder: str = "process") -> None:
         super().__init__(
-            f"Another process has held {path} for more than {seconds:g} s; nothing was changed. "
-            "Repeat, or end the process that holds it."
+            f"Another {holder} has held {path} for more than {seconds:g} s; nothing was changed. "
+            f"Repeat, or end the {holder} that holds it."
         )
 
 

@@ -70,11 +70,11 @@ VALUES: Mapping[str, Mapping[str, Any]] = {
     "revoke_token": {"id": "000000000000"},
     "job": {"id": "0000000000000000"},
     "start_maintenance": {"job": "decay"},
-    "restore_backup": {"name": "none.db"},
+    "backup_to_restore": {"name": "none.db"},
 }
 WHOLE_STORE = (
     "register_type", "register_relation", "start_reindex", "add_user", "remove_user", "catch_up", "doctor",
-    "maintenance", "start_maintenance", "start_mend", "backups", "start_backup", "restore_backup",
+    "maintenance", "start_maintenance", "start_mend", "backups", "start_backup", "backup_to_restore",
 )  # fmt: skip
 
 

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
+import time
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 
 import nacre
-from tests.server.running import Caller, Served, registry, serving, tokens
+from nacre.errors import InvalidInput, StoreBusy
+from nacre.lifecycle.backups import restore
+from nacre.lifecycle.jobs import backups_of
+from nacre.server import app as app_module
+from nacre.server.app import Application, ServerOptions
+from nacre.server.provider import UserStores
+from nacre.settings import Settings
+from tests.server.running import PATIENCE, Caller, Served, registry, serving, tokens
 
 ROLES = ("reader", "writer", "reviewer", "admin")
 
@@ -274,3 +287,106 @@ def test_an_admin_of_one_space_makes_no_token_for_somebody_of_another(served: Se
     asked = {"role": "writer", "spaces": ["team"]}
     assert local("POST", "/v1/tokens", {"user": "outsider", **asked}).status == 403
     assert local("POST", "/v1/tokens", {"user": "newcomer", **asked}).status == 201
+
+
+# Restoring a backup while the server runs
+
+
+@pytest.fixture
+def application(tmp_path: Path) -> Iterator[Application]:
+    stores = UserStores(Settings(store=str(tmp_path / "s.db"), embedder="hashing", space="team"))
+    made = Application(stores, ServerOptions())
+    yield made
+    made.jobs.close()
+    stores.close()
+
+
+def backup(application: Application, text: str) -> str:
+    store = application.stores.opened()
+    store.remember(text)
+    return str(backups_of(store.settings).make(store, store.now()))
+
+
+def test_two_restores_follow_each_other(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
+    copies = [backup(application, "The quay is closed"), backup(application, "The crane is idle")]
+    both, together = threading.Barrier(2), []
+
+    def watched(*args: Any) -> Path | None:
+        with suppress(threading.BrokenBarrierError):
+            both.wait(0.2)  # only another restore lets it pass
+            together.append(args)
+        return restore(*args)
+
+    monkeypatch.setattr(app_module, "restore", watched)
+
+    async def at_once() -> None:
+        await asyncio.gather(*map(application.restore, copies))
+
+    asyncio.run(at_once())
+    assert not together
+    assert application.stores.opened().count() == 2
+
+
+def test_a_job_that_begins_before_a_restore_keeps_its_store(application: Application) -> None:
+    copy, hold = backup(application, "The quay is closed"), threading.Event()
+    store = application.stores.opened()
+    store.remember("The crane is idle")
+
+    async def begin() -> None:
+        async with application.using():
+            restoring = asyncio.create_task(application.restore(copy))
+            await asyncio.sleep(0)  # it waits for this request
+            application.jobs.start("scan", "team", "ada", lambda _: hold.wait(PATIENCE))
+        with pytest.raises(InvalidInput, match="no job may run, and there is scan"):
+            await restoring
+
+    asyncio.run(begin())
+    hold.set()
+    assert application.stores.opened() is store and store.count() == 2
+
+
+def test_a_request_that_does_not_end_holds_up_nobody_but_the_restore(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = backup(application, "The quay is closed")
+    monkeypatch.setattr(app_module, "RESTORE_SECONDS", 0.05)
+
+    async def attempt() -> int:
+        async with application.using():
+            async with asyncio.timeout(PATIENCE):
+                with pytest.raises(StoreBusy, match="Another request has held"):
+                    await application.restore(copy)
+            return await application.in_thread(application.stores.opened().count)
+
+    assert asyncio.run(attempt()) == 1
+
+
+def finished(call: Caller, job: Any) -> Any:
+    until = time.monotonic() + PATIENCE
+    while (state := call("GET", f"/v1/jobs/{job['id']}").json)["state"] == "running":
+        assert time.monotonic() < until
+    return state["result"]
+
+
+def waiting(call: Caller) -> int:
+    """How many requests the server is answering besides this one."""
+    lines = call("GET", "/metrics").body.decode().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("nacre_requests_running ")) - 1
+
+
+def test_a_request_that_waits_for_changes_sees_those_of_a_restored_store(tmp_path: Path) -> None:
+    (token,) = tokens(tmp_path / "s.db", ("ada", "admin", ()))
+    with serving(tmp_path / "s.db", tmp_path) as served, ThreadPoolExecutor(1) as pool:
+        call = served.caller(token)
+        call.remember("The tug is at berth two")
+        copy = finished(call, call("POST", "/v1/jobs/backup", {}).json)["name"]
+        until = time.monotonic() + PATIENCE
+        while waiting(call):
+            assert time.monotonic() < until
+        polled = pool.submit(call, "GET", "/v1/spaces/team/changes", query={"since": 1, "wait": 50})
+        while not waiting(call):
+            assert time.monotonic() < until
+        assert call("POST", f"/v1/backups/{copy}/restore", {}).status == 200
+        call.remember("The tug is at berth three")
+        (change,) = polled.result(PATIENCE).result
+        assert change["after"]["text"] == "The tug is at berth three"

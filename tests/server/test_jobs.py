@@ -81,6 +81,17 @@ def test_a_job_that_fails_says_why(jobs: Jobs) -> None:
     assert ended(jobs, jobs.start("test", "team", "ada", fail)).state == "failed"
 
 
+def test_a_job_whose_end_cannot_be_written_does_not_count_as_running(store: MemoryStore, clock: Clock) -> None:
+    jobs, hold = Jobs(store.acting_as("server").store, clock), threading.Event()
+    jobs.start("test", "team", "ada", lambda _: hold.wait(60))
+    with pytest.raises(InvalidInput, match="there is test"):
+        jobs.demand_none("restore a backup")
+    store.close()
+    hold.set()
+    jobs._threads.shutdown()
+    jobs.demand_none("restore a backup")
+
+
 def test_a_job_whose_server_ended_is_lost(jobs: Jobs, clock: Clock) -> None:
     hold = threading.Event()
     job = jobs.start("test", "team", "ada", lambda _: hold.wait(60))

@@ -115,6 +115,9 @@ def test_an_agent_remembers_over_mcp_as_its_user(tmp_path: Path) -> None:
         (entry,) = caller("GET", "/v1/spaces/team/journal").result
         assert (entry["operation"]["actor"], entry["memory_id"]) == ("ada", id)
         assert caller("POST", "/mcp?space=home", {}).status == 404
+        for verb in ("GET", "DELETE"):  # an event stream would stay open for ever, and hold up a restore
+            refused = caller(verb, "/mcp", Accept="application/json, text/event-stream")
+            assert (refused.status, refused.headers["allow"]) == (405, "POST")
         changes = caller("GET", "/v1/spaces/team/changes").result
         assert json.dumps(changes[0]["after"]).count("Ines") >= 1
 

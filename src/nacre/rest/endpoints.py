@@ -43,7 +43,8 @@ class Parameter:
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """`method` is that of `MemoryStore`, or of another `owner`. `of_one` calls a method of several ids with the one in
-    the path; of an `upload` the body is a file, and of a `download` the answer."""
+    the path; of an `upload` the body is a file, and of a `download` the answer; one that `restores` returns the copy to
+    be put in the store's place. `operation` is its name where that of the method does not say what a request does."""
 
     verb: str
     path: str
@@ -55,11 +56,13 @@ class Endpoint:
     owner: type = MemoryStore
     upload: bool = False
     download: bool = False
+    restores: bool = False
+    operation: str = ""
 
     @property
     def name(self) -> str:
         """Names it in the description of the API and in the metrics."""
-        return f"{self.method}_one" if self.of_one else self.method
+        return self.operation or (f"{self.method}_one" if self.of_one else self.method)
 
     @property
     def in_space(self) -> bool:

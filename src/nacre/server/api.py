@@ -161,7 +161,7 @@ class ServerApi:
 
         return self._jobs.start("backup", "", self.asker.user, work)
 
-    def restore_backup(self, name: str) -> str:
+    def backup_to_restore(self, name: str) -> str:
         """The path of a copy that may be put in the store's place; whoever runs the server does that, once nobody else
         uses the store."""
         self._demand_all_spaces("restore a backup")
@@ -326,5 +326,14 @@ def all_endpoints() -> tuple[Endpoint, ...]:
         of_server("POST", f"{VERSION}/jobs/mend", "start_mend", ADMIN, "Compute what the doctor finds missing.", 202),
         of_server("GET", f"{VERSION}/backups", "backups", ADMIN, "The copies of the store."),
         of_server("POST", f"{VERSION}/jobs/backup", "start_backup", ADMIN, "Make a copy of the store.", 202),
-        of_server("POST", f"{VERSION}/backups/{{name}}/restore", "restore_backup", ADMIN, "Put a copy in its place."),
+        Endpoint(
+            "POST",
+            f"{VERSION}/backups/{{name}}/restore",
+            "backup_to_restore",
+            ADMIN,
+            "Put a copy in its place.",
+            owner=ServerApi,
+            restores=True,
+            operation="restore_backup",
+        ),
     )

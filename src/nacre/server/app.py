@@ -27,10 +27,11 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from nacre import __version__
 from nacre.access.capabilities import Role
 from nacre.access.view import marker, performed
-from nacre.errors import AccessDenied, InvalidInput, MemoryNotFound, NacreError
+from nacre.errors import AccessDenied, InvalidInput, MemoryNotFound, NacreError, StoreBusy
 from nacre.lifecycle.backups import restore
+from nacre.mcp.http import LOOPBACK
 from nacre.memory_store import MemoryStore
-from nacre.model import Memory, RememberResult
+from nacre.model import JournalEntry, Memory, RememberResult
 from nacre.rest.endpoints import arguments_of
 from nacre.rest.problems import CONTENT_TYPE, problem, problem_of, status_of
 from nacre.rest.wire import is_object, to_json
@@ -60,13 +61,14 @@ LONGEST_LOGIN = 10_000  # bytes
 LONGEST_NUMBER = 18  # characters of a version or of an event: what fits into 64 bits
 WORKERS = 16  # requests that use the store at once; others wait for their turn
 LONGEST_WAIT = 60.0  # seconds that a request for changes may wait
+RESTORE_SECONDS = 15.0  # that a restore waits for running requests; new ones wait as long
 LOOK_SECONDS = 0.5  # between two looks for what other instances wrote
 ALIVE_SECONDS = 15.0  # between two comments in a stream: proxies cut silent connections
 MOST_DROPPED = 100_000_000  # bytes of a body that is too long
 OPERATION = "nacre-operation"  # the header that names the operation which a request wrote, so that it can be undone
 MEMORY_IDS = ("id", "old", "keep")  # names in a path of the memory that `If-Match` is about
 SCHEME = "bearer "
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+ONLY_POST = "MCP takes only POST here: this server keeps no sessions and sends nothing on its own."
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +95,13 @@ def refusal(name: str, status: int, title: str, sentence: str, **headers: str) -
     return Refusal(JSONResponse(about, status, named, CONTENT_TYPE))
 
 
-class Written:
+class ChangeSignal:
     """Wakes the requests that wait for changes, when this instance has written."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         event, self._event = self._event, asyncio.Event()
         event.set()
 
@@ -122,11 +124,12 @@ class Application:
         self.registry, self.answers, self.jobs = Registry(backend, clock), Answers(backend, clock), Jobs(backend, clock)
         self.sessions = Sessions(self.identify, backend, clock)
         self.draining = False
-        self.written = Written()
+        self.written = ChangeSignal()
         self._workers: anyio.CapacityLimiter | None = None
         self._using = 0  # requests that use the store now
         self._free, self._open = asyncio.Event(), asyncio.Event()
         self._open.set()
+        self._restoring = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -145,7 +148,7 @@ class Application:
     def drain(self) -> None:
         """Refuses new requests, and ends those that only wait."""
         self.draining = True
-        self.written.tell()
+        self.written.notify()
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         if self._workers is None:
@@ -166,19 +169,30 @@ class Application:
                 self._free.set()
 
     async def restore(self, copy: str) -> None:
-        """Puts a copy of the store in its place while nobody uses it; later requests wait for that. Raises `StoreBusy`,
-        and changes nothing, when another process has the store open."""
-        self._open.clear()
+        """Puts a copy of the store in its place while nobody uses it; later requests wait for that. Raises
+        `InvalidInput` while a job runs, and `StoreBusy` when another process has the store open or a request does not
+        end; then nothing is changed."""
+        async with self._restoring:
+            self._open.clear()
+            try:
+                await self._wait_until_free()
+                await anyio.to_thread.run_sync(self._restore, copy)
+            finally:
+                self._open.set()
+
+    async def _wait_until_free(self) -> None:
+        """Raises `StoreBusy`."""
         try:
-            while self._using:
-                self._free.clear()
-                await self._free.wait()
-            await anyio.to_thread.run_sync(self._restore, copy)
-        finally:
-            self._open.set()
+            async with asyncio.timeout(RESTORE_SECONDS):
+                while self._using:
+                    self._free.clear()
+                    await self._free.wait()
+        except TimeoutError as error:
+            raise StoreBusy(self.stores.settings.store, RESTORE_SECONDS, "request") from error
 
     def _restore(self, copy: str) -> None:
         settings = self.stores.settings
+        self.jobs.demand_none("restore a backup")  # one may have begun before the store was closed to requests
         self.stores.close()
         try:
             restore(settings, copy, time.time())
@@ -425,6 +439,8 @@ class Request:
         if self.app.mcp is None:
             sentence = "This server has no MCP; install it with the extra `mcp`, and start it again."
             raise refusal("NoMcp", 404, "There is no MCP here", sentence)
+        if self.verb != "POST":  # without sessions, a stream of the server's own messages would stay empty and open
+            raise refusal("WrongMethod", 405, "The HTTP method is not known here", ONLY_POST, allow="POST")
         body = await self._body(self.app.options.longest_body)
         self._take(identity, writes=0, size=len(body))
         wanted = dict(parse_qsl(self.scope["query_string"].decode("latin-1"))).get("space", "")
@@ -468,7 +484,7 @@ class Request:
         call = Call(self.app, who, route, values, self._versions(route), upload)
         if endpoint.download:
             return await self._download(call)
-        if endpoint.method == "restore_backup":
+        if endpoint.restores:
             await self.app.restore(await self.app.in_thread(call.run))
             return JSONResponse({"result": values["name"]})
         key = "" if endpoint.reads else self.headers.get("idempotency-key", "")
@@ -479,7 +495,7 @@ class Request:
         answer = await self.app.in_thread(partial(call.answer, key, fingerprint.digest()))
         copying = None
         if not endpoint.reads:
-            self.app.written.tell()
+            self.app.written.notify()
             copying = BackgroundTask(self.app.stores.written)  # after the answer
         named = {"etag": answer.etag, OPERATION: answer.operation}
         headers = {name: value for name, value in named.items() if value}
@@ -528,25 +544,28 @@ class Request:
 
     async def _changes(self, who: Asker, values: Mapping[str, Any]) -> Response:
         since, limit = values.get("since", 0), values.get("limit", 100)
-        store = await self.app.in_thread(partial(self.app.stores.view, who))
+        await self.app.in_thread(partial(self.app.stores.view, who))  # a space that is not open ends here
         if "text/event-stream" in self.headers.get("accept", ""):
             last = self.headers.get("last-event-id", "")
             stream = self._stream(who, int(last) if last.isdecimal() and len(last) <= LONGEST_NUMBER else since, limit)
             return StreamingResponse(stream, media_type="text/event-stream", headers={"cache-control": "no-store"})
         until = time.monotonic() + min(float(values.get("wait", 0)), LONGEST_WAIT)
         while True:
-            entries = await self.app.in_thread(partial(store.changes, since, limit=limit))
+            entries = await self.app.in_thread(partial(self._changes_since, who, since, limit))
             left = until - time.monotonic()
             if entries or left <= 0 or self.app.draining:
                 return JSONResponse({"result": to_json(entries)})
             await self.app.written.wait(min(LOOK_SECONDS, left))
 
+    def _changes_since(self, who: Asker, since: int, limit: int) -> list[JournalEntry]:
+        """The store is looked up each time: a restored backup may have taken its place."""
+        return self.app.stores.view(who).changes(since, limit=limit)
+
     async def _stream(self, who: Asker, since: int, limit: int) -> AsyncIterator[str]:
-        """The store is looked up each time: a restored backup takes its place."""
         sent_at = time.monotonic()
         yield ": changes\n\n"
         while not self.app.draining:
-            entries = await self.app.in_thread(lambda: self.app.stores.view(who).changes(since, limit=limit))  # noqa: B023
+            entries = await self.app.in_thread(partial(self._changes_since, who, since, limit))
             for entry in entries:
                 since, sent_at = entry.seq, time.monotonic()
                 yield f"id: {entry.seq}\nevent: change\ndata: {json.dumps(to_json(entry))}\n\n"

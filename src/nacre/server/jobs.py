@@ -13,6 +13,7 @@ from typing import Any
 
 from nacre.access.view import JOB_KIND
 from nacre.errors import InvalidInput, NacreError, UnknownName
+from nacre.files import ThreadLock
 from nacre.model.memory import Json
 from nacre.protocols import Backend, Clock, Progress, TermSet
 from nacre.rest.problems import problem
@@ -52,6 +53,7 @@ class Jobs:
         self._clock = clock
         self._threads = ThreadPoolExecutor(AT_ONCE, "nacre-job")
         self._running: dict[str, str] = {}
+        self._ending = ThreadLock()  # whoever reads that a job has ended finds it gone from `_running`, too
 
     def use(self, backend: Backend) -> None:
         """Another file is in the store's place."""
@@ -63,10 +65,24 @@ class Jobs:
         job = Job(secrets.token_hex(8), kind, space, user, RUNNING, now, now)
         self._write(job)
         self._running[job.id] = job.kind
-        self._threads.submit(self._run, job, work)
+        try:
+            self._threads.submit(self._run, job, work)
+        except BaseException:  # the server is stopping
+            self._running.pop(job.id)
+            raise
         return job
 
     def _run(self, job: Job, work: Work) -> None:
+        ended = self._outcome(job, work)
+        with self._ending:
+            try:
+                self._write(ended)
+            except Exception:  # the store says "running" until the job counts as lost
+                log.exception("How the job %s ended could not be written.", job.kind)
+            finally:
+                self._running.pop(job.id)
+
+    def _outcome(self, job: Job, work: Work) -> Job:
         last = time.monotonic()
         current = job
 
@@ -79,14 +95,12 @@ class Jobs:
 
         try:
             result = work(report)
-            ended = replace(current, state=DONE, result=result, reported_at=self._clock())
+            return replace(current, state=DONE, result=result, reported_at=self._clock())
         except NacreError as error:
-            ended = replace(current, state=FAILED, error=problem(error), reported_at=self._clock())
-        except Exception:  # a thread must not end without a word
+            return replace(current, state=FAILED, error=problem(error), reported_at=self._clock())
+        except Exception:  # a thread must report its error
             log.exception("The job %s failed.", job.kind)
-            ended = replace(current, state=FAILED, error={"title": "It failed unexpectedly; see the server's log."})
-        self._write(ended)
-        self._running.pop(job.id)
+            return replace(current, state=FAILED, error={"title": "It failed unexpectedly; see the server's log."})
 
     def get(self, id: str, asker: Identity) -> Job:
         """Raises `UnknownName` for one that is not there, or not to be seen."""
@@ -103,8 +117,9 @@ class Jobs:
     def demand_none(self, what: str) -> None:
         """Raises `InvalidInput` while this instance runs a job. What the store says of jobs may be older: a copy of it
         was made by one."""
-        if self._running:
+        with self._ending:
             kinds = ", ".join(sorted(set(self._running.values())))
+        if kinds:
             raise InvalidInput(f"To {what}, no job may run, and there is {kinds}; wait until it has ended.")
 
     def close(self) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +23,8 @@ from nacre.server import app as app_module
 from nacre.server.app import Application, ServerOptions
 from nacre.server.provider import UserStores
 from nacre.settings import Settings
-from tests.server.running import PATIENCE, Caller, Served, registry, serving, tokens
+from tests.server.running import Caller, Served, registry, serving, tokens
+from tests.waiting import PATIENCE, wait_for
 
 ROLES = ("reader", "writer", "reviewer", "admin")
 
@@ -362,10 +362,7 @@ def test_a_request_that_does_not_end_holds_up_nobody_but_the_restore(
 
 
 def finished(call: Caller, job: Any) -> Any:
-    until = time.monotonic() + PATIENCE
-    while (state := call("GET", f"/v1/jobs/{job['id']}").json)["state"] == "running":
-        assert time.monotonic() < until
-    return state["result"]
+    return wait_for(lambda: call("GET", f"/v1/jobs/{job['id']}").json["result"])
 
 
 def waiting(call: Caller) -> int:
@@ -380,12 +377,9 @@ def test_a_request_that_waits_for_changes_sees_those_of_a_restored_store(tmp_pat
         call = served.caller(token)
         call.remember("The tug is at berth two")
         copy = finished(call, call("POST", "/v1/jobs/backup", {}).json)["name"]
-        until = time.monotonic() + PATIENCE
-        while waiting(call):
-            assert time.monotonic() < until
+        wait_for(lambda: not waiting(call))
         polled = pool.submit(call, "GET", "/v1/spaces/team/changes", query={"since": 1, "wait": 50})
-        while not waiting(call):
-            assert time.monotonic() < until
+        wait_for(lambda: waiting(call))
         assert call("POST", f"/v1/backups/{copy}/restore", {}).status == 200
         call.remember("The tug is at berth three")
         (change,) = polled.result(PATIENCE).result

@@ -9,14 +9,18 @@ import stat
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from nacre import MemoryStore
+from nacre.access.capabilities import Role
 from nacre.errors import ArchiveRefused, InvalidInput, UnknownName
 from nacre.server import files
+from nacre.server.api import ServerApi
 from nacre.server.files import export_download, import_upload, safe_name
+from nacre.server.jobs import Jobs
+from nacre.server.users import Identity, Registry
 from tests.server.running import Caller, Served, serving, tokens
 from tests.waiting import wait_for
 
@@ -199,16 +203,45 @@ def test_names_that_become_the_same_do_not_replace_each_other(store: MemoryStore
     assert len(safe_name("文" * 300 + ".md").encode()) <= 200
 
 
-def test_a_key_belongs_to_what_was_uploaded(tmp_path: Path) -> None:
-    store = tmp_path / "s.db"
+def test_a_key_belongs_to_what_was_uploaded_and_no_file_is_left_behind(tmp_path: Path) -> None:
+    store, temporary = tmp_path / "s.db", tmp_path / "temporary"
+    temporary.mkdir()
     (token,) = tokens(store, ("ada", "admin", ()))
-    with serving(store, tmp_path, NACRE_EMBEDDER="hashing") as served:
+    with serving(store, tmp_path, NACRE_EMBEDDER="hashing", TMPDIR=str(temporary)) as served:
         caller = served.caller(token)
         path, key = "/v1/spaces/team/jobs/import?name=n.jsonl", "one-upload-0123456789"
         first = caller("POST", path, b'{"text": "The first row"}\n', idempotency_key=key)
         second = caller("POST", path, b'{"text": "Another row"}\n', idempotency_key=key)
         assert (first.status, second.status) == (202, 409)
+        finished(caller, first.json)
+        again = caller("POST", path, b'{"text": "The first row"}\n', idempotency_key=key)
+        assert again.json == first.json
+        assert caller("GET", "/v1/spaces/team/export", query={"format": "xyz"}).status == 400
+        assert caller("GET", "/v1/spaces/team/export").status == 200
+        wait_for(lambda: not any(temporary.glob("nacre-*")))  # an export is removed after it was sent
         kept = caller.remember("A row")
         for version in ("9" * 5_000, "9" * 30):
             sent = caller("PATCH", f"/v1/spaces/team/memories/{kept['id']}", {"title": "t"}, if_match=f'"{version}"')
             assert sent.status == 400
+
+
+def test_a_job_or_an_export_that_fails_leaves_no_file_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with MemoryStore(":memory:", space="team", embedder="hashing") as store:
+        backend = store.acting_as("server").store
+        root, jobs = Identity("root", Role.ADMIN, (), "1"), Jobs(backend, store.now)
+        (tmp_path / "sent").write_text("- A note\n")
+        api = ServerApi(root, store, Registry(backend, store.now), jobs, tmp_path / "sent")
+        jobs.close()
+        with pytest.raises(RuntimeError):
+            api.start_import("a.md")
+        jobs.demand_none("restore a backup")
+
+        def fail(_store: MemoryStore, file: Path) -> None:
+            file.write_text("half of it")
+            raise InvalidInput("The disk is full; make room.")
+
+        monkeypatch.setitem(cast("dict[str, object]", files.EXPORTS), "csv", (".csv", fail))
+        with pytest.raises(InvalidInput, match="disk is full"):
+            api.export("csv")
+    assert list(tmp_path.iterdir()) == []

@@ -81,7 +81,8 @@ def test_a_job_that_fails_says_why(jobs: Jobs) -> None:
     assert ended(jobs, jobs.start("test", "team", "ada", fail)).state == "failed"
 
 
-def test_a_job_whose_end_cannot_be_written_does_not_count_as_running(store: MemoryStore, clock: Clock) -> None:
+def test_a_job_whose_end_cannot_be_written_does_not_count_as_running(tmp_path: Path, clock: Clock) -> None:
+    store = MemoryStore(tmp_path / "s.db", space="team", embedder="hashing")
     jobs, hold = Jobs(store.acting_as("server").store, clock), threading.Event()
     jobs.start("test", "team", "ada", lambda _: hold.wait(60))
     with pytest.raises(InvalidInput, match="there is test"):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING
 
 from nacre.access.capabilities import Role
@@ -175,8 +176,13 @@ class ServerApi:
 
     def export(self, format: str = "nacre") -> files.Download:
         """All of the space but the trash, without what looks like a secret."""
+        UnknownName.check("format", format, files.EXPORTS)
         folder = Path(tempfile.mkdtemp(prefix="nacre-export-"))
-        return files.export_download(self.store, format, folder, self.store.now())
+        try:
+            return files.export_download(self.store, format, folder, self.store.now())
+        except BaseException:  # a part of the memories may be in it already
+            rmtree(folder, ignore_errors=True)
+            raise
 
     # Users and tokens
 
@@ -272,7 +278,11 @@ class ServerApi:
                 upload.remove()
             return to_json(asdict(done))
 
-        return self._jobs.start("import", store.space, self.asker.user, with_operations(work))
+        try:
+            return self._jobs.start("import", store.space, self.asker.user, with_operations(work))
+        except BaseException:  # nobody will import it
+            upload.remove()
+            raise
 
 
 def with_operations(work: Callable[[Progress], Json]) -> Callable[[Progress], Json]:

@@ -468,10 +468,9 @@ class Request:
         body = b"" if endpoint.upload else await self._body(self.app.options.longest_body)
         try:
             return await self._called(identity, route, body, upload)
-        except BaseException:
-            if upload is not None:
+        finally:
+            if upload is not None:  # a job that works with it has given it another name
                 upload.unlink(missing_ok=True)
-            raise
 
     async def _called(self, identity: Identity, route: Route, body: bytes, upload: Path | None) -> Response:
         endpoint = route.endpoint
@@ -496,7 +495,7 @@ class Request:
         copying = None
         if not endpoint.reads:
             self.app.written.notify()
-            copying = BackgroundTask(self.app.stores.written)  # after the answer
+            copying = BackgroundTask(self.app.in_thread, self.app.stores.written)  # after the answer
         named = {"etag": answer.etag, OPERATION: answer.operation}
         headers = {name: value for name, value in named.items() if value}
         return Response(answer.body, answer.status, headers, "application/json", copying)
@@ -504,16 +503,10 @@ class Request:
     async def _download(self, call: Call) -> Response:
         made: Download = await self.app.in_thread(call.run)
         headers = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
-        removal = BackgroundTask(rmtree, made.file.parent, ignore_errors=True)
-        return FileResponse(
-            made.file,
-            200,
-            headers,
-            "application/octet-stream",
-            removal,
-            made.name,
+        return TemporaryFile(
+            made.file, 200, headers, "application/octet-stream", filename=made.name,
             content_disposition_type="attachment",
-        )
+        )  # fmt: skip
 
     def _versions(self, route: Route) -> tuple[str, tuple[int, ...]] | None:
         """What `If-Match` says about the memory in the path: its id, and the versions that it may have."""
@@ -574,6 +567,16 @@ class Request:
                     sent_at = time.monotonic()
                     yield ": alive\n\n"
                 await self.app.written.wait(LOOK_SECONDS)
+
+
+class TemporaryFile(FileResponse):
+    """Removed with its folder, also where the client went away before it had all of it."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            rmtree(Path(self.path).parent, ignore_errors=True)
 
 
 def digest_of(file: Path) -> bytes:

@@ -222,6 +222,7 @@ class IssuerUnreachable(NacreError, OSError):
             f"Tokens of {issuer} cannot be checked now ({reason}). Repeat it in a moment; if it stays so, tell an "
             "admin of the server."
         )
+        self.reason = reason
 
 
 class SupersedeCycle(NacreError, ValueError):

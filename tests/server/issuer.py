@@ -25,6 +25,8 @@ class Issuer:
         self.opaque: dict[str, dict[str, Any]] = {}
         self.asked: dict[str, int] = {}
         self.broken = False
+        self.held = threading.Event()  # while it is not set, no question is answered
+        self.held.set()
         self.login = f"nacre:{secrets.token_hex(8)}"
         self.url = ""
         self.add_key("first")
@@ -58,8 +60,11 @@ class Issuer:
 
     def answer(self, path: str, body: bytes, authorization: str) -> tuple[int, object]:
         self.asked[path] = self.asked.get(path, 0) + 1
+        self.held.wait(60)
         if self.broken:
             return 500, {}
+        if path == "/nonsense":
+            return 200, {"keys": "none"}
         if path == "/keys":
             return 200, self.jwks()
         if path != "/ask":

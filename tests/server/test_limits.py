@@ -23,6 +23,15 @@ def test_what_is_refused_takes_nothing() -> None:
     assert [round(limiter.take("a")) for _ in range(3)] == [60, 60, 60]
 
 
+def test_what_is_given_back_can_be_taken_again_and_no_more() -> None:
+    limiter = RateLimiter(Limits(requests=1, writes=0, bytes=0), Clock(0.0))
+    limiter.give_back("a")
+    assert limiter.take("a") == 0 and limiter.take("a") > 0
+    for _ in range(2):
+        limiter.give_back("a")
+    assert limiter.take("a") == 0 and limiter.take("a") > 0
+
+
 def test_a_body_larger_than_the_share_of_a_minute_waits_for_all_of_it_and_then_passes() -> None:
     clock = Clock(0.0)
     limiter = RateLimiter(Limits(requests=0, writes=0, bytes=100), clock)

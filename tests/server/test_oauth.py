@@ -9,6 +9,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,20 @@ from cryptography.hazmat.primitives import serialization
 
 from nacre.access.capabilities import Role
 from nacre.errors import AccessDenied, ConfigError, InvalidInput, IssuerUnreachable
-from nacre.server.oauth import ASKED_SECONDS, KEYS_SECONDS, OAuth, OAuthOptions
+from nacre.server.app import UNKNOWN_TOKENS_A_MINUTE
+from nacre.server.oauth import (
+    ANSWER_SECONDS,
+    KEYS_SECONDS,
+    LONGEST_KEYS_SECONDS,
+    REFETCH_SECONDS,
+    RETRY_SECONDS,
+    OAuth,
+    OAuthOptions,
+)
 from tests.command_line import CommandLine
 from tests.server.issuer import Issuer, issuing
 from tests.server.running import Reply, serving, tokens
+from tests.waiting import wait_for
 
 HERE = "https://memory.example.org"
 
@@ -142,6 +153,83 @@ def test_keys_are_fetched_once_and_again_when_they_change(issuer: Issuer) -> Non
         oauth.identify(jwt.encode(issuer.claims(HERE, exp=time.time() + 9_999), *issuer_key(token)))
 
 
+def test_an_issuer_that_cannot_be_asked_is_no_fault_of_the_token(issuer: Issuer) -> None:
+    clock, begun = Clock(), issuer.asked.get("/keys", 0)
+    oauth, token = by_keys(issuer, clock), issuer.token(HERE, exp=time.time() + 99_999)
+    issuer.broken = True
+    try:
+        for _ in range(3):
+            with pytest.raises(IssuerUnreachable, match="500"):
+                oauth.identify(token)
+        assert issuer.asked["/keys"] == begun + 1
+        clock.ahead += RETRY_SECONDS + 1
+        issuer.broken = False
+        assert oauth.identify(token).user == "oauth:ada"  # soon after the issuer is back
+        issuer.broken = True
+        clock.ahead += KEYS_SECONDS + 1
+        for _ in range(3):  # the known keys hold on, and the issuer is asked again and again
+            assert oauth.identify(token).user == "oauth:ada"
+            clock.ahead += REFETCH_SECONDS + 1
+        assert issuer.asked["/keys"] == begun + 5
+        issuer.add_key("third", "ES256")
+        with pytest.raises(IssuerUnreachable):
+            oauth.identify(issuer.token(HERE, key="third"))
+        clock.ahead += LONGEST_KEYS_SECONDS
+        with pytest.raises(IssuerUnreachable):
+            oauth.identify(token)
+    finally:
+        issuer.broken = False
+        issuer.keys.pop("third", None)
+
+
+def test_who_has_a_known_key_does_not_wait_for_the_issuer(issuer: Issuer) -> None:
+    clock = Clock()
+    oauth, token = by_keys(issuer, clock), issuer.token(HERE, exp=time.time() + 99_999)
+    oauth.identify(token)
+    clock.ahead += KEYS_SECONDS + 1
+    issuer.held.clear()
+    begun = issuer.asked["/keys"]
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            first = pool.submit(oauth.identify, token)
+            wait_for(lambda: issuer.asked["/keys"] > begun)  # the issuer has the question, and does not answer
+            assert oauth.identify(token).user == "oauth:ada" and not first.done()
+            issuer.held.set()
+            assert first.result(60).user == "oauth:ada"
+    finally:
+        issuer.held.set()
+
+
+def test_what_is_no_set_of_keys_is_no_fault_of_the_token_either(issuer: Issuer, tmp_path: Path) -> None:
+    with pytest.raises(IssuerUnreachable, match="not a set of keys"):
+        by_keys(issuer, keys=f"{issuer.url}/nonsense").identify(issuer.token(HERE))
+    file = tmp_path / "keys.json"
+    file.write_text(json.dumps(issuer.jwks()))
+    oauth = by_keys(issuer, keys=str(file))
+    file.write_text("half of")
+    os.utime(file, (1, 1))
+    assert oauth.identify(issuer.token(HERE)).role is Role.WRITER  # it is being replaced
+
+
+def test_tokens_that_the_issuer_does_not_know_are_limited_by_address(issuer: Issuer, tmp_path: Path) -> None:
+    (tmp_path / "client").write_text(f"{issuer.login}\n")
+    (own,) = tokens(tmp_path / "s.db", ("ada", "admin", ()))
+    words = ("--oauth-issuer", issuer.url, "--oauth-introspection", f"{issuer.url}/ask", "--oauth-client",
+             str(tmp_path / "client"), "--oauth-space", "team")  # fmt: skip
+    with serving(tmp_path / "s.db", tmp_path, *words) as served:
+        known = issuer.opaque_token(f"{served.url}/mcp")
+        assert served.caller(known)("GET", "/v1/me").status == 200
+        begun = issuer.asked["/ask"]
+        statuses = [served.caller(f"guess-{n}")("GET", "/v1/me").status for n in range(UNKNOWN_TOKENS_A_MINUTE + 40)]
+        assert set(statuses[:UNKNOWN_TOKENS_A_MINUTE]) == {401} and 429 in statuses
+        assert issuer.asked["/ask"] - begun == statuses.count(401)
+        refused = served.caller("one-more")("GET", "/v1/me")
+        if refused.status == 429:  # on a slow machine there may be one again
+            assert refused.headers["retry-after"] and "not known" in refused.json["detail"]
+        assert served.caller(known)("GET", "/v1/me").status == 200  # its answer is known
+        assert served.caller(own)("GET", "/v1/me").status == 200
+
+
 def issuer_key(token: str) -> tuple[str, str]:
     """A signature by something that is no key of the issuer's any more."""
     return base64.b64encode(token.encode()).decode()[:64], "HS256"
@@ -182,7 +270,7 @@ def test_the_issuer_is_asked_about_tokens_and_a_revoked_one_is_refused_soon(issu
         assert oauth.identify(token).role is Role.READER
     assert issuer.asked["/ask"] == begun + 1
     del issuer.opaque[token]
-    clock.ahead = ASKED_SECONDS + 1
+    clock.ahead = ANSWER_SECONDS + 1
     with pytest.raises(AccessDenied, match="revoked"):
         oauth.identify(token)
     issuer.broken = True

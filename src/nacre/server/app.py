@@ -27,7 +27,7 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from nacre import __version__
 from nacre.access.capabilities import Role
 from nacre.access.view import marker, performed
-from nacre.errors import AccessDenied, InvalidInput, MemoryNotFound, NacreError, StoreBusy
+from nacre.errors import AccessDenied, InvalidInput, IssuerUnreachable, MemoryNotFound, NacreError, StoreBusy
 from nacre.lifecycle.backups import restore
 from nacre.mcp.http import LOOPBACK
 from nacre.memory_store import MemoryStore
@@ -60,6 +60,8 @@ SESSION, PAGE = "/session", "the page"
 LONGEST_LOGIN = 10_000  # bytes
 LONGEST_NUMBER = 18  # characters of a version or of an event: what fits into 64 bits
 WORKERS = 16  # requests that use the store at once; others wait for their turn
+ASKERS = 8  # requests that wait for the issuer of their token at once
+UNKNOWN_TOKENS_A_MINUTE = 60  # of one address that the issuer is asked about: many clients may have one that ended
 LONGEST_WAIT = 60.0  # seconds that a request for changes may wait
 RESTORE_SECONDS = 15.0  # that a restore waits for running requests; new ones wait as long
 LOOK_SECONDS = 0.5  # between two looks for what other instances wrote
@@ -125,7 +127,9 @@ class Application:
         self.sessions = Sessions(self.identify, backend, clock)
         self.draining = False
         self.written = ChangeSignal()
+        self.unknown_tokens = RateLimiter(Limits(requests=UNKNOWN_TOKENS_A_MINUTE, writes=0, bytes=0))
         self._workers: anyio.CapacityLimiter | None = None
+        self._askers: anyio.CapacityLimiter | None = None
         self._using = 0  # requests that use the store now
         self._free, self._open = asyncio.Event(), asyncio.Event()
         self._open.set()
@@ -145,6 +149,10 @@ class Application:
             return self.registry.identify(token)
         return self.oauth.identify(token)
 
+    def must_ask(self, token: str) -> bool:
+        """Whether `identify` would send a request to the issuer."""
+        return self.oauth is not None and not TOKEN.match(token) and self.oauth.must_ask(token)
+
     def drain(self) -> None:
         """Refuses new requests, and ends those that only wait."""
         self.draining = True
@@ -155,6 +163,12 @@ class Application:
             self._workers = anyio.CapacityLimiter(WORKERS)
         async with self.using():
             return await anyio.to_thread.run_sync(work, limiter=self._workers)
+
+    async def asking(self, work: Callable[[], T]) -> T:
+        """In a thread that may wait for the issuer, without the store and beside those that use it."""
+        if self._askers is None:
+            self._askers = anyio.CapacityLimiter(ASKERS)
+        return await anyio.to_thread.run_sync(work, limiter=self._askers)
 
     @asynccontextmanager
     async def using(self) -> AsyncIterator[None]:
@@ -347,9 +361,7 @@ class Request:
         client = self.scope.get("client")
         wait = self.app.sessions.attempts.take(client[0] if client else "")
         if wait:
-            seconds = max(1, round(wait + 0.5))
-            sentence = f"There were too many attempts to sign in; try again in {seconds} s."
-            raise refusal("TooMany", 429, "Too many attempts", sentence, retry_after=str(seconds))
+            raise too_many("There were too many attempts to sign in; try again", wait)
         sent = parsed_body(await self._body(LONGEST_LOGIN))
         code, token = (str(sent.get(name, "")) for name in ("code", "token"))
         try:
@@ -366,10 +378,28 @@ class Request:
             if local and not await self.app.in_thread(self.app.registry.has_tokens):
                 return Identity("", Role.ADMIN, (), "")
             raise self._unauthorized("This server needs a token; send it as Authorization: Bearer TOKEN.")
+        token = header[len(SCHEME) :].strip()
         try:
-            return await self.app.in_thread(partial(self.app.identify, header[len(SCHEME) :].strip()))
+            if self.app.must_ask(token):
+                return await self._identity_by_asking(token)
+            return await self.app.in_thread(partial(self.app.identify, token))
         except AccessDenied as error:
             raise self._unauthorized(str(error)) from error
+
+    async def _identity_by_asking(self, token: str) -> Identity:
+        """By a request to the issuer: only tokens that it does not know are counted, by the address they come from."""
+        client = self.scope.get("client")
+        address = client[0] if client else ""
+        wait = self.app.unknown_tokens.take(address)
+        if wait:
+            raise too_many("There were too many tokens that are not known; try again", wait)
+        try:
+            identity = await self.app.asking(partial(self.app.identify, token))
+        except IssuerUnreachable:
+            self.app.unknown_tokens.give_back(address)
+            raise
+        self.app.unknown_tokens.give_back(address)
+        return identity
 
     async def _identity_of_page(self, value: str) -> Identity:
         if not is_own_request(self.verb, self.headers):
@@ -389,12 +419,7 @@ class Request:
     def _take(self, identity: Identity, *, writes: int, size: int) -> None:
         wait = self.app.limiter.take(identity.token or identity.user, writes=writes, size=size)
         if wait:
-            seconds = max(1, round(wait + 0.5))
-            raise refusal(
-                "TooMany", 429, "Too many requests",
-                f"This token has used up its share of this minute; repeat it in {seconds} s.",
-                retry_after=str(seconds),
-            )  # fmt: skip
+            raise too_many("This token has used up its share of this minute; repeat it", wait)
 
     async def _body(self, longest: int) -> bytes:
         parts = [part async for part in self._parts(longest)]
@@ -662,6 +687,12 @@ def cleaned(store: MemoryStore, result: object) -> object:
 def etag_of(result: object) -> str:
     memory = result.memory if isinstance(result, RememberResult) else result
     return f'"{memory.version}"' if isinstance(memory, Memory) else ""
+
+
+def too_many(sentence: str, wait: float) -> Refusal:
+    """The sentence is ended with the time to wait."""
+    seconds = max(1, round(wait + 0.5))
+    return refusal("TooMany", 429, "Too many requests", f"{sentence} in {seconds} s.", retry_after=str(seconds))
 
 
 def not_own_page() -> Refusal:

@@ -57,3 +57,8 @@ class RateLimiter:
             return max(waits)
         use.left = [left - amount for left, amount in zip(use.left, wanted, strict=True)]
         return 0.0
+
+    def give_back(self, token: str) -> None:
+        """One request that does not count after all."""
+        if (use := self._uses.get(token)) is not None:
+            use.left[0] = min(self._most[0], use.left[0] + 1)

@@ -1,4 +1,4 @@
-"""Lets in who shows a token of an OAuth 2.1 authorization server. This server only checks such tokens, and gives none.
+"""Checks access tokens of an OAuth 2.1 issuer; this server issues none.
 
 A token is checked by the issuer's public keys (JWT access tokens) or by asking the issuer (introspection). Scopes give
 the role, a claim the spaces.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import logging
 import time
 import urllib.error
 import urllib.request
@@ -23,9 +24,11 @@ from urllib.parse import urlencode, urlsplit
 from nacre.access.capabilities import Role
 from nacre.errors import AccessDenied, ConfigError, InvalidInput, IssuerUnreachable
 from nacre.files import ThreadLock
-from nacre.mcp.http import LOOPBACK
+from nacre.mcp.http import Address
 from nacre.model.validate import label
 from nacre.server.users import Identity
+
+log = logging.getLogger("nacre")
 
 METADATA = "/.well-known/oauth-protected-resource"
 RESOURCES = ("", "/mcp", "/v1")  # below the server's address: what a token may be made for
@@ -39,8 +42,10 @@ LEEWAY_SECONDS = 30  # by which two clocks may differ
 TIMEOUT_SECONDS = 10.0
 LARGEST_ANSWER = 1_000_000  # bytes; a set of keys has some thousands
 REFETCH_SECONDS = 60.0  # at least, between two requests for the keys: anybody can send tokens with unknown keys
+RETRY_SECONDS = 5.0  # at least, between two requests for the keys while there are none: nobody gets in meanwhile
 KEYS_SECONDS = 3600.0  # after which the keys are asked for again, so that a withdrawn one is not used for ever
-ASKED_SECONDS = 30.0  # for which the issuer's answer holds: a revoked token is let in no longer than that
+LONGEST_KEYS_SECONDS = 2 * KEYS_SECONDS  # for which keys hold while the issuer cannot be asked for them again
+ANSWER_SECONDS = 30.0  # for which the issuer's answer holds: a revoked token is let in no longer than that
 MOST_ANSWERS = 10_000  # of the issuer that are kept
 LONGEST_TOKEN = 16_384
 
@@ -83,7 +88,7 @@ def check_url(url: str) -> None:
     parts = urlsplit(url)
     if not url or (parts.scheme == "https" and parts.hostname):
         return
-    if parts.scheme != "http" or parts.hostname not in (*LOOPBACK, "::1"):
+    if parts.scheme != "http" or not Address(parts.hostname or "", 0).local:
         raise InvalidInput(f"{url} is not an address with TLS; write it as https://HOST/….")
 
 
@@ -110,6 +115,10 @@ class OAuth:
             wanted = ", ".join(f"{SCOPE_PREFIX}{role}" for role in Role)
             raise AccessDenied(f"This token has no scope for this server; sign in again with one of {wanted}.")
         return Identity(user_of(claims), roles[-1], self._spaces(claims), "")
+
+    def must_ask(self, token: str) -> bool:
+        """Whether `identify` would send a request to the issuer, which takes long and which anybody can cause."""
+        return self._source.must_ask(token)
 
     def metadata(self, path: str) -> dict[str, object]:
         """What a client learns about how to get a token (RFC 9728); `path` is that of the resource."""
@@ -178,11 +187,13 @@ class Keys:
     def __init__(self, options: OAuthOptions, clock: Callable[[], float]) -> None:
         self._options, self._clock = options, clock
         self._lock = ThreadLock()
-        self._known: dict[str, Any] = {}
-        self._read_at = float("-inf")
+        self._fetching = ThreadLock()  # one request to the issuer at a time
+        self._known: Mapping[str, Any] = {}
+        self._read_at = self._tried_at = float("-inf")
+        self._failure = ""  # why the last attempt failed
         self._changed_at = 0.0
         if not is_url(options.keys):
-            self._read()  # a file that cannot be read is said at the start
+            self._known = self._read_file()  # a file that cannot be read is said at the start
 
     def claims(self, token: str, audiences: Sequence[str]) -> Mapping[str, Any]:
         import jwt
@@ -208,48 +219,98 @@ class Keys:
             raise AccessDenied("This token is not one that this server can trust; sign in again.") from error
         return claims
 
-    def _key(self, name: str) -> Any:
-        """The one of this name; where the token names none, the only one."""
-        with self._lock:
-            waited = self._clock() - self._read_at
-            if waited > KEYS_SECONDS or (self._find(name) is None and waited > REFETCH_SECONDS) or self._is_changed():
-                self._read()
-            return self._find(name)
-
-    def _find(self, name: str) -> Any:
-        if not name and len(self._known) == 1:
-            return next(iter(self._known.values()))
-        return self._known.get(name)
-
-    def _is_changed(self) -> bool:
-        place = self._options.keys
-        if is_url(place):
-            return False
-        try:
-            return Path(place).stat().st_mtime != self._changed_at
-        except OSError:
-            return False  # it is being replaced; what was read holds
-
-    def _read(self) -> None:
+    def must_ask(self, token: str) -> bool:
         import jwt
 
-        place = self._options.keys
-        if is_url(place):
-            self._read_at = self._clock()  # also where it fails: an issuer that is down is not asked by every request
-            data = fetched(urllib.request.Request(place, headers={"Accept": "application/json"}), self._options.issuer)
-        else:
-            try:
-                self._changed_at = Path(place).stat().st_mtime
-                data = Path(place).read_bytes()
-            except OSError as error:
-                raise ConfigError(f"{place} cannot be read ({error.strerror}); name the file with the keys.") from error
-            self._read_at = self._clock()
+        if not is_url(self._options.keys):
+            return False
         try:
-            keys = jwt.PyJWKSet.from_dict(json.loads(data)).keys
-        except (jwt.PyJWTError, ValueError, TypeError, AttributeError) as error:
-            raise ConfigError(f"{place} holds no set of keys (JWKS); name what the issuer publishes.") from error
-        signing = [key for key in keys if key.public_key_use in (None, "sig") and key.algorithm_name in ALGORITHMS]
-        self._known = {key.key_id or "": key for key in signing}
+            name = str(jwt.get_unverified_header(token).get("kid", ""))
+        except (jwt.PyJWTError, ValueError, TypeError):
+            return False
+        return self._is_missing(name) or self._is_due(name)
+
+    def _key(self, name: str) -> Any:
+        """The one of this name; where the token names none, the only one. Raises `IssuerUnreachable` where the issuer
+        could not be asked whether there is such a key."""
+        if not is_url(self._options.keys):
+            self._read_changed_file()
+            return self._find(name)
+        if self._is_missing(name):
+            with self._fetching:  # waits for a request that is under way
+                if self._claim(name):
+                    self._ask()
+        elif self._claim(name):
+            with self._fetching:
+                self._ask()
+        if self._failure and self._is_missing(name):
+            raise IssuerUnreachable(self._options.issuer, self._failure)
+        return self._find(name)
+
+    def _is_missing(self, name: str) -> bool:
+        return self._find(name) is None or self._clock() - self._read_at > LONGEST_KEYS_SECONDS
+
+    def _is_due(self, name: str) -> bool:
+        """Whether the issuer has to be asked, and may be asked again already."""
+        now = self._clock()
+        since_read, since_tried = now - self._read_at, now - self._tried_at
+        if not self._known or since_read > LONGEST_KEYS_SECONDS:
+            return since_tried > RETRY_SECONDS
+        return since_tried > REFETCH_SECONDS and (since_read > KEYS_SECONDS or self._find(name) is None)
+
+    def _claim(self, name: str) -> bool:
+        """True for one of those who find that it is due: the others go on with the keys that are known."""
+        with self._lock:
+            due = self._is_due(name)
+            if due:
+                self._tried_at = self._clock()
+            return due
+
+    def _ask(self) -> None:
+        place = self._options.keys
+        try:
+            data = fetch(urllib.request.Request(place, headers={"Accept": "application/json"}), self._options.issuer)
+            self._known, self._read_at, self._failure = signing_keys(data, place), self._clock(), ""
+        except IssuerUnreachable as error:
+            self._failure = error.reason
+        except ConfigError:
+            self._failure = "what it publishes is not a set of keys"
+
+    def _find(self, name: str) -> Any:
+        known = self._known
+        if not name and len(known) == 1:
+            return next(iter(known.values()))
+        return known.get(name)
+
+    def _read_changed_file(self) -> None:
+        """What was read holds while the file is being replaced."""
+        try:
+            if Path(self._options.keys).stat().st_mtime != self._changed_at:
+                self._known = self._read_file()
+        except (OSError, ConfigError) as error:
+            log.warning("The keys that were read before are used on: %s", error)
+
+    def _read_file(self) -> Mapping[str, Any]:
+        """Raises `ConfigError`."""
+        place = self._options.keys
+        try:
+            self._changed_at = Path(place).stat().st_mtime
+            data = Path(place).read_bytes()
+        except OSError as error:
+            raise ConfigError(f"{place} cannot be read ({error.strerror}); name the file with the keys.") from error
+        return signing_keys(data, place)
+
+
+def signing_keys(data: bytes, place: str) -> Mapping[str, Any]:
+    """Those of a JWKS by their ids. Raises `ConfigError`; `place` is where the data is from."""
+    import jwt
+
+    try:
+        keys = jwt.PyJWKSet.from_dict(json.loads(data)).keys
+    except (jwt.PyJWTError, ValueError, TypeError, AttributeError) as error:
+        raise ConfigError(f"{place} holds no set of keys (JWKS); name what the issuer publishes.") from error
+    signing = [key for key in keys if key.public_key_use in (None, "sig") and key.algorithm_name in ALGORITHMS]
+    return {key.key_id or "": key for key in signing}
 
 
 class Introspection:
@@ -269,19 +330,27 @@ class Introspection:
         self._login = "Basic " + base64.b64encode(f"{id}:{secret}".encode()).decode()
 
     def claims(self, token: str, audiences: Sequence[str]) -> Mapping[str, Any]:  # noqa: ARG002 (checked by who asks)
-        name, now = hashlib.sha256(token.encode()).digest(), self._clock()
-        with self._lock:
-            asked_at, answer = self._answers.get(name, (float("-inf"), {}))
-        if now - asked_at > ASKED_SECONDS:
-            answer = self._ask(token)
+        answer = self._recent(token)
+        if answer is None:
+            asked_at, answer = self._clock(), self._ask(token)
             with self._lock:
-                self._answers[name] = (now, answer)
+                name = name_of(token)
+                self._answers[name] = (asked_at, answer)
                 self._answers.move_to_end(name)
                 while len(self._answers) > MOST_ANSWERS:
                     self._answers.popitem(last=False)
         if answer.get("active") is not True:
             raise AccessDenied("The issuer does not know this token, or has revoked it; sign in again.")
         return answer
+
+    def must_ask(self, token: str) -> bool:
+        return self._recent(token) is None
+
+    def _recent(self, token: str) -> Mapping[str, Any] | None:
+        """An answer of the issuer that still holds."""
+        with self._lock:
+            asked_at, answer = self._answers.get(name_of(token), (float("-inf"), {}))
+        return answer if self._clock() - asked_at <= ANSWER_SECONDS else None
 
     def _ask(self, token: str) -> Mapping[str, Any]:
         body = urlencode({"token": token, "token_type_hint": "access_token"}).encode()
@@ -291,12 +360,17 @@ class Introspection:
         }  # fmt: skip
         request = urllib.request.Request(self._options.introspection, body, headers, method="POST")
         try:
-            answer = json.loads(fetched(request, self._options.issuer))
+            answer = json.loads(fetch(request, self._options.issuer))
         except ValueError as error:
             raise IssuerUnreachable(self._options.issuer, "its answer is not JSON") from error
         if not isinstance(answer, dict):
             raise IssuerUnreachable(self._options.issuer, "its answer is not an object")
         return answer
+
+
+def name_of(token: str) -> bytes:
+    """The token itself is not kept."""
+    return hashlib.sha256(token.encode()).digest()
 
 
 class NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -306,7 +380,7 @@ class NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def fetched(request: urllib.request.Request, issuer: str) -> bytes:
+def fetch(request: urllib.request.Request, issuer: str) -> bytes:
     """Raises `IssuerUnreachable`."""
     try:
         with urllib.request.build_opener(NoRedirects).open(request, timeout=TIMEOUT_SECONDS) as response:

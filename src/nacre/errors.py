@@ -416,9 +416,11 @@ class SchemaMismatch(StorageError):
 
 
 class ArchiveRefused(StorageError):
+    """`remedy` is that of the command line; other interfaces may have another one."""
+
     def __init__(self, path: Path | str, reason: str, remedy: str) -> None:
         super().__init__(f"{path} was not taken: {reason}. {remedy}")
-        self.reason = reason
+        self.reason, self.remedy = reason, remedy
 
 
 class EmbeddingMismatch(StorageError, ValueError):

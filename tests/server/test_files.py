@@ -22,6 +22,7 @@ from nacre.server.files import export_download, import_upload, safe_name
 from nacre.server.jobs import Jobs
 from nacre.server.users import Identity, Registry
 from tests.server.running import Caller, Served, serving, tokens
+from tests.transfer.chroma_folders import folder, houkai
 from tests.waiting import wait_for
 
 
@@ -80,6 +81,44 @@ def test_a_zip_of_notes_is_known_again_when_a_note_was_edited(store: MemoryStore
     assert "upload" not in repr(store.list_recent(10)) and str(tmp_path) not in repr(store.list_recent(10))
 
 
+def test_a_file_in_a_zip_is_imported_as_it_would_be_alone(store: MemoryStore, tmp_path: Path) -> None:
+    inside = {"log.txt": b"in no format", ".hidden.md": b"- A hidden note\n", "bad.csv": b"Thing\nrope\n"}
+    for format in ("nacre", "csv", "jsonl"):
+        with MemoryStore(":memory:", space="team", embedder="hashing") as other:
+            other.remember(f"The {format} crate is on the quay", id=f"crate-{format}", title="A crate")
+            made = export_download(other, format, tmp_path, 1_800_000_000.0)
+        inside[f"all/{format}{made.file.suffix}"] = made.file.read_bytes()
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for name, content in inside.items():
+            archive.writestr(name, content)
+        archive.writestr("roof.md", "# Roof\n\n- The gutter leaks\n")
+    done = import_upload(store, tmp_path / "all.zip")
+    assert (done.files, done.new, done.broken, done.left_out) == (4, 4, 1, {"in no known format": 1})
+    assert [fault for fault in done.faults if "bad.csv was not taken: no column of it" in fault]
+    for format in ("nacre", "csv", "jsonl"):
+        memory = store.get(f"crate-{format}")
+        assert memory is not None and memory.title == "A crate", format
+
+
+def test_one_of_several_collections_of_chroma_is_chosen(store: MemoryStore, tmp_path: Path) -> None:
+    folder(tmp_path / "c", alice=[houkai("a", "The ferry is late")], bob=[houkai("b", "The bus is on time")])
+    shutil.make_archive(str(tmp_path / "chroma"), "zip", tmp_path, "c")
+    file = tmp_path / "chroma.zip"
+    with pytest.raises(InvalidInput, match=r"^chroma.zip holds 2 collections of Chroma \(alice, bob\).*in a terminal"):
+        import_upload(store, file)
+    shutil.rmtree(tmp_path / "chroma.zip.unpacked")
+    assert import_upload(store, file, collections=["bob"]).new == 1
+    assert [memory.text for memory in store.list_recent()] == ["The bus is on time"]
+
+
+def test_what_an_import_remarks_names_no_option_of_the_command_line(store: MemoryStore, tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("text,Colour\nThe rope is long,red\n,blue\n")
+    done = import_upload(store, file)
+    assert (done.new, done.broken) == (1, 1) and "Colour" in done.notes[0]
+    assert "--" not in repr((done.notes, done.faults))
+
+
 def test_a_zip_writes_nowhere_else_and_follows_no_link(store: MemoryStore, tmp_path: Path) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
@@ -106,7 +145,13 @@ def test_what_cannot_be_imported_says_so(store: MemoryStore, tmp_path: Path, mon
 
     assert "no format that is known" in refuse("picture.png", b"\x89PNG....")
     assert "no file in a known format" in refuse("empty.zip", zipped({"a.png": "x"}))
-    refuse("cut.nacre", b"\x1f\x8b\x08\x00broken", ArchiveRefused)
+    assert refuse("cut.nacre", b"\x1f\x8b\x08\x00broken", ArchiveRefused).startswith("cut.nacre was not taken: ")
+    table = refuse("things.csv", b"Thing,Colour\nrope,red\n", ArchiveRefused)
+    assert "it has: Thing, Colour" in table and "`text` in the first line" in table and "--" not in table
+    only = refuse("table.zip", zipped({"a/things.csv": "Thing,Colour\nrope,red\n"}))
+    assert "a/things.csv was not taken: no column of it" in only
+    damaged_chroma = refuse("store.zip", zipped({"c/chroma.sqlite3": "no database at all" * 100}), ArchiveRefused)
+    assert damaged_chroma.startswith("store.zip was not taken: ") and "SQLite" in damaged_chroma
     damaged = bytearray(zipped({"a.md": "- one\n" * 5_000}))
     damaged[60:70] = b"0123456789"
     assert "cannot be unpacked" in refuse("damaged.zip", bytes(damaged))

@@ -42,7 +42,7 @@ def test_columns_of_a_csv_are_recognised_or_mapped_and_the_rest_is_listed(tmp_pa
         [memory] = everything(store)
     assert (memory.text, memory.tags, memory.source) == ("Bees sleep in winter", ("bees", "winter"), "east")
     assert memory.metadata == {"page": "7"}
-    assert any("Colour" in note and "--map" in note for note in done.notes)
+    assert any("Colour" in note and "--" not in note for note in done.notes)
     with pytest.raises(UnknownName), tables.opened(path, tables.CSV, Guard(), {"Note": "txt"}):
         pass
 

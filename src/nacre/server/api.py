@@ -258,8 +258,9 @@ class ServerApi:
         )
 
     def start_import(
-        self, name: str = "", format: str = "", dry_run: bool = False, on_conflict: str = "skip", why: str = ""
-    ) -> Job:
+        self, name: str = "", format: str = "", dry_run: bool = False, on_conflict: str = "skip", why: str = "",
+        collections: Sequence[str] = (),
+    ) -> Job:  # fmt: skip
         """Imports the file that was sent as the body."""
         from nacre.transfer.import_archive import check_allowed
 
@@ -272,7 +273,7 @@ class ServerApi:
             try:
                 done = files.import_upload(
                     store, upload.file, format=format, on_conflict=on_conflict, dry_run=dry_run, why=why,
-                    progress=progress,
+                    collections=collections, progress=progress,
                 )  # fmt: skip
             finally:
                 upload.remove()

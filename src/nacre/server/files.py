@@ -7,29 +7,31 @@ import shutil
 import stat
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count as counted
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nacre.errors import ArchiveRefused, InvalidInput, UnknownName
+from nacre.errors import ArchiveRefused, InvalidInput, NacreError, UnknownName
 from nacre.model.instants import stamp
 from nacre.transfer.archive import ImportSummary
 from nacre.transfer.export_files import MARKDOWN, export_file
+from nacre.transfer.foreign.chroma import SeveralCollections
 from nacre.transfer.import_archive import ImportOptions, check_allowed, import_path
 from nacre.transfer.ingest.conversations import JSONL
-from nacre.transfer.ingest.formats import FORMATS, detect
-from nacre.transfer.ingest.formats import files as files_in
+from nacre.transfer.ingest.formats import FORMATS, LEFT_OUT
 from nacre.transfer.ingest.ingest import Ingest
-from nacre.transfer.sources import KINDS, kind_of
+from nacre.transfer.sources import KINDS, UnknownForm, kind_of
+from nacre.transfer.tables import NoTextColumn
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
     from nacre.protocols import Progress
 
 FOLDER, CONVERSATIONS = "folder", "conversations"
+NO_FORMAT = "in no known format"
 UNSAFE = re.compile(r"[^\w. @+,()-]+")
 LONGEST_NAME = 200  # bytes, which every file system takes
 MOST_FILES = 20_000  # of a zip
@@ -55,6 +57,17 @@ class Imported:
     faults: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     operations: list[str] = field(default_factory=list)
+
+    def add(self, other: Imported, name: str) -> None:
+        """What came of one file of several."""
+        self.files += 1
+        for each in ("new", "changed", "unchanged", "removed", "broken"):
+            setattr(self, each, getattr(self, each) + getattr(other, each))
+        for reason, count in other.left_out.items():
+            self.left_out[reason] = self.left_out.get(reason, 0) + count
+        named = (fault if name in fault else f"{name}: {fault}" for fault in other.faults)
+        self.faults = [*self.faults, *named][:MOST_FAULTS]
+        self.notes = list(dict.fromkeys([*self.notes, *other.notes]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,29 +100,53 @@ def shortened(name: str) -> str:
     return name.encode()[-LONGEST_NAME:].decode("utf-8", "ignore")
 
 
+# What the page offers instead of the options of the command line.
+REMEDIES: Mapping[type[NacreError], str] = {
+    NoTextColumn: "Name the column that has the text `text` in the first line of the file, and import it again.",
+    SeveralCollections: (
+        "Import them one by one in a terminal: nacre import FOLDER --collection NAME --space SPACE; or name one of "
+        "them in `collections` of the API."
+    ),
+    UnknownForm: f"Choose a file in one of these formats: {', '.join(KINDS)}; or a zip of such files.",
+}
+
+
+@contextmanager
+def page_remedies(name: str) -> Iterator[None]:
+    """An error says what a person can do in the page, and names the file as its sender did."""
+    try:
+        yield
+    except UnknownForm as error:
+        raise InvalidInput(f"{name} is in no format that is known. {REMEDIES[UnknownForm]}") from error
+    except SeveralCollections as error:
+        raise InvalidInput(f"{name} {error.fact}. {REMEDIES[SeveralCollections]}") from error
+    except ArchiveRefused as error:
+        raise ArchiveRefused(name, error.reason, REMEDIES.get(type(error), error.remedy)) from error
+
+
 def import_upload(
     store: MemoryStore, file: Path, *, format: str = "", on_conflict: str = "skip", dry_run: bool = False,
-    why: str = "", progress: Progress | None = None,
+    why: str = "", collections: Sequence[str] = (), progress: Progress | None = None,
 ) -> Imported:  # fmt: skip
-    """Imports an archive, a conversation, a note, or a zip of these. Raises `InvalidInput` for anything else."""
+    """Imports an archive, a table, a conversation, a note, the memory of another program, or a zip of these.
+    `collections` are those of a Chroma store. Raises `InvalidInput` and `ArchiveRefused`."""
     check_allowed(store, {"on_conflict": on_conflict})
     options: ImportOptions = {"on_conflict": on_conflict, "dry_run": dry_run, "why": why, "progress": progress}
-    if not format and zipfile.is_zipfile(file):
-        return import_zip(store, file, options)
-    return import_any(store, file, options, format or None)
+    with page_remedies(file.name):
+        if not format and zipfile.is_zipfile(file):
+            return import_zip(store, file, options, collections)
+        return import_any(store, file, options, kind_of(file, format or None).name, file.name, collections)
 
 
-def import_any(store: MemoryStore, path: Path, options: ImportOptions, named: str | None = None) -> Imported:
-    """Of notes and conversations, those that were edited are known again by the name of their file."""
-    try:
-        kind = kind_of(path, named).name
-    except ArchiveRefused as error:
-        known = ", ".join(KINDS)
-        raise InvalidInput(f"{path.name} is in no format that is known ({known}); choose another file.") from error
+def import_any(
+    store: MemoryStore, path: Path, options: ImportOptions, kind: str, name: str, collections: Sequence[str] = ()
+) -> Imported:
+    """Of notes and conversations, those that were edited are known again by `name`. Raises `ArchiveRefused`."""
     if kind not in FORMATS or kind == JSONL:
-        return summed(kind, import_path(store, path, source=kind, **options), options)
+        done = import_path(store, path, source=kind, collections=collections, **options)
+        return summed(kind, done, options)
     result = Imported(kind, options.get("dry_run", False))
-    add_file(result, store, path, kind, path.name, options.get("progress"))
+    add_file(result, store, path, kind, name, options.get("progress"))
     return result
 
 
@@ -121,32 +158,46 @@ def summed(kind: str, done: ImportSummary, options: ImportOptions) -> Imported:
     )  # fmt: skip
 
 
-def import_zip(store: MemoryStore, file: Path, options: ImportOptions) -> Imported:
-    """A folder as a program wrote it, else file by file."""
+def import_zip(store: MemoryStore, file: Path, options: ImportOptions, collections: Sequence[str] = ()) -> Imported:
+    """A folder as a program wrote it, else file by file: what cannot be read is named, and the others are imported."""
     folder, result = file.with_name(f"{file.name}.unpacked"), Imported(FOLDER, options.get("dry_run", False), files=0)
     unpack(file, folder)
-    progress = options.get("progress")
     for root in (folder, *(each for each in sorted(folder.iterdir()) if each.is_dir())):
-        with suppress(ArchiveRefused):
-            if (kind := kind_of(root).name) not in (*FORMATS, CONVERSATIONS):
-                return summed(kind, import_path(store, root, source=kind, **options), options)
-
-    def leave_out(_path: Path, reason: str) -> None:
-        result.left_out[reason] = result.left_out.get(reason, 0) + 1
-
-    inside = list(files_in((folder,), leave_out))
-    for number, (path, _) in enumerate(inside):
-        recognised = detect(path)
-        if recognised is None:
-            leave_out(path, "in no known format")
+        kind = kind_or_none(root)
+        if kind is not None and kind not in (*FORMATS, CONVERSATIONS):
+            return import_any(store, root, options, kind, file.stem, collections)
+    progress, quiet = options.get("progress"), ImportOptions(**{**options, "progress": None})
+    inside = [path for path in sorted(folder.rglob("*")) if path.is_file() and is_shown(path.relative_to(folder))]
+    for number, path in enumerate(inside):
+        name, kind = path.relative_to(folder).as_posix(), kind_or_none(path)
+        if kind is None:
+            result.left_out[NO_FORMAT] = result.left_out.get(NO_FORMAT, 0) + 1
             continue
-        result.files += 1
-        add_file(result, store, path, recognised.name, f"{file.stem}/{path.relative_to(folder).as_posix()}", None)
+        try:
+            with page_remedies(name):
+                result.add(import_any(store, path, quiet, kind, f"{file.stem}/{name}"), name)
+        except ArchiveRefused as error:
+            result.broken += 1
+            result.faults = [*result.faults, str(error)][:MOST_FAULTS]
         if progress is not None:
             progress(number + 1, len(inside), "files")
     if not result.files:
-        raise InvalidInput(f"{file.name} has no file in a known format ({', '.join(FORMATS)}); choose another one.")
+        reasons = f" ({result.faults[0]})" if result.faults else ""
+        known = ", ".join(KINDS)
+        raise InvalidInput(f"{file.name} has no file in a known format{reasons}; choose another one, of {known}.")
     return result
+
+
+def kind_or_none(path: Path) -> str | None:
+    try:
+        return kind_of(path).name
+    except ArchiveRefused:
+        return None
+
+
+def is_shown(path: Path) -> bool:
+    """Not what a program or a system put there for itself."""
+    return not any(part.startswith(".") or part in LEFT_OUT for part in path.parts)
 
 
 def add_file(
@@ -198,7 +249,10 @@ def unpack_one(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path, l
         while part := packed.read(COPIED_AT_ONCE):
             size += len(part)
             if size > left:
-                raise InvalidInput(f"{archive.filename} unpacks to more than {MOST_BYTES // 1_000_000:,} MB.")
+                raise InvalidInput(
+                    f"{Path(str(archive.filename)).name} unpacks to more than {MOST_BYTES // 1_000_000:,} MB; import "
+                    "it in parts."
+                )
             out.write(part)
     return size
 

@@ -150,6 +150,11 @@ KINDS: Mapping[str, Kind] = {
 }  # fmt: skip
 
 
+class UnknownForm(ArchiveRefused):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "it is in no form that is known", f"Say which with --from: {', '.join(KINDS)}.")
+
+
 def recognise(path: Path) -> Kind:
     """Raises `ArchiveRefused` for what is not there or in no known form."""
     if not path.exists():
@@ -166,7 +171,7 @@ def recognise(path: Path) -> Kind:
         what = "it" if at_fault == path else f"{at_fault} in it"
         reason = f"{what} cannot be read ({error.strerror or error})"
         raise ArchiveRefused(path, reason, "Check the path and its permissions.") from error
-    raise ArchiveRefused(path, "it is in no form that is known", f"Say which with --from: {', '.join(KINDS)}.")
+    raise UnknownForm(path)
 
 
 def kind_of(path: Path, name: str | None = None) -> Kind:

@@ -48,11 +48,20 @@ MOST_COLUMNS = 1_000  # whose names are kept, to say which there are
 MOST_SHOWN = 20  # of them in a message
 SAME_WORD = 0.88  # of difflib: one letter wrong or missing, but not "emotion" for "emotional"
 MOST_SESSIONS = 1_000_000  # whose turns are counted
+# Facts that an interface may add its own remedy to.
+LEFT_OUT_COLUMNS = "Columns that are no field of a memory were left out"
+NO_TEXT = "it has no text"
 
 
 def is_one_of_ours(record: Mapping[str, object]) -> bool:
     """A row that Nacre wrote: its types are what they are called."""
     return "id" in record and "last_accessed" in record
+
+
+class NoTextColumn(ArchiveRefused):
+    def __init__(self, path: Path, names: str) -> None:
+        reason = f"no column of it holds the text of memories (it has: {names})"
+        super().__init__(path, reason, "Say which one it is with --map COLUMN=text, or what the file is with --from.")
 
 
 class MissingColumn(InvalidInput):
@@ -93,7 +102,7 @@ class Table(ForeignSource):
         made = list(self.remarks)
         if self.left_out:
             names = ", ".join(map(printable, sorted(self.left_out)))
-            made.append(f"Columns that are no field of a memory were left out: {names}. --map COLUMN=FIELD takes one.")
+            made.append(f"{LEFT_OUT_COLUMNS}: {names}.")
         return tuple(made)
 
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:
@@ -138,8 +147,7 @@ class Table(ForeignSource):
                 raise MissingColumn(column, self.columns_seen)
         if not self.has_text:
             names = ", ".join(map(printable, islice(self.columns_seen, MOST_SHOWN))) or "none"
-            remedy = "Say which one it is with --map COLUMN=text, or what the file is with --from."
-            raise ArchiveRefused(self.path, f"no column of it holds the text of memories (it has: {names})", remedy)
+            raise NoTextColumn(self.path, names)
 
     def json_records(self) -> Iterator[tuple[int, int, Mapping[str, object] | str]]:
         for line in lines(self.path):
@@ -193,7 +201,7 @@ class Table(ForeignSource):
             named["text"] = text_and_tools(cast("Json", named["text"]))[0]
         fields = {name: convert(name, value) for name, value in named.items() if value is not None and value != ""}
         if not isinstance(fields.get("text"), str):
-            raise InvalidInput("it has no text; --map COLUMN=text says which column has it.")
+            raise InvalidInput(f"{NO_TEXT}.")
         if "role" in fields and "session" in fields and "last_accessed" not in fields:  # not a record of ours
             fields.setdefault("type", "episodic")
             if "position" not in fields and len(self.positions) < MOST_SESSIONS:

@@ -334,6 +334,17 @@ def report_import(done: ImportSummary, form: Form, verb: str, source: str = "") 
     if done.errors > len(faults):
         say(f"  and {done.errors - len(faults):,} more")
     say(*done.notes)
+    say(*mapping_advice(done))
+
+
+def mapping_advice(done: ImportSummary) -> Iterator[str]:
+    """What the command line offers for tables with other names of columns."""
+    from nacre.transfer.tables import LEFT_OUT_COLUMNS, NO_TEXT
+
+    if any(note.startswith(LEFT_OUT_COLUMNS) for note in done.notes):
+        yield "--map COLUMN=FIELD takes a column that was left out."
+    if any(fault.why.startswith(NO_TEXT) for fault in done.faults):
+        yield "--map COLUMN=text says which column has the text."
 
 
 @command("info FILE|-", form_option())

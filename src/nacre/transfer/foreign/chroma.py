@@ -206,6 +206,12 @@ def opened(path: Path, collections: Sequence[str] = ()) -> Iterator[Chroma]:
         yield source
 
 
+class SeveralCollections(InvalidInput):
+    def __init__(self, path: Path, names: Sequence[str]) -> None:
+        self.fact = f"holds {len(names)} collections of Chroma ({', '.join(names)}), which are independent"
+        super().__init__(f"{path} {self.fact}; choose with --collection, and set the target with --space.")
+
+
 @dataclass(slots=True, kw_only=True)
 class Chroma(ForeignSource):
     database: sqlite3.Connection
@@ -264,10 +270,7 @@ class Chroma(ForeignSource):
         wanted = list(names) or [name for name in TOGETHER if name in there] or memories or list(there)
         left = [name for name in there if name not in wanted]
         if not names and len(wanted) > 1 and not set(wanted) <= set(TOGETHER):
-            raise InvalidInput(
-                f"{self.path} holds {len(wanted)} collections ({', '.join(wanted)}), which are independent; "
-                "choose with --collection, and set the target with --space."
-            )
+            raise SeveralCollections(self.path, wanted)
         if left:
             self.remarks.append(f"Other collections were left out: {', '.join(left)}.")
         segments = {name: self._segment(str(there[name]["id"])) for name in wanted}

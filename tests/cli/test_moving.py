@@ -72,6 +72,9 @@ def test_a_table_is_mapped_tried_and_its_bad_lines_are_written_to_a_file(nacre: 
     nacre.ok("undo")
     assert nacre.ok("list") == ""
     assert nacre("import", str(file), "--map", "Note", "--yes").exit_code == 2
+    file.write_text("text,Colour\nBees like blue,blue\n,red\n")
+    advised = " ".join(nacre("import", str(file), "--dry-run").stderr.split())
+    assert "--map COLUMN=FIELD takes a column" in advised and "--map COLUMN=text says" in advised
 
 
 def test_what_cannot_be_imported_leaves_no_store_and_is_no_success(nacre: CommandLine, tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ def what_is_missing(done: Repaired) -> list[str]:
     return said
 
 
-def mend(store: MemoryStore, findings: Sequence[Finding], progress: Progress | None = None) -> int:
+def compute_missing(store: MemoryStore, findings: Sequence[Finding], progress: Progress | None = None) -> int:
     """Returns how many memories were indexed again. Raises `EmbeddingError` when the model cannot answer."""
     remedies = {finding.mended_by for finding in findings}
     if "reindex" in remedies:

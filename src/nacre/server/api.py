@@ -14,7 +14,7 @@ from nacre.access.capabilities import Role
 from nacre.access.view import performed
 from nacre.errors import AccessDenied, SpaceNotFound, UnknownName
 from nacre.hooks.inject import InjectionDay, injection_days
-from nacre.lifecycle.doctor import Finding, examine, mend
+from nacre.lifecycle.doctor import Finding, compute_missing, examine
 from nacre.lifecycle.jobs import JOBS, backups_of
 from nacre.model.instants import DAY, parse_duration
 from nacre.model.validate import natural_number
@@ -145,7 +145,7 @@ class ServerApi:
         store = self.store
 
         def work(progress: Progress) -> Json:
-            return {"memories": mend(store, examine(store.settings), progress)}
+            return {"memories": compute_missing(store, examine(store.settings), progress)}
 
         return self._jobs.start("mend", "", self.asker.user, work)
 

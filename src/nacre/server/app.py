@@ -164,7 +164,7 @@ class Application:
         async with self.using():
             return await anyio.to_thread.run_sync(work, limiter=self._workers)
 
-    async def asking(self, work: Callable[[], T]) -> T:
+    async def in_issuer_thread(self, work: Callable[[], T]) -> T:
         """In a thread that may wait for the issuer, without the store and beside those that use it."""
         if self._askers is None:
             self._askers = anyio.CapacityLimiter(ASKERS)
@@ -394,7 +394,7 @@ class Request:
         if wait:
             raise too_many("There were too many tokens that are not known; try again", wait)
         try:
-            identity = await self.app.asking(partial(self.app.identify, token))
+            identity = await self.app.in_issuer_thread(partial(self.app.identify, token))
         except IssuerUnreachable:
             self.app.unknown_tokens.give_back(address)
             raise
@@ -462,7 +462,9 @@ class Request:
     async def _mcp(self, identity: Identity) -> None:
         self.route_name = MCP
         if self.app.mcp is None:
-            sentence = "This server has no MCP; install it with the extra `mcp`, and start it again."
+            sentence = (
+                'There is no MCP here; run `pip install ".[server]"` in the checkout of Nacre, and start it again.'
+            )
             raise refusal("NoMcp", 404, "There is no MCP here", sentence)
         if self.verb != "POST":  # without sessions, a stream of the server's own messages would stay empty and open
             raise refusal("WrongMethod", 405, "The HTTP method is not known here", ONLY_POST, allow="POST")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FINISH_SECONDS = 30  # that running requests get when the server has to stop
 HINT = "No token exists yet: `nacre token create --user NAME --role admin` makes the first one, and shows it once."
 
-NO_MCP = "There is no MCP at /mcp: install the extra with `pip install 'nacre[server]'`, and start the server again."
+NO_MCP = 'There is no MCP at /mcp: run `pip install ".[server]"` in the checkout of Nacre, and start the server again.'
 
 
 @dataclass(frozen=True, slots=True)

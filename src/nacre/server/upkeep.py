@@ -13,7 +13,7 @@ from nacre.lifecycle.jobs import DECAY_FLOOR, DECAY_MODEL
 from nacre.lifecycle.scheduler import MaintenanceScheduler
 from nacre.model import Memory
 from nacre.model.memory import Json
-from nacre.settings import DEFAULT, TABLES, Settings, descriptions, settings_with_sources
+from nacre.settings import DEFAULT, KEYS, TABLES, Settings, descriptions, settings_with_sources
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from nacre.lifecycle.backups import StoredCopy
     from nacre.memory_store import MemoryStore
 
-ACTOR = "maintenance"
 FADING_DAYS = 365.0
 STARTED = "how the server was started"  # the source of a value that no file and no variable has
-SECRETS = ("key", "token", "embedder_key", "language_model_key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ def setting_lines(settings: Settings, *, visible: bool) -> list[SettingLine]:
         source = STARTED if present is None or present.value != value else present.source
         if value == default:
             source = DEFAULT
-        secret = (key in SECRETS and bool(value)) or (key == "store" and is_database(value))  # it may have a password
+        secret = (key in KEYS and bool(value)) or (key == "store" and is_database(value))  # it may have a password
         seen = value if visible and not secret else None
         lines.append(
             SettingLine(

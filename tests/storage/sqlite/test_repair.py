@@ -112,7 +112,7 @@ def fix(file: Path) -> list[str]:
     found = doctor.examine(settings(file))
     if any(each.mended_by for each in found):
         with opened(file) as store:
-            doctor.mend(store, found)
+            doctor.compute_missing(store, found)
     return said
 
 

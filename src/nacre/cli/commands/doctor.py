@@ -21,7 +21,7 @@ from nacre.cli.ui.output import DATA, Form, print_data, print_facts, print_recor
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.errors import NacreError
 from nacre.factory import is_database, store_file
-from nacre.lifecycle.doctor import Finding, examine, mend, repair
+from nacre.lifecycle.doctor import Finding, compute_missing, examine, repair
 from nacre.settings import ADDRESS, IN_MEMORY
 
 SALVAGED = "-salvaged.db"  # the end of the new store's name
@@ -166,7 +166,7 @@ def apply_fixes(cli: CliContext, findings: list[Finding]) -> list[Finding]:
         if not any(finding.mended_by in ("reindex", "catch_up") for finding in findings):
             return findings
         with cli.open() as store, progress_line() as progress:
-            say(f"Indexed {count_of(mend(store, findings, progress))} again.")
+            say(f"Indexed {count_of(compute_missing(store, findings, progress))} again.")
     except NacreError as error:
         say(f"Could not be repaired now: {error}")  # what is left is listed below, with the rest
     return examine_store(cli)

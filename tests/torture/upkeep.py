@@ -72,7 +72,7 @@ CHORES: Mapping[str, Chore] = {
     "backup": Chore(remember_old),
     "reindex": Chore(forget_vectors),
 }
-AT = {"trash": LONG_AGO, "compact": LONG_AGO}  # when it was done; the others are filled now
+AT = {"trash": LONG_AGO, "compact": LONG_AGO, "backup": LONG_AGO}  # when it was done; the others are filled now
 
 
 def fill(path: str, job: str) -> None:
@@ -105,4 +105,4 @@ def tick_until_killed(path: str, job: str, telling: Connection) -> None:
 
 
 def copies(path: str) -> list[Path]:
-    return sorted((Path(path).parent / "backups").glob("*.db"))
+    return sorted((Path(path).parent / "backups" / "automatic").glob("*.db"))

@@ -371,6 +371,7 @@ def test_the_command_line_works_over_a_server(
     assert "NOT_SET_ANYWHERE" in nacre("list").stderr
 
 
+@pytest.mark.slow
 def test_a_project_looks_into_personal_too(served: Served, token: str) -> None:
     from nacre.settings import SpaceChoice
 

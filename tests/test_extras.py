@@ -55,12 +55,14 @@ def run_without_extras(folder: Path, code: str) -> subprocess.CompletedProcess[s
     )
 
 
+@pytest.mark.slow
 def test_library_and_cli_recall_without_any_extra(tmp_path: Path) -> None:
     ended = run_without_extras(tmp_path, LIBRARY_AND_CLI)
     assert ended.returncode == 0, ended.stderr
     assert "closes at noon" in ended.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [CLI_SERVER, COMPAT_SERVER.format("ai_houkai"), COMPAT_SERVER.format("ai_lessons")],

@@ -39,6 +39,7 @@ def nacre(peers: Any, tmp_path: Path) -> Any:
     return Here("nacre", "Nacre", "nacre", ())
 
 
+@pytest.mark.slow
 def test_a_worker_stores_finds_and_tells_errors_and_its_texts_survive_a_kill(
     peers: Any, nacre: Any, tmp_path: Path
 ) -> None:

@@ -114,6 +114,7 @@ def test_a_damaged_model_is_a_problem(nacre: CommandLine, monkeypatch: pytest.Mo
     assert rows["english"]["faults"] == [] and len(rows["cross-encoder"]["faults"]) == 1
 
 
+@pytest.mark.slow
 def test_a_damaged_store_is_salvaged_into_a_new_one(nacre: CommandLine, tmp_path: Path) -> None:
     for number in range(40):
         nacre.ok("remember", f"Note {number} about the orchard behind the mill.")

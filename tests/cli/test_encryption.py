@@ -48,6 +48,7 @@ def plain(nacre: CommandLine) -> bool:
     return any(b"heliotrope" in file.read_bytes() for file in nacre.store.parent.glob("*store.db*"))
 
 
+@pytest.mark.slow
 def test_encrypting_says_what_to_put_into_the_settings_and_what_stays_unencrypted(
     filled: CommandLine, key_file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -70,6 +71,7 @@ def test_an_encrypted_store_is_used_like_any_other(encrypted: CommandLine) -> No
     assert not plain(encrypted)
 
 
+@pytest.mark.slow
 def test_without_the_key_or_with_another_the_store_says_so(
     encrypted: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,6 +100,7 @@ def test_a_key_on_a_plain_store_says_what_to_do(
     assert MESSAGE in filled.ok("list")
 
 
+@pytest.mark.slow
 def test_a_new_store_is_encrypted_from_the_beginning_where_the_settings_name_a_key(
     nacre: CommandLine, key_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +134,7 @@ def test_rekeying_locks_the_old_key_out(
     assert MESSAGE in encrypted.ok("list") and not plain(encrypted)
 
 
+@pytest.mark.slow
 def test_decrypting_makes_the_store_plain_again(encrypted: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     result = encrypted("decrypt", "-y")
     assert result.exit_code == 0 and "run `nacre config unset key`" in result.stderr
@@ -182,6 +186,7 @@ def test_a_store_that_is_open_elsewhere_keeps_its_key(
     assert len(filled.json("list")) == 2
 
 
+@pytest.mark.slow
 def test_a_traceback_contains_no_key(encrypted: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTHER", "something else")
     monkeypatch.setenv("NACRE_KEY", "env:OTHER")

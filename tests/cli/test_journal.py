@@ -37,6 +37,7 @@ def test_journal_without_a_subcommand_means_its_tail(filled: CommandLine) -> Non
     assert "Usage: nacre journal" in filled.ok("journal", "--help")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

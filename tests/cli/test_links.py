@@ -55,6 +55,7 @@ def test_a_link_may_name_what_is_not_there_yet(filled: CommandLine) -> None:
     assert filled.json("show", "api")["links"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [

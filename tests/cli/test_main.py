@@ -186,12 +186,14 @@ def test_the_version_is_printed(nacre: CommandLine) -> None:
     assert nacre.new_interpreter("--version").stdout.startswith("nacre ")
 
 
+@pytest.mark.slow
 def test_a_memory_passes_from_one_process_to_the_next(nacre: CommandLine) -> None:
     id = nacre.new_interpreter("remember", "from one process").stdout.strip()
     (matches,) = json.loads(nacre.new_interpreter("recall", "process", "-f", "json").stdout)
     assert (matches["id"], matches["text"]) == (id, "from one process")
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_reason_to_complain(nacre: CommandLine) -> None:
     nacre.ok("remember", "x", "--id", "x")
     read, write = os.pipe()
@@ -232,6 +234,7 @@ def test_no_color_means_a_table_without_colour(nacre: CommandLine) -> None:
         assert words != ["list"] or (DATE.search(seen) and "abcdefgh-more" not in seen)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("nacre")
 def test_ctrl_c_ends_with_130_and_one_word() -> None:
     process = subprocess.Popen(

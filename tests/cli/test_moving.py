@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.command_line import CommandLine
 from tests.waiting import wait_for
 
@@ -115,6 +117,7 @@ def test_edited_notes_come_back_and_a_conflict_is_listed(nacre: CommandLine, tmp
     assert nacre.json("show", id)["text"] == "The ferry leaves at six"
 
 
+@pytest.mark.slow
 def test_a_watched_folder_follows_what_other_processes_write(nacre: CommandLine, tmp_path: Path) -> None:
     nacre.ok("remember", "The ferry leaves at nine")
     folder = tmp_path / "notes"

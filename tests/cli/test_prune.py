@@ -87,6 +87,7 @@ def test_a_table_shows_as_much_as_a_person_reads(nacre: CommandLine) -> None:
     assert len(nacre.json("prune", "-n", "2")) == 25, "programs get the whole plan"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "reported"),
     [

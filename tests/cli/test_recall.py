@@ -51,6 +51,7 @@ def test_recall_of_nothing_ends_with_one(filled: CommandLine) -> None:
     assert (result.exit_code, result.stdout, result.stderr) == (1, "[]\n", "nacre: nothing found.\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

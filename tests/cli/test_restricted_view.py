@@ -26,6 +26,7 @@ COMMANDS = [
 FREE = 100_000_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_a_command_cannot_tell_whether_others_are_there(
     words: list[str], nacre: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

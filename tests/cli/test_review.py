@@ -174,6 +174,7 @@ def test_show_says_that_a_review_waits(noted: CommandLine) -> None:
 # review decide
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("decision", "left", "says"),
     [

@@ -32,6 +32,7 @@ def installed(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H1.1", "L1")
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_an_older_package_is_the_one_of_compat(system: str) -> None:

@@ -44,6 +44,7 @@ def test_an_edit_while_the_model_is_away_is_found_by_its_new_words(store: Memory
     assert store.recall("fresh words", strategy="semantic")[0].score == pytest.approx(1.0, abs=2e-3)
 
 
+@pytest.mark.slow
 def test_catching_up_tells_its_progress(store: MemoryStore, embedder: Moody) -> None:
     embedder.well = False
     store.remember_many([f"memory {i}" for i in range(300)])

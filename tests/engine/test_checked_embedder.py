@@ -69,6 +69,7 @@ def test_after_a_reindexing_the_other_lambda_is_the_right_one(tmp_path: Path) ->
             old.recall("kettle")
 
 
+@pytest.mark.slow
 def test_an_interrupted_reindexing_is_not_gone_on_with_by_another_function_of_the_same_name(tmp_path: Path) -> None:
     calls = 0
 

@@ -31,6 +31,7 @@ def damage(folder: Path, changes: str) -> None:
     connection.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     ["key = 999", "key = -1", *(f"key = NULL, after = {value}" for value in BROKEN_IMAGES)],

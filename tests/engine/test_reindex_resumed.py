@@ -40,6 +40,7 @@ def with_embedder(store: MemoryStore, embedder: WordBag) -> MemoryStore:
     return store
 
 
+@pytest.mark.slow
 def test_what_was_done_is_not_done_again(store: MemoryStore) -> None:
     with pytest.raises(KeyboardInterrupt):
         with_embedder(store, Stopped(identity="second")).reindex()

@@ -104,6 +104,7 @@ def test_contradictions_come_before_updates_and_duplicates_last(store: MemorySto
     assert [item.id for item in store.review(kinds="conflict")] == ["c1x:c1", "b1x:b1", "a1x:a1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "decision"), [(kind, decision) for kind in KINDS for decision in DECISIONS[kind] if decision != "skip"]
 )

@@ -545,6 +545,7 @@ FINISHING: dict[str, Callable[[MemoryStore, JournalEntry], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", FINISHING)
 def test_an_undo_that_was_killed_is_finished_by_the_next_one_and_nothing_else_is_undone(
     many: MemoryStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, how: str

@@ -26,6 +26,7 @@ def due(book: LessonBook, days: float = 365) -> list[str]:
     return [each.lesson.title for each in book.review(days).data]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "results"),
     [

@@ -146,6 +146,7 @@ def test_a_place_is_read(given: str, host: str, port: int, local: bool) -> None:
     assert (place.host, place.port, place.local) == (host, port, local)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", ["", "here", "127.0.0.1:", "127.0.0.1:x", "h:70000"])
 def test_what_is_no_place_is_refused(given: str) -> None:
     with pytest.raises(InvalidInput, match="HOST:PORT"):

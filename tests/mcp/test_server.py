@@ -37,6 +37,7 @@ def agent(place: Path) -> Iterator[Agent]:
         yield agent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "tool"), ALL, ids=[f"{name}-{tool.name}" for name, tool in ALL])
 def test_the_short_schema_says_what_the_checks_check(name: str, tool: Tool) -> None:  # noqa: ARG001
     told = input_schema(tool.run, tool.arguments)

@@ -121,6 +121,7 @@ def test_a_request_with_a_fraction_as_its_id_is_refused_and_not_taken_for_a_noti
     assert still_serves(pipe)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", [b"[1, 2]", b"[]", b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', b"[nonsense"])
 def test_a_batch_is_refused(pipe: Pipe, line: bytes) -> None:
     answer = asked(pipe, line)

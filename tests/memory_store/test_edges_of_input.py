@@ -106,6 +106,7 @@ class BrokenOff(BaseException):
     pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["purge", "rename"])
 def test_an_import_begins_anew_when_what_it_had_written_is_gone(store: MemoryStore, tmp_path: Path, how: str) -> None:
     count = PART + 60

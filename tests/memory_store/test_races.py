@@ -209,6 +209,7 @@ def test_a_write_that_is_overtaken_again_and_again_gives_up_with_a_clear_error(
     assert [memory.tags for memory in store.get_many(["a"])] == [("t2",)]
 
 
+@pytest.mark.slow
 def test_many_threads_that_edit_one_memory_lose_nothing(tmp_path: Path) -> None:
     with MemoryStore(tmp_path / "s.db", embedder="hashing") as store:
         store.remember("The kettle is blue", id="a")

@@ -102,6 +102,7 @@ def calls(kind: type, method: str) -> Iterator[tuple[str, object, list[object], 
             yield name, wrong, positional, keywords
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "method"), [(name, method) for name, kind in CLASSES.items() for method in methods(kind)]
 )

@@ -63,6 +63,7 @@ def test_too_few_or_too_short_texts_say_nothing() -> None:
     assert median_cosines(["too short"] * 1000, Hashing()) is None
 
 
+@pytest.mark.slow
 def test_a_reindexing_calibrates_a_foreign_embedder_on_the_texts_of_the_store() -> None:
     """The English one under another name, with its cosines pushed together as other models have them."""
     own = ShippedEmbedder(ENGLISH)

@@ -141,6 +141,7 @@ def scores(reader: Reader, space: str) -> dict[str, Any]:
     return told
 
 
+@pytest.mark.slow
 @settings(max_examples=settings().max_examples // 2, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(history=st.lists(steps(), min_size=1, max_size=12))
 def test_both_backends_answer_alike_now_and_about_the_past(history: list[tuple[str, Step]], tmp_path: Path) -> None:

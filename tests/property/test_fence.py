@@ -162,6 +162,7 @@ FENCED: tuple[tuple[str, dict[str, Any]], ...] = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(kept=memories().filter(storable))
 @pytest.mark.parametrize("door", ["mcp", "hooks"])

@@ -43,6 +43,7 @@ def fill(store: Backend, several: list[Memory]) -> None:
     put(store, *several)
 
 
+@pytest.mark.slow
 @settings(max_examples=settings().max_examples)
 @given(
     several=st.tuples(*(memories(id) for id in ("m1", "m2", "m3", "m4"))),

@@ -67,6 +67,7 @@ def admits(lesson: JournalFilter, wanted: dict[str, Any]) -> bool:
     )
 
 
+@pytest.mark.slow
 @given(st.lists(told, min_size=1, max_size=12), asked, st.sampled_from(["semantic", "hybrid"]))
 def test_a_recall_finds_exactly_the_lessons_that_its_filters_admit(
     lessons: list[JournalFilter], wanted: dict[str, Any], strategy: str

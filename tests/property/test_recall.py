@@ -54,6 +54,7 @@ narrowings = st.fixed_dictionaries(
 questions = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3, unique=True).map(" ".join)
 
 
+@pytest.mark.slow
 @given(question=questions, narrowed=narrowings, strategy=st.sampled_from(sorted(STRATEGIES)), k=st.integers(1, 12))
 def test_hits_are_admitted_and_as_many_as_there_are(
     store: MemoryStore, question: str, narrowed: dict[str, str], strategy: str, k: int
@@ -66,6 +67,7 @@ def test_hits_are_admitted_and_as_many_as_there_are(
     assert len({hit.memory.id for hit in hits}) == len(hits)
 
 
+@pytest.mark.slow
 @given(question=questions, narrowed=narrowings, k=st.integers(1, 12))
 def test_meaning_and_words_find_what_an_exhaustive_look_finds(
     store: MemoryStore, question: str, narrowed: dict[str, str], k: int
@@ -93,6 +95,7 @@ def test_the_default_ranks_a_narrow_choice_as_it_ranks_it_whole(
         assert [hit.memory.id for hit in few] == [hit.memory.id for hit in many][:3]
 
 
+@pytest.mark.slow
 @given(text=texts)
 def test_candidates_by_words_and_a_search_for_words_agree(store: MemoryStore, text: str) -> None:
     kept = store.remember(text + " xyzzy")

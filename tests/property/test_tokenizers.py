@@ -66,6 +66,7 @@ def test_our_ids_are_the_librarys_ids(text: str, ours: WordPiece, theirs: BertWo
     assert ours.encode(text, LIMIT) == theirs.encode(text).ids
 
 
+@pytest.mark.slow
 def test_every_settled_character_is_read_as_the_library_reads_it(
     ours: WordPiece, theirs: BertWordPieceTokenizer
 ) -> None:

@@ -44,6 +44,7 @@ def test_turns_of_conversations_do_not_collapse() -> None:
     assert ids(collapse_copies(hits("yes", "yes", session="s"))) == ["m0", "m1"]
 
 
+@pytest.mark.slow
 def test_a_recall_lists_what_it_collapsed_and_still_brings_k(store: MemoryStore) -> None:
     for n in range(40):
         store.remember("the wifi code is blue horse", id=f"copy{n}")

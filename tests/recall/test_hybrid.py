@@ -141,6 +141,7 @@ def test_the_same_question_twice_in_a_second_has_the_same_order(filled: MemorySt
     assert all(found(filled, QUESTION, strategy="hybrid", recency_basis=basis) == first for _ in range(5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["hybrid", "auto", "rrf"])
 @pytest.mark.parametrize(
     ("question", "best"),

@@ -137,6 +137,7 @@ def store(tmp_path: Path) -> Iterator[MemoryStore]:
         yield opened
 
 
+@pytest.mark.slow
 def test_packing_inherits_the_filters_and_the_exclusion_of_superseded_ones(store: MemoryStore) -> None:
     old, new = store.list_recent(2, tag="even")
     store.supersede(old.id, new.id)

@@ -63,6 +63,7 @@ def test_a_question_that_is_too_long_or_no_text_is_refused(store: MemoryStore) -
     assert found(store, ("tea " * 5000)[:20_000], k=1) == ["tea"]
 
 
+@pytest.mark.slow
 def test_a_question_of_a_whole_page_searches_a_bounded_number_of_terms(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,6 +59,7 @@ def store(filled: MemoryStore, request: pytest.FixtureRequest) -> Iterator[Memor
     embedder.away = False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", FOREIGN)
 @pytest.mark.parametrize("rerank", [True, False])
 def test_a_foreign_question_gets_nothing_and_names_the_nearest(store: MemoryStore, question: str, rerank: bool) -> None:

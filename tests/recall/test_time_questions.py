@@ -31,6 +31,7 @@ def test_what_was_long_ago_is_found_by_the_words_that_tell_it() -> None:
     assert terms("What did we do two years ago?") == ()
 
 
+@pytest.mark.slow
 def test_a_month_finds_what_happened_in_it(store: MemoryStore) -> None:
     for number in range(12):
         written = NOW - (30 * number + 10) * DAY

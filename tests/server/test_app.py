@@ -277,6 +277,7 @@ def test_a_revoked_token_ends_at_once(served: Served, place: Path) -> None:
         assert guest("GET", "/v1/me").status == 401
 
 
+@pytest.mark.slow
 def test_an_admin_of_one_space_makes_no_token_for_somebody_of_another(served: Served, place: Path) -> None:
     with registry(place / "s.db") as users:
         for name in ("local", "outsider", "newcomer"):

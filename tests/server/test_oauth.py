@@ -301,6 +301,7 @@ def test_options_that_do_not_fit_are_refused(nacre: CommandLine) -> None:
         assert result.exit_code == 2 and sentence in result.stderr, result.output
 
 
+@pytest.mark.slow
 def test_a_client_learns_where_to_sign_in_and_gets_in_with_its_role(issuer: Issuer, tmp_path: Path) -> None:
     (own,) = tokens(tmp_path / "s.db", ("ada", "admin", ()))
     words = ("--oauth-issuer", issuer.url, "--oauth-keys", f"{issuer.url}/keys", "--oauth-space", "team")

@@ -96,6 +96,7 @@ def test_two_instances_over_one_store_share_tokens_answers_and_changes(tmp_path:
         assert state["state"] == "done" and state["result"] == {"conflicts": 0, "noted": 0}
 
 
+@pytest.mark.slow
 def test_an_agent_remembers_over_mcp_as_its_user(tmp_path: Path) -> None:
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
@@ -122,6 +123,7 @@ def test_an_agent_remembers_over_mcp_as_its_user(tmp_path: Path) -> None:
         assert json.dumps(changes[0]["after"]).count("Ines") >= 1
 
 
+@pytest.mark.slow
 def test_changes_are_streamed_and_a_token_that_asks_too_much_has_to_wait(tmp_path: Path) -> None:
     streaming, hasty = tokens(tmp_path / "s.db", ("ada", "writer", ()), ("bea", "writer", ()))
     with serving(tmp_path / "s.db", tmp_path, "--limit-writes", "2") as served:
@@ -184,6 +186,7 @@ def make_certificate(folder: Path) -> tuple[Path, Path]:
     return files
 
 
+@pytest.mark.slow
 def test_tls_is_served_with_the_files_that_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     certificate, key = make_certificate(tmp_path)
     (token,) = tokens(tmp_path / "s.db", ("ada", "admin", ()))

@@ -152,6 +152,7 @@ def test_a_page_signs_in_writes_and_learns_which_operation_it_was(served: Served
     assert token not in served.log.read_text() and "spare key" not in served.log.read_text()
 
 
+@pytest.mark.slow
 def test_signing_in_has_a_limit(served: Served) -> None:
     call = served.caller()
     statuses = [call("POST", "/session", {"token": "x"}, **OWN).status for _ in range(LOGINS_A_MINUTE + 1)]

@@ -263,6 +263,7 @@ def test_faults_are_named_up_to_a_number_and_counted_beyond(store: MemoryStore, 
     assert done.errors == limits.MOST_NAMED + 50 and len(done.faults) == limits.MOST_NAMED
 
 
+@pytest.mark.slow
 def test_a_file_that_changes_between_the_readings_brings_nothing(store: MemoryStore, whole: Path) -> None:
     def meddle(done: int, total: int, what: str) -> None:  # noqa: ARG001
         if what == "checking the archive":

@@ -34,6 +34,7 @@ def confidence(nacre: CommandLine, id: str) -> object:
     return nacre.json("lesson", "show", id)["data"]["confidence"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [

@@ -146,6 +146,7 @@ def test_search_finds_the_best_first_and_explains_itself(book: CommandLine) -> N
     assert row[0] == "rebase" and "Rebase before you push" in row and "word" in row[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("narrowed", "expected"),
     [

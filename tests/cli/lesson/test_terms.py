@@ -218,6 +218,7 @@ def test_a_child_is_explained_as_tags_and_as_contexts_work(book: CommandLine) ->
     assert "What applies in 'team' applies in 'solo' too now" in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

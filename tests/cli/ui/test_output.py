@@ -30,6 +30,7 @@ def test_a_row_stays_one_row_and_an_escape_does_not_act(nasty: CommandLine) -> N
     assert row.count("\t") == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["list"], ["recall", "red"], ["show", "1234"], ["pack", "red"], ["journal"]])
 @pytest.mark.parametrize("form", [None, "table", "text"])
 def test_no_form_for_people_lets_an_escape_through(nasty: CommandLine, words: list[str], form: str | None) -> None:

@@ -68,6 +68,7 @@ def child(*words: str, **environment: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H1.1", "H1.3")
 def test_the_name_of_the_package_gives_all_its_parts() -> None:
     result = child(
@@ -105,6 +106,7 @@ def test_the_extra_brings_the_command_lines_own_parts() -> None:
     assert not any(each.startswith("typer") for each in PROJECT["dependencies"])
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H1.10", "H3.5", "H3.6")
 def test_a_store_uses_no_network_and_is_one_file(tmp_path: Path) -> None:
     result, called = child("-c", ALONE, str(tmp_path / "chroma")).splitlines()

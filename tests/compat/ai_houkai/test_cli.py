@@ -286,6 +286,7 @@ def test_ages_and_importance_are_readable() -> None:
     assert (fmt_importance(0.6), fmt_importance(1.0)) == ("███░░", "█████")
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H1.9")
 def test_without_typer_the_command_says_what_to_install(tmp_path: Path) -> None:
     (tmp_path / "typer.py").write_text("raise ModuleNotFoundError('no typer', name='typer')\n")

@@ -85,6 +85,7 @@ def test_a_conflict_and_a_polarity_are_given_as_options(houkai: Houkai) -> None:
     assert [(row["id"], row["polarity"]) for row in houkai.json("list")] == [(new, -1)]
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H20.10")
 def test_recall_is_narrowed_by_its_options(houkai: Houkai) -> None:
     for words in (("a", "-t", "episodic"), ("b", "-g", "x"), ("c", "-i", "0.9"), ("d", "-i", "0.1")):
@@ -209,6 +210,7 @@ def test_reflecting_takes_a_threshold_and_a_size(houkai: Houkai) -> None:
     assert [row["type"] for row in houkai.json("list", "--include-superseded")] == ["semantic"]
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H20.21")
 def test_an_archive_is_chosen_by_options_and_taken_in_as_asked(houkai: Houkai, tmp_path: Path) -> None:
     old, new = houkai("remember", "old", "-g", "x"), houkai("remember", "new", "-t", "episodic")

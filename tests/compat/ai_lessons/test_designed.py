@@ -89,6 +89,7 @@ def test_the_tool_descriptions_explain_how_to_write_a_lesson() -> None:
     assert "very-low, low, medium" in rendered["confidence"] and "inferred, tested" in rendered["source"]
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("L8.20")
 def test_lessons_can_lie_encrypted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LESSON_KEY", "walnut under the snow")

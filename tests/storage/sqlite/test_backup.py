@@ -80,6 +80,7 @@ def test_the_new_file_is_shared_by_many_again(file: Path) -> None:
     second.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "error"), [(FIRST, WrongKey), (None, WrongKey), (Key("6b" * 32), WrongKey)], ids=["other", "none", "raw"]
 )
@@ -160,6 +161,7 @@ def test_a_store_left_out_of_wal_mode_by_a_crash_is_shared_again(file: Path) -> 
     store.close()
 
 
+@pytest.mark.slow
 def test_what_a_broken_off_change_left_is_swept_away(file: Path) -> None:
     left = file.parent / ".s.db.0123abcd.rekeyed"
     left.write_text("half of a copy")
@@ -181,6 +183,7 @@ def test_a_copy_that_cannot_be_written_leaves_the_store_and_tells_no_key(
     assert len(told(file, None)[0]) == 2  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="links and modes are of POSIX")
 def test_a_link_stays_a_link_and_the_file_keeps_its_mode(file: Path, tmp_path: Path) -> None:
     file.chmod(0o600)

@@ -190,6 +190,7 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
         assert store.count() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.01, 0.1, 0.3, 0.5, 0.9])
 def test_a_truncated_store_is_told_whatever_is_asked(tmp_path: Path, share: float) -> None:
     file = filled(tmp_path / "s.db", 200)

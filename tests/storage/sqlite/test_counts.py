@@ -58,6 +58,7 @@ def varied(random: Random) -> Memory:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_counters_agree_with_the_reference_after_every_write(tmp_path: Path, seed: int) -> None:
     random = Random(seed)

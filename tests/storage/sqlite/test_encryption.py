@@ -58,6 +58,7 @@ def texts(file: Path, key: Key | None) -> list[str]:
         store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [RAW, WORDS], ids=["raw", "passphrase"])
 def test_neither_the_file_nor_its_log_tells_what_is_remembered(tmp_path: Path, key: Key) -> None:
     store = SQLiteBackend(tmp_path / "s.db", key)
@@ -95,6 +96,7 @@ def test_the_drivers_own_derivation_opens_a_file_with_a_passphrase(tmp_path: Pat
     connection.close()
 
 
+@pytest.mark.slow
 def test_a_passphrase_is_derived_once_a_process_and_not_for_every_thread(tmp_path: Path) -> None:
     file = filled(tmp_path / "s.db", WORDS)
     store = SQLiteBackend(file, WORDS)
@@ -108,6 +110,7 @@ def test_a_passphrase_is_derived_once_a_process_and_not_for_every_thread(tmp_pat
     assert (found, derived.cache_info().misses) == ([1] * 4, before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kept", "given", "error", "said"),
     [
@@ -132,6 +135,7 @@ def test_what_does_not_open_is_one_clear_sentence_and_changes_nothing(
     assert texts(file, kept) == [TOLD]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content",
     [b"just some text, longer than a header " * 99, b"short", b"\x00" * 5000, b"\x00" * 5, bytes(range(256)) * 20],
@@ -150,6 +154,7 @@ def test_a_key_is_never_shown() -> None:
         assert any_key.secret not in repr(any_key) and any_key.secret not in str([any_key])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL on Windows")
 @pytest.mark.parametrize(("kept", "tried"), [(RAW, None), (RAW, WORDS), (None, RAW)])
 def test_what_a_killed_writer_left_in_the_log_outlives_a_wrong_key(

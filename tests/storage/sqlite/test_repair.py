@@ -121,6 +121,7 @@ def listed(file: Path) -> dict[str, Memory]:
         return {memory.id: memory for memory in store.iterate(include_trashed=True)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("index", ["version_created", "sqlite_autoindex_memory_1", "version_key"])
 def test_an_index_that_misses_memories_is_told_and_reindexing_heals_it(
     copy: Path, sound: tuple[Path, dict[str, Memory]], index: str, tmp_path: Path
@@ -196,6 +197,7 @@ def test_nothing_that_was_derived_from_a_record_stays_when_it_is_set_aside(copy:
     connection.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["space", "memory", "content", "version"])
 def test_a_wrong_letter_in_a_definition_hides_no_memory(
     copy: Path, sound: tuple[Path, dict[str, Memory]], table: str
@@ -205,6 +207,7 @@ def test_a_wrong_letter_in_a_definition_hides_no_memory(
     assert problems(copy) == [] and listed(copy) == sound[1]
 
 
+@pytest.mark.slow
 def test_a_wrong_letter_in_the_name_of_a_column_hides_no_memory(
     copy: Path, sound: tuple[Path, dict[str, Memory]]
 ) -> None:
@@ -225,6 +228,7 @@ def test_a_version_that_a_flipped_bit_gives_to_another_memory_comes_back_to_its_
     assert problems(copy) == [] and listed(copy) == sound[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "flipped",
     ["UPDATE journal SET act = CAST(act AS BLOB) WHERE seq = 9", "UPDATE space SET name = CAST(name AS BLOB)",
@@ -267,6 +271,7 @@ def without_index(file: Path, index: str, sql: str) -> None:
     change(file, "DROP TABLE hidden")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flipped", ["gone = 5", "space = 7"])
 def test_a_memory_that_has_left_its_versions_is_brought_back_to_them(
     copy: Path, sound: tuple[Path, dict[str, Memory]], flipped: str
@@ -298,6 +303,7 @@ def edit_after_repair(file: Path, id: str) -> None:
     assert problems(file) == []
 
 
+@pytest.mark.slow
 def test_numbers_go_on_above_every_version_where_the_journal_is_lost(
     copy: Path, sound: tuple[Path, dict[str, Memory]]
 ) -> None:
@@ -318,6 +324,7 @@ def test_numbers_that_would_be_given_again_are_a_problem_that_a_repair_in_place_
     edit_after_repair(copy, next(iter(sound[1])))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("destroyed", "name"), [(["space"], "default"), (["space", "sqlite_autoindex_space_1"], "space 1")]
 )
@@ -331,6 +338,7 @@ def test_a_lost_row_of_a_space_costs_no_memory(
         assert {memory.id for memory in store.in_space(name).iterate()} == set(sound[1])
 
 
+@pytest.mark.slow
 def test_catching_up_ends_when_a_record_cannot_be_found_by_its_id(copy: Path) -> None:
     change(copy, "UPDATE content SET pending = 1")
     damage_index(copy, "sqlite_autoindex_memory_1")

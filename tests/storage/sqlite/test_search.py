@@ -167,6 +167,7 @@ def test_where_signs_lose_neighbours_every_vector_is_compared(file: apsw.Connect
         assert index.nearest(file, stored[place], 1)[2][0] == pytest.approx(1, abs=2e-3)
 
 
+@pytest.mark.slow
 def test_a_bag_of_words_finds_the_identical_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "SMALL", 512)
 
@@ -498,6 +499,7 @@ def test_missing_signs_are_reported_by_the_doctor(tmp_path: Path) -> None:
     store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_copies_and_a_change_of_key_carry_the_signs_along(tmp_path: Path) -> None:
     path, copy = tmp_path / "s.db", tmp_path / "copy.db"
@@ -650,6 +652,7 @@ def test_a_pending_memory_whose_vectors_are_there_is_pending_no_more_when_it_is_
         assert store.catch_up() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["trashed", "undone", "by tag", "as of", "agent"])
 @pytest.mark.parametrize("strategy", ["keyword", "auto"])
 def test_a_common_word_finds_what_lies_behind_many_newer_texts(

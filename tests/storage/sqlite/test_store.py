@@ -27,6 +27,7 @@ def bytes_of(folder: Path) -> bytes:
     return b"".join(file.read_bytes() for file in sorted(folder.iterdir()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [1, 50, 3000])
 @pytest.mark.parametrize("fellows", [0, 200])
 def test_no_byte_of_a_purged_text_is_left_in_the_files(tmp_path: Path, length: int, fellows: int) -> None:

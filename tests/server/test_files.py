@@ -144,6 +144,8 @@ def test_what_cannot_be_imported_says_so(store: MemoryStore, tmp_path: Path, mon
         return str(refused.value)
 
     assert "no format that is known" in refuse("picture.png", b"\x89PNG....")
+    assert "more than 60 deep" in refuse("deep.zip", zipped({"a/" * 400 + "x.md": "- A note"}))
+    assert not any(tmp_path.rglob("*-files"))
     assert "no file in a known format" in refuse("empty.zip", zipped({"a.png": "x"}))
     assert refuse("cut.nacre", b"\x1f\x8b\x08\x00broken", ArchiveRefused).startswith("cut.nacre was not taken: ")
     table = refuse("things.csv", b"Thing,Colour\nrope,red\n", ArchiveRefused)

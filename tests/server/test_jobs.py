@@ -93,12 +93,16 @@ def test_a_job_whose_end_cannot_be_written_does_not_count_as_running(tmp_path: P
     jobs.demand_none("restore a backup")
 
 
-def test_a_job_whose_server_ended_is_lost(jobs: Jobs, clock: Clock) -> None:
+def test_a_job_whose_server_ended_is_lost_and_one_that_runs_here_is_not(
+    store: MemoryStore, jobs: Jobs, clock: Clock
+) -> None:
     hold = threading.Event()
     job = jobs.start("test", "team", "ada", lambda _: hold.wait(60))
     clock.now += LOST_SECONDS + 1
-    assert jobs.get(job.id, ADA).state == "lost"
+    later = Jobs(store.acting_as("server").store, clock)
+    assert (jobs.get(job.id, ADA).state, later.get(job.id, ADA).state) == ("running", "lost")
     hold.set()
+    later.close()
 
 
 def test_a_scan_and_a_reindex_run_as_jobs(store: MemoryStore, jobs: Jobs) -> None:

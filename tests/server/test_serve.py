@@ -21,7 +21,9 @@ from cryptography.x509.oid import NameOID
 from nacre.client import RemoteStore
 from nacre.errors import NacreError
 from nacre.mcp.http import Address
+from nacre.memory_store import MemoryStore
 from nacre.server.serve import HINT, ServeOptions
+from nacre.server.users import Registry
 from tests.command_line import CommandLine
 from tests.mcp.agents import stdio_agent, talking
 from tests.server.running import Caller, Reply, Served, serving, tokens
@@ -141,13 +143,19 @@ def test_changes_are_streamed_and_a_token_that_asks_too_much_has_to_wait(tmp_pat
             event |= dict(line.split(": ", 1) for line in lines if not line.startswith(":"))
             lines = iter(lambda: stream.readline().decode().rstrip("\n"), "")
         assert (event["id"], json.loads(event["data"])["after"]["text"]) == ("2", "Streamed")
+        with MemoryStore(tmp_path / "s.db", space="team", embedder="hashing") as store:
+            registry = Registry(store.acting_as("tester").store, store.now)
+            [known] = [each for each in registry.tokens() if each.user == "ada"]
+            registry.revoke(known.id)
+            store.remember("Not for a revoked token")
+        assert b"revoked" not in stream.read()  # it ends
         stream.close()
         connection.close()
         caller = served.caller(hasty)
         replies = [caller("POST", "/v1/spaces/team/memories", {"text": f"Number {n}"}) for n in range(3)]
         assert [each.status for each in replies] == [201, 201, 429]
         assert 1 <= int(replies[2].headers["retry-after"]) <= 31 and "repeat" in replies[2].json["message"]
-        assert caller("GET", "/v1/spaces/team/count").result == 4  # reading is not limited by it
+        assert caller("GET", "/v1/spaces/team/count").result == 5  # reading is not limited by it
 
 
 @pytest.mark.slow

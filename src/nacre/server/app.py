@@ -584,7 +584,7 @@ class Request:
     async def _stream(self, who: Asker, since: int, limit: int) -> AsyncIterator[str]:
         sent_at = time.monotonic()
         yield ": changes\n\n"
-        while not self.app.draining:
+        while not self.app.draining and await self._still_known():
             entries = await self.app.in_thread(partial(self._changes_since, who, since, limit))
             for entry in entries:
                 since, sent_at = entry.seq, time.monotonic()
@@ -594,6 +594,14 @@ class Request:
                     sent_at = time.monotonic()
                     yield ": alive\n\n"
                 await self.app.written.wait(LOOK_SECONDS)
+
+    async def _still_known(self) -> bool:
+        """False ends a stream: its token was revoked or has expired, or whoever signed in has signed out."""
+        try:
+            await self._identity()
+        except (NacreError, Refusal):
+            return False
+        return True
 
 
 class TemporaryFile(FileResponse):

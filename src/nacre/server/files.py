@@ -35,6 +35,7 @@ NO_FORMAT = "in no known format"
 UNSAFE = re.compile(r"[^\w. @+,()-]+")
 LONGEST_NAME = 200  # bytes, which every file system takes
 MOST_FILES = 20_000  # of a zip
+DEEPEST = 60  # folders in folders of a zip: paths on disk end at 4,096 characters
 MOST_BYTES = 1_000_000_000  # that a zip unpacks to
 MOST_FAULTS = 50  # that are named
 COPIED_AT_ONCE = 1_000_000  # bytes
@@ -242,6 +243,8 @@ def is_file(entry: zipfile.ZipInfo) -> bool:
 def unpack_one(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path, left: int) -> int:
     """Returns how many bytes it has; what it announces may be wrong."""
     named = [part for part in entry.filename.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+    if len(named) > DEEPEST:
+        raise InvalidInput(f"{Path(str(archive.filename)).name} has folders in folders, more than {DEEPEST} deep.")
     parts = [shortened(UNSAFE.sub("-", part)) for part in named]  # a name may begin with a dot, as that of a marker
     target, size = unused(folder.joinpath(*parts or ["file"])), 0
     target.parent.mkdir(parents=True, exist_ok=True)

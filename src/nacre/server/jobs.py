@@ -128,7 +128,8 @@ class Jobs:
 
     def _seen(self, id: str, data: Any) -> Job:
         job = Job(id, **data)
-        lost = job.state == RUNNING and self._clock() - job.reported_at > LOST_SECONDS
+        silent = self._clock() - job.reported_at > LOST_SECONDS and id not in self._running  # which may wait its turn
+        lost = job.state == RUNNING and silent
         return replace(job, state=LOST) if lost else job
 
     def _write(self, job: Job) -> None:

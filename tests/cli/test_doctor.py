@@ -8,9 +8,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from nacre.lifecycle.doctor import Finding, judged_contents, judged_disk, judged_vectors
+from nacre.lifecycle.doctor import Finding, judged_contents, judged_disk, judged_vectors, what_is_missing
 from nacre.models import shipped
 from nacre.protocols import Health
+from nacre.storage.sqlite.repair import Repaired
 from tests.command_line import CommandLine
 
 WELL = Health(schema=1, memories=3, chunks=3, vectors=3, pending=0, bytes_on_disk=1, embedder="bag")
@@ -149,3 +150,9 @@ def test_a_report_has_versions_and_counts_and_no_memory(nacre: CommandLine) -> N
     facts = json.loads(report)
     assert facts["memories"] == 1 and facts["spaces"] == 1 and facts["nacre"] and facts["sqlite"]
     assert "embedder" in facts["settings_changed"]
+
+
+def test_a_list_of_what_is_missing_does_not_claim_to_be_complete() -> None:
+    for done in (Repaired(set_aside=("a",)), Repaired(lost=("b",))):
+        assert any("Others may be missing" in sentence for sentence in what_is_missing(done))
+    assert what_is_missing(Repaired()) == []

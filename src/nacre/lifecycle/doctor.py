@@ -178,6 +178,8 @@ def what_is_missing(done: Repaired) -> list[str]:
         said.append(f"Damaged records that were moved to the table `quarantine`: {', '.join(done.set_aside)}.")
     if done.lost:
         said.append(f"Records of which nothing could be read: {', '.join(done.lost)}. A backup may have them.")
+    if done.set_aside or done.lost:
+        said.append("Others may be missing of which no trace is left; compare with a backup.")
     if done.entries:
         said.append(
             f"Journal entries that could not be read: {done.entries}. Earlier states may not be shown any more."

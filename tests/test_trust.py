@@ -46,11 +46,11 @@ def test_no_setting_is_read_from_a_project_that_nobody_trusts(file: Path, name: 
 
 def test_what_is_not_a_setting_is_named_apart_and_nobody_is_asked_to_trust_it(file: Path) -> None:
     file.write_text('colour = "red"\n')
-    assert read(file)[1] == [f"{file} sets colour, which is not a setting; `nacre config list` has them all."]
+    assert read(file)[1] == [f"{file} sets 'colour', which is not a setting; `nacre config list` has them all."]
     file.write_text('colour = "red"\nshape = "round"\nembedder = "x"\nagent = "x"\n')
     assert read(file)[1] == [
         f"{file} sets agent and embedder, which a project may not set by itself; `nacre config trust` there allows "
-        f"them, if you trust it. {file} sets colour and shape, which are not settings; "
+        f"them, if you trust it. {file} sets 'colour' and 'shape', which are not settings; "
         "`nacre config list` has them all."
     ]
 

@@ -34,6 +34,7 @@ def test_every_public_method_is_there() -> None:
             assert (getattr(AsyncMemoryStore, name).__doc__ or "") == (member.__doc__ or "") or name in STREAMED
 
 
+@pytest.mark.slow
 def test_the_whole_life_of_memories_without_blocking(tmp_path: Path) -> None:
     async def life() -> None:
         async with AsyncMemoryStore(MemoryStore(tmp_path / "s.db", embedder=WordBag())) as store:

@@ -201,6 +201,7 @@ def story(store: MemoryStore) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "local only", lambda: store.remember("x", contradiction_fn=None)
 
 
+@pytest.mark.slow
 def test_the_same_story_has_the_same_outcome_on_either_side(remote: RemoteStore) -> None:
     far = remote.in_space("story")
     with local() as near:
@@ -344,6 +345,7 @@ def test_an_asynchronous_program_uses_it_too(remote: RemoteStore) -> None:
     assert asyncio.run(life()) == 2
 
 
+@pytest.mark.slow
 def test_the_command_line_works_over_a_server(
     served: Served, token: str, nacre: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,6 +70,7 @@ def test_what_a_model_got_wrong_is_told_to_the_model(arguments: str, example: Ca
     assert list(told) == ["error"] and told["error"]
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H19.3")
 def test_the_examples_import_with_any_sdk_and_touch_no_network() -> None:
     script = """

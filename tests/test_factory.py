@@ -49,6 +49,7 @@ def test_an_embedder_is_taken_as_it_is_and_a_name_is_made() -> None:
     assert embedder_from(None, Settings(embedder="hashing")).identity == "hashing-384"
 
 
+@pytest.mark.slow
 def test_a_store_that_was_filled_with_the_other_shipped_embedder_opens_with_that_one(tmp_path: Path) -> None:
     with MemoryStore(tmp_path / "m.db", settings=replace(Settings(), embedder="english")) as store:
         store.remember("The kettle is in the cupboard")

@@ -44,6 +44,7 @@ def readable_by_others(*folders: Path) -> list[str]:
     return [f"{each.relative_to(each.anchor)} {mode(each):o}" for each in found if mode(each) & 0o077]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("umask")
 def test_files_written_by_commands_are_their_owners_alone(
     nacre: CommandLine, elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -145,6 +145,7 @@ def test_statistics_count_what_there_is(store: MemoryStore) -> None:
     assert stats.bytes_on_disk > 0
 
 
+@pytest.mark.slow
 def test_remembering_many_tells_its_progress_and_keeps_the_order(store: MemoryStore) -> None:
     told: list[tuple[int, int]] = []
     kept = store.remember_many(

@@ -150,6 +150,7 @@ def test_a_folder_without_notes_is_refused(tmp_path: Path) -> None:
         load_notes(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_whole_report_or_a_table(folder: Path, nacre: CommandLine) -> None:
     command = ("bench", "recall", "--suite", "notes", "--data", str(folder))
     report = json.loads(nacre.ok(*command, "--json", "-"))

@@ -79,6 +79,7 @@ def test_what_nothing_answers_is_reported_apart(longmemeval: Path) -> None:
     assert "abstention" not in report["metrics"]["default"]["by_category"]  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_a_run_gives_the_same_figures_again(longmemeval: Path) -> None:
     suite = load("longmemeval", longmemeval, "haystack")
     assert judgements(run(suite, WordBag())) == judgements(run(suite, WordBag()))
@@ -133,6 +134,7 @@ def test_grep_ranks_by_how_many_words_a_turn_contains_and_the_later_first(locomo
     assert len(found.keys) <= DEPTH
 
 
+@pytest.mark.slow
 def test_a_plain_way_reads_as_deep_as_twenty_sessions_lie() -> None:
     turns = [Turn(f"s{n}-{m}", f"tea number {n} {m}", "user", f"s{n}", m, None) for n in range(25) for m in range(8)]
     corpus, embedder = Corpus(tuple(turns), ()), CachingEmbedder(WordBag())

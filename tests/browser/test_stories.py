@@ -121,6 +121,7 @@ def test_filters_narrow_the_list_and_stay_in_the_address(opened: Opener) -> None
     expect(rows.filter(has_text="harbour").first).to_be_visible()
 
 
+@pytest.mark.slow
 def test_an_edit_is_saved_explained_and_undone(opened: Opener) -> None:
     page = opened("memory/boiler")
     page.get_by_role("button", name="Edit").click()

@@ -16,6 +16,7 @@ def texts(nacre: CommandLine) -> list[str]:
     return sorted(each["text"] for each in nacre.json("list", "-n", "0"))
 
 
+@pytest.mark.slow
 def test_a_copy_is_made_listed_checked_and_put_back(nacre: CommandLine) -> None:
     nacre.ok("remember", "the well is deep")
     copy = nacre.ok("backup", "create")

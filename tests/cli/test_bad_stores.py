@@ -36,6 +36,7 @@ def test_a_database_of_another_program_is_refused(nacre: CommandLine) -> None:
     assert result.exit_code == 4 and "another program" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_truncated_file_is_refused(filled: CommandLine) -> None:
     content = filled.store.read_bytes()
     filled.store.write_bytes(content[: len(content) // 3])

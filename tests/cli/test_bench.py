@@ -42,6 +42,7 @@ def test_the_store_of_the_user_is_neither_made_nor_touched(nacre: CommandLine, t
     assert not nacre.store.exists()
 
 
+@pytest.mark.slow
 def test_a_table_and_the_whole_report_can_be_had_too(nacre: CommandLine, tmp_path: Path) -> None:
     file = written(tmp_path, LONGMEMEVAL)
     table = nacre.ok(*bench("longmemeval", file, "--mode", "haystack", "-f", "table"))
@@ -50,6 +51,7 @@ def test_a_table_and_the_whole_report_can_be_had_too(nacre: CommandLine, tmp_pat
     assert (report["mode"], report["n"]) == ("haystack", 1)
 
 
+@pytest.mark.slow
 def test_turns_of_longmemeval_and_sessions_of_locomo_can_be_asked_for(nacre: CommandLine, tmp_path: Path) -> None:
     assert nacre.json(*bench("locomo", written(tmp_path, LOCOMO), "--unit", "session"))["unit"] == "session"
     assert nacre.json(*bench("longmemeval", written(tmp_path, LONGMEMEVAL), "--unit", "turn"))["unit"] == "turn"

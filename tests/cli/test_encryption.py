@@ -230,6 +230,7 @@ def test_a_terminal_asks_for_a_new_passphrase_twice_and_from_then_on_for_it(fill
     assert code == 0 and "no problem" not in seen and seen.count("Passphrase of") == 1
 
 
+@pytest.mark.slow
 def test_three_wrong_passphrases_end_the_command(encrypted: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NACRE_KEY")
     wrong = tuple(("Passphrase of", each) for each in ("one wrong\n", "\n", "three wrong\n"))
@@ -238,6 +239,7 @@ def test_three_wrong_passphrases_end_the_command(encrypted: CommandLine, monkeyp
     assert MESSAGE not in seen and not plain(encrypted)
 
 
+@pytest.mark.slow
 def test_a_typed_passphrase_is_changed_and_taken_away(encrypted: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NACRE_KEY")
     new = "almond " + "under the rain"
@@ -248,6 +250,7 @@ def test_a_typed_passphrase_is_changed_and_taken_away(encrypted: CommandLine, mo
     assert plain(encrypted)
 
 
+@pytest.mark.slow
 def test_nobody_is_asked_where_nobody_can_answer(encrypted: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NACRE_KEY")
     for words in (["list"], ["remember", "x"], ["backup", "create"]):
@@ -258,6 +261,7 @@ def test_nobody_is_asked_where_nobody_can_answer(encrypted: CommandLine, monkeyp
     assert code == 0 and "Passphrase" not in seen
 
 
+@pytest.mark.slow
 def test_what_is_written_with_a_typed_passphrase_is_copied_too(
     encrypted: CommandLine, key_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -110,6 +110,7 @@ def test_show_shows_since_when_and_until_when_it_held(superseded: CommandLine) -
     assert "valid from      2026-03-01T00:00:00Z" in superseded.ok("show", "new")
 
 
+@pytest.mark.slow
 def test_links_are_walked_as_they_were_known_then(filled: CommandLine) -> None:
     filled.ok("unlink", "new", "old")
     none = moment()

@@ -82,6 +82,7 @@ def test_one_act_is_shown_field_by_field(filled: CommandLine) -> None:
     assert (record["kind"], record["damaged"]) == ("memory", False)
 
 
+@pytest.mark.slow
 def test_an_act_on_several_memories_and_words_is_shown_whole(filled: CommandLine) -> None:
     filled.ok("supersede", "one", "two")
     output = filled.ok("journal", "show", batch_of(filled, "supersede"))

@@ -86,6 +86,7 @@ def test_the_half_life_is_a_length_of_time(held: CommandLine) -> None:
         assert result.exit_code == 2 and output in result.stderr
 
 
+@pytest.mark.slow
 def test_what_is_archived_is_out_of_sight_and_can_be_asked_for(nacre: CommandLine) -> None:
     for id in ("a1", "b2", "c3"):
         nacre.ok("remember", f"the harbour of {id}", "--id", id)

@@ -93,6 +93,7 @@ def test_strict_links_refuse_unknown_relations_and_ends(filled: CommandLine, mon
     assert nowhere.exit_code == 1 and "'nowhere'" in nowhere.stderr
 
 
+@pytest.mark.slow
 def test_unlink_takes_one_relation_or_all_and_undo_brings_them_back(linked: CommandLine) -> None:
     linked.ok("link", "api", "pg", "--rel", "mentions")
     linked.ok("unlink", "api", "pg", "--rel", "mentions")
@@ -103,6 +104,7 @@ def test_unlink_takes_one_relation_or_all_and_undo_brings_them_back(linked: Comm
     assert len(linked.json("show", "api")["links"]) == 2
 
 
+@pytest.mark.slow
 def test_neighbors_are_walked_by_relation_direction_and_depth(linked: CommandLine) -> None:
     assert sorted(ids(linked.json("neighbors", "pg"))) == ["api-memory", "cat-memory"]
     assert ids(linked.json("neighbors", "pg", "--rel", "depends_on")) == ["api-memory"]
@@ -235,6 +237,7 @@ def test_show_lists_links_in_both_directions(linked: CommandLine) -> None:
     assert linked.json("prune-links") != [], "looking at a memory walks no link"
 
 
+@pytest.mark.slow
 def test_a_nasty_relation_or_id_does_not_act_on_a_terminal(linked: CommandLine) -> None:
     linked.ok("remember", "x", "--id", "\x1b[31mred")
     linked.ok("link", "\x1b[31mred", "pg", "--rel", "\x1b[31mbad")

@@ -22,6 +22,7 @@ def ids(nacre: CommandLine) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_tags_come_and_go_and_undo_brings_them_back(nacre: CommandLine, ids: list[str]) -> None:
     nacre.ok("tag", "aa", "bb", "--add", "bell", "--add", "noon")
     nacre.ok("tag", "aa", "--remove", "noon")
@@ -40,6 +41,7 @@ def test_an_importance_goes_up_down_or_where_it_is_put(
     assert rendered(nacre, "aa")["importance"] == importance
 
 
+@pytest.mark.slow
 def test_several_are_bumped_in_one_operation(nacre: CommandLine, ids: list[str]) -> None:
     nacre.ok("bump", *ids, "-0.25")
     assert [rendered(nacre, id)["importance"] for id in ids] == [0.25] * 3
@@ -53,6 +55,7 @@ def test_what_is_no_change_is_refused(nacre: CommandLine, ids: list[str], words:
     assert rendered(nacre, "aa")["importance"] == 0.5
 
 
+@pytest.mark.slow
 def test_merging_leaves_one_and_undo_brings_back_three(nacre: CommandLine, ids: list[str]) -> None:
     assert "would replace bb2, cc3" in nacre("merge", *ids, "--dry-run").stderr
     assert nacre("merge", *ids, input="n\n").exit_code == 2

@@ -70,6 +70,7 @@ def test_a_restricted_agent_cannot_move_the_store(
     assert refused.exit_code == 3 and "move the store" in refused.stderr and not (tmp_path / "new.db").exists()
 
 
+@pytest.mark.slow
 def test_an_encrypted_store_stays_encrypted_unless_it_is_said(filled: CommandLine, tmp_path: Path) -> None:
     key, other = tmp_path / "first.key", tmp_path / "second.key"
     filled.ok("encrypt", "--new-key-file", str(key), "--yes")

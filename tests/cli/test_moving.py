@@ -25,6 +25,7 @@ def until(path: Path, word: str) -> Path:
 FORMS = ("an archive", "JSON lines", "CSV", "Markdown notes")
 
 
+@pytest.mark.slow
 def test_each_format_goes_out_by_its_name_and_comes_back(nacre: CommandLine, tmp_path: Path) -> None:
     nacre.ok("remember", "The ferry leaves at nine", "-g", "ferry", "--created-at", "2024-05-01")
     wanted = nacre.json("list")

@@ -79,6 +79,7 @@ def test_json_of_a_plan_is_records_with_their_score(nacre: CommandLine) -> None:
     assert applied["id"] == "faded-0"
 
 
+@pytest.mark.slow
 def test_a_table_shows_as_much_as_a_person_reads(nacre: CommandLine) -> None:
     remember_faded(nacre, 25)
     output = nacre("prune", "-f", "table")
@@ -139,6 +140,7 @@ def test_scores_come_strongest_or_weakest_first(nacre: CommandLine) -> None:
     assert "score" in nacre.ok("decay", "scores", "-f", "table")
 
 
+@pytest.mark.slow
 def test_retaining_puts_away_what_is_beyond_and_takes_it_back(nacre: CommandLine) -> None:
     remember_faded(nacre, 3)
     nacre.ok("remember", "fresh", "--id", "fresh")
@@ -181,6 +183,7 @@ def test_long_texts_are_compressed_only_when_applied(nacre: CommandLine) -> None
     assert "Compressed 0 long texts" in nacre("retain", "--compress-older-than", "90d", "--apply").stderr
 
 
+@pytest.mark.slow
 def test_the_trash_is_listed_and_gives_back_in_one_act(nacre: CommandLine) -> None:
     assert "The trash is empty" in nacre("trash", "list").stderr
     for id in ("a1", "b2", "c3"):
@@ -231,6 +234,7 @@ def test_what_was_redacted_is_neither_listed_nor_restored(nacre: CommandLine) ->
     assert result.exit_code == 3 and "redacted" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_long_undo_is_reported_briefly(nacre: CommandLine) -> None:
     remember_faded(nacre, 30)
     nacre.ok("prune", "--apply", "-y")

@@ -208,6 +208,7 @@ def test_every_command_works_or_says_what_to_do_instead(over_server: CommandLine
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.slow
 def test_users_tokens_and_the_doctor_are_those_of_the_server(over_server: CommandLine, served: Served) -> None:
     secret = over_server.ok("token", "create", "--user", "cleo", "--space", SPACE, "--role", "reader").strip()
     assert served.caller(secret)("GET", "/v1/me").json == {"user": "cleo", "role": "reader", "spaces": [SPACE]}
@@ -233,6 +234,7 @@ def test_a_file_is_imported_by_the_server_and_a_space_exported_from_it(over_serv
     assert refused.exit_code != 0 and "where the server runs" in refused.stderr
 
 
+@pytest.mark.slow
 def test_copies_and_maintenance_are_made_by_the_server(over_server: CommandLine, place: Path) -> None:
     name = over_server.ok("store", "backup", "create").strip()
     assert any(file.name == name for file in place.rglob("*.db"))

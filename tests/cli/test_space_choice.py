@@ -65,6 +65,7 @@ def test_a_memory_is_stored_for_the_project_and_elsewhere_for_the_person(filled:
     assert spaces == {filled.space(filled.shop): 1, "personal": 2}
 
 
+@pytest.mark.slow
 def test_a_search_finds_what_is_personal_in_every_project_and_nothing_of_another_one(filled: Projects) -> None:
     assert texts(filled.go(filled.shop), "recall", "tabs or spaces in files?") == [TABS]
     assert texts(filled.go(filled.farm), "recall", "tabs or spaces in files?") == [TABS]
@@ -74,6 +75,7 @@ def test_a_search_finds_what_is_personal_in_every_project_and_nothing_of_another
     assert texts(filled.go(filled.home), "list") == [TABS]
 
 
+@pytest.mark.slow
 def test_a_hit_names_its_space_where_there_is_more_than_one(filled: Projects) -> None:
     question = ("recall", "bakery releases on Friday, tabs and spaces in every file", "--all")
     both = filled.go(filled.shop).ok(*question).splitlines()
@@ -97,6 +99,7 @@ def test_the_chosen_space_is_used_alone(filled: Projects) -> None:
     assert refused.exit_code == 2 and "cannot be combined with the space" in refused.stderr
 
 
+@pytest.mark.slow
 def test_what_is_named_by_its_id_is_found_in_either_space(filled: Projects) -> None:
     nacre = filled.go(filled.shop)
     nacre.ok("edit", "tabs", "--text", "I prefer tabs to blanks.")
@@ -120,6 +123,7 @@ def test_memories_of_two_spaces_are_not_changed_together(filled: Projects) -> No
     assert texts(filled.nacre, "list") == [TABS, FRIDAY]
 
 
+@pytest.mark.slow
 def test_the_last_operation_is_undone_in_whichever_space_it_was(filled: Projects) -> None:
     nacre = filled.go(filled.shop)
     refused = nacre("undo", "--last", "2")
@@ -147,6 +151,7 @@ def test_what_waits_for_review_is_decided_in_either_space(projects: Projects) ->
     assert nacre.json("review", "--list", "--kind", "conflict") == []
 
 
+@pytest.mark.slow
 def test_a_list_of_two_spaces_is_walked_by_cursors(projects: Projects) -> None:
     nacre = projects.go(projects.shop)
     for number in range(7):
@@ -194,6 +199,7 @@ def test_spaces_says_the_rule_and_what_it_gives_here(filled: Projects) -> None:
     assert uses == {filled.space(filled.shop): "written and read", "personal": "read"}
 
 
+@pytest.mark.slow
 def test_memories_of_python_programs_do_not_seem_lost(projects: Projects) -> None:
     nacre = projects.go(projects.shop)
     with MemoryStore(nacre.store, embedder="hashing") as store:

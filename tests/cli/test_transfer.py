@@ -120,6 +120,7 @@ def test_vectors_are_computed_anew_on_request(filled: CommandLine, tmp_path: Pat
     assert filled.json(*other(tmp_path), "import", file, "--yes", "--regenerate-vectors")["vectors_regenerated"] == 6
 
 
+@pytest.mark.slow
 def test_an_import_is_one_act_that_undo_takes_back(filled: CommandLine, tmp_path: Path) -> None:
     file = str(tmp_path / "all.nacre")
     filled.ok("export", file)
@@ -167,6 +168,7 @@ def test_the_store_itself_is_never_overwritten(filled: CommandLine) -> None:
     assert filled.ok("list") == before
 
 
+@pytest.mark.slow
 def test_secrets_stay_behind_unless_asked_for(
     nacre: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

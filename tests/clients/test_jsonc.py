@@ -155,6 +155,7 @@ def texts(draw: some.DrawFn) -> str:
     return "".join(pieces) + draw(GAPS)
 
 
+@pytest.mark.slow
 @given(texts(), some.lists(NAMES, min_size=1, max_size=3))
 def test_any_text_keeps_its_meaning_and_its_comments(text: str, path: list[str]) -> None:
     expected = jsonc.read(text)

@@ -78,6 +78,7 @@ def test_editing_what_is_not_there_says_so(store: MemoryStore) -> None:
         store.edit("nobody", importance=0.5)
 
 
+@pytest.mark.slow
 def test_concurrent_edits_lose_nothing(store: MemoryStore) -> None:
     kept = store.remember("shared", metadata={})
     errors: list[Exception] = []

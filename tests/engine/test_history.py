@@ -252,6 +252,7 @@ def test_a_word_that_was_written_only_later_finds_nothing_in_the_past(store: Mem
     assert [hit.memory.text for hit in store.recall("garden", as_of=then)] == ["the quiet garden"]
 
 
+@pytest.mark.slow
 def test_what_another_thread_writes_does_not_show_in_a_list_of_the_past(store: MemoryStore, clock: Ticking) -> None:
     expected = [store.remember(f"fact {number}", id=f"m{number}") for number in range(8)][::-1]
     then = clock()

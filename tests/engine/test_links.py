@@ -185,6 +185,7 @@ def test_unlinking_counts_what_went(three: MemoryStore) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_ties_of_many_are_told_one_by_one_in_the_journal(three: MemoryStore) -> None:
     for number in range(50):
         three.link("a", f"x{number}")

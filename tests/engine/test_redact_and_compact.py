@@ -65,6 +65,7 @@ def keep_secret(store: MemoryStore) -> Memory:
     return kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["redact", "purge"])
 def test_no_byte_is_left_in_the_store_its_log_the_mirror_or_its_archives(
     mirrored: MemoryStore, tmp_path: Path, way: str

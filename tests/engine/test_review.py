@@ -345,6 +345,7 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
+@pytest.mark.slow
 def test_only_the_conflicts_that_are_returned_are_judged(crowded: MemoryStore, judged: list[str]) -> None:
     assert [item.id for item in crowded.review(limit=3)] == ["new9:old9", "new10:old10", "new11:old11"]
     assert judged == ["Window 9 is shut", "Window 10 is shut", "Window 11 is shut"]
@@ -367,6 +368,7 @@ def test_a_first_screen_reads_only_the_memories_of_its_own_conflicts(
     assert read == ["new9", "old9", "new10", "old10"]
 
 
+@pytest.mark.slow
 def test_a_decision_by_id_reads_only_the_memories_that_it_names(
     crowded: MemoryStore, judged: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -398,6 +400,7 @@ def forbidden(*_: object) -> None:
     raise AssertionError("names were compared for an id that is none of an entity")
 
 
+@pytest.mark.slow
 def test_the_first_characters_may_end_anywhere_in_the_id_of_a_conflict(crowded: MemoryStore) -> None:
     assert crowded.decide("new5:", "keep_both")
     assert crowded.decide("new6:ol", "keep_both")
@@ -406,6 +409,7 @@ def test_the_first_characters_may_end_anywhere_in_the_id_of_a_conflict(crowded: 
     assert len(crowded.review(kinds="conflict")) == 10
 
 
+@pytest.mark.slow
 def test_a_list_that_stops_early_continues_with_the_same_items(
     crowded: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -101,6 +101,7 @@ def test_restoring_leaves_other_ties_between_the_two(store: MemoryStore) -> None
     assert held(store, "new").links == (Link("old", "refines"),)
 
 
+@pytest.mark.slow
 def test_a_cycle_through_any_number_is_refused_and_names_the_way_out(store: MemoryStore) -> None:
     ids = [f"m{number}" for number in range(12)]
     kept(store, *ids)

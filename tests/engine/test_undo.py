@@ -67,6 +67,7 @@ def test_undone_words_are_searched_and_those_taken_back_are_not(filled: MemorySt
     assert not filled.recall("short lived", strategy="keyword")
 
 
+@pytest.mark.slow
 def test_several_undos_go_back_step_by_step(store: MemoryStore) -> None:
     states = [content(store)]
     for act in (
@@ -180,6 +181,7 @@ def test_an_undo_names_the_act_it_takes_back_and_the_reason(filled: MemoryStore)
     assert filled.undo(why="a slip")[0].operation.why == f"{batch}: a slip"
 
 
+@pytest.mark.slow
 def test_the_last_act_is_found_behind_a_long_journal_of_undos(store: MemoryStore) -> None:
     store.remember("first", id="a")
     for _ in range(20):
@@ -281,6 +283,7 @@ def test_after_a_purge_the_last_act_is_named_and_not_stepped_over(filled: Memory
     assert found.importance == 0.5
 
 
+@pytest.mark.slow
 def test_a_beginning_that_fits_several_acts_or_none_is_refused(filled: MemoryStore) -> None:
     for _ in range(20):
         filled.edit("a", importance=0.9)

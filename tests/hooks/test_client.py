@@ -98,6 +98,7 @@ def test_what_gives_orders_is_not_pushed_at_anyone(client: Client) -> None:
     assert client.context("prompt", prompt=QUESTION) == ""
 
 
+@pytest.mark.slow
 def test_the_budget_bounds_what_is_injected(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(12):
         client.remember(f"The staging database number {number} listens on port {5000 + number}.", on_conflict="ignore")
@@ -105,6 +106,7 @@ def test_the_budget_bounds_what_is_injected(client: Client, monkeypatch: pytest.
     assert 1 <= client.context("prompt", prompt=QUESTION).count("- (semantic)") <= 4
 
 
+@pytest.mark.slow
 def test_a_long_turn_is_shortened_to_what_was_asked(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NACRE_HOOK_MIN_RELEVANCE", "0.01")
     filler = " ".join(f"Tree {number} stands in row {number}." for number in range(200))

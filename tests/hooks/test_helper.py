@@ -57,6 +57,7 @@ def begun(client: Client) -> int:
     return pid
 
 
+@pytest.mark.slow
 def test_the_helper_starts_by_itself_and_answers_without_loading_anything_in_the_hook(client: Client) -> None:
     client.remember(PORT)
     pid = begun(client)
@@ -179,6 +180,7 @@ def test_a_store_that_was_put_in_the_others_place_is_seen(client: Client, tmp_pa
     assert "6000" in client.context("prompt", prompt=QUESTION)
 
 
+@pytest.mark.slow
 def test_the_helper_can_be_ended(client: Client, nacre: CommandLine) -> None:
     begun(client)
     assert "The helper ends." in nacre("hook", "end").stderr

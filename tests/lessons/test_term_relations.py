@@ -286,6 +286,7 @@ SAID = st.tuples(st.sampled_from(["alias", "synonym", "child_of", "apart"]), NAM
 STATUS = st.sampled_from(["live", "archived", "trashed"])
 
 
+@pytest.mark.slow
 @given(
     lessons=st.lists(st.tuples(st.lists(NAMES, max_size=3), st.lists(NAMES, max_size=2), STATUS), max_size=6),
     said=st.lists(SAID, max_size=5),

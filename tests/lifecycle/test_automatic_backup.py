@@ -101,6 +101,7 @@ def test_off_is_off(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None
     assert said["level"] == "ok" and "automatic copies are off (backup_every)" in said["says"]
 
 
+@pytest.mark.slow
 def test_a_copy_of_an_encrypted_store_is_encrypted(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HERON_KEY", "a passphrase " + "of some length")
     monkeypatch.setenv("NACRE_KEY", "env:HERON_KEY")
@@ -139,6 +140,7 @@ def test_only_one_process_copies_at_a_time(tmp_path: Path) -> None:
     assert made(settings) == []
 
 
+@pytest.mark.slow
 def test_many_commands_at_once_make_one_copy(nacre: CommandLine) -> None:
     settings = old_store(nacre.store)
     command = [sys.executable, "-m", "nacre", "remember"]
@@ -216,6 +218,7 @@ def test_the_server_for_agents_makes_a_copy_after_a_write_and_none_after_a_quest
         assert eventually(lambda: bool(made(settings)))
 
 
+@pytest.mark.slow
 def test_what_a_hook_captures_is_copied(nacre: CommandLine, tmp_path: Path) -> None:
     settings = old_store(nacre.store)
     transcript = write_lines(tmp_path / "t.jsonl", [turn(1, "the ferry leaves at nine")])

@@ -79,6 +79,7 @@ def test_compressing_builds_no_records(kept_store: MemoryStore, file: Path, monk
     assert (packed(file), built) == ({"old"}, [])
 
 
+@pytest.mark.slow
 def test_nothing_that_reads_a_text_can_tell_the_difference(store: MemoryStore, clock: Turned) -> None:
     for id in ("a", "b"):
         kept(store, id)
@@ -90,6 +91,7 @@ def test_nothing_that_reads_a_text_can_tell_the_difference(store: MemoryStore, c
     assert store.health(thorough=True).problems == ()
 
 
+@pytest.mark.slow
 def test_only_long_texts_that_were_not_used_for_long_are_packed_and_each_once(
     kept_store: MemoryStore, file: Path
 ) -> None:
@@ -161,6 +163,7 @@ def test_an_edit_of_the_text_writes_it_out_again_and_the_journal_has_the_full_te
         assert held(store, "said").text == LONG
 
 
+@pytest.mark.slow
 def test_forgetting_purging_redacting_and_undoing_see_the_text(kept_store: MemoryStore, clock: Turned) -> None:
     with kept_store as store:
         for id in ("forgotten", "purged", "redacted", "old"):
@@ -188,6 +191,7 @@ def test_a_use_leaves_it_packed(kept_store: MemoryStore, file: Path) -> None:
         assert packed(file) == {"long"}
 
 
+@pytest.mark.slow
 def test_many_are_packed_in_several_transactions(
     kept_store: MemoryStore, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

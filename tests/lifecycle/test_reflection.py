@@ -254,6 +254,7 @@ def test_the_second_time_there_is_nothing_new(store: MemoryStore, clock: Turned)
     assert [sources(memory) for memory in engine.reflect()] == [["late", "later"]]
 
 
+@pytest.mark.slow
 def test_a_group_with_a_changed_or_lost_source_waits_for_the_next_time(store: MemoryStore, clock: Turned) -> None:
     names = {"edited": 0, "forgotten": 45, "purged": 90, "redacted": 135, "replaced": 180, "learned": 225, "left": 270}
     for name, angle in names.items():

@@ -77,6 +77,7 @@ words = st.text(st.characters(categories=["Ll", "Lu", "Lo", "Nd"]), min_size=1, 
 sentences = st.lists(words, min_size=1, max_size=150).map(lambda found: " ".join(found) + ".")
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(sentences, min_size=1, max_size=4).map(" ".join), min_size=1, max_size=6))
 def test_the_native_summary_never_cuts_a_word_nor_grows_without_bounds(texts: list[str]) -> None:
     summary = body(central(said(*texts)))

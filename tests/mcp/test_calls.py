@@ -29,6 +29,7 @@ def agent() -> Iterator[Agent]:
     provider.close()
 
 
+@pytest.mark.slow
 def test_an_explicit_null_for_an_argument_with_a_default_means_the_default(agent: Agent) -> None:
     for number in range(7):
         agent.ok("remember", text=f"Cupboard {number} holds cups", type=None, tags=None, importance=None)

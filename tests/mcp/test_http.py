@@ -45,6 +45,7 @@ def test_clients_of_either_protocol_remember_and_recall(server: HttpServer, mode
         assert agent.ok("recall", query=f"moorings numbered {mode}", k=1)["memories"][0]["id"] == id
 
 
+@pytest.mark.slow
 def test_clients_at_the_same_time_share_one_memory(server: HttpServer) -> None:
     with server.agent() as first, server.agent() as second:
         id = first.ok("remember", text="The winch squeaks when it rains")["id"]
@@ -52,6 +53,7 @@ def test_clients_at_the_same_time_share_one_memory(server: HttpServer) -> None:
         assert first.ok("status")["memories"] == second.ok("status")["memories"]
 
 
+@pytest.mark.slow
 def test_the_token_is_shown_once_and_asked_for(server: HttpServer) -> None:
     assert server.said.count(server.token) == 1 and len(server.token) >= 32
     answers = [posted(server), posted(server, Authorization="Bearer wrong"), posted(server, Authorization="Basic x")]
@@ -60,6 +62,7 @@ def test_the_token_is_shown_once_and_asked_for(server: HttpServer) -> None:
     assert posted(server, Authorization=f"Bearer {server.token}").status_code == 200
 
 
+@pytest.mark.slow
 def test_a_page_that_let_its_name_lead_here_is_turned_away(server: HttpServer) -> None:
     bearer = f"Bearer {server.token}"
     port = server.url.rsplit(":", 1)[1].partition("/")[0]
@@ -69,6 +72,7 @@ def test_a_page_that_let_its_name_lead_here_is_turned_away(server: HttpServer) -
     assert posted(server, Authorization=bearer, Host=f"localhost:{port}").status_code == 200
 
 
+@pytest.mark.slow
 def test_there_is_no_oauth_to_discover(server: HttpServer) -> None:
     """Claude Code takes 401 for an invitation to log in."""
     root = server.url.removesuffix("/mcp")
@@ -129,6 +133,7 @@ def test_a_host_that_others_can_reach_needs_a_token_file(nacre: CommandLine) -> 
         assert result.exit_code != 0 and "--token-file" in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "host", "port", "local"),
     [

@@ -85,6 +85,7 @@ def test_a_line_that_nobody_waits_for_is_passed_over(pipe: Pipe, line: bytes) ->
     assert still_serves(pipe)
 
 
+@pytest.mark.slow
 def test_the_id_is_found_in_what_is_no_json() -> None:
     assert outline(b'{"params":{"id":1,"x":[{"id":2}]},"id" : 3,"method":"m", nonsense') == (b"3", b'"m"')
     assert outline(b'{"method":"id","text":"\\"id\\":4"}') is None
@@ -115,6 +116,7 @@ def test_a_malformed_request_is_answered_under_its_unusual_id(pipe: Pipe, id: st
     assert still_serves(pipe)
 
 
+@pytest.mark.slow
 def test_a_request_with_a_fraction_as_its_id_is_refused_and_not_taken_for_a_notification(pipe: Pipe) -> None:
     answer = asked(pipe, b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}')
     assert answer["id"] == 1.5 and "neither a string nor an integer" in answer["error"]["message"]

@@ -171,6 +171,7 @@ def test_the_settings_can_narrow_every_door(path: Path) -> None:
         MemoryStore(settings=Settings(store=str(path), embedder="hashing", agent="ada", scope="sesion_only"))
 
 
+@pytest.mark.slow
 def test_the_settings_limit_the_quota_too(path: Path) -> None:
     known = Settings(store=str(path), embedder="hashing", agent="ada", session="one", scope="session_only")
     with MemoryStore(settings=replace(known, scope_quota_mb=0.01)) as store, pytest.raises(QuotaExceeded):

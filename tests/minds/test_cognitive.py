@@ -104,6 +104,7 @@ def test_two_processes_count_together_and_share_a_task(tmp_path: Path, watch: Wa
     mind.store.close()
 
 
+@pytest.mark.slow
 def test_threads_of_one_mind_count_together(mind: CognitiveMemory) -> None:
     def write(name: str) -> None:
         for number in range(10):
@@ -305,6 +306,7 @@ def test_slots_come_by_relevance_and_belong_to_their_task(mind: CognitiveMemory)
     assert id.startswith("wrk_") and mind.get_working("nothing") == []
 
 
+@pytest.mark.slow
 def test_a_full_task_gives_up_its_least_relevant_slot_in_one_operation(mind: CognitiveMemory) -> None:
     for number in range(CAPACITY):
         mind.push_working("item", f"slot {number}", "task", relevance=float(number or 3))

@@ -101,6 +101,7 @@ def test_a_store_that_is_lent_stays_open_and_must_be_the_agents() -> None:
         MemoryConnector("tester", store=lent)
 
 
+@pytest.mark.slow
 def test_four_threads_write_ten_experiences_each(tmp_path: Path) -> None:
     connector = MemoryConnector("planner", tmp_path)
 

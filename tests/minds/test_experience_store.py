@@ -67,6 +67,7 @@ def test_type_and_confidence_narrow_a_search(path: str, clock: Clock) -> None:
         store.search("case", min_confidence=2)
 
 
+@pytest.mark.slow
 def test_common_words_still_give_exactly_the_newest_that_hold_them_all(clock: Clock) -> None:
     store = opened(":memory:", clock)
     drafts = [
@@ -262,6 +263,7 @@ def file_bytes(store: ExperienceStore) -> int:
     return size
 
 
+@pytest.mark.slow
 def test_four_threads_may_write_at_once(tmp_path: Path, clock: Clock) -> None:
     store = opened(tmp_path / "garden.db", clock, max_experiences=30)
 

@@ -66,11 +66,13 @@ def test_a_single_memory_is_read_too() -> None:
     assert len(ShippedAnswerModel(LONG).answers(QUESTION, TEXTS[:1])) == 1
 
 
+@pytest.mark.slow
 def test_the_model_is_waited_for_only_in_the_first_seconds_of_its_loading() -> None:
     cross_encoder._graph.cache_clear()
     assert len(ShippedAnswerModel(LONG, patience=60).answers(QUESTION, TEXTS)) == 2
 
 
+@pytest.mark.slow
 def test_without_patience_nobody_waits_for_the_model() -> None:
     cross_encoder._graph.cache_clear()
     model = ShippedAnswerModel(LONG, patience=0)

@@ -31,6 +31,7 @@ def model() -> Iterator[ShippedConflictModel]:
     cross_encoder._read_before.clear()
 
 
+@pytest.mark.slow
 def test_each_pair_gets_four_probabilities_of_which_the_right_one_is_high(model: ShippedConflictModel) -> None:
     relations = model.relations(PAIRS)
     assert [sum(astuple(each)) for each in relations] == pytest.approx([1.0] * 4)
@@ -144,6 +145,7 @@ def test_a_damaged_file_is_named_in_the_error(model: ShippedConflictModel, monke
         model.relations(PAIRS)
 
 
+@pytest.mark.slow
 def test_naming_the_model_loads_nothing() -> None:
     code = (
         "import sys; from nacre.models.cross_encoder import ShippedConflictModel; ShippedConflictModel(); "

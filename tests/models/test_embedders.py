@@ -21,6 +21,7 @@ def test_hashing_is_an_embedder() -> None:
     assert embedder.count_tokens(["four words of text"]) == [6]
 
 
+@pytest.mark.slow
 def test_another_process_gives_the_same_bytes() -> None:
     ended = subprocess.run([sys.executable, "-c", PRINT_ROW], capture_output=True, text=True, check=True)
     assert bytes.fromhex(ended.stdout) == Hashing().embed(["deploy on Friday"]).tobytes()

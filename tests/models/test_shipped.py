@@ -27,6 +27,7 @@ def spoilt(file: Path) -> None:
     file.write_bytes(content)
 
 
+@pytest.mark.slow
 def test_every_shipped_file_is_as_it_was_made() -> None:
     assert [fault for model in MODELS for fault in faults(model)] == []
 

@@ -56,6 +56,7 @@ def embedder(request: pytest.FixtureRequest) -> Embedder:
     return made
 
 
+@pytest.mark.slow
 def test_rows_have_unit_length_and_come_in_order(embedder: Embedder) -> None:
     rows = embedder.embed(TEXTS)
     assert rows.shape == (len(TEXTS), embedder.dimensions) and rows.dtype == np.float32

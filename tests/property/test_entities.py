@@ -48,6 +48,7 @@ def act(store: MemoryStore, name: str, given: list[str]) -> None:
         pass  # merged names cannot be judged to be two
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("stored_in")
 @settings(max_examples=SOME)
 @given(acts=acts, held=st.lists(st.lists(names, max_size=3), max_size=4))
@@ -71,6 +72,7 @@ def test_undoing_every_decision_leads_back_through_every_state(
         assert state(store) == stood[0]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("stored_in")
 @settings(max_examples=SOME)
 @given(acts=acts)
@@ -96,6 +98,7 @@ def test_any_two_names_are_compared_and_the_order_does_not_matter(a: str, b: str
     assert normalized_name(once) == normalized_name(normalized_name(once))
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(max_size=12) | names, max_size=20))
 def test_every_pair_found_among_many_has_a_reason_of_its_own(many: list[str]) -> None:
     for pair in similar_names(many):

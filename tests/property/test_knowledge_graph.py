@@ -73,6 +73,7 @@ def essence(mind: HierarchicalMemory) -> Any:
     return whole
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("stored_in")
 @settings(max_examples=SOME)
 @given(st.lists(facts(), max_size=6), st.lists(LINKS, max_size=4))

@@ -84,6 +84,7 @@ def test_a_recall_finds_exactly_the_lessons_that_its_filters_admit(
     assert {each.title for each in book.list(100, **wanted).data} == expected
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("L9.3")
 @given(st.text(characters, max_size=60), st.lists(st.text(characters, max_size=12), max_size=3))
 def test_no_question_and_no_tag_breaks_a_recall(query: str, names: list[str]) -> None:

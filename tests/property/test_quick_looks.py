@@ -124,6 +124,7 @@ def check_orders(text: str) -> None:
     assert next(parts(text)) == plain[:size]
 
 
+@pytest.mark.slow
 @given(text=ANY)
 def test_orders_in_any_text_are_looked_for_as_without_a_quick_look(text: str) -> None:
     check_orders(text)

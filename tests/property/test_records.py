@@ -22,18 +22,21 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SQLiteBackend]:
     opened.close()
 
 
+@pytest.mark.slow
 @given(memory=memories())
 def test_a_record_survives_its_dictionary_and_json(memory: Memory) -> None:
     assert Memory.from_dict(memory.to_dict()) == memory
     assert Memory.from_dict(json.loads(json.dumps(memory.to_dict()))) == memory
 
 
+@pytest.mark.slow
 @given(memory=memories())
 def test_a_record_survives_the_file(store: SQLiteBackend, memory: Memory) -> None:
     put(store, memory)
     assert store.get_many("here", ["m"]) == [memory]
 
 
+@pytest.mark.slow
 @given(one=memories(), other=memories())
 def test_a_difference_says_all_that_differs(one: Memory, other: Memory) -> None:
     assert has_values(one, difference(one, other))
@@ -42,6 +45,7 @@ def test_a_difference_says_all_that_differs(one: Memory, other: Memory) -> None:
         assert not has_values(other, difference(one, other))
 
 
+@pytest.mark.slow
 @given(one=memories(), other=memories())
 def test_a_change_told_by_its_differences_can_be_taken_back(one: Memory, other: Memory) -> None:
     back = set_back(other, difference(one, other), difference(other, one))

@@ -37,6 +37,7 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield opened
 
 
+@pytest.mark.slow
 @given(text=typed)
 @example(text="ͺ")
 @example(text="🤖 🫠")

@@ -61,6 +61,7 @@ def theirs(file: Path) -> BertWordPieceTokenizer:
     return library
 
 
+@pytest.mark.slow
 @given(text=TEXTS)
 def test_our_ids_are_the_librarys_ids(text: str, ours: WordPiece, theirs: BertWordPieceTokenizer) -> None:
     assert ours.encode(text, LIMIT) == theirs.encode(text).ids

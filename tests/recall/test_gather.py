@@ -83,6 +83,7 @@ def test_a_crowd_of_hidden_ones_crowds_nobody_out(store: MemoryStore, strategy: 
     assert "wanted" in found(store, question, k=k, strategy=strategy, status="short_term", touch=False)
 
 
+@pytest.mark.slow
 def test_a_crowd_in_another_space_crowds_nobody_out(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     with (

@@ -149,6 +149,7 @@ def test_packing_inherits_the_filters_and_the_exclusion_of_superseded_ones(store
     assert len(store.recall_pack("tea", min_importance=0.2, type="semantic", token_budget=40)) == 2
 
 
+@pytest.mark.slow
 def test_only_what_is_packed_counts_as_used(store: MemoryStore) -> None:
     packed = store.recall_pack("tea", token_budget=50)
     assert packed.truncated

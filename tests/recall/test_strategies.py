@@ -137,6 +137,7 @@ def test_a_mood_draws_its_like(filled: MemoryStore, strategy: str) -> None:
     assert whole[0].memory.id == "uji"
 
 
+@pytest.mark.slow
 def test_the_graph_walks_links_both_ways_from_the_best_answers(store: MemoryStore) -> None:
     store.remember("a blue vessel", id="cup")
     store.remember("green tea", id="tea", links=[Link("cup")])

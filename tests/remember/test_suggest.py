@@ -219,6 +219,7 @@ def test_curly_apostrophes_are_read_like_straight_ones() -> None:
     assert appraise("Please don’t call me before ten.") == appraise("Please don't call me before ten.")
 
 
+@pytest.mark.slow
 def test_a_long_text_is_read_in_reasonable_time() -> None:
     assert appraise("must " * 40_000).importance >= 0.9
     assert appraise("Always. \n" * 10_000).importance <= 1

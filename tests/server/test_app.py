@@ -130,6 +130,7 @@ def test_a_change_that_is_sent_again_gets_its_answer_though_the_version_is_anoth
     assert [each.status for each in replies] == [200, 200] and replies[0].body == replies[1].body
 
 
+@pytest.mark.slow
 def test_each_token_has_a_share_of_its_own(place: Path) -> None:
     with registry(place / "s.db") as users:
         users.add_user("busy")
@@ -372,6 +373,7 @@ def waiting(call: Caller) -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("nacre_requests_running ")) - 1
 
 
+@pytest.mark.slow
 def test_a_request_that_waits_for_changes_sees_those_of_a_restored_store(tmp_path: Path) -> None:
     (token,) = tokens(tmp_path / "s.db", ("ada", "admin", ()))
     with serving(tmp_path / "s.db", tmp_path) as served, ThreadPoolExecutor(1) as pool:

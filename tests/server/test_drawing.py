@@ -31,6 +31,7 @@ def links(drawing: Drawing) -> set[tuple[str, str, str]]:
     }
 
 
+@pytest.mark.slow
 def test_only_linked_memories_are_drawn_with_title_type_and_the_beginning_of_their_text(store: MemoryStore) -> None:
     with store:
         drawing = drawing_of(store, ALL)
@@ -43,6 +44,7 @@ def test_only_linked_memories_are_drawn_with_title_type_and_the_beginning_of_the
         assert not drawing.cut
 
 
+@pytest.mark.slow
 def test_memories_with_most_links_stay_where_there_are_too_many(store: MemoryStore) -> None:
     with store:
         store.link("a", "b", "cites")
@@ -52,6 +54,7 @@ def test_memories_with_most_links_stay_where_there_are_too_many(store: MemorySto
         assert not drawing_of(store, 4).cut
 
 
+@pytest.mark.slow
 def test_what_is_forgotten_or_replaced_is_not_drawn_nor_its_links(store: MemoryStore) -> None:
     with store:
         store.forget("b")
@@ -62,6 +65,7 @@ def test_what_is_forgotten_or_replaced_is_not_drawn_nor_its_links(store: MemoryS
         assert links(drawing) == set() and "a" not in drawing.ids
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("others", [0, 40])
 def test_few_linked_memories_among_many_are_drawn_alike(store: MemoryStore, others: int) -> None:
     with store:
@@ -74,6 +78,7 @@ def test_an_empty_space_gives_an_empty_drawing(tmp_path: Path) -> None:
         assert drawing_of(store, ALL) == Drawing((), (), [], (), [], [], [], [], cut=False)
 
 
+@pytest.mark.slow
 def test_a_restricted_agent_sees_only_its_own_memories_and_their_links(store: MemoryStore, tmp_path: Path) -> None:
     own = AgentCapabilities(ScopeLevel.SESSION_ONLY)
     with (

@@ -272,6 +272,7 @@ def test_a_key_belongs_to_what_was_uploaded_and_no_file_is_left_behind(tmp_path:
             assert sent.status == 400
 
 
+@pytest.mark.slow
 def test_a_job_or_an_export_that_fails_leaves_no_file_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with MemoryStore(":memory:", space="team", embedder="hashing") as store:

@@ -55,6 +55,7 @@ def by_keys(issuer: Issuer, clock: Callable[[], float] = time.time, **options: A
     return OAuth(OAuthOptions(issuer.url, HERE, **{"keys": f"{issuer.url}/keys", "spaces": ["team"], **options}), clock)
 
 
+@pytest.mark.slow
 def test_scopes_give_the_role_and_the_claim_gives_the_spaces(issuer: Issuer) -> None:
     oauth = by_keys(issuer)
     found = oauth.identify(issuer.token(f"{HERE}/mcp", scope="openid nacre:reader nacre:reviewer"))
@@ -211,6 +212,7 @@ def test_what_is_no_set_of_keys_is_no_fault_of_the_token_either(issuer: Issuer, 
     assert oauth.identify(issuer.token(HERE)).role is Role.WRITER  # it is being replaced
 
 
+@pytest.mark.slow
 def test_tokens_that_the_issuer_does_not_know_are_limited_by_address(issuer: Issuer, tmp_path: Path) -> None:
     (tmp_path / "client").write_text(f"{issuer.login}\n")
     (own,) = tokens(tmp_path / "s.db", ("ada", "admin", ()))

@@ -159,6 +159,7 @@ def made_ids(one: str, other: str) -> bool:
     return ids.sub("ID", one) == ids.sub("ID", other)
 
 
+@pytest.mark.slow
 def test_the_comparison_would_notice_what_is_not_hidden() -> None:
     differing = set()
     for method in ("space_notes", "spaces", "tokens", "users", "health", "relations"):

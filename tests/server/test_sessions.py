@@ -129,6 +129,7 @@ def served(place: Path, token: str) -> Iterator[Served]:
         yield served
 
 
+@pytest.mark.slow
 def test_a_page_signs_in_writes_and_learns_which_operation_it_was(served: Served, token: str) -> None:
     call = served.caller()
     assert call("GET", "/session").json == {"user": None}

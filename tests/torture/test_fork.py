@@ -29,6 +29,7 @@ def check(scenario: Scenario, path: str) -> None:
         assert store.health(thorough=True).problems == ()
 
 
+@pytest.mark.slow
 def test_a_forked_child_and_its_parent_use_the_same_object_side_by_side(tmp_path: Path) -> None:
     check(side_by_side, str(tmp_path / "memory.db"))
 

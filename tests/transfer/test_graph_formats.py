@@ -67,6 +67,7 @@ def test_dot_names_every_node_and_tie_in_quotes() -> None:
     assert '  "a\\"" -> "b\\\\" [label="related"];' in lines
 
 
+@pytest.mark.slow
 @given(graphs())
 def test_dot_is_read_back_whatever_the_texts_say(drawn: Graph) -> None:
     nodes, ties = read_dot(dot(drawn))

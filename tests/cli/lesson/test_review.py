@@ -101,6 +101,7 @@ def test_what_no_longer_holds_is_archived_or_thrown_away_on_the_way(aged: Comman
 # archive, reembed, stats
 
 
+@pytest.mark.slow
 def test_an_archived_lesson_is_out_of_sight_until_it_is_asked_for(book: CommandLine) -> None:
     book.ok("archive", "gue", "tri")
     assert ids(book, "search", "About") == ["rumour"]
@@ -117,6 +118,7 @@ def test_vectors_are_computed_again_for_one_or_all(book: CommandLine) -> None:
     assert book("lesson", "reembed", "--lesson", "zzz").exit_code == 1
 
 
+@pytest.mark.slow
 def test_a_book_is_counted(book: CommandLine) -> None:
     book.ok("archive", "trial")
     book.ok("lesson", "link", "guess", "rumour")

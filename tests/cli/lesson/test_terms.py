@@ -83,6 +83,7 @@ def test_synonyms_and_children_are_found_together(book: CommandLine) -> None:
     assert [each["id"] for each in book.json("lesson", "list", "--tags", "languages")["data"]] == ["three"]
 
 
+@pytest.mark.slow
 def test_a_known_tag_is_not_warned_of(book: CommandLine) -> None:
     book.ok("lesson", "tags", "--know", "rust,go")
     added = ("lesson", "add", "--title", "X", "--content", "Y", "--tags")

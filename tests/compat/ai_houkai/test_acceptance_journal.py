@@ -304,6 +304,7 @@ def test_three_ways_lead_to_the_same_installation(elsewhere: Path) -> None:
     assert set(json.loads((elsewhere / ".claude.json").read_text())["mcpServers"]) == {"nacre"}
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H18.9")
 def test_an_example_sets_claude_desktop_up(elsewhere: Path) -> None:
     ran(sys.executable, str(EXAMPLES / "claude_desktop.py"), "--install")

@@ -48,6 +48,7 @@ def houkai(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Houkai:
     return Houkai(tmp_path / "chroma")
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H20.1")
 def test_all_commands_and_groups_are_there(houkai: Houkai) -> None:
     said = houkai("--help")
@@ -56,6 +57,7 @@ def test_all_commands_and_groups_are_there(houkai: Houkai) -> None:
     assert houkai("--version")
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H20.9", "H20.24")
 def test_a_text_is_kept_from_an_argument_or_stdin_and_its_id_printed(houkai: Houkai) -> None:
     first = houkai("remember", "the sky is blue", "-t", "episodic", "-g", "sky", "-g", "blue", "-i", "0.8", "-s", "me")
@@ -85,6 +87,7 @@ def test_a_pack_is_text_or_json(houkai: Houkai) -> None:
     assert (result["budget"], result["used_tokens"]) == (100, sum(item["tokens"] for item in result["items"]))
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H20.12")
 def test_a_list_is_narrowed_and_sorted(houkai: Houkai) -> None:
     houkai("remember", "one", "-t", "episodic", "-i", "0.9")
@@ -109,6 +112,7 @@ def test_a_memory_is_named_by_the_start_of_its_id(houkai: Houkai, opened: Opened
             resolve_id_prefix(store, wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H20.7", "H20.14")
 def test_what_deletes_asks_first(houkai: Houkai) -> None:
     id = houkai("remember", "to be deleted")
@@ -118,6 +122,7 @@ def test_what_deletes_asks_first(houkai: Houkai) -> None:
     assert houkai.json("list") == []
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H20.15")
 def test_an_editor_changes_the_text_and_keeps_id_and_links(
     houkai: Houkai, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -137,6 +142,7 @@ def test_an_editor_changes_the_text_and_keeps_id_and_links(
     assert houkai.json("recall", "cats", "-k", "1")[0]["id"] == id
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H20.16")
 def test_tags_and_importance_are_changed_alone(houkai: Houkai) -> None:
     id = houkai("remember", "hardware note", "--tag", "old")
@@ -146,6 +152,7 @@ def test_tags_and_importance_are_changed_alone(houkai: Houkai) -> None:
     assert "→ 0.90" in houkai("bump", id[:8], "=0.9")
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H20.17")
 def test_links_are_created_followed_drawn_and_removed(houkai: Houkai) -> None:
     a, b = houkai("remember", "parent"), houkai("remember", "child")
@@ -157,6 +164,7 @@ def test_links_are_created_followed_drawn_and_removed(houkai: Houkai) -> None:
     assert "Removed 1" in houkai("unlink", a[:8], b[:8])
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H20.13", "H20.18")
 def test_succession_is_made_and_undone(houkai: Houkai) -> None:
     old, new = houkai("remember", "old"), houkai("remember", "new")
@@ -167,6 +175,7 @@ def test_succession_is_made_and_undone(houkai: Houkai) -> None:
     assert "restored" in houkai("restore", old[:8])
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H20.18")
 def test_conflicts_are_settled_one_by_one(houkai: Houkai) -> None:
     for _ in range(3):
@@ -176,6 +185,7 @@ def test_conflicts_are_settled_one_by_one(houkai: Houkai) -> None:
     assert len(houkai.json("list")) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H20.7", "H20.8", "H20.19", "H20.20")
 def test_pruning_and_reflecting_only_show_unless_applied(houkai: Houkai) -> None:
     for _ in range(3):
@@ -191,6 +201,7 @@ def test_pruning_and_reflecting_only_show_unless_applied(houkai: Houkai) -> None
     assert "Deleted 4" in houkai("prune", "--min-score", "0.5", "--apply", "--yes")
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H15.5", "H20.7", "H20.21")
 def test_archives_go_out_are_looked_into_and_come_in(houkai: Houkai, tmp_path: Path) -> None:
     houkai("remember", "to be carried", "--tag", "x")
@@ -219,6 +230,7 @@ def test_stats_count(houkai: Houkai) -> None:
     assert result["store_size_bytes"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H20.23")
 def test_the_journal_is_shown_and_undone_by_time(houkai: Houkai) -> None:
     houkai("remember", "to be undone")

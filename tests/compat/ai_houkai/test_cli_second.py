@@ -100,6 +100,7 @@ def test_recall_is_narrowed_by_its_options(houkai: Houkai) -> None:
     assert len(houkai.json("recall", "rose", "-k", "1")) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H20.11")
 def test_a_pack_goes_to_stdout_and_its_summary_to_stderr(houkai: Houkai) -> None:
     for number in range(3):
@@ -111,6 +112,7 @@ def test_a_pack_goes_to_stdout_and_its_summary_to_stderr(houkai: Houkai) -> None
     assert result.stderr.startswith("2 memories, ") and "of 800 tokens" in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H20.13", "H20.14")
 def test_a_chain_of_successors_is_shown_and_several_are_deleted_at_once(houkai: Houkai) -> None:
     first, second, third = (houkai("remember", text) for text in ("gate one", "gate two", "gate three"))
@@ -126,6 +128,7 @@ def test_a_chain_of_successors_is_shown_and_several_are_deleted_at_once(houkai: 
     assert houkai.json("list", "--include-superseded") == []
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H20.15", "H20.16")
 def test_only_a_changed_text_is_embedded_again(
     houkai: Houkai,
@@ -162,6 +165,7 @@ def test_only_a_changed_text_is_embedded_again(
     assert "about dogs" in embedded
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H20.17")
 def test_links_are_filtered_by_relation_direction_and_depth(houkai: Houkai) -> None:
     a, b, c = (houkai("remember", text) for text in ("aa", "bb", "cc"))
@@ -174,6 +178,7 @@ def test_links_are_filtered_by_relation_direction_and_depth(houkai: Houkai) -> N
     assert "Removed 0" in houkai("unlink", a, b, "--rel", "related")
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H20.18")
 def test_conflicts_are_asked_for_by_id_and_threshold(houkai: Houkai) -> None:
     id = houkai("remember", "use ruff for linting")
@@ -183,6 +188,7 @@ def test_conflicts_are_asked_for_by_id_and_threshold(houkai: Houkai) -> None:
     assert houkai("conflicts", "--id", id[:8], "--threshold", "0.999") == ""
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H20.19")
 def test_pruning_takes_its_rate_its_threshold_and_what_it_spares(
     houkai: Houkai,
@@ -199,6 +205,7 @@ def test_pruning_takes_its_rate_its_threshold_and_what_it_spares(
     assert texts(houkai.json("list")) == ["a feedback note"]
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H20.20")
 def test_reflecting_takes_a_threshold_and_a_size(houkai: Houkai) -> None:
     for end in ("today", "again"):
@@ -229,6 +236,7 @@ def test_an_archive_is_chosen_by_options_and_taken_in_as_asked(houkai: Houkai, t
     assert backup.parent == config._HOUKAI_DIR / "backups" and backup.is_dir()
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H20.23")
 def test_the_journal_is_narrowed_and_an_undo_asks_first(houkai: Houkai, opened: Opened) -> None:
     first, second = houkai("remember", "one"), houkai("remember", "two")

@@ -136,6 +136,7 @@ def test_an_alias_is_asked_for_as_what_it_resolves_to(config: Config) -> None:
     assert core.list_tags(config=config) == [core.Tag("kiln")]
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("L9.3")
 @given(query=WORDS, tags=st.lists(WORDS, max_size=3))
 def test_no_query_and_no_tag_is_too_strange(config: Config, query: str, tags: list[str]) -> None:

@@ -85,6 +85,7 @@ def test_what_is_sensed_expires_unless_it_is_attended_to(cognitive: CognitiveMem
     assert cognitive.prune_expired_sensory() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("A4.3")
 def test_a_full_task_gives_up_its_least_relevant_slot(cognitive: CognitiveMemory) -> None:
     pushed = [

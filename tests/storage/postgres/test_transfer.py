@@ -26,6 +26,7 @@ def source(tmp_path: Path) -> Path:
     return tmp_path / "source.db"
 
 
+@pytest.mark.slow
 def test_a_store_goes_to_a_server_and_back(source: Path, tmp_path: Path) -> None:
     address = postgres_server.empty_database()
     there = migrate_store(source, address, Settings())

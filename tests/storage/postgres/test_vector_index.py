@@ -49,6 +49,7 @@ def nearest(rows: Vectors, question: Vectors, limit: int) -> list[str]:
     return [f"m{at}" for at in np.argsort(-(rows.astype(np.float16).astype(np.float32) @ question))[:limit].tolist()]
 
 
+@pytest.mark.slow
 def test_the_index_finds_what_comparing_all_finds_and_what_came_later(store: PostgresBackend, rows: Vectors) -> None:
     store.commit([BOUND])
     known = indexes(store)
@@ -96,6 +97,7 @@ def test_what_is_stored_is_not_stored_again_where_its_index_cannot_be_built(
     assert store.embedder() == BOUND.identity
 
 
+@pytest.mark.slow
 def test_an_index_that_loses_neighbours_is_not_used(
     store: PostgresBackend, rows: Vectors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,6 +109,7 @@ def test_an_index_that_loses_neighbours_is_not_used(
     assert [match.id for match in store.by_vector(SPACE, rows[3], ANYWHERE, 10)] == nearest(rows, rows[3], 10)
 
 
+@pytest.mark.slow
 def test_a_space_that_is_no_longer_large_loses_its_index(store: PostgresBackend, rows: Vectors) -> None:
     store.commit([BOUND])
     assert len(indexes(store)) == 2

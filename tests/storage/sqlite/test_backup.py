@@ -299,6 +299,7 @@ def test_what_is_no_copy_is_refused(tmp_path: Path) -> None:
         restore(tmp_path / "other.db", store, tmp_path / "kept.db", None, None)
 
 
+@pytest.mark.slow
 def test_a_check_tells_what_is_there_and_leaves_no_trace(tmp_path: Path) -> None:
     (tmp_path / "still").mkdir()
     copy = written(tmp_path / "still" / "copy.db", KEY, "a", "b")

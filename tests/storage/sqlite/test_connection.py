@@ -204,6 +204,7 @@ def test_a_truncated_store_is_told_whatever_is_asked(tmp_path: Path, share: floa
         raise NotAStore(file, problems[0])
 
 
+@pytest.mark.slow
 def test_a_damaged_page_is_told_by_the_examination(tmp_path: Path) -> None:
     file = filled(tmp_path / "s.db", 300)
     with file.open("rb+") as raw:
@@ -244,6 +245,7 @@ def test_any_change_of_a_statement_is_another_schema(part: str, other: str, same
     assert (schema.digest(schema.STATEMENTS.replace(part, other)) == schema.CURRENT) is same
 
 
+@pytest.mark.slow
 def test_the_limit_of_pages_reads_as_a_full_disk_and_changes_nothing(tmp_path: Path) -> None:
     with opened(filled(tmp_path / "s.db")) as store:
         driver = store._store._connections.get()  # type: ignore[attr-defined]

@@ -181,6 +181,7 @@ def test_a_damaged_record_is_named_once_and_left_out_and_set_aside(
     connection.close()
 
 
+@pytest.mark.slow
 def test_nothing_that_was_derived_from_a_record_stays_when_it_is_set_aside(copy: Path) -> None:
     with MemoryStore(settings=settings(copy), space="another") as store:
         store.remember("memory of another space", id="elsewhere")
@@ -313,6 +314,7 @@ def test_numbers_go_on_above_every_version_where_the_journal_is_lost(
     edit_after_repair(copy, next(iter(sound[1])))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("last", [0, 150])
 def test_numbers_that_would_be_given_again_are_a_problem_that_a_repair_in_place_mends(
     copy: Path, sound: tuple[Path, dict[str, Memory]], last: int

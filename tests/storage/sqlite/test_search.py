@@ -144,6 +144,7 @@ def test_a_search_sees_one_size_from_beginning_to_end(
     assert index.size == count + 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_signs_are_relative_to_the_mean_so_that_what_all_texts_have_in_common_does_not_hide_the_nearest(
     file: apsw.Connection,
@@ -156,6 +157,7 @@ def test_signs_are_relative_to_the_mean_so_that_what_all_texts_have_in_common_do
     assert share_found(file, index, stored, stored[::40]) > 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_where_signs_lose_neighbours_every_vector_is_compared(file: apsw.Connection) -> None:
     stored = bags(1, 1_000)
@@ -188,6 +190,7 @@ def test_the_rarer_the_sample_the_more_must_be_compared(share: int, expected: tu
     assert signs.enough(drawn, drawn.mean(axis=0), share * 2_000) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_the_space_is_checked_again_when_it_has_doubled(file: apsw.Connection) -> None:
     good, bad = families(1, 500), bags(2, 1_500)
@@ -204,6 +207,7 @@ def test_the_space_is_checked_again_when_it_has_doubled(file: apsw.Connection) -
     assert seen >= 1_000
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_signs_are_taken_anew_when_the_mean_has_moved(file: apsw.Connection) -> None:
     before, after = families(1, 300, shift=0.6), families(2, 1_500, shift=-0.6)
@@ -222,6 +226,7 @@ def test_signs_are_taken_anew_when_the_mean_has_moved(file: apsw.Connection) -> 
     assert signs_agree(file), "none is left that is relative to the former mean"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_while_the_mean_hardly_moves_the_signs_stay(file: apsw.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signs, "WIDENINGS", ((1, 1), (4, 1), (16, 1)))
@@ -361,6 +366,7 @@ def test_who_wants_more_has_more_compared(
     assert asked == [expected, 30] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_a_finer_choice_finds_more_with_as_many_comparisons(file: apsw.Connection) -> None:
     stored = rows(1, 3_000, WIDTH)
@@ -484,6 +490,7 @@ def test_a_damaged_vector_is_left_out_and_the_others_are_found(
     assert "damaged" in caplog.text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_missing_signs_are_reported_by_the_doctor(tmp_path: Path) -> None:
     store = SQLiteBackend(tmp_path / "s.db")
@@ -583,12 +590,14 @@ def store(tmp_path: Path) -> SQLiteBackend:
     return store
 
 
+@pytest.mark.slow
 def test_reading_the_vectors_of_a_page_does_not_load_the_space(store: SQLiteBackend) -> None:
     ids = [memory.id for memory in store.iterate(FILE_SPACE, Filter())]
     assert store.vectors(FILE_SPACE, ids).keys() == set(ids)
     assert not store._mirrors()._by_space
 
 
+@pytest.mark.slow
 def test_what_was_written_last_counts(store: SQLiteBackend) -> None:
     found = store.vectors(FILE_SPACE, ["m200", "m7", "m100", "m8", f"m{HELD + 14}", "nobody"])
     assert set(found) == {"m200", "m7", f"m{HELD + 14}"}

@@ -118,6 +118,7 @@ def test_many_faults_are_counted_and_the_first_are_named(store: MemoryStore, tmp
     assert (tally.broken, len(tally.faults), tally.new) == (50, ingesting.NAMED_FAULTS, 1)
 
 
+@pytest.mark.slow
 def test_two_who_ingest_the_same_at_once_keep_it_once(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "x.jsonl", [turn(number, f"turn {number}") for number in range(40)])
     faults: list[BaseException] = []

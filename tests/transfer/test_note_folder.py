@@ -8,6 +8,7 @@ import pytest
 
 from nacre.errors import InvalidInput
 from nacre.memory_store import MemoryStore
+from nacre.model.instants import FIRST, LAST
 from nacre.settings import Settings
 from nacre.transfer.export import Choice
 from nacre.transfer.import_archive import import_path
@@ -129,6 +130,13 @@ def test_following_writes_what_changed_and_removes_what_is_gone(store: MemorySto
     assert folder.follow().removed == 2 and list(walk(folder.folder)) == []
     store.restore(ferry.id)
     assert folder.follow().written == 1
+
+
+def test_the_first_and_the_last_day_of_the_calendar_have_their_notes(store: MemoryStore, tmp_path: Path) -> None:
+    for at in (FIRST, LAST):
+        store.remember(f"At {at:.0f}", created_at=at)
+    export_notes(store, tmp_path / "notes", per="day")
+    assert sorted(path.name for path in walk(tmp_path / "notes")) == ["0001-01-01.md", "9999-12-31.md"]
 
 
 def test_a_day_follows_too(store: MemoryStore, tmp_path: Path) -> None:

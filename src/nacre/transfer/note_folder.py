@@ -16,7 +16,7 @@ from nacre import files
 from nacre.errors import HistoryLost, InvalidInput, StorageError
 from nacre.memory_store import MemoryStore
 from nacre.model import TYPES, Memory
-from nacre.model.instants import DAY, seconds
+from nacre.model.instants import DAY, LAST, seconds
 from nacre.model.journal import MEMORY
 from nacre.protocols import Progress
 from nacre.recall_options import make_filter
@@ -205,8 +205,9 @@ class NoteFolder:
         start = seconds(on)
         scope = self.choice.scope()
         begin, end = scope.get("since"), scope.get("until")
+        last = min(start + DAY, LAST)  # the calendar ends with a day
         scope["since"] = start if begin is None else max(start, seconds(begin))
-        scope["until"] = start + DAY if end is None else min(start + DAY, seconds(end))
+        scope["until"] = last if end is None else min(last, seconds(end))
         cleaned = self._with_versions(memory for memory in self.store.iterate(**scope) if notes.day_of(memory) == on)
         if cleaned:
             self._put(self.folder / self.files[on], notes.day_text(on, cleaned, self.name), changes)

@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 import urllib.request
 import zipfile
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from nacre import __version__
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -118,10 +118,11 @@ def test_with_the_extra_server_alone_both_servers_start_and_answer(built: Path, 
 
 
 def address_in(log: Path, server: subprocess.Popen[bytes]) -> str:
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
-        if address := ADDRESS.search(log.read_text()):
-            return address[0]
+    """Where the server answers, as soon as its log says it."""
+
+    def look() -> str:
         assert server.poll() is None, log.read_text()
-        time.sleep(0.05)
-    raise AssertionError(f"the server did not start: {log.read_text()}")
+        address = ADDRESS.search(log.read_text())
+        return address[0] if address else ""
+
+    return wait_for(look, "the server's start", seconds=PATIENCE)

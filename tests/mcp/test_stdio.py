@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from mcp_types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 from nacre.mcp import stdio
 from nacre.memory_store import MemoryStore
 from tests.mcp.agents import environment, server_command
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and process ids as POSIX has them")
 PATIENCE = 120.0  # seconds, for a machine whose cores are all busy
@@ -141,17 +141,19 @@ def test_it_ends_with_its_parent_even_where_a_sibling_holds_the_pipe(tmp_path: P
 
 
 def gone(pid: int) -> bool:
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
+    def look() -> bool:
         try:
             os.kill(pid, 0)
         except ProcessLookupError:
             return True
-        if Path(f"/proc/{pid}/stat").exists() and ") Z " in Path(f"/proc/{pid}/stat").read_text():
-            return True  # dead, and nobody has asked how yet
-        time.sleep(0.02)
-    os.kill(pid, signal.SIGKILL)
-    return False
+        state = Path(f"/proc/{pid}/stat")
+        return state.exists() and ") Z " in state.read_text()  # dead, and nobody has asked how yet
+
+    try:
+        return wait_for(look, "the end of the process", seconds=PATIENCE)
+    except AssertionError:
+        os.kill(pid, signal.SIGKILL)
+        return False
 
 
 @pytest.mark.slow

@@ -352,6 +352,23 @@ def divided(holding: dict[str, int]) -> tuple[list[str], dict[str, int]]:
     return weighed, common
 
 
+class WordQuestion(NamedTuple):
+    """Which words are looked up, and in which memories of the state."""
+
+    terms: Sequence[str]  # whose occurrences are counted
+    common: Mapping[str, int]  # of these only the newest contents are read, so many at most
+    visible: Filter
+    admitted: Filter | None  # where `common` is read; None means in any state, which is quicker
+
+
+class WordCounts(NamedTuple):
+    """The answer to a `WordQuestion`."""
+
+    frequencies: dict[str, dict[int, float]]  # of each term, how often it is in each memory, weighted by field
+    newest: dict[str, list[int]]  # contents, of each of the common terms
+    lengths: dict[int, int]  # in stems, of the memories in `frequencies`
+
+
 class WordIndex(ABC):
     """The postings of one state of a space whose words are rows of tables: what the backends with SQL share."""
 
@@ -362,17 +379,8 @@ class WordIndex(ABC):
         self._holding = holding  # on how many of these each stem is that may be asked about
 
     @abstractmethod
-    def _frequencies(
-        self,
-        terms: Sequence[str],
-        common: Mapping[str, int],
-        visible: Filter,
-        admitted: Filter | None,
-        lengths: dict[int, int],
-    ) -> tuple[dict[str, dict[int, float]], dict[str, list[int]]]:
-        """First, how often each of `terms` is in each memory of the state, weighted by field; the lengths of these
-        memories are added to `lengths`. Second, for each of `common` its newest contents, so many at most: of any
-        state, which is quicker, or of what is `admitted` in this one."""
+    def _counts(self, asked: WordQuestion) -> WordCounts:
+        """What the tables say about these words."""
 
     def holding(self, terms: Sequence[str]) -> dict[str, int]:
         """How many memories have each term, at most: a phrase is at least as rare as its rarest word."""
@@ -383,21 +391,20 @@ class WordIndex(ABC):
     def postings(self, terms: Sequence[str], visible: Filter, among: Filter | None = None) -> dict[str, Posting]:
         holding = self.holding(terms)
         weighed, common = divided(holding)
-        lengths: dict[int, int] = {}
         admitted = visible if among is None and visible.conditions else among
-        frequencies, newest = self._frequencies(weighed, common, visible, admitted, lengths)
+        counts = self._counts(WordQuestion(weighed, common, visible, admitted))
         memories, stems = self._size
         average = max(1.0, stems / max(1, memories))
         made: dict[str, Posting] = {}
         for term in terms:
-            result = frequencies.get(term)
+            result = counts.frequencies.get(term)
             # Of a common term: once, in a text of usual length; the weight of that is 1.
-            keys = sorted(newest.get(term, ()) if result is None else result)
+            keys = sorted(counts.newest.get(term, ()) if result is None else result)
             counted = visible.conditions or " " in term or (self._past and result is not None)
             made[term] = Posting(
                 np.array(keys, np.int64),
                 np.array([1.0 if result is None else result[key] for key in keys], np.float32),
-                np.array([average if result is None else lengths[key] for key in keys], np.float32),
+                np.array([average if result is None else counts.lengths[key] for key in keys], np.float32),
                 len(keys) if counted else self._estimate(holding.get(term, 0), len(keys)),
             )
         return made

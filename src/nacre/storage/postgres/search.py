@@ -17,7 +17,9 @@ from nacre.storage.candidates import (
     POSTINGS_READ,
     Reached,
     Successor,
+    WordCounts,
     WordIndex,
+    WordQuestion,
     occurrences,
 )
 from nacre.storage.postgres import vector_index
@@ -76,14 +78,9 @@ class PostgresIndex(WordIndex):
 
     # Words
 
-    def _frequencies(
-        self,
-        terms: Sequence[str],
-        common: Mapping[str, int],
-        visible: Filter,
-        admitted: Filter | None,
-        lengths: dict[int, int],
-    ) -> tuple[dict[str, dict[int, float]], dict[str, list[int]]]:
+    def _counts(self, asked: WordQuestion) -> WordCounts:
+        terms, common, visible, admitted = asked
+        lengths: dict[int, int] = {}
         result: dict[str, dict[int, float]] = {term: defaultdict(float) for term in terms}
         words = [term for term in terms if " " not in term]
         if words:
@@ -105,7 +102,7 @@ class PostgresIndex(WordIndex):
                 lengths[key] = length
         for term in result.keys() - set(words):
             self._count_phrase(term, visible, result[term], lengths)
-        return result, self._newest(common, admitted)
+        return WordCounts(result, self._newest(common, admitted), lengths)
 
     def _count_phrase(self, term: str, visible: Filter, result: dict[int, float], lengths: dict[int, int]) -> None:
         """Phrases are counted in the stems themselves, of the newest memories that have each of their words."""

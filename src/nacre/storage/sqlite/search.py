@@ -30,7 +30,9 @@ from nacre.storage.candidates import (
     POSTINGS_READ,
     Reached,
     Successor,
+    WordCounts,
     WordIndex,
+    WordQuestion,
     distinct,
     occurrences,
     products,
@@ -169,20 +171,15 @@ class SQLiteIndex(WordIndex):
             return int(memories), int(stems)
         return self._size
 
-    def _frequencies(
-        self,
-        terms: Sequence[str],
-        common: Mapping[str, int],
-        visible: Filter,
-        admitted: Filter | None,
-        lengths: dict[int, int],
-    ) -> tuple[dict[str, dict[int, float]], dict[str, list[int]]]:
-        """Two answers of one statement, since each statement costs a recall time; the rows of the second have no
-        field."""
+    def _counts(self, asked: WordQuestion) -> WordCounts:
+        """Counts and newest contents come from one statement, since each statement costs a recall time; the rows of
+        the newest have no field."""
+        terms, common, visible, admitted = asked
+        lengths: dict[int, int] = {}
         result: dict[str, dict[int, float]] = {term: defaultdict(float) for term in terms}
         newest: dict[str, list[int]] = {term: [] for term in common}
         if not terms and not common:
-            return result, newest
+            return WordCounts(result, newest, lengths)
         simple = {tokens(self._state.space, term): term for term in terms if term.isascii() and term.isalnum()}
         texts = clause(self._state, visible, by="lead.content = occurrence.doc")
         names = clause(self._state, visible, by="version.key = label.key")
@@ -213,7 +210,7 @@ class SQLiteIndex(WordIndex):
                 lengths[key] = length
         for term in result.keys() - set(simple.values()):
             self._count(term, visible, result[term], lengths)
-        return result, newest
+        return WordCounts(result, newest, lengths)
 
     def _count(self, term: str, visible: Filter, result: dict[int, float], lengths: dict[int, int]) -> None:
         """Phrases, and signs that the index may fold, are counted in the stems themselves."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -93,14 +94,19 @@ def modules() -> dict[str, Path]:
 
 
 MODULES = modules()
-TREES = {name: ast.parse(file.read_text("utf-8")) for name, file in MODULES.items()}
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """The syntax tree of each module, read with the first test that asks."""
+    return {name: ast.parse(file.read_text("utf-8")) for name, file in MODULES.items()}
 
 
 def imports_at_start(name: str) -> set[str]:
     """The modules of the package that importing this one imports: not those inside functions or for type checkers."""
     package = name if MODULES[name].name == "__init__.py" else name.rpartition(".")[0]
     imported = set()
-    for node in TREES[name].body:
+    for node in trees()[name].body:
         if isinstance(node, ast.Import):
             imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -142,7 +148,7 @@ def defined_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
 def test_no_name_of_the_old_vocabulary_is_left() -> None:
     left = [
         f"{MODULES[module].relative_to(ROOT)}:{line} {name}"
-        for module, tree in TREES.items()
+        for module, tree in trees().items()
         for line, name in defined_names(tree)
         if name.strip("_").lower() in OLD_NAMES and (module, name) not in PUBLISHED
     ]

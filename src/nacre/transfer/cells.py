@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import time
 from collections.abc import Sequence
 
@@ -23,6 +24,7 @@ INTEGERS = frozenset(("polarity", "position", "access_count"))
 OBJECTS = frozenset(("links", "metadata"))
 TRUE, FALSE = frozenset(("true", "yes", "1")), frozenset(("false", "no", "0"))
 MILLISECONDS = LAST  # no time in seconds is larger
+WRITTEN_DATE = re.compile(r"(19|20|21)\d\d((0\d|1[0-2])([0-2]\d|3[01]))?")  # a year, or a day without hyphens
 LONGEST_SHOWN = 80  # characters of a value in a message
 
 
@@ -67,10 +69,15 @@ def convert(name: str, value: object) -> object:
 
 
 def moment(name: str, value: object) -> float | None:
-    """Numbers are seconds since 1970, or milliseconds where they are too large for seconds. Words are read as a person
-    types them: `yesterday`, `31.3.2026`, `3 days ago`; of a longer time its beginning counts."""
+    """Numbers are seconds since 1970, or milliseconds where they are too large for seconds; written out, `2026` is a
+    year and `20260331` a day. Words are read as a person types them: `yesterday`, `31.3.2026`, `3 days ago`; of a
+    longer time its beginning counts."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
+    if isinstance(value, str) and WRITTEN_DATE.fullmatch(value.strip()):
+        return typed_moment(name, value.strip())
+    if isinstance(value, bool):
+        raise InvalidInput(f"{name} must be a time, not {str(value).lower()}.")
     try:
         number = float(value)  # type: ignore[arg-type]
     except OverflowError:
@@ -79,7 +86,7 @@ def moment(name: str, value: object) -> float | None:
         if not isinstance(value, str):
             raise InvalidInput(f"{name} must be a time, not {type(value).__name__}.") from None
         return typed_moment(name, value.strip())
-    return seconds(number / 1000 if number > MILLISECONDS else number)
+    return seconds(number / 1000 if abs(number) > MILLISECONDS else number)
 
 
 def typed_moment(name: str, text: str) -> float:

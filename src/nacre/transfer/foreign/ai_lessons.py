@@ -11,7 +11,7 @@ from nacre.model.levels import LEVELS
 from nacre.model.memory import LESSON, Json
 from nacre.transfer.foreign import source as foreign
 from nacre.transfer.foreign.look import Look
-from nacre.transfer.foreign.source import DatabaseSource, Record, printable
+from nacre.transfer.foreign.source import DatabaseSource, Record, printable, times
 from nacre.transfer.read_archive import MemoryRow, Row, TermRow
 from nacre.transfer.vocabulary import ALIAS_OF, TYPE
 
@@ -76,9 +76,7 @@ class AiLessons(DatabaseSource):
             "anti_contexts": self._listed(f"{contexts} AND NOT applies", id),
             "links": links.get(id, []),
         }  # fmt: skip
-        made = lesson.get("created_at")
-        if made:
-            fields |= {"created_at": made, "last_accessed": made, "updated_at": lesson.get("updated_at") or made}
+        fields |= times(lesson.get("created_at"), lesson.get("updated_at"))
         if id in successors:
             successor, since = successors[id]
             fields |= {"superseded_by": successor, "superseded_at": since or fields.get("updated_at")}

@@ -10,7 +10,7 @@ from nacre.errors import ArchiveRefused
 from nacre.model.memory import Json
 from nacre.transfer.foreign import source as foreign
 from nacre.transfer.foreign.look import Look
-from nacre.transfer.foreign.source import DatabaseSource, Record, printable
+from nacre.transfer.foreign.source import DatabaseSource, Record, printable, times
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row
 
 NAME = "amplihack"
@@ -63,7 +63,7 @@ class Amplihack(DatabaseSource):
             "id": id, "agent": record["agent_name"], "title": record["context"], "text": record["outcome"],
             "type": TYPES[kind], "tags": tags or [],
             "metadata": metadata(kind, own, compressed=bool(record.get("compressed"))),
-            **dict.fromkeys(("created_at", "updated_at", "last_accessed"), record["timestamp"]),
+            **times(record["timestamp"]),
         }  # fmt: skip
         if record.get("confidence") is not None:
             fields["confidence"] = record["confidence"]

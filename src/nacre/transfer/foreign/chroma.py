@@ -17,7 +17,7 @@ from nacre.transfer import ahkai
 from nacre.transfer.foreign import mem0
 from nacre.transfer.foreign import source as foreign
 from nacre.transfer.foreign.look import Look
-from nacre.transfer.foreign.source import ForeignSource, Record, printable
+from nacre.transfer.foreign.source import ForeignSource, Record, printable, times
 from nacre.transfer.ingest.items import parse_time
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row
 
@@ -73,7 +73,7 @@ def mnemosyne(id: str, text: str | None, meta: Meta, lacks: Lacks) -> dict[str, 
         fields["importance"] = meta["importance_score"]
     if meta.get("access_count") is not None:
         fields["access_count"] = integral(meta["access_count"])
-    fields |= times(id, meta, lacks) | emotion(id, meta, lacks)
+    fields |= local_times(id, meta, lacks) | emotion(id, meta, lacks)
     tags = foreign.string_list(meta.get("tags"))
     if tags is None:
         lacks(id, "tags")
@@ -89,7 +89,7 @@ def notes(id: str, meta: Meta, lacks: Lacks) -> dict[str, Json]:
     return {**(own if isinstance(own, dict) else {}), **long}
 
 
-def times(id: str, meta: Meta, lacks: Lacks) -> dict[str, object]:
+def local_times(id: str, meta: Meta, lacks: Lacks) -> dict[str, object]:
     """Mnemosyne writes local times without a zone."""
     known: dict[str, object] = {}
     for name in ("created_at", "last_accessed"):
@@ -100,8 +100,7 @@ def times(id: str, meta: Meta, lacks: Lacks) -> dict[str, object]:
             known[name] = datetime.fromisoformat(value).timestamp() if isinstance(value, str) else value
         except (ValueError, OverflowError, OSError):
             lacks(id, "times")
-    made = known.get("created_at")
-    return known if made is None else {"last_accessed": made, **known, "updated_at": made}
+    return {**times(known.get("created_at")), **known}
 
 
 def emotion(id: str, meta: Meta, lacks: Lacks) -> dict[str, object]:
@@ -135,7 +134,6 @@ PALACE = frozenset("wing room source_file added_by filed_at chunk_index last_mod
 
 def palace(id: str, text: str | None, meta: Meta, _lacks: Lacks) -> dict[str, object]:
     """A drawer of MemPalace: its wing is a context, its room a tag; chunks of one file are in their order."""
-    made = parse_time(meta.get("filed_at"))
     rest = {key: value for key, value in meta.items() if key not in PALACE}
     file = str(meta.get("source_file") or "")
     fields: dict[str, object] = {
@@ -147,10 +145,7 @@ def palace(id: str, text: str | None, meta: Meta, _lacks: Lacks) -> dict[str, ob
         fields["position"] = chunk
     if text is not None:
         fields["text"] = text
-    if made is not None:
-        fields |= {"created_at": made, "last_accessed": made}
-        fields["updated_at"] = parse_time(meta.get("last_modified")) or made
-    return fields
+    return fields | times(parse_time(meta.get("filed_at")), parse_time(meta.get("last_modified")))
 
 
 def of_mem0(id: str, _text: str | None, meta: Meta, _lacks: Lacks) -> dict[str, object]:

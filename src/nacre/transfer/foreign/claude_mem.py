@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nacre.transfer.foreign import source as foreign
 from nacre.transfer.foreign.look import Look
-from nacre.transfer.foreign.source import DatabaseSource, Record, printable
+from nacre.transfer.foreign.source import DatabaseSource, Record, printable, times
 from nacre.transfer.ingest.items import identity, parse_time
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row
 
@@ -67,13 +67,12 @@ class ClaudeMem(DatabaseSource):
 def common(table: str, record: Record) -> dict[str, object]:
     session = str(record.get("memory_session_id") or record.get("sdk_session_id") or "")
     made = parse_time(number(record.get("created_at_epoch"))) or parse_time(text(record, "created_at"))
-    updated = parse_time(number(record.get("updated_at_epoch"))) or made
     fields: dict[str, object] = {
         "id": identity(NAME, table, session, str(record["id"]), str(record.get("created_at_epoch"))),
         "session": session, "contexts": [text(record, "project")] if text(record, "project") else [],
         "source": NAME, "agent": text(record, "agent_id"),
     }  # fmt: skip
-    return fields if made is None else {**fields, "created_at": made, "last_accessed": made, "updated_at": updated}
+    return fields | times(made, parse_time(number(record.get("updated_at_epoch"))))
 
 
 def observation(record: Record) -> dict[str, object] | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from nacre.transfer.foreign import source as foreign
 from nacre.transfer.foreign.claude_mem import text
 from nacre.transfer.foreign.look import Look
-from nacre.transfer.foreign.source import DatabaseSource, Record, printable
+from nacre.transfer.foreign.source import DatabaseSource, Record, printable, times
 from nacre.transfer.ingest.items import identity, parse_time
 from nacre.transfer.read_archive import MemoryRow, Row
 
@@ -77,6 +77,4 @@ def session(record: Record) -> dict[str, object]:
 def common(record: Record, begun: str, changed: str) -> dict[str, object]:
     project = text(record, "project")
     fields: dict[str, object] = {"source": NAME, "contexts": [project] if project else []}
-    made = parse_time(text(record, begun))
-    updated = parse_time(text(record, changed)) or made
-    return fields if made is None else {**fields, "created_at": made, "last_accessed": made, "updated_at": updated}
+    return fields | times(parse_time(text(record, begun)), parse_time(text(record, changed)))

@@ -10,7 +10,7 @@ from pathlib import Path
 from nacre.model.memory import Json
 from nacre.transfer.foreign import source as foreign
 from nacre.transfer.foreign.look import Look
-from nacre.transfer.foreign.source import DatabaseSource, Record, printable
+from nacre.transfer.foreign.source import DatabaseSource, Record, printable, times
 from nacre.transfer.ingest.items import identity, parse_time
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row
 
@@ -63,6 +63,4 @@ def fields_of(record: Record, value: Mapping[str, Json]) -> dict[str, object]:
         "metadata": {**rest, "namespace": prefix.split("."), "key": key},
     }  # fmt: skip
     made, updated = (parse_time(str(record.get(name) or "")) for name in ("created_at", "updated_at"))
-    return (
-        fields if made is None else {**fields, "created_at": made, "last_accessed": made, "updated_at": updated or made}
-    )
+    return fields | times(made, updated)

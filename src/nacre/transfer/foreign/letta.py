@@ -14,7 +14,7 @@ from nacre.model.memory import Json
 from nacre.protocols import Progress
 from nacre.transfer.foreign import source as foreign
 from nacre.transfer.foreign.look import Look
-from nacre.transfer.foreign.source import ForeignSource, printable
+from nacre.transfer.foreign.source import ForeignSource, printable, times
 from nacre.transfer.ingest.items import clean_text, identity, parse_time, text_of
 from nacre.transfer.read_archive import MemoryRow, Row
 
@@ -108,8 +108,7 @@ class Letta(ForeignSource):
             yield {
                 "id": identity(NAME, name, session, text_of(message, "id") or str(place), role), "text": said,
                 "title": "", "role": role, "type": "episodic", "session": f"{name} {session}", "position": position,
-                "agent": name, "source": NAME, "created_at": made, "updated_at": made, "last_accessed": made,
-                "occurred_at": made,
+                "agent": name, "source": NAME, "occurred_at": made, **times(made),
             }  # fmt: skip
             position += 1
 
@@ -119,7 +118,7 @@ class Letta(ForeignSource):
             "id": identity(NAME, agent, "block", text_of(block, "id"), label), "text": text, "title": label, "role": "",
             "type": "semantic", "status": "long_term", "tags": ["block"], "agent": agent, "source": NAME,
             "source_notes": text_of(block, "description"),
-            **dict.fromkeys(("created_at", "updated_at", "last_accessed"), self.at),
+            **times(self.at),
         }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from nacre.transfer.foreign import source as foreign
 from nacre.transfer.foreign.claude_mem import number, text
 from nacre.transfer.foreign.look import Look
-from nacre.transfer.foreign.source import DatabaseSource, Record, printable
+from nacre.transfer.foreign.source import DatabaseSource, Record, printable, times
 from nacre.transfer.ingest.items import parse_time
 from nacre.transfer.read_archive import MemoryRow, Row
 
@@ -65,6 +65,4 @@ class McpMemoryService(DatabaseSource):
             "metadata": {**(own if isinstance(own, dict) else {}), **({"memory_type": kind} if kind else {})},
         }  # fmt: skip
         made, updated = (parse_time(number(record.get(name))) for name in ("created_at", "updated_at"))
-        if made is None:
-            return fields
-        return {**fields, "created_at": made, "last_accessed": made, "updated_at": updated or made}
+        return fields | times(made, updated)

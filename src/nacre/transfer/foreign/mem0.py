@@ -14,7 +14,7 @@ from nacre.protocols import Progress
 from nacre.transfer.foreign import inert_pickle
 from nacre.transfer.foreign import source as foreign
 from nacre.transfer.foreign.look import Look
-from nacre.transfer.foreign.source import DatabaseSource, ForeignSource, printable
+from nacre.transfer.foreign.source import DatabaseSource, ForeignSource, printable, times
 from nacre.transfer.ingest.items import elements, parse_time
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row
 
@@ -59,8 +59,7 @@ def fields_of(id: str, payload: Mapping[str, object]) -> dict[str, object]:
         "tags": foreign.string_list(payload.get("categories")) or [],
         "metadata": {**rest, **(own if isinstance(own, dict) else {})},
     }  # fmt: skip
-    if made is not None:
-        fields |= {"created_at": made, "last_accessed": made, "updated_at": updated or made}
+    fields |= times(made, updated)
     if (expires := parse_time(as_json(payload.get("expiration_date")))) is not None:
         fields["expires_at"] = expires
     return fields

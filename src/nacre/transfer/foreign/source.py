@@ -98,6 +98,14 @@ def string_list(value: object) -> list[str] | None:
     return [str(each) for each in items]
 
 
+def times(made: object, updated: object = None) -> dict[str, object]:
+    """The times of a memory that was made then and perhaps changed later; none where nobody knows when. What other
+    programs do not note is its last use."""
+    if made in (None, ""):
+        return {}
+    return {"created_at": made, "last_accessed": made, "updated_at": made if updated in (None, "") else updated}
+
+
 UNFINISHED = ("-wal", "-journal")  # changes that a writer has not yet moved into the file itself
 Record = Mapping[str, object]
 

@@ -15,12 +15,11 @@ from uuid import UUID
 
 from nacre.errors import InvalidInput
 from nacre.files import open_regular
-from nacre.model.instants import seconds
 from nacre.model.memory import Json
+from nacre.transfer.cells import moment
 
 # Half of a surrogate pair, or NUL: some clients write them, and a memory cannot hold them.
 UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
-MILLISECONDS = 1e11  # as seconds this is the year 5138, so larger numbers are milliseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +82,7 @@ def parse_time(value: Json) -> float | None:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:
-        number = float(value)
-        return seconds(number / 1000 if abs(number) > MILLISECONDS else number)
-    except InvalidInput:
-        return None
-    except ValueError:
-        pass
-    try:
-        return seconds(str(value))
+        return moment("time", value)
     except InvalidInput:
         return None
 

@@ -131,8 +131,8 @@ def test_what_cannot_be_kept_is_named_and_the_rest_comes(file: Path) -> None:
     done = bring(opened(), file)
     assert (done.imported, done.errors) == (4, 2)
     assert [fault.why.partition(":")[0] for fault in done.faults] == ["L4", "L5"]
-    assert "1 were imported without their confidence, which cannot be read: L6." in done.notes
-    assert "1 were imported without their links, which cannot be read: L1." in done.notes
+    assert "One was imported without its confidence, which cannot be read: L6." in done.notes
+    assert "One was imported without its links, which cannot be read: L1." in done.notes
 
 
 def test_of_two_successors_the_later_one_takes_the_place(file: Path) -> None:

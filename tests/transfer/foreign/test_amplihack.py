@@ -90,8 +90,8 @@ def test_what_cannot_be_kept_is_named_and_the_rest_comes(tmp_path: Path) -> None
     assert (done.imported, done.errors) == (2, 2)
     assert [fault.why.partition(":")[0] for fault in done.faults] == ["exp_2", "exp_3"]
     assert done.notes == (
-        "1 were imported without their tags, which cannot be read: exp_4.",
-        "1 were imported without their metadata, which cannot be read: exp_4.",
+        "One was imported without its tags, which cannot be read: exp_4.",
+        "One was imported without its metadata, which cannot be read: exp_4.",
     )
 
 

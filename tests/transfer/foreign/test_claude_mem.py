@@ -46,6 +46,11 @@ def file(tmp_path: Path) -> Path:
             (AT,),
         )
         database.execute(
+            "INSERT INTO observations (memory_session_id, project, type, narrative, facts, created_at_epoch)"
+            " VALUES ('s1', 'harbour', 'bugfix', 'The hook was bent', '[torn', ?)",
+            (AT,),
+        )
+        database.execute(
             "INSERT INTO session_summaries (memory_session_id, project, request, learned, created_at_epoch)"
             " VALUES ('s1', 'harbour', 'Plan the week', 'Mondays are full', ?)",
             (AT + 5_000,),
@@ -69,6 +74,8 @@ def test_observations_summaries_and_directives_are_taken(file: Path) -> None:
     assert by_text["Answer in metres"].type == "feedback"
     assert done.errors == 1 and "observations 2: it has no text" in done.faults[0].why
     assert any("1 prompts were left out" in note for note in done.notes)
+    assert by_text["The hook was bent"].text == "The hook was bent"
+    assert "One was imported without its facts, which cannot be read: 3." in done.notes
 
 
 def test_a_database_of_something_else_is_refused(tmp_path: Path) -> None:

@@ -28,3 +28,16 @@ def test_a_value_that_is_no_object_is_named(tmp_path: Path) -> None:
     database.close()
     memories, done = taken(path)
     assert len(memories) == 4 and "facts/bad" in done.faults[0].why
+
+
+def test_tags_that_are_no_list_of_words_are_left_out_and_named(tmp_path: Path) -> None:
+    path = unpacked("langgraph.db", tmp_path / "store.db")
+    with sqlite3.connect(path) as database:
+        odd = '{"text": "x", "tags": 7}'
+        database.execute("INSERT INTO store (prefix, key, value) VALUES ('facts', 'odd', ?)", (odd,))
+            """INSERT INTO store (prefix, key, value) VALUES ('facts', 'odd', '{"text": "x", "tags": 7}')"""
+        )
+    database.close()
+    memories, done = taken(path)
+    assert len(memories) == 5 and done.errors == 0
+    assert done.notes == ("One was imported without its tags, which cannot be read: facts/odd.",)

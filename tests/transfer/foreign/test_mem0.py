@@ -83,6 +83,9 @@ def test_the_api_export_is_a_list_or_an_object_with_results(tmp_path: Path) -> N
         [memory], _ = taken(path)
         assert (memory.id, memory.text, memory.tags) == ("8f0c", "The pier closes at dusk", ("places",))
         assert memory.metadata == {"map": 3} and memory.created_at == 1_738_576_800.0
+    path.write_text(json.dumps([{**entry, "categories": {"of": 1}}]))
+    [memory], done = taken(path)
+    assert memory.tags == () and "One was imported without its categories, which cannot be read: 8f0c." in done.notes
     path.write_text(json.dumps([entry, {"id": 7}, "x"]))
     memories, done = taken(path)
     assert len(memories) == 1 and done.errors == 2

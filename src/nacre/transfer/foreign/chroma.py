@@ -17,11 +17,10 @@ from nacre.transfer import ahkai
 from nacre.transfer.foreign import mem0
 from nacre.transfer.foreign import source as foreign
 from nacre.transfer.foreign.look import Look
-from nacre.transfer.foreign.source import ForeignSource, Record, printable, times
+from nacre.transfer.foreign.source import ForeignSource, Lacks, Record, printable, times
 from nacre.transfer.ingest.items import parse_time
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row
 
-Lacks = Callable[[str, str], None]
 Meta = Mapping[str, Json]
 LONGEST_TITLE = 1_000  # characters; a longer summary goes into the metadata
 HOUKAI = frozenset((*ahkai.SAME, "tags", "source", "links", "superseded_by", "superseded_at"))
@@ -148,8 +147,8 @@ def palace(id: str, text: str | None, meta: Meta, _lacks: Lacks) -> dict[str, ob
     return fields | times(parse_time(meta.get("filed_at")), parse_time(meta.get("last_modified")))
 
 
-def of_mem0(id: str, _text: str | None, meta: Meta, _lacks: Lacks) -> dict[str, object]:
-    return mem0.fields_of(id, meta)
+def of_mem0(id: str, _text: str | None, meta: Meta, lacks: Lacks) -> dict[str, object]:
+    return mem0.fields_of(id, meta, lacks)
 
 
 def converter(text: str | None, meta: Meta) -> Callable[[str, str | None, Meta, Lacks], dict[str, object]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nacre.transfer.foreign import source as foreign
 from nacre.transfer.foreign.look import Look
-from nacre.transfer.foreign.source import DatabaseSource, Record, printable, times
+from nacre.transfer.foreign.source import DatabaseSource, Lacks, Record, printable, strings, times
 from nacre.transfer.ingest.items import identity, parse_time
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row
 
@@ -57,7 +57,7 @@ class ClaudeMem(DatabaseSource):
                 continue
             for record in foreign.records(self.database, f"SELECT * FROM {table} NOT INDEXED ORDER BY id"):
                 name = f"{table} {printable(record['id'])}"
-                fields = convert(record)
+                fields = convert(record, self.lacks)
                 if fields is None:
                     yield BadRow(0, f"{name}: it has no text.")
                 else:
@@ -75,32 +75,36 @@ def common(table: str, record: Record) -> dict[str, object]:
     return fields | times(made, parse_time(number(record.get("updated_at_epoch"))))
 
 
-def observation(record: Record) -> dict[str, object] | None:
-    facts = foreign.string_list(record.get("facts")) or []
+def observation(record: Record, lacks: Lacks) -> dict[str, object] | None:
+    facts = listed(record, "facts", lacks)
     said = text(record, "narrative") or text(record, "text") or text(record, "subtitle") or text(record, "title")
     kind = text(record, "type")
     body = "\n".join([said, *(f"- {fact}" for fact in facts)]).strip()
-    more = {name: foreign.string_list(record.get(name)) for name in ("files_read", "files_modified")}
+    more = {name: listed(record, name, lacks) for name in ("files_read", "files_modified")}
     return None if not body else {
         "text": body, "title": text(record, "title"), "type": "episodic" if kind in EVENTS else "semantic",
-        "tags": [*([kind] if kind else []), *(foreign.string_list(record.get("concepts")) or [])],
+        "tags": [*([kind] if kind else []), *listed(record, "concepts", lacks)],
         "metadata": {name: files for name, files in more.items() if files},
     }  # fmt: skip
 
 
-def summary(record: Record) -> dict[str, object] | None:
+def summary(record: Record, lacks: Lacks) -> dict[str, object] | None:
     said = [f"{name.replace('_', ' ').capitalize()}: {text(record, name)}" for name in SUMMARY if text(record, name)]
-    more = {name: foreign.string_list(record.get(name)) for name in ("files_read", "files_edited")}
+    more = {name: listed(record, name, lacks) for name in ("files_read", "files_edited")}
     return None if not said else {
         "text": "\n".join(said), "type": "episodic", "tags": ["session-summary"],
         "metadata": {name: files for name, files in more.items() if files},
     }  # fmt: skip
 
 
-def directive(record: Record) -> dict[str, object] | None:
+def directive(record: Record, _lacks: Lacks) -> dict[str, object] | None:
     said = text(record, "content")
     status = "long_term" if text(record, "status") in ("", ACTIVE) else "archived"
     return None if not said else {"text": said, "type": "feedback", "tags": ["directive"], "status": status}
+
+
+def listed(record: Record, name: str, lacks: Lacks) -> list[str]:
+    return strings(record.get(name), str(record["id"]), name.replace("_", " "), lacks)
 
 
 def text(record: Record, name: str) -> str:

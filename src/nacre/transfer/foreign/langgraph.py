@@ -10,7 +10,7 @@ from pathlib import Path
 from nacre.model.memory import Json
 from nacre.transfer.foreign import source as foreign
 from nacre.transfer.foreign.look import Look
-from nacre.transfer.foreign.source import DatabaseSource, Record, printable, times
+from nacre.transfer.foreign.source import DatabaseSource, Lacks, Record, printable, strings, times
 from nacre.transfer.ingest.items import identity, parse_time
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row
 
@@ -38,7 +38,7 @@ class LangGraph(DatabaseSource):
             name = f"{printable(record['prefix'])}/{printable(record['key'])}"
             value = parsed(record["value"])
             if isinstance(value, dict):
-                yield MemoryRow(0, fields_of(record, value), name=name)
+                yield MemoryRow(0, fields_of(record, value, self.lacks), name=name)
             else:
                 yield BadRow(0, f"{name}: its value is not a JSON object.")
 
@@ -51,7 +51,7 @@ def parsed(value: object) -> Json:
     return result
 
 
-def fields_of(record: Record, value: Mapping[str, Json]) -> dict[str, object]:
+def fields_of(record: Record, value: Mapping[str, Json], lacks: Lacks) -> dict[str, object]:
     """A value without a text is written out as JSON."""
     prefix, key = str(record["prefix"]), str(record["key"])
     named = next((name for name in TEXT_KEYS if isinstance(value.get(name), str)), "")
@@ -59,7 +59,7 @@ def fields_of(record: Record, value: Mapping[str, Json]) -> dict[str, object]:
     rest = {name: each for name, each in value.items() if name not in (named, "tags")} if named else {}
     fields: dict[str, object] = {
         "id": identity(NAME, prefix, key), "text": text, "source": NAME,
-        "tags": foreign.string_list(value.get("tags")) or [],
+        "tags": strings(value.get("tags"), f"{prefix}/{key}", "tags", lacks),
         "metadata": {**rest, "namespace": prefix.split("."), "key": key},
     }  # fmt: skip
     made, updated = (parse_time(str(record.get(name) or "")) for name in ("created_at", "updated_at"))

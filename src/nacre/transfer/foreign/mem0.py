@@ -14,7 +14,7 @@ from nacre.protocols import Progress
 from nacre.transfer.foreign import inert_pickle
 from nacre.transfer.foreign import source as foreign
 from nacre.transfer.foreign.look import Look
-from nacre.transfer.foreign.source import DatabaseSource, ForeignSource, printable, times
+from nacre.transfer.foreign.source import DatabaseSource, ForeignSource, Lacks, printable, strings, times
 from nacre.transfer.ingest.items import elements, parse_time
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row
 
@@ -44,7 +44,7 @@ def is_export(look: Look) -> bool:
     return look.has_key("memory") and look.has_key("user_id", "hash", "agent_id", "run_id", "categories")
 
 
-def fields_of(id: str, payload: Mapping[str, object]) -> dict[str, object]:
+def fields_of(id: str, payload: Mapping[str, object], lacks: Lacks) -> dict[str, object]:
     """A payload under our names. The user is a context: whom it is about."""
     text = payload.get("data") or payload.get("memory")
     if not isinstance(text, str):
@@ -56,7 +56,7 @@ def fields_of(id: str, payload: Mapping[str, object]) -> dict[str, object]:
         "id": id, "text": text, "source": NAME, "agent": str(payload.get("agent_id") or ""),
         "session": str(payload.get("run_id") or ""), "role": str(payload.get("role") or ""),
         "contexts": [str(payload["user_id"])] if payload.get("user_id") else [],
-        "tags": foreign.string_list(payload.get("categories")) or [],
+        "tags": strings(payload.get("categories"), id, "categories", lacks),
         "metadata": {**rest, **(own if isinstance(own, dict) else {})},
     }  # fmt: skip
     fields |= times(made, updated)
@@ -94,7 +94,7 @@ class History(DatabaseSource):
                 continue
             name = printable(record["id"])
             try:
-                yield MemoryRow(0, fields_of(str(record["id"]), record), name=name)
+                yield MemoryRow(0, fields_of(str(record["id"]), record, self.lacks), name=name)
             except InvalidInput as error:
                 yield BadRow(0, f"{name}: {error}")
 
@@ -120,6 +120,7 @@ class Qdrant(ForeignSource):
     files: list[Path]
 
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:  # noqa: ARG002 - one reading is quick
+        self.partial.clear()
         number = 0
         for file in self.files:
             with foreign.open_database(file) as database:
@@ -135,7 +136,7 @@ class Qdrant(ForeignSource):
     def row(self, number: int, point: object) -> Row:
         try:
             id, payload = point_of(point)
-            return MemoryRow(number, fields_of(id, payload), name=printable(id))
+            return MemoryRow(number, fields_of(id, payload, self.lacks), name=printable(id))
         except InvalidInput as error:
             return BadRow(number, f"{error} {HOW_TO_EXPORT}")
 
@@ -160,6 +161,7 @@ class Exported(ForeignSource):
     """A JSON list of memories, or an object with it under `results` or `memories`."""
 
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:  # noqa: ARG002 - one reading is quick
+        self.partial.clear()
         number = 0
         try:
             for element, _ in elements(self.path):
@@ -173,7 +175,7 @@ class Exported(ForeignSource):
         if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
             return BadRow(number, "it is not a memory of mem0.")
         try:
-            return MemoryRow(number, fields_of(entry["id"], entry), name=printable(entry["id"]))
+            return MemoryRow(number, fields_of(entry["id"], entry, self.lacks), name=printable(entry["id"]))
         except InvalidInput as error:
             return BadRow(number, f"{printable(entry['id'])}: {error}")
 

@@ -7,10 +7,11 @@ import shutil
 import sqlite3
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeAlias
 from urllib.parse import quote
 
 from nacre.errors import ArchiveRefused
@@ -23,6 +24,7 @@ FORM = "foreign/"  # with the source's name, in a header
 VERSION = 1
 MOST_NAMED = 5  # records that a note names
 LONGEST_NAME = 80  # characters of an id in a message
+Lacks: TypeAlias = Callable[[str, str], None]  # notes the id of a record, and what of it could not be read
 
 
 def header(name: str) -> Header:
@@ -68,7 +70,8 @@ class DatabaseSource(ForeignSource, ABC):
 
 def note(what: str, ids: list[str]) -> str:
     named = ", ".join(ids[:MOST_NAMED]) + (", …" if len(ids) > MOST_NAMED else "")
-    return f"{len(ids):,} were imported without their {what}, which cannot be read: {named}."
+    who = "One was imported without its" if len(ids) == 1 else f"{len(ids):,} were imported without their"
+    return f"{who} {what}, which cannot be read: {named}."
 
 
 def printable(id: object) -> str:
@@ -104,6 +107,14 @@ def times(made: object, updated: object = None) -> dict[str, object]:
     if made in (None, ""):
         return {}
     return {"created_at": made, "last_accessed": made, "updated_at": made if updated in (None, "") else updated}
+
+
+def strings(value: object, id: str, what: str, lacks: Lacks) -> list[str]:
+    """A list as `string_list` reads it; where it cannot be read, the record is noted as one that lacks it."""
+    items = string_list(value)
+    if items is None:
+        lacks(id, what)
+    return items or []
 
 
 UNFINISHED = ("-wal", "-journal")  # changes that a writer has not yet moved into the file itself

@@ -35,8 +35,6 @@ def test_tags_that_are_no_list_of_words_are_left_out_and_named(tmp_path: Path) -
     with sqlite3.connect(path) as database:
         odd = '{"text": "x", "tags": 7}'
         database.execute("INSERT INTO store (prefix, key, value) VALUES ('facts', 'odd', ?)", (odd,))
-            """INSERT INTO store (prefix, key, value) VALUES ('facts', 'odd', '{"text": "x", "tags": 7}')"""
-        )
     database.close()
     memories, done = taken(path)
     assert len(memories) == 5 and done.errors == 0

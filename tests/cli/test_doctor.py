@@ -74,7 +74,7 @@ def test_an_unknown_embedder_is_a_problem_and_the_store_is_examined_all_the_same
 
 
 def only(findings: list[Finding]) -> tuple[str, str, str]:
-    return next((each.check, each.level, each.mended_by) for each in findings if each.level != "ok")
+    return next((each.check, each.level, each.fixed_by) for each in findings if each.level != "ok")
 
 
 def test_another_embedder_than_the_stores_is_a_problem_that_reindexing_mends() -> None:
@@ -85,7 +85,7 @@ def test_another_embedder_than_the_stores_is_a_problem_that_reindexing_mends() -
 
 def test_what_the_backend_complains_of_is_printed_word_for_word() -> None:
     ill = Health(1, 3, 3, 2, 0, 1, "bag", problems=("The vector index is short. Run it again.",))
-    assert [each.says for each in judged_contents(ill)] == ["The vector index is short. Run it again."]
+    assert [each.message for each in judged_contents(ill)] == ["The vector index is short. Run it again."]
 
 
 @pytest.mark.parametrize(("free", "level"), [(10**12, "ok"), (10**8, "warning"), (10**6, "problem")])

@@ -98,7 +98,7 @@ def test_off_is_off(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None
     nacre.process("remember", "no copy of this")
     assert not (nacre.store.parent / "backups").exists()
     (said,) = [each for each in nacre.json("doctor") if each["check"] == "backup"]
-    assert said["level"] == "ok" and "automatic copies are off (backup_every)" in said["says"]
+    assert said["level"] == "ok" and "automatic copies are off (backup_every)" in said["message"]
 
 
 @pytest.mark.slow
@@ -166,7 +166,7 @@ def test_a_store_that_is_too_large_or_a_disk_that_is_too_full_is_left_alone_and_
         assert "Free some space, or set backup_folder" in obstacle(settings)
     assert obstacle(settings) == ""
     (said,) = [each for each in nacre.json("doctor") if each["check"] == "backup"]
-    assert said["level"] == "warning" and "is copied automatically only up to" in said["says"]
+    assert said["level"] == "warning" and "is copied automatically only up to" in said["message"]
     assert made(settings) == []
 
 

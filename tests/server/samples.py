@@ -74,7 +74,7 @@ VALUES: Mapping[str, Mapping[str, Any]] = {
 }
 WHOLE_STORE = (
     "register_type", "register_relation", "start_reindex", "add_user", "remove_user", "catch_up", "doctor",
-    "maintenance", "start_maintenance", "start_mend", "backups", "start_backup", "backup_to_restore",
+    "maintenance", "start_maintenance", "start_repair", "backups", "start_backup", "backup_to_restore",
 )  # fmt: skip
 
 

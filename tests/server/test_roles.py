@@ -31,7 +31,7 @@ NOT_CALLED = (
     "start_scan",
     "start_reindex",
     "start_maintenance",
-    "start_mend",
+    "start_repair",
     "start_backup",
     "export",
 )

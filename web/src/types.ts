@@ -253,8 +253,8 @@ export interface Session {
 export interface Finding {
   check: string;
   level: "ok" | "warning" | "problem";
-  says: string;
-  mended_by: "" | "catch_up" | "reindex" | "repair";
+  message: string;
+  fixed_by: "" | "catch_up" | "reindex" | "repair";
 }
 
 export interface Job<T> {

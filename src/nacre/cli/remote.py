@@ -54,9 +54,9 @@ def findings(cli: CliContext) -> list[Finding]:
         return [made(Finding, each) for each in store.ask_server("GET", "doctor")]
 
 
-def mend(cli: CliContext, progress: Progress | None) -> int:
+def repair(cli: CliContext, progress: Progress | None) -> int:
     with open_server(cli) as store:
-        return int(store.run_job("jobs/mend", {}, progress)["memories"])
+        return int(store.run_job("jobs/repair", {}, progress)["memories"])
 
 
 def make_backup(cli: CliContext) -> str:

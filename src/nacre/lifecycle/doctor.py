@@ -42,12 +42,12 @@ NO_SPACE = 20_000_000  # bytes: SQLite's log of one bulk write may take as much
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`says` ends with what to do, unless all is fine; `mended_by` names the repair that fixes it."""
+    """`message` ends with what to do, unless all is fine; `fixed_by` names the repair that fixes it."""
 
     check: str
     level: Level
-    says: str
-    mended_by: Remedy = ""
+    message: str
+    fixed_by: Remedy = ""
 
 
 def examine(settings: Settings) -> list[Finding]:
@@ -68,12 +68,12 @@ def examined_store(settings: Settings, embedder: Embedder | None) -> list[Findin
         access = make_access(settings, settings.space, settings.agent, settings.session, None)
         store = restricted(open_backend(settings.store, settings), access)
     except (StorageError, ConfigError) as error:
-        return [Finding("store", "problem", str(error), mended_by=remedy(error))]
+        return [Finding("store", "problem", str(error), fixed_by=remedy(error))]
     try:
         health = store.health(thorough=True)
         _, calibrated = calibration_of(health.embedder, store.embedder().measured)
     except StorageError as error:
-        return [Finding("integrity", "problem", str(error), mended_by=remedy(error))]
+        return [Finding("integrity", "problem", str(error), fixed_by=remedy(error))]
     finally:
         store.close()
     opened = Finding("store", "ok", f"{store_name(settings.store)} opens, with schema {health.schema}.")
@@ -95,8 +95,8 @@ def examined_embedder(settings: Settings) -> tuple[Embedder | None, list[Finding
 
 def judged_contents(health: Health) -> Iterator[Finding]:
     for problem in health.problems:
-        mended_by: Remedy = "repair" if problem in health.damage else "reindex"
-        yield Finding("integrity", "problem", problem, mended_by=mended_by)
+        fixed_by: Remedy = "repair" if problem in health.damage else "reindex"
+        yield Finding("integrity", "problem", problem, fixed_by=fixed_by)
     yield from (Finding("integrity", "warning", note) for note in health.notes)
     if not health.problems:
         counts = f"{health.memories:,} memories with {health.vectors:,} vectors; a long text has several"
@@ -106,17 +106,17 @@ def judged_contents(health: Health) -> Iterator[Finding]:
 def judged_vectors(health: Health, identity: str, *, calibrated: bool) -> Iterator[Finding]:
     """`identity` is that of the embedder in use; empty where there is none."""
     if health.embedder and identity and health.embedder != identity:
-        says = f"The store was indexed with {health.embedder}, but {identity} is configured."
+        message = f"The store was indexed with {health.embedder}, but {identity} is configured."
         advice = "Configure the first one again, or run `nacre store reindex`."
-        yield Finding("embedder", "problem", f"{says} {advice}", mended_by="reindex")
+        yield Finding("embedder", "problem", f"{message} {advice}", fixed_by="reindex")
     elif health.embedder:
         advice = "`nacre store reindex` calibrates it on the store's own texts, if there are enough."
         uncalibrated = "" if calibrated else f" The relevance of its hits is uncalibrated; {advice}"
         yield Finding("embedder", "ok", f"Vectors come from {health.embedder}.{uncalibrated}")
     if health.pending:
-        says = f"Memories without vectors, which are found by keywords only: {health.pending:,}."
+        message = f"Memories without vectors, which are found by keywords only: {health.pending:,}."
         advice = "`nacre doctor --fix` computes them."
-        yield Finding("vectors", "warning", f"{says} {advice}", mended_by="catch_up")
+        yield Finding("vectors", "warning", f"{message} {advice}", fixed_by="catch_up")
     else:
         yield Finding("vectors", "ok", "All memories have their vectors.")
 
@@ -146,13 +146,13 @@ def judged_disk(file: Path, free: int) -> Iterator[Finding]:
 
 
 def judged_backups(settings: Settings) -> Finding:
-    well, says = automatic_backup.state(settings)
-    return Finding("backup", "ok" if well else "warning", says)
+    well, message = automatic_backup.state(settings)
+    return Finding("backup", "ok" if well else "warning", message)
 
 
 def repair(settings: Settings, findings: Sequence[Finding], now: float) -> list[str]:
     """Repairs a damaged file; returns sentences that say what was done and what is lost. Raises `StorageError`."""
-    if all(finding.mended_by != "repair" for finding in findings):
+    if all(finding.fixed_by != "repair" for finding in findings):
         return []
     require_access(settings, "repair the store")
     done = repair_store(settings.store, settings.key, now)
@@ -189,7 +189,7 @@ def what_is_missing(done: Repaired) -> list[str]:
 
 def compute_missing(store: MemoryStore, findings: Sequence[Finding], progress: Progress | None = None) -> int:
     """Returns how many memories were indexed again. Raises `EmbeddingError` when the model cannot answer."""
-    remedies = {finding.mended_by for finding in findings}
+    remedies = {finding.fixed_by for finding in findings}
     if "reindex" in remedies:
         return store.reindex(progress=progress)
     return store.catch_up(progress=progress) if "catch_up" in remedies else 0

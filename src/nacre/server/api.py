@@ -139,7 +139,7 @@ class ServerApi:
 
         return self._jobs.start("maintenance", store.space, self.asker.user, with_operations(work))
 
-    def start_mend(self) -> Job:
+    def start_repair(self) -> Job:
         """Computes what the doctor finds missing: vectors, or all that is derived."""
         self._demand_all_spaces("repair the store")
         store = self.store
@@ -147,7 +147,7 @@ class ServerApi:
         def work(progress: Progress) -> Json:
             return {"memories": compute_missing(store, examine(store.settings), progress)}
 
-        return self._jobs.start("mend", "", self.asker.user, work)
+        return self._jobs.start("repair", "", self.asker.user, work)
 
     def backups(self) -> list[BackupNote]:
         self._demand_all_spaces("see the backups")
@@ -334,7 +334,7 @@ def all_endpoints() -> tuple[Endpoint, ...]:
         of_server("GET", f"{SPACE}/injections", "injections", READER, "What hooks put before prompts, by day."),
         of_server("GET", f"{SPACE}/maintenance", "maintenance", ADMIN, "What maintenance did, and does next."),
         of_server("POST", f"{SPACE}/jobs/maintenance", "start_maintenance", ADMIN, "Run one job of maintenance.", 202),
-        of_server("POST", f"{VERSION}/jobs/mend", "start_mend", ADMIN, "Compute what the doctor finds missing.", 202),
+        of_server("POST", f"{VERSION}/jobs/repair", "start_repair", ADMIN, "Compute what the doctor misses.", 202),
         of_server("GET", f"{VERSION}/backups", "backups", ADMIN, "The copies of the store."),
         of_server("POST", f"{VERSION}/jobs/backup", "start_backup", ADMIN, "Make a copy of the store.", 202),
         Endpoint(

@@ -110,7 +110,7 @@ def fix(file: Path) -> list[str]:
     found = doctor.examine(settings(file))
     said = doctor.repair(settings(file), found, 1_800_000_000.0)
     found = doctor.examine(settings(file))
-    if any(each.mended_by for each in found):
+    if any(each.fixed_by for each in found):
         with opened(file) as store:
             doctor.compute_missing(store, found)
     return said
@@ -127,7 +127,7 @@ def test_an_index_that_misses_memories_is_told_and_reindexing_heals_it(
     copy: Path, sound: tuple[Path, dict[str, Memory]], index: str, tmp_path: Path
 ) -> None:
     damage_index(copy, index)
-    assert any("missing from index" in each.says and "doctor --fix" in each.says for each in problems(copy))
+    assert any("missing from index" in each.message and "doctor --fix" in each.message for each in problems(copy))
     with opened(copy) as store:
         with pytest.raises(StoreDamaged, match="doctor --fix"):
             export_archive(store, tmp_path / "all.nacre")
@@ -171,7 +171,7 @@ def test_a_damaged_record_is_named_once_and_left_out_and_set_aside(
         assert store.reindex() == len(others) + 1
     assert len([record for record in caplog.records if id in record.getMessage()]) == 1
     (found,) = problems(copy)
-    assert id in found.says and found.mended_by == "repair"
+    assert id in found.message and found.fixed_by == "repair"
     assert any(id in sentence for sentence in fix(copy))
     assert problems(copy) == [] and others < listed(copy).keys()
     with opened(copy) as store:

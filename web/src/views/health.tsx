@@ -110,15 +110,15 @@ function Findings() {
       {!found.value && <Waiting of={found} />}
       <ul class="rows">
         {found.value?.map((each) => (
-          <li class="row finding" key={each.check + each.says}>
-            <span class={`strength ${each.level}`}>{each.level}</span> <span>{each.says}</span>
-            {FIXES[each.mended_by] && (
+          <li class="row finding" key={each.check + each.message}>
+            <span class={`strength ${each.level}`}>{each.level}</span> <span>{each.message}</span>
+            {FIXES[each.fixed_by] && (
               <button disabled={running !== null}
-                onClick={() => run<{ memories: number }>("Repairing", "/v1/jobs/mend", {}, (result) => `Computed again: ${plural(result.memories, "memory", "memories")}.`)}>
-                {FIXES[each.mended_by]}
+                onClick={() => run<{ memories: number }>("Repairing", "/v1/jobs/repair", {}, (result) => `Computed again: ${plural(result.memories, "memory", "memories")}.`)}>
+                {FIXES[each.fixed_by]}
               </button>
             )}
-            {each.mended_by === "repair" && <span>End this server, and run <code>nacre doctor --fix</code>.</span>}
+            {each.fixed_by === "repair" && <span>End this server, and run <code>nacre doctor --fix</code>.</span>}
           </li>
         ))}
       </ul>

@@ -53,10 +53,10 @@ def doctor_command(
         print_facts(bug_report(cli), form)
         return
     findings = examine_store(cli)
-    if fix and any(finding.mended_by for finding in findings):
+    if fix and any(finding.fixed_by for finding in findings):
         findings = apply_fixes(cli, findings)
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else UNBROKEN
-    records = [{"check": each.check, "level": each.level, "says": each.says} for each in findings]
+    records = [{"check": each.check, "level": each.level, "message": each.message} for each in findings]
     print_record(records, (finding_line(finding, width) for finding in findings), form)
     if any(finding.level == "problem" for finding in findings):
         raise click.exceptions.Exit(StoreProblem.exit_code)
@@ -127,11 +127,11 @@ def examine_store(cli: CliContext) -> list[Finding]:
     if settings.store == IN_MEMORY:
         return findings
     if not file.exists() and cli.names("store"):
-        says = f"There is no store at {file}, which an option or NACRE_STORE names; check the path."
-        return [Finding("store", "problem", says), *(each for each in findings if each.check != "store")]
+        message = f"There is no store at {file}, which an option or NACRE_STORE names; check the path."
+        return [Finding("store", "problem", message), *(each for each in findings if each.check != "store")]
     if empty:
-        says = f"{file} was empty. If it held memories, restore a backup; else `nacre remember` fills it."
-        return [Finding("store", "warning", says), *(each for each in findings if each.check != "store")]
+        message = f"{file} was empty. If it held memories, restore a backup; else `nacre remember` fills it."
+        return [Finding("store", "warning", message), *(each for each in findings if each.check != "store")]
     return [*findings, *access_findings(file)]
 
 
@@ -141,13 +141,13 @@ def access_findings(file: Path) -> list[Finding]:
     if closed is None:
         return []
     kind = "file" if closed == file else "folder"
-    says = f"The {kind} {closed} is read-only, and nothing can be stored. Give yourself the right to write it."
-    return [Finding("access", "problem", says)]
+    message = f"The {kind} {closed} is read-only, and nothing can be stored. Give yourself the right to write it."
+    return [Finding("access", "problem", message)]
 
 
 def finding_line(finding: Finding, width: int) -> str:
     head = f"{finding.level:<8} {finding.check:<10} "
-    wrapped = click.wrap_text(printable(finding.says), width, head, " " * len(head))
+    wrapped = click.wrap_text(printable(finding.message), width, head, " " * len(head))
     level = click.style(finding.level, fg=COLOURS[finding.level])
     return level + wrapped.removeprefix(finding.level)
 
@@ -157,13 +157,13 @@ def apply_fixes(cli: CliContext, findings: list[Finding]) -> list[Finding]:
     configure_logging(debug=cli.debug)
     if remote.is_remote(cli):
         with progress_line() as progress:
-            say(f"The server indexed {count_of(remote.mend(cli, progress))} again.")
+            say(f"The server indexed {count_of(remote.repair(cli, progress))} again.")
         return examine_store(cli)
     try:
         if said := repair(cli.unlocked_settings(), findings, cli.now()):
             say(*said)
             findings = examine_store(cli)
-        if not any(finding.mended_by in ("reindex", "catch_up") for finding in findings):
+        if not any(finding.fixed_by in ("reindex", "catch_up") for finding in findings):
             return findings
         with cli.open() as store, progress_line() as progress:
             say(f"Indexed {count_of(compute_missing(store, findings, progress))} again.")

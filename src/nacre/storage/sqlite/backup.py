@@ -149,7 +149,7 @@ def rekey(path: Path, old: Key | None, new: Key | None) -> None:
         raise
     except OSError as error:
         reason = error.strerror or str(error)
-        raise StorageError(f"The key of {path} was not changed ({reason}); mend that and repeat.") from error
+        raise StorageError(f"The key of {path} was not changed ({reason}); fix that and repeat.") from error
 
 
 @contextmanager
@@ -355,7 +355,7 @@ def restore(path: Path, copy: Path, previous: Path, key: Key | None, copy_key: K
         raise
     except OSError as error:
         reason = error.strerror or str(error)
-        raise StorageError(f"{path} is as it was ({reason}); mend that and repeat.") from error
+        raise StorageError(f"{path} is as it was ({reason}); fix that and repeat.") from error
 
 
 def swapped(file: Path, path: Path, copy: Path, previous: Path, key: Key | None, copy_key: Key | None) -> Path:

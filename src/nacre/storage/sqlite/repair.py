@@ -97,7 +97,7 @@ def repair(path: Path, key: Key | None, now: float) -> Repaired:
         raise
     except OSError as error:
         reason = error.strerror or str(error)
-        raise StorageError(f"{path} was not repaired ({reason}); mend that and repeat.") from error
+        raise StorageError(f"{path} was not repaired ({reason}); fix that and repeat.") from error
 
 
 def repaired_in_place(path: Path, key: Key | None, now: float) -> Repaired | None:

@@ -1,295 +1,212 @@
-"""Plants small faults (mutants) in a copy of the core, one at a time, and counts which of them the tests notice.
+"""Plants small faults (mutants) in a copy of the source, one at a time, and counts which of them the tests notice.
 
-Usage: python scripts/mutate.py [--count 200] [--seed 1] [--packages engine,access,...]. A first run of the tests notes
-which functions each test enters; a mutant is then run against the tests that enter its function, the quickest first,
-and against the test files of its package. Results are kept in the work folder, so that an interrupted run continues;
-the report is written to benchmarks/MUTATION.md. Survivors that were judged to change nothing can be listed in
-benchmarks/equivalent_mutants.txt; the file is optional.
+Usage: python scripts/mutate.py [--count 200] [--seed 1] [--part core | all]. A first run of the tests notes which
+parts of each function every test enters; a mutant is then run against the tests that enter its part, the quickest
+first, until one fails. Results are kept in the work folder, so that an interrupted run continues: a mutant that was
+noticed is not run again while its file stays as it is, one that survived only when tests were changed. The report is
+written to benchmarks/MUTATION.md; each part has its own section, and the other one stays. Survivors that were judged to
+change nothing can be listed in benchmarks/equivalent_mutants.txt. Needs an operating system with `fork`.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import copy
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from queue import Queue
-from random import Random
+from typing import Any
+
+from mutation_plugin import MARK_MODULE
+from mutation_sites import OUTSIDE, Mutant, Sites, marked, one_line
 
 ROOT = Path(__file__).resolve().parents[1]
 REPORT = ROOT / "benchmarks" / "MUTATION.md"
 EQUIVALENT = ROOT / "benchmarks" / "equivalent_mutants.txt"
-PACKAGES = ("engine", "access", "storage", "recall", "conflicts", "safety")
+CORE = ("engine", "access", "storage", "recall", "conflicts", "safety")
 STRICT = ("engine", "access", "storage")  # of these nine in ten must be noticed, of all eight in ten
 WANTED, WANTED_STRICT = 80, 90
-# The tests that are in process and about the core. Others (command line, MCP) start processes, which no trace sees.
-TRACED_TESTS = (
+# Those of the core are traced first. Left out: those of the code's text, and those that need a browser or a network.
+FIRST_TESTS = (
     "access", "conflicts", "contract", "engine", "lifecycle", "memory_store", "model", "property", "recall", "remember",
-    "safety", "storage", "transfer", "test_memory_store.py",
+    "safety", "storage", "transfer", "text", "test_memory_store.py",
 )  # fmt: skip
-PATIENCE, LEAST_PATIENCE = 10.0, 60.0  # times the tests' own duration, and seconds: the machine may be busy
-PLUGIN = "mutation_trace"
-TRACE_PLUGIN = """
-import json, os, sys, threading, time
-SOURCE, OUT = os.environ["MUTATION_SOURCE"], os.environ["MUTATION_OUT"]
-seen, entered, known = {}, set(), {}
-
-def note(frame, event, _):
-    if event == "call":
-        code = frame.f_code
-        key = known.get(code)
-        if key is None:
-            name = code.co_filename
-            key = known[code] = f"{name[len(SOURCE) + 1:]}:{code.co_firstlineno}" if name.startswith(SOURCE) else ""
-        if key:
-            entered.add(key)
-
-import pytest
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_protocol(item):
-    entered.clear()
-    started = time.perf_counter()
-    threading.setprofile(note)
-    sys.setprofile(note)
-    yield
-    sys.setprofile(None)
-    threading.setprofile(None)
-    seen[item.nodeid] = {"seconds": time.perf_counter() - started, "entered": sorted(entered), "passed": True}
-
-def pytest_runtest_logreport(report):
-    if report.failed and report.nodeid in seen:
-        seen[report.nodeid]["passed"] = False
-    elif report.failed:
-        failed.add(report.nodeid)
-
-failed = set()
-
-def pytest_sessionfinish():
-    for name in failed & seen.keys():
-        seen[name]["passed"] = False
-    with open(f"{OUT}.{os.getpid()}", "w") as out:
-        json.dump(seen, out)
-"""
+NO_TESTS = ("architecture", "browser", "docs", "torture", "clients/real", "test_wheel.py", "test_extras.py")
+BUDGET = 60.0  # seconds of tests, by their usual duration, that one mutant may be run against
+STAGES = (1.0, 4.0, 12.0, 30.0, BUDGET)  # within a stage the tests of a file run together
+FEW = 5  # where fewer tests enter a part, those of the file that mirrors it are asked too
+GROUP = 40  # mutants for which one process of pytest is started
+MARKS = "mutation_mark"
+SERVER = "NACRE_TEST_POSTGRES"  # of tests/postgres_server.py
 
 
-# Mutants
+def packages(tree: Path, part: str) -> list[str]:
+    if part == "core":
+        return list(CORE)
+    return [OUTSIDE, *sorted(path.parent.name for path in (tree / "src" / "nacre").glob("*/__init__.py"))]
 
 
-@dataclass(frozen=True, slots=True)
-class Mutant:
-    """`start` and `end` are offsets into the file, in characters."""
-
-    path: str
-    line: int
-    function: str
-    entry: int  # the first line of the function, with its decorators; 0 outside of any, and where it has a cache
-    kind: str
-    old: str
-    new: str
-    start: int
-    end: int
-
-    @property
-    def package(self) -> str:
-        return self.path.split("/")[0]
-
-    @property
-    def key(self) -> str:
-        return f"{self.path}:{self.line} {self.kind}: {one_line(self.old)} => {one_line(self.new)}"
-
-
-def one_line(code: str) -> str:
-    return " ".join(code.split()).replace("|", "\\|")
-
-
-COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
-}  # fmt: skip
-OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
-}  # fmt: skip
-EXTREMES = {"min": "max", "max": "min", "any": "all", "all": "any"}
-
-
-def changed(node: ast.AST) -> Iterator[tuple[str, ast.AST, str]]:
-    """Kind, node to replace, and its replacement, for one node of the tree."""
-    if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        other = copy.deepcopy(node)
-        other.ops = [COMPARISONS[type(node.ops[0])]()]
-        yield "comparison", node, f"({ast.unparse(other)})"
-    elif isinstance(node, ast.BoolOp):
-        swapped = copy.deepcopy(node)
-        swapped.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-        yield "boolean", node, f"({ast.unparse(swapped)})"
-        yield "operand dropped", node, f"({ast.unparse(node.values[0])})"
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        yield "negation", node, f"({ast.unparse(node.operand)})"
-    elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
-        yield "constant", node, other_constant(node.value)
-    elif isinstance(node, ast.Return) and node.value is not None and not is_none(node.value):
-        yield "return", node.value, other_value(node.value)
-    elif (
-        isinstance(node, ast.BinOp)
-        and type(node.op) in OPERATORS
-        and not is_text(node.left)
-        and not is_text(node.right)
-    ):
-        other_sum = copy.deepcopy(node)
-        other_sum.op = OPERATORS[type(node.op)]()
-        yield "arithmetic", node, f"({ast.unparse(other_sum)})"
-    elif isinstance(node, ast.If | ast.While):
-        yield "condition", node.test, "False"
-    elif isinstance(node, ast.Call):
-        yield from changed_call(node)
-    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and not is_log(node.value):
-        yield "call dropped", node, "pass"
-
-
-def changed_call(node: ast.Call) -> Iterator[tuple[str, ast.AST, str]]:
-    if isinstance(node.func, ast.Name) and node.func.id in EXTREMES:
-        yield "extreme", node.func, EXTREMES[node.func.id]
-    if len(node.args) >= 2 and type(node.args[0]) is type(node.args[1]) and not isinstance(node.args[0], ast.Starred):
-        swapped = copy.deepcopy(node)
-        swapped.args[:2] = swapped.args[1::-1]
-        yield "arguments swapped", node, ast.unparse(swapped)
-    if node.keywords and node.keywords[-1].arg not in (None, "strict"):  # without `strict`, `zip` does the same
-        fewer = copy.deepcopy(node)
-        fewer.keywords.pop()
-        yield "argument dropped", node, ast.unparse(fewer)
-
-
-def other_constant(value: float) -> str:
-    if isinstance(value, bool):
-        return str(not value)
-    if isinstance(value, int):
-        return str(value + 1)
-    return repr(value * 1.5 if value else 0.1)
-
-
-def other_value(value: ast.expr) -> str:
-    if isinstance(value, ast.Constant) and isinstance(value.value, bool):
-        return str(not value.value)
-    if isinstance(value, ast.Compare | ast.BoolOp):
-        return f"not ({ast.unparse(value)})"
-    return "None"
-
-
-def is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
-
-def is_text(node: ast.expr) -> bool:
-    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
-
-
-def is_log(call: ast.Call) -> bool:
-    return (
-        isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name) and call.func.value.id == "log"
-    )
-
-
-class Sites(ast.NodeVisitor):
-    """All mutants of one file, without those in decorators, annotations, docstrings and texts for people."""
-
-    def __init__(self, path: str, text: str) -> None:
-        self.path, self.text, self.mutants = path, text, list[Mutant]()
-        self.functions: list[tuple[str, int]] = [("", 0)]
-        self.offsets = [0]
-        for line in text.encode().splitlines(keepends=True):
-            self.offsets.append(self.offsets[-1] + len(line))
-        self.visit(ast.parse(text))
-
-    def visit(self, node: ast.AST) -> None:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            # Only the first of many tests enters a function with a cache: those that enter the file are asked.
-            cached = any("cache" in ast.unparse(each) for each in node.decorator_list)
-            self.functions.append((node.name, 0 if cached else first))
-            self.visit_all([*node.args.defaults, *(each for each in node.args.kw_defaults if each), *node.body])
-            self.functions.pop()
-        elif isinstance(node, ast.ClassDef):
-            self.visit_all(node.body)
-        elif isinstance(node, ast.AnnAssign):
-            self.visit_all([node.value] if node.value else [])
-        elif isinstance(node, ast.keyword) and node.arg == "strict":
-            return
-        elif not isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom):
-            for kind, target, new in changed(node):
-                self.note(kind, target, new)
-            self.visit_all(ast.iter_child_nodes(node))
-
-    def visit_all(self, nodes: Iterable[ast.AST]) -> None:
-        for node in nodes:
-            self.visit(node)
-
-    def note(self, kind: str, node: ast.AST, new: str) -> None:
-        start, end = self.place(node.lineno, node.col_offset), self.place(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
-        old = self.text.encode()[start:end].decode()
-        function, entry = self.functions[-1]
-        if old != new and "TYPE_CHECKING" not in old and not function.startswith("__repr"):
-            line = node.lineno  # type: ignore[attr-defined]
-            self.mutants.append(Mutant(self.path, line, function, entry, kind, old, new, start, end))
-
-    def place(self, line: int, column: int) -> int:
-        return self.offsets[line - 1] + column
-
-
-def sample(root: Path, packages: Sequence[str], count: int, seed: int) -> list[Mutant]:
-    """As many of each package as its share of all, at least a tenth of an equal share."""
-    random = Random(seed)
-    source = root / "src" / "nacre"
+def sample(tree: Path, part: str, count: int, seed: int) -> list[Mutant]:
+    """As many of each package as its share of all, at least a third of an equal share. Each mutant has a number that is
+    drawn from the seed and its text, and the lowest are taken: a change elsewhere leaves the sample as it is."""
+    source = tree / "src" / "nacre"
     by_package = {
         package: [
             mutant
-            for file in sorted((source / package).rglob("*.py"))
+            for file in sorted(source.glob("*.py") if package == OUTSIDE else (source / package).rglob("*.py"))
             for mutant in Sites(file.relative_to(source).as_posix(), file.read_text()).mutants
         ]
-        for package in packages
+        for package in packages(tree, part)
     }
     total = sum(map(len, by_package.values()))
-    chosen = []
-    for mutants in by_package.values():
-        share = max(round(count * len(mutants) / total), count // len(packages) // 3)
-        chosen += random.sample(mutants, min(share, len(mutants)))
-    random.shuffle(chosen)
-    return chosen[:count] if len(chosen) > count else chosen
+    chosen = [
+        (number, mutant)
+        for mutants in by_package.values()
+        for number, mutant in drawn(mutants, seed)[
+            : max(round(count * len(mutants) / total), count // len(by_package) // 3)
+        ]
+    ]
+    return [mutant for _, mutant in sorted(chosen, key=lambda each: each[0])[:count]]
 
 
-# Running
+def drawn(mutants: Sequence[Mutant], seed: int) -> list[tuple[str, Mutant]]:
+    seen = Counter[str]()
+    numbered = []
+    for mutant in mutants:
+        seen[mutant.judged] += 1
+        text = f"{seed} {mutant.judged} {mutant.kind} {seen[mutant.judged]}"
+        numbered.append((sha256(text.encode()).hexdigest(), mutant))
+    return sorted(numbered, key=lambda each: each[0])
+
+
+# Which tests enter what
 
 
 @dataclass(slots=True)
 class Trace:
-    """Which tests enter which function, and how long each takes."""
+    """Which tests enter which part of a function, how long each takes, and what importing them enters."""
 
-    tests: dict[str, dict[str, object]]
+    seconds: dict[str, float] = field(default_factory=dict)  # of the tests that passed
+    entering: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))  # by part, and by file
+    on_import: set[str] = field(default_factory=set)
 
-    def entering(self, mutant: Mutant) -> list[str]:
-        where = f"{mutant.path}:"
-        wanted = {f"{where}{mutant.entry}"} if mutant.entry else set()
-        names = [
-            name
-            for name, test in self.tests.items()
-            if test["passed"]
-            and any(each in wanted or (not wanted and each.startswith(where)) for each in test["entered"])  # type: ignore[attr-defined]
-        ]
-        return sorted(names, key=self.seconds)
+    def add(self, row: dict[str, Any]) -> None:
+        if not row["test"]:
+            self.on_import.update(row["entered"])
+        elif row["passed"]:
+            self.seconds[row["test"]] = row["seconds"]
+            self.enter(row["test"], row["entered"])
 
-    def seconds(self, name: str) -> float:
-        return float(str(self.tests[name]["seconds"]))
+    def enter(self, test: str, segments: Sequence[str]) -> None:
+        for segment in segments:
+            self.entering[segment].add(test)
+            self.entering[segment.partition(":")[0]].add(test)
+
+    def chosen(self, mutant: Mutant) -> list[tuple[str, float]]:
+        """The tests to run, with their usual seconds, as much as the budget allows."""
+        tests = self.entering.get(mutant.segment, set()) if mutant.segment else self.entering.get(mutant.path, set())
+        if len(tests) < FEW or mutant.segment in self.on_import:
+            tests = tests | self.entering.get(mutant.path, set())
+        mirrored = f"tests/{Path(mutant.path).parent.as_posix()}/test_{Path(mutant.path).stem}.py::"
+        near = f"tests/{mutant.package}/"
+        order = sorted(
+            (self.seconds[name] * (0.2 if name.startswith(mirrored) else 0.6 if name.startswith(near) else 1.0), name)
+            for name in tests
+            if name in self.seconds
+        )
+        staged, spent = list[tuple[int, str, float]](), 0.0
+        for _, name in order:
+            spent += self.seconds[name]
+            stage = next((number for number, limit in enumerate(STAGES) if spent <= limit), None)
+            if stage is None and staged:
+                break
+            staged.append((stage or 0, name, self.seconds[name]))
+        staged.sort(key=lambda each: (each[0], each[1].partition("::")[0]))
+        return [(name, seconds) for _, name, seconds in staged]
+
+
+def trace(tree: Path, folder: Path, files: Sequence[str], processes: int) -> Trace:
+    """Runs the tests of these files once with marks in the code; those of files that did not change are on record."""
+    kept = folder / "trace"
+    kept.mkdir(exist_ok=True)
+    missing = [name for name in files if not record_of(kept, tree, name).exists()]
+    if missing:
+        say(f"tracing what the tests of {len(missing)} files enter")
+        for start in range(0, len(missing), TRACED_AT_ONCE):
+            some = missing[start : start + TRACED_AT_ONCE]
+            trace_files(tree, kept, some, processes)
+            say(f"{min(len(missing), start + TRACED_AT_ONCE)}/{len(missing)} files traced")
+    result = Trace()
+    for name in files:
+        for line in record_of(kept, tree, name).read_text().splitlines():
+            result.add(json.loads(line))
+    return result
+
+
+TRACED_AT_ONCE = 40  # files; what was traced is kept when a run is interrupted
+
+
+def record_of(folder: Path, tree: Path, name: str) -> Path:
+    return folder / f"{name.replace('/', '-')}.{sha256((tree / name).read_bytes()).hexdigest()[:10]}.jsonl"
+
+
+def trace_files(tree: Path, folder: Path, files: Sequence[str], processes: int) -> None:
+    notes = folder.parent / "notes"
+    shutil.rmtree(notes, ignore_errors=True)
+    notes.mkdir()
+    source = tree / "src" / "nacre"
+    plain = {file: file.read_bytes() for file in source.rglob("*.py")}
+    try:
+        for file, text in plain.items():
+            file.write_text(marked(file.relative_to(source).as_posix(), text.decode(), f"nacre.{MARKS}"))
+        (source / f"{MARKS}.py").write_text(MARK_MODULE % str(notes))
+        compile_all(tree)
+        command = [*pytest_command(tree, folder.parent / "tmp-trace"), f"-n{processes if processes > 1 else 0}", *files]
+        subprocess.run(
+            command, cwd=tree, env=environment(tree, MUTATION_TRACE=str(notes)), check=False,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+    finally:
+        (source / f"{MARKS}.py").unlink(missing_ok=True)
+        for file, text in plain.items():
+            file.write_bytes(text)
+        compile_all(tree)
+    rows = [json.loads(line) for each in notes.glob("tests.*") for line in each.read_text().splitlines()]
+    in_processes: dict[str, set[str]] = defaultdict(set)
+    for each in notes.glob("process.*"):
+        for line in each.read_text().splitlines():
+            with suppress(ValueError):  # it was killed while it wrote
+                name, entered = json.loads(line)
+                in_processes[name].update(entered)
+    on_import = sorted({segment for row in rows if not row["test"] for segment in row["entered"]})
+    for name in files:
+        own = [row for row in rows if row["test"].startswith(f"{name}::")]
+        for row in own:
+            row["entered"] = sorted({*row["entered"], *in_processes[row["test"]]})
+        first = {"test": "", "seconds": 0.0, "passed": True, "entered": on_import}
+        record_of(folder, tree, name).write_text("".join(json.dumps(row) + "\n" for row in (first, *own)))
+
+
+def test_files(tree: Path, only: str) -> list[str]:
+    """All of them, those of the core first; `only` may name folders and files instead."""
+    names = sorted(path.relative_to(tree / "tests").as_posix() for path in (tree / "tests").rglob("test_*.py"))
+    left_out = tuple(f"{each}/" if "." not in each else each for each in NO_TESTS)
+    wanted = tuple(filter(None, only.split(",")))
+    names = [each for each in names if not each.startswith(left_out) and (not wanted or each.startswith(wanted))]
+    names.sort(key=lambda name: not name.startswith(FIRST_TESTS))
+    return [f"tests/{name}" for name in names]
+
+
+# Running
 
 
 def copy_tree(target: Path) -> None:
@@ -303,130 +220,123 @@ def copy_tree(target: Path) -> None:
         if (ROOT / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target / name)
-    subprocess.run([sys.executable, "-m", "compileall", "-q", "src", "tests"], cwd=target, check=True)
+    compile_all(target)
 
 
-def digest(tree: Path) -> str:
-    """Of the code and the tests: what was found out about other ones does not hold."""
-    whole = sha256()
-    for file in sorted(path for part in ("src", "tests") for path in (tree / part).rglob("*.py")):
-        whole.update(file.read_bytes())
-    return whole.hexdigest()[:12]
+def compile_all(tree: Path) -> None:
+    subprocess.run([sys.executable, "-m", "compileall", "-q", "src", "tests"], cwd=tree, check=True)
 
 
 def environment(tree: Path, **more: str) -> dict[str, str]:
     """The copy's package comes before the installed one, also in the processes that tests start."""
-    paths = {"PYTHONPATH": os.pathsep.join([str(tree / "src"), str(tree)]), "PYTHONDONTWRITEBYTECODE": "1"}
+    paths = {
+        "PYTHONPATH": os.pathsep.join([str(tree / "src"), str(tree), str(ROOT / "scripts")]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     return {**os.environ, **paths, **more}
 
 
-def traced(tree: Path, folder: Path, tests: Sequence[str]) -> Trace:
-    """Runs the tests of the core once with a note of every function that each enters; later runs read the note."""
-    out = folder / "trace.json"
-    if not out.exists():
-        say("tracing which functions each test enters")
-        (tree / f"{PLUGIN}.py").write_text(TRACE_PLUGIN)
-        for part in folder.glob("trace.part.*"):
-            part.unlink()
-        known = {"MUTATION_SOURCE": str(tree / "src" / "nacre"), "MUTATION_OUT": str(folder / "trace.part")}
-        chosen = [f"tests/{name}" for name in tests if (tree / "tests" / name).exists()]
-        command = [sys.executable, "-m", "pytest", "-q", "-n2", "-p", PLUGIN, "-m", "not slow", *chosen]
-        subprocess.run(command, cwd=tree, env=environment(tree, **known), check=False, stdout=sys.stderr)
-        merged: dict[str, object] = {}
-        for part in folder.glob("trace.part.*"):
-            merged |= json.loads(part.read_text())
-        out.write_text(json.dumps(merged))
-    return Trace(json.loads(out.read_text()))
+def pytest_command(tree: Path, temporary: Path) -> list[str]:
+    return [
+        sys.executable, "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", "-p", "mutation_plugin",
+        f"--rootdir={tree}", f"--basetemp={temporary}",
+    ]  # fmt: skip
 
 
-def noticed(tree: Path, mutant: Mutant, trace: Trace) -> tuple[str, str]:
-    """What became of a mutant: `noticed`, `timeout` or `survived`, and the test that noticed it."""
-    file = tree / "src" / "nacre" / mutant.path
-    original = file.read_bytes()
-    for compiled in (file.parent / "__pycache__").glob(f"{file.stem}.*.pyc"):
-        compiled.unlink()  # its time may be that of the mutant to the second
-    file.write_bytes(original[: mutant.start] + mutant.new.encode() + original[mutant.end :])
-    try:
-        for tests in stages(tree, mutant, trace):
-            outcome = run_tests(tree, tests, trace)
-            if outcome[0] != "survived":
-                return outcome
-        return "survived", ""
-    finally:
-        file.write_bytes(original)
+def digest(file: Path) -> str:
+    return sha256(file.read_bytes()).hexdigest()[:12]
 
 
-QUICK = 60  # tests of the first stage
+class Results:
+    """What became of each mutant, in a file of the work folder; the last line about a mutant holds."""
 
+    def __init__(self, folder: Path, tree: Path, tests: Sequence[str]) -> None:
+        self.file, self.tree = folder / "results.jsonl", tree
+        self.tests = sha256("".join(digest(tree / name) for name in tests).encode()).hexdigest()[:12]
+        lines = self.file.read_text().splitlines() if self.file.exists() else []
+        self.rows: dict[str, dict[str, Any]] = {row["key"]: row for row in map(json.loads, lines)}
 
-def stages(tree: Path, mutant: Mutant, trace: Trace) -> Iterator[list[str]]:
-    entering = trace.entering(mutant)
-    first, rest = entering[:QUICK], entering[QUICK:]
-    yield from (stage for stage in (first, rest) if stage)
-    mirrored = tree / "tests" / mutant.package
-    wider = [str(each.relative_to(tree)) for each in sorted(mirrored.rglob("test_*.py"))]
-    unseen = [name for name in wider if not any(each.startswith(f"{name}::") for each in trace.tests)]
-    if unseen:
-        yield unseen
+    def stands(self, mutant: Mutant) -> bool:
+        row = self.rows.get(mutant.key)
+        if row is None or row["source"] != digest(self.tree / "src" / "nacre" / mutant.path):
+            return False
+        if row["outcome"] == "survived":
+            return bool(row["tests"] == self.tests)
+        return not row["test"].startswith("tests/") or (self.tree / row["test"].partition("::")[0]).exists()
 
-
-def run_tests(tree: Path, tests: Sequence[str], trace: Trace) -> tuple[str, str]:
-    usual = sum(trace.seconds(name) for name in tests if name in trace.tests)
-    listed = tree / "chosen_tests.txt"
-    listed.write_text("\n".join(tests))
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-x",
-        "-n0",
-        "-m",
-        "not slow",
-        "--no-header",
-        "-p",
-        "no:cacheprovider",
-    ]
-    try:
-        done = subprocess.run(
-            [*command, f"@{listed.name}"], cwd=tree, env=environment(tree), capture_output=True, text=True,
-            timeout=LEAST_PATIENCE + PATIENCE * usual,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return "timeout", ""
-    if done.returncode in (0, 5):  # 5: nothing was collected
-        return "survived", ""
-    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return "noticed", (failed[0] if failed else done.stdout[-200:]).split(" - ")[0][:160]
+    def add(self, mutant: Mutant, outcome: str, test: str, ran: int) -> None:
+        row = {**asdict(mutant), "key": mutant.key, "outcome": outcome, "test": test, "ran": ran}
+        row |= {"source": digest(self.tree / "src" / "nacre" / mutant.path), "tests": self.tests}
+        self.rows[mutant.key] = row
+        with self.file.open("a") as out:
+            out.write(json.dumps(row) + "\n")
 
 
 def run_all(
-    mutants: Sequence[Mutant], trees: Sequence[Path], trace: Trace, folder: Path
-) -> Iterator[dict[str, dict[str, object]]]:
-    """All results so far, each time that one is added."""
-    kept = folder / "results.jsonl"
-    lines = kept.read_text().splitlines() if kept.exists() else []
-    results = {row["key"]: row for row in map(json.loads, lines)}
-    free: Queue[Path] = Queue()
-    for tree in trees:
-        free.put(tree)
+    mutants: Sequence[Mutant], trees: Sequence[Path], known: Trace, folder: Path, results: Results
+) -> Iterator[None]:
+    """Returns after each result. As many processes of pytest as there are trees, each for a group of mutants."""
+    waiting = [mutant for mutant in mutants if not results.stands(mutant)]
+    by_key = {mutant.key: mutant for mutant in waiting}
+    groups = [waiting[start : start + GROUP] for start in range(0, len(waiting), GROUP)]
+    running: dict[Path, tuple[subprocess.Popen[bytes], Path, int]] = {}
+    free = list(trees)
+    say(f"{len(mutants) - len(waiting)} of {len(mutants)} mutants are on record")
+    done = 0
+    try:
+        while groups or running:
+            while groups and free:
+                tree = free.pop()
+                running[tree] = (*start_group(tree, folder, groups.pop(0), known), 0)
+            time.sleep(0.5)
+            for tree, (process, out, read) in list(running.items()):
+                ended = process.poll() is not None
+                lines = out.read_text().splitlines() if out.exists() else []
+                for row in map(json.loads, lines[read:]):
+                    mutant = by_key[row["key"]]
+                    results.add(mutant, row["outcome"], row["test"], row["ran"])
+                    done += 1
+                    say(f"{done}/{len(waiting)} {row['outcome']} after {row['ran']}: {mutant.key[:110]}")
+                    yield
+                running[tree] = (process, out, len(lines))
+                if ended:
+                    del running[tree]
+                    free.append(tree)
+    finally:
+        for process, _, _ in running.values():
+            process.terminate()
 
-    def one(mutant: Mutant) -> None:
-        if mutant.key in results:
-            return
-        tree = free.get()
-        try:
-            outcome, test = noticed(tree, mutant, trace)
-        finally:
-            free.put(tree)
-        results[mutant.key] = {"key": mutant.key, "outcome": outcome, "test": test, **asdict(mutant)}
-        with kept.open("a") as out:
-            out.write(json.dumps(results[mutant.key]) + "\n")
-        say(f"{sum(each.key in results for each in mutants)}/{len(mutants)} {outcome}: {mutant.key[:110]}")
 
-    with ThreadPoolExecutor(len(trees)) as pool:
-        for _ in pool.map(one, mutants):
-            yield {mutant.key: results[mutant.key] for mutant in mutants if mutant.key in results}
+def start_group(
+    tree: Path, folder: Path, mutants: Sequence[Mutant], known: Trace
+) -> tuple[subprocess.Popen[bytes], Path]:
+    jobs = folder / f"{tree.name}.jobs"
+    chosen = [known.chosen(mutant) for mutant in mutants]
+    rows = [
+        asdict(mutant)
+        | {"key": mutant.key, "tests": tests, "swappable": mutant.swappable and mutant.segment not in known.on_import}
+        for mutant, tests in zip(mutants, chosen, strict=True)
+    ]
+    jobs.write_text(json.dumps(rows))
+    out = jobs.with_suffix(".results")
+    out.unlink(missing_ok=True)
+    files = sorted({name.partition("::")[0] for tests in chosen for name, _ in tests})
+    listed = jobs.with_suffix(".files")
+    listed.write_text("\n".join(files))
+    log = jobs.with_suffix(".log").open("wb")
+    command = [*pytest_command(tree, folder / f"tmp-{tree.name}"), "-n0", f"@{listed}"]
+    process = subprocess.Popen(
+        command, cwd=tree, env=environment(tree, MUTATION_JOBS=str(jobs)), stdout=log, stderr=subprocess.STDOUT
+    )
+    return process, out
+
+
+def database_server() -> str:
+    """The address of one PostgreSQL for all mutants, where its packages are installed: starting it takes seconds."""
+    sys.path.insert(0, str(ROOT))
+    from tests import postgres_server
+
+    return postgres_server.server() if postgres_server.available() else ""
 
 
 # The report
@@ -435,63 +345,104 @@ def run_all(
 def equivalents() -> dict[str, str]:
     """Judged by a person: `path function: old => new # why it changes nothing that anybody could see`."""
     lines = EQUIVALENT.read_text().splitlines() if EQUIVALENT.exists() else []
-    pairs = (line.split(" # ", 1) for line in lines if " # " in line)
+    pairs = (line.rsplit(" # ", 1) for line in lines if " # " in line)
     return {judged.strip(): why.strip() for judged, why in pairs}
 
 
-def judged_key(row: dict[str, object]) -> str:
-    """Without the line number, which moves."""
-    return f"{row['path']} {row['function']}: {one_line(str(row['old']))} => {one_line(str(row['new']))}"
+def commit() -> str:
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+
+    changed = git("status", "--porcelain", "--", "src", "tests")
+    return git("rev-parse", "--short=10", "HEAD") + (" with changes that are not committed" if changed else "")
 
 
-def report(results: dict[str, dict[str, object]], seed: int) -> str:
-    equivalent = equivalents()
-    rows = sorted(results.values(), key=lambda row: (str(row["path"]), int(str(row["line"]))))
-    survivors = [row for row in rows if row["outcome"] == "survived"]
-    harmless = [row for row in survivors if judged_key(row) in equivalent]
-    open_ones = [row for row in survivors if judged_key(row) not in equivalent]
-    table = [line_of(package, [row for row in rows if str(row["path"]).startswith(f"{package}/")], equivalent)
-             for package in PACKAGES]  # fmt: skip
-    strict = [row for row in rows if str(row["path"]).split("/")[0] in STRICT]
-    return "\n".join([
-        "# Which small faults the tests notice",
-        "",
-        f"Written by `make mutate` (scripts/mutate.py): {len(rows)} mutants, drawn at random with seed {seed} from the "
-        "core, each run against the tests that enter its function and the test files of its package.",
-        "",
-        "| package | mutants | noticed | of these by timeout | equivalent | survived | noticed of the rest | wanted |",
-        "|---|---|---|---|---|---|---|---|",
-        *(line for line in table if line),
-        line_of("all", rows, equivalent, WANTED),
-        line_of(", ".join(STRICT), strict, equivalent, WANTED_STRICT),
-        "",
-        "## Survived",
-        "",
-        *(f"- `{row['path']}:{row['line']}` in `{row['function'] or 'the module'}`, {row['kind']}: "
-          f"`{one_line(str(row['old']))[:100]}` => `{one_line(str(row['new']))[:100]}`" for row in open_ones),
-        *([] if open_ones else ["None."]),
-        "",
-        "## Equivalent",
-        "",
-        *(f"- `{row['path']}:{row['line']}` `{one_line(str(row['old']))[:80]}` => `{one_line(str(row['new']))[:80]}`: "
-          f"{equivalent[judged_key(row)]}" for row in harmless),
-        *([] if harmless else ["None was judged so."]),
-        "",
-    ])  # fmt: skip
+class Section:
+    """The figures of one part, as Markdown."""
+
+    def __init__(self, part: str, mutants: Sequence[Mutant], results: Results, seed: int) -> None:
+        self.part, self.seed = part, seed
+        self.equivalent = equivalents()
+        self.outcomes = {
+            mutant: results.rows[mutant.key]["outcome"]
+            for mutant in sorted(mutants, key=lambda each: (each.path, each.line))
+            if results.stands(mutant) and results.rows[mutant.key]["outcome"] != "invalid"
+        }
+        self.drawn = len(mutants)
+
+    def text(self) -> str:
+        survivors = [mutant for mutant, outcome in self.outcomes.items() if outcome == "survived"]
+        harmless = [mutant for mutant in survivors if mutant.judged in self.equivalent]
+        open_ones = [mutant for mutant in survivors if mutant.judged not in self.equivalent]
+        by_package: dict[str, list[Mutant]] = defaultdict(list)
+        for mutant in self.outcomes:
+            by_package[mutant.package].append(mutant)
+        strict = [mutant for package in STRICT for mutant in by_package.get(package, [])]
+        missing = self.drawn - len(self.outcomes)
+        unfinished = f" Of {self.drawn} that were drawn, {missing} have not been run." if missing else ""
+        return "\n".join([
+            f"## {HEADINGS[self.part]}",
+            "",
+            f"{len(self.outcomes)} mutants, drawn at random with seed {self.seed}, on commit {commit()}.{unfinished}",
+            "",
+            "| package | mutants | noticed | by timeout | equivalent | survived | noticed of the rest | wanted |",
+            "|---|---|---|---|---|---|---|---|",
+            *(
+                self.row(f"`{package}`", mutants, WANTED_STRICT if package in STRICT else WANTED)
+                for package, mutants in sorted(by_package.items())
+            ),
+            self.row("all", list(self.outcomes), WANTED),
+            self.row(", ".join(f"`{each}`" for each in STRICT), strict, WANTED_STRICT),
+            "",
+            "Survived:",
+            "",
+            *(f"- {describe(mutant)}" for mutant in open_ones),
+            *([] if open_ones else ["None."]),
+            "",
+            "Equivalent:",
+            "",
+            *(f"- {describe(mutant)}: {self.equivalent[mutant.judged]}" for mutant in harmless),
+            *([] if harmless else ["None was judged so."]),
+            "",
+        ])  # fmt: skip
+
+    def row(self, name: str, mutants: Sequence[Mutant], wanted: int) -> str:
+        outcomes = Counter(self.outcomes[mutant] for mutant in mutants)
+        harmless = sum(self.outcomes[each] == "survived" and each.judged in self.equivalent for each in mutants)
+        caught = outcomes["noticed"] + outcomes["timeout"]
+        share = 100 * caught / max(1, len(mutants) - harmless)
+        return (
+            f"| {name} | {len(mutants)} | {caught} | {outcomes['timeout']} | {harmless} | "
+            f"{outcomes['survived'] - harmless} | {share:.0f} % | {wanted} % |"
+        )
 
 
-def line_of(name: str, rows: Sequence[dict[str, object]], equivalent: dict[str, str], wanted: int | None = None) -> str:
-    if not rows:
-        return ""
-    outcomes = Counter(str(row["outcome"]) for row in rows)
-    harmless = sum(row["outcome"] == "survived" and judged_key(row) in equivalent for row in rows)
-    caught = outcomes["noticed"] + outcomes["timeout"]
-    share = 100 * caught / max(1, len(rows) - harmless)
-    needed = (WANTED_STRICT if name in STRICT else WANTED) if wanted is None else wanted
+def describe(mutant: Mutant) -> str:
     return (
-        f"| {name} | {len(rows)} | {caught} | {outcomes['timeout']} | {harmless} | {outcomes['survived'] - harmless} | "
-        f"{share:.0f} % | {needed} % |"
+        f"`{mutant.path}:{mutant.line}` in `{mutant.function or 'the module'}`, {mutant.kind}: "
+        f"`{one_line(mutant.old)[:100]}` => `{one_line(mutant.new)[:100]}`"
     )
+
+
+HEADINGS = {"core": "The core", "all": "All of src/nacre"}
+
+
+def write_report(path: Path, section: Section) -> None:
+    """The section of the other part stays as it is."""
+    kept = path.read_text() if path.exists() else ""
+    texts = {}
+    for part, heading in HEADINGS.items():
+        if part == section.part:
+            texts[part] = section.text()
+        elif f"## {heading}\n" in kept:
+            texts[part] = f"## {heading}\n" + kept.split(f"## {heading}\n")[1].split("\n## ")[0].rstrip() + "\n"
+    introduction = (
+        "# Which small faults the tests notice\n\n"
+        "Written by `make mutate` (scripts/mutate.py). Each mutant is run against the tests of `make test` that enter "
+        f"the part of the function that it changes, the quickest first, up to {BUDGET:.0f} s of tests; one that only a "
+        "slower or slow test would notice counts as survived. Left out are the tests of " + ", ".join(NO_TESTS) + ".\n"
+    )
+    path.write_text("\n".join([introduction, *texts.values()]))
 
 
 def say(what: str) -> None:
@@ -502,25 +453,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--packages", default=",".join(PACKAGES))
-    parser.add_argument("--tests", default=",".join(TRACED_TESTS), help="folders and files of tests that may notice")
+    parser.add_argument("--part", choices=HEADINGS, default="core", help="core: " + ", ".join(CORE))
+    parser.add_argument("--tests", default="", help="only these folders and files of tests")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "nacre-mutation")
     parser.add_argument("--fresh", action="store_true", help="forget the results and the trace of earlier runs")
     parser.add_argument("--report", type=Path, default=REPORT)
-    given = parser.parse_args()
-    if given.fresh:
-        shutil.rmtree(given.folder, ignore_errors=True)
-    trees = [given.folder / f"copy{number}" for number in range(given.processes)]
+    options = parser.parse_args()
+    if options.fresh:
+        shutil.rmtree(options.folder, ignore_errors=True)
+    trees = [options.folder / f"copy{number}" for number in range(options.processes)]
     for tree in trees:
         copy_tree(tree)
-    kept = given.folder / f"{digest(trees[0])}-{sha256(given.tests.encode()).hexdigest()[:6]}"
-    kept.mkdir(exist_ok=True)
-    trace = traced(trees[0], kept, given.tests.split(","))
-    mutants = sample(trees[0], given.packages.split(","), given.count, given.seed)
-    for results in run_all(mutants, trees, trace, kept):
-        given.report.write_text(report(results, given.seed))  # an interrupted run has its report, too
-    say(f"Written to {given.report}.")
+    os.environ[SERVER] = database_server()
+    tests = test_files(trees[0], options.tests)
+    results = Results(options.folder, trees[0], tests)
+    known = trace(trees[0], options.folder, tests, options.processes)
+    mutants = sample(trees[0], options.part, options.count, options.seed)
+    for _ in run_all(mutants, trees, known, options.folder, results):
+        write_report(options.report, Section(options.part, mutants, results, options.seed))
+    write_report(options.report, Section(options.part, mutants, results, options.seed))
+    say(f"Written to {options.report}.")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -459,6 +459,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "nacre-mutation")
     parser.add_argument("--fresh", action="store_true", help="forget the results and the trace of earlier runs")
     parser.add_argument("--report", type=Path, default=REPORT)
+    parser.add_argument("--control", action="store_true", help="plant nothing, and say which tests fail nevertheless")
     options = parser.parse_args()
     if options.fresh:
         shutil.rmtree(options.folder, ignore_errors=True)
@@ -470,6 +471,13 @@ def main() -> None:
     results = Results(options.folder, trees[0], tests)
     known = trace(trees[0], options.folder, tests, options.processes)
     mutants = sample(trees[0], options.part, options.count, options.seed)
+    if options.control:
+        results.rows, results.file = {}, options.folder / "control.jsonl"
+        for _ in run_all([replace(each, new=each.old) for each in mutants], trees, known, options.folder, results):
+            pass
+        failed = [row["test"] for row in results.rows.values() if row["outcome"] != "survived"]
+        say(f"{len(failed)} of {len(mutants)} failed without a fault: {', '.join(failed) or 'none'}.")
+        return
     for _ in run_all(mutants, trees, known, options.folder, results):
         write_report(options.report, Section(options.part, mutants, results, options.seed))
     write_report(options.report, Section(options.part, mutants, results, options.seed))

@@ -37,7 +37,13 @@ def key(request: pytest.FixtureRequest, store: Backend) -> Key | None:  # noqa: 
     return KEY if "sqlite_encrypted" in request.node.name else None
 
 
-@pytest.fixture(params=BACKENDS)
+# Pages are encrypted by the library beneath: a law about a file holds for both kinds or for neither. In the fast set, row
+# transfer and `tests/storage/sqlite/test_encryption.py` open encrypted files.
+SLOW = ("sqlite_encrypted",)
+PARAMS = [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in BACKENDS]
+
+
+@pytest.fixture(params=PARAMS)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
     opened = BACKENDS[request.param](tmp_path)
     yield opened

@@ -47,14 +47,21 @@ NAMES = ("the source", "the target")
 BOUND = EmbedderIdentity("first", 8, b"probe", {"floor": 0.25})
 
 
-FAST = (("sqlite", "sqlite_encrypted"), ("in_memory", "sqlite"))  # those with a server take longer
-PAIRS = [
-    pytest.param(pair, marks=() if pair in FAST else pytest.mark.slow, id="-to-".join(pair))
-    for pair in product(BACKENDS, BACKENDS)
-]
+def pairs(*fast: tuple[str, str]) -> list[object]:
+    """All of them; those that are not named are in the slow set."""
+    return [
+        pytest.param(pair, marks=() if pair in fast else pytest.mark.slow, id="-to-".join(pair))
+        for pair in product(BACKENDS, BACKENDS)
+    ]
 
 
-@pytest.fixture(params=PAIRS)
+# Each kind is read once and written once, though a server takes longer.
+EACH_KIND = pytest.mark.parametrize(
+    "stores", pairs(("in_memory", "postgres"), ("postgres", "sqlite_encrypted"), ("sqlite", "in_memory")), indirect=True
+)
+
+
+@pytest.fixture(params=pairs(("sqlite", "in_memory")))
 def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Backend, Backend]]:
     with ExitStack() as stack:
         opened = []
@@ -211,6 +218,7 @@ def check_equal(source: Backend, target: Backend, *questions: Callable[[Backend]
     assert target.health(thorough=True).problems == ()
 
 
+@EACH_KIND
 def test_all_that_a_store_answers_it_answers_after_a_move(stores: tuple[Backend, Backend]) -> None:
     source, target = stores
     fill(source)
@@ -316,6 +324,7 @@ def mark(target: Backend) -> None:
     target.commit([TermSet(*MIGRATION, {"source": NAMES[0]})])
 
 
+@EACH_KIND
 def test_an_interrupted_move_catches_up_with_whatever_was_done_to_its_source(stores: tuple[Backend, Backend]) -> None:
     source, target = stores
     fill(source)

@@ -37,8 +37,8 @@ def key(request: pytest.FixtureRequest, store: Backend) -> Key | None:  # noqa: 
     return KEY if "sqlite_encrypted" in request.node.name else None
 
 
-# Pages are encrypted by the library beneath: a law about a file holds for both kinds or for neither. In the fast set, row
-# transfer and `tests/storage/sqlite/test_encryption.py` open encrypted files.
+# Pages are encrypted by the library beneath: a law about a file holds for both kinds or for neither. In the fast set,
+# row transfer and `tests/storage/sqlite/test_encryption.py` open encrypted files.
 SLOW = ("sqlite_encrypted",)
 PARAMS = [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in BACKENDS]
 

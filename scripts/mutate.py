@@ -44,7 +44,7 @@ NO_TESTS = ("architecture", "browser", "docs", "torture", "clients/real", "test_
 BUDGET = 60.0  # seconds of tests, by their usual duration, that one mutant may be run against
 STAGES = (1.0, 4.0, 12.0, 30.0, BUDGET)  # within a stage the tests of a file run together
 FEW = 5  # where fewer tests enter a part, those of the file that mirrors it are asked too
-GROUP = 40  # mutants for which one process of pytest is started
+GROUP = 100  # mutants for which one process of pytest is started
 MARKS = "mutation_mark"
 SERVER = "NACRE_TEST_POSTGRES"  # of tests/postgres_server.py
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from random import Random
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from nacre.safety.secret_values import looks_random
 from nacre.safety.secrets import scrub
 from tests.safety.factories import ALNUM, BASE64, run
+
+LETTERS = string.ascii_letters
 
 
 def block(name: str, lines: int = 6) -> str:
@@ -52,3 +55,18 @@ def test_an_example_beside_the_name_of_a_service_stays_as_it_is(name: str, size:
     assert value not in scrub(f"{name} {value}").text
     example = f"{name} {value[:-7]}EXAMPLE"
     assert scrub(example).text == example
+
+
+def test_slashes_in_a_random_value_do_not_make_it_a_path() -> None:
+    """Base64 has one in 64 characters; between two of them it may have letters alone, though in either case."""
+    values = []
+    for seed in range(40):
+        random = Random(seed)
+        values.append(f"{run(LETTERS, 5)(random)}/{run(LETTERS, 5)(random)}/{run(ALNUM, 26)(random)}")
+    redacted = [value for value in values if value not in scrub(f"It is {value} since May.").text]
+    assert len(redacted) > 0.8 * len(values)
+
+
+@pytest.mark.parametrize("path", ["source/Payments/v2QueueWorker9Main4x", "Assets/icons/Logo64x64b2RoundQ8"])
+def test_words_between_slashes_are_a_path(path: str) -> None:
+    assert scrub(f"It is {path} since May.").text == f"It is {path} since May."

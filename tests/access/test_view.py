@@ -352,3 +352,21 @@ def test_what_is_compared_late_is_not_linked_to_what_the_agent_does_not_see(tmp_
         assert memory is not None
         linked = {link.to for link in memory.links}
         assert hidden.id not in linked and linked == (set() if own is None else {own.id})
+
+
+def test_an_agents_memory_that_somebody_tags_is_not_linked_late_to_what_the_agent_does_not_see(tmp_path: Path) -> None:
+    file, moody = tmp_path / "m.db", Moody()
+    narrow = AgentCapabilities(ScopeLevel.CROSS_SESSION_WRITE)
+    with (
+        MemoryStore(file, embedder=moody, agent="boss") as boss,
+        MemoryStore(file, embedder=moody, agent="bob", capabilities=narrow) as bob,
+    ):
+        boss.remember("The salary of Bob is 5000 euros.")
+        moody.well = False
+        late = bob.remember("The salary of Bob is 7000 euros.")
+        boss.edit(late.id, tags=["pay"])
+        moody.well = True
+        assert boss.catch_up() == 1
+        memory = bob.get(late.id)
+        assert memory is not None
+        assert (memory.agent, memory.links) == ("bob", ())

@@ -914,10 +914,10 @@ class Mirror:
 
     def _forget(self, connection: apsw.Connection, index: VectorIndex, known: int) -> None:
         rows: list[tuple[Any, ...]] = connection.execute(
-            "SELECT seq, chunk FROM removed WHERE seq > ? AND space = ? ORDER BY seq", (self._removals, self.space)
+            "SELECT chunk FROM removed WHERE seq > ? AND space = ? ORDER BY seq", (self._removals, self.space)
         ).fetchall()
-        index.discard([chunk for _, chunk in rows])
-        self._removals = max([known, *(seq for seq, _ in rows)])
+        index.discard([chunk for (chunk,) in rows])
+        self._removals = known
 
 
 class Mirrors:

@@ -75,6 +75,13 @@ def test_what_is_not_known_is_refused_with_the_names(tmp_path: Path) -> None:
     assert kind_of(tmp_path / "x.bin", "csv").name == "csv"
 
 
+def test_a_table_in_utf_16_is_refused_with_the_way_to_save_it(tmp_path: Path) -> None:
+    path = tmp_path / "sheet.csv"
+    path.write_text("text\nThe pier closes at dusk\n", "utf-16")
+    with pytest.raises(ArchiveRefused, match=r"written in UTF-16\. Save it as UTF-8"):
+        recognise(path)
+
+
 def test_options_of_another_kind_are_refused(tmp_path: Path) -> None:
     for how in (Reading(Guard(), collections=("x",)), Reading(Guard(), columns={"a": "text"})):
         with pytest.raises(InvalidInput):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -150,6 +151,9 @@ KINDS: Mapping[str, Kind] = {
 }  # fmt: skip
 
 
+UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # how such a file begins; spreadsheets write them
+
+
 class UnknownForm(ArchiveRefused):
     def __init__(self, path: Path) -> None:
         super().__init__(path, "it is in no form that is known", f"Say which with --from: {', '.join(KINDS)}.")
@@ -171,6 +175,8 @@ def recognise(path: Path) -> Kind:
         what = "it" if at_fault == path else f"{at_fault} in it"
         reason = f"{what} cannot be read ({error.strerror or error})"
         raise ArchiveRefused(path, reason, "Check the path and its permissions.") from error
+    if look.head.startswith(UTF16):
+        raise ArchiveRefused(path, "it is written in UTF-16", "Save it as UTF-8, and import that.")
     raise UnknownForm(path)
 
 

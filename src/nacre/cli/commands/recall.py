@@ -26,7 +26,7 @@ strategy_option = option("--strategy NAME", "auto, hybrid, rrf, semantic, keywor
 
 @command("recall", form_option(), cls=TextCommand)
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
-@option("-k --limit N", "How many at most.", to="k", least=1, default=5)
+@option("-k -n --limit N", "How many at most.", to="k", least=1, default=5)
 @strategy_option
 @option("--by-session", "Rank conversations, and show the turns that decided.", to="group_by", flag_value="session")
 @option("--with-context N", "Also N turns before and after.", least=0, default=0)

@@ -388,11 +388,13 @@ class WordIndex(ABC):
         smallest = ((term, min((self._holding.get(stem, past) for stem in term.split()), default=0)) for term in terms)
         return {term: n for term, n in smallest if n}
 
+    def _question(self, terms: Sequence[str], visible: Filter, among: Filter | None) -> WordQuestion:
+        weighed, common = divided(self.holding(terms))
+        return WordQuestion(weighed, common, visible, visible if among is None and visible.conditions else among)
+
     def postings(self, terms: Sequence[str], visible: Filter, among: Filter | None = None) -> dict[str, Posting]:
         holding = self.holding(terms)
-        weighed, common = divided(holding)
-        admitted = visible if among is None and visible.conditions else among
-        counts = self._counts(WordQuestion(weighed, common, visible, admitted))
+        counts = self._counts(self._question(terms, visible, among))
         memories, stems = self._size
         average = max(1.0, stems / max(1, memories))
         made: dict[str, Posting] = {}

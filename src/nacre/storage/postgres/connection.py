@@ -235,6 +235,8 @@ class Session:
 
     def together(self, *statements: tuple[str, Mapping[str, Any] | None], binary: bool = False) -> list[list[Row]]:
         """The rows of each, in one round trip."""
+        if not statements:
+            return []
         with self.connection.pipeline():
             cursors = [self.connection.execute(sql, values, binary=binary) for sql, values in statements]
         return [cursor.fetchall() if cursor.description else [] for cursor in cursors]

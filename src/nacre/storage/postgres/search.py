@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from nacre.model import Filter, Memory
-from nacre.protocols import ALL, Beside, Keys, Match, Place, Vectors
+from nacre.protocols import ALL, Beside, Keys, Match, Place, Search, Vectors
 from nacre.storage.candidates import (
     COLUMN_WEIGHTS,
     FIELD_WEIGHTS,
@@ -23,9 +23,11 @@ from nacre.storage.candidates import (
     occurrences,
 )
 from nacre.storage.postgres import vector_index
-from nacre.storage.postgres.connection import HalfVector, Session
+from nacre.storage.postgres.connection import HalfVector, Row, Session
 from nacre.storage.postgres.rows import SELECTED, Clause, clause, from_row, of_state
 from nacre.storage.tables import unpacked_stems
+
+Statement: TypeAlias = tuple[str, Mapping[str, Any] | None]
 
 PLACE = (
     "version.content, memory.id, version.session, version.position, content.role, version.length, content.asks,"
@@ -59,6 +61,8 @@ class PostgresIndex(WordIndex):
         self._values: dict[str, Any] = {"space": number, "seq": seq}
         self._effort = effort  # of a search in the index of its vectors; 0 where there is none
         self._cosines: dict[int, float] = {}  # of the vector that it is asked about
+        self._half: HalfVector | None = None  # that vector
+        self._ahead: list[tuple[Statement, list[Row]]] = []  # rows that are read before they are asked for
         self.reads_records = False  # with the places
         self.memories: dict[str, Memory] = {}  # those that were read
 
@@ -76,16 +80,48 @@ class PostgresIndex(WordIndex):
             values |= each.values
         return values
 
+    def ask_ahead(self, search: Search) -> None:
+        """The words and the vector of a search in one round trip: `postings` and `nearest` then have their rows."""
+        asked = self._question(search.terms, search.visible, None)
+        statements = [*self._count_words(asked.terms, asked.visible), *self._read_newest(asked.common, asked.admitted)]
+        if search.vector is not None and search.pool > 0:
+            statements += self._compare(search.vector, self._tried(search.pool))
+        if statements:
+            self._ahead = list(zip(statements, self._session.together(*statements), strict=True))
+
+    def _rows(self, *statements: Statement) -> list[Row]:
+        """Of the last of them, in one round trip, or in none where they were asked ahead."""
+        for statement, rows in self._ahead:
+            if statement == statements[-1]:
+                return rows
+        return self._session.together(*statements)[-1] if len(statements) > 1 else self._session.fetch(*statements[0])
+
     # Words
 
     def _counts(self, asked: WordQuestion) -> WordCounts:
         terms, common, visible, admitted = asked
         lengths: dict[int, int] = {}
         result: dict[str, dict[int, float]] = {term: defaultdict(float) for term in terms}
+        for statement in self._count_words(terms, visible):
+            for term, key, length, frequency in self._rows(statement):
+                result[term][key] += frequency
+                lengths[key] = length
+        for term in (term for term in terms if " " in term):
+            self._count_phrase(term, visible, result[term], lengths)
+        newest: dict[str, list[int]] = {term: [] for term in common}
+        for statement in self._read_newest(common, admitted):
+            for term, content in self._rows(statement):
+                newest[term].append(content)
+        return WordCounts(result, newest, lengths)
+
+    def _count_words(self, terms: Sequence[str], visible: Filter) -> list[Statement]:
+        """The statement for the words among the terms; none where all are phrases."""
         words = [term for term in terms if " " not in term]
-        if words:
-            texts, names = clause(self._space, visible), clause(self._space, visible, "n")
-            rows = self._session.fetch(
+        if not words:
+            return []
+        texts, names = clause(self._space, visible), clause(self._space, visible, "n")
+        return [
+            (
                 "SELECT posting.term, version.content, version.length, posting.frequency"
                 f" FROM posting JOIN {texts.joined(on='version.content = posting.content')}"
                 f" WHERE posting.space_id = %(space)s AND posting.term = ANY(%(terms)s::text[]) AND {texts.sql}"
@@ -97,12 +133,7 @@ class PostgresIndex(WordIndex):
                 f" AND {names.sql}",
                 self._with(texts, names, terms=words),
             )
-            for term, key, length, frequency in rows:
-                result[term][key] += frequency
-                lengths[key] = length
-        for term in result.keys() - set(words):
-            self._count_phrase(term, visible, result[term], lengths)
-        return WordCounts(result, self._newest(common, admitted), lengths)
+        ]
 
     def _count_phrase(self, term: str, visible: Filter, result: dict[int, float], lengths: dict[int, int]) -> None:
         """Phrases are counted in the stems themselves, of the newest memories that have each of their words."""
@@ -133,12 +164,11 @@ class PostgresIndex(WordIndex):
             if frequency := sum(weight * occurrences(term, line) for weight, line in pairs):
                 result[key], lengths[key] = frequency, length
 
-    def _newest(self, common: Mapping[str, int], admitted: Filter | None) -> dict[str, list[int]]:
-        """For each term its newest contents, so many at most: of any state, which is quicker, or of what is
-        admitted."""
-        result: dict[str, list[int]] = {term: [] for term in common}
+    def _read_newest(self, common: Mapping[str, int], admitted: Filter | None) -> list[Statement]:
+        """The statement for the newest contents of each term, so many at most: of any state, which is quicker, or of
+        what is admitted."""
         if not common:
-            return result
+            return []
         within, values = "", self._with(terms=list(common), limits=list(common.values()))
         if admitted is not None:
             made = clause(self._space, admitted)
@@ -146,23 +176,20 @@ class PostgresIndex(WordIndex):
                 f" AND EXISTS (SELECT 1 FROM {made.joined()} WHERE {made.sql} AND version.content = posting.content)"
             )
             values |= made.values
-        rows = self._session.fetch(
+        sql = (
             "SELECT asked.term, found.content FROM unnest(%(terms)s::text[], %(limits)s::bigint[]) AS asked(term, most)"
             " CROSS JOIN LATERAL (SELECT posting.content FROM posting WHERE posting.space_id = %(space)s"
             f' AND posting.term = asked.term COLLATE "C"{within} ORDER BY posting.content DESC LIMIT'
-            " asked.most) AS found",
-            values,
+            " asked.most) AS found"
         )
-        for term, content in rows:
-            result[term].append(content)
-        return result
+        return [(sql, values)]
 
     # Vectors
 
     def nearest(self, vector: Vectors, limit: int, only: Keys | None = None, also: Keys = NO_KEYS) -> Keys:  # noqa: ARG002
-        tried = limit * WIDENING if self._past and only is None else limit
+        tried = self._tried(limit) if only is None else limit
         while limit > 0:
-            rows = self._nearest_chunks(vector, tried, only)
+            rows = self._rows(*self._compare(vector, tried, only))
             keys = list(dict.fromkeys(content for content, _, _, _ in rows))
             for content, cosine, _, _ in reversed(rows):
                 self._cosines[content] = cosine
@@ -174,20 +201,24 @@ class PostgresIndex(WordIndex):
             tried *= WIDENING  # a few long memories filled the places with their many chunks
         return NO_KEYS
 
-    def _nearest_chunks(
-        self, vector: Vectors, limit: int, only: Keys | None = None
-    ) -> list[tuple[int, float, int, int]]:
-        """Contents with the cosine, start and end of a chunk, best first."""
+    def _tried(self, limit: int) -> int:
+        """How many chunks are compared at first, to have so many memories of the state."""
+        return limit * WIDENING if self._past else limit
+
+    def _compare(self, vector: Vectors, limit: int, only: Keys | None = None) -> list[Statement]:
+        """The statements whose last one gives contents with the cosine, start and end of a chunk, best first."""
         indexed = self._effort > 0 and only is None and limit <= vector_index.MOST_INDEXED
         sql = vector_index.nearest(self._values["space"], len(vector), indexed=indexed)
-        values = self._with(vector=HalfVector(vector), dimensions=len(vector), limit=limit)
+        values = self._with(vector=self._as_half(vector), dimensions=len(vector), limit=limit)
         if indexed:
-            _, rows = self._session.together((vector_index.look_at(self._effort, limit), None), (sql, values))
-            return rows
+            return [(vector_index.look_at(self._effort, limit), None), (sql, values)]
         within = "" if only is None else " AND content = ANY(%(only)s::bigint[])"
-        return self._session.fetch(
-            sql.format(within=within), values if only is None else {**values, "only": only.tolist()}
-        )
+        return [(sql.format(within=within), values if only is None else {**values, "only": only.tolist()})]
+
+    def _as_half(self, vector: Vectors) -> HalfVector:
+        if self._half is None or self._half.row is not vector:
+            self._half = HalfVector(vector)
+        return self._half
 
     def _in_state(self, keys: Sequence[int]) -> list[int]:
         made = clause(self._space, ALL)
@@ -199,19 +230,24 @@ class PostgresIndex(WordIndex):
     def cosines(self, vector: Vectors, keys: Keys) -> Vectors:
         unknown = [key for key in keys.tolist() if key not in self._cosines]
         if unknown:
-            rows = self._session.fetch(
-                "SELECT content, max(-(embedding <#> %(vector)s)) FROM chunk WHERE space_id = %(space)s"
-                " AND content = ANY(%(keys)s::bigint[]) AND vector_dims(embedding) = %(dimensions)s GROUP BY content",
-                self._with(vector=HalfVector(vector), dimensions=len(vector), keys=unknown),
-            )
-            self._cosines |= {**dict.fromkeys(unknown, 0.0), **dict(rows)}
+            self._note_cosines(unknown, self._session.fetch(*self._compare_all(self._as_half(vector), unknown)))
         return np.array([self._cosines[key] for key in keys.tolist()], np.float32)
+
+    def _compare_all(self, vector: HalfVector, keys: Sequence[int]) -> Statement:
+        return (
+            "SELECT content, max(-(embedding <#> %(vector)s)) FROM chunk WHERE space_id = %(space)s"
+            " AND content = ANY(%(keys)s::bigint[]) AND vector_dims(embedding) = %(dimensions)s GROUP BY content",
+            self._with(vector=vector, dimensions=len(vector.row), keys=list(keys)),
+        )
+
+    def _note_cosines(self, keys: Sequence[int], rows: Sequence[Row]) -> None:
+        self._cosines |= {**dict.fromkeys(keys, 0.0), **dict(rows)}
 
     def by_vector(self, vector: Vectors, where: Filter, limit: int) -> list[Match]:
         only: Keys | None = None
         tried = WIDENING * limit
         while limit > 0:
-            rows = self._nearest_chunks(vector, tried, only)
+            rows = self._rows(*self._compare(vector, tried, only))
             best: dict[int, tuple[float, tuple[int, int]]] = {}
             for content, cosine, start, stop in rows:
                 best.setdefault(content, (cosine, (start, stop)))
@@ -230,13 +266,23 @@ class PostgresIndex(WordIndex):
     def places(self, keys: Keys, where: Filter) -> list[Place]:
         made = clause(self._space, where)
         columns, width = f"{PLACE}, {SELECTED}" if self.reads_records else PLACE, len(Place._fields)
-        rows = self._session.fetch(
+        of_places = (
             f"SELECT {columns} FROM {made.joined('memory', 'content')} WHERE {made.sql} AND {BY_CONTENT}"
             " ORDER BY version.content",
             self._with(made, keys=keys.tolist()),
         )
+        (rows,) = self._with_cosines(keys, of_places)
         self._note_records(rows, width)
         return [Place._make(row[:width]) for row in rows]
+
+    def _with_cosines(self, keys: Keys, *statements: Statement) -> list[list[Row]]:
+        """The rows of the statements about these contents; their cosines, which are asked for next, come with them."""
+        unknown = [key for key in keys.tolist() if key not in self._cosines]
+        if self._half is None or not unknown:
+            return self._session.together(*statements)
+        *rows, cosines = self._session.together(*statements, self._compare_all(self._half, unknown))
+        self._note_cosines(unknown, cosines)
+        return rows
 
     def _note_records(self, rows: Sequence[tuple[Any, ...]], width: int) -> None:
         if self.reads_records:
@@ -261,9 +307,13 @@ class PostgresIndex(WordIndex):
             linked, more = self._linked(where)
             selects += linked
             clauses += more
-        rows = self._session.fetch(
-            chain + " UNION ALL ".join(selects), self._with(*clauses, keys=keys.tolist(), rel=beside)
-        )
+        statements = [(chain + " UNION ALL ".join(selects), self._with(*clauses, keys=keys.tolist(), rel=beside))]
+        if self.reads_records:
+            sql = f"SELECT {SELECTED} FROM {own.joined('memory', 'content')} WHERE {own.sql} AND {BY_CONTENT}"
+            statements.append((sql, self._with(own, keys=keys.tolist())))
+        rows, *records = self._with_cosines(keys, *statements)
+        for each in records:
+            self._note_records(each, 0)
         return assembled([(how, key, id, kind, Place._make(place)) for how, key, id, kind, *place in rows])
 
     def _successors(self, where: Filter, replaced: Filter) -> tuple[str, str, list[Clause]]:
@@ -307,19 +357,32 @@ class PostgresIndex(WordIndex):
         if not spots:
             return []
         made = clause(self._space, where)
+        columns, width, compared = PLACE, len(Place._fields), {}
+        if self._half is not None:
+            columns += (
+                ", (SELECT max(-(embedding <#> %(vector)s)) FROM chunk WHERE chunk.space_id = %(space)s"
+                " AND chunk.content = version.content AND vector_dims(embedding) = %(dimensions)s)"
+            )
+            compared = {"vector": self._half, "dimensions": len(self._half.row)}
+        if self.reads_records:
+            columns += f", {SELECTED}"
         # The rows of each spot are read on their own: joined, the planner may compare all memories with all spots.
         rows = self._session.fetch(
-            f"SELECT DISTINCT {PLACE} FROM unnest(%(sessions)s::text[], %(positions)s::bigint[])"
+            f"SELECT DISTINCT ON (version.content) {columns} FROM unnest(%(sessions)s::text[], %(positions)s::bigint[])"
             " AS spot(session, position) CROSS JOIN LATERAL (SELECT version.* FROM version"
             f" WHERE {of_state('version')} AND version.session = spot.session COLLATE \"C\" AND version.session <> ''"
             " AND version.position BETWEEN spot.position - %(reach)s AND spot.position + %(reach)s OFFSET 0) AS near"
             f" JOIN {made.joined('memory', 'content', on='version.key = near.key')}"
             f" WHERE {made.sql} ORDER BY version.content",
             self._with(
-                made, sessions=[session for session, _ in spots], positions=[at for _, at in spots], reach=reach
+                made, sessions=[session for session, _ in spots], positions=[at for _, at in spots], reach=reach,
+                **compared,
             ),
-        )
-        return [Place._make(row) for row in rows]
+        )  # fmt: skip
+        if compared:
+            self._note_cosines((), [(row[0], row[width] or 0.0) for row in rows])
+        self._note_records(rows, width + bool(compared))
+        return [Place._make(row[:width]) for row in rows]
 
     def allowed(self, where: Filter, replaced: Filter | None = None) -> Keys:
         made = clause(self._space, where)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import errors
@@ -55,6 +55,7 @@ from nacre.storage.postgres.connection import (
     NUMBER,
     PASSING,
     Connections,
+    Row,
     Session,
     check_address,
     chosen,
@@ -120,8 +121,15 @@ HOLDING = (
     "WITH holding AS (SELECT name, n FROM counter WHERE space_id = %(space)s"
     f" AND field = '{TERM}' AND status = '' AND name = ANY(%(stems)s::text[])) "
 )
+Known: TypeAlias = dict[str, Any]  # the values `space` and `seq` of a statement
+Rows: TypeAlias = Sequence[list[Row]]  # of each statement
 OF_MEMORY = "version.space_id = memory.space_id AND version.key = memory.key"
 LAST_CHARACTER = "\U0010ffff"
+
+
+def searched(terms: Sequence[str]) -> tuple[str, Mapping[str, Any]]:
+    """The statement for the size of a state, and for how many memories have each of the stems."""
+    return HOLDING + SEARCHED, {"stems": list({stem for term in terms for stem in term.split()})}
 
 
 class PostgresReader:
@@ -160,21 +168,32 @@ class PostgresReader:
 
     def _read(self, space: str, work: Callable[[Session, dict[str, Any]], Result]) -> Result:
         """What `work` reads of one snapshot; it gets the values `space` and `seq` of its statements."""
+        return self._read_after(space, (), lambda session, known, _: work(session, known))
+
+    def _read_after(
+        self, space: str, first: Sequence[tuple[str, Mapping[str, Any]]], work: Callable[[Session, Known, Rows], Result]
+    ) -> Result:
+        """As `_read`; `work` also gets the rows of the statements that stand first, which take no round trip of their
+        own."""
+
+        def asked(number: int) -> list[tuple[str, Mapping[str, Any] | None]]:
+            return [(sql, {**self._known(number), **values}) for sql, values in first]
+
         open_session: Session | None = getattr(self._here, "session", None)
         if open_session is not None:
             number = next((number for (number,) in open_session.fetch(NUMBER, {"name": space})), NOWHERE)
-            return work(open_session, self._known(number))
+            return work(open_session, self._known(number), open_session.together(*asked(number)))
         self._uses.settle()
 
         def read(session: Session) -> Result:
             guess = self._numbers.get(space, NOWHERE)
             choice = {**chosen((guess,), (space,)), "name": space}
-            _, row = session.together(("BEGIN", None), (CHOOSE_NUMBER, choice))
+            _, row, *rows = session.together(("BEGIN", None), (CHOOSE_NUMBER, choice), *asked(guess))
             number = NOWHERE if row[0][-1] is None else int(row[0][-1])
             if number != guess:
                 self._numbers[space] = number
-                session.execute(CHOOSE, chosen((number,), (space,)))
-            result = work(session, self._known(number))
+                _, *rows = session.together((CHOOSE, chosen((number,), (space,))), *asked(number))
+            result = work(session, self._known(number), rows)
             session.execute("COMMIT")
             return result
 
@@ -396,11 +415,12 @@ class PostgresReader:
     # Search
 
     def gather(self, space: str, search: Search) -> Candidates:
-        def gathered(session: Session, known: dict[str, Any]) -> Candidates:
-            index = self._index(session, known, space, search.terms)
+        def gathered(session: Session, known: Known, rows: Rows) -> Candidates:
+            index = self._index(session, known, space, rows)
             index.reads_records = search.records
-            terms = candidates.bounded(search.terms, search.visible, index.holding)
-            result = candidates.gather(index, replace(search, terms=terms))
+            asked = replace(search, terms=candidates.bounded(search.terms, search.visible, index.holding))
+            index.ask_ahead(asked)
+            result = candidates.gather(index, asked)
             missing = [p.id for p in result.places if p.id not in index.memories] if search.records else []
             if missing:
                 sql = f"SELECT {SELECTED} FROM {BY_ID} WHERE {of_state('version')} AND memory.id = ANY(%(ids)s::text[])"
@@ -408,27 +428,27 @@ class PostgresReader:
                 index.memories |= {memory.id: memory for memory in more}
             return replace(result, memories=index.memories)
 
-        return self._read(space, gathered)
+        return self._read_after(space, [searched(search.terms)], gathered)
 
     def by_words(
         self, space: str, terms: Sequence[str], where: Filter, limit: int, visible: Filter = ALL
     ) -> list[Match]:
-        def matched(session: Session, known: dict[str, Any]) -> list[Match]:
-            index = self._index(session, known, space, terms)
+        def matched(session: Session, known: Known, rows: Rows) -> list[Match]:
+            index = self._index(session, known, space, rows)
             return candidates.by_words(index, candidates.bounded(terms, visible, index.holding), where, limit, visible)
 
-        return self._read(space, matched)
+        return self._read_after(space, [searched(terms)], matched)
 
     def by_vector(self, space: str, vector: Vectors, where: Filter, limit: int) -> list[Match]:
-        return self._read(
-            space, lambda session, known: self._index(session, known, space, ()).by_vector(vector, where, limit)
-        )
+        def compared(session: Session, known: Known, rows: Rows) -> list[Match]:
+            return self._index(session, known, space, rows).by_vector(vector, where, limit)
 
-    def _index(self, session: Session, known: dict[str, Any], space: str, terms: Sequence[str]) -> PostgresIndex:
-        """Only these terms can be searched."""
-        stems = list({stem for term in terms for stem in term.split()})
-        rows = session.fetch(HOLDING + SEARCHED, {**known, "stems": stems})
-        memories, in_stems, then, stems_then, names, counts, effort = rows[0] if rows else (0, 0, 0, 0, None, None, 0)
+        return self._read_after(space, [searched(())], compared)
+
+    def _index(self, session: Session, known: Known, space: str, rows: Rows) -> PostgresIndex:
+        """`rows` are those of `searched`; only its terms can be searched."""
+        row = rows[0][0] if rows[0] else (0, 0, 0, 0, None, None, 0)
+        memories, in_stems, then, stems_then, names, counts, effort = row
         past = self._seq is not None
         return PostgresIndex(
             session,

@@ -70,7 +70,6 @@ EXERCISED_ELSEWHERE = {
     "nacre.storage.pages": "contract/store/test_pages.py",
     "nacre.storage.postgres.health": "contract",
     "nacre.storage.postgres.rows": "contract",
-    "nacre.storage.postgres.search": "contract/store/test_search.py",
     "nacre.storage.postgres.store": "contract",
     "nacre.storage.postgres.transaction": "contract/store/test_transactions.py",
     "nacre.storage.sqlite.damage": "storage/sqlite/test_repair.py",

@@ -107,15 +107,25 @@ STAND = (
     " (SELECT chunk FROM vector WHERE space = {0} ORDER BY chunk DESC LIMIT 1),"
     " (SELECT max(last) FROM signs WHERE space = {0})"
 )
+# Contents are numbered as they come, so that no content of an earlier state has a higher number than the first memory
+# that came after it. Where so many entries brought no new memory, the limit is not known; reading them takes 5 ms.
+ENTRIES_READ = 10_000
+NEWEST_CONTENT = (
+    "(SELECT content - 1 FROM (SELECT key, journal.seq AS began, old FROM journal"
+    f" WHERE place > (number << {PLACE_BITS}) + :seq AND place < (number + 1) << {PLACE_BITS}"
+    f" ORDER BY place LIMIT {ENTRIES_READ}) AS later CROSS JOIN main.version AS new ON new.key = later.key"
+    " AND new.seq_from = later.began WHERE NOT later.old LIMIT 1)"
+)
 # What a search has to know of a space before it begins, in one row, also where there is no such space: how many
-# memories and stems there are at present and were after a journal entry, how far the vectors are, and on how many
-# memories each of a list of stems is at present.
+# memories and stems there are at present and were after a journal entry, how far the vectors are, the newest content of
+# an earlier state, and on how many memories each of a list of stems is at present.
 SEARCHED = (
     "SELECT coalesce(number, 0), json_array(coalesce(memories, 0), coalesce(stems, 0)),"
     f" coalesce((SELECT json_array(journal.memories, journal.stems) FROM journal WHERE place >= number << {PLACE_BITS}"
     f" AND place <= (number << {PLACE_BITS}) + :seq ORDER BY place DESC LIMIT 1),"
     " json_array(dropped_memories, dropped_stems)),"
-    f" {STAND.format('space.number')}, (SELECT json_group_object(counter.name, n) FROM counter"
+    f" {STAND.format('space.number')}, iif(:seq IS NULL, NULL, {NEWEST_CONTENT}),"
+    " (SELECT json_group_object(counter.name, n) FROM counter"
     f" WHERE space = space.number AND field = '{TERM}' AND status = ''"
     " AND counter.name IN (SELECT value FROM json_each(:stems)))"
     " FROM (SELECT 1) LEFT JOIN present AS space ON space.name = :space"
@@ -152,11 +162,13 @@ class SQLiteIndex(WordIndex):
         size: tuple[int, int],
         present: int,
         holding: Mapping[str, int],
+        newest: int | None = None,
     ) -> None:
         super().__init__(past=state.seq is not None, size=size, present=present, holding=holding)
         self._connection = connection
         self._state = state
         self._vectors = vectors  # of so many dimensions; read when they are first asked for
+        self._newest = newest  # the last content that an earlier state can have, where that is known
         self._signs: VectorIndex | None = None
         self._asked: Vectors | None = None  # the vector that it is asked about
         self._cosines: dict[int, float] = {}  # of that vector
@@ -187,9 +199,9 @@ class SQLiteIndex(WordIndex):
         within = (f" CROSS JOIN {held.joined()}", f" AND {held.sql}") if admitted is not None else ("", "")
         one = (
             " UNION ALL SELECT ?, number, 0, NULL, 0 FROM (SELECT word.rowid AS number FROM word"
-            f"{within[0]} WHERE word MATCH ?{within[1]} ORDER BY word.rowid DESC LIMIT ?)"
+            f"{within[0]} WHERE word MATCH ? AND word.rowid <= ?{within[1]} ORDER BY word.rowid DESC LIMIT ?)"
         )
-        values = held.values if admitted is not None else []
+        values = [NO_END if self._newest is None else self._newest, *(held.values if admitted is not None else ())]
         searched = [(term, phrase(self._state.space, term), *values, limit) for term, limit in common.items()]
         rows = fetch(
             self._connection,
@@ -240,11 +252,11 @@ class SQLiteIndex(WordIndex):
     def nearest(self, vector: Vectors, limit: int, only: Keys | None = None, also: Keys = NO_KEYS) -> Keys:
         index = self._index(vector)
         past = self._past and only is None
-        tried = limit * WIDENING if past else limit
+        tried = limit if not past else limit * WIDENING if self._newest is None else int(limit * SPARE)
         # Where all vectors are in memory there is nothing to read.
         unknown = distinct(also) if index.centre is not None else NO_KEYS
         while True:
-            (_, owners, cosines), more = index.search(self._connection, vector, tried, only, unknown)
+            (_, owners, cosines), more = index.search(self._connection, vector, tried, only, unknown, self._newest)
             first = np.sort(np.unique(owners, return_index=True)[1])
             keys = owners[first]
             self._cosines |= zip(keys.tolist(), cosines[first].tolist(), strict=True)
@@ -430,7 +442,7 @@ class SQLiteIndex(WordIndex):
         self, index: VectorIndex, vector: Vectors, where: Filter, tried: int, only: Numbers | None
     ) -> list[Match]:
         """The best chunk of each memory that the filter admits, complete down to the worst chunk looked at."""
-        chunks, owners, cosines = index.nearest(self._connection, vector, tried, only)
+        chunks, owners, cosines = index.nearest(self._connection, vector, tried, only, self._newest)
         first = np.sort(np.unique(owners, return_index=True)[1])
         made = clause(self._state, where, by=BY_CONTENT)
         rows: list[tuple[Any, ...]] = self._connection.execute(
@@ -727,17 +739,29 @@ class VectorIndex:
         self._alive[places[self._chunks[places] == gone]] = False
 
     def nearest(
-        self, connection: apsw.Connection, vector: Vectors, limit: int, allowed: Numbers | None = None
+        self,
+        connection: apsw.Connection,
+        vector: Vectors,
+        limit: int,
+        allowed: Numbers | None = None,
+        newest: int | None = None,
     ) -> tuple[Numbers, Numbers, Vectors]:
-        """Chunks, their owners and cosines, best first; only owners in `allowed` (rising), where it is given."""
-        return self.search(connection, vector, limit, allowed, NO_KEYS)[0]
+        """Chunks, their owners and cosines, best first; only owners in `allowed` (rising) and up to `newest`, where
+        they are given."""
+        return self.search(connection, vector, limit, allowed, NO_KEYS, newest)[0]
 
     def search(
-        self, connection: apsw.Connection, vector: Vectors, limit: int, allowed: Numbers | None, also: Numbers
+        self,
+        connection: apsw.Connection,
+        vector: Vectors,
+        limit: int,
+        allowed: Numbers | None,
+        also: Numbers,
+        newest: int | None = None,
     ) -> tuple[tuple[Numbers, Numbers, Vectors], Vectors]:
         """The nearest, and with the same statement the cosines of the owners in `also` (rising)."""
         size = self.size  # another thread may append meanwhile
-        likely = self._candidates(vector, max(limit, 0), allowed, size)
+        likely = self._candidates(vector, max(limit, 0), allowed, size, newest)
         read = distinct(np.concatenate([likely, self._rows_of(also, size)])) if len(also) else likely
         rows, cosines = self._cosines(connection, read, vector)
         more = self._best(also, rows, cosines) if len(also) else np.empty(0, np.float32)
@@ -762,7 +786,9 @@ class VectorIndex:
         np.maximum.at(best, np.searchsorted(owners, self._owners[rows[own]]), cosines[own])
         return np.where(best == NONE, np.float32(0), best)
 
-    def _candidates(self, vector: Vectors, limit: int, allowed: Numbers | None, size: int) -> Numbers:
+    def _candidates(
+        self, vector: Vectors, limit: int, allowed: Numbers | None, size: int, newest: int | None
+    ) -> Numbers:
         """The rows that are worth an exact comparison, rising."""
         few = allowed is not None and len(allowed) * LARGEST_PART <= size
         if few:
@@ -770,6 +796,8 @@ class VectorIndex:
         else:
             alive = self._alive[:size]
             admitted = alive if allowed is None else alive & np.isin(self._owners[:size], allowed)
+            if newest is not None:
+                admitted = admitted & (self._owners[:size] <= newest)
         if self.centre is None:
             return rows if few else np.flatnonzero(admitted)
         wanted = max(self.centre.rescored, RESCORED_PER_WANTED * limit * (self.centre.rescored // RESCORED))

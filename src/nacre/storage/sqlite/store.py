@@ -428,11 +428,12 @@ class SQLiteReader:
 
         asked = json.dumps(list({stem for term in terms for stem in term.split()}))
         values: dict[str, SQLValue] = {"stems": asked, "space": space, "seq": self._seq}
-        with self._snapshot(SEARCHED, values) as (connection, (number, present, then, *stand, holding)):
+        with self._snapshot(SEARCHED, values) as (connection, (number, present, then, *stand, newest, holding)):
             vectors = partial(self._mirrors().of(number).current, connection, Stand(*stand))
             memories, stems = json.loads(present if self._seq is None else then)
             size, state = (memories or 0, stems or 0), State(number, self._seq)
-            yield SQLiteIndex(connection, state, vectors, size, json.loads(present)[0], json.loads(holding))
+            counts = json.loads(present)[0], json.loads(holding)
+            yield SQLiteIndex(connection, state, vectors, size, *counts, newest)
 
     def _hide_damaged(self) -> bool:
         """True when damaged records were found that were not left out before."""

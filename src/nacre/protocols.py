@@ -433,10 +433,20 @@ class Reader(Protocol):
     def by_vector(self, space: str, vector: Vectors, where: Filter, limit: int) -> list[Match]:
         """Cosine of each memory's best chunk over the whole space, best first."""
 
-    def edges(self, space: str, *, out_of: AnyOf = None, into: AnyOf = None, rels: AnyOf = None) -> list[Edge]:
-        """Links that begin at one of `out_of`, end at one of `into` and have one of `rels`; None means any.
+    def edges(
+        self,
+        space: str,
+        *,
+        out_of: AnyOf = None,
+        into: AnyOf = None,
+        rels: AnyOf = None,
+        kind: str | None = None,
+        limit: int | None = None,
+    ) -> list[Edge]:
+        """Links that begin at one of `out_of`, end at one of `into`, have one of `rels` and are of this kind; None means
+        any.
 
-        Ordered by when the source was written, then by target and relation.
+        Ordered by when the source was written, then by target and relation; the first `limit` of them.
         """  # fmt: skip
 
     def replaced_by(self, space: str, id: str) -> list[Memory]:

@@ -375,13 +375,24 @@ class RestrictedReader:
         self._pay(ORDERED)
         return self._reader.by_vector(space, vector, self._narrowed(space, where), limit)
 
-    def edges(self, space: str, *, out_of: AnyOf = None, into: AnyOf = None, rels: AnyOf = None) -> list[Edge]:
+    def edges(
+        self,
+        space: str,
+        *,
+        out_of: AnyOf = None,
+        into: AnyOf = None,
+        rels: AnyOf = None,
+        kind: str | None = None,
+        limit: int | None = None,
+    ) -> list[Edge]:
         self._pay(JOIN + (FULL_SCAN if out_of is None and into is None else 0))
-        result = self._reader.edges(space, out_of=out_of, into=into, rels=rels)
-        if self._access.sees_all and self._access.reaches(space):
+        everything = self._access.sees_all and self._access.reaches(space)
+        read = limit if everything else None  # it counts what this agent may see
+        result = self._reader.edges(space, out_of=out_of, into=into, rels=rels, kind=kind, limit=read)
+        if everything:
             return result
         seen = {memory.id for memory in self.get_many(space, list(dict.fromkeys(edge.source for edge in result)))}
-        return [edge for edge in result if edge.source in seen]
+        return [edge for edge in result if edge.source in seen][:limit]
 
     def replaced_by(self, space: str, id: str) -> list[Memory]:
         if not self._access.reaches(space):

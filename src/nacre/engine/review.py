@@ -19,7 +19,7 @@ from nacre.model import Conflict, Filter, JournalFilter, Link, Memory, Operation
 from nacre.model.instants import DAY
 from nacre.model.memory import CONFLICTS, DISTINCT, LESSON
 from nacre.model.review import DECISIONS, KINDS, STALE_DAYS, ReviewItem, begins
-from nacre.protocols import ALL, AnyChange, Change, Progress, Reader, TermChange
+from nacre.protocols import ALL, AnyChange, Change, Edge, Progress, Reader, TermChange
 from nacre.remember.guard import is_suspicious, restore_trust
 from nacre.storage.pages import iterate_pages
 
@@ -30,6 +30,7 @@ DOUBTFUL = 0.5  # a confidence or trust below this needs confirmation
 # Events do not become outdated: what happened has happened. What is held to be true does.
 HELD_TYPES = ("semantic", "procedural", "feedback", "prospective", LESSON)
 CONTRADICTS = "contradicts"
+WORST = "contradiction"
 # The operation that a decision about a conflict is journaled as.
 OPERATIONS = {
     "keep_both": "keep_both", "not_a_conflict": "not_a_conflict", "newer": "supersede", "older": "supersede",
@@ -157,14 +158,7 @@ class ReviewQueue:
         A pair is judged when its turn comes: a caller who wants a few does not wait for the rest.
         """
         store, live = self.engine.store, self._live()
-        noted = [
-            edge
-            for edge in store.edges(self.space, out_of=sources, rels=[CONFLICTS])
-            if not start or begins(f"{edge.source}:{edge.target}", start)
-        ]
-        noted.sort(key=lambda edge: severity(edge.kind))
-        for begin in range(0, len(noted), TURN):
-            turn = noted[begin : begin + TURN]
+        for turn in self._noted(sources, start):
             ids = [id for edge in turn for id in edge[:2]]
             sides = {m.id: m for m in store.get_many(self.space, ids) if live.admits(m)}
             for edge in turn:
@@ -172,6 +166,22 @@ class ReviewQueue:
                 conflict = noted_conflict(*both) if len(both) == 2 else None
                 if conflict is not None:
                     yield ReviewItem(conflict_id(conflict), "conflict", str(conflict), conflict.a, conflict)
+
+    def _noted(self, sources: Sequence[str] | None, start: str) -> Iterator[list[Edge]]:
+        """A turn at a time. There may be thousands, of which most callers want a screen: the first are read alone."""
+        store, first = self.engine.store, list[Edge]()
+        if sources is None and not start:
+            first = store.edges(self.space, rels=[CONFLICTS], kind=WORST, limit=TURN)
+            yield first
+        known = {edge[:2] for edge in first}
+        noted = [
+            edge
+            for edge in store.edges(self.space, out_of=sources, rels=[CONFLICTS])
+            if edge[:2] not in known and (not start or begins(f"{edge.source}:{edge.target}", start))
+        ]
+        noted.sort(key=lambda edge: severity(edge.kind))
+        for begin in range(0, len(noted), TURN):
+            yield noted[begin : begin + TURN]
 
     def unvalidated(self, among: Filter = ALL) -> Iterator[ReviewItem]:
         for field in ("confidence", "trust"):
@@ -333,7 +343,7 @@ def noted_conflict(newer: Memory, older: Memory) -> Conflict | None:
 
 def severity(kind: str) -> tuple[bool, bool]:
     """Sorts contradictions first and duplicates last."""
-    return kind != "contradiction", kind == "duplicate"
+    return kind != WORST, kind == "duplicate"
 
 
 def conflict_id(conflict: Conflict) -> str:

@@ -304,7 +304,16 @@ class InMemoryReader:
                 matches.append(Match(version.memory.id, best[1], (chunk.start, chunk.end)))
         return sorted(matches, key=lambda match: -match.score)[: max(limit, 0)]
 
-    def edges(self, space: str, *, out_of: AnyOf = None, into: AnyOf = None, rels: AnyOf = None) -> list[Edge]:
+    def edges(
+        self,
+        space: str,
+        *,
+        out_of: AnyOf = None,
+        into: AnyOf = None,
+        rels: AnyOf = None,
+        kind: str | None = None,
+        limit: int | None = None,
+    ) -> list[Edge]:
         walks = self._read().space(space).walks
         return [
             Edge(memory.id, link.to, link.rel, link.weight, walks.get((memory.id, link.to, link.rel), 0), link.kind)
@@ -312,7 +321,8 @@ class InMemoryReader:
             if out_of is None or memory.id in out_of
             for link in sorted(memory.links, key=lambda link: (link.to, link.rel))
             if (into is None or link.to in into) and (rels is None or link.rel in rels)
-        ]
+            if kind is None or link.kind == kind
+        ][:limit]
 
     def replaced_by(self, space: str, id: str) -> list[Memory]:
         return self._read().space(space).replaced_by(id, self._seq(space))

@@ -463,7 +463,16 @@ class PostgresReader:
 
     # Links and vectors
 
-    def edges(self, space: str, *, out_of: AnyOf = None, into: AnyOf = None, rels: AnyOf = None) -> list[Edge]:
+    def edges(
+        self,
+        space: str,
+        *,
+        out_of: AnyOf = None,
+        into: AnyOf = None,
+        rels: AnyOf = None,
+        kind: str | None = None,
+        limit: int | None = None,
+    ) -> list[Edge]:
         parts, values = "", dict[str, Any]()
         for name, column, wanted in (
             ("out", "memory.id", out_of),
@@ -473,12 +482,16 @@ class PostgresReader:
             if wanted is not None:
                 parts += f" AND {column} = ANY(%({name})s::text[])"
                 values[name] = list(wanted)
+        if kind is not None:
+            parts += " AND link.kind = %(kind)s"
+            values["kind"] = kind
+        values["limit"] = limit
         rows = self._ask(
             space,
             "SELECT memory.id, link.target, link.rel, link.weight, link.walks, link.kind"
             f" FROM {'link JOIN memory' if out_of is None else 'memory JOIN link'}"
             f" ON memory.space_id = link.space_id AND memory.key = link.key WHERE {of_state('link')}{parts}"
-            " ORDER BY memory.key, link.target, link.rel",
+            " ORDER BY memory.key, link.target, link.rel LIMIT %(limit)s",
             values,
         )
         return [Edge(*row) for row in rows]

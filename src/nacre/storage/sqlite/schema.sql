@@ -76,7 +76,8 @@ CREATE TABLE link(
     PRIMARY KEY(space, target, rel, key, seq_from)
 ) WITHOUT ROWID;
 CREATE INDEX link_key ON link(key);
-CREATE INDEX link_rel ON link(space, rel);
+-- The links of a relation and a kind in the order of their sources: a page of noted conflicts reads only that page.
+CREATE INDEX link_rel ON link(space, rel, kind, key, target);
 
 -- Counts of the present state. `status` is a memory's, with a star when it is superseded; those with a time
 -- of expiry are not counted here, because time alone changes what they are. The field `term` counts the memories that

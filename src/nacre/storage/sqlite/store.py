@@ -291,6 +291,8 @@ class SQLiteReader:
         out_of: Sequence[str] | None = None,
         into: Sequence[str] | None = None,
         rels: Sequence[str] | None = None,
+        kind: str | None = None,
+        limit: int | None = None,
     ) -> list[Edge]:
         parts: list[str] = []
         values: list[SQLValue] = []
@@ -298,8 +300,12 @@ class SQLiteReader:
             if names is not None:
                 # The plus keeps every other column from leading than the first: half of all links may be of one
                 # relation, and each of a thousand sources would be looked up with each of a thousand targets.
-                parts.append(f"{'+' if parts or out_of is not None else ''}{column} {AMONG}")
-                values.append(json.dumps(list(names)))
+                among, value = ("= ?", names[0]) if len(names) == 1 else (AMONG, json.dumps(list(names)))
+                parts.append(f"{'+' if parts or out_of is not None else ''}{column} {among}")
+                values.append(value)
+        if kind is not None:
+            parts.append("link.kind = ?")
+            values.append(kind)
         begin = "link CROSS JOIN memory ON memory.key = link.key"
         if out_of is not None:
             begin = "memory CROSS JOIN link ON link.key = memory.key"
@@ -310,8 +316,8 @@ class SQLiteReader:
             result: list[tuple[Any, ...]] = connection.execute(
                 f"SELECT memory.id, link.target, link.rel, link.weight, link.walks, link.kind FROM {begin}"
                 f" WHERE {' AND '.join((f'{lead}.space = ?', *parts, state.of('link')))}"
-                " ORDER BY memory.key, link.target, link.rel",
-                (state.space, *values),
+                f" ORDER BY {'memory' if out_of is not None else 'link'}.key, link.target, link.rel LIMIT ?",
+                (state.space, *values, -1 if limit is None else limit),
             ).fetchall()
         return [Edge(*row) for row in result]
 

@@ -443,7 +443,7 @@ class Reader(Protocol):
         kind: str | None = None,
         limit: int | None = None,
     ) -> list[Edge]:
-        """Links that begin at one of `out_of`, end at one of `into`, have one of `rels` and are of this kind; None means
+        """Links that begin at one of `out_of`, end at one of `into`, have one of `rels` and are of this kind; None is
         any.
 
         Ordered by when the source was written, then by target and relation; the first `limit` of them.

@@ -251,6 +251,8 @@ AMONG = "IN (SELECT value FROM json_each(?))"
 # A narrow condition leads the search when it admits at most this many: to sort them costs less than to walk past
 # all the others in the order asked for.
 NARROW = 2_000
+# To look one version in so many up by its key costs about as much as to read all.
+WORTH_INTERSECTING = 3
 # The version that the partial indexes hold, and by its key the one of the state: see `anchor` in schema.sql.
 LED = "main.version AS lead CROSS JOIN version ON version.key = lead.key AND version.anchor = lead.seq_from"
 ANCHORED = "anchor = seq_from"
@@ -332,6 +334,23 @@ def narrowed(connection: apsw.Connection, state: State, where: Filter, *, by: st
     made = clause(state, where, by=f"version.key IN ({best[1]})")
     made.values = [*best[2], *made.values]
     made.narrow = True
+    return made
+
+
+def intersected(connection: apsw.Connection, state: State, where: Filter, size: int) -> Clause:
+    """As `clause`, for all that a filter admits in a space of this size, in any order: each condition that an index
+    answers and that admits a part of them narrows what is looked up."""
+    parts: list[tuple[int, str, list[SQLValue]]] = []
+    limit = size // WORTH_INTERSECTING + 1
+    for sql, values in filter(None, (leading(state, condition) for condition in where.conditions)):
+        count = int(only_row(connection, f"SELECT count(*) FROM ({sql} LIMIT {limit})", *values)[0])
+        if count < limit:
+            parts.append((count, sql, values))
+    if not parts:
+        return clause(state, where)
+    parts.sort(key=lambda part: part[0])
+    made = clause(state, where, by=f"version.key IN ({' INTERSECT '.join(sql for _, sql, _ in parts)})")
+    made.values = [*(value for *_, values in parts for value in values), *made.values]
     return made
 
 

@@ -50,8 +50,8 @@ CREATE INDEX version_content ON version(content, key, seq_from, anchor) WHERE an
 CREATE INDEX version_created ON version(space, created_at, key, seq_from, anchor) WHERE anchor = seq_from;
 CREATE INDEX version_importance ON version(space, importance, created_at, key, seq_from, anchor) WHERE anchor = seq_from;
 CREATE INDEX version_confidence ON version(space, confidence, created_at, key, seq_from, anchor) WHERE anchor = seq_from;
-CREATE INDEX version_type ON version(space, type, key) WHERE anchor = seq_from;
-CREATE INDEX version_status ON version(space, status, key) WHERE anchor = seq_from;
+CREATE INDEX version_type ON version(space, type, key, seq_from, anchor) WHERE anchor = seq_from;
+CREATE INDEX version_status ON version(space, status, key, seq_from, anchor) WHERE anchor = seq_from;
 CREATE INDEX version_session ON version(space, session, position, key, seq_from, anchor)
     WHERE anchor = seq_from AND session <> '';
 CREATE INDEX version_occurred ON version(space, occurred_at, key, seq_from, anchor)
@@ -174,9 +174,9 @@ CREATE VIEW present AS SELECT number, name, dropped, dropped_memories, dropped_s
     FROM space;
 
 -- A new memory with all its rows, so that one statement writes them. `labels` are (field, name, times) in JSON, `chunks`
--- are (id, start, stop, digest in hex, embedded).
+-- are (id, start, stop, digest in hex, embedded, vector in hex or null), `links` are (target, rel, weight, kind).
 CREATE VIEW new_memory AS SELECT memory.id, last_accessed, access_count, text, title, role, characters, asks, words,
-    pending, version.*, NULL AS labels, NULL AS chunks FROM version JOIN memory USING (key)
+    pending, version.*, NULL AS labels, NULL AS chunks, NULL AS links FROM version JOIN memory USING (key)
     JOIN content ON content.number = version.content;
 CREATE TRIGGER new_memory_inserted INSTEAD OF INSERT ON new_memory BEGIN
     INSERT INTO memory(key, space, id, gone, last_accessed, access_count)
@@ -193,6 +193,12 @@ CREATE TRIGGER new_memory_inserted INSTEAD OF INSERT ON new_memory BEGIN
     INSERT INTO chunk(id, content, space, start, stop, digest, embedded)
         SELECT value ->> 0, new.content, new.space, value ->> 1, value ->> 2, unhex(value ->> 3), value ->> 4
         FROM json_each(new.chunks);
+    INSERT INTO vector(chunk, space, owner, halves)
+        SELECT value ->> 0, new.space, new.content, unhex(value ->> 5) FROM json_each(new.chunks)
+        WHERE value ->> 5 IS NOT NULL;
+    INSERT INTO link(space, target, rel, key, seq_from, weight, kind, walks)
+        SELECT new.space, value ->> 0, value ->> 1, new.key, new.seq_from, value ->> 2, value ->> 3, 0
+        FROM json_each(new.links);
 END;
 
 CREATE TABLE vocabulary(kind TEXT NOT NULL, name TEXT NOT NULL, data TEXT, PRIMARY KEY(kind, name)) WITHOUT ROWID;

@@ -14,7 +14,7 @@ import logging
 import os
 import threading
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -49,6 +49,7 @@ from nacre.storage.sqlite.rows import (
     embedder_identity,
     fetch,
     from_row,
+    intersected,
     narrowed,
     only_row,
     phrase,
@@ -96,6 +97,8 @@ PLACE = (
     " CAST(version.length AS INTEGER), CAST(content.asks AS INTEGER),"
     " coalesce(version.occurred_at, version.created_at)"
 )
+OWN_PLACE = "content, id, session, position, role, length, asks, at"  # the same, in a table of `reached`
+OWN_COLUMNS = f"key, {OWN_PLACE}"
 # How a row of `reached` came about.
 OWN, SUCCESSOR, LINKED_TO, LINKED_FROM = range(4)
 
@@ -299,29 +302,40 @@ class SQLiteIndex(WordIndex):
             return Reached(self.places(keys, where))
         asked = json.dumps(keys.tolist())
         own = clause(self._state, where, by=BY_CONTENT)
-        selects = [f"SELECT {OWN}, 0, '', '', {PLACE} FROM {own.joined('memory', 'content')} WHERE {own.sql}"]
+        tables = [f"own({OWN_COLUMNS}) AS MATERIALIZED (SELECT version.key, {PLACE}"
+                  f" FROM {own.joined('memory', 'content')} WHERE {own.sql})"]  # fmt: skip
+        selects = [f"SELECT {OWN}, 0, '', '', {OWN_PLACE}, NULL, NULL FROM own"]
         values: list[SQLValue] = [asked, *own.values]
-        chain = ""
         if replaced is not None:
             chain, select, first, last = self._successors(where, replaced, asked)
+            tables.append(chain)
             selects.append(select)
-            values = [*first, *values, *last]
+            values += [*first, *last]
         if beside:
-            linked, more = self._linked(where, beside, asked)
+            linked, more = self._linked(where, beside)
             selects += linked
             values += more
-        rows = fetch(self._connection, chain + " UNION ALL ".join(selects), values)
-        places = {place.key: place for how, *_, place in map(reached_row, rows) if how in (OWN, SUCCESSOR)}
-        successors: list[Successor] = []
-        links: list[Beside] = []
-        admitted = {row[4] for row in rows if row[0] == OWN}
-        for how, key, id, kind, place in map(reached_row, rows):
+        rows = fetch(self._connection, f"WITH RECURSIVE {', '.join(tables)} {' UNION ALL '.join(selects)}", values)
+        self._compare([(chunk, row[4], halves) for *row, chunk, halves in rows if halves is not None])
+        places: dict[int, Place] = {}
+        successors: dict[Successor, None] = {}
+        links: dict[Beside, None] = {}
+        for how, key, id, kind, *fields, _, _ in rows:
+            place = Place._make(fields)
+            places[place.key] = place
             if how == SUCCESSOR:
-                successors.append(Successor(key, id, place))
-            elif how != OWN and key in admitted:
-                places[place.key] = place
-                links.append(Beside(*((place.id, id) if how == LINKED_FROM else (id, place.id)), kind))
-        return Reached([places[key] for key in sorted(places)], tuple(successors), tuple(dict.fromkeys(links)))
+                successors[Successor(key, id, place)] = None
+            elif how != OWN:
+                links[Beside(*((place.id, id) if how == LINKED_FROM else (id, place.id)), kind)] = None
+        return Reached([places[key] for key in sorted(places)], tuple(successors), tuple(links))
+
+    @property
+    def _with_vectors(self) -> str:
+        """Joins the vectors of what a query reaches beside what was asked for, where they are read from the file: their
+        cosines will be asked for next."""
+        read = int(self._signs is not None and self._signs.centre is not None)
+        chunks = f" LEFT JOIN chunk ON chunk.content = version.content AND {read}"
+        return f"{chunks} LEFT JOIN vector ON vector.chunk = chunk.id"
 
     def _successors(
         self, where: Filter, replaced: Filter, asked: str
@@ -332,38 +346,33 @@ class SQLiteIndex(WordIndex):
         member = clause(self._state, where, by="version.key = named.key")
         named = "chain CROSS JOIN memory AS named ON named.space = ? AND named.id = chain.successor"
         chain = (
-            "WITH RECURSIVE chain(key, id, successor) AS ("
+            "chain(key, id, successor) AS ("
             f"SELECT version.content, memory.id, version.superseded_by FROM {first.joined('memory')}"
             f" WHERE {first.sql} AND +version.superseded_by <> ''"
             f" UNION SELECT chain.key, chain.id, version.superseded_by FROM {named} CROSS JOIN {next_one.joined()}"
-            f" WHERE {next_one.sql} AND +version.superseded_by <> '') "
+            f" WHERE {next_one.sql} AND +version.superseded_by <> '')"
         )
         select = (
-            f"SELECT {SUCCESSOR}, chain.key, chain.id, '', {PLACE} FROM {named}"
-            f" CROSS JOIN {member.joined('memory', 'content')} WHERE {member.sql}"
+            f"SELECT {SUCCESSOR}, chain.key, chain.id, '', {PLACE}, vector.chunk, vector.halves FROM {named}"
+            f" CROSS JOIN {member.joined('memory', 'content')}{self._with_vectors} WHERE {member.sql}"
         )
         space = self._state.space
         return chain, select, [asked, *first.values, space, *next_one.values], [space, *member.values]
 
-    def _linked(self, where: Filter, rel: str, asked: str) -> tuple[list[str], list[SQLValue]]:
-        """The queries for what links of the relation lead to from the contents, and what leads to them."""
-        near = (
-            "main.version AS near CROSS JOIN memory AS ours ON ours.key = near.key CROSS JOIN link ON {}"
-            f" AND link.rel = ? AND {self._state.of('link')}"
-        )
-        is_near = f"near.content {AMONG} AND near.anchor = near.seq_from"
+    def _linked(self, where: Filter, rel: str) -> tuple[list[str], list[SQLValue]]:
+        """The queries for what links of the relation lead to from those that are admitted, and what leads to them."""
+        near = f"own CROSS JOIN link ON {{}} AND link.rel = ? AND {self._state.of('link')}"
         source = clause(self._state, where, by="version.key = link.key")
         target = clause(self._state, where, by="version.key = named.key")
+        columns = f"own.content, own.id, link.kind, {PLACE}, vector.chunk, vector.halves"
         selects = [
-            f"SELECT {LINKED_FROM}, near.content, ours.id, link.kind, {PLACE} FROM"
-            f" {near.format('link.space = ? AND link.target = ours.id')}"
-            f" CROSS JOIN {source.joined('memory', 'content')} WHERE {is_near} AND {source.sql}",
-            f"SELECT {LINKED_TO}, near.content, ours.id, link.kind, {PLACE} FROM"
-            f" {near.format('link.key = ours.key')}"
+            f"SELECT {LINKED_FROM}, {columns} FROM {near.format('link.space = ? AND link.target = own.id')}"
+            f" CROSS JOIN {source.joined('memory', 'content')}{self._with_vectors} WHERE {source.sql}",
+            f"SELECT {LINKED_TO}, {columns} FROM {near.format('link.key = own.key')}"
             " CROSS JOIN memory AS named ON named.space = link.space AND named.id = link.target"
-            f" CROSS JOIN {target.joined('memory', 'content')} WHERE {is_near} AND {target.sql}",
+            f" CROSS JOIN {target.joined('memory', 'content')}{self._with_vectors} WHERE {target.sql}",
         ]
-        return selects, [self._state.space, rel, asked, *source.values, rel, asked, *target.values]
+        return selects, [self._state.space, rel, *source.values, rel, *target.values]
 
     def around(self, spots: Sequence[tuple[str, int]], reach: int, where: Filter) -> list[Place]:
         if not spots:
@@ -395,7 +404,7 @@ class SQLiteIndex(WordIndex):
             return
         _, owners, halves = arrays(rows, index.dimensions)
         cosines: dict[int, float] = {}
-        for owner, cosine in zip(owners.tolist(), (halves.astype(np.float32) @ vector).tolist(), strict=True):
+        for owner, cosine in zip(owners.tolist(), products(halves, vector).tolist(), strict=True):
             cosines[owner] = max(cosine, cosines.get(owner, -1.0))
         self._cosines = cosines | self._cosines
 
@@ -406,7 +415,7 @@ class SQLiteIndex(WordIndex):
         return None if keys is None or len(keys) * LARGEST_PART > self._size[0] else keys
 
     def allowed(self, where: Filter, replaced: Filter | None = None) -> Keys:
-        return self._keys(narrowed(self._connection, self._state, where), replaced)
+        return self._keys(intersected(self._connection, self._state, where, self._size[0]), replaced)
 
     def _keys(self, made: Clause, replaced: Filter | None) -> Keys:
         sql, values = f"SELECT version.content FROM {made.joined()} WHERE {made.sql}", made.values
@@ -465,11 +474,6 @@ class SQLiteIndex(WordIndex):
         return {id: (start, stop) for id, start, stop in rows}
 
 
-def reached_row(row: tuple[Any, ...]) -> tuple[int, int, str, str, Place]:
-    how, key, id, kind, *place = row
-    return how, key, id, kind, Place._make(place)
-
-
 def vectors_for(connection: apsw.Connection, digests: Sequence[bytes]) -> tuple[EmbedderIdentity, dict[bytes, Vectors]]:
     """Vectors already stored for exactly these texts, in any space and state; one row without a digest is always
     there, for the identity."""
@@ -523,14 +527,20 @@ class Centre:
 
 
 def write(
-    connection: apsw.Connection, space: SQLValue, chunks: Sequence[int], owners: Sequence[int], rows: Vectors
+    connection: apsw.Connection,
+    space: SQLValue,
+    chunks: Sequence[int],
+    owners: Sequence[int],
+    rows: Vectors,
+    written: Collection[int] = (),
 ) -> Halves:
-    """As they are in the file. `chunks` must rise, and all lie above what the space holds already: readers look only
-    past their last one."""
+    """As they are in the file, where those of the chunks in `written` are already. `chunks` must rise, and all lie
+    above what the space holds already: readers look only past their last one."""
     halves = rows.astype("<f2")
+    new = [(chunk, space, owner, half.tobytes()) for chunk, owner, half in zip(chunks, owners, halves, strict=True)]
     connection.executemany(
         "INSERT INTO vector(chunk, space, owner, halves) VALUES (?, ?, ?, ?)",
-        [(chunk, space, owner, half.tobytes()) for chunk, owner, half in zip(chunks, owners, halves, strict=True)],
+        [row for row in new if row[0] not in written],
     )
     return halves
 

@@ -58,7 +58,9 @@ INDEXED = (
 OPEN_LABEL = "space = ?2 AND field = ?3 AND name = ?4 AND key = ?5 AND seq_to IS NULL"
 OPEN_LINK = "space = ?2 AND target = ?3 AND rel = ?4 AND key = ?5 AND seq_to IS NULL"
 CONTENT_VALUES = (*CONTENT, "characters", "asks", "words", "pending")
-INSERT_MEMORY = insertion("new_memory", *IDENTITY, *CONTENT_VALUES, *VERSION, "labels", "chunks")  # see schema.sql
+INSERT_MEMORY = insertion(
+    "new_memory", *IDENTITY, *CONTENT_VALUES, *VERSION, "labels", "chunks", "links"
+)  # see schema.sql
 INSERT_IDENTITY = insertion("memory", "key", "space", "gone", *IDENTITY)
 INSERT_CONTENT = insertion("content", "number", "space", *CONTENT_VALUES)
 INSERT_VERSION = insertion("version", *VERSION)
@@ -156,6 +158,7 @@ class NewMemory(NamedTuple):
     content: list[SQLValue]
     names: list[tuple[str, str, int]]  # field, name and how often it is in the list
     chunks: list[tuple[int, Chunk, int]]
+    links: dict[Target, Kept]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +192,7 @@ class SQLiteTransaction:
         self.new_vectors: dict[int, NewVectors] = {}  # by space, for who searches next
         self._terms: dict[int, Counter[str]] = defaultdict(Counter)  # how many more memories have a stem, by space
         self._vectors: dict[int, list[tuple[int, int, Vectors]]] = defaultdict(list)
+        self._with_memory: set[int] = set()  # chunks whose vectors are written with a new memory
         self._dropped: dict[int, list[int]] = defaultdict(list)  # chunks whose vectors go, by space
         self._orphans: list[int] = []  # contents that may have no version any more
         self.scrubbed = False
@@ -311,8 +315,7 @@ class SQLiteTransaction:
         self._counts.update(counts_of(space.number, memory))
         names = [(*name, times) for name, times in names_of(memory, new.stems).items()]
         chunks = self._number_chunks(space, new.content, derived)
-        self._new.append(NewMemory(space.number, new, content_values(memory, derived), names, chunks))
-        self._put_links(space, new.key, {}, links_of(memory), new.seq_from)
+        self._new.append(NewMemory(space.number, new, content_values(memory, derived), names, chunks, links_of(memory)))
         if seq is not None:
             self._versions[memory.space, seq] = (new.key, False, True)
 
@@ -657,18 +660,29 @@ class SQLiteTransaction:
 
     def _add_new(self) -> None:
         """A few by one statement each; many table by table, which takes less time a row."""
-        for space, new, content, names, chunks in self._new:
+        few = len(self._new) < TABLE_BY_TABLE
+        vectors = {id: vector for of_space in self._vectors.values() for id, _, vector in of_space} if few else {}
+        for space, new, content, names, chunks, links in self._new:
             memory, version = new.memory, version_row(space, new)
             identity = (memory.id, memory.last_accessed, memory.access_count)
-            if len(self._new) < TABLE_BY_TABLE:
-                packed = [(id, each.start, each.end, each.digest.hex(), embedded) for id, each, embedded in chunks]
-                self._add(INSERT_MEMORY, *identity, *content, *version, as_json(names), as_json(packed))
+            if few:
+                halves = {id: vectors[id].astype("<f2").tobytes().hex() for id, *_ in chunks if id in vectors}
+                self._with_memory |= halves.keys()
+                packed = [
+                    (id, each.start, each.end, each.digest.hex(), embedded, halves.get(id))
+                    for id, each, embedded in chunks
+                ]
+                linked = [(*target, *kept) for target, kept in links.items()]
+                self._add(INSERT_MEMORY, *identity, *content, *version, *map(as_json, (names, packed, linked)))
                 continue
             self._add(INSERT_IDENTITY, new.key, space, 0, *identity)
             self._add(INSERT_CONTENT, new.content, space, *content)
             self._add(INSERT_VERSION, *version)
             self._rows[INSERT_LABEL] += [(space, *name, new.key, new.seq_from, times) for *name, times in names]
             self._add_chunks(space, new.content, chunks)
+            self._rows[INSERT_LINK] += [
+                (space, *target, new.key, new.seq_from, *kept, 0) for target, kept in links.items()
+            ]
         self._new.clear()
 
     def flush(self) -> None:
@@ -706,13 +720,14 @@ class SQLiteTransaction:
             search.remove(self._connection, space, dropped)
         for space, new in self._vectors.items():
             chunks, owners, made = zip(*new, strict=True)
-            halves = search.write(self._connection, space, chunks, owners, np.stack(made))
+            halves = search.write(self._connection, space, chunks, owners, np.stack(made), self._with_memory)
             self.new_vectors[space] = search.NewVectors(self._last_vectors.get(space, 0), chunks, owners, halves)
             self._last_vectors[space] = chunks[-1]
             if self._looks_for_signs(space):
                 search.pack_signs(self._connection, space, halves.shape[1])
         self._dropped.clear()
         self._vectors.clear()
+        self._with_memory.clear()
 
     def _looks_for_signs(self, space: int) -> bool:
         """Whether to check now that there are enough vectors to pack their signs; nearly always there are not."""

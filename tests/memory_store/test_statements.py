@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from nacre import MemoryStore
+from nacre import Link, MemoryStore
 from nacre.settings import Settings
 from nacre.storage.sqlite import search
 
@@ -67,7 +67,14 @@ def test_a_remember_needs_few_statements(store: MemoryStore, counted: Counted) -
     statements = counted(lambda: store.remember("Marta sings in the choir of Lisbon on Tuesdays"))
     assert len(statements) <= 12, statements
     with_conflict = counted(lambda: store.remember(told(901)))
-    assert len(with_conflict) <= 14, "two more, for its link and for the words that a frame shares"
+    assert len(with_conflict) <= 12, with_conflict
+
+
+def test_a_recall_that_reaches_linked_memories_needs_no_more_statements(store: MemoryStore, counted: Counted) -> None:
+    noted = store.remember(told(903), links=[Link(store.list_recent(1)[0].id, "conflicts", data={"kind": "update"})])
+    store.supersede(store.list_recent(1, offset=7)[0].id, noted.id)
+    statements = counted(lambda: store.recall(told(903)))
+    assert len(statements) <= 8, statements
 
 
 def test_many_memories_at_once_need_few_statements(store: MemoryStore, counted: Counted) -> None:

@@ -15,11 +15,11 @@ from nacre.engine.merge import united
 from nacre.engine.remember import is_statement, with_conflict_links, without_notes
 from nacre.engine.supersede import superseded
 from nacre.errors import InvalidInput, UnknownName
-from nacre.model import Conflict, Filter, JournalFilter, Link, Memory, Operation
+from nacre.model import Conflict, Edge, Filter, JournalFilter, Link, Memory, Operation
 from nacre.model.instants import DAY
 from nacre.model.memory import CONFLICTS, DISTINCT, LESSON
 from nacre.model.review import DECISIONS, KINDS, STALE_DAYS, ReviewItem, begins
-from nacre.protocols import ALL, AnyChange, Change, Edge, Progress, Reader, TermChange
+from nacre.protocols import ALL, AnyChange, Change, Progress, Reader, TermChange
 from nacre.remember.guard import is_suspicious, restore_trust
 from nacre.storage.pages import iterate_pages
 

@@ -54,6 +54,26 @@ def test_ties_are_found_by_source_by_target_and_by_relation(tied: Backend) -> No
     assert tied.edges(SPACE, out_of=["a"], into=["a"]) == []
 
 
+def test_ties_of_one_kind_come_alone_and_the_first_of_them_alone(store: Backend) -> None:
+    put(
+        store,
+        memory("b", links=(Link("c", "conflicts", data={"kind": "update"}), Link("a", "conflicts"))),
+        memory("a", links=(Link("c", "conflicts", data={"kind": "update"}), Link("b", "conflicts"))),
+        memory("c", links=(Link("d", "conflicts", data={"kind": "update"}), Link("a", "related"))),
+    )
+    updates = [("b", "c", "conflicts"), ("a", "c", "conflicts"), ("c", "d", "conflicts")]
+    assert ends(store.edges(SPACE, rels=["conflicts"], kind="update")) == updates
+    assert ends(store.edges(SPACE, rels=["conflicts"], kind="update", limit=2)) == updates[:2]
+    assert ends(store.edges(SPACE, kind="", limit=2)) == [("b", "a", "conflicts"), ("a", "b", "conflicts")]
+    assert ends(store.edges(SPACE, out_of=["a", "c"], kind="update", limit=1)) == updates[1:2]
+    assert ends(store.edges(SPACE, limit=3)) == [
+        ("b", "a", "conflicts"),
+        ("b", "c", "conflicts"),
+        ("a", "b", "conflicts"),
+    ]
+    assert store.edges(SPACE, kind="duplicate") == store.edges(SPACE, limit=0) == []
+
+
 def test_an_empty_list_means_none_of_them(tied: Backend) -> None:
     assert tied.edges(SPACE, out_of=[]) == tied.edges(SPACE, into=[]) == tied.edges(SPACE, rels=[]) == []
     assert tied.edges(SPACE, out_of=["a"], rels=[]) == []

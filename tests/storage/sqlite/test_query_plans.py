@@ -83,6 +83,22 @@ def test_the_journal_of_a_memory_and_its_predecessors_are_found_through_an_index
     assert "version_superseded (space=? AND superseded_by=?)" in plans(store, lambda: store.replaced_by(SPACE, "m1"))
 
 
+def test_the_first_links_of_a_kind_are_read_alone(store: SQLiteBackend) -> None:
+    plan = plans(store, lambda: store.edges(SPACE, rels=["conflicts"], kind="contradiction", limit=5))
+    assert "link_rel (space=? AND rel=? AND kind=?)" in plan and "TEMP B-TREE" not in plan
+
+
+def test_conditions_that_admit_a_part_each_are_answered_by_their_indexes_together(store: SQLiteBackend) -> None:
+    written(store, *((memory(f"n{i}", importance=0.9 if i < 2 else 0.1), derived("tea", unit(1, i))) for i in range(9)))
+    written(store, *((memory(f"o{i}", type="episodic"), derived("tea", unit(1, i))) for i in range(2)))
+    wanted = LIVE & Filter.where(importance__ge=0.8, type="episodic")
+
+    with store._searching(SPACE) as index:
+        plan = plans(store, lambda: index.allowed(wanted))
+    assert "COVERING INDEX version_importance" in plan and "COVERING INDEX version_type" in plan
+    assert "INTERSECT" in plan and "version_updated" not in plan
+
+
 def test_counts_of_what_is_live_read_no_memory(store: SQLiteBackend) -> None:
     assert "SEARCH lead USING COVERING INDEX version_expires" in plans(store, lambda: store.count(SPACE, LIVE))
     assert "version_created" not in plans(store, lambda: store.tally(SPACE, "tags", ALL))

@@ -661,6 +661,37 @@ def test_a_pending_memory_whose_vectors_are_there_is_pending_no_more_when_it_is_
         assert store.catch_up() == 0
 
 
+def test_an_earlier_state_is_searched_without_reading_all_that_it_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What came later is left out by the number of its content, of words and of vectors."""
+    monkeypatch.setattr(candidates, "WEIGHED", 3)
+    for module in (candidates, search):
+        monkeypatch.setattr(module, "POSTINGS_READ", 300)
+    monkeypatch.setattr(search, "SMALL", 64)
+    read: list[Filter] = []
+    allowed = search.SQLiteIndex.allowed
+
+    def noted(index: search.SQLiteIndex, where: Filter, replaced: Filter | None = None) -> Any:
+        read.append(where)
+        return allowed(index, where, replaced)
+
+    monkeypatch.setattr(search.SQLiteIndex, "allowed", noted)
+    clock = count(1_760_000_000).__next__
+    with MemoryStore(tmp_path / "s.db", embedder=WordBag(), clock=clock) as store:
+        old = store.remember_many([f"kettle {n} of the old house" for n in range(300)])
+        edited = store.edit(old[7].id, text="The kettle of Marta is in the old house")
+        then = clock()
+        store.edit(old[8].id, text="The kettle of Marta is in another house")
+        store.tag(*(each.id for each in old[:40]), add=["later"])
+        store.remember_many([f"kettle {n} of the new house" for n in range(900)])
+        assert store.recall("Marta", 3, as_of=then)[0].memory.text == edited.text
+        hits = store.recall("kettle", 20, as_of=then)
+        assert {hit.memory.id for hit in hits} <= {each.id for each in old}
+        assert len(hits) == 20 and "another" not in " ".join(hit.memory.text for hit in hits)
+    assert not read
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("case", ["trashed", "undone", "by tag", "as of", "agent"])
 @pytest.mark.parametrize("strategy", ["keyword", "auto"])

@@ -326,7 +326,8 @@ class SQLiteIndex(WordIndex):
             if how == SUCCESSOR:
                 successors[Successor(key, id, place)] = None
             elif how != OWN:
-                links[Beside(*((place.id, id) if how == LINKED_FROM else (id, place.id)), kind)] = None
+                source, target = (place.id, id) if how == LINKED_FROM else (id, place.id)
+                links[Beside(source, target, kind)] = None
         return Reached([places[key] for key in sorted(places)], tuple(successors), tuple(links))
 
     @property

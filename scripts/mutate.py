@@ -116,10 +116,13 @@ class Trace:
         tests = self.entering.get(mutant.segment, set()) if mutant.segment else self.entering.get(mutant.path, set())
         if len(tests) < FEW or mutant.segment in self.on_import:
             tests = tests | self.entering.get(mutant.path, set())
-        mirrored = f"tests/{Path(mutant.path).parent.as_posix()}/test_{Path(mutant.path).stem}.py::"
         near = f"tests/{mutant.package}/"
         order = sorted(
-            (self.seconds[name] * (0.2 if name.startswith(mirrored) else 0.6 if name.startswith(near) else 1.0), name)
+            (
+                self.seconds[name]
+                * (0.2 if name.startswith(f"{mutant.mirror}::") else 0.6 if name.startswith(near) else 1.0),
+                name,
+            )
             for name in tests
             if name in self.seconds
         )
@@ -236,6 +239,10 @@ def environment(tree: Path, **more: str) -> dict[str, str]:
     return {**os.environ, **paths, **more}
 
 
+def read(file: Path) -> str:
+    return file.read_text() if file.exists() else ""
+
+
 def pytest_command(tree: Path, temporary: Path) -> list[str]:
     return [
         sys.executable, "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", "-p", "mutation_plugin",
@@ -315,6 +322,7 @@ def start_group(
     rows = [
         asdict(mutant)
         | {"key": mutant.key, "tests": tests, "swappable": mutant.swappable and mutant.segment not in known.on_import}
+        | {"slow": [name for name in [mutant.mirror] if "mark.slow" in read(tree / name)]}
         for mutant, tests in zip(mutants, chosen, strict=True)
     ]
     jobs.write_text(json.dumps(rows))
@@ -385,8 +393,8 @@ class Section:
             "",
             f"{len(self.outcomes)} mutants, drawn at random with seed {self.seed}, on commit {commit()}.{unfinished}",
             "",
-            "| package | mutants | noticed | by timeout | equivalent | survived | noticed of the rest | wanted |",
-            "|---|---|---|---|---|---|---|---|",
+            "| package | mutants | noticed | by timeout | by a slow test | equivalent | survived | noticed of the rest | wanted |",
+            "|---|---|---|---|---|---|---|---|---|",
             *(
                 self.row(f"`{package}`", mutants, WANTED_STRICT if package in STRICT else WANTED)
                 for package, mutants in sorted(by_package.items())
@@ -409,10 +417,10 @@ class Section:
     def row(self, name: str, mutants: Sequence[Mutant], wanted: int) -> str:
         outcomes = Counter(self.outcomes[mutant] for mutant in mutants)
         harmless = sum(self.outcomes[each] == "survived" and each.judged in self.equivalent for each in mutants)
-        caught = outcomes["noticed"] + outcomes["timeout"]
+        caught = outcomes["noticed"] + outcomes["timeout"] + outcomes["noticed slowly"]
         share = 100 * caught / max(1, len(mutants) - harmless)
         return (
-            f"| {name} | {len(mutants)} | {caught} | {outcomes['timeout']} | {harmless} | "
+            f"| {name} | {len(mutants)} | {caught} | {outcomes['timeout']} | {outcomes['noticed slowly']} | {harmless} | "
             f"{outcomes['survived'] - harmless} | {share:.0f} % | {wanted} % |"
         )
 
@@ -439,8 +447,10 @@ def write_report(path: Path, section: Section) -> None:
     introduction = (
         "# Which small faults the tests notice\n\n"
         "Written by `make mutate` (scripts/mutate.py). Each mutant is run against the tests of `make test` that enter "
-        f"the part of the function that it changes, the quickest first, up to {BUDGET:.0f} s of tests; one that only a "
-        "slower or slow test would notice counts as survived. Left out are the tests of " + ", ".join(NO_TESTS) + ".\n"
+        f"the part of the function that it changes, the quickest first, up to {BUDGET:.0f} s of tests, and "
+        "where none of these notices it, against the slow tests of the file that mirrors it. Left out are the tests of "
+        + ", ".join(NO_TESTS)
+        + ".\n"
     )
     path.write_text("\n".join([introduction, *texts.values()]))
 

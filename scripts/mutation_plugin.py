@@ -29,6 +29,7 @@ JOBS, TRACE = os.environ.get("MUTATION_JOBS", ""), os.environ.get("MUTATION_TRAC
 SINGLE = os.environ.get("MUTATION_SINGLE", "")  # where a process for one mutant says what its tests do
 SERVER = os.environ.get("NACRE_TEST_POSTGRES", "")  # the address of its superuser
 LEAST_PATIENCE, PATIENCE = 15.0, 10.0  # seconds for a test, and times its usual duration: the machine may be busy
+SLOWEST = 120.0  # seconds for a slow test, whose usual duration is not known
 STARTING = 90.0  # seconds until a process of its own has collected its tests
 MARK_MODULE = """
 import atexit, json, os
@@ -127,7 +128,13 @@ class Runner:
             codes = [] if changed == original else codes
             chosen = [items[name] for name, _ in job["tests"] if name in items]
             child, reading = self.process(job) if codes is None else self.fork(chosen, codes)
-            return child, *watch(child, reading, job, STARTING if codes is None else LEAST_PATIENCE)
+            result = watch(child, reading, job, STARTING if codes is None else LEAST_PATIENCE)
+            if result[0] == "survived" and job.get("slow") and changed != original:
+                remove_databases(child)
+                child, reading = self.process({**job, "tests": [(name, SLOWEST) for name in job["slow"]]}, "slow")
+                result = watch(child, reading, job, STARTING, SLOWEST)
+                result = ("noticed slowly", *result[1:]) if result[0] == "noticed" else result
+            return child, *result
         except SyntaxError as error:
             return 0, "invalid", str(error)[:100], 0
         finally:
@@ -152,12 +159,12 @@ class Runner:
         finally:
             os._exit(status)
 
-    def process(self, job: dict[str, Any]) -> tuple[int, int]:
+    def process(self, job: dict[str, Any], marker: str = "not slow") -> tuple[int, int]:
         reading, writing = os.pipe()
         names = self.results.with_suffix(".names")
         names.write_text("\n".join(name for name, _ in job["tests"]))
         command = [
-            sys.executable, "-m", "pytest", "-q", "-x", "-n0", "-m", "not slow", "-p", "no:cacheprovider",
+            sys.executable, "-m", "pytest", "-q", "-x", "-n0", "-m", marker, "-p", "no:cacheprovider",
             "-p", "mutation_plugin", f"--basetemp={names.with_suffix('.single')}", f"@{names}",
         ]  # fmt: skip
         known = {**os.environ, "MUTATION_SINGLE": str(writing), "MUTATION_JOBS": ""}
@@ -177,7 +184,9 @@ class Teller:
         os.write(int(SINGLE), f"{nodeid}\n".encode())
 
 
-def watch(child: int, reading: int, job: dict[str, Any], patience: float) -> tuple[str, str, int]:
+def watch(
+    child: int, reading: int, job: dict[str, Any], patience: float, least: float = LEAST_PATIENCE
+) -> tuple[str, str, int]:
     """What became of the tests of a process: `noticed` with the test that failed, `timeout` or `survived`, and how many
     tests began. A process that ends without a test's failure was ended by the mutant, which counts as noticed."""
     usual = dict(job["tests"])
@@ -192,7 +201,7 @@ def watch(child: int, reading: int, job: dict[str, Any], patience: float) -> tup
         else:
             told += more
             name = told.decode().splitlines()[-1]
-            limit = time.monotonic() + LEAST_PATIENCE + PATIENCE * usual.get(name, 0.0)
+            limit = time.monotonic() + least + PATIENCE * usual.get(name, 0.0)
     os.close(reading)
     waiting.close()
     names = told.decode().splitlines()

@@ -34,6 +34,12 @@ class Mutant:
         return f"{self.path}:{self.line} {self.kind}: {one_line(self.old)} => {one_line(self.new)} @{self.start}"
 
     @property
+    def mirror(self) -> str:
+        """The file where its tests are looked for first."""
+        folder, _, name = self.path.removesuffix(".py").rpartition("/")
+        return "/".join(filter(None, ("tests", folder, f"test_{name}.py")))
+
+    @property
     def judged(self) -> str:
         """Without the line number, which moves."""
         return f"{self.path} {self.function}: {one_line(self.old)} => {one_line(self.new)}"

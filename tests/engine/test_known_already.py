@@ -48,6 +48,16 @@ def test_one_undo_brings_tags_back_and_the_use_stays_counted_as_every_use(store:
     assert (kept.tags, kept.access_count, store.count()) == (("home",), 1, 1)
 
 
+@pytest.mark.parametrize("spoken_first", [False, True])
+def test_what_somebody_said_is_stored_beside_the_same_words_that_nobody_said(
+    store: MemoryStore, spoken_first: bool
+) -> None:
+    first = store.remember(TEXT, role="user" if spoken_first else "")
+    second = store.remember_result(TEXT, role="" if spoken_first else "user")
+    assert (second.action, store.count()) == ("stored", 2)
+    assert {first.role, second.memory.role} == {"", "user"}
+
+
 def test_what_differs_in_meaning_is_another_memory(store: MemoryStore) -> None:
     store.remember(TEXT)
     for fields in (

@@ -70,3 +70,10 @@ def test_slashes_in_a_random_value_do_not_make_it_a_path() -> None:
 @pytest.mark.parametrize("path", ["source/Payments/v2QueueWorker9Main4x", "Assets/icons/Logo64x64b2RoundQ8"])
 def test_words_between_slashes_are_a_path(path: str) -> None:
     assert scrub(f"It is {path} since May.").text == f"It is {path} since May."
+
+
+def test_a_value_of_which_only_half_reads_like_capitalized_words_is_still_random() -> None:
+    """By chance some do; the name of a class does so for the most part."""
+    value = "Vexjq" + "Kivzw" + "7hQ4x9Tb2Z"
+    assert len(value) == 2 * len("Vexjq" + "Kivzw")
+    assert value not in scrub(f"It is {value} since May.").text

@@ -393,7 +393,8 @@ class Section:
             "",
             f"{len(self.outcomes)} mutants, drawn at random with seed {self.seed}, on commit {commit()}.{unfinished}",
             "",
-            "| package | mutants | noticed | by timeout | by a slow test | equivalent | survived | noticed of the rest | wanted |",
+            "| package | mutants | noticed | by timeout | by slow tests | equivalent | survived | noticed of the rest "
+            "| wanted |",
             "|---|---|---|---|---|---|---|---|---|",
             *(
                 self.row(f"`{package}`", mutants, WANTED_STRICT if package in STRICT else WANTED)
@@ -420,8 +421,8 @@ class Section:
         caught = outcomes["noticed"] + outcomes["timeout"] + outcomes["noticed slowly"]
         share = 100 * caught / max(1, len(mutants) - harmless)
         return (
-            f"| {name} | {len(mutants)} | {caught} | {outcomes['timeout']} | {outcomes['noticed slowly']} | {harmless} | "
-            f"{outcomes['survived'] - harmless} | {share:.0f} % | {wanted} % |"
+            f"| {name} | {len(mutants)} | {caught} | {outcomes['timeout']} | {outcomes['noticed slowly']} "
+            f"| {harmless} | {outcomes['survived'] - harmless} | {share:.0f} % | {wanted} % |"
         )
 
 

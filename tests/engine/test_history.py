@@ -352,3 +352,28 @@ def test_an_edit_of_a_successor_does_not_change_what_it_once_replaced(store: Mem
         ("Rome", "Paris"),
         ("The office is in Paris", "The office is in Oslo"),
     ]
+
+
+def test_a_list_of_operations_in_parts_is_the_list_in_one_part(store: MemoryStore) -> None:
+    """Also of those that were undone by an operation in an earlier part, and of an undo that was undone itself."""
+    store.remember("The boat is red", id="boat")
+    store.remember("The lamp is green", id="lamp")
+    store.edit("boat", importance=0.9)
+    store.undo()
+    store.forget("lamp")
+    again = store.undo()[0]
+    store.undo(again)
+    entire = store.operations()
+    undone = [(note.operation.name, note.undone) for note in entire]
+    assert undone == [
+        ("undo", False), ("undo", True), ("forget", False), ("undo", False), ("edit", True), ("remember", False),
+        ("remember", False),
+    ]  # fmt: skip
+    for size in (1, 2, 3):
+        parts, before = list(store.operations(limit=size)), 0
+        while parts[-1].seq != before:
+            before = parts[-1].seq
+            parts += store.operations(limit=size, before=before)
+        assert parts == entire
+    for name in ("edit", "forget", "undo"):
+        assert store.operations(operation=name) == [note for note in entire if note.operation.name == name]

@@ -46,27 +46,35 @@ def last_entry_at(store: Backend, space: str, at: float) -> int:
 def operations(store: Reader, space: str, where: JournalFilter, limit: int) -> list[OperationNote]:
     """The newest that have an entry which the filter admits. Those that were undone say so."""
     notes: dict[str, OperationNote] = {}
-    undone: set[str] = set()
-    if where.upto is not None:  # what came later may have undone them
-        for entry in store.journal(space, JournalFilter(operation=UNDO, after=where.upto)):
-            undone.update(undone_batches(entry.operation))
-    while limit:
-        page = store.journal(space, where, limit=PAGE)
-        for entry in page:
-            operation = entry.operation
-            if operation.batch not in notes and len(notes) == limit:
-                return list(notes.values())
-            if operation.batch not in undone:
-                undone.update(undone_batches(operation))
-            note = notes.get(operation.batch, OperationNote(operation, 0, (), entry.seq, operation.batch in undone))
-            ids = note.memory_ids
-            if entry.kind == MEMORY and entry.memory_id not in ids and len(ids) < NAMED:
-                ids = (*ids, entry.memory_id)
-            notes[operation.batch] = replace(note, count=note.count + 1, memory_ids=ids, seq=entry.seq)
-        if len(page) < PAGE:
+    for entry in newest_first(store, space, where) if limit else ():
+        operation = entry.operation
+        if operation.batch not in notes and len(notes) == limit:
             break
+        note = notes.get(operation.batch, OperationNote(operation, 0, (), entry.seq))
+        ids = note.memory_ids
+        if entry.kind == MEMORY and entry.memory_id not in ids and len(ids) < NAMED:
+            ids = (*ids, entry.memory_id)
+        notes[operation.batch] = replace(note, count=note.count + 1, memory_ids=ids, seq=entry.seq)
+    undone = undone_since(store, space, min(note.seq for note in notes.values())) if notes else set()
+    return [replace(note, undone=batch in undone) for batch, note in notes.items()]
+
+
+def undone_since(store: Reader, space: str, seq: int) -> set[str]:
+    """The batches that were taken back after a journal entry, by an undo that was not undone itself."""
+    undone: set[str] = set()
+    for entry in newest_first(store, space, JournalFilter(operation=UNDO, after=seq)):
+        if entry.operation.batch not in undone:
+            undone.update(undone_batches(entry.operation))
+    return undone
+
+
+def newest_first(store: Reader, space: str, where: JournalFilter) -> Iterator[JournalEntry]:
+    while True:
+        page = store.journal(space, where, limit=PAGE)
+        yield from page
+        if len(page) < PAGE:
+            return
         where = replace(where, upto=page[-1].seq - 1)
-    return list(notes.values())
 
 
 def timeline(store: Reader, space: str, bucket: Bucket, since: float | None, until: float) -> list[TimelineBucket]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -398,3 +399,15 @@ def directly_readable(file: Path) -> set[str]:
         return set()
     store.close()
     return {bytes(id).decode() for row, id in rows if row not in bad}  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_an_illegible_measure_of_the_embedder_is_left_behind_and_the_rest_stays(
+    copy: Path, sound: tuple[Path, dict[str, Memory]]
+) -> None:
+    change(copy, "INSERT OR REPLACE INTO meta VALUES ('measured', '{\"floor\": ')")
+    destroy(copy, "journal")
+    fix(copy)
+    assert problems(copy) == [] and listed(copy) == sound[1]
+    with closing(SQLiteBackend(copy)) as store:
+        assert store.embedder().measured is None

@@ -458,7 +458,7 @@ def table_readable(old: apsw.Connection, table: str) -> bool:
 def carry_meta(old: apsw.Connection, new: apsw.Connection) -> None:
     known = {str(row[0]): row[1] for row in walk(old, "SELECT key, value FROM meta")}
     for name, kind in (("embedder", str), ("dimensions", int), ("probe", bytes), ("measured", str)):
-        if isinstance(known.get(name), kind) and (name != "measured" or rows.legible_object(known[name])):
+        if isinstance(known.get(name), kind):
             new.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, known[name]))
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import time
+from random import Random
 
 import pytest
 
 from nacre.safety.secrets import contains_secret, scrub
 from nacre.safety.token_rules import RULES
-from tests.safety.factories import MAKERS, leaked, secrets
+from tests.safety.factories import DIGITS, HEX, LOWER, MAKERS, leaked, run, secrets
 
 KINDS = sorted({rule.kind for rule in RULES})
 EACH = 40
@@ -213,3 +214,9 @@ def test_a_password_is_found_in_a_natural_sentence(sentence: str) -> None:
 )
 def test_a_sentence_about_a_password_stays_as_it_is(text: str) -> None:
     assert scrub(text).text == text
+
+
+def test_signs_that_mean_something_in_a_pattern_stand_for_themselves_in_a_prefix() -> None:
+    random = Random(3)
+    with_dollars = "access_token$" + "sandbox$" + run(LOWER + DIGITS, 16)(random) + "$" + run(HEX, 32)(random)
+    assert scrub(f"It is {with_dollars} since May.").text == "It is [REDACTED:api_token] since May."

@@ -9,7 +9,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.model import Query
 from nacre.recall.gather import understand
-from tests.embedders import Moody
+from tests.embedders import Moody, WordBag
 from tests.recall.factories import DAY, NOW, found
 
 
@@ -148,3 +148,11 @@ def test_who_asks_for_a_time_gets_what_held_then(databases: MemoryStore) -> None
         best = databases.recall(DATABASES["ended"], min_relevance=0.0, **options)[0]
         assert best.memory.id == "ended" and "validity" not in {reason.signal for reason in best.why}
     assert found(databases, DATABASES["ended"], valid_at="now", min_relevance=0.0) == ["held"]
+
+
+def test_what_happened_at_that_time_and_has_nothing_in_common_with_the_question_is_no_hit() -> None:
+    with MemoryStore(":memory:", embedder=WordBag(), clock=lambda: NOW) as store:
+        store.remember("The zebra was fed hay", id="zebra", occurred_at="2025-03-03")
+        store.remember("Our boat was painted", id="boat", occurred_at="2025-03-09")
+        assert found(store, "What did the zebra eat in March?", min_relevance=0.0) == ["zebra"]
+        assert set(found(store, "What happened in March?", min_relevance=0.0)) == {"zebra", "boat"}

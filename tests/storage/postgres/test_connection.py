@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ from nacre import MemoryStore
 from nacre.errors import ConfigError, DatabaseRefused, MissingExtra
 from nacre.factory import open_backend, store_name
 from nacre.model import Operation
-from nacre.protocols import Change, Committed
+from nacre.protocols import ALL, Change, Committed, Search
 from nacre.settings import Settings
 from tests import postgres_server
 from tests.command_line import CommandLine
@@ -194,3 +195,31 @@ def test_many_threads_share_the_connections(store: PostgresBackend) -> None:
     for thread in threads:
         thread.join()
     assert len(results) == 60 and None not in results
+
+
+def connections() -> set[int]:
+    """The server's processes for the stores of this database."""
+    import psycopg
+
+    with psycopg.connect(postgres_server.address_of("postgres", "postgres"), autocommit=True) as connection:
+        rows = connection.execute(
+            "SELECT pid FROM pg_stat_activity WHERE application_name = 'nacre' AND datname = %s",
+            (postgres_server.database("").partition("?")[0].rpartition("/")[2],),
+        ).fetchall()
+    return {pid for (pid,) in rows}
+
+
+def test_whatever_is_read_or_written_one_connection_is_used_again_and_again(store: PostgresBackend) -> None:
+    put(store, (memory("a", tags=("x",)), derived("tea", unit(1))))
+    opened = connections()
+    uses: list[Callable[[], object]] = [
+        lambda: store.get(SPACE, "a"), lambda: listed(store, SPACE), lambda: store.count(SPACE, ALL), store.spaces,
+        lambda: store.tally(SPACE, "tags", ALL), lambda: store.journal(SPACE), lambda: store.terms("type"),
+        lambda: store.gather(SPACE, Search(("tea",), unit(1))), lambda: store.edges(SPACE), store.health,
+        lambda: store.pending(3), lambda: store.vectors_for([b"x"]), lambda: store.changes_since(SPACE, 0),
+        lambda: store.at(SPACE, 0).count(SPACE, ALL), lambda: put(store, memory("b")), store.embedder,
+    ]  # fmt: skip
+    for number, use in enumerate(uses):
+        use()
+        assert connections() == opened, number
+    assert len(opened) == 1

@@ -147,21 +147,17 @@ Row = tuple[int, Sign]
 
 @dataclass(frozen=True, slots=True)
 class Anchors:
-    """`first` finds an anchor at the beginning of a text, `others` one after a character that is no letter: a search
-    for such a character is quick. `flat` says that no anchor holds what `one_line` changes."""
+    """`pattern` finds an anchor after a character that is no letter: a search for such a character is quick. `flat` says
+    that no anchor holds what `one_line` changes."""
 
-    first: re.Pattern[str]
-    others: re.Pattern[str]
+    pattern: re.Pattern[str]
     signs: Mapping[str, tuple[Row, ...]]
     flat: bool
 
     def places(self, lowered: str) -> Iterator[tuple[int, str]]:
         """Wherever a word or a sign begins with an anchor: the place, and the longest of the anchors."""
-        beginning = self.first.match(lowered)
-        if beginning is not None:
-            yield 0, beginning[0]
-        for match in self.others.finditer(lowered):
-            yield match.end(), match[1]
+        for match in self.pattern.finditer(f" {lowered}"):  # the blank is for one at the beginning
+            yield match.end() - 1, match[1]
 
 
 @cache
@@ -177,7 +173,7 @@ def anchors() -> Anchors:
         begun = ChainMap(*(signs[word[:end]] for end in range(1, len(word) + 1) if word[:end] in signs))
         table[word] = tuple(sorted(begun.items()))
     tree, flat = branches(words), all(one_line(word).lstrip() == word for word in words)
-    return Anchors(re.compile(tree), re.compile(rf"[^a-z](?=({tree}))"), table, flat)
+    return Anchors(re.compile(rf"[^a-z](?=({tree}))"), table, flat)
 
 
 @cache

@@ -24,9 +24,9 @@ from typing import Any
 import apsw
 
 from growth_operations import WANTED, Operations, Timed, Wanted
-from growth_world import BATCH, SumOfWords, fields_of, fill, open_store, question, text, time_of
+from growth_world import BATCH, SumOfWords, fields_of, fill, id_of, open_store, question, text, time_of
 from nacre import MemoryStore
-from nacre.errors import StoreBusy
+from nacre.errors import SchemaMismatch, StoreBusy
 from nacre.protocols import Embedder
 from results import machine
 from work import peak_bytes
@@ -39,6 +39,7 @@ MEGABYTE, KIBIBYTE = 1e6, 1024
 BETWEEN_WRITES = 0.02  # seconds between two memories of the writer beside an import
 IMPORT_FIGURES = (("min", "seconds"), ("p50", "seconds"), ("cpu", "cpu"))  # done once: there is nothing to choose from
 CROWD, CROWD_SECONDS = 8, 60
+TAGGED, SPREAD = 64, 7_919  # memories whose tags are weighed; a prime, so that none comes twice
 LEAST_FIGURE = 1.0  # milliseconds: below this a ratio between sizes says nothing
 
 Figures = dict[str, Any]
@@ -48,7 +49,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="separated by commas")
     parser.add_argument("--embedder", choices=["words", "multilingual"], default="words")
-    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "nacre-growth")
+    parser.add_argument(
+        "--stores", "--folder", dest="folder", type=Path, default=Path(tempfile.gettempdir()) / "nacre-growth",
+        help="where filled stores are kept, and used again while their schema is this one",
+    )  # fmt: skip
     parser.add_argument("--report", type=Path, default=REPORT)
     parser.add_argument("--report-only", action="store_true", help="write the report from the figures of earlier runs")
     parser.add_argument("--only", default="", help="measure only operations whose name contains this")
@@ -126,6 +130,7 @@ def task_fill(given: argparse.Namespace) -> Figures:
             say(f"\r  {what} {done:,} of {total:,} ({time.perf_counter() - started:.0f} s) ", end="")
 
     filled, measured_one = filled_path(given, given.size), path_of(given, given.size)
+    remove_of_other_schema(filled)
     added = fill(filled, given.size, embedder_of(given), progress)
     for old in measured_one.parent.glob(f"{measured_one.name}*"):
         old.unlink()
@@ -135,6 +140,16 @@ def task_fill(given: argparse.Namespace) -> Figures:
         return {}
     took = time.perf_counter() - started
     return {"fill: memories per second": added / took, "fill: peak memory, MB": peak_bytes() / MEGABYTE}
+
+
+def remove_of_other_schema(filled: Path) -> None:
+    """It cannot be continued; nor can its figures be compared."""
+    try:
+        if filled.exists():
+            MemoryStore(filled, embedder=SumOfWords()).close()
+    except SchemaMismatch:
+        for part in filled.parent.glob(f"{filled.name}*"):
+            part.unlink()
 
 
 def open_filled(given: argparse.Namespace) -> MemoryStore:
@@ -184,7 +199,6 @@ def task_memory(given: argparse.Namespace) -> Figures:
 
 def task_costs(given: argparse.Namespace) -> Figures:
     """What an operation does, whatever the time it takes: statements, and bytes that it writes to the log."""
-    path = path_of(given, given.size)
     counter = StatementCounter()
     apsw.connection_hooks.append(counter.watch)
     with open_filled(given) as store:
@@ -197,8 +211,8 @@ def task_costs(given: argparse.Namespace) -> Figures:
             "statements: remember_many(256)": counter.during(lambda: store.remember_many(batch)),
         }
         return counts | {
-            "WAL of a tag, KiB": tag_bytes(store, path, lambda: "reviewed") / KIBIBYTE,
-            "WAL of a tag of two new words, KiB": tag_bytes(store, path, lambda: f"weighed {time.time_ns()}")
+            "WAL of a tag, KiB": tag_bytes(store, given, lambda: "reviewed") / KIBIBYTE,
+            "WAL of a tag of two new words, KiB": tag_bytes(store, given, lambda: f"weighed {time.time_ns()}")
             / KIBIBYTE,
         }
 
@@ -370,13 +384,16 @@ class StatementCounter:
         return len(self.statements)
 
 
-def tag_bytes(store: MemoryStore, path: Path, tag: Callable[[], str]) -> int:
-    """The median over a few, each into an empty log; the first is not counted, because it meets a new name."""
+def tag_bytes(store: MemoryStore, given: argparse.Namespace, tag: Callable[[], str]) -> int:
+    """The median over some memories, spread over the store, each into an empty log: now and then a page is divided, and
+    a few tags would say little. The first is not counted, because it meets a new name."""
+    path = path_of(given, given.size)
     wal = path.with_name(path.name + "-wal")
     written = []
     emptier = apsw.Connection(str(path))
     emptier.pragma("schema_version")  # a connection that has read nothing knows of no log
-    for memory in store.list_recent(8, offset=100):
+    numbers = (each * SPREAD % given.size for each in range(TAGGED))
+    for memory in store.get_many([id_of(number) for number in numbers]):
         emptier.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         store.tag(memory.id, add=[tag()])
         written.append(wal.stat().st_size)

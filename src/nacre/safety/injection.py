@@ -147,8 +147,8 @@ Row = tuple[int, Sign]
 
 @dataclass(frozen=True, slots=True)
 class Anchors:
-    """`pattern` finds an anchor after a character that is no letter: a search for such a character is quick. `flat` says
-    that no anchor holds what `one_line` changes."""
+    """`pattern` finds an anchor after a character that is no letter: a search for such a character is quick. `flat`
+    says that no anchor holds what `one_line` changes."""
 
     pattern: re.Pattern[str]
     signs: Mapping[str, tuple[Row, ...]]

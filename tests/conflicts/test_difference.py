@@ -147,6 +147,8 @@ def test_a_number_that_changed_in_an_else_equal_text_is_its_value(
         ("It costs $1,200", "It costs 1.200 dollars", None),
         ("It costs 40 euros a month", "It costs 480 euros a year", None),
         ("A gift of 40 euros", "A walk of 40 minutes", None),
+        ("The film takes 90 minutes", "The film is 1.5 hours long", None),
+        ("The film takes 1,5 hours", "The film is 15 hours long", ("15 hours", "1,5 hours")),
         ("Pages have 4 kB, chunks 1 MB", "Chunks have 1 MB and pages 8 kB", None),
     ],
 )

@@ -90,7 +90,7 @@ bench-soak: $(STAMP)  ## Eight kinds of users on one store for an hour, with kil
 bench-tenants: $(STAMP)  ## Thousands of spaces and 64 clients on a server, over PostgreSQL and SQLite: benchmarks/TENANTS.md
 	@$(BIN)/python benchmarks/tenants.py $(TENANTS)
 
-mutate: $(STAMP)  ## Small faults planted in a copy of the core, and which of them the tests notice; writes benchmarks/MUTATION.md
+mutate: $(STAMP)  ## Small faults planted in a copy, and which of them the tests notice: benchmarks/MUTATION.md; MUTATE="--part all --count 400"
 	@$(BIN)/python scripts/mutate.py $(MUTATE)
 
 docs: $(STAMP)  ## The pages that come from the code, what terminals print, and the site in site/

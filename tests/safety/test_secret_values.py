@@ -77,3 +77,10 @@ def test_a_value_of_which_only_half_reads_like_capitalized_words_is_still_random
     value = "Vexjq" + "Kivzw" + "7hQ4x9Tb2Z"
     assert len(value) == 2 * len("Vexjq" + "Kivzw")
     assert value not in scrub(f"It is {value} since May.").text
+
+
+@pytest.mark.parametrize("words", ["change-me", "replace_me", "placeholder", "dummy", "your-api", "insert_here"])
+def test_a_value_that_says_that_it_is_none_stays_as_it_is(words: str) -> None:
+    value, other = (f"q7Rt4{each}Zp2xW9" for each in (words, "".join(reversed(words))))
+    assert scrub(f'api_key = "{value}"').text == f'api_key = "{value}"'
+    assert other not in scrub(f'api_key = "{other}"').text

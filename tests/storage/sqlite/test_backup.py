@@ -243,6 +243,17 @@ def test_the_store_becomes_the_copy_under_its_own_key_and_what_was_there_is_kept
     assert sorted(each.name for each in tmp_path.iterdir()) == ["copy.db", "kept.db", "s.db"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such rights")
+def test_a_store_that_a_group_shares_is_still_shared_when_it_is_restored(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o2770)
+    store, copy = written(shared / "s.db", None, "now"), written(tmp_path / "copy.db", None, "then")
+    store.chmod(0o660)
+    restore(store, copy, tmp_path / "kept.db", None, None)
+    assert (held(store, None), store.stat().st_mode & 0o777) == (["then"], 0o660)
+
+
 def test_a_store_that_was_lost_comes_back(tmp_path: Path) -> None:
     copy = written(tmp_path / "copy.db", None, "a")
     assert restore(tmp_path / "new" / "s.db", copy, tmp_path / "kept.db", None, None) is None

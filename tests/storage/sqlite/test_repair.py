@@ -402,12 +402,14 @@ def directly_readable(file: Path) -> set[str]:
 
 
 @pytest.mark.slow
-def test_an_illegible_measure_of_the_embedder_is_left_behind_and_the_rest_stays(
+def test_walks_are_still_counted_after_a_repair_and_an_illegible_measure_of_the_embedder_is_left_behind(
     copy: Path, sound: tuple[Path, dict[str, Memory]]
 ) -> None:
     change(copy, "INSERT OR REPLACE INTO meta VALUES ('measured', '{\"floor\": ')")
+    change(copy, "UPDATE link SET walks = 3")
     destroy(copy, "journal")
     fix(copy)
     assert problems(copy) == [] and listed(copy) == sound[1]
     with closing(SQLiteBackend(copy)) as store:
         assert store.embedder().measured is None
+        assert [edge.walks for edge in store.edges("default")] == [3]

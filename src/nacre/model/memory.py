@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import lru_cache
 from operator import attrgetter
 from typing import TypeAlias
 
@@ -196,7 +197,12 @@ def size(memory: Memory) -> int:
 
 def week_of(at: float) -> str:
     """The date of the Monday (UTC) on or before it."""
-    return day(MONDAY + (at - MONDAY) // WEEK * WEEK)
+    return monday((at - MONDAY) // WEEK)
+
+
+@lru_cache(maxsize=512)  # ten years
+def monday(weeks: float) -> str:
+    return day(MONDAY + weeks * WEEK)
 
 
 def plain(name: str, value: object) -> Json:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from operator import attrgetter
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from nacre.model import Condition, Link, Memory
 from nacre.model.filter import SCALAR_FIELDS, Scalar, Value, scalar
@@ -84,6 +85,22 @@ def clean_lines(*lines: str) -> Stems:
     return tuple(" ".join(line.split()) for line in lines)
 
 
+class Indexed(NamedTuple):
+    """What is stored of a memory's words: `content` has the lines of its text, `names` those of tags and entities."""
+
+    content: Stems
+    names: Stems
+    distinct: frozenset[str]
+    length: int
+
+
+def indexed(words: Words) -> Indexed:
+    """Each line is taken apart once: this is done for every memory of an import."""
+    split = [line.split() for line in (words.title, words.text, words.role, words.tags, words.entities)]
+    title, text, role, tags, entities = map(" ".join, split)
+    return Indexed((title, text, role), (tags, entities), frozenset(chain.from_iterable(split)), sum(map(len, split)))
+
+
 def unpacked_stems(stored: object, fields: int) -> Stems:
     lines = str(stored).split("\n") if stored else []
     return (*lines, *("" for _ in range(fields - len(lines))))
@@ -119,11 +136,12 @@ def names_of(memory: Memory, stems: Stems) -> Names:
 
 
 def listed_names(lists: Mapping[str, Sequence[str]], stems: Stems) -> Names:
-    fields = [(field, lists.get(field, ())) for field in LISTS]
-    fields += [(field, line.split()) for field, line in zip(STEM_FIELDS, stems, strict=True)]
     times: Names = {}
-    for field, names in fields:
-        for name in names:
+    for field in LISTS:
+        for name in lists.get(field, ()):
+            times[field, name] = times.get((field, name), 0) + 1
+    for field, line in zip(STEM_FIELDS, stems, strict=True):
+        for name in line.split():
             times[field, name] = times.get((field, name), 0) + 1
     return times
 
@@ -135,20 +153,32 @@ def links_of(memory: Memory) -> dict[Target, Kept]:
 def counts_of(space: int, memory: Memory) -> Counts:
     """What the memory adds to the rows of `counter`; one that expires counts in none."""
     counts: Counts = Counter()
+    add_counts(counts, space, memory)
+    return counts
+
+
+def add_counts(counts: Counts, space: int, memory: Memory, times: int = 1) -> None:
+    """Adds what `counts_of` says, so many times."""
     if memory.expires_at is not None:
-        return counts
+        return
     status = memory.status + (SUPERSEDED if memory.superseded_by else "")
-    names = [(TOTAL, ""), ("type", memory.type), ("source", memory.source), ("week", memory.week)]
-    names += [(field, name) for field in LISTS for name in dict.fromkeys(getattr(memory, field))]
-    for field, name in names:
-        counts[space, field, status, name] = 1
+    keys: list[tuple[SQLValue, ...]] = [
+        (space, TOTAL, status, ""),
+        (space, "type", status, memory.type),
+        (space, "source", status, memory.source),
+        (space, "week", status, memory.week),
+    ]
+    for field in LISTS:
+        if names := getattr(memory, field):
+            keys += [(space, field, status, name) for name in dict.fromkeys(names)]
+    for key in keys:
+        counts[key] = counts.get(key, 0) + times
     for field in COUNTED_METADATA if memory.metadata else ():
         value = plain(scalar(memory, field))
         if countable(value):
-            counts[space, field, status, value] = 1
+            counts[space, field, status, value] += times
             if field == EXPERIENCE_TYPE:
-                counts[space, SIZE, status, value] = size(memory)
-    return counts
+                counts[space, SIZE, status, value] += times * size(memory)
 
 
 def countable(value: SQLValue) -> bool:

@@ -31,7 +31,6 @@ from nacre.storage.tables import (
     SCALARS,
     DamagedRecord,
     SQLValue,
-    as_json,
     pack_lists,
     plain,
     scalars_of,
@@ -86,7 +85,8 @@ def version_values(memory: Memory) -> list[SQLValue]:
     """The columns `SCALARS`, `lists` and `uses` of a version."""
     values = list(scalars_of(memory))
     values[PINNED] = int(memory.pinned)
-    return [*values, pack_lists(memory), as_json([memory.last_accessed, memory.access_count])]
+    values += (pack_lists(memory), f"[{memory.last_accessed!r},{memory.access_count!r}]")
+    return values
 
 
 def content_values(memory: Memory) -> list[SQLValue]:

@@ -29,9 +29,9 @@ from nacre.storage.tables import (
     SQLValue,
     Stems,
     Target,
+    add_counts,
     as_json,
     content_lines,
-    counts_of,
     links_of,
     listed_names,
     names_of,
@@ -137,8 +137,7 @@ class Space:
     latest: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(NamedTuple):
     """The present version of a memory."""
 
     key: int
@@ -155,8 +154,8 @@ class NewMemory(NamedTuple):
 
     space: int
     stored: Stored
-    content: list[SQLValue]
-    names: list[tuple[str, str, int]]  # field, name and how often it is in the list
+    content: tuple[SQLValue, ...]
+    names: Names
     chunks: list[tuple[int, Chunk, int]]
     links: dict[Target, Kept]
 
@@ -225,7 +224,8 @@ class SQLiteTransaction:
                 )
 
     def _space(self, name: str) -> Space | None:
-        self._load(name, ())
+        if name not in self._spaces:
+            self._load(name, ())
         return self._spaces.get(name)
 
     def _get_or_create_space(self, name: str) -> Space:
@@ -269,33 +269,14 @@ class SQLiteTransaction:
     def put(self, memory: Memory, derived: Derived | None, seq: int | None) -> None:
         space_and_id = (memory.space, memory.id)
         old, space = self._old(space_and_id), self._get_or_create_space(memory.space)
-        content, derived = (
-            (self._next("content"), derived) if old is None else self._edit_content(space, memory, derived, old)
-        )
-        stems, length = (("", ""), 0) if old is None else (old.stems, old.length)
-        if derived is not None:
-            had = None if old is None else self._content(old.content)
-            before = frozenset[str]() if had is None else tables.distinct_stems(*(had.words or ()), *stems)
-            stems = tables.clean_lines(derived.words.tags, derived.words.entities)
-            indexed = " ".join((*content_lines(derived.words), *stems)).split()
-            length = len(indexed)
-            self._count_terms(space, before, frozenset(indexed))
-        space.stems += length - (0 if old is None else old.length)
         space.latest = max(space.latest, memory.created_at, memory.updated_at)
         if old is None:
-            start = space.seq if seq is None else seq
-            new = Stored(self._next("memory"), content, start, start, stems, length, memory)
-            self._insert(space, new, derived, seq)
+            self._stored[space_and_id] = self._insert(space, memory, derived, seq)
         else:
-            start = old.seq_from if seq is None else seq
-            moved = old.content != content or any(
-                getattr(old.memory, name) != getattr(memory, name) for name in INDEXED
-            )
-            new = Stored(old.key, content, start, start if moved else old.anchor, stems, length, memory)
-            self._edit(space, old, new, seq)
-        self._stored[space_and_id] = new
+            self._stored[space_and_id] = self._edit(space, memory, derived, old, seq)
         self._waiting.add(space_and_id)
-        self._note_size(memory.space, seq)
+        if seq is not None:
+            self._sizes[memory.space, seq] = (space.memories, space.stems)
 
     def _old(self, space_and_id: Key) -> Stored | None:
         space, id = space_and_id
@@ -309,24 +290,45 @@ class SQLiteTransaction:
         if seq is not None:
             self._sizes[space, seq] = (self._spaces[space].memories, self._spaces[space].stems)
 
-    def _insert(self, space: Space, new: Stored, derived: Derived | None, seq: int | None) -> None:
-        memory = new.memory
+    def _insert(self, space: Space, memory: Memory, derived: Derived | None, seq: int | None) -> Stored:
+        content, start = self._next("content"), space.seq if seq is None else seq
+        words = None if derived is None else tables.indexed(derived.words)
+        stems, length = (("", ""), 0) if words is None else (words.names, words.length)
+        new = Stored(self._next("memory"), content, start, start, stems, length, memory)
         space.memories += 1
-        self._counts.update(counts_of(space.number, memory))
-        names = [(*name, times) for name, times in names_of(memory, new.stems).items()]
-        chunks = self._number_chunks(space, new.content, derived)
-        self._new.append(NewMemory(space.number, new, content_values(memory, derived), names, chunks, links_of(memory)))
+        if words is not None:
+            space.stems += length
+            self._terms[space.number].update(words.distinct)
+        add_counts(self._counts, space.number, memory)
+        values = content_row(memory, words, pending=derived is None or derived.vectors is None)
+        chunks = self._number_chunks(space, content, derived)
+        self._new.append(NewMemory(space.number, new, values, names_of(memory, stems), chunks, links_of(memory)))
         if seq is not None:
             self._versions[memory.space, seq] = (new.key, False, True)
+        return new
 
-    def _edit(self, space: Space, old: Stored, new: Stored, seq: int | None) -> None:
+    def _edit(self, space: Space, memory: Memory, derived: Derived | None, old: Stored, seq: int | None) -> Stored:
+        content, derived = self._edit_content(space, memory, derived, old)
+        stems, length = old.stems, old.length
+        if derived is not None:
+            had, words = self._content(old.content), tables.indexed(derived.words)
+            self._count_terms(space, tables.distinct_stems(*(had.words or ()), *stems), words.distinct)
+            stems, length = words.names, words.length
+            space.stems += length - old.length
+        start = old.seq_from if seq is None else seq
+        moved = old.content != content or any(getattr(old.memory, name) != getattr(memory, name) for name in INDEXED)
+        new = Stored(old.key, content, start, start if moved else old.anchor, stems, length, memory)
+        self._write_version(space, old, new, seq)
+        return new
+
+    def _write_version(self, space: Space, old: Stored, new: Stored, seq: int | None) -> None:
         """Begins a version with the entry, or changes the present one in place."""
         memory, known, start = new.memory, old.memory, new.seq_from
         uses = (memory.last_accessed, memory.access_count)
         if uses != (known.last_accessed, known.access_count):
             self._add(SET_USES, *uses, old.key)
-        self._counts.update(counts_of(space.number, memory))
-        self._counts.subtract(counts_of(space.number, known))
+        add_counts(self._counts, space.number, memory)
+        add_counts(self._counts, space.number, known, -1)
         names = names_of(known, old.stems), names_of(memory, new.stems)
         self._put_names(space, old.key, *names, start, in_place=seq is None)
         self._put_links(space, old.key, links_of(known), links_of(memory), start, in_place=seq is None)
@@ -348,7 +350,7 @@ class SQLiteTransaction:
             return
         known.memories -= 1
         known.stems -= old.length
-        self._counts.subtract(counts_of(known.number, old.memory))
+        add_counts(self._counts, known.number, old.memory, -1)
         words = self._content(old.content).words or ()
         self._count_terms(known, tables.distinct_stems(*words, *old.stems), frozenset())
         self._stored[space, id] = None
@@ -660,29 +662,34 @@ class SQLiteTransaction:
 
     def _add_new(self) -> None:
         """A few by one statement each; many table by table, which takes less time a row."""
-        few = len(self._new) < TABLE_BY_TABLE
-        vectors = {id: vector for of_space in self._vectors.values() for id, _, vector in of_space} if few else {}
-        for space, new, content, names, chunks, links in self._new:
-            memory, version = new.memory, version_row(space, new)
-            identity = (memory.id, memory.last_accessed, memory.access_count)
-            if few:
+        if len(self._new) < TABLE_BY_TABLE:
+            vectors = {id: vector for of_space in self._vectors.values() for id, _, vector in of_space}
+            for space, new, content, names, chunks, links in self._new:
                 halves = {id: vectors[id].astype("<f2").tobytes().hex() for id, *_ in chunks if id in vectors}
                 self._with_memory |= halves.keys()
                 packed = [
                     (id, each.start, each.end, each.digest.hex(), embedded, halves.get(id))
                     for id, each, embedded in chunks
                 ]
+                labels = [(*name, times) for name, times in names.items()]
                 linked = [(*target, *kept) for target, kept in links.items()]
-                self._add(INSERT_MEMORY, *identity, *content, *version, *map(as_json, (names, packed, linked)))
-                continue
-            self._add(INSERT_IDENTITY, new.key, space, 0, *identity)
-            self._add(INSERT_CONTENT, new.content, space, *content)
-            self._add(INSERT_VERSION, *version)
-            self._rows[INSERT_LABEL] += [(space, *name, new.key, new.seq_from, times) for *name, times in names]
-            self._add_chunks(space, new.content, chunks)
-            self._rows[INSERT_LINK] += [
-                (space, *target, new.key, new.seq_from, *kept, 0) for target, kept in links.items()
-            ]
+                values = (*identity_of(new.memory), *content, *version_row(space, new))
+                self._add(INSERT_MEMORY, *values, *map(as_json, (labels, packed, linked)))
+        elif self._new:
+            identities, contents, versions, of_names = (
+                self._rows[sql] for sql in (INSERT_IDENTITY, INSERT_CONTENT, INSERT_VERSION, INSERT_LABEL)
+            )
+            for space, new, content, names, chunks, links in self._new:
+                key, start = new.key, new.seq_from
+                identities.append((key, space, 0, *identity_of(new.memory)))
+                contents.append((new.content, space, *content))
+                versions.append(version_row(space, new))
+                of_names += [(space, *name, key, start, times) for name, times in names.items()]
+                self._add_chunks(space, new.content, chunks)
+                if links:
+                    self._rows[INSERT_LINK] += [
+                        (space, *target, key, start, *kept, 0) for target, kept in links.items()
+                    ]
         self._new.clear()
 
     def flush(self) -> None:
@@ -760,17 +767,26 @@ def renew_anchors(connection: apsw.Connection) -> None:
     )
 
 
-def content_values(memory: Memory, derived: Derived | None) -> list[SQLValue]:
+def identity_of(memory: Memory) -> tuple[SQLValue, ...]:
+    """The columns `IDENTITY`."""
+    return memory.id, memory.last_accessed, memory.access_count
+
+
+def content_values(memory: Memory, derived: Derived | None) -> tuple[SQLValue, ...]:
     """The columns `CONTENT_VALUES`."""
-    words = None if derived is None else "\n".join(content_lines(derived.words))
-    return [*rows.content_values(memory), words, int(derived is None or derived.vectors is None)]
+    words = None if derived is None else tables.indexed(derived.words)
+    return content_row(memory, words, pending=derived is None or derived.vectors is None)
+
+
+def content_row(memory: Memory, words: tables.Indexed | None, *, pending: bool) -> tuple[SQLValue, ...]:
+    return (*rows.content_values(memory), None if words is None else "\n".join(words.content), int(pending))
 
 
 def version_row(space: int, stored: Stored) -> list[SQLValue]:
     memory = stored.memory
     return [
         stored.key, space, stored.seq_from, stored.anchor, stored.content, memory.version,
-        *rows.version_values(memory), tables.packed_stems(stored.stems), stored.length,
+        *rows.version_values(memory), "\n".join(stored.stems), stored.length,
     ]  # fmt: skip
 
 

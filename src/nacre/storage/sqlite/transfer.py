@@ -36,7 +36,7 @@ from nacre.storage.sqlite.transaction import (
     insertion,
     version_row,
 )
-from nacre.storage.tables import content_lines, counts_of, links_of
+from nacre.storage.tables import add_counts, content_lines, links_of
 from nacre.storage.transfer import labels_of, runs, spans, stems_of
 
 if TYPE_CHECKING:
@@ -238,8 +238,7 @@ class RowTransaction(SQLiteTransaction):
         stems = stems_of(version.derived.words)
         space.memories += sign
         space.stems += sign * len(stems)
-        counts = counts_of(space.number, version.memory)
-        (self._counts.update if sign > 0 else self._counts.subtract)(counts)
+        add_counts(self._counts, space.number, version.memory, sign)
         sides = (frozenset[str](), frozenset(stems))
         self._count_terms(space, *sides[::sign])
 

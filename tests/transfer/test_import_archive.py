@@ -229,6 +229,7 @@ def test_a_model_that_is_away_leaves_memories_to_be_found_by_their_words(archive
 @pytest.fixture
 def ten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An archive of ten memories, each linked to the one before; it takes four parts to import or to undo it."""
+    monkeypatch.setattr("nacre.engine.engine.PART_GROWTH", 1)
     monkeypatch.setattr("nacre.transfer.import_archive.PART", 3)
     monkeypatch.setattr("nacre.engine.undo.PART", 3)
     source = opened()

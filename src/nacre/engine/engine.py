@@ -65,7 +65,8 @@ FOR_REVIEW = "review"  # in a term's data: nobody has confirmed it yet
 SPACE = "space"  # the kind of term that describes a space
 FORMER_NAMES = "formerly"  # in a space's term: names by which copies outside of the store may know it
 UNDO = "undo"  # the name of the operation that takes others back
-PART = 256  # changes in one transaction of a long operation: some 50 ms, for which other writers wait
+PART = 256  # changes in the first transaction of a long operation; see `PartSize`
+PART_SECONDS, PART_GROWTH = 0.15, 4  # that others wait for one; how many times as large and small the next ones may be
 ATTEMPTS, PATIENCE_SECONDS = 100, 60.0  # both pass before a write that others overtake again and again is given up
 PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.001, 0.05  # before the next attempt, at most: about as long as a write takes
 RENAMED_BATCHES = 32  # the last operations under another actor's name that the store's own actor can undo
@@ -111,6 +112,22 @@ def renamed_in_tokens(reader: Reader, old: str, new: str) -> list[TermSet]:
             after: list[Json] = list(dict.fromkeys(new if name == old else name for name in names))
             changes.append(TermSet(TOKEN_KIND, id, {**data, "spaces": after}))
     return changes
+
+
+class PartSize:
+    """How many changes the next transaction of a long operation has: as many as others can wait for, because each
+    transaction has costs of its own."""
+
+    def __init__(self, first: int = PART) -> None:
+        self.size = first
+        self._least, self._most = max(1, first // PART_GROWTH), PART_GROWTH * first
+
+    def took(self, seconds: float) -> None:
+        """The time of the last one, with what it waited itself: where others write much, it is better to be short."""
+        if seconds > PART_SECONDS:
+            self.size = max(self._least, self.size // 2)
+        elif seconds < PART_SECONDS / 3:
+            self.size = min(self._most, self.size * 2)
 
 
 class Lookup(Protocol):

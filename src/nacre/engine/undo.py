@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import merge
@@ -18,6 +19,7 @@ from nacre.engine.engine import (
     SPACE,
     UNDO,
     Engine,
+    PartSize,
     import_under_way,
     remains_of,
     renamed,
@@ -183,10 +185,11 @@ class LongUndo:
 
     def _write(self, engine: Engine) -> bool:
         """Whether something is left, because another process wrote the next part."""
-        for part in parts(engine.store, self.space, self.batches, self.upto):
+        sizes = PartSize(PART)
+        for part in parts(engine.store, self.space, self.batches, self.upto, sizes):
             upto = part.entries[-1].seq - 1 if part.more else None
             try:
-                done = undo_part(engine, self, part.entries, replace(self, upto=upto).state)
+                done = undo_part(engine, self, part.entries, replace(self, upto=upto).state, sizes)
             except UndoRefused:
                 kind, batch = self.term
                 state = engine.store.terms(kind).get(batch)
@@ -244,11 +247,13 @@ def finish_interrupted(engine: Engine, space: str) -> list[LongUndo]:
 
 
 def undo_part(
-    engine: Engine, undo: LongUndo, entries: Sequence[JournalEntry], state: Mapping[str, Json] | None
+    engine: Engine, undo: LongUndo, entries: Sequence[JournalEntry], state: Mapping[str, Json] | None, sizes: PartSize
 ) -> list[JournalEntry]:
     """`state` is that of the undo after this part. Raises `Overtaken`."""
+    planned = 0.0
 
     def plan(reader: Reader) -> list[AnyChange]:
+        nonlocal planned
         if undo.upto is not None and reader.term(*undo.term) != undo.state:
             raise Overtaken
         changes = Reversal(entries, undo.batches, reader).changes(engine)
@@ -256,9 +261,13 @@ def undo_part(
             changes.append(TermSet(*undo.term, state))
         if undo.upto is None and undo.takes_back:
             changes.append(TermSet(undo.term[0], undo.takes_back, None))
-        return [*changes, *forget_import(reader, undo.space, undo.batches)]
+        changes += forget_import(reader, undo.space, undo.batches)
+        planned = time.monotonic()
+        return changes
 
-    return engine.commit_part(undo.operation, plan)
+    written = engine.commit_part(undo.operation, plan)
+    sizes.took(time.monotonic() - planned)
+    return written
 
 
 class Part(NamedTuple):
@@ -266,17 +275,20 @@ class Part(NamedTuple):
     more: bool  # whether others follow
 
 
-def parts(store: Backend, space: str, batches: Sequence[str], upto: int | None = None) -> Iterator[Part]:
+def parts(
+    store: Backend, space: str, batches: Sequence[str], upto: int | None = None, sizes: PartSize | None = None
+) -> Iterator[Part]:
     """The entries of these operations, newest first, a few hundred at a time. Raises `UndoRefused` for final ones."""
+    sizes = sizes or PartSize(PART)
     entries = merge(*(pages_of(store, space, batch, upto) for batch in batches), key=lambda entry: -entry.seq)
-    part = list(islice(entries, PART))
+    part = list(islice(entries, sizes.size))
     while part:
         final = next((entry.operation for entry in part if entry.operation.name in FINAL), None)
         if final is not None:
             raise UndoRefused(f"A {final.name} cannot be undone; what it took is gone for good. A backup may have it.")
         if any(entry.operation.name == UNDO and entry.operation.why.endswith(f": {UNFINISHED}") for entry in part):
             raise UndoRefused("That took back an undo that was not complete; undo the first operation itself instead.")
-        following = list(islice(entries, PART))
+        following = list(islice(entries, sizes.size))
         yield Part(part, bool(following))
         part = following
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TypedDict, Unpack, cast
 
 from nacre.engine import Engine
-from nacre.engine.engine import PART, catch_up_all, import_under_way
+from nacre.engine.engine import PART, PartSize, catch_up_all, import_under_way
 from nacre.engine.undo import undo
 from nacre.errors import (
     AccessDenied,
@@ -157,7 +158,7 @@ class Import:
     def preview(self, progress: Progress | None) -> ImportSummary:
         lookup = PartLookup(self.engine.store)
         planner = self._planner(lookup)
-        for number, (_, rows) in enumerate(self._parts(planner, None, progress)):
+        for number, (_, rows, _) in enumerate(self._parts(planner, None, progress, PartSize(PART))):
             planner.begin_part()
             self._plan(planner, lookup, rows, first=number == 0)
         return self._summary(planner, planner.counts.unembedded, ())
@@ -173,24 +174,28 @@ class Import:
             before.restore(planner)
         first = before is None
         written = not first
+        sizes, planned = PartSize(PART), 0.0
         try:
-            for done, rows in self._parts(planner, before, progress):
+            for done, rows, last in self._parts(planner, before, progress, sizes):
                 counts = planner.begin_part()
+                state = None if last else partial(self._state, operation, planner, done)
 
                 def plan(
-                    reader: Reader, first: bool = first, done: int = done, rows: Sequence[CheckedRow] = rows,
-                    counts: Counts = counts,
+                    reader: Reader, first: bool = first, last: bool = last, rows: Sequence[CheckedRow] = rows,
+                    counts: Counts = counts, state: Callable[[], dict[str, Json]] | None = state,
                 ) -> list[AnyChange]:  # fmt: skip
+                    nonlocal planned
                     planner.begin_again(counts)
                     reader.get_many(self.store.space, [row.memory.id for row in rows])
                     lookup.begin(reader)
                     changes = self._plan(planner, lookup, rows, first=first)
-                    if self.survey.rows > PART:
-                        state = self._state(operation, planner, done)
-                        changes.append(TermSet(*import_under_way(self.store.space), state))
+                    if not (first and last):
+                        changes.append(TermSet(*import_under_way(self.store.space), None if state is None else state()))
+                    planned = time.monotonic()
                     return changes
 
                 written = bool(self.engine.commit_part(operation, plan)) or written
+                sizes.took(time.monotonic() - planned)
                 first = False
         except BaseException as error:
             if written:
@@ -203,10 +208,8 @@ class Import:
             raise
         return replace(self._summary(planner, embedded, notes), batch=operation.batch if written else "")
 
-    def _state(self, operation: Operation, planner: ImportPlanner, done: int) -> dict[str, Json] | None:
-        """What `ImportCheckpoint` reads; None after the last row."""
-        if done == self.survey.rows:
-            return None
+    def _state(self, operation: Operation, planner: ImportPlanner, done: int) -> dict[str, Json]:
+        """What `ImportCheckpoint` reads."""
         counts = {name: getattr(planner.counts, name) for name in COUNTED}
         import_of = (operation.batch, operation.why, self.policy, self.survey.digest)
         return asdict(ImportCheckpoint(*import_of, done, planner.salt.hex(), counts))
@@ -252,12 +255,16 @@ class Import:
         return changes
 
     def _parts(
-        self, planner: ImportPlanner, before: ImportCheckpoint | None, progress: Progress | None
-    ) -> Iterator[tuple[int, list[CheckedRow]]]:
-        """The checked rows in parts, each with the number of rows that were read by then; at least one part."""
+        self, planner: ImportPlanner, before: ImportCheckpoint | None, progress: Progress | None, sizes: PartSize
+    ) -> Iterator[tuple[int, list[CheckedRow], bool]]:
+        """The checked rows in parts, each with the number of rows that were read by then, and whether it is the last;
+        at least one part."""
         done, part = 0, list[MemoryRow]()
         skipped = 0 if before is None else before.rows
         for row in self.survey.archive.rows():
+            if len(part) >= sizes.size:  # something follows: a fault that does belongs to the next part
+                yield done, self._checked(planner, part, done, progress), False
+                part = []
             if isinstance(row, BadRow) and done >= skipped:
                 planner.counts.fault(row.line, row.why)
             if not isinstance(row, MemoryRow):
@@ -267,10 +274,7 @@ class Import:
                 planner.imported_before(str(row.fields.get("id")).strip(), partial(self._was_imported, before.batch))
                 continue
             part.append(row)
-            if len(part) == PART and done < self.survey.rows:
-                yield done, self._checked(planner, part, done, progress)
-                part = []
-        yield done, self._checked(planner, part, done, progress)
+        yield done, self._checked(planner, part, done, progress), True
 
     def _was_imported(self, batch: str, id: str) -> bool:
         return bool(self.engine.store.journal(self.store.space, JournalFilter(memory_id=id, batch=batch), limit=1))

@@ -39,6 +39,10 @@ POSSESSIVE = re.compile(r"['’]s\b")
 APOSTROPHES = re.compile(r"['’]")
 JOINTS = re.compile(rf"[^\w{MARKS}]+")
 LONGEST = 64  # a longer "word" is data, not language; its head is enough to find it
+AROUND_WORDS = '.,;:!?()"'  # signs that are no part of a word and no word themselves
+# Words between two blanks whose stems are remembered: a hundred thousand memories have hardly more that repeat. What is
+# behind it (`cut_once`, `folded`, `stem`) is only asked about the others.
+CACHED, CACHED_BEHIND = 32768, 8192
 
 
 def words(text: str) -> list[str]:
@@ -53,7 +57,7 @@ def known(run: str) -> tuple[str, ...]:
     return cut_once(run) if len(run) <= LONGEST else tuple(pieces(run))
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=CACHED_BEHIND)
 def cut_once(run: str) -> tuple[str, ...]:
     return tuple(pieces(run))
 
@@ -93,7 +97,7 @@ def unspaced(part: str) -> Iterator[str]:
         yield folded(part[last:])
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=CACHED_BEHIND)
 def folded(word: str) -> str:
     """Lowercase, accents removed from Latin, Greek and Cyrillic letters: «Café» is found by «cafe»."""
     lowered = word.lower()
@@ -128,7 +132,7 @@ def content_stems(text: str) -> list[str]:
     return list(dict.fromkeys(stem(word) for word in wanted or all_words))
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=CACHED_BEHIND)
 def stem(word: str) -> str:
     if any(sign.isdigit() for sign in word) or "_" in word:
         return word  # an identifier, a version or a number stays as it is
@@ -162,9 +166,17 @@ def stems_between_blanks(run: str) -> str:
     return stemmed_once(run) if len(run) <= LONGEST else " ".join(map(stem, words(run)))
 
 
-@lru_cache(maxsize=65536)
-def stemmed_once(run: str) -> str:
+def stems_of_run(run: str) -> str:
+    core = run.strip(AROUND_WORDS)
+    if core.isascii() and core.isalnum() and len(core) <= LONGEST:
+        if core.isdigit():
+            return core
+        if core.islower() or core.isupper() or (core.isalpha() and core[1:].islower()):
+            return stem(core.lower())
     return " ".join(map(stem, words(run)))
+
+
+stemmed_once = lru_cache(maxsize=CACHED)(stems_of_run)
 
 
 # After a sentence's end mark (with its closing quotes) and space, after a full-width mark, or at a line's end.

@@ -23,7 +23,7 @@ from nacre.remember.derive import same_derived_input
 from nacre.remember.guard import Guard, mark_suspicious
 from nacre.safety.injection import BulkReading
 from nacre.transfer.archive import LARGEST_VOCABULARY, MOST_NAMED, MOST_TERMS, MOST_TYPES, Fault
-from nacre.transfer.read_archive import MemoryRow, Source, TermRow
+from nacre.transfer.read_archive import Archive, MemoryRow, SkimmedRow, Source, TermRow
 from nacre.transfer.vocabulary import TYPE, Term, checked_term
 
 MOST_UNKNOWN = 10  # unknown field names that are reported
@@ -411,7 +411,7 @@ class Survey(NamedTuple):
     vectors: int
     terms: list[Term]
     bad_terms: Counts
-    digest: str  # of the ids, times and lengths: enough to recognize a file whose import was interrupted
+    digest: str  # of the lines, or the ids, times and lengths: it recognizes a file whose import was interrupted
 
 
 def survey(store: MemoryStore, archive: Source, guard: Guard, policy: str, progress: Progress | None = None) -> Survey:
@@ -421,8 +421,13 @@ def survey(store: MemoryStore, archive: Source, guard: Guard, policy: str, progr
     needs_ids = store.settings.strict_links or policy in ("rename", "overwrite", "newer")
     rows = vectors = 0
     digest = blake2b(digest_size=16)
-    for row in archive.rows(progress):
-        if isinstance(row, MemoryRow):
+    skims = not needs_ids and policy != "error"
+    for row in archive.skimmed(progress) if skims and isinstance(archive, Archive) else archive.rows(progress):
+        if isinstance(row, SkimmedRow):
+            rows += 1
+            digest.update(row.written)
+            vectors += row.has_vectors
+        elif isinstance(row, MemoryRow):
             rows += 1
             parts = (row.fields.get("id"), row.fields.get("updated_at"), len(str(row.fields.get("text"))))
             digest.update(repr(parts).encode("utf-8", "surrogatepass"))

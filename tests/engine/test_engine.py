@@ -10,6 +10,7 @@ import pytest
 
 from nacre import Memory, MemoryStore
 from nacre.engine import engine as engine_module
+from nacre.engine.engine import PART_GROWTH, PART_SECONDS, PartSize
 from nacre.errors import InvalidInput, MemoryNotFound, SupersedeCycle
 from nacre.model import Link
 from nacre.protocols import Vectors
@@ -249,3 +250,18 @@ def test_a_taken_id_that_is_edited_in_the_same_write_is_refused_at_once(
     with pytest.raises(InvalidInput, match="'m1' exists already"):
         store.write("note", new=[store.draft("second", id="m1")], edits={"m1": lambda m: replace(m, title="t")})
     assert [memory.text for memory in store.list_recent()] == ["first"]
+
+
+def test_a_part_of_a_long_operation_is_as_large_as_others_can_wait_for() -> None:
+    sizes = PartSize(256)
+    for _ in range(5):
+        sizes.took(PART_SECONDS / 10)
+    assert sizes.size == 256 * PART_GROWTH
+    sizes.took(PART_SECONDS / 2)
+    assert sizes.size == 256 * PART_GROWTH
+    for _ in range(9):
+        sizes.took(PART_SECONDS * 2)
+    assert sizes.size == 256 // PART_GROWTH
+    tiny = PartSize(1)
+    tiny.took(PART_SECONDS * 2)
+    assert tiny.size == 1

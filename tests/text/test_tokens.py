@@ -107,3 +107,12 @@ def test_stemming_from_many_threads_gives_what_one_gives() -> None:
 )
 def test_sentences_of(text: str, expected: list[str]) -> None:
     assert [text[start:end] for start, end in sentence_spans(text)] == expected
+
+
+@pytest.mark.parametrize(
+    "run", ["running,", "(Running)", "RUNNING!", "1234.", "v2", "A1", "a1B", "McDonald", "Café", "ßtraße", "x" * 64,
+            "X" * 65, "it's", "a-b", "\"quoted\"", "...", "Ω", "9am", "😀"],
+)  # fmt: skip
+def test_a_piece_between_blanks_has_the_stems_of_its_words(run: str) -> None:
+    """Plain words and numbers take a shorter way to the same stems."""
+    assert joined_stems([run]).split() == [stem(word) for word in words(run)]

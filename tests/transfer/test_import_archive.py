@@ -14,7 +14,7 @@ from nacre.protocols import Progress
 from nacre.settings import Settings
 from nacre.transfer.export import export_archive
 from nacre.transfer.import_archive import import_archive
-from tests.transfer.archives import everything, full, opened
+from tests.transfer.archives import everything, full, memory, opened, written
 
 
 @pytest.fixture(params=["file", pytest.param("memory", marks=pytest.mark.slow)])
@@ -281,8 +281,8 @@ def test_an_import_that_was_killed_continues_when_it_is_run_again(store: MemoryS
     store.remember("Another buoy", id="m1", on_conflict="ignore")
     store.remember("Another buoy", id="m8", on_conflict="ignore")
     other = opened()
-    for memory in store.list_recent():
-        other.write("copy", new=[memory])
+    for each in store.list_recent():
+        other.write("copy", new=[each])
     wanted = import_archive(other, ten, on_conflict=policy)
     with pytest.raises(Stop):
         import_archive(store, ten, on_conflict=policy, progress=stopping_at(9, Stop()))
@@ -294,6 +294,20 @@ def test_an_import_that_was_killed_continues_when_it_is_run_again(store: MemoryS
     assert store.undo(batch) and len(everything(store)) == 2
     again = import_archive(store, ten, on_conflict=policy)
     assert again.batch not in ("", batch) and again.imported == wanted.imported
+
+
+def test_a_fault_between_two_parts_is_counted_once_by_an_import_that_was_killed(
+    store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nacre.engine.engine.PART_GROWTH", 1)
+    monkeypatch.setattr("nacre.transfer.import_archive.PART", 3)
+    rows = [memory(f"m{number}", f"Buoy {number}") for number in range(9)]
+    path = written(tmp_path / "nine.nacre", *rows[:3], [], *rows[3:], [])
+    with pytest.raises(Stop):
+        import_archive(store, path, progress=stopping_at(6, Stop()))
+    assert len(everything(store)) == 3
+    done = import_archive(store, path)
+    assert (done.imported, done.errors, len(everything(store))) == (9, 2, 9)
 
 
 def test_an_import_that_was_killed_continues_in_its_space_under_another_name(store: MemoryStore, ten: Path) -> None:

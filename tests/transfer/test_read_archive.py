@@ -21,7 +21,7 @@ from nacre.transfer import import_plan as surveying
 from nacre.transfer.archive import pack_vectors, unpack_vectors
 from nacre.transfer.export import export_archive
 from nacre.transfer.import_archive import import_archive
-from nacre.transfer.read_archive import info
+from nacre.transfer.read_archive import Archive, MemoryRow, SkimmedRow, info
 from tests.transfer.archives import HEADER, closed, everything, full, line, memory, opened, written
 
 
@@ -325,3 +325,27 @@ def test_vectors_of_many_rows_are_judged_one_by_one() -> None:
     ]  # fmt: skip
     assert unpack_vectors([None, pack_vectors(good)], 0) == [None, None]
     assert unpack_vectors([], 4) == []
+
+
+def test_skimming_a_file_verifies_it_and_sees_what_reading_sees(tmp_path: Path) -> None:
+    source = opened(tmp_path / "source.db")
+    full(source)
+    source.remember('A row may say "vectors":"AAAA"', metadata={"vectors": "AAAA"})
+    path = tmp_path / "some.nacre"
+    export_archive(source, path)
+    compact = json.dumps(memory("a", 'ends with "vectors":"'), separators=(",", ":")).encode() + b"\n"
+    bare = written(tmp_path / "bare.nacre", compact, memory("b"))
+    for each in (path, bare):
+        archive = Archive(each)
+        read, skimmed = list(archive.rows()), list(archive.skimmed())
+        assert [row.line for row in skimmed] == [row.line for row in read]
+        for one, other in zip(read, skimmed, strict=True):
+            if isinstance(other, SkimmedRow):
+                assert isinstance(one, MemoryRow) and other.has_vectors == (one.vectors is not None)
+            else:
+                assert one == other
+        assert any(isinstance(row, SkimmedRow) for row in skimmed)
+    lines = unpacked(path)
+    path.write_bytes(gzip.compress(b"".join([*lines[:1], *lines[2:]])))
+    with pytest.raises(ArchiveRefused, match="damaged"):
+        list(Archive(path).skimmed())

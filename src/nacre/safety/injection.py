@@ -296,6 +296,7 @@ def decoded(blob: str) -> Iterator[str]:
 
 WORDS = "order_words.bin"
 BUCKETS = 1 << 15  # for the digests of words and of pairs of words
+LAST_BUCKET = BUCKETS - 1  # also the bits of a digest that name its bucket
 SCALE = 1 / 32  # of a stored weight
 BIAS = -2.5
 WORD = re.compile(r"\w+")  # no punctuation: attacks in JSON or Markdown would make all JSON suspicious
@@ -372,7 +373,7 @@ def features(lowered: str, words: Sequence[str] | None = None) -> set[int]:
     short = max(map(len, words)) <= LONGEST_CACHED
     in_bytes, alone, beginnings, pairs = zip(*map(known_word_features if short else word_features, words), strict=True)
     buckets = {*alone, *beginnings}
-    buckets.update(digest % BUCKETS for digest in map(crc32, in_bytes[1:], pairs))
+    buckets.update(map(LAST_BUCKET.__and__, map(crc32, in_bytes[1:], pairs)))
     if not lowered.isascii() and CJK.search(lowered):
         buckets.update(
             bucket(f"c{lowered[at : at + size]}") for size in (2, 3) for at in range(len(lowered) - size + 1)

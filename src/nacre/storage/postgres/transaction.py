@@ -32,10 +32,10 @@ from nacre.storage.tables import (
     Stems,
     Target,
     as_json,
-    clean_lines,
     content_lines,
     counts_of,
     distinct_stems,
+    indexed,
     links_of,
     names_of,
     pack_lists,
@@ -339,10 +339,9 @@ class PostgresTransaction:
         if derived is not None:
             had = None if old is None else self._content(space, old.content)
             before = frozenset[str]() if had is None else distinct_stems(*(had.words or ()), *stems)
-            stems = clean_lines(derived.words.tags, derived.words.entities)
-            indexed = " ".join((*content_lines(derived.words), *stems)).split()
-            length = len(indexed)
-            self._count_terms(space, before, frozenset(indexed))
+            words = indexed(derived.words)
+            stems, length = words.names, words.length
+            self._count_terms(space, before, words.distinct)
         space.stems += length - (0 if old is None else old.length)
         space.latest = max(space.latest, memory.created_at, memory.updated_at)
         if old is None:
@@ -360,7 +359,8 @@ class PostgresTransaction:
         space, id = key
         if key in self._waiting:  # changed twice
             self.flush()
-        self._load(space, [id])
+        if key not in self._stored:
+            self._load(space, [id])
         return self._stored[key]
 
     def _note_size(self, space: str, seq: int | None) -> None:

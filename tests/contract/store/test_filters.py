@@ -35,7 +35,7 @@ FIELDS: dict[str, tuple[tuple[str, ...], tuple[Any, ...]]] = {
     "access_count": (("eq", *ORDER_OPS), (0, 7)),
     "tags": (LIST_OPS, ("api", "api.jira", "x")),
     "contexts": (LIST_OPS, ("team.shared", "team.shared.branch")),
-    "entities": (("any", "all", "none", "unset"), ("Ada", "Bob")),
+    "entities": (("any", "all", "none", "unset"), ("Ada", "Bob", 5)),
     "links.to": (("any", "none", "unset"), ("dots", "above")),
     "links.rel": (("any", "all", "none"), ("cites", "relates_to")),
 }
@@ -73,6 +73,7 @@ def test_one_condition_admits_the_same_in_every_store(filled: Backend) -> None:
     for condition in (each for field in FIELDS for each in conditions(field)):
         where = Filter((condition,))
         assert names(filled, where) == admitted(where, MEMORIES), condition
+        assert filled.count(SPACE, where) == len(admitted(where, MEMORIES)), condition
 
 
 def test_several_conditions_admit_what_each_of_them_admits(filled: Backend) -> None:

@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -475,6 +476,7 @@ def main() -> None:
     parser.add_argument("--report", type=Path, default=REPORT)
     parser.add_argument("--control", action="store_true", help="plant nothing, and say which tests fail nevertheless")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # with the processes that it has started
     if options.fresh:
         shutil.rmtree(options.folder, ignore_errors=True)
     trees = [options.folder / f"copy{number}" for number in range(options.processes)]

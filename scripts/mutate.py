@@ -3,9 +3,9 @@
 Usage: python scripts/mutate.py [--count 200] [--seed 1] [--part core | all]. A first run of the tests notes which
 parts of each function every test enters; a mutant is then run against the tests that enter its part, the quickest
 first, until one fails. Results are kept in the work folder, so that an interrupted run continues: a mutant that was
-noticed is not run again while its file stays as it is, one that survived only when tests were changed. The report is
-written to benchmarks/MUTATION.md; each part has its own section, and the other one stays. Survivors that were judged to
-change nothing can be listed in benchmarks/equivalent_mutants.txt. Needs an operating system with `fork`.
+noticed is not run again while its function stays as it is, one that survived only when tests were changed. The report
+is written to benchmarks/MUTATION.md; each part has its own section, and the other one stays. Survivors that were judged
+to change nothing can be listed in benchmarks/equivalent_mutants.txt. Needs an operating system with `fork`.
 """
 
 from __future__ import annotations
@@ -269,7 +269,7 @@ class Results:
         row = self.rows.get(mutant.key)
         if row is not None and row["outcome"] == "survived" and mutant.judged in self.equivalent:
             return True  # no test can notice it
-        if row is None or row["source"] != digest(self.tree / "src" / "nacre" / mutant.path):
+        if row is None:
             return False
         if row["outcome"] == "survived":
             return bool(row["tests"] == self.tests)
@@ -277,7 +277,7 @@ class Results:
 
     def add(self, mutant: Mutant, outcome: str, test: str, ran: int) -> None:
         row = {**asdict(mutant), "key": mutant.key, "outcome": outcome, "test": test, "ran": ran}
-        row |= {"source": digest(self.tree / "src" / "nacre" / mutant.path), "tests": self.tests}
+        row["tests"] = self.tests
         self.rows[mutant.key] = row
         with self.file.open("a") as out:
             out.write(json.dumps(row) + "\n")
@@ -307,7 +307,7 @@ def run_all(
                     mutant = by_key[row["key"]]
                     results.add(mutant, row["outcome"], row["test"], row["ran"])
                     done += 1
-                    say(f"{done}/{len(waiting)} {row['outcome']} after {row['ran']}: {mutant.key[:110]}")
+                    say(f"{done}/{len(waiting)} {row['outcome']} after {row['ran']}: {describe(mutant)}")
                     yield
                 running[tree] = (process, out, len(lines))
                 if ended:

@@ -6,6 +6,7 @@ import ast
 import copy
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 OUTSIDE = "."  # the package of files that are in none
 
@@ -24,6 +25,8 @@ class Mutant:
     new: str
     start: int
     end: int
+    scope: str  # a digest of the function that it is in, or of the statement outside of any
+    within: int  # where it begins in that
 
     @property
     def package(self) -> str:
@@ -31,7 +34,8 @@ class Mutant:
 
     @property
     def key(self) -> str:
-        return f"{self.path}:{self.line} {self.kind}: {one_line(self.old)} => {one_line(self.new)} @{self.start}"
+        """The same while its function stays as it is, wherever that is in the file."""
+        return f"{self.judged} {self.kind} @{self.within} {self.scope}"
 
     @property
     def mirror(self) -> str:
@@ -142,6 +146,7 @@ class Sites(ast.NodeVisitor):
     def __init__(self, path: str, text: str) -> None:
         self.path, self.text, self.mutants = path, text, list[Mutant]()
         self.functions = [""]  # names, of nested ones the innermost last
+        self.scope: ast.AST | None = None  # the outermost function, or the statement outside of any
         self.cached = False
         self.offsets = [0]
         for line in text.encode().splitlines(keepends=True):
@@ -151,6 +156,8 @@ class Sites(ast.NodeVisitor):
         self.visit(tree)
 
     def visit(self, node: ast.AST) -> None:
+        if isinstance(node, ast.stmt) and len(self.functions) == 1:
+            self.scope = node
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             self.visit_all([*node.args.defaults, *(each for each in node.args.kw_defaults if each)])
             outer = self.cached
@@ -184,7 +191,13 @@ class Sites(ast.NodeVisitor):
         if old != new and "TYPE_CHECKING" not in old and not function.startswith("__repr"):
             line = node.lineno  # type: ignore[attr-defined]
             segment = "" if self.cached else self.segments.at(line)
-            self.mutants.append(Mutant(self.path, line, function, segment, bool(function), kind, old, new, start, end))
+            begin, text = self.source(self.scope or node)
+            place = (start, end, sha256(text).hexdigest()[:10], start - begin)
+            self.mutants.append(Mutant(self.path, line, function, segment, bool(function), kind, old, new, *place))
+
+    def source(self, node: ast.AST) -> tuple[int, bytes]:
+        start, end = self.place(node.lineno, node.col_offset), self.place(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+        return start, self.text.encode()[start:end]
 
     def place(self, line: int, column: int) -> int:
         return self.offsets[line - 1] + column

@@ -372,8 +372,8 @@ def commit() -> str:
 class Section:
     """The figures of one part, as Markdown."""
 
-    def __init__(self, part: str, mutants: Sequence[Mutant], results: Results, seed: int) -> None:
-        self.part, self.seed = part, seed
+    def __init__(self, part: str, mutants: Sequence[Mutant], results: Results, seed: int, tests: str) -> None:
+        self.part, self.seed, self.tests = part, seed, tests
         self.equivalent = equivalents()
         self.outcomes = {
             mutant: results.rows[mutant.key]["outcome"]
@@ -392,6 +392,7 @@ class Section:
         strict = [mutant for package in STRICT for mutant in by_package.get(package, [])]
         missing = self.drawn - len(self.outcomes)
         unfinished = f" Of {self.drawn} that were drawn, {missing} have not been run." if missing else ""
+        unfinished += f" Only these tests were asked: {self.tests.replace(',', ', ')}." if self.tests else ""
         return "\n".join([
             f"## {HEADINGS[self.part]}",
             "",
@@ -455,7 +456,7 @@ def write_report(path: Path, section: Section) -> None:
         f"the part of the function that it changes, the quickest first, up to {BUDGET:.0f} s of tests, and "
         "where none of these notices it, against the slow tests of the file that mirrors it. Left out are the tests of "
         + ", ".join(NO_TESTS)
-        + ".\n"
+        + ". What was found out about a mutant is kept while its function stays as it is.\n"
     )
     path.write_text("\n".join([introduction, *texts.values()]))
 
@@ -474,17 +475,22 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "nacre-mutation")
     parser.add_argument("--fresh", action="store_true", help="forget the results and the trace of earlier runs")
     parser.add_argument("--report", type=Path, default=REPORT)
+    parser.add_argument("--report-only", action="store_true", help="run nothing, and write what is on record")
     parser.add_argument("--control", action="store_true", help="plant nothing, and say which tests fail nevertheless")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # with the processes that it has started
     if options.fresh:
         shutil.rmtree(options.folder, ignore_errors=True)
     trees = [options.folder / f"copy{number}" for number in range(options.processes)]
-    for tree in trees:
+    for tree in trees if not options.report_only else ():
         copy_tree(tree)
-    os.environ[SERVER] = database_server()
     tests = test_files(trees[0], options.tests)
     results = Results(options.folder, trees[0], tests)
+    if options.report_only:
+        mutants = sample(trees[0], options.part, options.count, options.seed)
+        write_report(options.report, Section(options.part, mutants, results, options.seed, options.tests))
+        return
+    os.environ[SERVER] = database_server()
     known = trace(trees[0], options.folder, tests, options.processes)
     mutants = sample(trees[0], options.part, options.count, options.seed)
     if options.control:
@@ -495,8 +501,8 @@ def main() -> None:
         say(f"{len(failed)} of {len(mutants)} failed without a fault: {', '.join(failed) or 'none'}.")
         return
     for _ in run_all(mutants, trees, known, options.folder, results):
-        write_report(options.report, Section(options.part, mutants, results, options.seed))
-    write_report(options.report, Section(options.part, mutants, results, options.seed))
+        write_report(options.report, Section(options.part, mutants, results, options.seed, options.tests))
+    write_report(options.report, Section(options.part, mutants, results, options.seed, options.tests))
     say(f"Written to {options.report}.")
 
 

@@ -206,7 +206,8 @@ class Sites(ast.NodeVisitor):
 class Segments:
     """The parts of a file's functions that are entered as one: each begins a block, or follows one that may leave.
 
-    A name is PATH:FUNCTION#NUMBER, which stays the same when other functions of the file change.
+    A name is PATH:FUNCTION~DIGEST#NUMBER: what was noted of a function does not hold once it is changed, and still
+    does when others are.
     """
 
     def __init__(self, path: str, tree: ast.Module, mark: str = "") -> None:
@@ -228,7 +229,8 @@ class Segments:
                 if isinstance(node, ast.ClassDef):
                     self.outside(node.body, inner)
                 else:
-                    self.block(node.body, inner)
+                    digest = sha256(ast.dump(node).encode()).hexdigest()[:6]
+                    self.block(node.body, f"{inner}~{digest}")
 
     def definitions(self, node: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

@@ -132,6 +132,7 @@ def test_a_damaged_store_is_salvaged_into_a_new_one(nacre: CommandLine, tmp_path
     known = {each["text"] for each in nacre.json("list", "-n", "0")}
     lost = len(known - rescued)
     assert rescued <= known and (not lost or "could be read" in result.stderr or "quarantine" in result.stderr)
+    assert all(text.encode() not in before for text in known - rescued), "a text that stands whole comes back"
     again = nacre("doctor", "--salvage", str(damaged), "--into", str(tmp_path / "new.db"))
     assert again.exit_code == 4 and "nothing is written over" in again.stderr
 
@@ -152,7 +153,19 @@ def test_a_report_has_versions_and_counts_and_no_memory(nacre: CommandLine) -> N
     assert "embedder" in facts["settings_changed"]
 
 
-def test_a_list_of_what_is_missing_does_not_claim_to_be_complete() -> None:
+def test_a_list_of_what_is_missing_does_not_claim_to_be_complete(tmp_path: Path) -> None:
     for done in (Repaired(set_aside=("a",)), Repaired(lost=("b",))):
-        assert any("Others may be missing" in sentence for sentence in what_is_missing(done))
-    assert what_is_missing(Repaired()) == []
+        assert any("Others may be missing" in sentence for sentence in what_is_missing(done, tmp_path / "ids"))
+    assert what_is_missing(Repaired(), tmp_path / "ids") == []
+
+
+def test_a_message_names_five_lost_records_and_a_file_has_all(tmp_path: Path) -> None:
+    ids = [f"{number:08d}-aaaa-bbbb-cccc-dddddddddddd" for number in range(56)]
+    said = what_is_missing(Repaired(lost=tuple(ids)), tmp_path / "ids")
+    assert said[0] == (
+        "Records of which nothing could be read: 00000000, 00000001, 00000002, 00000003, 00000004 and 51 more. "
+        "A backup may have them."
+    )
+    assert str(tmp_path / "ids") in said[1] and (tmp_path / "ids").read_text().split() == ids
+    what_is_missing(Repaired(lost=tuple(ids[:5])), tmp_path / "few")
+    assert not (tmp_path / "few").exists()

@@ -22,9 +22,11 @@ from nacre.factory import (
     store_name,
     verify_copy,
 )
+from nacre.files import atomic_write
 from nacre.lifecycle import automatic_backup
 from nacre.lifecycle.backups import require_access
 from nacre.memory_store import MemoryStore
+from nacre.model.memory import SALVAGED, short_id
 from nacre.models.background import embedder_of_store
 from nacre.models.calibration import calibration_of
 from nacre.protocols import Embedder, Health, Progress
@@ -37,6 +39,8 @@ Level = Literal["ok", "warning", "problem"]
 Remedy = Literal["", "catch_up", "reindex", "repair"]
 
 LITTLE_SPACE = 500_000_000  # bytes: the model's files and a rewritten store of 100,000 memories fit into it
+MISSING = ".missing.txt"  # the end of the name of a file that lists what could not be read
+NAMED = 5  # ids in a message; more help nobody
 NO_SPACE = 20_000_000  # bytes: SQLite's log of one bulk write may take as much
 
 
@@ -159,25 +163,35 @@ def repair(settings: Settings, findings: Sequence[Finding], now: float) -> list[
     said = "The file was repaired."
     if done.kept is not None:
         said = f"What could be read was copied into a new file; the damaged one is kept as {done.kept}."
-    return [said, *what_is_missing(done)]
+    beside = done.kept or store_file(settings.store)
+    return [said, *what_is_missing(done, beside.with_name(f"{beside.name}{MISSING}"))]
 
 
 def salvage(settings: Settings, file: Path, target: Path, now: float) -> list[str]:
     """Copies what can be read of a damaged file into a new store; returns sentences that say what is missing. Raises
     `StorageError`."""
     require_access(settings, "read a damaged store")
-    missing = what_is_missing(salvage_store(file, settings.key, target, now))
+    missing = what_is_missing(salvage_store(file, settings.key, target, now), target.with_name(target.name + MISSING))
     if missing or verify_copy(target, settings.key).memories:
         return missing
     return ["No memory could be read. If the file held some, a backup may have them."]
 
 
-def what_is_missing(done: Repaired) -> list[str]:
+def what_is_missing(done: Repaired, listing: Path) -> list[str]:
+    """Names a few records. Where there are more, all their ids go into the file `listing`."""
     said = []
+    if done.recovered:
+        said.append(
+            f"Memories of which the text is whole, and the record is not: {len(done.recovered)}. They have the tag "
+            f"`{SALVAGED}`; what else was known of them may be missing."
+        )
     if done.set_aside:
-        said.append(f"Damaged records that were moved to the table `quarantine`: {', '.join(done.set_aside)}.")
+        said.append(f"Damaged records that were moved to the table `quarantine`: {a_few(done.set_aside)}.")
     if done.lost:
-        said.append(f"Records of which nothing could be read: {', '.join(done.lost)}. A backup may have them.")
+        said.append(f"Records of which nothing could be read: {a_few(done.lost)}. A backup may have them.")
+    if max(len(done.set_aside), len(done.lost)) > NAMED:
+        atomic_write(listing, "".join(f"{id}\n" for id in (*done.set_aside, *done.lost)))
+        said.append(f"All these ids are in {listing}.")
     if done.set_aside or done.lost:
         said.append("Others may be missing of which no trace is left; compare with a backup.")
     if done.entries:
@@ -185,6 +199,11 @@ def what_is_missing(done: Repaired) -> list[str]:
             f"Journal entries that could not be read: {done.entries}. Earlier states may not be shown any more."
         )
     return said
+
+
+def a_few(ids: Sequence[str]) -> str:
+    named = ", ".join(map(short_id, ids[:NAMED]))
+    return named if len(ids) <= NAMED else f"{named} and {len(ids) - NAMED} more"
 
 
 def compute_missing(store: MemoryStore, findings: Sequence[Finding], progress: Progress | None = None) -> int:

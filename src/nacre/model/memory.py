@@ -174,6 +174,7 @@ def is_place_of_turn(session: str, position: int | None) -> bool:
     return bool(session) and position is not None
 
 
+SALVAGED = "salvaged"  # the tag of a memory that a repair made from its text, because its record was damaged
 SHORT_ID = 8  # characters of an id that a reader sees and may use
 
 

@@ -23,7 +23,7 @@ import apsw
 from nacre.errors import NotAStore, StorageError, StoreBusy, StoreDamaged, WrongKey
 from nacre.files import create_private
 from nacre.storage import tables
-from nacre.storage.sqlite import damage, rows, schema
+from nacre.storage.sqlite import damage, lost_records, rows, schema
 from nacre.storage.sqlite.backup import (
     BESIDE,
     alone,
@@ -43,6 +43,7 @@ from nacre.storage.sqlite.connection import (
     translated,
     unlock,
 )
+from nacre.storage.sqlite.lost_records import Remains, ScannedRows, recover_texts
 from nacre.storage.sqlite.rows import RECORDS, SELECTED, from_row
 from nacre.storage.sqlite.transaction import renew_anchors, write_counts
 from nacre.storage.tables import (
@@ -65,6 +66,7 @@ VERSION = (
 )  # fmt: skip
 VERSION_COLUMNS = ", ".join(VERSION)
 COMPUTED = {"uses": b"", "stems": tables.packed_stems(("", "")).encode(), "length": 0}  # the last columns of a version
+NAMES = "SELECT key, space, CAST(id AS BLOB), gone FROM main.memory"
 FAULTS = (apsw.Error, DamagedRecord, UnicodeDecodeError, StoreDamaged)
 
 
@@ -72,12 +74,13 @@ FAULTS = (apsw.Error, DamagedRecord, UnicodeDecodeError, StoreDamaged)
 class Repaired:
     """`set_aside` names the records that went to the table `quarantine`, `lost` those of which nothing could be read.
 
-    `entries` is how many entries of the journal are lost. `kept` is the damaged file as it was, where a new one had to
-    take its place.
+    `recovered` are the memories that came back from their texts alone. `entries` is how many entries of the journal are
+    lost. `kept` is the damaged file as it was, where a new one had to take its place.
     """
 
     set_aside: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+    recovered: tuple[str, ...] = ()
     entries: int = 0
     kept: Path | None = None
 
@@ -110,7 +113,15 @@ def repaired_in_place(path: Path, key: Key | None, now: float) -> Repaired | Non
             own_keys = misattributed(connection)
             connection.execute("REINDEX")
             connection.executemany("UPDATE OR IGNORE main.version SET key = ?2 WHERE row = ?1", own_keys.items())
-            aside = [set_aside(connection, row, why, now) for row, why in damage.damaged_rows(connection).items()]
+            damaged = damage.damaged_rows(connection)
+            remains = dict(filter(None, (remains_of(connection, row) for row in damaged)))
+            aside = [set_aside(connection, row, why, now) for row, why in damaged.items()]
+            names = (
+                {key: (space, id, 0) for key, space, id, _ in walk(connection, f"{NAMES} NOT INDEXED")}
+                if remains
+                else {}
+            )
+            recovered = recover_texts(connection, connection, remains, remains, names, {}, now)
             renew_anchors(connection)
             follow_versions(connection)
             if aside:
@@ -125,7 +136,8 @@ def repaired_in_place(path: Path, key: Key | None, now: float) -> Repaired | Non
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
-        return Repaired(set_aside=tuple(aside)) if sound else None
+        only_aside = tuple(id for id in aside if id not in recovered)
+        return Repaired(set_aside=only_aside, recovered=tuple(recovered)) if sound else None
     except (StoreBusy, WrongKey):
         raise
     except (*FAULTS, NotAStore):
@@ -144,6 +156,16 @@ def set_aside(connection: apsw.Connection, row: int, why: str, now: float) -> st
         connection.execute(f"DELETE FROM main.{table} WHERE seq_to IS NULL AND {of_it}", (row,))
     connection.execute("DELETE FROM main.version WHERE row = ?", (row,))
     return id
+
+
+def remains_of(connection: apsw.Connection, row: int) -> tuple[int, Remains] | None:
+    """Of a damaged version: its content, and what can be read of it; None for one of an earlier state."""
+    with suppress(apsw.Error):
+        sql = "SELECT content, key, seq_from, seq_to FROM main.version WHERE row = ?"
+        for content, key, seq_from, seq_to in connection.execute(sql, (row,)).fetchall():
+            if seq_to is None and all(isinstance(number, int) for number in (content, key, seq_from)):
+                return int(content), Remains(int(key), int(seq_from), raw_columns(connection, row))  # type: ignore[arg-type]
+    return None
 
 
 def misattributed(connection: apsw.Connection) -> dict[int, int]:
@@ -380,7 +402,14 @@ def salvage(file: Path, path: Path, key: Key | None, fresh: Path, now: float) ->
     create_private(fresh)
     new = apsw.Connection(str(fresh))
     try:
-        unlock(old, path, key if is_encrypted(header(old)) else None)
+        encrypted = is_encrypted(header(old))
+        unlock(old, path, key if encrypted else None)
+        with suppress(apsw.Error):
+            old.pragma("wal_checkpoint(TRUNCATE)")  # a scan reads the pages of the file, and not those of its log
+        size = file.stat().st_size
+        if encrypted:
+            locked, old = old, lost_records.decrypted(old, size)
+            locked.close()
         old.pragma("writable_schema", "on")  # a damaged definition must not hide the other tables
         unlock(new, fresh, key)
         schema.prepare(new, fresh)
@@ -395,7 +424,7 @@ def salvage(file: Path, path: Path, key: Key | None, fresh: Path, now: float) ->
             carry_table(old, new, table)
         restore_spaces(old, new)
         carry_journal(old, new)
-        done = carry_memories(old, new, now)
+        done = carry_memories(old, new, lost_records.scanned(old, size), now)
         mark_entries(new)
         follow_versions(new)
         rebuild_names(new)
@@ -545,35 +574,43 @@ def carry_journal(old: apsw.Connection, new: apsw.Connection) -> None:
                     new.execute(f"INSERT OR IGNORE INTO journal VALUES ({insert})", row)
 
 
-def carry_memories(old: apsw.Connection, new: apsw.Connection, now: float) -> Repaired:
-    """Versions whose record can be read, under the numbers that they had; words stay, vectors are pending."""
-    names = {row[0]: row[1:] for row in walk(
-        old, "SELECT key, space, CAST(id AS BLOB), gone FROM memory INDEXED BY sqlite_autoindex_memory_1"
-    )}  # fmt: skip
+def carry_memories(old: apsw.Connection, new: apsw.Connection, scan: ScannedRows, now: float) -> Repaired:
+    """Versions whose record can be read, under the numbers that they had; words stay, vectors are pending. Texts whose
+    version is lost become memories of their own."""
+    names = dict[int, tuple[Any, ...]]()
+    for how in (" NOT INDEXED", " NOT INDEXED ORDER BY key DESC", " INDEXED BY sqlite_autoindex_memory_1"):
+        names |= {row[0]: row[1:] for row in walk(old, f"{NAMES}{how}")}
+    names = {key: (row[1], row[2].encode(), row[3]) for key, row in scan.memory.items()} | names
     others = ("SELECT row FROM version INDEXED BY version_updated",)
     own_keys = misattributed(old)
-    aside, lost = list[str](), list[str]()
+    aside, lost, remains = list[str](), list[str](), dict[int, Remains]()
     for row in row_numbers(old, "version", "row", others):
         try:
-            carry_version(old, new, row, names, own_keys)
+            carry_version(old, new, row, names, own_keys, scan)
         except (apsw.Error, DamagedRecord, UnicodeDecodeError, ValueError, TypeError, zlib.error) as error:
             columns = raw_columns(old, row)
+            remains |= dict(filter(None, [remains_of(old, row)]))
             space, id = damage.name(old, row)
             if columns:
                 quarantine(new, space, id, damage.reason(error), now, columns)
                 aside.append(id)
             elif not id.startswith("row "):
                 lost.append(id)
-    carry_misplaced(old, new, names)
+    carry_misplaced(old, new, names, scan)
+    contents = row_numbers(old, "content", "number", ("SELECT content FROM version INDEXED BY version_content",))
+    numbers = sorted({*contents, *scan.content})
+    recovered = recover_texts(old, new, numbers, remains, names, scan.content, now)
     sql = "SELECT id FROM memory WHERE key IN (SELECT key FROM version WHERE seq_to IS NULL)"
     present = {str(id) for (id,) in new.execute(sql).fetchall()}
     missing = {damage.legible(id) for space, id, gone in names.values() if not gone} - present - {*aside, *lost}
-    return Repaired(tuple(id for id in aside if id not in present), (*lost, *sorted(missing)))
+    gone = tuple(id for id in dict.fromkeys((*lost, *sorted(missing))) if id not in present)
+    return Repaired(tuple(id for id in aside if id not in present), gone, tuple(recovered))
 
 
 def carry_version(
-    old: apsw.Connection, new: apsw.Connection, row: int, names: dict[int, tuple[Any, ...]], own_keys: dict[int, int]
-) -> None:
+    old: apsw.Connection, new: apsw.Connection, row: int, names: dict[int, tuple[Any, ...]], own_keys: dict[int, int],
+    scan: ScannedRows,
+) -> None:  # fmt: skip
     legible = VERSION_COLUMNS.replace("uses", "CAST(uses AS BLOB)").replace("stems", "CAST(stems AS BLOB)")
     try:
         result = old.execute(f"SELECT {legible} FROM version WHERE row = ?", (row,)).fetchall()
@@ -582,20 +619,30 @@ def carry_version(
         result = old.execute(f"SELECT {record} FROM version WHERE row = ?", (row,)).fetchall()
         result = [(*each, *COMPUTED.values()) for each in result]
     for key, *rest in result:
-        put_version(old, new, [row, own_keys.get(row, key), *rest], names)
+        put_version(old, new, [row, own_keys.get(row, key), *rest], names, scan)
 
 
 def put_version(
-    old: apsw.Connection, new: apsw.Connection, values: Sequence[Any], names: dict[int, tuple[Any, ...]]
+    old: apsw.Connection,
+    new: apsw.Connection,
+    values: Sequence[Any],
+    names: dict[int, tuple[Any, ...]],
+    scan: ScannedRows,
 ) -> None:
     """Raises what reading the record raises, where it cannot be read."""
     version = dict(zip(("row", *VERSION), values, strict=True))
     key, content = version["key"], version["content"]
-    identity = old.execute(f"SELECT space, gone, {', '.join(IDENTITY)} FROM memory WHERE key = ?", (key,)).fetchall()
+    identity = row_or_scanned(
+        old, f"SELECT space, gone, {', '.join(IDENTITY)} FROM memory WHERE key = ?", key,
+        [(row[1], row[3], row[2], *row[4:]) for row in [scan.memory.get(key)] if row],
+    )  # fmt: skip
     if not identity and key in names:  # its row is lost; the index still has its name
         space, id, gone = names[key]
         identity = [(space, gone, id.decode(), 0.0, 0)]
-    texts = old.execute(f"SELECT {', '.join(CONTENT)} FROM content WHERE number = ?", (content,)).fetchall()
+    texts = row_or_scanned(
+        old, f"SELECT {', '.join(CONTENT)} FROM content WHERE number = ?", content,
+        [row[2:5] for row in [scan.content.get(content)] if row],
+    )  # fmt: skip
     if not identity or not texts:
         raise DamagedRecord("a part of it cannot be found")
     (space, gone, *known), texts_of = identity[0], texts[0]
@@ -623,6 +670,16 @@ def put_version(
     new.execute(f"INSERT INTO version(row, {VERSION_COLUMNS}) VALUES ({marks})", list(version.values()))
 
 
+def row_or_scanned(old: apsw.Connection, sql: str, number: int, found: list[Any]) -> list[tuple[Any, ...]]:
+    """The row of this number, or `found` where the way to it is damaged."""
+    try:
+        return old.execute(sql, (number,)).fetchall() or found
+    except (apsw.Error, UnicodeDecodeError):
+        if not found:
+            raise
+        return found
+
+
 def put_memory(new: apsw.Connection, row: tuple[Any, ...], names: dict[int, tuple[Any, ...]]) -> None:
     """A row whose own number is damaged may stand in the place of another: then the index has the name of that one."""
     key, space, id, gone, *uses = row
@@ -644,8 +701,11 @@ def is_pair(uses: object) -> bool:
     return False
 
 
-def carry_misplaced(old: apsw.Connection, new: apsw.Connection, names: dict[int, tuple[Any, ...]]) -> None:
-    """Versions whose own number is damaged: a walk meets them, though no number leads to them. They get a new one."""
+def carry_misplaced(
+    old: apsw.Connection, new: apsw.Connection, names: dict[int, tuple[Any, ...]], scan: ScannedRows
+) -> None:
+    """Versions to which no number leads: those whose own number is damaged get a new one, and those that only a scan
+    of the pages meets keep theirs."""
     pairs = ", ".join(f"typeof({name}), CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END"
                       for name in VERSION)  # fmt: skip
     for order in ("", " ORDER BY row DESC"):
@@ -655,7 +715,10 @@ def carry_misplaced(old: apsw.Connection, new: apsw.Connection, names: dict[int,
                 key, seq_from = values[VERSION.index("key")], values[VERSION.index("seq_from")]
                 known = "SELECT 1 FROM version WHERE key = ? AND seq_from = ?"
                 if not new.execute(known, (key, seq_from)).fetchall():
-                    put_version(old, new, [None, *values], names)
+                    put_version(old, new, [None, *values], names, scan)
+    for number, values in scan.version.items():
+        with suppress(UnicodeDecodeError, zlib.error, ValueError, TypeError, apsw.Error):
+            put_version(old, new, [number, *values[1:]], names, scan)
 
 
 Value = tuple[SQLValue, ...]  # how often a name is in its list, or a link's weight and kind

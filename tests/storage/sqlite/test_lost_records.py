@@ -1,0 +1,134 @@
+"""Texts that stand whole in a damaged file come back, with or without their records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+from nacre import MemoryStore
+from nacre.factory import rekey_store
+from nacre.lifecycle import doctor
+from nacre.model import Memory
+from nacre.settings import Settings
+from nacre.storage.sqlite.lost_records import row_values, varint
+
+PAGE = 1024
+TEXTS = [f"Note {number}: the {'long ' * (number % 7) * 60}path to the mill." for number in range(90)]
+TAKEN_BACK = "A text that was taken back."
+PASSPHRASE = "a plum " + "in the fog"
+
+
+def opened(file: Path, key: str = "") -> MemoryStore:
+    return MemoryStore(settings=Settings(store=str(file), embedder="hashing", key=key))
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, dict[str, Memory]]:
+    file = tmp_path_factory.mktemp("sound") / "s.db"
+    with opened(file) as store:
+        kept = store.remember_many([{"text": text, "tags": ["mill"]} for text in TEXTS])
+        store.edit(kept[3].id, text="A path that was renamed.")
+        store.forget(kept[4].id)
+        store.purge(kept[5].id)
+        store.remember(TAKEN_BACK)
+        store.undo()
+        store.link(kept[6].id, kept[7].id, "causes")
+        memories = {memory.id: memory for memory in store.iterate(include_trashed=True)}
+    connection = apsw.Connection(str(file))
+    connection.pragma("journal_mode", "delete")
+    connection.close()
+    return file.read_bytes(), memories
+
+
+def pages(content: bytes, folder: Path, *names: str, leaves: bool = False) -> list[int]:
+    """The root pages of tables and indexes, or all their leaves."""
+    file = folder / "look.db"
+    file.write_bytes(content)
+    connection = apsw.Connection(str(file))
+    sql = "SELECT pageno FROM dbstat WHERE name = ? AND " + ("pagetype = 'leaf'" if leaves else "path = '/'")
+    numbers = [int(row[0]) for name in names for row in connection.execute(sql, (name,)).fetchall()]  # type: ignore[arg-type]
+    connection.close()
+    return numbers
+
+
+def overwritten(content: bytes, numbers: list[int]) -> bytes:
+    changed = bytearray(content)
+    for number in numbers:
+        changed[(number - 1) * PAGE : number * PAGE] = b"\xa5" * PAGE
+    return bytes(changed)
+
+
+def salvaged(content: bytes, folder: Path, key: str = "") -> tuple[dict[str, Memory], list[str]]:
+    file, target = folder / "damaged.db", folder / "new.db"
+    file.write_bytes(content)
+    settings = Settings(store=str(file), embedder="hashing", key=key)
+    said = doctor.salvage(settings, file, target, 1_800_000_000.0)
+    target_settings = Settings(store=str(target), embedder="hashing", key=key)
+    findings = doctor.examine(target_settings)
+    assert [each.message for each in findings if each.level == "problem" and each.check != "disk"] == []
+    with opened(target, key) as store:
+        (space,) = store.spaces()
+        return {memory.id: memory for memory in store.in_space(space).iterate(include_trashed=True)}, said
+
+
+@pytest.mark.parametrize("table", ["version", "content", "memory"])
+def test_a_table_whose_first_page_is_lost_costs_nothing(
+    sound: tuple[bytes, dict[str, Memory]], tmp_path: Path, table: str
+) -> None:
+    memories, said = salvaged(overwritten(sound[0], pages(sound[0], tmp_path, table)), tmp_path)
+    assert memories == sound[1] and said == []
+
+
+def test_texts_whose_versions_are_lost_come_back_under_their_ids_and_are_marked(
+    sound: tuple[bytes, dict[str, Memory]], tmp_path: Path
+) -> None:
+    memories, said = salvaged(overwritten(sound[0], pages(sound[0], tmp_path, "version", leaves=True)), tmp_path)
+    assert {id: memory.text for id, memory in memories.items()} == {id: memory.text for id, memory in sound[1].items()}
+    for id, memory in memories.items():
+        before = sound[1][id]
+        assert memory.tags == ("mill", "salvaged") and "damaged file" in memory.source_notes
+        assert (memory.status, memory.created_at, memory.links) == (before.status, before.created_at, before.links)
+    assert f"the record is not: {len(memories)}. They have the tag `salvaged`" in said[0] and len(said) == 1
+
+
+def test_a_text_of_which_nothing_else_is_left_becomes_a_memory_of_its_own(
+    sound: tuple[bytes, dict[str, Memory]], tmp_path: Path
+) -> None:
+    indexes = ["version_content", "version_created", "version_updated", "version_status", "label"]
+    lost = [
+        *pages(sound[0], tmp_path, "version", "memory", "sqlite_autoindex_memory_1", leaves=True),
+        *pages(sound[0], tmp_path, *indexes),
+    ]
+    memories, _ = salvaged(overwritten(sound[0], lost), tmp_path)
+    texts = [memory.text for memory in memories.values()]
+    assert (
+        {memory.text for memory in sound[1].values()} <= set(texts) <= {*TEXTS, "A path that was renamed.", TAKEN_BACK}
+    )
+    assert TEXTS[5] not in texts, "what was purged is not in the file"
+    assert len(texts) == len(set(texts)) and all(memory.tags == ("salvaged",) for memory in memories.values())
+
+
+def test_texts_of_an_encrypted_store_come_back_too(
+    sound: tuple[bytes, dict[str, Memory]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOST_RECORDS_KEY", PASSPHRASE)
+    key, file = "env:LOST_RECORDS_KEY", tmp_path / "locked.db"
+    file.write_bytes(sound[0])
+    rekey_store(file, "", key)
+    content = file.read_bytes()
+    for number in (9, 11, 12, 40):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        memories, _ = salvaged(overwritten(content, [number]), folder, key)
+        texts = {id: memory.text for id, memory in memories.items()}
+        assert texts == {id: memory.text for id, memory in sound[1].items()}, f"page {number}"
+
+
+def test_a_row_is_read_as_sqlite_writes_it() -> None:
+    assert varint(b"\x7f", 0) == (127, 1) and varint(b"\x81\x00", 0) == (128, 2)
+    assert row_values(bytes([6, 0, 1, 9, 17, 2]) + b"\xff" + b"ab" + b"\x01\x00") == (None, -1, 1, "ab", 256)
+    for broken in (bytes([3, 1, 1, 5]), bytes([2, 10]), bytes([2, 1, 5, 6])):
+        with pytest.raises(ValueError):
+            row_values(broken)

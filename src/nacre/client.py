@@ -10,25 +10,32 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import wraps
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 from urllib.parse import quote, urlencode, urlsplit
 
 from nacre.engine.engine import UNDO
-from nacre.errors import ConfigError, InvalidInput, MemoryNotFound, StoreUnreachable, VersionMismatch
+from nacre.errors import (
+    ConfigError,
+    InvalidInput,
+    MemoryNotFound,
+    StoreUnreachable,
+    VersionMismatch,
+)
 from nacre.factory import service_key
 from nacre.memory_store import MemoryStore, Relations
 from nacre.model import Filter, JournalEntry, Listing, Memory
 from nacre.model.instants import Instant
 from nacre.model.validate import label, required_label
-from nacre.project_store import ProjectStore
+from nacre.project_store import Choose, ProjectStore
 from nacre.protocols import Order, Progress, Vectors
 from nacre.recall_options import Scope, between
 from nacre.rest.endpoints import LOCAL_ONLY, VERSION, Endpoint, endpoints, plain_method
 from nacre.rest.problems import error_of
 from nacre.rest.wire import Reading, is_object, to_json
-from nacre.settings import DEFAULT, Settings
+from nacre.settings import DEFAULT, PERSONAL, Settings, SpaceChoice, personal_space
 from nacre.settings import settings as read_settings
 
 if TYPE_CHECKING:
@@ -508,7 +515,32 @@ for _name, _reason in LOCAL_METHODS.items():
 
 
 class RemoteProjectStore(ProjectStore, RemoteStore):
-    """What the interfaces work with: a project's space of a server, and `personal` beside it."""
+    """What the interfaces work with: a project's space of a server, and the user's own personal space beside it."""
+
+    @classmethod
+    def open(
+        cls, settings: Settings, choose: Choose, *, actor: str, embedder: Embedder | None = None, alone: bool = False
+    ) -> Self:
+        """In the space that the rule chooses; where nobody names one and the token is for exactly one, in that."""
+        first = choose(())
+        store = cls(settings=replace(settings, space=first.space), actor=actor, embedder=embedder)
+        try:
+            return store._chosen(first, choose, alone=alone)
+        except BaseException:
+            store.close()
+            raise
+
+    def _chosen(self, first: SpaceChoice, choose: Choose, *, alone: bool) -> Self:
+        me = self.me()
+        opened = [str(space) for space in me["spaces"]]
+        self.personal_space = personal_space(str(me["user"]))
+        if len(opened) == 1 and not first.named:
+            return self.in_space(opened[0])
+        choice = choose(list(self.in_space((opened or [self.personal_space])[0]).spaces()))
+        own = choice.space == PERSONAL and not choice.named
+        store = self.in_space(self.personal_space if own else choice.space)
+        beside = self.personal_space if choice.beside == PERSONAL else choice.beside
+        return store if alone or (opened and beside not in opened) else store.looking_into(beside)
 
     def _space_to_undo(self, batch: str | JournalEntry | None, count: int, *, any_actor: bool) -> MemoryStore | None:
         if self.beside is None or batch is not None:

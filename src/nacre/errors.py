@@ -189,9 +189,14 @@ class VersionMismatch(NacreError, RuntimeError):
 
 
 class SpaceNotFound(NacreError, KeyError):
-    """`known` are the existing spaces."""
+    """`known` are the existing spaces; `opened` those of a token that does not open this one, be it there or not."""
 
-    def __init__(self, name: str, known: Iterable[str]) -> None:
+    def __init__(self, name: str, known: Iterable[str], *, opened: Sequence[str] | None = None) -> None:
+        if opened is not None:
+            only = f"it opens {', '.join(opened)}. Name one with --space" if opened else "Name another space"
+            joint = "; " if opened else ". "
+            super().__init__(f"This token does not open a space {name!r}{joint}{only}, or ask an admin for a token.")
+            return
         near = nearest_name(name, sorted(known))
         meant = f"did you mean {near!r}? " if near else ""
         super().__init__(f"there is no space {name!r} in this store; {meant}`nacre space list` shows them all.")

@@ -77,7 +77,7 @@ from nacre.recall.walk import Walk, relation_list
 from nacre.recall_options import RecallOptions, Scope, between, make_filter, make_query, split_options, valid_at_filter
 from nacre.remember.guard import SPEAKERS, guard_notes, mark_suspicious
 from nacre.remember.suggest import with_names, with_names_of_text
-from nacre.settings import DEFAULT, Settings
+from nacre.settings import DEFAULT, PERSONAL, Settings
 from nacre.settings import settings as read_settings
 from nacre.text.dates import moment, named_span
 
@@ -125,6 +125,7 @@ class MemoryStore(Closing):
     the settings decide. `embedder` is a name, an `Embedder`, or any function from texts to rows of numbers.
     """
 
+    personal_space = PERSONAL  # what `personal` is called here; on a server, each user has one
     beside: MemoryStore | None = None  # another space that is looked into as well; see `ProjectStore`
 
     # Opening, views and closing

@@ -20,7 +20,7 @@ from nacre.model.instants import Instant
 from nacre.model.review import KINDS, STALE_DAYS, ReviewItem
 from nacre.protocols import Embedder, Order, Tallied
 from nacre.recall_options import RecallOptions, Scope, make_query, split_options
-from nacre.settings import DEFAULT, PERSONAL, Settings, SpaceChoice
+from nacre.settings import DEFAULT, Settings, SpaceChoice
 from nacre.storage.pages import ORDERS, RISING, check_page
 
 END = "."  # in a cursor: nothing is left in this space
@@ -51,7 +51,7 @@ def by_id(name: str, ids: int | None = None) -> Any:
 
 def personal(store: MemoryStore, refusal: str) -> MemoryStore:
     """The same store in `personal`. Raises `InvalidInput` with this text where another space is used alone."""
-    other = store if store.space == PERSONAL else store.beside
+    other = store if store.space == store.personal_space else store.beside
     if other is None:
         raise InvalidInput(refusal)
     return other
@@ -143,7 +143,8 @@ class ProjectStore(MemoryStore):
 
     def _with_unread(self, recalled: Recollection, filled: Mapping[str, int]) -> Recollection:
         """With `unread_note` where nothing was found."""
-        note = "" if recalled or (self.beside is None and self.space != PERSONAL) else self.unread_note(filled)
+        named_alone = self.beside is None and self.space != self.personal_space
+        note = "" if recalled or named_alone else self.unread_note(filled)
         return replace(recalled, notes=(*recalled.notes, note)) if note else recalled
 
     def unread_note(self, filled: Mapping[str, int]) -> str:

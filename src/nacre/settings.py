@@ -32,6 +32,7 @@ KEYS = ("key", "token", "embedder_key", "language_model_key")
 SERVICES = {"store": "token", "embedder_url": "embedder_key", "language_model_url": "language_model_key"}
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):[/\\]")  # of a service, not of a file; C:/ is a drive
 PERSONAL = "personal"
+OWN_PERSONAL = f"{PERSONAL}-"  # on a server, before the name of the user whose space it is
 PATHS = ("store", "journal_mirror", "backup_folder")
 NAMED, LONGEST_NAME = 5, 40  # of unknown names in a project's file: how many are named, and characters of each
 SHARES = ("default_importance", "min_trust", "lesson_semantic")  # from 0 to 1
@@ -546,13 +547,20 @@ def nearest(key: str, names: Iterable[str]) -> str:
     return f"did you mean {near!r}?" if near else "`nacre config list` shows all settings."
 
 
+def personal_space(user: str) -> str:
+    """The space that `personal` means for a user of a server: what is about a person is not everybody's."""
+    return f"{OWN_PERSONAL}{user}"
+
+
 @dataclass(frozen=True, slots=True)
 class SpaceChoice:
-    """The space that an interface works in, and why. `beside` is one that it also looks into, or empty."""
+    """The space that an interface works in, and why. `beside` is one that it also looks into, or empty; `named` says
+    that an option, the environment or a settings file names the space."""
 
     space: str
     reason: str
     beside: str = ""
+    named: bool = False
 
 
 def choose_space(
@@ -572,10 +580,10 @@ def choose_space(
     named = ((flags or {}).get("space"), "--space"), (value, variable)
     for space, origin in named:
         if space:
-            return SpaceChoice(space, f"{origin} names it")
+            return SpaceChoice(space, f"{origin} names it", named=True)
     for source in reversed(from_files(folder.absolute())):
         if space := str(source.values.get("space", "")):
-            return SpaceChoice(space, f"{source.file} names it", "" if space == PERSONAL else PERSONAL)
+            return SpaceChoice(space, f"{source.file} names it", "" if space == PERSONAL else PERSONAL, named=True)
     project = project_of(folder)
     if project is None:
         return SpaceChoice(PERSONAL, f"{folder} is in no repository")

@@ -27,6 +27,7 @@ Call = Callable[[MemoryStore], object]
 FOREIGN = ("b1", "b2", "b3", "a9")
 UNTOLD = {
     "beside",
+    "personal_space",
     "close",
     "now",
     "embedder",

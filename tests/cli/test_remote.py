@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -245,3 +245,69 @@ def test_copies_and_maintenance_are_made_by_the_server(over_server: CommandLine,
     assert jobs["retain"]["last_run"] and not jobs["reflect"]["last_run"]
     refused = over_server("maintenance", "prune")
     assert refused.exit_code != 0 and "--job decay" in refused.stderr
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, dict[str, str]]]:
+    """A server, and tokens: those of ada and bob open all spaces, that of cem one, that of dee two."""
+    place = tmp_path_factory.mktemp("team")
+    with MemoryStore(place / "s.db", space="personal", embedder="hashing") as store:
+        store.remember("The door code of the office is on the board")
+    users = ("ada", "writer", ()), ("bob", "writer", ()), ("cem", "writer", ("team",)), ("dee", "writer", ("a", "b"))
+    made = tokens(place / "s.db", *users)
+    with serving(place / "s.db", place) as running:
+        yield running, dict(zip(("ada", "bob", "cem", "dee"), made, strict=True))
+
+
+@pytest.fixture
+def as_user(
+    team: tuple[Served, dict[str, str]], nacre: CommandLine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[[str], CommandLine]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NACRE_STORE", team[0].url)
+    monkeypatch.delenv("NACRE_SPACE")
+
+    def use(user: str) -> CommandLine:
+        monkeypatch.setenv("NACRE_TOKEN", team[1][user])
+        return nacre
+
+    return use
+
+
+def test_what_is_personal_is_each_users_own(
+    as_user: Callable[[str], CommandLine], team: tuple[Served, dict[str, str]]
+) -> None:
+    ada = as_user("ada")
+    ada.ok("remember", "--personal", "My salary is 71000 euros")
+    ada.ok("remember", "My desk is by the window")
+    assert {each["text"] for each in ada.json("list")} == {"My salary is 71000 euros", "My desk is by the window"}
+    assert "Here: personal-ada, because" in ada("space", "list").stderr
+    bob = as_user("bob")
+    assert "71000" not in bob("recall", "what is the salary?", "--all").output
+    refused = bob("--space", "personal-ada", "list")
+    assert refused.exit_code == 1 and "71000" not in refused.output
+    assert "personal-ada" not in bob("space", "list").output
+    rest = team[0].caller(team[1]["bob"])
+    assert rest("GET", "/v1/spaces/personal-ada/memories").status == 404
+    assert rest("POST", "/v1/spaces/personal-ada/memories", {"text": "x"}).status == 404
+    assert b"personal-ada" not in rest("GET", "/v1/counts").body + rest("GET", "/v1/spaces").body
+
+
+def test_a_token_for_one_space_needs_no_option(as_user: Callable[[str], CommandLine]) -> None:
+    cem = as_user("cem")
+    cem.ok("remember", "The release is on Thursday")
+    assert [each["space"] for each in cem.json("list")] == ["team"]
+    assert "Here: team, because the token opens it alone" in cem("space", "list").stderr
+    cem.ok("undo")
+    assert cem.json("list") == []
+
+
+def test_a_token_for_other_spaces_says_which_and_does_not_deny_that_there_are_more(
+    as_user: Callable[[str], CommandLine],
+) -> None:
+    dee = as_user("dee")
+    for words in (["remember", "x"], ["--space", "personal", "recall", "door"]):
+        result = dee(*words)
+        assert result.exit_code == 1 and "there is no space" not in result.stderr
+        assert "it opens a, b. Name one with --space" in result.stderr
+    dee.ok("--space", "b", "remember", "The pier is closed")

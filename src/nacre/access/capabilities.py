@@ -11,6 +11,7 @@ from nacre.errors import AccessDenied, InvalidInput, UnknownName
 from nacre.model import Filter
 from nacre.model.journal import UNDO_UNDER_WAY
 from nacre.model.memory import Json
+from nacre.settings import OWN_PERSONAL, personal_space
 
 EXPERIENCE_TYPES = ("success", "failure", "pattern", "insight")
 PATTERN = "pattern"
@@ -86,6 +87,14 @@ def user_capabilities(role: Role, spaces: Collection[str] = ()) -> AgentCapabili
     return AgentCapabilities(ScopeLevel.GLOBAL_WRITE, max_query_cost=inf, allowed_spaces=tuple(spaces), role=role)
 
 
+def opens(user: str, role: Role | None, spaces: Collection[str], space: str) -> bool:
+    """Whether these rights open the space. Where no space is named, all are open but the personal ones of other users;
+    an admin opens these, too."""
+    if spaces:
+        return space in spaces
+    return role in (None, Role.ADMIN) or not space.startswith(OWN_PERSONAL) or space == personal_space(user)
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """An agent with its capabilities, in a session and a space. Raises `AccessDenied` for a space that is not its."""
@@ -101,7 +110,7 @@ class Access:
         if not self.agent:
             raise InvalidInput("Capabilities belong to an agent; give its name as `agent`.")
         can = self.capabilities
-        if can.allowed_spaces and self.space not in can.allowed_spaces:
+        if not opens(self.agent, can.role, can.allowed_spaces, self.space):
             raise AccessDenied(f"{self.who} has no access to the space {self.space!r}; choose another.")
         if not self.session and not can.scope.includes(ScopeLevel.CROSS_SESSION_WRITE):
             raise InvalidInput(f"The scope {can.scope} is bound to a session; give its name as `session`.")
@@ -132,7 +141,7 @@ class Access:
         """Whether it sees something of the space: an agent only of its own."""
         if self.is_agent:
             return space == self.space
-        return not self.capabilities.allowed_spaces or space in self.capabilities.allowed_spaces
+        return opens(self.agent, self.capabilities.role, self.capabilities.allowed_spaces, space)
 
     @property
     def sees_all(self) -> bool:
@@ -141,7 +150,8 @@ class Access:
     @property
     def sees_store(self) -> bool:
         """All memories, of all spaces: figures of the complete store show nothing that it may not see."""
-        return self.sees_all and not self.capabilities.allowed_spaces
+        everyones = self.capabilities.role in (None, Role.ADMIN)  # others do not see the personal spaces of others
+        return self.sees_all and not self.capabilities.allowed_spaces and everyones
 
     def sees_terms(self, kind: str) -> bool:
         """Whether it sees all terms of a kind: types are everybody's, a space's own (`KIND/SPACE`) belong to whoever

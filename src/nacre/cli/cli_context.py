@@ -79,12 +79,14 @@ class CliContext:
         if not store_exists(known):
             return self._open_empty(known)
         store = self._opened(known, alone=alone)
-        if self.names("space") and not any_space and not has_space(store):
-            from nacre.errors import SpaceNotFound
+        try:
+            if self.names("space") and not any_space and not has_space(store):
+                from nacre.errors import SpaceNotFound
 
-            known_names = [note.name for note in store.space_notes()]
+                raise SpaceNotFound(known.space, [note.name for note in store.space_notes()])
+        except BaseException:  # a server may not open the space, too
             store.close()
-            raise SpaceNotFound(known.space, known_names)
+            raise
         filled = {} if self.names("space") or any_space else store.spaces()
         if store.unread_note(filled) and not {store.space, store.beside and store.beside.space} & filled.keys():
             self.notify(store.unread_note(filled))
@@ -263,7 +265,7 @@ def has_space(store: ProjectStore) -> bool:
     part of the store: it must not learn what else there is."""
     from nacre.settings import DEFAULT, PERSONAL
 
-    if store.space in (DEFAULT, PERSONAL) or store.settings.scope:
+    if store.space in (DEFAULT, PERSONAL, store.personal_space) or store.settings.scope:
         return True
     known = any(note.name == store.space for note in store.space_notes())
     return known or bool(store.in_space(store.space).journal(limit=1))

@@ -48,7 +48,7 @@ class UserStores(StoreProvider):
     def view(self, wanted: Asker) -> MemoryStore:
         """Raises `SpaceNotFound` for a space that is not open to the user, as for one that is not there."""
         if not wanted.identity.reaches(wanted.space):
-            raise SpaceNotFound(wanted.space, wanted.identity.spaces)
+            raise SpaceNotFound(wanted.space, (), opened=wanted.identity.spaces)
         with self._view_lock:
             view = self._views.pop(wanted, None)
         if view is None or view.space != wanted.space:  # a space that was renamed

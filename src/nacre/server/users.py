@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from nacre.access.capabilities import AgentCapabilities, Role, user_capabilities
+from nacre.access.capabilities import AgentCapabilities, Role, opens, user_capabilities
 from nacre.access.view import USER_KIND
 from nacre.errors import AccessDenied, InvalidInput, UnknownName
 from nacre.model.instants import iso
@@ -69,7 +69,7 @@ class Identity:
         return user_capabilities(self.role, self.spaces)
 
     def reaches(self, space: str) -> bool:
-        return not self.spaces or space in self.spaces
+        return opens(self.user, self.role, self.spaces, space)
 
     def manages(self, spaces: Collection[str]) -> bool:
         """Whether it may give and take tokens for these spaces; none means all."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -13,11 +14,12 @@ from nacre.cli.ui.output import Column, Form, print_items, say
 from nacre.cli.ui.prompts import confirm_by_name, count_of
 from nacre.cli.ui.records import count_column
 from nacre.errors import SpaceNotFound
-from nacre.settings import DEFAULT
+from nacre.settings import DEFAULT, PERSONAL
 
 if TYPE_CHECKING:
     from nacre.engine.spaces import SpaceNote
     from nacre.memory_store import MemoryStore
+    from nacre.project_store import ProjectStore
     from nacre.recall_options import Scope
     from nacre.settings import SpaceChoice
 
@@ -46,9 +48,9 @@ WHAT_SPACES_DOES = f"List the spaces, and say which this folder uses and why.\n\
 def spaces_command(cli: CliContext, form: Form) -> None:
     from nacre.project_store import known_spaces
 
-    with cli.open(any_space=True) as store:
+    with cli.open(any_space=True, alone=False) as store:
         notes, known = store.space_notes(), known_spaces(store)
-    choice = cli.choose_space([*known, *(note.name for note in notes)])
+    choice = choice_on_server(store, cli.choose_space([*known, *(note.name for note in notes)]))
     uses = {choice.beside: "read", choice.space: "written and read"}
     columns: list[Column[SpaceNote]] = [
         Column("space", lambda note: note.name, style="cyan"),
@@ -64,6 +66,15 @@ def spaces_command(cli: CliContext, form: Form) -> None:
     print_items(notes, columns, record, form, EMPTY_STORE)
     say(RULE, f"Here: {choice.space}, because {choice.reason}{f'; {choice.beside} too' if choice.beside else ''}.")
     say(*(how_to_copy(note, choice.space) for note in notes if is_unread_default(note, choice)))
+
+
+def choice_on_server(store: ProjectStore, choice: SpaceChoice) -> SpaceChoice:
+    """As the token changes it: see `RemoteProjectStore.open`. Unchanged for a store of this machine."""
+    if store.space == choice.space or store.personal_space == PERSONAL:
+        return choice
+    own = store.space == store.personal_space
+    reason = f"{choice.reason}, and this is your own on this server" if own else "the token opens it alone"
+    return replace(choice, space=store.space, reason=reason, beside=store.beside.space if store.beside else "")
 
 
 def is_unread_default(note: SpaceNote, choice: SpaceChoice) -> bool:

@@ -74,7 +74,7 @@ def test_a_fact_is_found_edited_and_put_back(opened: Opener) -> None:
 def test_every_other_view_by_its_key(opened: Opener, tmp_path: Path) -> None:
     page = opened("search")
     show(page, "2", "Timeline")
-    tab_to(page, "created, .* forgotten")
+    tab_to(page, "dated then, .* forgotten")
     page.keyboard.press("Home")
     expect(page.get_by_text("Nothing was written at that time.")).to_be_visible()
 

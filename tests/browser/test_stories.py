@@ -175,6 +175,8 @@ def test_review_is_decided_by_keys_and_undone_and_the_badge_counts(opened: Opene
     expect(page.locator(".side")).to_have_count(2)
     expect(page.locator("mark").first).to_be_visible()
     before = int((badge.inner_text()).split()[0])
+    why = page.locator(".review > p.quiet").first.inner_text()
+    assert not re.search("[0-9a-f]{8}-[0-9a-f]{4}|_model|update of", why), why
     item = page.locator(".review").get_attribute("data-item")
     page.keyboard.press("n")
     expect(page.locator(".toast")).to_contain_text("The newer one replaced the older")
@@ -201,10 +203,13 @@ def test_the_journal_shows_what_blocks_an_undo(opened: Opener, site: Site) -> No
     page.locator(".rows a", has_text="Edited").first.click()
     expect(page.locator("ins").first).to_contain_text("works again")
     page.goto(f"{site.url}/#/{SPACE}/journal?actor=ada&kind=remember")
-    page.locator(".rows a", has_text="Remembered").first.click()
+    page.locator(".rows a", has_text="Remembered: The lamp in the hall").first.click()
     expect(page.get_by_text("depend on it")).to_be_visible()
     page.get_by_role("button", name="Undo these too").click()
     expect(page.locator(".toast")).to_contain_text("Undone")
+    page.goto(f"{site.url}/#/{SPACE}/journal?kind=undo")
+    undone = page.locator(".row", has_text="Undone").first
+    expect(undone.get_by_role("link", name=re.compile("^operation [0-9a-f]{8}$")).first).to_be_visible()
     assert caller("GET", f"/v1/spaces/{SPACE}/memories/lamp").status == 404
 
 
@@ -251,7 +256,8 @@ def test_the_timeline_says_what_was_changed_and_in_which_memory(opened: Opener, 
 def test_the_timeline_is_scrubbed_by_keys(opened: Opener) -> None:
     page = opened("timeline")
     expect(page.locator(".chart canvas")).to_be_visible()
-    expect(page.get_by_role("heading", name="Learned")).to_be_visible()
+    expect(page.get_by_role("heading", name="Stored")).to_be_visible()
+    expect(page.get_by_text("A memory counts at the time that it is dated")).to_be_visible()
     page.get_by_role("slider").focus()
     page.keyboard.press("Home")
     expect(page.get_by_text("Nothing was written at that time.")).to_be_visible()

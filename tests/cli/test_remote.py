@@ -75,6 +75,7 @@ WORKS: dict[str, list[str]] = {
     "lesson audit": [],
     "lesson review": [],
     "lesson export": ["-o", "lessons.json"],
+    "context": ["When is the tide high?"],
     "pack": ["When is the tide high?"],
     "store models": [],
     "store backup create": [],

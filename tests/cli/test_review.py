@@ -142,7 +142,7 @@ def test_review_lists_in_a_pipe_what_waits_and_how_it_can_be_decided(noted: Comm
     item, kind, decisions, why, what = noted.ok("review").split("\t")
     assert (item, kind) == ("munich-memory:berlin-memory", "conflict")
     assert decisions.startswith("keep_both,not_a_conflict,newer,older,merge")
-    assert "conflict_model" in why and OLD in what and NEW in what
+    assert why == "judged by reading both: 'Munich' now, 'Berlin' before" and OLD in what and NEW in what
     (record,) = noted.json("review")
     assert record["conflict"]["words"] == {"newer": "Munich", "older": "Berlin"}
     assert "munich-m:berlin-m" in noted.ok("review", "-f", "table")

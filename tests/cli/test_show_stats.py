@@ -49,6 +49,15 @@ def test_a_terminal_gets_bars_and_a_sparkline(grown: CommandLine) -> None:
     assert code == 0 and "█" * 30 + " 8" in seen and "█▁▂" in seen
 
 
+def test_the_picture_says_how_many_are_older_than_it(grown: CommandLine) -> None:
+    seen, _ = conversation("stats", NACRE_STORE=str(grown.store))
+    assert "(3 older ones are not drawn)" in " ".join(seen.split())
+    for memory in grown.json("list", "-n", "0"):
+        if memory["text"].startswith("40"):
+            grown.ok("forget", memory["id"], "--yes")
+    assert "not drawn" not in conversation("stats", NACRE_STORE=str(grown.store))[0]
+
+
 def test_a_terminal_that_has_only_ascii_gets_that(grown: CommandLine) -> None:
     seen, code = conversation("stats", NACRE_STORE=str(grown.store), PYTHONIOENCODING="ascii")
     assert code == 0 and seen.isascii() and "#" * 30 + " 8" in seen and "#_." in seen

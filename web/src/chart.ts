@@ -14,6 +14,8 @@ export interface ChartOptions {
   days?: boolean;
   /** The curve is smooth, and its values are between 0 and 1. */
   share?: boolean;
+  /** What a time begins; a day unless said otherwise. */
+  unit?: string;
 }
 
 const MOST_TICKS = 4;
@@ -39,6 +41,14 @@ function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
+/** A step goes to the next time: without one more, the last would have no width. */
+function withLastStep(times: number[], series: Series[]): number[][] {
+  if (!times.length) return [times, ...series.map((each) => each.values)];
+  const last = times.at(-1)!;
+  const step = times.length > 1 ? last - times.at(-2)! : 86_400;
+  return [[...times, last + step], ...series.map((each) => [...each.values, each.values.at(-1) ?? 0])];
+}
+
 /** Returns how to remove it. */
 export function draw(place: HTMLElement, times: number[], series: Series[], options: ChartOptions): () => void {
   const colours = ["--accent", "--second", "--third"].map(colour);
@@ -60,13 +70,13 @@ export function draw(place: HTMLElement, times: number[], series: Series[], opti
         options.days ? axis : { ...axis, values: (_plot, at) => at.map((each) => DAY.format(each * 1000)) },
         { ...axis, size: 52, ...(options.roots ? ROOTS : {}) },
       ],
-      series: [options.days ? { label: "days" } : { label: "day", value: (_plot, at) => (at === null ? "--" : DAY.format(at * 1000)) }, ...series.map((each, at) => ({
+      series: [options.days ? { label: "days" } : { label: options.unit && options.unit !== "day" ? `${options.unit} from` : "day", value: (_plot, at) => (at === null ? "--" : DAY.format(at * 1000)) }, ...series.map((each, at) => ({
         label: each.label, stroke: colours[at], width: 1.500, points: { show: false },
         fill: at === 0 ? `${colours[at]}22` : undefined,
         paths: options.share ? uPlot.paths.linear!() : uPlot.paths.stepped!({ align: 1 }),
       }))],
     },
-    [times, ...series.map((each) => each.values)] as uPlot.AlignedData,
+    (options.share ? [times, ...series.map((each) => each.values)] : withLastStep(times, series)) as uPlot.AlignedData,
     place,
   );
   place.dataset.drawn = String(times.length);

@@ -165,7 +165,7 @@ class ReviewQueue:
                 both = [sides[id] for id in edge[:2] if id in sides]
                 conflict = noted_conflict(*both) if len(both) == 2 else None
                 if conflict is not None:
-                    yield ReviewItem(conflict_id(conflict), "conflict", str(conflict), conflict.a, conflict)
+                    yield ReviewItem(conflict_id(conflict), "conflict", conflict.explanation, conflict.a, conflict)
 
     def _noted(self, sources: Sequence[str] | None, start: str) -> Iterator[list[Edge]]:
         """A turn at a time. There may be thousands, of which most callers want a screen: the first are read alone."""

@@ -20,6 +20,17 @@ class Verdict:
     sure: bool = True
 
 
+REASONS = {
+    "polarity": "one is for it, the other against",
+    "value": "the value differs",
+    "order": "two words have changed places",
+    "conflict_model": "judged by reading both",
+    "similarity": "they are much alike",
+    "custom_fn": "your own rule says so",
+    "language_model": "the language model says so",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Conflict:
     """`a` is the newer memory, `b` the one that stood before; `words` are those of each that decided.
@@ -34,6 +45,15 @@ class Conflict:
     reason: str
     words: tuple[str, str] = ("", "")
     sure: bool = True
+
+    @property
+    def explanation(self) -> str:
+        """Why, for a reader, with the words that decided."""
+        reason = REASONS.get(self.reason, self.reason)
+        newer, older = self.words
+        if newer and older and newer != older:
+            return f"{reason}: {newer!r} now, {older!r} before"
+        return f"{reason}: {(newer or older)!r}" if newer or older else reason
 
     def __str__(self) -> str:
         decided = f" ({self.words[0]} / {self.words[1]})" if any(self.words) else ""

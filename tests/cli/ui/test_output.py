@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 
+import click
 import pytest
 import yaml
 
-from nacre.cli.ui.output import printable
+from nacre.cli.ui.output import printable, wrapped_line
 from tests.cli.terminal import conversation
 from tests.command_line import CommandLine
 
@@ -116,3 +117,37 @@ def test_a_narrow_terminal_gets_a_stacked_table_that_loses_no_text(nacre: Comman
         assert code == 0 and first.startswith("12345678") and "procedural" in first and "imp 0." in narrow
         assert " ".join(" ".join(below).split()).endswith(text)
         assert all(len(line) <= int(columns) for line in (first, *below))
+
+
+@pytest.mark.parametrize("columns", [50, 80])
+def test_no_command_leaves_it_to_the_terminal_to_break_a_line(nacre: CommandLine, columns: int) -> None:
+    tail = "with Priya at staging.lumen.example.org, then coffee in the kitchen on the second floor."
+    nacre.ok("remember", f"The standup is at 10:00 on Zoom every day {tail}")
+    nacre.ok("remember", f"The standup moved to 9:30 in Google Meet, no longer at 10:00 on Zoom {tail}")
+    id = nacre.json("list")[0]["id"]
+    commands: list[tuple[list[str], tuple[tuple[str, str], ...]]] = [
+        (["context", "when is the standup?"], ()),
+        (["show", id], ()),
+        (["review"], (("[?]", "q"),)),
+        (["forget", id], (("[y/N]", "n\n"),)),
+    ]
+    for words, answers in commands:
+        seen, _ = conversation(*words, answers=answers, COLUMNS=str(columns))
+        lines = [click.unstyle(line).rstrip("\r") for line in seen.split("\n")]
+        assert max(map(len, lines)) <= columns, (words, max(lines, key=len))
+        assert any(len(line) > columns // 2 for line in lines) and "\u00a0" not in seen
+        if words[0] != "forget":
+            assert "staging.lumen.example.org" in seen, words
+
+
+def test_colours_take_no_place_and_wide_signs_two() -> None:
+    red = click.style("red", fg="red")
+    assert list(wrapped_line(f"{red} {red} {red}", 7, "")) == [f"{red} {red}", red]
+    assert list(wrapped_line("  記憶 記憶 記憶", 10, "")) == ["  記憶", "  記憶", "  記憶"]
+    assert list(wrapped_line("name    one two", 12, " " * 8)) == ["name    one", "        two"]
+    assert list(wrapped_line("a-path/that-is-long b", 5, "")) == ["a-path/that-is-long", "b"]
+
+
+def test_an_indented_second_line_of_a_list_follows_the_first_with_one_blank(nacre: CommandLine) -> None:
+    nacre.ok("remember", "Release 2.4 planned\n    - needs the migration")
+    assert "Release 2.4 planned - needs the migration" in nacre.ok("list")

@@ -11,6 +11,7 @@ export function HealthView() {
   const stats = useLoaded((stop) => get<Stats>(api`/stats`, {}, stop), []);
   const shown = stats.value;
   const growth = Object.entries(shown?.growth ?? {}).sort();
+  const older = (shown?.active ?? 0) - growth.reduce((sum, [, count]) => sum + count, 0);
   return (
     <>
       <h1>Health</h1>
@@ -25,7 +26,8 @@ export function HealthView() {
           {growth.length > 1 && (
             <>
               <h2>Growth by week</h2>
-              <Chart label="Memories created in each week" times={growth.map(([day]) => Date.parse(day) / 1000)}
+              {older > 0 && <p class="quiet">{number(older)} older {older === 1 ? "one is" : "ones are"} not drawn.</p>}
+              <Chart label="Memories created in each week" unit="week" times={growth.map(([day]) => Date.parse(day) / 1000)}
                 roots series={[{ label: "created", values: growth.map(([, count]) => count) }]} />
             </>
           )}

@@ -1,12 +1,13 @@
 /** Journal: every operation, what it changed, and how to take it back. */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { get, send } from "../api";
-import { Changes, deed, DEEDS, Empty, ErrorNote, Field, memoryLink, minuteOf, plural, shortId, useLoaded, Waiting } from "../parts";
+import { ask, get, send } from "../api";
+import { Changes, deed, DEEDS, Empty, ErrorNote, Field, firstWords, memoryLink, minuteOf, plural, shortId, useLoaded, Waiting } from "../parts";
 import { act, api, changed, may, route, session, setOptions, to } from "../state";
-import type { OperationNote, OperationStatus } from "../types";
+import type { Memory, OperationNote, OperationStatus } from "../types";
 
 const PAGE = 50;
+const MOST_TEXTS = 1_000; // that are asked for at once
 
 export function JournalView() {
   const batch = route.value.args[0];
@@ -43,6 +44,12 @@ function Operations() {
     return () => stop.abort();
   }, [actor, kind, since, until, changed.value]);
 
+  const ids = [...new Set(notes.value.flatMap((note) => note.memory_ids.slice(0, 1)))].slice(0, MOST_TEXTS);
+  const texts = useLoaded(async (stop) => {
+    if (!ids.length) return {};
+    const read = await ask<Memory[]>(api`/memories/read`, { ids }, stop);
+    return Object.fromEntries(read.map((each) => [each.id, each.title || each.text]));
+  }, [ids], false);
   const set = (name: string) => (event: { currentTarget: { value: string } }) => setOptions({ [name]: event.currentTarget.value });
   return (
     <>
@@ -64,10 +71,11 @@ function Operations() {
         {notes.value.map((note) => (
           <li class="row" key={note.operation.batch}>
             <a class="row-text" href={to("journal", note.operation.batch)}>
-              {deed(note.operation.name)}: {plural(note.count, "change")}
-              {note.operation.why && <> · <bdi>{note.operation.why}</bdi></>}
+              {deed(note.operation.name)}: {about(note, texts.value ?? {})}
             </a>
             <div class="row-about">
+              {note.count > 1 && <span>{plural(note.count, "change")}</span>}
+              <Why of={note.operation.why} />
               <span>{minuteOf(note.operation.at)}</span>
               <span>by {note.operation.actor || "nobody known"}</span>
               {note.undone && <span class="mark">undone</span>}
@@ -78,6 +86,26 @@ function Operations() {
       {loading.value && <p class="quiet" role="status">Loading…</p>}
       {next.value !== null && !loading.value && <button onClick={() => load(next.value)}>Show more</button>}
     </>
+  );
+}
+
+/** What the first memory says, or its id where it is gone; an operation on none says how much it changed. */
+function about(note: OperationNote, texts: Record<string, string>) {
+  const [first] = note.memory_ids;
+  if (!first) return plural(note.count, "change");
+  const text = texts[first];
+  return <bdi>{text ? firstWords(text, 100) : `memory ${shortId(first)}`}</bdi>;
+}
+
+const BATCH = /^[0-9a-f]{32}$/;
+
+/** An undo says which operations it took back, by their ids. */
+function Why({ of }: { of: string }) {
+  if (!of) return null;
+  return (
+    <span>
+      {of.split(/(\s+|,)/).map((word) => (BATCH.test(word) ? <a href={to("journal", word)}>operation {word.slice(0, 8)}</a> : <bdi>{word}</bdi>))}
+    </span>
   );
 }
 
@@ -95,7 +123,7 @@ function OperationView({ batch }: { batch: string }) {
       <div class="row-about">
         <span>{minuteOf(operation.at)}</span>
         <span>by {operation.actor || "nobody known"}</span>
-        {operation.why && <span>{operation.why}</span>}
+        <Why of={operation.why} />
         <span>{plural(shown.count, "change")}</span>
       </div>
       <div class="note">

@@ -27,8 +27,8 @@ export function TimelineView() {
           </select>
         </Field>
         <span class="quiet">
-          {plural(shown.reduce((sum, each) => sum + each.created, 0), "memory", "memories")} created,{" "}
-          {plural(shown.reduce((sum, each) => sum + each.changes, 0), "change")},{" "}
+          {plural(shown.reduce((sum, each) => sum + each.created, 0), "memory", "memories")} dated in this time,{" "}
+          {plural(shown.reduce((sum, each) => sum + each.changes, 0), "change")} made,{" "}
           {number(shown.reduce((sum, each) => sum + each.forgotten, 0))} forgotten
         </span>
       </div>
@@ -36,17 +36,20 @@ export function TimelineView() {
       {chosen && (
         <>
           <Chart
-            label={`Memories created, changes and forgotten memories by ${bucket}`} roots
+            label={`Memories by their date, changes and forgotten memories by ${bucket}`} roots unit={bucket}
             times={shown.map((each) => each.start)}
             series={[
-              { label: "created", values: shown.map((each) => each.created) },
-              { label: "changes", values: shown.map((each) => each.changes) },
+              { label: "dated", values: shown.map((each) => each.created) },
+              { label: "changes made", values: shown.map((each) => each.changes) },
               { label: "forgotten", values: shown.map((each) => each.forgotten) },
             ]}
           />
-          <p class="quiet">The heights are square roots, so that one busy {bucket} does not hide the others.</p>
+          <p class="quiet">
+            A memory counts at the time that it is dated, and a change at the time that it was made. The heights are square
+            roots, so that one busy {bucket} does not hide the others.
+          </p>
           <label class="scrubber">
-            <span>{bucket === "day" ? chosen.day : `${bucket} from ${chosen.day}`}: {number(chosen.created)} created, {plural(chosen.changes, "change")}, {number(chosen.forgotten)} forgotten</span>
+            <span>{bucket === "day" ? chosen.day : `${bucket} from ${chosen.day}`}: {plural(chosen.created, "memory", "memories")} dated then, {plural(chosen.changes, "change")} made, {number(chosen.forgotten)} forgotten</span>
             <input type="range" min={0} max={shown.length - 1} value={at} aria-valuetext={chosen.day}
               onInput={(event) => setOptions({ at: shown[event.currentTarget.valueAsNumber]?.day ?? "" })} />
           </label>
@@ -57,10 +60,10 @@ export function TimelineView() {
   );
 }
 
-const GROUPS = ["Learned", "Changed", "Forgotten"];
+const GROUPS = ["Stored", "Changed", "Forgotten"];
 
-function groupOf(entry: JournalEntry): "Learned" | "Changed" | "Forgotten" {
-  if (!entry.before) return "Learned";
+function groupOf(entry: JournalEntry): "Stored" | "Changed" | "Forgotten" {
+  if (!entry.before) return "Stored";
   return !entry.after || entry.after.status === "trashed" ? "Forgotten" : "Changed";
 }
 
@@ -107,7 +110,7 @@ function Entries({ since, until }: { since: number; until: number }) {
                     <a class="row-text" href={memoryLink(entry.memory_id)}>
                       <bdi>{words(entry, texts.value ?? {})}</bdi>
                     </a>
-                    {name !== "Learned" && (
+                    {name !== "Stored" && (
                       <div class="row-about">
                         <span>{deed(entry.operation.name)}</span>
                         {name === "Changed" && <span>{fieldsChanged(entry)}</span>}

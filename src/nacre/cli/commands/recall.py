@@ -1,7 +1,8 @@
-"""nacre recall and pack."""
+"""nacre recall, and context, which is also called pack."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Unpack
@@ -11,7 +12,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, UsageProblem
 from nacre.cli.options import TextCommand, command, filter_options, form_option, option, tag_suggestion
-from nacre.cli.ui.output import DATA, Column, Form, print_data, print_items, printable, put, say
+from nacre.cli.ui.output import DATA, Column, Form, print_data, print_items, printable, put, say, wrapped
 from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.records import headline, marked_text, memory_columns, memory_record, short
 from nacre.model import Hit, Memory, Recollection
@@ -81,7 +82,10 @@ def pack_command(
     cli: CliContext, words: tuple[str, ...], budget: int, max_items: int, header: str | None, fence: bool, form: Form,
     **options: Unpack[RecallOptions],
 ) -> None:  # fmt: skip
-    """Fit the best memories into a token budget, ready for a prompt."""
+    """Fit the best memories into a token budget, ready for a prompt. `nacre context` and `nacre pack` do the same.
+
+    This is what the tool `context` gives to an agent.
+    """
     from nacre.recall.pack import HEADER
 
     header, question = HEADER if header is None else header, asked_question(words)
@@ -94,7 +98,7 @@ def pack_command(
         size = {"used_tokens": packed.used_tokens, "budget": packed.budget, "truncated": packed.truncated}
         print_data({"text": packed.text, "items": items, **size, "notes": list(packed.notes)}, form)
     elif packed.text:
-        put(printable(packed.text))
+        put(wrapped(printable(packed.text), sys.stdout))
     if packed.nearest is not None:
         say(nothing_fits(packed.nearest))
     more = "; more did not fit." if packed.truncated else "."
@@ -102,6 +106,9 @@ def pack_command(
         *(note for note in packed.notes if note not in cli.notified),
         f"{count_of(len(packed))}, {packed.used_tokens} of {packed.budget} tokens{more}",
     )
+
+
+context_command = pack_command  # the name that agents know
 
 
 def hit_columns(hits: Recollection, *, two_spaces: bool, explain: bool) -> list[Column[Hit]]:

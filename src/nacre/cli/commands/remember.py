@@ -14,7 +14,7 @@ from nacre.cli.lookup import resolve_id
 from nacre.cli.options import TextCommand, command, field_options, option, without_none
 from nacre.cli.ui.output import put, say
 from nacre.cli.ui.prompts import count_of, progress_line, read_stdin, text_argument
-from nacre.cli.ui.records import conflict_reason, excerpt, expired_note, short
+from nacre.cli.ui.records import excerpt, expired_note, short
 from nacre.engine.remember import POLICIES
 from nacre.errors import ConflictError, ConflictWarning
 from nacre.memory_store import MemoryStore
@@ -140,7 +140,7 @@ def conflict_sentence(conflict: Conflict) -> str:
     if conflict.a.text == conflict.b.text:
         return f"The same text is already there: {short(conflict.b.id)}."
     opening = KINDS.get(conflict.kind, f"This conflicts ({conflict.kind}) with")
-    return f"{opening} {short(conflict.b.id)} ({conflict_reason(conflict)}): {excerpt(conflict.b)}"
+    return f"{opening} {short(conflict.b.id)} ({conflict.explanation}): {excerpt(conflict.b)}"
 
 
 def remedy(result: RememberResult, *, noted: bool) -> str:

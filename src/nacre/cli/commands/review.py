@@ -16,9 +16,9 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.commands.edit import edit_both
 from nacre.cli.lookup import find_memories
 from nacre.cli.options import command, form_option, global_options, limit_option, option, why_option
-from nacre.cli.ui.output import Column, Form, one_line, print_items, printable, put, say
+from nacre.cli.ui.output import Column, Form, one_line, print_items, printable, put, say, wrapped
 from nacre.cli.ui.prompts import END, count_of, key_reader, progress_line
-from nacre.cli.ui.records import conflict_reason, excerpt, is_current, marked_text, memory_record, short
+from nacre.cli.ui.records import excerpt, is_current, marked_text, memory_record, short
 from nacre.cli.ui.times import age
 from nacre.errors import InvalidInput, MemoryNotFound
 from nacre.files import data_sections
@@ -147,6 +147,7 @@ def conflict_columns() -> list[Column[Conflict]]:
 
 
 MARGIN = " " * 9
+UNBROKEN = "\u00a0"  # between the words of a choice, so that they stay on one line
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +221,10 @@ def settled_line(settled: int, total: int) -> str:
 
 
 def ask_step(step: Step, number: str, *, undo: bool) -> Choice:
-    put(f"\n{click.style(number, dim=True)}  {click.style(one_line(step.title), bold=True)}")
+    title = f"\n{click.style(number, dim=True)}  {click.style(one_line(step.title), bold=True)}"
+    put(wrapped(title, sys.stdout, " " * (len(number) + 2)))
     if step.details:
-        put(step.details)
+        put(wrapped(step.details, sys.stdout))
     return ask_decision(step.choices, (SKIP, UNDO, QUIT) if undo else (SKIP, QUIT))
 
 
@@ -279,7 +281,7 @@ def item_texts(item: ReviewItem, now: float) -> tuple[str, str]:
     if conflict is not None:
         newer = f"  newer  {memory_text(conflict.a, now, conflict.words[0])}"
         older = f"  older  {memory_text(conflict.b, now, conflict.words[1])}"
-        reason = f"{conflict.kind}: {conflict_reason(conflict)} ({conflict.similarity:.2f} alike)"
+        reason = f"{conflict.kind}: {conflict.explanation} ({conflict.similarity:.2f} alike)"
         return reason, f"{newer}\n{older}"
     if item.memory is not None:
         return f"{item.kind}: {item.why}", f"  {memory_text(item.memory, now)}"
@@ -310,7 +312,8 @@ def ask_decision(choices: Sequence[Choice], always: Sequence[Choice]) -> Choice:
 
 def ask_choice(choices: Sequence[Choice]) -> Choice:
     keys = {choice.key: choice for choice in choices}
-    line = "  ".join(f"[{click.style(each.key, bold=True)}] {each.label}" for each in choices) + "  [?] "
+    offers = (f"[{click.style(each.key, bold=True)}] {each.label}".replace(" ", UNBROKEN) for each in choices)
+    line = wrapped("  ".join((*offers, "[?]")), sys.stdout).replace(UNBROKEN, " ") + " "
     with key_reader() as press:
         write(line)
         while (typed := press_key(press)) not in keys and typed != END:

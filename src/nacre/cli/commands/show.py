@@ -36,6 +36,7 @@ from nacre.cli.ui.output import (
     put,
     say,
     shortened,
+    wrapped,
 )
 from nacre.cli.ui.records import (
     TIMES,
@@ -59,6 +60,8 @@ from nacre.recall_options import Scope
 LAST_ENTRIES = 5
 MOST_LINKS = 10  # of one direction; `nacre graph neighbors` lists them all
 SEPARATE_FIELDS = ("id", "text", "links", "superseded_by")  # these have lines of their own
+LABEL = 16  # columns for the names of fields
+HISTORY_INDENT = " " * 10  # below the id of an operation
 ALWAYS_SHOWN = ("type", "importance", "status")
 
 
@@ -118,13 +121,13 @@ def memory_lines(details: MemoryDetails, now: float) -> Iterator[str]:
     for id in details.waiting():
         yield label_line("waits", f"for a decision on {short(id)}; `nacre review` asks for it")
     yield ""
-    yield printable(memory.text)
+    yield wrapped(printable(memory.text), sys.stdout)
     if details.history:
         yield ""
     for entry in details.history:
         done = entry.operation
         what = shortened(f"{age(done.at, now)}, {done.name} by {done.actor}: {entry_summary(entry)}", 100)
-        yield click.style(f"{short(done.batch)}  {what}", dim=True)
+        yield wrapped(click.style(f"{short(done.batch)}  {what}", dim=True), sys.stdout, HISTORY_INDENT)
 
 
 def link_lines(details: MemoryDetails) -> Iterator[str]:
@@ -145,7 +148,8 @@ def field_value(name: str, value: object, now: float) -> str:
 
 
 def label_line(name: str, value: str) -> str:
-    return click.style(f"{one_line(name):<16}", fg="cyan") + one_line(value)
+    line = click.style(f"{one_line(name):<{LABEL}}", fg="cyan") + one_line(value)
+    return wrapped(line, sys.stdout, " " * LABEL)
 
 
 ORDERS: dict[str, Order] = {
@@ -215,7 +219,10 @@ def draw_stats(stats: Stats) -> None:
             put("\n".join(["", title, *bars(counts)]))
     if stats.growth:
         first = next(iter(stats.growth))
-        put(f"\nnew memories each week, from the week of {first}\n  {sparkline(list(stats.growth.values()))}")
+        older = stats.active - sum(stats.growth.values())
+        left_out = f" ({older:,} older {'one is' if older == 1 else 'ones are'} not drawn)" if older > 0 else ""
+        line = f"new memories each week, from the week of {first}{left_out}"
+        put(f"\n{wrapped(line, sys.stdout)}\n  {sparkline(list(stats.growth.values()))}")
 
 
 NOT_FILTERS = ("form", "limit", "sort", "cursor")

@@ -7,11 +7,11 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
-from textwrap import wrap as wrap_line
-from typing import IO, TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import IO, TYPE_CHECKING, Generic, Literal, TypeVar
+from unicodedata import east_asian_width
 
 import click
 
@@ -170,7 +170,6 @@ def put(text: str) -> None:
 
 UNDO = "`nacre undo"
 LEAST_WIDTH = 20  # columns: on a narrower terminal every line would be one word
-UNBROKEN: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}  # ids, paths and options stay whole
 
 
 def say(*messages: str) -> None:
@@ -179,17 +178,40 @@ def say(*messages: str) -> None:
         click.echo(wrapped(printable(message.replace(UNDO, here(UNDO))), sys.stderr), file=sys.stderr)
 
 
-def wrapped(text: str, stream: IO[str]) -> str:
-    """Between words, at the width of the terminal; as it is where the stream is none."""
+def wrapped(text: str, stream: IO[str], indent: str = "") -> str:
+    """Between words, at the width of the terminal; as it is where the stream is none. What goes on below a line stands
+    under `indent`, or under the line's own beginning where that is further in. Colours take no place."""
     if not stream.isatty():
         return text
     width = max(LEAST_WIDTH, shutil.get_terminal_size().columns)
-    lines = []
-    for line in text.split("\n"):
-        indent = " " * (len(line) - len(line.lstrip(" ")))
-        fits = len(line) <= width
-        lines += [line] if fits else wrap_line(line, width, subsequent_indent=indent, **UNBROKEN)
-    return "\n".join(lines)
+    return "\n".join(part for line in text.split("\n") for part in wrapped_line(line, width, indent))
+
+
+def wrapped_line(line: str, width: int, indent: str) -> Iterator[str]:
+    """Ids, paths and options stay whole; what is longer than the terminal is left to it."""
+    if columns_of(line) <= width:
+        yield line
+        return
+    plain = click.unstyle(line)
+    own = " " * (len(plain) - len(plain.lstrip(" ")))
+    below = max(own, indent, key=len)
+    current = ""
+    for blanks, word in WORD.findall(line):
+        if current.strip() and columns_of(current + blanks + word) > width:
+            yield current
+            current = (below if columns_of(below + word) <= width else own) + word
+        else:
+            current += blanks + word
+    yield current
+
+
+def columns_of(text: str) -> int:
+    """How many columns it takes, without its colours: most signs of East Asia, and emoji, take two."""
+    plain = click.unstyle(text)
+    return len(plain) if plain.isascii() else sum(1 + (east_asian_width(sign) in "WF") for sign in plain)
+
+
+WORD = re.compile(r"( *)([^ ]+)")
 
 
 def here(hint: str) -> str:
@@ -212,6 +234,7 @@ ESCAPE_SEQUENCE = re.compile(
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 LINE_END = re.compile("\r\n?")
 BREAK = re.compile("[\t\n\u2028\u2029]")
+BREAKS = re.compile(" *[\t\n\u2028\u2029][\t\n\u2028\u2029 ]*")  # with what a list is indented by
 
 
 def printable(text: str) -> str:
@@ -221,7 +244,7 @@ def printable(text: str) -> str:
 
 def one_field(text: str) -> str:
     """For one field of a TSV row."""
-    return BREAK.sub(" ", printable(text))
+    return BREAKS.sub(" ", printable(text))
 
 
 def one_line(text: str) -> str:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from nacre.cli.errors import UsageProblem
-from nacre.cli.ui.output import printable, say
+from nacre.cli.ui.output import printable, say, wrapped
 from nacre.cli.ui.records import excerpt, short
 from nacre.errors import InvalidInput
 from nacre.model import Memory
@@ -48,7 +48,7 @@ def confirm_by_name(warning: str, name: str, *, yes: bool) -> None:
 
 
 def read_answer(question: str) -> str:
-    sys.stderr.write(printable(question))
+    sys.stderr.write(wrapped(printable(question).rstrip(" "), sys.stderr) + " ")
     sys.stderr.flush()
     answer = sys.stdin.readline()
     if answer == "":

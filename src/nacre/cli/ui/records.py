@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nacre.cli.ui.output import Column, shortened
 from nacre.cli.ui.times import age
-from nacre.model import Conflict, Memory
+from nacre.model import Memory
 from nacre.model.instants import iso
 from nacre.model.memory import NAMES, SUSPICION, Json, plain
 
@@ -130,24 +130,6 @@ def iso_or_none(at: Json) -> Json:
 
 
 # The judge's names for its reasons, as sentences; one that is missing here is printed as it is.
-REASONS = {
-    "polarity": "one is for it, the other against",
-    "value": "the value differs",
-    "order": "two words have changed places",
-    "conflict_model": "judged by reading both",
-    "similarity": "they are much alike",
-    "custom_fn": "your own rule says so",
-    "language_model": "the language model says so",
-}
-
-
-def conflict_reason(conflict: Conflict) -> str:
-    """With the words that decided."""
-    reason = REASONS.get(conflict.reason, conflict.reason)
-    newer, older = conflict.words
-    if newer and older and newer != older:
-        return f"{reason}: {newer!r} now, {older!r} before"
-    return f"{reason}: {(newer or older)!r}" if newer or older else reason
 
 
 def expired_note(memory: Memory, now: float) -> list[str]:

@@ -200,3 +200,25 @@ def test_a_client_must_be_named_and_known(nacre: CommandLine) -> None:
     assert "name a client: claude-code" in nacre("install").stderr
     assert "name a client: claude-code" in nacre("uninstall").stderr
     assert "did you mean 'codex'?" in nacre("install", "codx").stderr
+
+
+def test_what_this_command_wrote_itself_is_not_kept_as_an_old_file(nacre: CommandLine, elsewhere: Path) -> None:
+    settings = elsewhere / ".claude" / "settings.json"
+    assert "old file" not in nacre("install", "claude-code", "--hooks", "--allow").stderr
+    assert [each.name for each in settings.parent.glob("settings*")] == ["settings.json"]
+    nacre.ok("uninstall", "claude-code")
+    settings.parent.mkdir(exist_ok=True)
+    settings.write_text('{"model": "opus"}')
+    said = nacre("install", "claude-code", "--hooks", "--allow").stderr
+    assert said.count("The old file is kept as settings.json.nacre-backup.") == 1
+    kept = list(settings.parent.glob("settings*backup*"))
+    assert [each.read_text() for each in kept] == ['{"model": "opus"}']
+
+
+def test_codex_need_not_wait_for_the_server(nacre: CommandLine, elsewhere: Path) -> None:
+    assert "--not-required` lets it start" in nacre("install", "codex").stderr
+    said = nacre("install", "codex", "--not-required", "--yes").stderr
+    assert "does not start without" not in said
+    assert "required" not in (elsewhere / ".codex" / "config.toml").read_text()
+    refused = nacre("install", "cursor", "--not-required")
+    assert refused.exit_code == 2 and "leave out --not-required" in refused.stderr

@@ -42,6 +42,23 @@ def test_a_copy_goes_where_it_should_makes_no_folder_and_replaces_nothing(nacre:
     assert again.exit_code == 2 and "never replaces" in again.stderr
 
 
+def test_a_name_without_an_ending_is_a_folder_whose_copies_can_be_listed(nacre: CommandLine, tmp_path: Path) -> None:
+    nacre.ok("remember", "x")
+    for folder in (tmp_path / "new", tmp_path / "there"):
+        (tmp_path / "there").mkdir(exist_ok=True)
+        result = nacre("backup", "create", str(folder))
+        copy = Path(result.stdout.strip())
+        assert copy.parent == folder and copy.suffix == ".db" and f"backup list {folder}" in result.stderr
+        assert [each["file"] for each in nacre.json("backup", "list", str(folder))] == [str(copy)]
+    assert nacre.json("backup", "list") == []
+    assert "put elsewhere are listed by `nacre store backup list FOLDER`" in nacre("backup", "list").stderr
+    (tmp_path / "empty").mkdir()
+    assert (
+        f"There is no copy (a file named *.db) in {tmp_path / 'empty'}."
+        in nacre("backup", "list", str(tmp_path / "empty")).stderr
+    )
+
+
 def test_a_restore_asks_and_a_dry_run_changes_nothing(nacre: CommandLine) -> None:
     nacre.ok("remember", "first")
     copy = nacre.ok("backup", "create")

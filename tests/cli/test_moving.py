@@ -77,7 +77,19 @@ def test_a_table_is_mapped_tried_and_its_bad_lines_are_written_to_a_file(nacre: 
     assert nacre("import", str(file), "--map", "Note", "--yes").exit_code == 2
     file.write_text("text,Colour\nBees like blue,blue\n,red\n")
     advised = " ".join(nacre("import", str(file), "--dry-run").stderr.split())
-    assert "--map COLUMN=FIELD takes a column" in advised and "--map COLUMN=text says" in advised
+    assert "--map COLUMN=FIELD takes a column" in advised and "--map COLUMN=text says" not in advised
+
+
+def test_advice_on_columns_comes_only_where_no_row_had_a_text(nacre: CommandLine, tmp_path: Path) -> None:
+    table, lines, advice = tmp_path / "t.csv", tmp_path / "t.jsonl", "says which column has the text"
+    table.write_text("Note,Kind\nThe well is deep,a\n,b\n")
+    some = nacre("import", str(table), "--map", "Note=text", "--map", "Kind=source", "--yes")
+    assert "it has no text" in some.stderr and advice not in some.stderr
+    table.write_text("Note,text\nThe rope is short,\n")
+    assert advice in nacre("import", str(table), "--yes").stderr
+    lines.write_text('{"text": 42}\n{"text": "The pail leaks"}\n')
+    said = nacre("import", str(lines), "--yes").stderr
+    assert "its text is 42, which is no text" in said and "has no text" not in said
 
 
 def test_what_cannot_be_imported_leaves_no_store_and_is_no_success(nacre: CommandLine, tmp_path: Path) -> None:

@@ -211,6 +211,7 @@ def test_the_forms_of_the_clients_are_their_own(elsewhere: Path) -> None:
     # Codex goes on without a server that takes longer than a second, but does not start without a required one.
     assert written["mcp_servers"]["nacre"]["required"] is True
     assert "required" not in made("codex", folder=elsewhere).build_mcp_block()
+    assert "required" not in made("codex", required=False).build_mcp_block()
 
 
 @pytest.mark.accepts("H18.9")

@@ -70,7 +70,9 @@ def test_what_is_salvaged_was_there_and_what_is_missing_is_said(
         rescued = {memory.id for memory in memories}
         of_text = {memory.id: memory.text for memory in memories if "salvaged" in memory.tags and memory.id not in ids}
         assert len(set(of_text.values()) - TEXTS) <= FLIPS, number
-        assert len(rescued - ids - of_text.keys()) <= FLIPS, number  # a letter may differ, also of an id: the file has no checksums
+        assert len(rescued - ids - of_text.keys()) <= FLIPS, (
+            number
+        )  # a letter may differ, also of an id: the file has no checksums
         assert len(rescued) == len(ids) or missing, f"file {number} lost memories, and nobody was told"
         salvaged += 1
         complete += len(rescued) == len(ids)

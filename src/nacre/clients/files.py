@@ -23,11 +23,13 @@ class CannotEdit(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """`backup` holds the former content; None where there was no file, or nothing changed."""
+    """`backup` holds the former content; None where there was no file, or nothing changed. `made_backup` says that it
+    was not there before."""
 
     file: Path
     changed: bool
     backup: Path | None = None
+    made_backup: bool = False
 
 
 def rewrite(
@@ -52,13 +54,14 @@ def rewrite(
         if before is not None and not os.access(real, os.W_OK):
             raise ConfigError(f"{file} is read-only; make it writable, or change its source.")
         if bytes_of(real) == before:
+            kept = backups_of(real)
             backup = make_backup(real, before) if before is not None and keep_backup else None
             if after:
                 real.parent.mkdir(parents=True, exist_ok=True)
                 atomic_write(real, after, mode=mode)
             else:
                 real.unlink(missing_ok=True)
-            return FileChange(file, changed=True, backup=backup)
+            return FileChange(file, changed=True, backup=backup, made_backup=backup is not None and backup not in kept)
     raise ConfigError(f"{file} is being rewritten by another program; close that program and repeat.")
 
 

@@ -121,6 +121,7 @@ class Installer:
     token: str = ""
     folder: Path | None = None
     overwrite_unparseable: bool = False
+    required: bool = True  # whether a client that can wait for the server does, and does not start without it
 
     client: ClassVar[str]
     title: ClassVar[str]

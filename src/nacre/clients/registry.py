@@ -104,7 +104,7 @@ class CodexInstaller(HookInstaller):
     def local_block(self) -> dict[str, object]:
         """A server that is not required has one second to start, and Codex then goes on without it. In a file that
         others share it stays optional: Codex does not start without a required server."""
-        return {**super().local_block(), **({"required": True} if self.folder is None else {})}
+        return {**super().local_block(), **({"required": True} if self.required and self.folder is None else {})}
 
 
 class OpenCodeInstaller(Installer):

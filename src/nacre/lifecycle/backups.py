@@ -119,6 +119,15 @@ def copies(settings: Settings) -> list[StoredCopy]:
     return sorted((*made, *left), key=lambda each: -each.made_at)
 
 
+def copies_in(settings: Settings, folder: Path) -> list[StoredCopy]:
+    """The copies in a folder that you chose, newest first: files whose names end in .db."""
+    require_access(settings, "list the copies of the store")
+    files = [file for file in folder.glob("*.db") if file.is_file()]
+    made = [StoredCopy(file, made_at(file) if NAME.search(file.name) else file.stat().st_mtime, file.stat().st_size)
+            for file in files]  # fmt: skip
+    return sorted(made, key=lambda each: -each.made_at)
+
+
 def copies_that_stay(settings: Settings) -> str:
     """A sentence about copies that still have what was just deleted; empty where there are none."""
     if not has_copies(settings) or is_server(settings.store):

@@ -126,7 +126,9 @@ def short_for(short: Sequence[str], long: Sequence[str]) -> str:
     if len(long) < 2 or not short:
         return ""
     if len(short) == 1:
-        return SURNAME if short[0] == long[-1] else FIRST_NAME if short[0] == long[0] else ""
+        # Only a person goes by the first word of a name: Google is not Google Meet.
+        first_name = short[0] == long[0] and (short[0] in FIRST_NAMES or short[0] in GIVEN_NAMES)
+        return SURNAME if short[0] == long[-1] else FIRST_NAME if first_name else ""
     if short[-1] != long[-1] or len(short) > len(long) or not begins(short[0], long[0]) or len(short[-1]) == 1:
         return ""
     middle_names = iter(long[1:-1])
@@ -170,9 +172,15 @@ def by_short_form(names: Sequence[str]) -> Iterator[Pair]:
         words = parts(name)
         others = full.get((words[0],) if len(words) == 1 else (words[0], words[-1]), [])
         others = [other for other in others if other != name] if len(others) <= MOST_COMPARED else []
+        others = [other for other in others if may_be_shortened(other)]
         pairs = [Pair(other, name, why) for other in others if (why := short_for(words, parts(other)))]
         if len(pairs) <= MOST_MEANT:
             yield from pairs
+
+
+def may_be_shortened(name: str) -> bool:
+    """Not «Lumen's SLA», which is something of Lumen's, and no host or path."""
+    return not POSSESSIVE.search(name.strip()[:-2]) and not PLACE.fullmatch(name.strip())
 
 
 def long_keys(name: str) -> list[tuple[str, ...]]:

@@ -6,7 +6,7 @@ import gc
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -247,6 +247,8 @@ def shell_environment(cli: CliContext, environment: Mapping[str, str]) -> Mappin
 @option("--profile", "Which tools the server shows.", choices=PROFILES)
 @option("--hooks", "Also recall before prompts and keep what is said (claude-code, codex, gemini-cli).")
 @option("--allow", "Also let the tools be used without asking (claude-code).")
+@option("--not-required", "Let the client start where the server does not (codex).", to="required", default=True,
+        flag_value=False)  # fmt: skip
 @option("--http URL", "A server that runs already, instead of one that the client starts.")
 @option("--token-file FILE", "The file that holds that server's token.")
 @option("--print", "Print what would be written, and write nothing.", to="printing")
@@ -255,7 +257,7 @@ def shell_environment(cli: CliContext, environment: Mapping[str, str]) -> Mappin
 @option("--force", "Replace settings that cannot be read; the old file is kept.")
 def install_command(
     cli: CliContext, client: str | None, listing: bool, project: bool, server_name: str, profile: str | None,
-    hooks: bool, allow: bool, http: str | None, token_file: Path | None, printing: bool, guidance: bool,
+    hooks: bool, allow: bool, required: bool, http: str | None, token_file: Path | None, printing: bool, guidance: bool,
     write_guidance: bool, force: bool, yes: bool, form: Form,
 ) -> None:  # fmt: skip
     """Set this memory up in an agent's program: claude-code, claude-desktop, cursor, vscode, windsurf, codex,
@@ -278,6 +280,9 @@ def install_command(
         cli, client, project=project, server_name=server_name, profile=profile or "", url=http or "",
         token=remote_token(http, token_file, project=project),
     )  # fmt: skip
+    if not required and not installer.build_mcp_block().get("required"):
+        raise UsageProblem(f"{installer.title} starts without the server anyway; leave out --not-required.")
+    installer = replace(installer, required=required)
     if hooks:
         require_hooks(installer)
     if allow:
@@ -320,21 +325,28 @@ def write_settings(
         raise UsageProblem(
             f"{installer.title} has no file of instructions here; paste what --guidance prints, or try --project."
         )
+    steps: list[tuple[str, Callable[[], FileChange | None]]] = []
     if hooks:  # first: their file is the one that nobody has looked at yet
-        report_written(require_hooks(installer).write_hooks(), "the hooks")
+        steps.append(("the hooks", require_hooks(installer).write_hooks))
     if allow:
-        report_written(require_permissions(installer).allow(), "the permission")
-    report_written(installer.write_settings(), f"the server {installer.server_name!r}")
-    guidance = installer.write_guidance() if write_guidance else None
-    if guidance is not None:
-        report_written(guidance, "the guidance")
+        steps.append(("the permission", require_permissions(installer).allow))
+    steps.append((f"the server {installer.server_name!r}", installer.write_settings))
+    if write_guidance:
+        steps.append(("the guidance", installer.write_guidance))
+    changed = set[Path]()
+    for what, write in steps:
+        if (done := write()) is not None:
+            report_written(without_own_backup(done, changed), what)
     store = installer.environment().get("NACRE_STORE")
     place = f"Memories are kept in {store}. " if store and not installer.url else ""
     say(f"{place}Restart {installer.title} to use them.")
     if hooks and installer.client == "codex":
         say("Codex runs hooks only after you have looked at them: type /hooks in it.")
     if installer.build_mcp_block().get("required"):
-        say(f"{installer.title} waits for the server and does not start without it; `nacre uninstall` removes it.")
+        say(
+            f"{installer.title} waits for the server and does not start without it; `nacre install {installer.client} "
+            "--not-required` lets it start, then sometimes without its memory."
+        )
     if installer.folder is not None and not installer.url and shutil.which(SHARED_COMMAND) is None:
         say(f"`{SHARED_COMMAND}` is not on the PATH, from which this file starts it; install it with `pipx install`.")
 
@@ -352,6 +364,16 @@ def confirm_replacement(installer: Installer, *, force: bool, yes: bool) -> Inst
         name = installer.server_name
         confirm(f"{installer.path} has a server {name!r} that is set up otherwise. Replace it?", yes=yes)
     return replace(installer, overwrite_unparseable=force)
+
+
+def without_own_backup(done: FileChange, changed: set[Path]) -> FileChange:
+    """Of a file that this command has `changed` before, the copy is its own half of the work, and not an old file."""
+    if done.backup is not None and done.file in changed and done.made_backup:
+        done.backup.unlink(missing_ok=True)
+        done = replace(done, backup=None)
+    if done.changed:
+        changed.add(done.file)
+    return done
 
 
 def report_written(done: FileChange, what: str) -> None:

@@ -28,6 +28,7 @@ from nacre.factory import (
     store_file,
     typed_key_setting,
 )
+from nacre.files import private_folder
 from nacre.model.instants import iso
 from nacre.settings import KEY_FILE, Settings
 
@@ -48,8 +49,9 @@ def backup_command() -> None:
 def create(cli: CliContext, path: str | None) -> None:
     """Copy the store while others go on writing. Prints where the copy is.
 
-    PATH is a file or a folder. Without it the copy goes to the setting `backup_folder`, by default beside the store,
-    where the last seven that you made are kept. Each day one is made by itself; see the setting `backup_every`.
+    PATH is a file (copy.db), or a folder, which is made where it is missing. Without it the copy goes to the setting
+    `backup_folder`, by default beside the store, where the last seven that you made are kept. Each day one is made by
+    itself; see the setting `backup_every`.
     """
     from nacre.cli import remote
     from nacre.lifecycle.jobs import backups_of
@@ -60,20 +62,28 @@ def create(cli: CliContext, path: str | None) -> None:
         put(remote.make_backup(cli))
         say("Copied and checked by the server, which keeps the copy.")
         return
-    folder = Path(path).expanduser().absolute().parent if path else None
-    if folder is not None and not folder.is_dir():
-        raise StoreProblem(f"there is no folder {folder}; make it first, or name another place.")
+    target = Path(path).expanduser().absolute() if path else None
+    if target is not None and not target.parent.is_dir():
+        raise StoreProblem(f"there is no folder {target.parent}; make it first, or name another place.")
     with cli.open() as store:
-        made = store.backup(path) if path else backups_of(cli.settings()).make(store, cli.now())
+        if target is not None and not target.suffix and not target.exists():
+            private_folder(target)
+        made = store.backup(target) if target else backups_of(cli.settings()).make(store, cli.now())
     put(str(made))
     say(f"Copied and checked, {size(made.stat().st_size)}.")
+    if target is not None:
+        say(f"`nacre store backup list {quote(str(made.parent))}` lists the copies there.")
 
 
-@command("list", form_option(), group=backup_command)
-def list_command(cli: CliContext, form: Form) -> None:
-    """List the copies of this store, newest first, and what earlier restores left beside it."""
+@command("list [FOLDER]", form_option(), group=backup_command)
+def list_command(cli: CliContext, folder: str | None, form: Form) -> None:
+    """List the copies of this store, newest first, and what earlier restores left beside it.
+
+    With FOLDER, the copies that you put there.
+    """
     from nacre.cli import remote
-    from nacre.lifecycle.backups import StoredCopy, copies
+    from nacre.lifecycle.backups import StoredCopy, copies, copies_in
+    from nacre.lifecycle.jobs import backups_of
 
     now = cli.now()
     columns: list[Column[StoredCopy]] = [
@@ -82,13 +92,22 @@ def list_command(cli: CliContext, form: Form) -> None:
         Column("kind", kind, style="magenta"),
         Column("file", lambda stored: str(stored.file), wide=True, wraps=True),
     ]
-    empty = "There are no copies yet; `nacre store backup create` makes one."
-    notes = remote.backups(cli) if remote.is_remote(cli) else None
-    known = (
-        copies(cli.settings())
-        if notes is None
-        else [StoredCopy(Path(each.name), each.made_at, each.bytes_on_disk, each.replaced) for each in notes]
-    )
+    create = "`nacre store backup create` makes one."
+    if remote.is_remote(cli):
+        if folder:
+            raise UsageProblem("a server lists the copies beside its own store; leave FOLDER out.")
+        notes = remote.backups(cli)
+        known = [StoredCopy(Path(each.name), each.made_at, each.bytes_on_disk, each.replaced) for each in notes]
+        empty = f"There are no copies yet; {create}"
+    elif folder:
+        known, empty = copies_in(cli.settings(), Path(folder)), f"There is no copy (a file named *.db) in {folder}."
+    else:
+        known = copies(cli.settings())
+        usual = backups_of(cli.settings()).folder
+        empty = (
+            f"There are no copies in {usual} yet; {create} Those that you put elsewhere are listed by "
+            "`nacre store backup list FOLDER`."
+        )
     print_items(known, columns, backup_record, form, empty)
 
 

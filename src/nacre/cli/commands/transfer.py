@@ -343,7 +343,7 @@ def mapping_advice(done: ImportSummary) -> Iterator[str]:
 
     if any(note.startswith(LEFT_OUT_COLUMNS) for note in done.notes):
         yield "--map COLUMN=FIELD takes a column that was left out."
-    if any(fault.why.startswith(NO_TEXT) for fault in done.faults):
+    if not (done.imported or done.skipped) and any(fault.why.startswith(NO_TEXT) for fault in done.faults):
         yield "--map COLUMN=text says which column has the text."
 
 

@@ -399,7 +399,7 @@ def put_text(
 def next_key(new: apsw.Connection) -> int:
     """Above those of memories that only the journal knows, too."""
     given = "SELECT max(seq) FROM sqlite_sequence WHERE name = 'memory' UNION ALL SELECT max(key) FROM journal"
-    return 1 + max(int(key or 0) for (key,) in new.execute(given).fetchall())  # type: ignore[arg-type]
+    return 1 + max(int(key or 0) for (key,) in new.execute(given).fetchall())
 
 
 def free_id(new: apsw.Connection, space: int, key: int, names: Mapping[int, Values]) -> str:

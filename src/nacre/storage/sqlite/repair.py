@@ -716,9 +716,9 @@ def carry_misplaced(
                 known = "SELECT 1 FROM version WHERE key = ? AND seq_from = ?"
                 if not new.execute(known, (key, seq_from)).fetchall():
                     put_version(old, new, [None, *values], names, scan)
-    for number, values in scan.version.items():
+    for number, scanned in scan.version.items():
         with suppress(UnicodeDecodeError, zlib.error, ValueError, TypeError, apsw.Error):
-            put_version(old, new, [number, *values[1:]], names, scan)
+            put_version(old, new, [number, *scanned[1:]], names, scan)
 
 
 Value = tuple[SQLValue, ...]  # how often a name is in its list, or a link's weight and kind

@@ -80,11 +80,11 @@ def scanned(old: apsw.Connection, size: int) -> ScannedRows:
 
 
 VERSION_SIZE = 8 + len(SCALARS) + 4  # columns of the table
-WHOLE = (int,)
+INTEGER = (int,)
 SHAPES: dict[int, tuple[tuple[type, ...], ...]] = {
-    VERSION_SIZE: ((type(None),), WHOLE, WHOLE, WHOLE, (int, type(None)), WHOLE, WHOLE, WHOLE),
-    9: ((type(None),), WHOLE, (str, bytes), (str,), (str,), WHOLE, WHOLE, (str, type(None)), WHOLE),
-    6: ((type(None),), WHOLE, (str,), WHOLE, (int, float), WHOLE),
+    VERSION_SIZE: ((type(None),), INTEGER, INTEGER, INTEGER, (int, type(None)), INTEGER, INTEGER, INTEGER),
+    9: ((type(None),), INTEGER, (str, bytes), (str,), (str,), INTEGER, INTEGER, (str, type(None)), INTEGER),
+    6: ((type(None),), INTEGER, (str,), INTEGER, (int, float), INTEGER),
 }
 
 
@@ -244,10 +244,10 @@ def whole_content(old: apsw.Connection, number: int, contents: Mapping[int, Valu
     """Space, text as it is stored, title, role and words; None where the text is not as long as the row says."""
     columns = "space, text, title, role, characters, words"
     try:
-        found = old.execute(f"SELECT {columns} FROM content WHERE number = ?", (number,)).fetchall()
+        matches = old.execute(f"SELECT {columns} FROM content WHERE number = ?", (number,)).fetchall()
     except FAULTS:
-        found = []
-    row = found[0] if found else None
+        matches = []
+    row = matches[0] if matches else None
     if row is None and number in contents:
         _, space, text, title, role, characters, _, words, _ = contents[number]
         row = (space, text, title, role, characters, words)
@@ -263,9 +263,9 @@ def indexed_version(old: apsw.Connection, content: int) -> Remains | None:
     """The newest version with this content, by the index."""
     sql = "SELECT key, seq_from FROM main.version INDEXED BY version_content WHERE content = ? AND anchor = seq_from"
     with suppress(*FAULTS):
-        found = [row for row in old.execute(sql, (content,)).fetchall() if all(isinstance(each, int) for each in row)]
-        if found:
-            key, seq_from = max(found, key=lambda row: row[1])  # type: ignore[arg-type, return-value]
+        matches = [row for row in old.execute(sql, (content,)).fetchall() if all(isinstance(each, int) for each in row)]
+        if matches:
+            key, seq_from = max(matches, key=lambda row: row[1])  # type: ignore[arg-type, return-value]
             return Remains(int(key), int(seq_from))  # type: ignore[arg-type]
     return None
 
@@ -398,8 +398,8 @@ def put_text(
 
 def next_key(new: apsw.Connection) -> int:
     """Above those of memories that only the journal knows, too."""
-    given = "SELECT max(seq) FROM sqlite_sequence WHERE name = 'memory' UNION ALL SELECT max(key) FROM journal"
-    return 1 + max(int(key or 0) for (key,) in new.execute(given).fetchall())
+    sql = "SELECT max(seq) FROM sqlite_sequence WHERE name = 'memory' UNION ALL SELECT max(key) FROM journal"
+    return 1 + max(int(key or 0) for (key,) in new.execute(sql).fetchall())
 
 
 def free_id(new: apsw.Connection, space: int, key: int, names: Mapping[int, Values]) -> str:

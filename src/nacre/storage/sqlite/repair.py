@@ -670,14 +670,14 @@ def put_version(
     new.execute(f"INSERT INTO version(row, {VERSION_COLUMNS}) VALUES ({marks})", list(version.values()))
 
 
-def row_or_scanned(old: apsw.Connection, sql: str, number: int, found: list[Any]) -> list[tuple[Any, ...]]:
-    """The row of this number, or `found` where the way to it is damaged."""
+def row_or_scanned(old: apsw.Connection, sql: str, number: int, scanned: list[Any]) -> list[tuple[Any, ...]]:
+    """The row of this number, or `scanned` where the way to it is damaged."""
     try:
-        return old.execute(sql, (number,)).fetchall() or found
+        return old.execute(sql, (number,)).fetchall() or scanned
     except (apsw.Error, UnicodeDecodeError):
-        if not found:
+        if not scanned:
             raise
-        return found
+        return scanned
 
 
 def put_memory(new: apsw.Connection, row: tuple[Any, ...], names: dict[int, tuple[Any, ...]]) -> None:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 from tests.command_line import CommandLine
+from tests.mcp.agents import environment
+from tests.server.running import PATIENCE, Caller
 
 
 def test_a_token_is_made_once_listed_without_itself_and_revoked(nacre: CommandLine) -> None:
@@ -34,3 +41,19 @@ def test_what_is_mistyped_is_refused(nacre: CommandLine) -> None:
     assert nacre("token", "create", "--user", "ada", "--role", "boss").exit_code == 2
     assert nacre("token", "create", "--user", "two words").exit_code == 2
     assert nacre("token", "create", "--user", "ada", "--expires", "90").exit_code == 2
+
+
+def test_the_page_opens_the_space_that_commands_use_in_this_folder(tmp_path: Path) -> None:
+    env = {**os.environ, **environment(tmp_path)}
+    del env["NACRE_SPACE"]
+    nacre = [sys.executable, "-m", "nacre", "--store", str(tmp_path / "store.db")]
+    subprocess.run([*nacre, "remember", "The pier closes at dusk"], env=env, cwd=tmp_path, check=True, timeout=PATIENCE)
+    page = subprocess.Popen([*nacre, "web", "--no-open"], env=env, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    try:
+        assert page.stdout is not None
+        url, _, code = page.stdout.readline().strip().partition("/#login=")
+        reply = Caller(url)("POST", "/session", {"code": code}, x_nacre_page="1")
+        assert (reply.json["user"], reply.json["space"]) == ("web", "personal")
+    finally:
+        page.terminate()
+        page.communicate(timeout=PATIENCE)

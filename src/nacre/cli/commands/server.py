@@ -7,6 +7,8 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,7 @@ from nacre.cli.errors import UsageProblem
 from nacre.cli.options import command, form_option, option, yes_option
 from nacre.cli.ui.output import Column, Form, print_items, put, say
 from nacre.cli.ui.prompts import confirm
+from nacre.errors import MissingExtra
 from nacre.model.instants import iso
 
 if TYPE_CHECKING:
@@ -65,6 +68,7 @@ def serve_command(
     too: their scopes nacre:reader, nacre:writer, nacre:reviewer or nacre:admin give the role. Any number of servers
     may run over one store. On stderr each request is a line of JSON, without texts, questions and tokens.
     """
+    require_server("The server")
     from nacre.mcp.http import Address
     from nacre.server.limits import Limits
     from nacre.server.oauth import OAuthOptions
@@ -92,6 +96,7 @@ def web_command(cli: CliContext, port: int, no_open: bool) -> None:
 
     Only this machine reaches the page, and the link lets in whoever opens it first, once. Ctrl-C ends it.
     """
+    require_server("The page")
     from nacre.mcp.http import Address
     from nacre.server.limits import Limits
     from nacre.server.serve import ServeOptions, serve
@@ -107,7 +112,14 @@ def web_command(cli: CliContext, port: int, no_open: bool) -> None:
 
     limits = Limits(requests=0, writes=0, bytes=0)  # one person, on their own machine
     configure_logging(debug=cli.debug, requests=False)
-    serve(cli.space_settings(), ServeOptions(Address("127.0.0.1", port), limits=limits), say, open_page)
+    settings = replace(cli.space_settings(), space=cli.choose_space().space)
+    serve(settings, ServeOptions(Address("127.0.0.1", port), limits=limits), say, open_page)
+
+
+def require_server(what: str) -> None:
+    """Raises `MissingExtra` before an import does, which would name another extra."""
+    if any(find_spec(name) is None for name in ("mcp_types", "starlette", "uvicorn")):
+        raise MissingExtra(what, "server")
 
 
 def configure_logging(*, debug: bool, requests: bool) -> None:

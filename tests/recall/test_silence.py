@@ -164,3 +164,20 @@ def test_a_word_that_nothing_has_or_means_finds_nothing(filled: MemoryStore) -> 
     space.remember("The wifi password is on the fridge.")
     assert all(list(space.recall(word)) == [] for word in ("qqqq", "asdfghjkl"))
     assert space.recall("automobile")[0].memory.id == space.recall("Volvo")[0].memory.id == "car"
+
+
+def test_a_note_of_the_time_that_is_asked_for_is_not_silenced_because_its_text_has_no_date() -> None:
+    """Reading sees no dates: "in August" is in no text, and the model finds no answer."""
+    settings = Settings(store=":memory:", rerank_ms=60_000.0)
+    asked = "what caused the outage in August?"
+    with MemoryStore(settings=settings, embedder=ShippedEmbedder(ENGLISH)) as store:
+        texts = {
+            "2026-08-04": "Outage of 40 minutes: the connection pool was exhausted, because no timeout was set.",
+            "2026-08-03": "The shop went live for the first customer this morning.",
+            "2026-05-06": "Cotton paper comes from the Halvorsen mill, two reams a month.",
+        }
+        for day, text in texts.items():
+            store.remember(text, id=day, created_at=f"{day}T09:00:00Z", on_conflict="ignore")
+        assert store.recall(asked, asked_at="2026-11-17")[0].memory.id == "2026-08-04"
+        assert not store.recall("what caused the outage in May?", asked_at="2026-11-17")
+        assert not store.recall("which vaccine did the puppy get in August?", asked_at="2026-11-17")

@@ -95,11 +95,13 @@ def candidate_factor(question: Question, query: Query, reranker: Reranker | None
 
 
 class Judged(NamedTuple):
-    """A hit with its relevance, and the floor for it; whether it is near enough to answer, apart from any reading."""
+    """A hit with its relevance, and the floor for it; whether it is near enough to answer, apart from any reading, and
+    whether it was read."""
 
     hit: Hit
     floor: Floor
     near: bool = True
+    read: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +173,7 @@ def judged(hit: Hit, closeness: Closeness, reading: Reading | None, sources: Sou
     if not sources.calibrated:
         return Judged(replace(hit, relevance=known), sources.calibration.nothing_in_common(closeness))
     near = not is_note_with_vector(closeness) or sources.calibration.relevance(closeness) >= floor_of(closeness).best
-    return Judged(replace(hit, relevance=known), floor_of(closeness, reading), near)
+    return Judged(replace(hit, relevance=known), floor_of(closeness, reading), near, reading is not None)
 
 
 def is_note_with_vector(closeness: Closeness) -> bool:
@@ -219,9 +221,21 @@ def above_floor(selected: Sequence[Judged], query: Query, question: Question) ->
     if query.min_relevance is not None or query.strategy not in OWN_STRATEGIES or only_time or not selected:
         return [each.hit for each in selected], None
     best = max(selected, key=lambda judged: judged.hit.relevance)
-    if best.hit.relevance < best.floor.best or not any(each.near for each in selected):
+    timely = {each.hit.memory.id for each in selected if is_timely(each, question)}
+    if not timely and (best.hit.relevance < best.floor.best or not any(each.near for each in selected)):
         return [], best.hit
-    return [each.hit for each in selected if each.hit.relevance >= each.floor.each], None
+    return [
+        each.hit for each in selected if each.hit.relevance >= each.floor.each or each.hit.memory.id in timely
+    ], None
+
+
+def is_timely(judged: Judged, question: Question) -> bool:
+    """Whether a note is of the time that the question names, and near enough: who reads it sees no dates, and finds
+    nothing about August in a note of August."""
+    memory = judged.hit.memory
+    if not (question.windows and judged.read and judged.near and not memory.is_turn):
+        return False
+    return time_match(memory, question) >= FITS_TIME
 
 
 def rerank(hits: Sequence[Hit], question: Question, reranker: Reranker | None) -> tuple[list[Hit], tuple[str, ...]]:

@@ -170,7 +170,7 @@ class ReviewQueue:
     def _noted(self, sources: Sequence[str] | None, start: str) -> Iterator[list[Edge]]:
         """A turn at a time. There may be thousands, of which most callers want a screen: the first are read alone."""
         store, first = self.engine.store, list[Edge]()
-        if sources is None and not start:
+        if not start:
             first = store.edges(self.space, rels=[CONFLICTS], kind=WORST, limit=TURN)
             yield first
         known = {edge[:2] for edge in first}

@@ -275,6 +275,10 @@ class Results:
             return bool(row["tests"] == self.tests)
         return not row["test"].startswith("tests/") or (self.tree / row["test"].partition("::")[0]).exists()
 
+    def known(self, mutant: Mutant) -> bool:
+        """What survived and was not asked about again counts as survived."""
+        return self.stands(mutant) or self.rows.get(mutant.key, {}).get("outcome") == "survived"
+
     def add(self, mutant: Mutant, outcome: str, test: str, ran: int) -> None:
         row = {**asdict(mutant), "key": mutant.key, "outcome": outcome, "test": test, "ran": ran}
         row["tests"] = self.tests
@@ -378,7 +382,7 @@ class Section:
         self.outcomes = {
             mutant: results.rows[mutant.key]["outcome"]
             for mutant in sorted(mutants, key=lambda each: (each.path, each.line))
-            if results.stands(mutant) and results.rows[mutant.key]["outcome"] != "invalid"
+            if results.known(mutant) and results.rows[mutant.key]["outcome"] != "invalid"
         }
         self.drawn = len(mutants)
 

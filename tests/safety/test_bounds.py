@@ -198,3 +198,14 @@ def test_the_worst_known_inputs_are_read_in_proportion(check: Callable[[str], ob
 def test_no_pattern_of_a_sign_is_empty() -> None:
     assert not any(re.compile(sign.pattern).match("") for sign in SIGNS)
     assert all(anchor for sign in SIGNS for anchor in sign.anchors)
+
+
+LINES = 2 * search.MANY * search.PASSES  # more than all passes could find one by one
+
+
+@pytest.mark.parametrize("line", ["password: {}\n", "Bearer {}\n", "https://anna:{}@host.example.org/\n"])
+def test_a_secret_is_taken_out_however_often_the_same_line_comes(line: str) -> None:
+    """Of many places with the same surroundings only one is tried, and what is found there is in all of them."""
+    value = "q7Rt" + "Zp2xW9" + "mK4vLb8"
+    scrubbed = scrub(line.format(value) * LINES).text
+    assert value not in scrubbed and scrubbed.count("[REDACTED") == LINES

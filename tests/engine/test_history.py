@@ -371,6 +371,7 @@ def test_a_list_of_operations_in_parts_is_the_list_in_one_part(store: MemoryStor
     ]  # fmt: skip
     for size in (1, 2, 3):
         parts, before = list(store.operations(limit=size)), 0
+        assert len(parts) == size
         while parts[-1].seq != before:
             before = parts[-1].seq
             parts += store.operations(limit=size, before=before)

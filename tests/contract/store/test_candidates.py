@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from nacre.model import Filter, Memory
-from nacre.protocols import ALL, Backend, Candidates, Chunk, Derived, Place, Search, Words
-from tests.samples import SPACE, derived, digest_of, ids, memory, put, unit, writing
+from nacre.protocols import ALL, Backend, Candidates, Chunk, Derived, Place, Reader, Search, Words
+from nacre.storage.in_memory import InMemoryBackend
+from tests.samples import SPACE, derived, digest_of, ids, memory, put, unit, writing, written
 
 LIVE = Filter.live(1_000.0)
 TAGGED = Filter.where(tags="a")
@@ -265,3 +266,29 @@ def test_statistics_count_only_what_is_visible(store: Backend) -> None:
         assert found.shares.tolist() == alone.shares.tolist()
     assert ids(store.by_words(SPACE, ["tea", "milk"], ALL, 9, TAGGED)) == ["own"]
     assert store.by_words(SPACE, ["tea"], ALL, 9, TAGGED)[0].score == pytest.approx(float(after.shares.sum()))
+
+
+def test_words_weigh_in_every_store_as_in_the_reference(store: Backend) -> None:
+    """In whichever field a word is, however often, in the present and in an earlier state."""
+    reference = InMemoryBackend()
+    for each in (store, reference):
+        written(
+            each,
+            (memory("a", tags=("x",)), derived("tea milk tea", unit(1), tags="tea sugar")),
+            (memory("b"), derived("milk", unit(1), tags="tea tea", title="sugar")),
+            (memory("c"), derived("water and nothing else at all", unit(1), title="tea milk")),
+        )
+        written(each, (memory("d"), derived("tea", unit(1), tags="milk")))
+    search = Search(("tea", "milk", "sugar", "tea milk"))
+    for one, other in ((store, reference), (store.at(SPACE, 3), reference.at(SPACE, 3))):
+        assert weights(one, search) == weights(other, search)
+
+
+def weights(reader: Reader, search: Search) -> dict[tuple[str, str], float]:
+    """By the term and the id of the memory."""
+    found = reader.gather(SPACE, search)
+    return {
+        (term, place.id): round(float(share), 4)
+        for term, row in zip(found.terms, found.shares, strict=True)
+        for place, share in zip(found.places, row, strict=True)
+    }

@@ -138,14 +138,18 @@ class Pieces:
         ids = [self.start, *a, self.end]
         return ([*ids, *b, self.end], len(ids)) if second else (ids, len(ids))
 
-    def batch(self, pairs: Sequence[tuple[str, str]]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def arrays(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+        """Ids, segments and mask."""
         rows = [self.pair(*each) for each in pairs]
         made = np.zeros((3, len(rows), -(-max(len(ids) for ids, _ in rows) // 8) * 8), np.int64)
         for place, (ids, second) in enumerate(rows):
             made[0, place, : len(ids)] = ids
             made[1, place, second : len(ids)] = 1
             made[2, place, : len(ids)] = 1
-        ids, segments, mask = torch.from_numpy(made).to(DEVICE, non_blocking=True)
+        return made
+
+    def batch(self, pairs: Sequence[tuple[str, str]]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        ids, segments, mask = torch.from_numpy(self.arrays(pairs)).to(DEVICE, non_blocking=True)
         return ids, segments, mask
 
     def length(self, first: str, second: str) -> int:

@@ -42,8 +42,10 @@ def bert(drawing: Drawing, tensors: Tensors, positions: int, layers: int, *, seg
     return state
 
 
-def bert_layer(drawing: Drawing, tensors: Tensors, layer: int, name: str, state: State) -> State:
-    """`name` is that of its values in the graph.
+def bert_layer(
+    drawing: Drawing, tensors: Tensors, layer: int, name: str, state: State, *, first_only: bool = False
+) -> State:
+    """`name` is that of its values in the graph. With `first_only` it gives the state of the first token alone.
 
     A norm gives `n * gain + shift`. The product that reads it takes `gain` into its rows and `shift @ weight` into its
     bias; the residual keeps `n * gain`, and `shift` joins the bias of the product it is added to.
@@ -60,6 +62,10 @@ def bert_layer(drawing: Drawing, tensors: Tensors, layer: int, name: str, state:
     qkv[:, 2 * WIDTH :] /= spread
     qkv_bias[2 * WIDTH :] /= spread
     attended = drawing.attention(value, f"qkv_{name}", qkv, qkv_bias, HEADS)
+    if first_only:
+        attended, value = (
+            drawing.node("Gather", [each, "first"], f"{each}_first", axis=1) for each in (attended, value)
+        )
     mixed = drawing.product(attended, f"out_{name}", out, out_bias + shift, spread)
     value = _residual(drawing, value, mixed, gain, f"middle_{name}")
     gain, shift = _norm(tensors, f"{prefix}.attention.output")

@@ -1,4 +1,5 @@
-"""Reads starting weights, a BERT as ONNX or safetensors, into the names of `transformers.BertModel`."""
+"""Reads starting weights, a BERT as ONNX or safetensors, into the names of `transformers.BertModel`; reads the weights
+of a shipped graph; packs what was trained."""
 
 from __future__ import annotations
 
@@ -37,6 +38,21 @@ def from_safetensors(path: Path) -> dict[str, np.ndarray]:
             first, last = (8 + length + offset for offset in entry["data_offsets"])
             weights[name.removeprefix("bert.")] = np.frombuffer(raw[first:last], "<f4").reshape(entry["shape"])
     return weights
+
+
+def from_graph(path: Path) -> dict[str, np.ndarray]:
+    """The weights of a graph that `drawing.py` has written, by their names there."""
+    import onnx
+
+    types = {onnx.TensorProto.FLOAT: np.float32, onnx.TensorProto.INT8: np.int8, onnx.TensorProto.UINT8: np.uint8}
+    stored = np.memmap(path.with_suffix(".bin"), np.uint8, "r")
+    tensors = {}
+    for each in onnx.load(str(path), load_external_data=False).graph.initializer:
+        if each.data_location == onnx.TensorProto.EXTERNAL:
+            where = {entry.key: entry.value for entry in each.external_data}
+            raw = stored[int(where["offset"]) : int(where["offset"]) + int(where["length"])]
+            tensors[each.name] = np.frombuffer(raw.tobytes(), types[each.data_type]).reshape(each.dims)
+    return tensors
 
 
 def pack(weights: dict[str, np.ndarray], path: Path) -> None:

@@ -1,0 +1,133 @@
+"""Puts a smaller reader for the head *answers* (`student.py`) into the shipped int8 graph; the other heads stay as they
+are, to the last bit.
+
+python training/export_student.py WEIGHTS ANSWERS.npz OUT --lists LISTS.jsonl.gz…
+
+WEIGHTS is the folder with the shipped graph and its vocabulary; OUT may be the same one. The ranges of values are those
+of questions with the texts that a recall showed (`answer_lists.py`); the student may have learned from them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+import weights
+from data import lines
+from drawing import Drawing, Ranges, measured_ranges
+from export import Tensors, bert_layer, layers_of
+
+from nacre.models.tokenizers import WordPiece, WordPiecePairs
+
+SEED = 20261117
+TOKENS = 256  # of a pair, as in training
+PLAIN = {"ids": 0, "segments": 0}
+INPUTS = {**PLAIN, "for_answers": None}
+RANGE_QUESTIONS, RANGE_TEXTS = 150, 2
+GRAPH, VOCABULARY = "cross_encoder.onnx", "wordpiece.txt"
+SUFFIX = "_answers"  # of what belongs to the head's own layers, in the graph
+
+
+class Shipped:
+    """The shipped graph, without the layers and the head that are replaced."""
+
+    def __init__(self, path: Path) -> None:
+        graph = onnx.load(str(path), load_external_data=False).graph
+        self.tensors = {
+            name: array
+            for name, array in weights.from_graph(path).items()
+            if SUFFIX not in name and not name.startswith("answers_head")
+        }
+        self.constants = [each for each in graph.initializer if each.data_location != onnx.TensorProto.EXTERNAL]
+        places = [node.op_type for node in graph.node].index("If")
+        branches = {each.name: each.g for each in graph.node[places].attribute}
+        self.trunk = [*graph.node[:places], *branches["else_branch"].node]
+        self.read = branches["else_branch"].output[0].name
+        self.heads = [node for node in graph.node[places + 1 :] if node.output[0] != "answers"]
+        self.outputs = {each.name: each.type.tensor_type.shape.dim[1].dim_value for each in graph.output}
+
+    def drawing(self, ranges: Ranges | None) -> Drawing:
+        drawing = Drawing(ranges)
+        drawing.constants = {each.name: each for each in self.constants}
+        drawing.weights = dict(self.tensors)
+        return drawing
+
+    def split(self, value: str) -> tuple[list[onnx.NodeProto], list[onnx.NodeProto]]:
+        """The nodes up to the one that gives this value, and the others of the trunk."""
+        end = 1 + next(at for at, node in enumerate(self.trunk) if value in node.output)
+        return self.trunk[:end], self.trunk[end:]
+
+
+def with_student(shipped: Shipped, state: Tensors, ranges: Ranges | None) -> Drawing:
+    """Which layers are run is said by `for_answers`, as before. Without ranges, the student alone in floats."""
+    drawing = shipped.drawing(ranges)
+    own = {name.removeprefix("answers."): tensor for name, tensor in state.items() if name.startswith("answers.")}
+    shared = min(int(name.split(".")[2]) for name in own if name.startswith("encoder."))
+    begun = f"hidden_{shared - 1}" if shared else "embedded"
+    common, rest = shipped.split(begun)
+    drawing.nodes += common
+
+    def trunk() -> str:
+        drawing.nodes += rest
+        return shipped.read
+
+    if ranges is None:
+        student(drawing, own, shared, begun)
+        return drawing
+    drawing.either("for_answers", (lambda: student(drawing, own, shared, begun), trunk), "read")
+    weight, bias = state["heads.answers.weight"].T, state["heads.answers.bias"]
+    head = [drawing.floats("answers_head", weight), drawing.floats("answers_head_bias", bias)]
+    drawing.nodes += shipped.heads
+    drawing.node("Gemm", ["read", *head], "answers")
+    return drawing
+
+
+def student(drawing: Drawing, own: Tensors, shared: int, begun: str) -> str:
+    """The own layers, and the first state beside the mean of all."""
+    first_only, count = bool(own["first_only"][0]), layers_of(own)
+    state = begun, own["embeddings.LayerNorm.weight"], own["embeddings.LayerNorm.bias"]
+    before = state
+    for layer in range(shared, count):
+        before = state
+        alone = first_only and layer == count - 1
+        state = bert_layer(drawing, own, layer, f"{layer}{SUFFIX}", state, first_only=alone)
+    states, gain, shift = state
+    gains, shifts = drawing.floats(f"gain_last{SUFFIX}", gain), drawing.floats(f"shift_last{SUFFIX}", shift)
+    drawing.node("Gather", [states, "first"], f"first_row{SUFFIX}", axis=1)
+    drawing.node("Squeeze", [f"first_row{SUFFIX}", "second_axis"], f"first_state{SUFFIX}")
+    drawing.node("ReduceMean", [before[0] if first_only else states], f"mean_state{SUFFIX}", axes=[1], keepdims=0)
+    for each in ("first", "mean"):
+        drawing.node("Mul", [f"{each}_state{SUFFIX}", gains], f"{each}_gained{SUFFIX}")
+        drawing.node("Add", [f"{each}_gained{SUFFIX}", shifts], f"{each}_final{SUFFIX}")
+    parts = [f"first_final{SUFFIX}", f"mean_final{SUFFIX}"]
+    return drawing.node("Concat", parts, f"pooled{SUFFIX}", axis=1)
+
+
+def range_inputs(lists: Sequence[Path], vocabulary: Path) -> Iterator[dict[str, np.ndarray]]:
+    chance, pairs = random.Random(SEED), WordPiecePairs(WordPiece.from_vocabulary(vocabulary), TOKENS)
+    rows = [row for path in lists for row in lines(path) if row["texts"]]
+    for row in chance.sample(rows, RANGE_QUESTIONS):
+        for text in chance.sample(row["texts"], min(RANGE_TEXTS, len(row["texts"]))):
+            pair = pairs.encode(row["question"], text)
+            yield {"ids": np.array([pair.ids], np.int32), "segments": np.array([pair.segments], np.int32)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("folder", "answers", "out"):
+        parser.add_argument(name, type=Path)
+    parser.add_argument("--lists", type=Path, nargs="+", required=True)
+    given = parser.parse_args()
+    shipped, state = Shipped(given.folder / GRAPH), weights.unpack(given.answers)
+    inputs = range_inputs(given.lists, given.folder / VOCABULARY)
+    ranges = measured_ranges(with_student(shipped, state, None), inputs, PLAIN)
+    given.out.mkdir(parents=True, exist_ok=True)
+    with_student(shipped, state, ranges).save(given.out / GRAPH, INPUTS, shipped.outputs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,368 @@
+"""Trains a smaller reader for the head *answers*: fewer layers, taught by the shipped one.
+
+python training/student.py OUT --graph cross_encoder.onnx --lists LISTS.jsonl.gz… --measure LISTS.jsonl.gz
+    --tokenizer FILE [--examples examples.jsonl.gz] [--xquad FILE] --layers 0 2 4 6 8 11 [--shared 0] [--first-only]
+
+The teacher is read back from the int8 graph, with the embeddings, which stay as they are. `--layers` names the layers
+of the teacher that the student begins with; the first `--shared` of them stay as they are too. With `--first-only` the
+last layer computes the first state alone, and the mean is that of the layer before.
+
+Each question is read with what its recall showed (`answer_lists.py`). The student learns the teacher's distribution
+over the texts and *nothing* (a place of score 0), its scores, its states layer by layer (less and less), and a little
+from the labels, as `answers.py` does. `export_student.py` puts it into the graph.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import random
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import weights
+from answers import List, Pieces, drawn, list_loss, measured, noisy, of_examples, of_xquad, read_lists
+from embedder import DEVICE, SEED
+from torch import nn
+from torch.nn.functional import gelu, kl_div, layer_norm, scaled_dot_product_attention, smooth_l1_loss
+
+WIDTH, WIDE, HEADS = 384, 1536, 12
+PARTS = 3  # of a step
+QUEUED = 20  # steps that are prepared
+EACH = {"hotpot": 500, "qmsum": 100, "longmemeval": 150, "xquad": 1000}  # questions of an epoch
+EPSILON = 1e-12
+DROPOUT = 0.05
+KEPT = 0.998  # of the mean of the weights over the last steps, at each step
+WARM = 0.04  # share of the time in which the rate rises
+KEYWORDS = 0.1  # of the questions lose their small words, as people type them into a search box
+SHORT = 3  # letters of a small word
+OF_LIST, OF_SCORE, OF_STATES, OF_POOLED = 2.0, 0.5, 1.0, 1.0  # weights of what the teacher says
+Tensors = Mapping[str, np.ndarray]
+
+
+def path_of_answers(tensors: Tensors) -> list[str]:
+    """The names of the layers that the head *answers* reads with, in the graph."""
+    own = sorted({int(name.split("_")[1]) for name in tensors if name.startswith("qkv_") and "_answers_" in name})
+    return [*map(str, range(own[0])), *(f"{layer}_answers" for layer in own)]
+
+
+class Layer(nn.Module):
+    """From states of mean 0 and variance 1 to such states: the gain and the shift of a norm belong to what reads it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gain, self.shift = nn.Parameter(torch.ones(WIDTH)), nn.Parameter(torch.zeros(WIDTH))
+        self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
+        self.middle_gain, self.middle_shift = nn.Parameter(torch.ones(WIDTH)), nn.Parameter(torch.zeros(WIDTH))
+        self.up, self.down = nn.Linear(WIDTH, WIDE), nn.Linear(WIDE, WIDTH)
+        self.dropout = nn.Dropout(DROPOUT)
+
+    def forward(self, states: torch.Tensor, mask: torch.Tensor, first_only: bool = False) -> torch.Tensor:
+        texts, length, _ = states.shape
+        value = states * self.gain + self.shift
+        asked, keys, values = self.qkv(value).view(texts, length, 3, HEADS, -1).permute(2, 0, 3, 1, 4)
+        if first_only:
+            asked, value = asked[:, :, :1], value[:, :1]
+        mixed = scaled_dot_product_attention(asked, keys, values, attn_mask=mask[:, None, None].bool())
+        mixed = mixed.transpose(1, 2).reshape(value.shape)
+        middle = normal(value + self.dropout(self.out(mixed))) * self.middle_gain + self.middle_shift
+        return normal(middle + self.dropout(self.down(gelu(self.up(middle)))))
+
+    def begin(self, tensors: Tensors, name: str) -> None:
+        """With the values of a layer of the graph, in which the shifts have moved into the biases."""
+        gain, middle = tensors[f"middle_{name}_gain"], tensors[f"hidden_{name}_gain"]
+        set_to(self.gain, gain)
+        set_to(self.middle_gain, middle)
+        for part, before in (("qkv", gain), ("out", None), ("up", middle), ("down", None)):
+            weight = tensors[f"{part}_{name}_weight"].astype(np.float32) * tensors[f"{part}_{name}_scale"]
+            if (shrink := tensors.get(f"{part}_{name}_shrink")) is not None:
+                weight = weight * shrink[:, None]
+            if before is not None:
+                weight = weight / before[:, None]
+            set_to(getattr(self, part).weight, weight.T)
+            set_to(getattr(self, part).bias, tensors[f"up_bias_{name}" if part == "up" else f"{part}_{name}_bias"])
+
+
+def normal(states: torch.Tensor) -> torch.Tensor:
+    return layer_norm(states.float(), (WIDTH,), eps=EPSILON)
+
+
+def set_to(parameter: nn.Parameter, values: np.ndarray) -> None:
+    parameter.data.copy_(torch.from_numpy(np.array(values, np.float32).reshape(parameter.shape)))
+
+
+class Reader(nn.Module):
+    """The embeddings and some layers of the shipped reader, and its head on the first state beside the mean of all."""
+
+    def __init__(self, tensors: Tensors, layers: Sequence[int], first_only: bool = False) -> None:
+        super().__init__()
+        names = path_of_answers(tensors)
+        table = tensors["words"].astype(np.float32) * tensors["words_scale"]
+        for name, array in (("words", table), ("places", tensors["positions"][0]), ("kinds", tensors["kinds"])):
+            self.register_buffer(name, torch.from_numpy(np.array(array)))
+        self.layers, self.first_only = nn.ModuleList(Layer() for _ in layers), first_only
+        for layer, at in zip(self.layers, layers, strict=True):
+            layer.begin(tensors, names[at])
+        self.gain, self.shift = nn.Parameter(torch.ones(WIDTH)), nn.Parameter(torch.zeros(WIDTH))
+        set_to(self.gain, tensors["gain_last_answers"])
+        set_to(self.shift, tensors["shift_last_answers"])
+        self.head = nn.Linear(2 * WIDTH, 1)
+        set_to(self.head.weight, tensors["answers_head"].T)
+        set_to(self.head.bias, tensors["answers_head_bias"])
+        self.to(DEVICE)
+
+    def read(self, ids: torch.Tensor, segments: torch.Tensor, mask: torch.Tensor) -> tuple[list, torch.Tensor]:
+        """The states of each layer, and what the head reads."""
+        states = normal(self.words[ids] + self.places[: ids.shape[1]] + self.kinds[segments])
+        every = []
+        with torch.autocast(DEVICE, torch.bfloat16, enabled=DEVICE == "cuda"):
+            for number, layer in enumerate(self.layers, 1):
+                last = self.first_only and number == len(self.layers)
+                every.append(layer(every[-1] if every else states, mask, last))
+        whole = every[-2] if self.first_only else every[-1]
+        mean = (whole * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+        return every, torch.cat([each * self.gain + self.shift for each in (every[-1][:, 0], mean)], -1)
+
+    def forward(self, head: str, *batch: torch.Tensor) -> torch.Tensor:
+        assert head == "answers"
+        return self.head(self.read(*batch)[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    groups: list[tuple[str, list[str], list[float]]]
+
+    def pairs(self) -> list[tuple[str, str]]:
+        return [(asked, text) for asked, texts, _ in self.groups for text in texts]
+
+
+def keywords(question: str, chance: random.Random) -> str:
+    if chance.random() >= KEYWORDS:
+        return noisy(question, chance)
+    kept = [word for word in question.rstrip("?").split() if len(word) > SHORT]
+    return " ".join(kept) if len(kept) > 1 else question
+
+
+def epoch_of(notes: Sequence[List], others: Sequence[List], pieces: Pieces, size: int, seed: int) -> list[Step]:
+    """As that of `answers.py`, with other changes of the questions."""
+    chance = random.Random(SEED + seed)
+    taken = list(notes)
+    for source, count in EACH.items():
+        own = [each for each in others if each.source == source]
+        taken += chance.sample(own, min(count, len(own)))
+    rows = [drawn(each, chance) for each in taken]
+    rows = [(keywords(asked, chance), texts, [*map(float, labels)]) for asked, texts, labels in rows]
+    pieces.learn([asked for asked, _, _ in rows])
+    rows.sort(key=lambda row: np.mean([pieces.length(row[0], text) for text in row[1]]) * chance.uniform(0.8, 1.25))
+    made = [Step(rows[start : start + size]) for start in range(0, len(rows) - size + 1, size)]
+    chance.shuffle(made)
+    return made
+
+
+def with_nothing(scores: torch.Tensor, step: Step) -> torch.Tensor:
+    """A row for each question: the place of *nothing*, and its texts."""
+    width = 1 + max(len(texts) for _, texts, _ in step.groups)
+    place = torch.tensor(
+        [at * width + 1 + number for at, (_, texts, _) in enumerate(step.groups) for number in range(len(texts))],
+        device=scores.device,
+    )
+    table = torch.full((len(step.groups) * width,), -1e4, device=scores.device).scatter(0, place, scores)
+    table = table.view(-1, width)
+    return torch.cat([torch.zeros_like(table[:, :1]), table[:, 1:]], 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A step with its pairs in parts of similar length, so that little is padded: their places, and their ids."""
+
+    step: Step
+    parts: list[tuple[list[int], np.ndarray]]
+
+
+def prepared(step: Step, pieces: Pieces) -> Prepared:
+    pairs = step.pairs()
+    lengths = [pieces.length(*pair) for pair in pairs]
+    order = sorted(range(len(lengths)), key=lengths.__getitem__)
+    size = -(-len(order) // PARTS)
+    places = [order[start : start + size] for start in range(0, len(order), size)]
+    return Prepared(step, [(each, pieces.arrays([pairs[place] for place in each])) for each in places])
+
+
+def prepare(given: argparse.Namespace, pieces: Pieces, notes: Sequence[List], others: Sequence[List],
+            queue: multiprocessing.Queue) -> None:  # fmt: skip
+    """Runs in a process of its own: to put batches together takes as long as to learn from them."""
+    for epoch in range(given.epochs):
+        for step in epoch_of(notes, others, pieces, given.size, given.seed + epoch):
+            queue.put(prepared(step, pieces))
+    queue.put(None)
+
+
+def taught_loss(student: Reader, teacher: Reader, given: Prepared, labels: float, states_count: float) -> torch.Tensor:
+    step, loss, order = given.step, torch.zeros((), device=DEVICE), list[int]()
+    all_said, all_own, count = [], [], sum(len(places) for places, _ in given.parts)
+    for places, arrays in given.parts:
+        batch = torch.from_numpy(arrays).to(DEVICE).long().unbind()
+        with torch.no_grad():
+            states, pooled = teacher.read(*batch)
+            all_said.append(teacher.head(pooled)[:, 0])
+        own_states, own_pooled = student.read(*batch)
+        all_own.append(student.head(own_pooled)[:, 0])
+        order += places
+        share = len(places) / count
+        loss = loss + share * OF_POOLED * smooth_l1_loss(own_pooled, pooled)
+        mask, deeper = batch[2][..., None], len(states) / len(own_states)
+        for number, each in enumerate(own_states, 1):
+            if each.shape == states[0].shape and student.layers[number - 1].gain.requires_grad:
+                apart = (each - states[round(number * deeper) - 1]).square() * mask
+                weight = share * states_count * OF_STATES / len(own_states)
+                loss = loss + weight * apart.sum() / mask.sum() / WIDTH
+    back = torch.tensor(np.argsort(order), device=DEVICE)
+    said, own = (torch.cat(each)[back] for each in (all_said, all_own))
+    table, own_table = (with_nothing(each, step).log_softmax(-1) for each in (said, own))
+    loss = loss + OF_LIST * kl_div(own_table, table, reduction="batchmean", log_target=True)
+    loss = loss + OF_SCORE * smooth_l1_loss(own, said)
+    return loss + labels * list_loss(own, step.groups, 1.0) if labels else loss
+
+
+def train(
+    student: Reader, teacher: Reader, given: argparse.Namespace, queue: multiprocessing.Queue, count: int
+) -> None:
+    """The rate falls to nothing with the last epoch, or when the time is over."""
+    for layer in student.layers[: given.shared]:
+        layer.requires_grad_(False)
+    values = [each for each in student.parameters() if each.requires_grad]
+    optimizer = torch.optim.AdamW(values, given.rate, weight_decay=0.01, fused=DEVICE == "cuda")
+    average = [each.detach().clone() for each in values]
+    began, seen = time.time(), 0.0
+    teacher.eval().requires_grad_(False)
+    student.train()
+    for number, step in enumerate(iter(queue.get, None), 1):
+        passed = max(number / count, (time.time() - began) / given.seconds)
+        if passed >= 1:
+            break
+        for group in optimizer.param_groups:
+            group["lr"] = given.rate * min(passed / WARM, (1 - passed) / (1 - WARM))
+        loss = taught_loss(student, teacher, step, given.labels, given.states * (1 - passed))
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(values, 1.0)
+        optimizer.step()
+        torch._foreach_lerp_(average, [each.detach() for each in values], max(1 - KEPT, 1 / number))
+        if number % 20 == 0:
+            seen = 0.8 * (seen or loss.item()) + 0.2 * loss.item()
+        if number % 400 == 0:
+            print(f"{number}/{count} loss {seen:.3f} {time.time() - began:.0f} s", flush=True)
+    print("steps", number, f"loss {seen:.3f}", flush=True)
+    for each, mean in zip(values, average, strict=True):
+        each.data.copy_(mean)
+
+
+def state_of(student: Reader, shared: int) -> dict[str, np.ndarray]:
+    """The own layers and the head in the names of `transformers.BertModel`; what the first of them reads is normed by
+    `answers.embeddings`."""
+
+    def of(*values: torch.Tensor) -> list[np.ndarray]:
+        return [each.detach().float().cpu().numpy() for each in values]
+
+    state = dict(zip(("heads.answers.weight", "heads.answers.bias"), of(*student.head.parameters()), strict=True))
+    state["answers.first_only"] = np.array([student.first_only], np.float32)
+    norms = [(layer.gain, layer.shift) for layer in student.layers[shared:]] + [(student.gain, student.shift)]
+    names = ["answers.embeddings"]
+    for number, layer in enumerate(student.layers[shared:], shared):
+        name = f"answers.encoder.layer.{number}"
+        names.append(f"{name}.output")
+        parts = {"attention.output.dense": layer.out, "intermediate.dense": layer.up, "output.dense": layer.down}
+        for part, dense in parts.items():
+            state[f"{name}.{part}.weight"], state[f"{name}.{part}.bias"] = of(dense.weight, dense.bias)
+        chunks = layer.qkv.weight.chunk(3), layer.qkv.bias.chunk(3)
+        for part, weight, bias in zip(("query", "key", "value"), *chunks, strict=True):
+            own = f"{name}.attention.self.{part}"
+            state[f"{own}.weight"], state[f"{own}.bias"] = of(weight, bias)
+        norm = f"{name}.attention.output.LayerNorm"
+        state[f"{norm}.weight"], state[f"{norm}.bias"] = of(layer.middle_gain, layer.middle_shift)
+    for name, norm in zip(names, norms, strict=True):
+        state[f"{name}.LayerNorm.weight"], state[f"{name}.LayerNorm.bias"] = of(*norm)
+    return state
+
+
+def resume(student: Reader, state: Tensors, shared: int) -> None:
+    """With what `state_of` has written."""
+    names = ["answers.embeddings"]
+    set_to(student.head.weight, state["heads.answers.weight"])
+    set_to(student.head.bias, state["heads.answers.bias"])
+    for number, layer in enumerate(student.layers[shared:], shared):
+        name = f"answers.encoder.layer.{number}"
+        names.append(f"{name}.output")
+        parts = {"attention.output.dense": layer.out, "intermediate.dense": layer.up, "output.dense": layer.down}
+        for kind in ("weight", "bias"):
+            for part, dense in parts.items():
+                set_to(getattr(dense, kind), state[f"{name}.{part}.{kind}"])
+            rows = [state[f"{name}.attention.self.{part}.{kind}"] for part in ("query", "key", "value")]
+            set_to(getattr(layer.qkv, kind), np.concatenate(rows))
+        norm = f"{name}.attention.output.LayerNorm"
+        set_to(layer.middle_gain, state[f"{norm}.weight"])
+        set_to(layer.middle_shift, state[f"{norm}.bias"])
+    norms = [(layer.gain, layer.shift) for layer in student.layers[shared:]] + [(student.gain, student.shift)]
+    for name, (gain, shift) in zip(names, norms, strict=True):
+        set_to(gain, state[f"{name}.LayerNorm.weight"])
+        set_to(shift, state[f"{name}.LayerNorm.bias"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--graph", type=Path, required=True)
+    parser.add_argument("--lists", type=Path, nargs="+", required=True)
+    parser.add_argument("--measure", type=Path, nargs="*", default=[])
+    parser.add_argument("--tokenizer", type=Path, required=True)
+    parser.add_argument("--examples", type=Path)
+    parser.add_argument("--xquad", type=Path)
+    parser.add_argument("--layers", type=int, nargs="+", required=True)
+    parser.add_argument("--shared", type=int, default=0)
+    parser.add_argument("--first-only", action="store_true")
+    parser.add_argument("--begin", type=Path, help="a student to go on with")
+    parser.add_argument("--states", type=float, default=1.0, help="weight of the teacher's states at first")
+    parser.add_argument("--labels", type=float, default=0.2, help="weight of the labels")
+    parser.add_argument("--epochs", type=int, default=30)
+    parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--size", type=int, default=32, help="questions of a step")
+    parser.add_argument("--rate", type=float, default=4e-4)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    torch.manual_seed(SEED + given.seed)
+    torch.set_float32_matmul_precision("high")
+    pieces, tensors, began = Pieces(given.tokenizer), weights.from_graph(given.graph), time.time()
+    notes = [each for path in given.lists for each in read_lists(path)]
+    others = [*(of_examples(given.examples) if given.examples else ()), *(of_xquad(given.xquad) if given.xquad else ())]
+    checks = [each for path in given.measure for each in read_lists(path)]
+    pieces.learn([text for each in (*notes, *others, *checks) for text in (each.question, *each.texts)])
+    print(len(notes), len(others), len(checks), f"{time.time() - began:.0f} s", flush=True)
+    count = given.epochs * len(epoch_of(notes, others, pieces, given.size, given.seed))
+    queue: multiprocessing.Queue = multiprocessing.Queue(QUEUED)
+    worker = multiprocessing.Process(target=prepare, args=(given, pieces, notes, others, queue), daemon=True)
+    worker.start()  # before anything is on the GPU, which a forked process cannot use
+    teacher = Reader(tensors, range(len(path_of_answers(tensors))))
+    student = Reader(tensors, given.layers, given.first_only)
+    if given.begin:
+        resume(student, weights.unpack(given.begin), given.shared)
+
+    def report(name: str, model: Reader) -> None:
+        for source, figures in measured(model, pieces, checks).items():
+            print(name, source, json.dumps(figures), flush=True)
+
+    report("teacher", teacher)
+    train(student, teacher, given, queue, count)
+    worker.kill()
+    report("student", student)
+    given.out.mkdir(parents=True, exist_ok=True)
+    weights.pack(state_of(student, given.shared), given.out / "answers.npz")
+    print(f"done after {time.time() - began:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

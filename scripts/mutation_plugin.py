@@ -177,7 +177,7 @@ class Runner:
         return started.pid, reading
 
 
-class Teller:
+class StartReporter:
     """In a process for one mutant: says which test begins."""
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
@@ -190,7 +190,7 @@ def watch(
     """What became of the tests of a process: `noticed` with the test that failed, `timeout` or `survived`, and how many
     tests began. A process that ends without a test's failure was ended by the mutant, which counts as noticed."""
     usual = dict(job["tests"])
-    told, waiting = b"", selectors.DefaultSelector()
+    received, waiting = b"", selectors.DefaultSelector()
     waiting.register(reading, selectors.EVENT_READ)
     limit, outcome = time.monotonic() + patience, ""
     while not outcome:
@@ -199,12 +199,12 @@ def watch(
         elif not (more := os.read(reading, 65536)):
             outcome = "ended"
         else:
-            told += more
-            name = told.decode().splitlines()[-1]
+            received += more
+            name = received.decode().splitlines()[-1]
             limit = time.monotonic() + least + PATIENCE * usual.get(name, 0.0)
     os.close(reading)
     waiting.close()
-    names = told.decode().splitlines()
+    names = received.decode().splitlines()
     code = ended(child, outcome == "timeout")
     if outcome == "ended":
         outcome = "survived" if code in (0, 5) else "noticed"  # 5: no test was collected
@@ -299,6 +299,6 @@ def pytest_configure(config: pytest.Config) -> None:
     if TRACE:
         config.pluginmanager.register(Tracer(Path(TRACE)))
     elif SINGLE:
-        config.pluginmanager.register(Teller())
+        config.pluginmanager.register(StartReporter())
     elif JOBS:
         config.pluginmanager.register(Runner(Path(JOBS)))

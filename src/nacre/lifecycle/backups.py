@@ -120,9 +120,10 @@ def copies(settings: Settings) -> list[StoredCopy]:
 
 
 def copies_in(settings: Settings, folder: Path) -> list[StoredCopy]:
-    """The copies in a folder that you chose, newest first: files whose names end in .db."""
+    """The copies in a folder that you chose, newest first: files whose names end in .db, but not the store itself."""
     require_access(settings, "list the copies of the store")
-    files = [file for file in folder.glob("*.db") if file.is_file()]
+    present = store_file(settings.store).absolute()
+    files = [file for file in folder.absolute().glob("*.db") if file.is_file() and file != present]
     made = [StoredCopy(file, made_at(file) if NAME.search(file.name) else file.stat().st_mtime, file.stat().st_size)
             for file in files]  # fmt: skip
     return sorted(made, key=lambda each: -each.made_at)

@@ -80,15 +80,15 @@ class StoreProvider:
         from nacre.factory import is_server, make_embedder
         from nacre.project_store import ProjectStore
 
-        named = SpaceChoice(self.settings.space or DEFAULT, "")
+        chosen = SpaceChoice(self.settings.space or DEFAULT, "", named=bool(self.settings.space))
         if is_server(self.settings.store):
             from nacre.client import RemoteProjectStore
 
-            return RemoteProjectStore.open(self.settings, self._choose or (lambda _known: named), actor=ACTOR)
+            return RemoteProjectStore.open(self.settings, self._choose or (lambda _known: chosen), actor=ACTOR)
         embedder = make_embedder(self.settings)
         store = ProjectStore.open(
             self.settings,
-            self._choose or (lambda _known: named),
+            self._choose or (lambda _known: chosen),
             actor=ACTOR,
             embedder=embedder if embedder.ready else BackgroundEmbedder(embedder, patience=PATIENCE),
         )

@@ -20,6 +20,7 @@ class Verdict:
     sure: bool = True
 
 
+# The judge's names for its reasons, as sentences; one that is missing here is shown as it is.
 REASONS = {
     "polarity": "one is for it, the other against",
     "value": "the value differs",

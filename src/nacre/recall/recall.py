@@ -230,8 +230,8 @@ def above_floor(selected: Sequence[Judged], query: Query, question: Question) ->
 
 
 def is_timely(judged: Judged, question: Question) -> bool:
-    """Whether a note is of the time that the question names, and near enough: who reads it sees no dates, and finds
-    nothing about August in a note of August."""
+    """Whether a note is of the time that the question names, and near enough. The model that reads hits sees a text
+    without its date, and takes a note of August for no answer about August."""
     memory = judged.hit.memory
     if not (question.windows and judged.read and judged.near and not memory.is_turn):
         return False

@@ -334,7 +334,7 @@ def all_endpoints() -> tuple[Endpoint, ...]:
         of_server("GET", f"{SPACE}/injections", "injections", READER, "What hooks put before prompts, by day."),
         of_server("GET", f"{SPACE}/maintenance", "maintenance", ADMIN, "What maintenance did, and does next."),
         of_server("POST", f"{SPACE}/jobs/maintenance", "start_maintenance", ADMIN, "Run one job of maintenance.", 202),
-        of_server("POST", f"{VERSION}/jobs/repair", "start_repair", ADMIN, "Compute what the doctor misses.", 202),
+        of_server("POST", f"{VERSION}/jobs/repair", "start_repair", ADMIN, "Compute what is missing.", 202),
         of_server("GET", f"{VERSION}/backups", "backups", ADMIN, "The copies of the store."),
         of_server("POST", f"{VERSION}/jobs/backup", "start_backup", ADMIN, "Make a copy of the store.", 202),
         Endpoint(

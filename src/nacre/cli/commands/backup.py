@@ -49,9 +49,9 @@ def backup_command() -> None:
 def create(cli: CliContext, path: str | None) -> None:
     """Copy the store while others go on writing. Prints where the copy is.
 
-    PATH is a file (copy.db), or a folder, which is made where it is missing. Without it the copy goes to the setting
-    `backup_folder`, by default beside the store, where the last seven that you made are kept. Each day one is made by
-    itself; see the setting `backup_every`.
+    PATH is a file (copy.db), or a folder: a new name without an ending makes a folder. Without it the copy goes to the
+    setting `backup_folder`, by default beside the store, where the last seven that you made are kept. Each day one is
+    made by itself; see the setting `backup_every`.
     """
     from nacre.cli import remote
     from nacre.lifecycle.jobs import backups_of
@@ -71,7 +71,7 @@ def create(cli: CliContext, path: str | None) -> None:
         made = store.backup(target) if target else backups_of(cli.settings()).make(store, cli.now())
     put(str(made))
     say(f"Copied and checked, {size(made.stat().st_size)}.")
-    if target is not None:
+    if target is not None and made.suffix == ".db":
         say(f"`nacre store backup list {quote(str(made.parent))}` lists the copies there.")
 
 
@@ -79,7 +79,7 @@ def create(cli: CliContext, path: str | None) -> None:
 def list_command(cli: CliContext, folder: str | None, form: Form) -> None:
     """List the copies of this store, newest first, and what earlier restores left beside it.
 
-    With FOLDER, the copies that you put there.
+    With FOLDER, the copies (*.db) that you put there.
     """
     from nacre.cli import remote
     from nacre.lifecycle.backups import StoredCopy, copies, copies_in
@@ -100,7 +100,10 @@ def list_command(cli: CliContext, folder: str | None, form: Form) -> None:
         known = [StoredCopy(Path(each.name), each.made_at, each.bytes_on_disk, each.replaced) for each in notes]
         empty = f"There are no copies yet; {create}"
     elif folder:
-        known, empty = copies_in(cli.settings(), Path(folder)), f"There is no copy (a file named *.db) in {folder}."
+        place = Path(folder).expanduser()
+        if not place.is_dir():
+            raise StoreProblem(f"there is no folder {place}; check its name.")
+        known, empty = copies_in(cli.settings(), place), f"There is no copy (a file named *.db) in {place}."
     else:
         known = copies(cli.settings())
         usual = backups_of(cli.settings()).folder

@@ -41,7 +41,7 @@ from nacre.remember.suggest import is_about_user
     choices=POLICIES,
 )
 @option("--replaces ID", "The memory whose place it takes; both in one operation.")
-@option("--personal", "Store it in the space personal, which is read in every project.")
+@option("--personal", "Store it in your personal space, which is read in every project.")
 def remember_command(
     cli: CliContext, /, words: tuple[str, ...], stdin: bool, lines: bool, on_conflict: str | None, replaces: str | None,
     personal: bool, **described: object,
@@ -64,7 +64,10 @@ def remember_command(
     if replaces:  # it keeps the type and the tags of what it replaces
         fields = {name: value for name, value in fields.items() if name not in ("type", "tags") or described[name]}
     with cli.open_or_make(alone=False) as both:
-        refusal = f"`--personal` cannot be combined with the space {both.space!r}; leave out one of them."
+        refusal = (
+            f"this uses the space {both.space!r} alone: leave out --personal; where you named no space, a token for "
+            "that space alone is why."
+        )
         store = personal_store(both, refusal) if personal else both
         if lines:
             remember_lines(store, fields, on_conflict or "ignore")

@@ -70,11 +70,14 @@ def spaces_command(cli: CliContext, form: Form) -> None:
 
 def choice_on_server(store: ProjectStore, choice: SpaceChoice) -> SpaceChoice:
     """As the token changes it: see `RemoteProjectStore.open`. Unchanged for a store of this machine."""
-    if store.space == choice.space or store.personal_space == PERSONAL:
+    if store.personal_space == PERSONAL:
         return choice
+    beside = store.beside.space if store.beside else ""
+    if store.space == choice.space:
+        return replace(choice, beside=beside)
     own = store.space == store.personal_space
     reason = f"{choice.reason}, and this is your own on this server" if own else "the token opens it alone"
-    return replace(choice, space=store.space, reason=reason, beside=store.beside.space if store.beside else "")
+    return replace(choice, space=store.space, reason=reason, beside=beside)
 
 
 def is_unread_default(note: SpaceNote, choice: SpaceChoice) -> bool:

@@ -129,9 +129,6 @@ def iso_or_none(at: Json) -> Json:
     return iso(at) if isinstance(at, int | float) else None
 
 
-# The judge's names for its reasons, as sentences; one that is missing here is printed as it is.
-
-
 def expired_note(memory: Memory, now: float) -> list[str]:
     """A warning about what nobody will see."""
     if memory.expires_at is None or memory.expires_at > now:

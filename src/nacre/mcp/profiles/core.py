@@ -23,7 +23,6 @@ from nacre.model.instants import iso
 from nacre.model.journal import JournalEntry
 from nacre.model.memory import SUSPICION, Json, Memory, short_id
 from nacre.model.review import ReviewItem
-from nacre.settings import PERSONAL
 
 NOTHING = "Nothing relevant is remembered."
 NEAREST = "Nothing that is remembered fits. The nearest, which probably does not answer:"
@@ -67,7 +66,8 @@ def remember(
     lines = [f"{action}: {escaped(short_id(stored.memory.id))} {place}"]
     if old is not None:
         lines = [f"stored: {escaped(short_id(stored.memory.id))}, in the place of {escaped(short_id(old))}, {place}"]
-    suggests = stored.memory.space != PERSONAL and session.store.beside is not None and is_about_user(text)
+    own = stored.memory.space == session.store.personal_space
+    suggests = not own and session.store.beside is not None and is_about_user(text)
     if conflicts:
         lines += ["It may conflict with these; settle it with `review`, or repeat with `replaces`:",
                   fenced([line(each.b, each.kind) for each in conflicts])]  # fmt: skip
@@ -173,7 +173,8 @@ def cleaned(session: ToolSession, item: ReviewItem) -> ReviewItem:
     if item.conflict is None:
         return replace(item, memory=memory)
     conflict = session.clean(item.conflict)
-    return replace(item, memory=memory, conflict=conflict, why=str(conflict))  # which quotes the words that differ
+    # The explanation quotes the words that differ.
+    return replace(item, memory=memory, conflict=conflict, why=conflict.explanation)
 
 
 def history(session: ToolSession, id: str | None = None, undo: str | None = None, limit: int = 10) -> Answer:

@@ -383,10 +383,10 @@ def test_a_project_looks_into_personal_too(served: Served, token: str) -> None:
     mine = store.beside.remember("My bicycle is blue")
     own = store.remember("The project compiles with make")
     hits = store.recall("What colour is my bicycle?", 5, min_relevance=0.0)
-    assert {(hit.memory.id, hit.space) for hit in hits} == {(mine.id, "personal-lib"), (own.id, "proj")}
+    assert {(hit.memory.id, hit.space) for hit in hits} == {(mine.id, "personal@lib"), (own.id, "proj")}
     store.edit(mine.id, title="Bicycle")
     assert store.count() == 2 and {memory.id for memory in store.list_recent()} == {mine.id, own.id}
-    assert store.undo()[0].space == "personal-lib"
+    assert store.undo()[0].space == "personal@lib"
     assert store.undo()[0].space == "proj"
     assert store.get(own.id) is None
     store.close()

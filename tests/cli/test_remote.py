@@ -282,16 +282,16 @@ def test_what_is_personal_is_each_users_own(
     ada.ok("remember", "--personal", "My salary is 71000 euros")
     ada.ok("remember", "My desk is by the window")
     assert {each["text"] for each in ada.json("list")} == {"My salary is 71000 euros", "My desk is by the window"}
-    assert "Here: personal-ada, because" in ada("space", "list").stderr
+    assert "Here: personal@ada, because" in ada("space", "list").stderr
     bob = as_user("bob")
     assert "71000" not in bob("recall", "what is the salary?", "--all").output
-    refused = bob("--space", "personal-ada", "list")
+    refused = bob("--space", "personal@ada", "list")
     assert refused.exit_code == 1 and "71000" not in refused.output
-    assert "personal-ada" not in bob("space", "list").output
+    assert "personal@ada" not in bob("space", "list").output
     rest = team[0].caller(team[1]["bob"])
-    assert rest("GET", "/v1/spaces/personal-ada/memories").status == 404
-    assert rest("POST", "/v1/spaces/personal-ada/memories", {"text": "x"}).status == 404
-    assert b"personal-ada" not in rest("GET", "/v1/counts").body + rest("GET", "/v1/spaces").body
+    assert rest("GET", "/v1/spaces/personal@ada/memories").status == 404
+    assert rest("POST", "/v1/spaces/personal@ada/memories", {"text": "x"}).status == 404
+    assert b"personal@ada" not in rest("GET", "/v1/counts").body + rest("GET", "/v1/spaces").body
 
 
 def test_a_token_for_one_space_needs_no_option(as_user: Callable[[str], CommandLine]) -> None:

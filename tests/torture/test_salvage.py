@@ -66,7 +66,7 @@ def test_what_is_salvaged_was_there_and_what_is_missing_is_said(
         finally:
             assert file.read_bytes() == before
         with MemoryStore(target, settings=settings) as store:
-            memories = list(store.iterate())
+            memories = list(store.iterate(include_archived=True))
         rescued = {memory.id for memory in memories}
         of_text = {memory.id: memory.text for memory in memories if "salvaged" in memory.tags and memory.id not in ids}
         assert len(set(of_text.values()) - TEXTS) <= FLIPS, number

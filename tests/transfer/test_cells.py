@@ -64,7 +64,8 @@ def test_times_are_read_as_people_and_programs_write_them(value: object, wanted:
 @pytest.mark.parametrize(
     ("name", "value"),
     [("importance", "much"), ("position", "1.5"), ("pinned", "maybe"), ("links", "{"), ("created_at", "soon"),
-     ("created_at", [1]), ("created_at", True), ("tags", "[1")],
+     ("created_at", [1]), ("created_at", True), ("created_at", "20261399"), ("created_at", "20260331101010"),
+     ("created_at", "202603"), ("created_at", "2026.0"), ("tags", "[1")],
 )  # fmt: skip
 def test_what_is_not_of_its_kind_is_an_error_that_names_the_field(name: str, value: object) -> None:
     with pytest.raises(InvalidInput):

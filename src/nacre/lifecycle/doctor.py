@@ -182,8 +182,9 @@ def what_is_missing(done: Repaired, listing: Path) -> list[str]:
     said = []
     if done.recovered:
         said.append(
-            f"Memories of which the text is whole, and the record is not: {len(done.recovered)}. They have the tag "
-            f"`{SALVAGED}`; what else was known of them may be missing."
+            f"Memories recovered from their text alone: {len(done.recovered)}. They have the tag `{SALVAGED}`; other "
+            "fields may be missing, and those of which nobody knows whether they were forgotten are in the archive: "
+            f"`nacre list --include-archived -g {SALVAGED}` shows them."
         )
     if done.set_aside:
         said.append(f"Damaged records that were moved to the table `quarantine`: {a_few(done.set_aside)}.")

@@ -221,12 +221,10 @@ def above_floor(selected: Sequence[Judged], query: Query, question: Question) ->
     if query.min_relevance is not None or query.strategy not in OWN_STRATEGIES or only_time or not selected:
         return [each.hit for each in selected], None
     best = max(selected, key=lambda judged: judged.hit.relevance)
-    timely = {each.hit.memory.id for each in selected if is_timely(each, question)}
-    if not timely and (best.hit.relevance < best.floor.best or not any(each.near for each in selected)):
-        return [], best.hit
-    return [
-        each.hit for each in selected if each.hit.relevance >= each.floor.each or each.hit.memory.id in timely
-    ], None
+    timely = [each.hit for each in selected if is_timely(each, question)]
+    if best.hit.relevance < best.floor.best or not any(each.near for each in selected):
+        return timely, None if timely else best.hit
+    return [each.hit for each in selected if each.hit.relevance >= each.floor.each or each.hit in timely], None
 
 
 def is_timely(judged: Judged, question: Question) -> bool:

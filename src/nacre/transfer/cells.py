@@ -24,7 +24,8 @@ INTEGERS = frozenset(("polarity", "position", "access_count"))
 OBJECTS = frozenset(("links", "metadata"))
 TRUE, FALSE = frozenset(("true", "yes", "1")), frozenset(("false", "no", "0"))
 MILLISECONDS = LAST  # no time in seconds is larger
-WRITTEN_DATE = re.compile(r"(19|20|21)\d\d((0\d|1[0-2])([0-2]\d|3[01]))?")  # a year, or a day without hyphens
+# A year, or a date without hyphens, in digits alone: never seconds since 1970, whatever is wrong with it.
+WRITTEN_DATE = re.compile(r"(19|20|21)\d\d(\d\d|\d{4}|\d{8}|\d{10})?(\.0+)?")
 LONGEST_SHOWN = 80  # characters of a value in a message
 
 

@@ -22,6 +22,7 @@ from nacre.cli.ui.output import Column, Form, print_items, put, say
 from nacre.cli.ui.prompts import confirm
 from nacre.errors import MissingExtra
 from nacre.model.instants import iso
+from nacre.settings import personal_space
 
 if TYPE_CHECKING:
     from nacre.cli.remote import RemoteUsers
@@ -179,6 +180,9 @@ def remove(cli: CliContext, name: str, yes: bool) -> None:
     with registry(cli) as users:
         revoked = users.remove_user(name)
     say(f"Removed the user {name!r}; {revoked} tokens were revoked.")
+    own = personal_space(name)
+    say(f"A space {own!r}, if there is one, stays: a later user of that name would open it. `nacre space --help` says "
+        "how to export or empty it.")  # fmt: skip
 
 
 @click.group("token", cls=HelpGroup)

@@ -24,6 +24,7 @@ from nacre.storage.tables import SCALARS, DamagedRecord
 Values = tuple[Any, ...]
 
 NOTE = "Recovered from a damaged file: its text is whole, its other values may be lost."
+UNKNOWN_TRUST = 0.5  # of a text of which nobody knows any more how far it was trusted
 ACTOR = "doctor"
 FAULTS = (apsw.Error, UnicodeDecodeError)
 TABLE_LEAF = 0x0D  # the first byte of a page with rows of a table
@@ -215,8 +216,9 @@ def recover_texts(
     contents: Mapping[int, Values],
     now: float,
 ) -> list[str]:
-    """A memory for every content among `numbers` that no version of `new` has, unless it is an earlier state of a
-    memory that is there, or one that was deleted. Returns their ids.
+    """A memory for every content among `numbers` that no version of `new` has, unless it is known to be an earlier
+    state of a memory that is there, or of one that was deleted. Where its status is not known, it is in the archive.
+    Returns their ids.
 
     `remains` are what is known of their versions, by content; `names` the space, id and end of memories, by key;
     `contents` are rows that a scan met.
@@ -369,6 +371,8 @@ def put_text(
     written = [each for each in times if isinstance(each, int | float)]
     fields.setdefault("created_at", min(written, default=at))
     fields.setdefault("updated_at", fields["created_at"])
+    fields.setdefault("status", "archived")  # it may have been forgotten, edited or undone: a person decides
+    fields.setdefault("trust", UNKNOWN_TRUST)
     fields["tags"] = (*(tag for tag in fields.get("tags", ()) if tag != SALVAGED), SALVAGED)  # type: ignore[attr-defined]
     fields["source_notes"] = "\n".join(filter(None, (str(fields.get("source_notes", "")), NOTE)))
     text = rows.plain_text(stored)

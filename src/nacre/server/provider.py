@@ -14,7 +14,7 @@ from nacre.memory_store import MemoryStore
 from nacre.models.background import PATIENCE, BackgroundEmbedder
 from nacre.protocols import Backend
 from nacre.server.users import Identity
-from nacre.settings import DEFAULT
+from nacre.settings import DEFAULT, personal_space
 
 ACTOR = "server"
 MOST_VIEWS = 500  # that are kept: making one costs a millisecond
@@ -55,6 +55,7 @@ class UserStores(StoreProvider):
             identity = wanted.identity
             base = self.opened()
             view = base.in_space(wanted.space).as_user(identity.user, identity.capabilities)
+            view.personal_space = personal_space(identity.user)
         with self._view_lock:
             self._views[wanted] = view
             if len(self._views) > MOST_VIEWS:

@@ -89,7 +89,7 @@ def test_advice_on_columns_comes_only_where_no_row_had_a_text(nacre: CommandLine
     assert advice in nacre("import", str(table), "--yes").stderr
     lines.write_text('{"text": 42}\n{"text": "The pail leaks"}\n')
     said = nacre("import", str(lines), "--yes").stderr
-    assert "its text is 42, which is no text" in said and "has no text" not in said
+    assert "its text is 42, which is not text" in said and "has no text" not in said
 
 
 def test_what_cannot_be_imported_leaves_no_store_and_is_no_success(nacre: CommandLine, tmp_path: Path) -> None:

@@ -64,10 +64,11 @@ def remember_command(
     if replaces:  # it keeps the type and the tags of what it replaces
         fields = {name: value for name, value in fields.items() if name not in ("type", "tags") or described[name]}
     with cli.open_or_make(alone=False) as both:
-        refusal = (
-            f"this uses the space {both.space!r} alone: leave out --personal; where you named no space, a token for "
-            "that space alone is why."
-        )
+        refusal = f"`--personal` cannot be combined with the space {both.space!r}; leave out one of them."
+        if personal and not cli.choose_space().named:
+            refusal = (
+                f"The token opens the space {both.space!r} alone, and not your personal one; leave out --personal."
+            )
         store = personal_store(both, refusal) if personal else both
         if lines:
             remember_lines(store, fields, on_conflict or "ignore")

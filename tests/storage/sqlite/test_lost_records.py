@@ -15,6 +15,7 @@ from nacre.settings import Settings
 from nacre.storage.sqlite.lost_records import row_values, varint
 
 PAGE = 1024
+REPAIRED_AT = 1_800_000_000.0
 TEXTS = [f"Note {number}: the {'long ' * (number % 7) * 60}path to the mill." for number in range(90)]
 TAKEN_BACK = "A text that was taken back."
 PASSPHRASE = "a plum " + "in the fog"
@@ -64,7 +65,7 @@ def salvaged(content: bytes, folder: Path, key: str = "") -> tuple[dict[str, Mem
     file, target = folder / "damaged.db", folder / "new.db"
     file.write_bytes(content)
     settings = Settings(store=str(file), embedder="hashing", key=key)
-    said = doctor.salvage(settings, file, target, 1_800_000_000.0)
+    said = doctor.salvage(settings, file, target, REPAIRED_AT)
     target_settings = Settings(store=str(target), embedder="hashing", key=key)
     findings = doctor.examine(target_settings)
     assert [each.message for each in findings if each.level == "problem" and each.check != "disk"] == []
@@ -135,3 +136,23 @@ def test_a_row_is_read_as_sqlite_writes_it() -> None:
     for broken in (bytes([3, 1, 1, 5]), bytes([2, 10]), bytes([2, 1, 5, 6])):
         with pytest.raises(ValueError):
             row_values(broken)
+
+
+def test_a_search_as_of_before_the_repair_still_reaches_everything(
+    sound: tuple[bytes, dict[str, Memory]], tmp_path: Path
+) -> None:
+    """What the repair adds must not look older than what was there."""
+    file = tmp_path / "short.db"
+    file.write_bytes(sound[0])
+    connection = apsw.Connection(str(file))
+    connection.execute("DELETE FROM version WHERE row = (SELECT min(row) FROM version)")
+    connection.close()
+    memories, _ = salvaged(file.read_bytes(), tmp_path)
+    assert sum(memory.tags == ("salvaged",) for memory in memories.values()) == 1
+    with opened(tmp_path / "new.db") as store:
+        (space,) = store.spaces()
+        there = store.in_space(space)
+        store.reindex()  # the vectors come back with it
+        asked = {"strategy": "semantic", "min_relevance": 0.0}
+        hits = there.recall("the path to the mill", 200, as_of=REPAIRED_AT - 1, **asked)  # type: ignore[arg-type]
+        assert len(hits) == len(there.recall("the path to the mill", 200, **asked)) >= len(TEXTS) - 4  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Examines the tables and says how to mend what is wrong; rebuilds what is derived."""
+"""Examines the tables and says how to repair what is wrong; rebuilds what is derived."""
 
 from __future__ import annotations
 

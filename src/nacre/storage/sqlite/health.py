@@ -1,4 +1,4 @@
-"""Examines a store's file and says how to mend what is wrong."""
+"""Examines a store's file and says how to repair what is wrong."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def miscounted(connection: apsw.Connection) -> Iterator[str]:
 
 
 def damages(connection: apsw.Connection) -> Iterator[str]:
-    """What computing the indexes again does not mend."""
+    """What computing the indexes again does not repair."""
     try:
         for row, why in damage.damaged_rows(connection).items():
             space, id = damage.name(connection, row)

@@ -232,7 +232,7 @@ def recover_texts(
         return []
     known = indexed_fields(old, [each.key for each, _ in orphans.values() if each is not None])
     recovered = list[str]()
-    for number in newest_of_each(orphans):
+    for number in newest_first(orphans):
         owner, row = orphans[number]
         if owner is not None and (is_present(new, owner.key) or is_gone(names, owner.key)):
             continue
@@ -272,8 +272,9 @@ def indexed_version(old: apsw.Connection, content: int) -> Remains | None:
     return None
 
 
-def newest_of_each(orphans: Mapping[int, tuple[Remains | None, Values]]) -> list[int]:
-    """Of a memory with several lost versions the newest comes back; a text whose memory is unknown always does."""
+def newest_first(orphans: Mapping[int, tuple[Remains | None, Values]]) -> list[int]:
+    """The newest version of a memory before its others, which are then skipped; last the texts of unknown memories,
+    whose contents are numbered anew."""
     return sorted(orphans, key=lambda number: -owner.seq_from if (owner := orphans[number][0]) else 0)
 
 
@@ -378,7 +379,8 @@ def put_text(
     text = rows.plain_text(stored)
     memory = Memory(id=id, text=text, title=title, role=role, space=name, **fields)  # type: ignore[arg-type]
     seq_from = seq + 1 if owner is None else owner.seq_from
-    if owner is None:
+    if owner is None:  # what a new entry brings is newer than all other contents: searches of earlier states rely on it
+        number = 1 + max(number, int(rows.only_row(new, "SELECT coalesce(max(number), 0) FROM content")[0]))
         entry = (rows.place(space, seq_from), id, MEMORY, "remember", ACTOR, at, uuid4().hex, NOTE, key, 0, 1, None,
                  None, max(latest, memory.created_at, memory.updated_at), memories + 1, stems)  # fmt: skip
         new.execute(f"INSERT INTO journal VALUES ({', '.join('?' for _ in entry)})", entry)

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, Route, expect
+from playwright.sync_api import BrowserContext, Page, Request, Route, expect
 
 from nacre import MemoryStore
 from nacre.model import Link
@@ -64,6 +64,12 @@ def test_the_frame_is_there_before_the_script_and_keeps_what_was_typed(opened: O
         expect(link).to_have_text(re.compile(name))  # one of them has a badge behind it
 
 
+def reads(request: Request, query: str) -> bool:
+    """Whether it asks for the model's order of this query's hits."""
+    sent = json.loads(request.post_data or "{}")
+    return sent.get("query") == query and bool(sent["rerank"])
+
+
 def test_hits_come_at_once_and_in_the_order_of_the_model_when_typing_stops(opened: Opener) -> None:
     """The model's order is stood for by the reverse of the server's."""
     page = opened("search")
@@ -82,7 +88,8 @@ def test_hits_come_at_once_and_in_the_order_of_the_model_when_typing_stops(opene
 
     first = page.locator(".hits .row").first
     page.route(re.compile("/recall$"), answer)
-    page.get_by_role("searchbox").press_sequentially("the boiler service", delay=0)
+    with page.expect_request_finished(lambda request: reads(request, "the boiler service")):
+        page.get_by_role("searchbox").press_sequentially("the boiler service", delay=0)
     expect(first).not_to_contain_text("boiler service is booked")
     assert asked.index(("the boiler service", False)) < asked.index(("the boiler service", True)) == len(asked) - 1
 

@@ -10,7 +10,6 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import wraps
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
@@ -517,20 +516,8 @@ for _name, _reason in LOCAL_METHODS.items():
 class RemoteProjectStore(ProjectStore, RemoteStore):
     """What the interfaces work with: a project's space of a server, and the user's own personal space beside it."""
 
-    @classmethod
-    def open(
-        cls, settings: Settings, choose: Choose, *, actor: str, embedder: Embedder | None = None, alone: bool = False
-    ) -> Self:
-        """In the space that the rule chooses; where nobody names one and the token is for exactly one, in that."""
-        first = choose(())
-        store = cls(settings=replace(settings, space=first.space), actor=actor, embedder=embedder)
-        try:
-            return store._chosen(first, choose, alone=alone)
-        except BaseException:
-            store.close()
-            raise
-
-    def _chosen(self, first: SpaceChoice, choose: Choose, *, alone: bool) -> Self:
+    def _in_chosen_space(self, first: SpaceChoice, choose: Choose, *, alone: bool) -> Self:
+        """Where nobody names a space and the token is for exactly one, in that."""
         me = self.me()
         opened = [str(space) for space in me["spaces"]]
         self.personal_space = personal_space(str(me["user"]))

@@ -88,8 +88,16 @@ class ProjectStore(MemoryStore):
         """In the space that the rule chooses for this store; `alone` without another beside it."""
         first = choose(())
         store = cls(settings=replace(settings, space=first.space), actor=actor, embedder=embedder)
-        choice = choose(known_spaces(store))
-        store = store if choice.space == first.space else store.in_space(choice.space)
+        try:
+            return store._in_chosen_space(first, choose, alone=alone)
+        except BaseException:
+            store.close()
+            raise
+
+    def _in_chosen_space(self, first: SpaceChoice, choose: Choose, *, alone: bool) -> Self:
+        """`first` is what the rule chooses before it knows the spaces of the store."""
+        choice = choose(known_spaces(self))
+        store = self if choice.space == first.space else self.in_space(choice.space)
         return store if alone else store.looking_into(choice.beside)
 
     def close(self) -> None:

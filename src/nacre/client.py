@@ -16,13 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 from urllib.parse import quote, urlencode, urlsplit
 
 from nacre.engine.engine import UNDO
-from nacre.errors import (
-    ConfigError,
-    InvalidInput,
-    MemoryNotFound,
-    StoreUnreachable,
-    VersionMismatch,
-)
+from nacre.errors import ConfigError, InvalidInput, MemoryNotFound, StoreUnreachable, VersionMismatch
 from nacre.factory import service_key
 from nacre.memory_store import MemoryStore, Relations
 from nacre.model import Filter, JournalEntry, Listing, Memory
@@ -517,13 +511,15 @@ class RemoteProjectStore(ProjectStore, RemoteStore):
     """What the interfaces work with: a project's space of a server, and the user's own personal space beside it."""
 
     def _in_chosen_space(self, first: SpaceChoice, choose: Choose, *, alone: bool) -> Self:
-        """Where nobody names a space and the token is for exactly one, in that."""
+        """In the space that the rule chooses; where nobody names one and the token is for exactly one, in that. Its
+        `personal` is the user's own on this server."""
         me = self.me()
         opened = [str(space) for space in me["spaces"]]
         self.personal_space = personal_space(str(me["user"]))
         if len(opened) == 1 and not first.named:
             return self.in_space(opened[0])
-        choice = choose(list(self.in_space((opened or [self.personal_space])[0]).spaces()))
+        allowed = opened[0] if opened else self.personal_space  # the list of spaces is asked for in one of them too
+        choice = choose(list(self.in_space(allowed).spaces()))
         own = choice.space == PERSONAL and not choice.named
         store = self.in_space(self.personal_space if own else choice.space)
         beside = self.personal_space if choice.beside == PERSONAL else choice.beside

@@ -32,7 +32,7 @@ KEYS = ("key", "token", "embedder_key", "language_model_key")
 SERVICES = {"store": "token", "embedder_url": "embedder_key", "language_model_url": "language_model_key"}
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):[/\\]")  # of a service, not of a file; C:/ is a drive
 PERSONAL = "personal"
-OWN_PERSONAL = f"{PERSONAL}@"  # on a server, before the name of the user whose space it is; no project has the sign
+PERSONAL_PREFIX = f"{PERSONAL}@"  # on a server, before the name of the user whose space it is; no project has the sign
 PATHS = ("store", "journal_mirror", "backup_folder")
 NAMED, LONGEST_NAME = 5, 40  # of unknown names in a project's file: how many are named, and characters of each
 SHARES = ("default_importance", "min_trust", "lesson_semantic")  # from 0 to 1
@@ -549,7 +549,7 @@ def nearest(key: str, names: Iterable[str]) -> str:
 
 def personal_space(user: str) -> str:
     """The space that `personal` means for a user of a server: what is about a person is not everybody's."""
-    return f"{OWN_PERSONAL}{user}"
+    return f"{PERSONAL_PREFIX}{user}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from nacre.errors import AccessDenied, InvalidInput, UnknownName
 from nacre.model import Filter
 from nacre.model.journal import UNDO_UNDER_WAY
 from nacre.model.memory import Json
-from nacre.settings import OWN_PERSONAL, personal_space
+from nacre.settings import PERSONAL_PREFIX, personal_space
 
 EXPERIENCE_TYPES = ("success", "failure", "pattern", "insight")
 PATTERN = "pattern"
@@ -92,7 +92,12 @@ def opens(user: str, role: Role | None, spaces: Collection[str], space: str) -> 
     an admin opens these, too."""
     if spaces:
         return space in spaces
-    return role in (None, Role.ADMIN) or not space.startswith(OWN_PERSONAL) or space == personal_space(user)
+    return opens_all_personal(role) or not space.startswith(PERSONAL_PREFIX) or space == personal_space(user)
+
+
+def opens_all_personal(role: Role | None) -> bool:
+    """Whether the personal spaces of other users are open, too; an agent without a role is limited by its spaces."""
+    return role in (None, Role.ADMIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +155,8 @@ class Access:
     @property
     def sees_store(self) -> bool:
         """All memories, of all spaces: figures of the complete store show nothing that it may not see."""
-        everyones = self.capabilities.role in (None, Role.ADMIN)  # others do not see the personal spaces of others
-        return self.sees_all and not self.capabilities.allowed_spaces and everyones
+        can = self.capabilities
+        return self.sees_all and not can.allowed_spaces and opens_all_personal(can.role)
 
     def sees_terms(self, kind: str) -> bool:
         """Whether it sees all terms of a kind: types are everybody's, a space's own (`KIND/SPACE`) belong to whoever

@@ -69,7 +69,7 @@ def spaces_command(cli: CliContext, form: Form) -> None:
 
 
 def choice_on_server(store: ProjectStore, choice: SpaceChoice) -> SpaceChoice:
-    """As the token changes it: see `RemoteProjectStore.open`. Unchanged for a store of this machine."""
+    """As the token changes it: see `RemoteProjectStore._in_chosen_space`. Unchanged for a store of this machine."""
     if store.personal_space == PERSONAL:
         return choice
     beside = store.beside.space if store.beside else ""

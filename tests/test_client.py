@@ -24,7 +24,7 @@ from nacre.errors import (
     LinkRefused,
     MemoryNotFound,
     NacreError,
-    SpaceNotFound,
+    SpaceNotOpen,
     StoreUnreachable,
     SupersedeCycle,
     UndoBlocked,
@@ -263,7 +263,7 @@ def test_a_wrong_token_and_a_space_that_is_not_open(served: Served, place: Path)
     (limited,) = tokens(place / "s.db", ("ben", "reader", ("open",)))
     with RemoteStore(served.url, token=limited, space="open") as store:
         assert store.count() == 0 and store.me() == {"user": "ben", "role": "reader", "spaces": ["open"]}
-        with pytest.raises(SpaceNotFound):
+        with pytest.raises(SpaceNotOpen, match="does not open the space 'closed'; it opens open"):
             store.in_space("closed").count()
         with pytest.raises(AccessDenied, match="writer"):
             store.remember("x")

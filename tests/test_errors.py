@@ -20,6 +20,13 @@ EXAMPLES: list[tuple[errors.NacreError, type[Exception], str]] = [
         '`pip install ".[plot]"` in the checkout of Nacre, or write text.',
     ),
     (errors.MemoryNotFound("x", "s"), KeyError, "`--space` chooses another space."),
+    (errors.SpaceNotFound("tem", ["team"]), KeyError, "did you mean 'team'? `nacre space list` shows them all."),
+    (
+        errors.SpaceNotOpen("x", ["a", "b"]),
+        KeyError,
+        "it opens a, b. Choose one of these, or ask an admin for a token.",
+    ),
+    (errors.SpaceNotOpen("x", []), KeyError, "'x'; choose another space, or ask an admin for a token."),
     (errors.ArchiveRefused("f", "it is cut short", "Export it again."), OSError, "Export it again."),
     (errors.ImportConflict(["a", "b"], 2), ValueError, "import into another space."),
     (errors.SupersedeCycle("old", "new"), ValueError, "Restore new first."),

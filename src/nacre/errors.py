@@ -13,6 +13,7 @@ NacreError
 ├── VersionMismatch (RuntimeError)   a memory that was changed since the caller read it
 ├── MemoryNotFound (KeyError)
 ├── SpaceNotFound (KeyError)         a space that was named and is not in the store
+│   └── SpaceNotOpen                 a space that the token does not open, whether the store has it or not
 ├── AccessDenied (PermissionError)   what an agent's capabilities do not include
 │   ├── QueryCostExceeded            a query that costs more than the agent may spend
 │   └── QuotaExceeded                more than the agent may store
@@ -189,17 +190,22 @@ class VersionMismatch(NacreError, RuntimeError):
 
 
 class SpaceNotFound(NacreError, KeyError):
-    """`known` are the existing spaces; `opened` those of a token that does not open this one, be it there or not."""
+    """`known` are the existing spaces."""
 
-    def __init__(self, name: str, known: Iterable[str], *, opened: Sequence[str] | None = None) -> None:
-        if opened is not None:
-            only = f"it opens {', '.join(opened)}. Name one with --space" if opened else "Name another space"
-            joint = "; " if opened else ". "
-            super().__init__(f"This token does not open a space {name!r}{joint}{only}, or ask an admin for a token.")
-            return
+    def __init__(self, name: str, known: Iterable[str]) -> None:
         near = nearest_name(name, sorted(known))
         meant = f"did you mean {near!r}? " if near else ""
         super().__init__(f"there is no space {name!r} in this store; {meant}`nacre space list` shows them all.")
+
+
+class SpaceNotOpen(SpaceNotFound):
+    """`opened` are the spaces that the token names; none means all but the personal spaces of other users."""
+
+    def __init__(self, name: str, opened: Sequence[str]) -> None:
+        others = f"it opens {', '.join(opened)}. Choose one of these" if opened else "choose another space"
+        NacreError.__init__(
+            self, f"This token does not open the space {name!r}; {others}, or ask an admin for a token."
+        )
 
 
 class AccessDenied(NacreError, PermissionError):

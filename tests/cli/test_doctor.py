@@ -8,7 +8,16 @@ from pathlib import Path
 import apsw
 import pytest
 
-from nacre.lifecycle.doctor import Finding, judged_contents, judged_disk, judged_vectors, what_is_missing
+from nacre.lifecycle.doctor import (
+    LISTED_ASIDE,
+    LISTED_LOST,
+    Finding,
+    judged_contents,
+    judged_disk,
+    judged_vectors,
+    save_ids,
+    what_is_missing,
+)
 from nacre.models import shipped
 from nacre.protocols import Health
 from nacre.storage.sqlite.repair import Repaired
@@ -153,19 +162,32 @@ def test_a_report_has_versions_and_counts_and_no_memory(nacre: CommandLine) -> N
     assert "embedder" in facts["settings_changed"]
 
 
-def test_a_list_of_what_is_missing_does_not_claim_to_be_complete(tmp_path: Path) -> None:
+def test_a_list_of_what_is_missing_does_not_claim_to_be_complete() -> None:
     for done in (Repaired(set_aside=("a",)), Repaired(lost=("b",))):
-        assert any("Others may be missing" in sentence for sentence in what_is_missing(done, tmp_path / "ids"))
-    assert what_is_missing(Repaired(), tmp_path / "ids") == []
+        assert any("Others may be missing" in sentence for sentence in what_is_missing(done))
+    assert what_is_missing(Repaired()) == []
 
 
-def test_a_message_names_five_lost_records_and_a_file_has_all(tmp_path: Path) -> None:
+def test_a_message_names_five_lost_records_and_a_file_has_all_by_what_became_of_them(tmp_path: Path) -> None:
     ids = [f"{number:08d}-aaaa-bbbb-cccc-dddddddddddd" for number in range(56)]
-    said = what_is_missing(Repaired(lost=tuple(ids)), tmp_path / "ids")
-    assert said[0] == (
+    done = Repaired(set_aside=("one", "two"), lost=tuple(ids))
+    assert what_is_missing(done)[1] == (
         "Records of which nothing could be read: 00000000, 00000001, 00000002, 00000003, 00000004 and 51 more. "
         "A backup may have them."
     )
-    assert str(tmp_path / "ids") in said[1] and (tmp_path / "ids").read_text().split() == ids
-    what_is_missing(Repaired(lost=tuple(ids[:5])), tmp_path / "few")
-    assert not (tmp_path / "few").exists()
+    (said,) = save_ids(done, tmp_path / "s.db")
+    listing = tmp_path / "s.db.missing.txt"
+    assert str(listing) in said
+    aside, lost = (part.splitlines() for part in listing.read_text().split("\n\n"))
+    assert aside[0] == LISTED_ASIDE and aside[1:] == ["one", "two"]
+    assert lost[0] == LISTED_LOST and lost[1:] == ids
+
+
+def test_no_file_is_written_where_the_message_names_all(tmp_path: Path) -> None:
+    assert save_ids(Repaired(set_aside=tuple("abcde"), lost=tuple("fghij")), tmp_path / "s.db") == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_space_that_the_repair_has_named_is_said() -> None:
+    (said,) = what_is_missing(Repaired(invented_spaces=("space 3",)))
+    assert "space 3" in said and "nacre space rename" in said

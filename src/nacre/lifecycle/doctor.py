@@ -40,7 +40,9 @@ Remedy = Literal["", "catch_up", "reindex", "repair"]
 
 LITTLE_SPACE = 500_000_000  # bytes: the model's files and a rewritten store of 100,000 memories fit into it
 MISSING = ".missing.txt"  # the end of the name of a file that lists what could not be read
-NAMED = 5  # ids in a message; more help nobody
+NAMED = 5  # ids in a message; the file lists all
+LISTED_ASIDE = "# Damaged records, moved to the table `quarantine` as far as they could be read"
+LISTED_LOST = "# Records of which nothing could be read"
 NO_SPACE = 20_000_000  # bytes: SQLite's log of one bulk write may take as much
 
 
@@ -163,22 +165,21 @@ def repair(settings: Settings, findings: Sequence[Finding], now: float) -> list[
     said = "The file was repaired."
     if done.kept is not None:
         said = f"What could be read was copied into a new file; the damaged one is kept as {done.kept}."
-    beside = done.kept or store_file(settings.store)
-    return [said, *what_is_missing(done, beside.with_name(f"{beside.name}{MISSING}"))]
+    return [said, *what_is_missing(done), *save_ids(done, done.kept or store_file(settings.store))]
 
 
 def salvage(settings: Settings, file: Path, target: Path, now: float) -> list[str]:
     """Copies what can be read of a damaged file into a new store; returns sentences that say what is missing. Raises
     `StorageError`."""
     require_access(settings, "read a damaged store")
-    missing = what_is_missing(salvage_store(file, settings.key, target, now), target.with_name(target.name + MISSING))
+    done = salvage_store(file, settings.key, target, now)
+    missing = [*what_is_missing(done), *save_ids(done, target)]
     if missing or verify_copy(target, settings.key).memories:
         return missing
     return ["No memory could be read. If the file held some, a backup may have them."]
 
 
-def what_is_missing(done: Repaired, listing: Path) -> list[str]:
-    """Names a few records. Where there are more, all their ids go into the file `listing`."""
+def what_is_missing(done: Repaired) -> list[str]:
     said = []
     if done.recovered:
         said.append(
@@ -186,13 +187,15 @@ def what_is_missing(done: Repaired, listing: Path) -> list[str]:
             "fields may be missing, and those of which nobody knows whether they were forgotten are in the archive: "
             f"`nacre list --include-archived -g {SALVAGED}` shows them."
         )
+    if done.invented_spaces:
+        said.append(
+            f"Spaces whose names are lost, and that have new ones: {', '.join(done.invented_spaces)}. "
+            "`nacre space rename` gives another."
+        )
     if done.set_aside:
-        said.append(f"Damaged records that were moved to the table `quarantine`: {a_few(done.set_aside)}.")
+        said.append(f"Damaged records that were moved to the table `quarantine`: {first_ids(done.set_aside)}.")
     if done.lost:
-        said.append(f"Records of which nothing could be read: {a_few(done.lost)}. A backup may have them.")
-    if max(len(done.set_aside), len(done.lost)) > NAMED:
-        atomic_write(listing, "".join(f"{id}\n" for id in (*done.set_aside, *done.lost)))
-        said.append(f"All these ids are in {listing}.")
+        said.append(f"Records of which nothing could be read: {first_ids(done.lost)}. A backup may have them.")
     if done.set_aside or done.lost:
         said.append("Others may be missing of which no trace is left; compare with a backup.")
     if done.entries:
@@ -202,9 +205,19 @@ def what_is_missing(done: Repaired, listing: Path) -> list[str]:
     return said
 
 
-def a_few(ids: Sequence[str]) -> str:
+def first_ids(ids: Sequence[str]) -> str:
     named = ", ".join(map(short_id, ids[:NAMED]))
     return named if len(ids) <= NAMED else f"{named} and {len(ids) - NAMED} more"
+
+
+def save_ids(done: Repaired, store: Path) -> list[str]:
+    """Where a message cannot name all ids, writes them into a file beside the store; returns the sentence about it."""
+    if max(len(done.set_aside), len(done.lost)) <= NAMED:
+        return []
+    listing = store.with_name(f"{store.name}{MISSING}")
+    lists = ((LISTED_ASIDE, done.set_aside), (LISTED_LOST, done.lost))
+    atomic_write(listing, "\n".join("".join(f"{line}\n" for line in (head, *ids)) for head, ids in lists if ids))
+    return [f"All these ids are in {listing}."]
 
 
 def compute_missing(store: MemoryStore, findings: Sequence[Finding], progress: Progress | None = None) -> int:

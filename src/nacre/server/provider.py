@@ -6,7 +6,7 @@ from collections import OrderedDict
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from nacre.errors import SpaceNotFound
+from nacre.errors import SpaceNotOpen
 from nacre.factory import make_embedder
 from nacre.files import ThreadLock
 from nacre.mcp.store_provider import StoreProvider
@@ -46,9 +46,9 @@ class UserStores(StoreProvider):
         return self.view(wanted)
 
     def view(self, wanted: Asker) -> MemoryStore:
-        """Raises `SpaceNotFound` for a space that is not open to the user, as for one that is not there."""
+        """Raises `SpaceNotOpen` for a space that is not open to the user, whether the store has it or not."""
         if not wanted.identity.reaches(wanted.space):
-            raise SpaceNotFound(wanted.space, (), opened=wanted.identity.spaces)
+            raise SpaceNotOpen(wanted.space, wanted.identity.spaces)
         with self._view_lock:
             view = self._views.pop(wanted, None)
         if view is None or view.space != wanted.space:  # a space that was renamed

@@ -132,6 +132,7 @@ def test_texts_of_an_encrypted_store_come_back_too(
 
 def test_a_row_is_read_as_sqlite_writes_it() -> None:
     assert varint(b"\x7f", 0) == (127, 1) and varint(b"\x81\x00", 0) == (128, 2)
+    assert varint(b"\xff" * 8 + b"\x05", 0) == ((1 << 56) - 1 << 8 | 5, 9)
     assert row_values(bytes([6, 0, 1, 9, 17, 2]) + b"\xff" + b"ab" + b"\x01\x00") == (None, -1, 1, "ab", 256)
     for broken in (bytes([3, 1, 1, 5]), bytes([2, 10]), bytes([2, 1, 5, 6])):
         with pytest.raises(ValueError):

@@ -25,7 +25,7 @@ from nacre.lifecycle.doctor import Finding, compute_missing, examine, repair
 from nacre.settings import ADDRESS, IN_MEMORY
 
 SALVAGED = "-salvaged.db"  # the end of the new store's name
-UNBROKEN = 100_000  # a line for a program to read stays one line
+ONE_LINE = 100_000  # the width of a line for a program: it is never broken
 COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 
 
@@ -43,6 +43,9 @@ def doctor_command(
       nacre doctor --fix                 repair this store
       nacre doctor --salvage broken.db   rescue what another file still holds; it stays as it is
       nacre doctor --report              for a bug report
+
+    Where only the text of a memory could be read, it has the tag `salvaged`. Where more than five records are missing,
+    a file beside the store (its name with .missing.txt) lists their ids.
     """
     if into is not None and salvage is None:
         raise click.UsageError("--into names the new store of --salvage; give both.")
@@ -55,7 +58,7 @@ def doctor_command(
     findings = examine_store(cli)
     if fix and any(finding.fixed_by for finding in findings):
         findings = apply_fixes(cli, findings)
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else UNBROKEN
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else ONE_LINE
     records = [{"check": each.check, "level": each.level, "message": each.message} for each in findings]
     print_record(records, (finding_line(finding, width) for finding in findings), form)
     if any(finding.level == "problem" for finding in findings):

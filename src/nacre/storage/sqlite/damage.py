@@ -18,6 +18,7 @@ log = logging.getLogger("nacre.damage")
 
 PAGE = 500
 REMEDY = "Run `nacre doctor --fix`, which moves it aside."
+READ_FAULTS = (apsw.Error, UnicodeDecodeError)  # what a statement on a damaged file may raise
 UNREADABLE = (DamagedRecord, UnicodeDecodeError, zlib.error, apsw.CorruptError)
 READ = f"SELECT {SELECTED} FROM main.{RECORDS} WHERE version.row"
 # Columns as raw bytes: a text that is not UTF-8 would make the driver refuse the whole row.
@@ -110,6 +111,12 @@ def name(connection: apsw.Connection, row: int) -> tuple[str, str]:
 
 def legible(value: Any) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else "" if value is None else str(value)
+
+
+def walk(connection: apsw.Connection, sql: str) -> Iterator[tuple[Any, ...]]:
+    """The rows up to the first that cannot be read."""
+    with suppress(*READ_FAULTS):
+        yield from connection.execute(sql)
 
 
 def hide(connection: apsw.Connection, path: Path, known: set[int]) -> bool:

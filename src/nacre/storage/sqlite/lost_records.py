@@ -5,10 +5,10 @@ from __future__ import annotations
 import struct
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import apsw
@@ -18,7 +18,8 @@ from nacre.model.instants import FIRST, LAST
 from nacre.model.journal import MEMORY
 from nacre.model.memory import LISTS, SALVAGED
 from nacre.storage import tables
-from nacre.storage.sqlite import rows
+from nacre.storage.sqlite import damage, rows
+from nacre.storage.sqlite.damage import READ_FAULTS, walk
 from nacre.storage.tables import SCALARS, DamagedRecord
 
 Values = tuple[Any, ...]
@@ -26,13 +27,21 @@ Values = tuple[Any, ...]
 NOTE = "Recovered from a damaged file: its text is whole, its other values may be lost."
 UNKNOWN_TRUST = 0.5  # of a text of which nobody knows any more how far it was trusted
 ACTOR = "doctor"
-FAULTS = (apsw.Error, UnicodeDecodeError)
-TABLE_LEAF = 0x0D  # the first byte of a page with rows of a table
+
+# What follows is from "Database File Format" in SQLite's documentation: sections 1.3 (header), 1.6 (pages), 2.1 (rows).
 FIRST_PAGE_HEADER = 100  # bytes before the content of page 1
-RESERVED_AT = 20  # where the file says how many bytes at the end of each page are not SQLite's
 WAL_MARKS, NO_WAL = slice(18, 20), b"\1\1"  # the bytes that say how the file is written
-# By the type of a value in a row: how many bytes a whole number takes.
+RESERVED_AT = 20  # where the file says how many bytes at the end of each page are not SQLite's
+TABLE_LEAF = 0x0D  # the first byte of a page with rows of a table
+CELLS_AT = slice(3, 5)  # in a page, how many rows it has
+LEAF_HEADER = 8  # bytes of a page before the places of its rows, of 2 bytes each
+NEXT_PAGE = 4  # bytes of the number of the page that a long row continues on
+# The types of values in a row; from 12 on, an even number is bytes and an odd one a text, with its length.
+NULL, REAL, BYTES = 0, 7, 12
 INTEGER_BYTES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
+CONSTANTS = {8: 0, 9: 1}
+RESERVED_TYPES = (10, 11)
+
 MOST_ROW_BYTES = 50_000_000  # a damaged length may ask for all the memory of the machine
 # Columns of `version` that an index holds besides the key, with the condition of that index.
 INDEXED = {
@@ -45,6 +54,11 @@ INDEXED = {
     "last_validated_at": ("version_validated", "last_validated_at IS NOT NULL"),
     "superseded_by": ("version_superseded", "superseded_by <> ''"),
 }  # fmt: skip
+LABELS = "SELECT key, seq_from, field, name FROM label WHERE seq_to IS NULL ORDER BY space{0}, field{0}, name{0}"
+LINKS = (
+    "SELECT key, seq_from, target, rel, weight, kind FROM link WHERE seq_to IS NULL"
+    " ORDER BY space{0}, target{0}, rel{0}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +79,23 @@ class ScannedRows:
     memory: Mapping[int, Values] = field(default_factory=dict)
 
 
+class StoredContent(NamedTuple):
+    """A row of the table `content`, with the text as it is stored."""
+
+    space: int
+    text: str | bytes
+    title: str
+    role: str
+    words: Any
+
+
+class Orphan(NamedTuple):
+    """A content without a version, and the version that it belonged to, where something of that is known."""
+
+    owner: Remains | None
+    content: StoredContent
+
+
 # Pages
 
 
@@ -72,21 +103,22 @@ def scanned(old: apsw.Connection, size: int) -> ScannedRows:
     """Empty where the tables can be walked; `size` is that of the file in bytes."""
     if all(can_be_walked(old, table) for table in ("version", "content", "memory")):
         return ScannedRows()
-    kept: dict[int, dict[int, Values]] = {columns: {} for columns in SHAPES}
+    kept: dict[str, dict[int, Values]] = {table: {} for table in SHAPES}
     for number, values in leaf_rows(old, size):
-        shape = SHAPES.get(len(values))
-        if shape is not None and all(isinstance(value, kinds) for value, kinds in zip(values, shape, strict=False)):
-            kept[len(values)][number] = values
-    return ScannedRows(*kept.values())
+        for table, shape in SHAPES.items():
+            if len(values) == len(shape) and all(map(isinstance, values, shape)):
+                kept[table][number] = values
+    return ScannedRows(**kept)
 
 
-VERSION_SIZE = 8 + len(SCALARS) + 4  # columns of the table
-INTEGER = (int,)
-SHAPES: dict[int, tuple[tuple[type, ...], ...]] = {
-    VERSION_SIZE: ((type(None),), INTEGER, INTEGER, INTEGER, (int, type(None)), INTEGER, INTEGER, INTEGER),
-    9: ((type(None),), INTEGER, (str, bytes), (str,), (str,), INTEGER, INTEGER, (str, type(None)), INTEGER),
-    6: ((type(None),), INTEGER, (str,), INTEGER, (int, float), INTEGER),
-}
+LAST_COLUMNS = 4  # of a version, after the scalars: `lists`, `uses`, `stems`, `length`
+NONE, SOME_INT, SOME_STR = type(None), int | type(None), str | type(None)
+# The columns of each table, which are of different numbers, with the kinds of values that they can have.
+SHAPES: dict[str, tuple[Any, ...]] = {
+    "version": (NONE, int, int, int, SOME_INT, int, int, int, *[object] * (len(SCALARS) + LAST_COLUMNS)),
+    "content": (NONE, int, str | bytes, str, str, int, int, SOME_STR, int),
+    "memory": (NONE, int, str, int, int | float, int),
+}  # fmt: skip
 
 
 def decrypted(locked: apsw.Connection, size: int) -> apsw.Connection:
@@ -107,7 +139,7 @@ def can_be_walked(old: apsw.Connection, table: str) -> bool:
     try:
         old.execute(f"SELECT count(*), max(rowid) FROM {table} NOT INDEXED").fetchall()
         return True
-    except FAULTS:
+    except READ_FAULTS:
         return False
 
 
@@ -128,45 +160,50 @@ def leaf_rows(old: apsw.Connection, size: int) -> Iterator[tuple[int, Values]]:
             start = FIRST_PAGE_HEADER if number == 1 else 0
             if data[start] != TABLE_LEAF:
                 continue
-            cells = int.from_bytes(data[start + 3 : start + 5])
-            for at in range(start + 8, min(start + 8 + 2 * cells, usable - 1), 2):
+            places = start + LEAF_HEADER
+            cells = int.from_bytes(data[start:places][CELLS_AT])
+            for at in range(places, min(places + 2 * cells, usable - 1), 2):
                 with suppress(apsw.Error, ValueError, IndexError, struct.error):
                     yield cell(data, int.from_bytes(data[at : at + 2]), usable, page)
 
 
-def cell(data: bytes, at: int, usable: int, page: Any) -> tuple[int, Values]:
+def cell(data: bytes, at: int, usable: int, page: Callable[[int], bytes]) -> tuple[int, Values]:
     """A row and its number; the rest of a long one is on pages of its own. Raises `ValueError`."""
     length, at = varint(data, at)
     number, at = varint(data, at)
     if length > MOST_ROW_BYTES:
         raise ValueError("no row is so long")
-    local = length
-    if length > usable - 35:
-        least = (usable - 12) * 32 // 255 - 23
-        local = least + (length - least) % (usable - 4)
-        local = local if local <= usable - 35 else least
+    local = bytes_in_leaf(length, usable)
     payload = bytearray(data[at : at + local])
-    following = int.from_bytes(data[at + local : at + local + 4]) if local < length else 0
+    following = int.from_bytes(data[at + local : at + local + NEXT_PAGE]) if local < length else 0
     while len(payload) < length:
         more = page(following)
-        payload += more[4 : min(usable, 4 + length - len(payload))]
-        following = int.from_bytes(more[:4])
+        payload += more[NEXT_PAGE : min(usable, NEXT_PAGE + length - len(payload))]
+        following = int.from_bytes(more[:NEXT_PAGE])
     if len(payload) != length:
         raise ValueError("a part of the row is missing")
     return number, row_values(bytes(payload))
 
 
+def bytes_in_leaf(length: int, usable: int) -> int:
+    """How much of a row of this length is in its own page: the formula of section 1.6, with its numbers."""
+    most = usable - 35
+    if length <= most:
+        return length
+    least = (usable - 12) * 32 // 255 - 23
+    filling = least + (length - least) % (usable - NEXT_PAGE)  # then the pages that follow are full
+    return filling if filling <= most else least
+
+
 def varint(data: bytes, at: int) -> tuple[int, int]:
     """A number of SQLite's own form, and where it ends."""
     value = 0
-    for index in range(9):
+    for index in range(8):
         byte = data[at + index]
-        if index == 8:
-            return value << 8 | byte, at + 9
         value = value << 7 | byte & 0x7F
         if byte < 0x80:
             return value, at + index + 1
-    raise ValueError("no number is so long")
+    return value << 8 | data[at + 8], at + 9
 
 
 def row_values(payload: bytes) -> Values:
@@ -187,67 +224,140 @@ def row_values(payload: bytes) -> Values:
 
 
 def value_bytes(kind: int) -> int:
-    if kind >= 12:
-        return (kind - 12) // 2
-    return 8 if kind == 7 else INTEGER_BYTES.get(kind, 0)
+    if kind >= BYTES:
+        return (kind - BYTES) // 2
+    return 8 if kind == REAL else INTEGER_BYTES.get(kind, 0)
 
 
 def value_of(kind: int, raw: bytes) -> Any:
     if kind in INTEGER_BYTES:
         return int.from_bytes(raw, signed=True)
-    if kind in (8, 9):
-        return kind - 8
-    if kind == 7:
+    if kind in CONSTANTS:
+        return CONSTANTS[kind]
+    if kind == REAL:
         return struct.unpack(">d", raw)[0]
-    if kind in (10, 11):
+    if kind in RESERVED_TYPES:
         raise ValueError("no value is of this kind")
-    return None if kind == 0 else raw.decode() if kind % 2 else raw
+    return None if kind == NULL else raw.decode() if kind % 2 else raw
 
 
 # Texts
 
 
-def recover_texts(
-    old: apsw.Connection,
-    new: apsw.Connection,
-    numbers: Iterable[int],
-    remains: Mapping[int, Remains],
-    names: Mapping[int, Values],
-    contents: Mapping[int, Values],
-    now: float,
-) -> list[str]:
-    """A memory for every content among `numbers` that no version of `new` has, unless it is known to be an earlier
-    state of a memory that is there, or of one that was deleted. Where its status is not known, it is in the archive.
-    Returns their ids.
+@dataclass(frozen=True, slots=True)
+class TextRecovery:
+    """Makes memories in `new` of the texts in `old` whose records are lost.
 
-    `remains` are what is known of their versions, by content; `names` the space, id and end of memories, by key;
-    `contents` are rows that a scan met.
+    `remains` is what is known of their versions, by content; `ids` are those of memories, by key, and `deleted` the
+    keys of memories that were deleted; `contents` are rows that a scan of the pages met.
     """
-    held = {number for (number,) in new.execute("SELECT content FROM main.version").fetchall()}
-    orphans = dict[int, tuple[Remains | None, Values]]()
-    for number in numbers:
-        if number not in held and (row := whole_content(old, number, contents)) is not None:
-            orphans[number] = (remains.get(number) or indexed_version(old, number), row)
-    if not orphans:
-        return []
-    known = indexed_fields(old, [each.key for each, _ in orphans.values() if each is not None])
-    recovered = list[str]()
-    for number in newest_first(orphans):
-        owner, row = orphans[number]
-        if owner is not None and (is_present(new, owner.key) or is_gone(names, owner.key)):
-            continue
-        fields = {} if owner is None else {**known[owner.key], **sound_fields(owner.columns)}
-        with suppress(DamagedRecord, apsw.ConstraintError):
-            recovered.append(put_text(new, number, row, owner, fields, names, now))
-    return recovered
+
+    old: apsw.Connection
+    new: apsw.Connection
+    now: float
+    remains: Mapping[int, Remains]
+    ids: Mapping[int, bytes]
+    deleted: Collection[int] = ()
+    contents: Mapping[int, Values] = field(default_factory=dict)
+
+    def recover(self, numbers: Iterable[int]) -> list[str]:
+        """A memory for every content among `numbers` that no version of `new` has, unless it is known to be an earlier
+        state of a memory that is there, or of one that was deleted. Where its status is not known, it is in the
+        archive. Returns their ids."""
+        held = {number for (number,) in self.new.execute("SELECT content FROM main.version").fetchall()}
+        orphans = dict[int, Orphan]()
+        for number in numbers:
+            if number not in held and (content := sound_content(self.old, number, self.contents)) is not None:
+                orphans[number] = Orphan(self.remains.get(number) or indexed_version(self.old, number), content)
+        if not orphans:
+            return []
+        known = indexed_fields(self.old, [each.owner.key for each in orphans.values() if each.owner is not None])
+        recovered = list[str]()
+        for number in newest_first(orphans):
+            owner, content = orphans[number]
+            if owner is not None and (owner.key in self.deleted or is_present(self.new, owner.key)):
+                continue
+            fields = {} if owner is None else {**known[owner.key], **sound_fields(owner.columns)}
+            with suppress(DamagedRecord, apsw.ConstraintError):
+                recovered.append(self._put(number, content, owner, fields))
+        return recovered
+
+    def _put(self, number: int, content: StoredContent, owner: Remains | None, fields: dict[str, object]) -> str:
+        """Writes the memory, under its own id where that is known; returns the id."""
+        space = content.space
+        self.new.execute("INSERT OR IGNORE INTO space(number, name) VALUES (?, ?)", (space, invented_name(space)))
+        name, seq, last_at = rows.only_row(self.new, "SELECT name, seq, last_at FROM present WHERE number = ?", space)
+        at = float(max(self.now, last_at))
+        key = next_key(self.new) if owner is None else owner.key
+        id = str(uuid4()) if owner is None else self._free_id(space, key)
+        self._complete(fields, at, None if owner is None else journal_time(self.new, key))
+        text = rows.plain_text(content.text)
+        memory = Memory(id=id, text=text, title=content.title, role=content.role, space=str(name), **fields)  # type: ignore[arg-type]
+        seq_from = int(seq) + 1 if owner is None else owner.seq_from
+        if owner is None:
+            # What a new entry brings is newer than all other contents: searches of earlier states rely on it.
+            number = 1 + max(number, int(rows.only_row(self.new, "SELECT coalesce(max(number), 0) FROM content")[0]))
+            self._put_entry(memory, space, seq_from, key, at)
+        self._put_rows(memory, content, number, key, seq_from)
+        return id
+
+    @staticmethod
+    def _complete(fields: dict[str, object], at: float, journaled_at: float | None) -> None:
+        """Adds what every memory has, and what marks one of which only the text is known."""
+        times = [each for each in (journaled_at, fields.get("updated_at")) if isinstance(each, int | float)]
+        fields.setdefault("created_at", min(times, default=at))
+        fields.setdefault("updated_at", fields["created_at"])
+        fields.setdefault("status", "archived")  # it may have been forgotten, edited or undone: a person decides
+        fields.setdefault("trust", UNKNOWN_TRUST)
+        fields["tags"] = (*(tag for tag in fields.get("tags", ()) if tag != SALVAGED), SALVAGED)  # type: ignore[attr-defined]
+        fields["source_notes"] = "\n".join(filter(None, (str(fields.get("source_notes", "")), NOTE)))
+
+    def _put_entry(self, memory: Memory, space: int, seq: int, key: int, at: float) -> None:
+        latest, memories, stems = rows.only_row(
+            self.new, "SELECT latest, memories, stems FROM present WHERE number = ?", space
+        )
+        entry = (rows.place(space, seq), memory.id, MEMORY, "remember", ACTOR, at, uuid4().hex, NOTE, key, 0, 1, None,
+                 None, max(latest, memory.created_at, memory.updated_at), memories + 1, stems)  # fmt: skip
+        self.new.execute(f"INSERT INTO journal VALUES ({', '.join('?' for _ in entry)})", entry)
+
+    def _put_rows(self, memory: Memory, content: StoredContent, number: int, key: int, seq_from: int) -> None:
+        """The memory's identity, content and version; its vectors are pending."""
+        self.new.execute("UPDATE OR IGNORE main.memory SET gone = 0 WHERE key = ?", (key,))
+        self.new.execute(
+            "INSERT OR IGNORE INTO main.memory(key, space, id, gone, last_accessed, access_count)"
+            " VALUES (?, ?, ?, 0, ?, ?)",
+            (key, content.space, memory.id, memory.last_accessed, memory.access_count),
+        )
+        self.new.execute(
+            "INSERT OR IGNORE INTO content VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)",
+            (number, content.space, content.text, *rows.content_values(memory)[1:], content.words),
+        )
+        self.new.execute("UPDATE content SET pending = 1 WHERE number = ?", (number,))
+        length = len(" ".join(tables.unpacked_stems(content.words, 3)).split())
+        values = [key, content.space, seq_from, None, seq_from, number, 1, *rows.version_values(memory)]
+        values += [tables.packed_stems(("", "")), length]
+        self.new.execute(f"INSERT INTO main.version VALUES (NULL, {', '.join('?' for _ in values)})", values)
+
+    def _free_id(self, space: int, key: int) -> str:
+        """The memory's own, as the index of ids or the journal has it, unless another one has it now."""
+        own = [damage.legible(self.ids.get(key))]
+        own += [str(row[0]) for row in walk(self.new, f"SELECT memory_id FROM journal WHERE key = {key} LIMIT 1")]
+        taken = "SELECT 1 FROM main.memory WHERE space = ? AND id = ? AND gone = 0 AND key <> ?"
+        free = (id for id in own if id and not self.new.execute(taken, (space, id, key)).fetchall())
+        return next(free, "") or str(uuid4())
 
 
-def whole_content(old: apsw.Connection, number: int, contents: Mapping[int, Values]) -> Values | None:
-    """Space, text as it is stored, title, role and words; None where the text is not as long as the row says."""
+def invented_name(space: int) -> str:
+    """For a space whose name is lost."""
+    return f"space {space}"
+
+
+def sound_content(old: apsw.Connection, number: int, contents: Mapping[int, Values]) -> StoredContent | None:
+    """None where a text is not as long as its row says, or cannot be unpacked: a checksum guards a compressed one."""
     columns = "space, text, title, role, characters, words"
     try:
         matches = old.execute(f"SELECT {columns} FROM content WHERE number = ?", (number,)).fetchall()
-    except FAULTS:
+    except READ_FAULTS:
         matches = []
     row = matches[0] if matches else None
     if row is None and number in contents:
@@ -257,14 +367,15 @@ def whole_content(old: apsw.Connection, number: int, contents: Mapping[int, Valu
         if row is not None and isinstance(row[0], int) and row[0] > 0 and isinstance(row[1], str | bytes):
             plain = rows.plain_text(row[1])
             if plain and (len(plain) == row[4] or isinstance(row[1], bytes)):
-                return (row[0], row[1], *(value if isinstance(value, str) else "" for value in row[2:4]), row[5])
+                title, role = (value if isinstance(value, str) else "" for value in row[2:4])
+                return StoredContent(row[0], row[1], title, role, row[5])
     return None
 
 
 def indexed_version(old: apsw.Connection, content: int) -> Remains | None:
     """The newest version with this content, by the index."""
     sql = "SELECT key, seq_from FROM main.version INDEXED BY version_content WHERE content = ? AND anchor = seq_from"
-    with suppress(*FAULTS):
+    with suppress(*READ_FAULTS):
         matches = [row for row in old.execute(sql, (content,)).fetchall() if all(isinstance(each, int) for each in row)]
         if matches:
             key, seq_from = max(matches, key=lambda row: row[1])  # type: ignore[arg-type, return-value]
@@ -272,18 +383,14 @@ def indexed_version(old: apsw.Connection, content: int) -> Remains | None:
     return None
 
 
-def newest_first(orphans: Mapping[int, tuple[Remains | None, Values]]) -> list[int]:
+def newest_first(orphans: Mapping[int, Orphan]) -> list[int]:
     """The newest version of a memory before its others, which are then skipped; last the texts of unknown memories,
     whose contents are numbered anew."""
-    return sorted(orphans, key=lambda number: -owner.seq_from if (owner := orphans[number][0]) else 0)
+    return sorted(orphans, key=lambda number: -owner.seq_from if (owner := orphans[number].owner) else 0)
 
 
 def is_present(new: apsw.Connection, key: int) -> bool:
     return bool(new.execute("SELECT 1 FROM main.version WHERE key = ? AND seq_to IS NULL", (key,)).fetchall())
-
-
-def is_gone(names: Mapping[int, Values], key: int) -> bool:
-    return key in names and bool(names[key][2])
 
 
 def indexed_fields(old: apsw.Connection, keys: Sequence[int]) -> dict[int, dict[str, object]]:
@@ -294,16 +401,18 @@ def indexed_fields(old: apsw.Connection, keys: Sequence[int]) -> dict[int, dict[
     for column in INDEXED:
         for key, value in newest_values(old, column, wanted).items():
             known[key] |= sound_fields({column: value})
-    for field_name, sql in (
-        ("", "SELECT key, seq_from, field, name FROM label WHERE seq_to IS NULL ORDER BY space{0}, field{0}, name{0}"),
-        ("links", "SELECT key, seq_from, target, rel, weight, kind FROM link WHERE seq_to IS NULL"
-                  " ORDER BY space{0}, target{0}, rel{0}"),
-    ):  # fmt: skip
-        for key, _, *value in sorted({row for order in ("", " DESC") for row in read_on(old, sql.format(order))}):
-            name, item = (field_name, as_link(*value)) if field_name else value
-            if key in wanted and (name == "links" or name in LISTS):
-                known[key][name] = (*known[key].get(name, ()), item)  # type: ignore[misc]
+    for key, _, name, value in both_ways(old, LABELS):
+        if key in wanted and name in LISTS:
+            known[key][name] = (*known[key].get(name, ()), value)  # type: ignore[misc]
+    for key, _, *link in both_ways(old, LINKS):
+        if key in wanted:
+            known[key]["links"] = (*known[key].get("links", ()), as_link(*link))  # type: ignore[misc]
     return known
+
+
+def both_ways(old: apsw.Connection, sql: str) -> list[Values]:
+    """What lies before and after a damaged page of the index; `{0}` in the statement is the direction."""
+    return sorted({row for order in ("", " DESC") for row in walk(old, sql.format(order))})
 
 
 def as_link(to: str, rel: str, weight: float, kind: str) -> Link:
@@ -320,15 +429,10 @@ def newest_values(old: apsw.Connection, column: str, keys: set[int]) -> dict[int
             f"SELECT key, row, {column} FROM main.version INDEXED BY {index} WHERE {condition or '1'}{anchored}"
             f" ORDER BY space{order}, {column if column != 'position' else 'session'}{order}"
         )
-        for key, row, value in read_on(old, sql):
+        for key, row, value in walk(old, sql):
             if key in keys and row >= newest.get(key, (0,))[0]:
                 newest[key] = (row, value)
     return {key: value for key, (_, value) in newest.items()}
-
-
-def read_on(old: apsw.Connection, sql: str) -> Iterator[Values]:
-    with suppress(*FAULTS):
-        yield from old.execute(sql)
 
 
 def sound_fields(columns: Mapping[str, object]) -> dict[str, object]:
@@ -350,76 +454,10 @@ def sound_fields(columns: Mapping[str, object]) -> dict[str, object]:
 TIMES = frozenset(rows.FIELDS[place] for place in rows.TIMES)
 
 
-def put_text(
-    new: apsw.Connection,
-    number: int,
-    row: Values,
-    owner: Remains | None,
-    fields: dict[str, object],
-    names: Mapping[int, Values],
-    now: float,
-) -> str:
-    """Writes the memory, under its own id where that is known; returns the id."""
-    space, stored, title, role, words = row
-    new.execute("INSERT OR IGNORE INTO space(number, name) VALUES (?, ?)", (space, f"space {space}"))
-    seq, last_at, latest, memories, stems, name = rows.only_row(
-        new, "SELECT seq, last_at, latest, memories, stems, name FROM present WHERE number = ?", space
-    )
-    at = float(max(now, last_at))
-    key = owner.key if owner is not None else next_key(new)
-    id = str(uuid4()) if owner is None else free_id(new, space, key, names)
-    times = (None if owner is None else journal_time(new, key), fields.get("updated_at"))
-    written = [each for each in times if isinstance(each, int | float)]
-    fields.setdefault("created_at", min(written, default=at))
-    fields.setdefault("updated_at", fields["created_at"])
-    fields.setdefault("status", "archived")  # it may have been forgotten, edited or undone: a person decides
-    fields.setdefault("trust", UNKNOWN_TRUST)
-    fields["tags"] = (*(tag for tag in fields.get("tags", ()) if tag != SALVAGED), SALVAGED)  # type: ignore[attr-defined]
-    fields["source_notes"] = "\n".join(filter(None, (str(fields.get("source_notes", "")), NOTE)))
-    text = rows.plain_text(stored)
-    memory = Memory(id=id, text=text, title=title, role=role, space=name, **fields)  # type: ignore[arg-type]
-    seq_from = seq + 1 if owner is None else owner.seq_from
-    if owner is None:  # what a new entry brings is newer than all other contents: searches of earlier states rely on it
-        number = 1 + max(number, int(rows.only_row(new, "SELECT coalesce(max(number), 0) FROM content")[0]))
-        entry = (rows.place(space, seq_from), id, MEMORY, "remember", ACTOR, at, uuid4().hex, NOTE, key, 0, 1, None,
-                 None, max(latest, memory.created_at, memory.updated_at), memories + 1, stems)  # fmt: skip
-        new.execute(f"INSERT INTO journal VALUES ({', '.join('?' for _ in entry)})", entry)
-    new.execute("UPDATE OR IGNORE main.memory SET gone = 0 WHERE key = ?", (key,))
-    new.execute(
-        "INSERT OR IGNORE INTO main.memory(key, space, id, gone, last_accessed, access_count)"
-        " VALUES (?, ?, ?, 0, ?, ?)",
-        (key, space, id, memory.last_accessed, memory.access_count),
-    )
-    new.execute(
-        "INSERT OR IGNORE INTO content VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)",
-        (number, space, stored, *rows.content_values(memory)[1:], words),
-    )
-    new.execute("UPDATE content SET pending = 1 WHERE number = ?", (number,))
-    length = len(" ".join(tables.unpacked_stems(words, 3)).split())
-    values = [key, space, seq_from, None, seq_from, number, 1, *rows.version_values(memory)]
-    values += [tables.packed_stems(("", "")), length]
-    new.execute(f"INSERT INTO main.version VALUES (NULL, {', '.join('?' for _ in values)})", values)
-    return id
-
-
 def next_key(new: apsw.Connection) -> int:
     """Above those of memories that only the journal knows, too."""
     sql = "SELECT max(seq) FROM sqlite_sequence WHERE name = 'memory' UNION ALL SELECT max(key) FROM journal"
     return 1 + max(int(key or 0) for (key,) in new.execute(sql).fetchall())
-
-
-def free_id(new: apsw.Connection, space: int, key: int, names: Mapping[int, Values]) -> str:
-    """The memory's own, as the index of ids or the journal has it, unless another one has it now."""
-    own = (
-        [raw.decode("utf-8", "replace") for _, raw, _ in [names[key]] if isinstance(raw, bytes)] if key in names else []
-    )
-    own += [str(row[0]) for row in read_on(new, f"SELECT memory_id FROM journal WHERE key = {key} LIMIT 1")]
-    for id in filter(None, own):
-        if not new.execute(
-            "SELECT 1 FROM main.memory WHERE space = ? AND id = ? AND gone = 0 AND key <> ?", (space, id, key)
-        ).fetchall():
-            return id
-    return str(uuid4())
 
 
 def journal_time(new: apsw.Connection, key: int) -> float | None:

@@ -8,7 +8,7 @@ import shutil
 import time
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -43,7 +43,8 @@ from nacre.storage.sqlite.connection import (
     translated,
     unlock,
 )
-from nacre.storage.sqlite.lost_records import Remains, ScannedRows, recover_texts
+from nacre.storage.sqlite.damage import walk
+from nacre.storage.sqlite.lost_records import Remains, ScannedRows, TextRecovery, invented_name
 from nacre.storage.sqlite.rows import RECORDS, SELECTED, from_row
 from nacre.storage.sqlite.transaction import renew_anchors, write_counts
 from nacre.storage.tables import (
@@ -74,13 +75,15 @@ FAULTS = (apsw.Error, DamagedRecord, UnicodeDecodeError, StoreDamaged)
 class Repaired:
     """`set_aside` names the records that went to the table `quarantine`, `lost` those of which nothing could be read.
 
-    `recovered` are the memories that came back from their texts alone. `entries` is how many entries of the journal are
-    lost. `kept` is the damaged file as it was, where a new one had to take its place.
+    `recovered` are the memories of which only the text could be read, with what indexes know; `invented_spaces` the new
+    names of spaces whose own are lost. `entries` is how many entries of the journal are lost. `kept` is the damaged
+    file as it was, where a new one had to take its place.
     """
 
     set_aside: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     recovered: tuple[str, ...] = ()
+    invented_spaces: tuple[str, ...] = ()
     entries: int = 0
     kept: Path | None = None
 
@@ -116,12 +119,10 @@ def repaired_in_place(path: Path, key: Key | None, now: float) -> Repaired | Non
             damaged = damage.damaged_rows(connection)
             remains = dict(filter(None, (remains_of(connection, row) for row in damaged)))
             aside = [set_aside(connection, row, why, now) for row, why in damaged.items()]
-            names = (
-                {key: (space, id, 0) for key, space, id, _ in walk(connection, f"{NAMES} NOT INDEXED")}
-                if remains
-                else {}
-            )
-            recovered = recover_texts(connection, connection, remains, remains, names, {}, now)
+            spaces = space_names(connection)
+            ids = {key: id for key, _, id, _ in walk(connection, f"{NAMES} NOT INDEXED")} if remains else {}
+            recovered = TextRecovery(connection, connection, now, remains, ids).recover(remains)
+            invented = invented_spaces(spaces, connection)
             renew_anchors(connection)
             follow_versions(connection)
             if aside:
@@ -137,7 +138,7 @@ def repaired_in_place(path: Path, key: Key | None, now: float) -> Repaired | Non
                 connection.execute("ROLLBACK")
             raise
         only_aside = tuple(id for id in aside if id not in recovered)
-        return Repaired(set_aside=only_aside, recovered=tuple(recovered)) if sound else None
+        return Repaired(only_aside, (), tuple(recovered), invented) if sound else None
     except (StoreBusy, WrongKey):
         raise
     except (*FAULTS, NotAStore):
@@ -435,7 +436,7 @@ def salvage(file: Path, path: Path, key: Key | None, fresh: Path, now: float) ->
         entries = damage.missing_entries(new)
         begin_journal(new)
         new.execute("COMMIT")
-        return replace(done, entries=entries)
+        return replace(done, entries=entries, invented_spaces=invented_spaces(space_names(old), new))
     finally:
         old.close()
         new.close()
@@ -491,12 +492,6 @@ def carry_meta(old: apsw.Connection, new: apsw.Connection) -> None:
             new.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, known[name]))
 
 
-def walk(old: apsw.Connection, sql: str) -> Iterator[tuple[Any, ...]]:
-    """As far as it can be read; what cannot be decoded is passed over only where it ends the walk."""
-    with suppress(apsw.Error, UnicodeDecodeError):
-        yield from old.execute(sql)
-
-
 def carry_table(old: apsw.Connection, new: apsw.Connection, table: str) -> None:
     """From both ends: what lies before and after a damaged page is kept. Texts as bytes, and only sound ones; a space
     whose name is not legible gets another, because all its memories hang on it."""
@@ -511,7 +506,7 @@ def carry_table(old: apsw.Connection, new: apsw.Connection, table: str) -> None:
             with suppress(UnicodeDecodeError, apsw.ConstraintError, ValueError):
                 kinds = ("text" if name in texts else kind for name, kind in zip(names, row[::2], strict=True))
                 if table == "space":
-                    row = (*row[:3], damage.legible(row[3]) or f"space {row[1]}", *row[4:])
+                    row = (*row[:3], damage.legible(row[3]) or invented_name(row[1]), *row[4:])
                 values = [as_text(kind, value) for kind, value in zip(kinds, row[1::2], strict=True)]
                 if table == "vocabulary" and values[2]:
                     json.loads(values[2])
@@ -532,7 +527,20 @@ def restore_spaces(old: apsw.Connection, new: apsw.Connection) -> None:
         for table, index in (("version", "version_updated"), ("memory", "sqlite_autoindex_memory_1"))
     ]  # fmt: skip
     for number in numbers[0] & numbers[1]:
-        new.execute("INSERT OR IGNORE INTO space(number, name) VALUES (?, ?)", (number, f"space {number}"))
+        new.execute("INSERT OR IGNORE INTO space(number, name) VALUES (?, ?)", (number, invented_name(number)))
+
+
+def space_names(connection: apsw.Connection) -> dict[int, str]:
+    """By number, as far as the table or its index can be read."""
+    sql = "SELECT number, CAST(name AS BLOB) FROM space"
+    ways = ("NOT INDEXED", "NOT INDEXED ORDER BY number DESC", "INDEXED BY sqlite_autoindex_space_1")
+    return {number: damage.legible(name) for way in ways for number, name in walk(connection, f"{sql} {way}")}
+
+
+def invented_spaces(before: Mapping[int, str], new: apsw.Connection) -> tuple[str, ...]:
+    """The spaces that a repair has named; `before` are the names that the damaged store had."""
+    names = space_names(new).items()
+    return tuple(name for number, name in names if name == invented_name(number) != before.get(number))
 
 
 def as_text(kind: str, value: Any) -> Any:
@@ -599,12 +607,14 @@ def carry_memories(old: apsw.Connection, new: apsw.Connection, scan: ScannedRows
     carry_misplaced(old, new, names, scan)
     contents = row_numbers(old, "content", "number", ("SELECT content FROM version INDEXED BY version_content",))
     numbers = sorted({*contents, *scan.content})
-    recovered = recover_texts(old, new, numbers, remains, names, scan.content, now)
+    ids = {key: id for key, (_, id, _) in names.items()}
+    deleted = {key for key, (_, _, gone) in names.items() if gone}
+    recovered = TextRecovery(old, new, now, remains, ids, deleted, scan.content).recover(numbers)
     sql = "SELECT id FROM memory WHERE key IN (SELECT key FROM version WHERE seq_to IS NULL)"
     present = {str(id) for (id,) in new.execute(sql).fetchall()}
     missing = {damage.legible(id) for space, id, gone in names.values() if not gone} - present - {*aside, *lost}
-    gone = tuple(id for id in dict.fromkeys((*lost, *sorted(missing))) if id not in present)
-    return Repaired(tuple(id for id in aside if id not in present), gone, tuple(recovered))
+    lost_ids = tuple(id for id in dict.fromkeys((*lost, *sorted(missing))) if id not in present)
+    return Repaired(tuple(id for id in aside if id not in present), lost_ids, tuple(recovered))
 
 
 def carry_version(

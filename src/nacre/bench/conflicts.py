@@ -6,7 +6,6 @@ import json
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
@@ -15,6 +14,7 @@ from nacre.errors import InvalidInput
 from nacre.model import Memory
 from nacre.model.review import Verdict
 from nacre.protocols import Progress
+from nacre.values import dataclass
 
 LABELS = ("duplicate", "contradiction", "update", "unrelated")
 CONFLICTS = ("contradiction", "update")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 from nacre.files import data_sections
 from nacre.model.memory import Json
 from nacre.protocols import Data, Embedder
+from nacre.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

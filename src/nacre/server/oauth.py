@@ -15,7 +15,6 @@ import urllib.error
 import urllib.request
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from nacre.files import ThreadLock
 from nacre.mcp.http import Address
 from nacre.model.validate import label
 from nacre.server.users import Identity
+from nacre.values import dataclass
 
 log = logging.getLogger("nacre")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nacre.errors import UnknownName
@@ -14,6 +13,7 @@ from nacre.lifecycle.scheduler import MaintenanceScheduler
 from nacre.model import Memory
 from nacre.model.memory import Json
 from nacre.settings import DEFAULT, KEYS, TABLES, Settings, descriptions, settings_with_sources
+from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -27,7 +27,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from mutation_plugin import MARK_MODULE
+from mutation_plugin import MARK_MODULE, MARKS, SERVER_VARIABLE
 from mutation_sites import OUTSIDE, Mutant, Sites, marked, one_line
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,18 +36,18 @@ EQUIVALENT = ROOT / "benchmarks" / "equivalent_mutants.txt"
 CORE = ("engine", "access", "storage", "recall", "conflicts", "safety")
 STRICT = ("engine", "access", "storage")  # of these nine in ten must be noticed, of all eight in ten
 WANTED, WANTED_STRICT = 80, 90
-# Those of the core are traced first. Left out: those of the code's text, and those that need a browser or a network.
+# Those of the core are traced first.
 FIRST_TESTS = (
     "access", "conflicts", "contract", "engine", "lifecycle", "memory_store", "model", "property", "recall", "remember",
     "safety", "storage", "transfer", "text", "test_memory_store.py",
 )  # fmt: skip
+# Left out: those of the code's text, and those that need a browser or a network.
 NO_TESTS = ("architecture", "browser", "docs", "torture", "clients/real", "test_wheel.py", "test_extras.py")
 BUDGET = 60.0  # seconds of tests, by their usual duration, that one mutant may be run against
 STAGES = (1.0, 4.0, 12.0, 30.0, BUDGET)  # within a stage the tests of a file run together
-FEW = 5  # where fewer tests enter a part, those of the file that mirrors it are asked too
+FEW = 5  # where fewer tests enter a part of a function, all that enter its file are asked
+OWN_FILE, OWN_PACKAGE = 0.2, 0.6  # tests that mirror the mutant's file or package come as early as if they were quicker
 GROUP = 100  # mutants for which one process of pytest is started
-MARKS = "mutation_mark"
-SERVER = "NACRE_TEST_POSTGRES"  # of tests/postgres_server.py
 
 
 def packages(tree: Path, part: str) -> list[str]:
@@ -117,18 +117,13 @@ class Trace:
         tests = self.entering.get(mutant.segment, set()) if mutant.segment else self.entering.get(mutant.path, set())
         if len(tests) < FEW or mutant.segment in self.on_import:
             tests = tests | self.entering.get(mutant.path, set())
-        near = f"tests/{mutant.package}/"
-        order = sorted(
-            (
-                self.seconds[name]
-                * (0.2 if name.startswith(f"{mutant.mirror}::") else 0.6 if name.startswith(near) else 1.0),
-                name,
-            )
-            for name in tests
-            if name in self.seconds
-        )
+
+        def rank(name: str) -> float:
+            own_file, own_package = name.startswith(f"{mutant.mirror}::"), name.startswith(f"tests/{mutant.package}/")
+            return self.seconds[name] * (OWN_FILE if own_file else OWN_PACKAGE if own_package else 1.0)
+
         staged, spent = list[tuple[int, str, float]](), 0.0
-        for _, name in order:
+        for name in sorted((name for name in tests if name in self.seconds), key=lambda name: (rank(name), name)):
             spent += self.seconds[name]
             stage = next((number for number, limit in enumerate(STAGES) if spent <= limit), None)
             if stage is None and staged:
@@ -168,11 +163,12 @@ def trace_files(tree: Path, folder: Path, files: Sequence[str], processes: int) 
     shutil.rmtree(notes, ignore_errors=True)
     notes.mkdir()
     source = tree / "src" / "nacre"
+    marks = tree / "src" / f"{MARKS.replace('.', '/')}.py"
     plain = {file: file.read_bytes() for file in source.rglob("*.py")}
     try:
         for file, text in plain.items():
-            file.write_text(marked(file.relative_to(source).as_posix(), text.decode(), f"nacre.{MARKS}"))
-        (source / f"{MARKS}.py").write_text(MARK_MODULE % str(notes))
+            file.write_text(marked(file.relative_to(source).as_posix(), text.decode(), MARKS))
+        marks.write_text(MARK_MODULE % str(notes))
         compile_all(tree)
         command = [*pytest_command(tree, folder.parent / "tmp-trace"), f"-n{processes if processes > 1 else 0}", *files]
         subprocess.run(
@@ -180,7 +176,7 @@ def trace_files(tree: Path, folder: Path, files: Sequence[str], processes: int) 
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
     finally:
-        (source / f"{MARKS}.py").unlink(missing_ok=True)
+        marks.unlink(missing_ok=True)
         for file, text in plain.items():
             file.write_bytes(text)
         compile_all(tree)
@@ -275,9 +271,9 @@ class Results:
             return bool(row["tests"] == self.tests)
         return not row["test"].startswith("tests/") or (self.tree / row["test"].partition("::")[0]).exists()
 
-    def known(self, mutant: Mutant) -> bool:
-        """What survived and was not asked about again counts as survived."""
-        return self.stands(mutant) or self.rows.get(mutant.key, {}).get("outcome") == "survived"
+    def is_outdated(self, mutant: Mutant) -> bool:
+        """Whether it survived tests that were changed since, and was not run against them again."""
+        return self.rows.get(mutant.key, {}).get("outcome") == "survived" and not self.stands(mutant)
 
     def add(self, mutant: Mutant, outcome: str, test: str, ran: int) -> None:
         row = {**asdict(mutant), "key": mutant.key, "outcome": outcome, "test": test, "ran": ran}
@@ -290,7 +286,7 @@ class Results:
 def run_all(
     mutants: Sequence[Mutant], trees: Sequence[Path], known: Trace, folder: Path, results: Results
 ) -> Iterator[None]:
-    """Returns after each result. As many processes of pytest as there are trees, each for a group of mutants."""
+    """Yields after each result. As many processes of pytest as there are trees, each for a group of mutants."""
     waiting = [mutant for mutant in mutants if not results.stands(mutant)]
     by_key = {mutant.key: mutant for mutant in waiting}
     groups = [waiting[start : start + GROUP] for start in range(0, len(waiting), GROUP)]
@@ -304,10 +300,10 @@ def run_all(
                 tree = free.pop()
                 running[tree] = (*start_group(tree, folder, groups.pop(0), known), 0)
             time.sleep(0.5)
-            for tree, (process, out, read) in list(running.items()):
+            for tree, (process, out, taken) in list(running.items()):
                 ended = process.poll() is not None
                 lines = out.read_text().splitlines() if out.exists() else []
-                for row in map(json.loads, lines[read:]):
+                for row in map(json.loads, lines[taken:]):
                     mutant = by_key[row["key"]]
                     results.add(mutant, row["outcome"], row["test"], row["ran"])
                     done += 1
@@ -382,8 +378,10 @@ class Section:
         self.outcomes = {
             mutant: results.rows[mutant.key]["outcome"]
             for mutant in sorted(mutants, key=lambda each: (each.path, each.line))
-            if results.known(mutant) and results.rows[mutant.key]["outcome"] != "invalid"
+            if (results.stands(mutant) or results.is_outdated(mutant))
+            and results.rows[mutant.key]["outcome"] != "invalid"
         }
+        self.outdated = {mutant for mutant in self.outcomes if results.is_outdated(mutant)}
         self.drawn = len(mutants)
 
     def text(self) -> str:
@@ -396,15 +394,19 @@ class Section:
         strict = [mutant for package in STRICT for mutant in by_package.get(package, [])]
         missing = self.drawn - len(self.outcomes)
         unfinished = f" Of {self.drawn} that were drawn, {missing} have not been run." if missing else ""
-        unfinished += f" Only these tests were asked: {self.tests.replace(',', ', ')}." if self.tests else ""
+        if self.tests:
+            unfinished += (
+                " Only a part of the tests was asked, those whose paths below `tests` begin with: "
+                f"{self.tests.replace(',', ', ')}."
+            )
         return "\n".join([
             f"## {HEADINGS[self.part]}",
             "",
             f"{len(self.outcomes)} mutants, drawn at random with seed {self.seed}, on commit {commit()}.{unfinished}",
             "",
-            "| package | mutants | noticed | by timeout | by slow tests | equivalent | survived | noticed of the rest "
-            "| wanted |",
-            "|---|---|---|---|---|---|---|---|---|",
+            "| package | mutants | noticed | by timeout | by slow tests | equivalent | survived "
+            "| of these not run again | noticed of the rest | wanted |",
+            "|---|---|---|---|---|---|---|---|---|---|",
             *(
                 self.row(f"`{package}`", mutants, WANTED_STRICT if package in STRICT else WANTED)
                 for package, mutants in sorted(by_package.items())
@@ -414,7 +416,7 @@ class Section:
             "",
             "Survived:",
             "",
-            *(f"- {describe(mutant)}" for mutant in open_ones),
+            *(f"- {describe(mutant)}{NOT_AGAIN if mutant in self.outdated else ''}" for mutant in open_ones),
             *([] if open_ones else ["None."]),
             "",
             "Equivalent:",
@@ -429,9 +431,11 @@ class Section:
         harmless = sum(self.outcomes[each] == "survived" and each.judged in self.equivalent for each in mutants)
         caught = outcomes["noticed"] + outcomes["timeout"] + outcomes["noticed slowly"]
         share = 100 * caught / max(1, len(mutants) - harmless)
+        missed = " MISSED" if share < wanted else ""
         return (
             f"| {name} | {len(mutants)} | {caught} | {outcomes['timeout']} | {outcomes['noticed slowly']} "
-            f"| {harmless} | {outcomes['survived'] - harmless} | {share:.0f} % | {wanted} % |"
+            f"| {harmless} | {outcomes['survived'] - harmless} | {len(self.outdated.intersection(mutants))} "
+            f"| {share:.0f} %{missed} | {wanted} % |"
         )
 
 
@@ -442,6 +446,7 @@ def describe(mutant: Mutant) -> str:
     )
 
 
+NOT_AGAIN = " (not run again since tests were changed)"
 HEADINGS = {"core": "The core", "all": "All of src/nacre"}
 
 
@@ -460,7 +465,8 @@ def write_report(path: Path, section: Section) -> None:
         f"the part of the function that it changes, the quickest first, up to {BUDGET:.0f} s of tests, and "
         "where none of these notices it, against the slow tests of the file that mirrors it. Left out are the tests of "
         + ", ".join(NO_TESTS)
-        + ". What was found out about a mutant is kept while its function stays as it is.\n"
+        + ". The outcome of a mutant is kept while its function stays as it is; one that survived is run again when "
+        "tests were changed, and until then counts as survived.\n"
     )
     path.write_text("\n".join([introduction, *texts.values()]))
 
@@ -494,7 +500,7 @@ def main() -> None:
         mutants = sample(trees[0], options.part, options.count, options.seed)
         write_report(options.report, Section(options.part, mutants, results, options.seed, options.tests))
         return
-    os.environ[SERVER] = database_server()
+    os.environ[SERVER_VARIABLE] = database_server()
     known = trace(trees[0], options.folder, tests, options.processes)
     mutants = sample(trees[0], options.part, options.count, options.seed)
     if options.control:

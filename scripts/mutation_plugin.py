@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -27,10 +28,12 @@ import pytest
 
 JOBS, TRACE = os.environ.get("MUTATION_JOBS", ""), os.environ.get("MUTATION_TRACE", "")
 SINGLE = os.environ.get("MUTATION_SINGLE", "")  # where a process for one mutant says what its tests do
-SERVER = os.environ.get("NACRE_TEST_POSTGRES", "")  # the address of its superuser
+SERVER_VARIABLE = "NACRE_TEST_POSTGRES"  # of tests/postgres_server.py
+SERVER = os.environ.get(SERVER_VARIABLE, "")  # the address of its superuser
 LEAST_PATIENCE, PATIENCE = 15.0, 10.0  # seconds for a test, and times its usual duration: the machine may be busy
 SLOWEST = 120.0  # seconds for a slow test, whose usual duration is not known
 STARTING = 90.0  # seconds until a process of its own has collected its tests
+MARKS = "nacre.mutation_mark"  # notes which segments are entered
 MARK_MODULE = """
 import atexit, json, os
 seen = set()
@@ -58,8 +61,7 @@ class Tracer:
     """Writes a line for each test: its name, its seconds, whether it passed, and the segments that it entered."""
 
     def __init__(self, folder: Path) -> None:
-        import nacre.mutation_mark as marks  # type: ignore[import-not-found]  # written into the copy of the source
-
+        marks: Any = import_module(MARKS)  # written into the copy of the source
         self.seen: set[str] = marks.seen
         marks.OWNER = os.getpid()
         self.out = (folder / f"tests.{os.getpid()}.jsonl").open("a")
@@ -71,24 +73,19 @@ class Tracer:
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         self.seen.clear()
-        started, used = time.perf_counter(), processor_time()
+        started = time.perf_counter()
         yield
-        self.write(item.nodeid, time.perf_counter() - started, processor_time() - used)
+        self.write(item.nodeid, time.perf_counter() - started)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
             self.failed.add(report.nodeid)
 
-    def write(self, name: str, seconds: float, used: float = 0.0) -> None:
-        row = {"test": name, "seconds": seconds, "processor": used, "passed": name not in self.failed}
+    def write(self, name: str, seconds: float) -> None:
+        row: dict[str, Any] = {"test": name, "seconds": seconds, "passed": name not in self.failed}
         row["entered"] = sorted(self.seen)
         self.out.write(json.dumps(row) + "\n")
         self.out.flush()
-
-
-def processor_time() -> float:
-    """Seconds, of this process and of those that it started and that have ended."""
-    return sum(os.times()[:4])
 
 
 # Mutants

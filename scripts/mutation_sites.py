@@ -13,7 +13,7 @@ OUTSIDE = "."  # the package of files that are in none
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """`start` and `end` are offsets into the file, in characters."""
+    """`start` and `end` are offsets into the file, in bytes."""
 
     path: str
     line: int

@@ -39,7 +39,8 @@ MEGABYTE, KIBIBYTE = 1e6, 1024
 BETWEEN_WRITES = 0.02  # seconds between two memories of the writer beside an import
 IMPORT_FIGURES = (("min", "seconds"), ("p50", "seconds"), ("cpu", "cpu"))  # done once: there is nothing to choose from
 CROWD, CROWD_SECONDS = 8, 60
-TAGGED, SPREAD = 64, 7_919  # memories whose tags are weighed; a prime, so that none comes twice
+TAGGED = 64  # memories whose tags are weighed
+SPREAD = 7_919  # how far apart they are; a prime, so that none comes twice
 LEAST_FIGURE = 1.0  # milliseconds: below this a ratio between sizes says nothing
 
 Figures = dict[str, Any]
@@ -130,7 +131,7 @@ def task_fill(given: argparse.Namespace) -> Figures:
             say(f"\r  {what} {done:,} of {total:,} ({time.perf_counter() - started:.0f} s) ", end="")
 
     filled, measured_one = filled_path(given, given.size), path_of(given, given.size)
-    remove_of_other_schema(filled)
+    remove_of_other_schema(filled, embedder_of(given))
     added = fill(filled, given.size, embedder_of(given), progress)
     for old in measured_one.parent.glob(f"{measured_one.name}*"):
         old.unlink()
@@ -142,11 +143,11 @@ def task_fill(given: argparse.Namespace) -> Figures:
     return {"fill: memories per second": added / took, "fill: peak memory, MB": peak_bytes() / MEGABYTE}
 
 
-def remove_of_other_schema(filled: Path) -> None:
+def remove_of_other_schema(filled: Path, embedder: Embedder | str) -> None:
     """It cannot be continued; nor can its figures be compared."""
     try:
         if filled.exists():
-            MemoryStore(filled, embedder=SumOfWords()).close()
+            MemoryStore(filled, embedder=embedder).close()
     except SchemaMismatch:
         for part in filled.parent.glob(f"{filled.name}*"):
             part.unlink()

@@ -67,7 +67,9 @@ SPACE = "space"  # the kind of term that describes a space
 FORMER_NAMES = "formerly"  # in a space's term: names by which copies outside of the store may know it
 UNDO = "undo"  # the name of the operation that takes others back
 PART = 256  # changes in the first transaction of a long operation; see `PartSize`
-PART_SECONDS, PART_GROWTH = 0.15, 4  # that others wait for one; how many times as large and small the next ones may be
+PART_SECONDS = 0.15  # that a part may hold the write lock: a person who writes meanwhile does not notice the wait
+PART_GROWTH = 4  # a part has at most 4 times, and at least a quarter of, the changes of the first
+SHORT_PART = 1 / 3  # of these seconds: one of twice the size is then still within them, with some to spare
 ATTEMPTS, PATIENCE_SECONDS = 100, 60.0  # both pass before a write that others overtake again and again is given up
 PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.001, 0.05  # before the next attempt, at most: about as long as a write takes
 RENAMED_BATCHES = 32  # the last operations under another actor's name that the store's own actor can undo
@@ -127,7 +129,7 @@ class PartSize:
         """The time of the last one, with what it waited itself: where others write much, it is better to be short."""
         if seconds > PART_SECONDS:
             self.size = max(self._least, self.size // 2)
-        elif seconds < PART_SECONDS / 3:
+        elif seconds < PART_SECONDS * SHORT_PART:
             self.size = min(self._most, self.size * 2)
 
 

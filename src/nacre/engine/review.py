@@ -31,7 +31,7 @@ DOUBTFUL = 0.5  # a confidence or trust below this needs confirmation
 # Events do not become outdated: what happened has happened. What is held to be true does.
 HELD_TYPES = ("semantic", "procedural", "feedback", "prospective", LESSON)
 CONTRADICTS = "contradicts"
-WORST = "contradiction"
+CONTRADICTION = "contradiction"
 # The operation that a decision about a conflict is journaled as.
 OPERATIONS = {
     "keep_both": "keep_both", "not_a_conflict": "not_a_conflict", "newer": "supersede", "older": "supersede",
@@ -159,7 +159,7 @@ class ReviewQueue:
         A pair is judged when its turn comes: a caller who wants a few does not wait for the rest.
         """
         store, live = self.engine.store, self._live()
-        for turn in self._noted(sources, start):
+        for turn in self._named(sources, start) if start else self._worst_first():
             ids = [id for edge in turn for id in edge[:2]]
             sides = {m.id: m for m in store.get_many(self.space, ids) if live.admits(m)}
             for edge in turn:
@@ -168,21 +168,21 @@ class ReviewQueue:
                 if conflict is not None:
                     yield ReviewItem(conflict_id(conflict), "conflict", conflict.explanation, conflict.a, conflict)
 
-    def _noted(self, sources: Sequence[str] | None, start: str) -> Iterator[list[Edge]]:
-        """A turn at a time. There may be thousands, of which most callers want a screen: the first are read alone."""
-        store, first = self.engine.store, list[Edge]()
-        if not start:
-            first = store.edges(self.space, rels=[CONFLICTS], kind=WORST, limit=TURN)
+    def _worst_first(self) -> Iterator[list[Edge]]:
+        """Every noted pair, a turn at a time. There may be thousands, of which most callers want a screen: the first
+        contradictions are read alone."""
+        store = self.engine.store
+        first = store.edges(self.space, rels=[CONFLICTS], kind=CONTRADICTION, limit=TURN)
+        if first:
             yield first
         known = {edge[:2] for edge in first}
-        noted = [
-            edge
-            for edge in store.edges(self.space, out_of=sources, rels=[CONFLICTS])
-            if edge[:2] not in known and (not start or begins(f"{edge.source}:{edge.target}", start))
-        ]
-        noted.sort(key=lambda edge: severity(edge.kind))
-        for begin in range(0, len(noted), TURN):
-            yield noted[begin : begin + TURN]
+        rest = [edge for edge in store.edges(self.space, rels=[CONFLICTS]) if edge[:2] not in known]
+        yield from turns(rest)
+
+    def _named(self, sources: Sequence[str] | None, start: str) -> Iterator[list[Edge]]:
+        """The noted pairs of `sources` whose ids begin with `start`, a turn at a time."""
+        noted = self.engine.store.edges(self.space, out_of=sources, rels=[CONFLICTS])
+        yield from turns([edge for edge in noted if begins(f"{edge.source}:{edge.target}", start)])
 
     def unvalidated(self, among: Filter = ALL) -> Iterator[ReviewItem]:
         for field in ("confidence", "trust"):
@@ -342,9 +342,15 @@ def noted_conflict(newer: Memory, older: Memory) -> Conflict | None:
     return Conflict(newer, older, likeness, link.kind, str(link.data.get("reason", "")), words, sure)
 
 
+def turns(noted: Sequence[Edge]) -> Iterator[list[Edge]]:
+    """The worst first, as many at a time as are judged together."""
+    ordered = sorted(noted, key=lambda edge: severity(edge.kind))
+    return (ordered[begin : begin + TURN] for begin in range(0, len(ordered), TURN))
+
+
 def severity(kind: str) -> tuple[bool, bool]:
     """Sorts contradictions first and duplicates last."""
-    return kind != WORST, kind == "duplicate"
+    return kind != CONTRADICTION, kind == "duplicate"
 
 
 def conflict_id(conflict: Conflict) -> str:

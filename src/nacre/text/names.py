@@ -181,6 +181,7 @@ def by_short_form(names: Sequence[str]) -> Iterator[Pair]:
 
 def may_be_shortened(name: str) -> bool:
     """Not «Lumen's SLA», which is something of Lumen's, and no host or path."""
+    # An 's at the end does not count: «Ada Lovelace's» is a name in the possessive, and nothing of hers.
     return not POSSESSIVE.search(name.strip()[:-2]) and not PLACE.fullmatch(name.strip())
 
 

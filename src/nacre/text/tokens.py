@@ -166,7 +166,10 @@ def stems_between_blanks(run: str) -> str:
     return stemmed_once(run) if len(run) <= LONGEST else " ".join(map(stem, words(run)))
 
 
-def stems_of_run(run: str) -> str:
+@lru_cache(maxsize=CACHED)
+def stemmed_once(run: str) -> str:
+    """Of one word in plain letters, with marks around it, `words` would give that word in small letters, or the digits
+    as they are: these are spared the regular expressions."""
     core = run.strip(AROUND_WORDS)
     if core.isascii() and core.isalnum() and len(core) <= LONGEST:
         if core.isdigit():
@@ -174,9 +177,6 @@ def stems_of_run(run: str) -> str:
         if core.islower() or core.isupper() or (core.isalpha() and core[1:].islower()):
             return stem(core.lower())
     return " ".join(map(stem, words(run)))
-
-
-stemmed_once = lru_cache(maxsize=CACHED)(stems_of_run)
 
 
 # After a sentence's end mark (with its closing quotes) and space, after a full-width mark, or at a line's end.

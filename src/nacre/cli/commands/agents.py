@@ -6,7 +6,7 @@ import gc
 import os
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -318,8 +318,6 @@ def remote_token(http: str | None, token_file: Path | None, *, project: bool) ->
 def write_settings(
     installer: Installer, *, hooks: bool, allow: bool, write_guidance: bool, force: bool, yes: bool
 ) -> None:
-    from nacre.clients.installer import SHARED_COMMAND
-
     installer = confirm_replacement(installer, force=force, yes=yes)
     if write_guidance and installer.guidance_path() is None:
         raise UsageProblem(
@@ -333,10 +331,14 @@ def write_settings(
     steps.append((f"the server {installer.server_name!r}", installer.write_settings))
     if write_guidance:
         steps.append(("the guidance", installer.write_guidance))
-    changed = set[Path]()
-    for what, write in steps:
-        if (done := write()) is not None:
-            report_written(without_own_backup(done, changed), what)
+    for what, done in keep_first_backup((what, write()) for what, write in steps):
+        report_written(done, what)
+    say_what_next(installer, hooks=hooks)
+
+
+def say_what_next(installer: Installer, *, hooks: bool) -> None:
+    from nacre.clients.installer import SHARED_COMMAND
+
     store = installer.environment().get("NACRE_STORE")
     place = f"Memories are kept in {store}. " if store and not installer.url else ""
     say(f"{place}Restart {installer.title} to use them.")
@@ -366,14 +368,19 @@ def confirm_replacement(installer: Installer, *, force: bool, yes: bool) -> Inst
     return replace(installer, overwrite_unparseable=force)
 
 
-def without_own_backup(done: FileChange, changed: set[Path]) -> FileChange:
-    """Of a file that this command has `changed` before, the copy is its own half of the work, and not an old file."""
-    if done.backup is not None and done.file in changed and done.made_backup:
-        done.backup.unlink(missing_ok=True)
-        done = replace(done, backup=None)
-    if done.changed:
-        changed.add(done.file)
-    return done
+def keep_first_backup(written: Iterable[tuple[str, FileChange | None]]) -> Iterator[tuple[str, FileChange]]:
+    """Each step makes a backup of its file before it writes; only the first of a file holds what the user had, and the
+    others are deleted again. A step that has no file is left out."""
+    changed = set[Path]()
+    for what, done in written:
+        if done is None:
+            continue
+        if done.file in changed and done.made_backup and done.backup is not None:
+            done.backup.unlink(missing_ok=True)
+            done = replace(done, backup=None)
+        if done.changed:
+            changed.add(done.file)
+        yield what, done
 
 
 def report_written(done: FileChange, what: str) -> None:

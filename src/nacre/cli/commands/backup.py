@@ -92,13 +92,13 @@ def list_command(cli: CliContext, folder: str | None, form: Form) -> None:
         Column("kind", kind, style="magenta"),
         Column("file", lambda stored: str(stored.file), wide=True, wraps=True),
     ]
-    create = "`nacre store backup create` makes one."
+    how_to_make = "`nacre store backup create` makes one."
     if remote.is_remote(cli):
         if folder:
             raise UsageProblem("a server lists the copies beside its own store; leave FOLDER out.")
         notes = remote.backups(cli)
         known = [StoredCopy(Path(each.name), each.made_at, each.bytes_on_disk, each.replaced) for each in notes]
-        empty = f"There are no copies yet; {create}"
+        empty = f"There are no copies yet; {how_to_make}"
     elif folder:
         place = Path(folder).expanduser()
         if not place.is_dir():
@@ -108,7 +108,7 @@ def list_command(cli: CliContext, folder: str | None, form: Form) -> None:
         known = copies(cli.settings())
         usual = backups_of(cli.settings()).folder
         empty = (
-            f"There are no copies in {usual} yet; {create} Those that you put elsewhere are listed by "
+            f"There are no copies in {usual} yet; {how_to_make} Those that you put elsewhere are listed by "
             "`nacre store backup list FOLDER`."
         )
     print_items(known, columns, backup_record, form, empty)

@@ -148,7 +148,7 @@ def conflict_columns() -> list[Column[Conflict]]:
 
 
 MARGIN = " " * 9
-UNBROKEN = "\u00a0"  # between the words of a choice, so that they stay on one line
+NO_BREAK_SPACE = "\u00a0"  # between the words of a choice, so that they stay on one line
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,8 +313,8 @@ def ask_decision(choices: Sequence[Choice], always: Sequence[Choice]) -> Choice:
 
 def ask_choice(choices: Sequence[Choice]) -> Choice:
     keys = {choice.key: choice for choice in choices}
-    offers = (f"[{click.style(each.key, bold=True)}] {each.label}".replace(" ", UNBROKEN) for each in choices)
-    line = wrapped("  ".join((*offers, "[?]")), sys.stdout).replace(UNBROKEN, " ") + " "
+    offers = (f"[{click.style(each.key, bold=True)}] {each.label}".replace(" ", NO_BREAK_SPACE) for each in choices)
+    line = wrapped("  ".join((*offers, "[?]")), sys.stdout).replace(NO_BREAK_SPACE, " ") + " "
     with key_reader() as press:
         write(line)
         while (typed := press_key(press)) not in keys and typed != END:

@@ -170,6 +170,7 @@ def put(text: str) -> None:
 
 
 UNDO = "`nacre undo"
+WORD = re.compile(r"( *)([^ ]+)")  # with the blanks before it
 LEAST_WIDTH = 20  # columns: on a narrower terminal every line would be one word
 
 
@@ -180,8 +181,8 @@ def say(*messages: str) -> None:
 
 
 def wrapped(text: str, stream: IO[str], indent: str = "") -> str:
-    """Between words, at the width of the terminal; as it is where the stream is none. What goes on below a line stands
-    under `indent`, or under the line's own beginning where that is further in. Colours take no place."""
+    """Wraps between words at the width of the terminal; unchanged where the stream is not a terminal. The lines that
+    continue one get `indent`, or its own indentation where that is deeper. Colours do not count."""
     if not stream.isatty():
         return text
     width = max(LEAST_WIDTH, shutil.get_terminal_size().columns)
@@ -212,9 +213,6 @@ def columns_of(text: str) -> int:
     return len(plain) if plain.isascii() else sum(1 + (east_asian_width(sign) in "WF") for sign in plain)
 
 
-WORD = re.compile(r"( *)([^ ]+)")
-
-
 def here(hint: str) -> str:
     """The command with the store and the space that options of this command name: without them it would work on
     others."""
@@ -235,7 +233,7 @@ ESCAPE_SEQUENCE = re.compile(
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 LINE_END = re.compile("\r\n?")
 BREAK = re.compile("[\t\n\u2028\u2029]")
-BREAKS = re.compile(" *[\t\n\u2028\u2029][\t\n\u2028\u2029 ]*")  # with what a list is indented by
+BREAK_WITH_INDENT = re.compile(" *[\t\n\u2028\u2029][\t\n\u2028\u2029 ]*")
 
 
 def printable(text: str) -> str:
@@ -245,7 +243,7 @@ def printable(text: str) -> str:
 
 def one_field(text: str) -> str:
     """For one field of a TSV row."""
-    return BREAKS.sub(" ", printable(text))
+    return BREAK_WITH_INDENT.sub(" ", printable(text))
 
 
 def one_line(text: str) -> str:

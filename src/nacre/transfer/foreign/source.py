@@ -102,8 +102,8 @@ def string_list(value: object) -> list[str] | None:
 
 
 def times(made: object, updated: object = None) -> dict[str, object]:
-    """The times of a memory that was made then and perhaps changed later; none where nobody knows when. What other
-    programs do not note is its last use."""
+    """`created_at`, `updated_at` and `last_accessed`; none of them without a time of creation. The last use is that
+    time, unless the caller knows it."""
     if made in (None, ""):
         return {}
     return {"created_at": made, "last_accessed": made, "updated_at": made if updated in (None, "") else updated}

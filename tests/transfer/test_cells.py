@@ -47,7 +47,9 @@ def test_lists_are_json_or_words_between_commas_or_semicolons() -> None:
         ("2025-06-15 15:06:40", 1_750_000_000.0),
         ("2025-06-15", 1_749_945_600.0),
         ("20250615", 1_749_945_600.0),
-        (20_250_615, 20_250_615.0),
+        (20_250_615, 1_749_945_600.0),
+        (20_250_615.0, 20_250_615.0),  # so this program writes seconds
+        (20_251_399, 20_251_399.0),
         ("2025", 1_735_689_600.0),
         (1_750_000_000, 1_750_000_000.0),
         ("1750000000", 1_750_000_000.0),
@@ -65,7 +67,7 @@ def test_times_are_read_as_people_and_programs_write_them(value: object, wanted:
     ("name", "value"),
     [("importance", "much"), ("position", "1.5"), ("pinned", "maybe"), ("links", "{"), ("created_at", "soon"),
      ("created_at", [1]), ("created_at", True), ("created_at", "20261399"), ("created_at", "20260331101010"),
-     ("created_at", "202603"), ("created_at", "2026.0"), ("tags", "[1")],
+     ("created_at", "202603"), ("created_at", 20_260_231), ("created_at", "2026.0"), ("tags", "[1")],
 )  # fmt: skip
 def test_what_is_not_of_its_kind_is_an_error_that_names_the_field(name: str, value: object) -> None:
     with pytest.raises(InvalidInput):

@@ -26,6 +26,7 @@ TRUE, FALSE = frozenset(("true", "yes", "1")), frozenset(("false", "no", "0"))
 MILLISECONDS = LAST  # no time in seconds is larger
 # A year, or a date without hyphens, in digits alone: never seconds since 1970, whatever is wrong with it.
 WRITTEN_DATE = re.compile(r"(19|20|21)\d\d(\d\d|\d{4}|\d{8}|\d{10})?(\.0+)?")
+DAY_IN_DIGITS = re.compile(r"(19|20|21)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")  # as seconds, summer of 1970
 LONGEST_SHOWN = 80  # characters of a value in a message
 
 
@@ -70,8 +71,8 @@ def convert(name: str, value: object) -> object:
 
 
 def moment(name: str, value: object) -> float | None:
-    """Numbers are seconds since 1970, or milliseconds where they are too large for seconds; written out, `2026` is a
-    year and `20260331` a day. Words are read as a person types them: `yesterday`, `31.3.2026`, `3 days ago`; of a
+    """Numbers are seconds since 1970, or milliseconds where they are too large for seconds, but the whole number
+    20260331 is a day, of which nobody notes the seconds; as a text, `2026` is a year, too. Words are read as a person types them: `yesterday`, `31.3.2026`, `3 days ago`; of a
     longer time its beginning counts."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
@@ -79,6 +80,8 @@ def moment(name: str, value: object) -> float | None:
         return typed_moment(name, value.strip())
     if isinstance(value, bool):
         raise InvalidInput(f"{name} must be a time, not {str(value).lower()}.")
+    if isinstance(value, int) and DAY_IN_DIGITS.fullmatch(str(value)):
+        return typed_moment(name, str(value))
     try:
         number = float(value)  # type: ignore[arg-type]
     except OverflowError:

@@ -101,7 +101,7 @@ def memory_columns(
         Column("id", lambda item: of(item).id, lambda item: short(of(item).id), style="cyan"),
         Column("type", lambda item: of(item).type, style="magenta"),
         Column("imp", lambda item: f"{of(item).importance:g}", lambda item: f"{of(item).importance:.2f}", right=True),
-        Column("created", lambda item: iso(of(item).created_at), only="tsv"),
+        Column("happened", lambda item: iso(of(item).happened_at), only="tsv"),
         Column("date", lambda item: of(item).date, only="table"),
         Column("tags", lambda item: ",".join(of(item).tags), lambda item: " ".join(of(item).tags), least_width=ROOMY),
         *([space] if two_spaces else ()),

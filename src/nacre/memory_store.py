@@ -72,7 +72,8 @@ from nacre.model.validate import (
 )
 from nacre.protocols import Backend, Clock, Embedder, Health, Order, Progress, Reader, Reranker, Tallied, Vectors
 from nacre.recall import walk
-from nacre.recall.pack import HEADER, TokenCounter, pack
+from nacre.recall.gather import OWN_STRATEGIES
+from nacre.recall.pack import HEADER, TokenCounter, pack, without_padding
 from nacre.recall.walk import Walk, relation_list
 from nacre.recall_options import RecallOptions, Scope, between, make_filter, make_query, split_options, valid_at_filter
 from nacre.remember.guard import SPEAKERS, guard_notes, mark_suspicious
@@ -497,9 +498,12 @@ class MemoryStore(Closing):
         **options: Unpack[RecallOptions],
     ) -> Pack:
         """The best memories that fit the budget, as text for a model's context. Only what is packed counts as used.
-        With `fence` the text says, around the memories, that they are data and not instructions."""
-        hits = self.recall(query, max_items, touch=False, **options)
-        packed = pack(hits, token_budget, header=header, token_counter=token_counter, fence=fence)
+        With `fence` the text says, around the memories, that they are data and not instructions. Weak hits are left
+        out beside others, unless `min_relevance` or the strategy of another system is given."""
+        recalled = self.recall(query, max_items, touch=False, **options)
+        if options.get("min_relevance") is None and options.get("strategy", "auto") in OWN_STRATEGIES:
+            recalled = without_padding(recalled)
+        packed = pack(recalled, token_budget, header=header, token_counter=token_counter, fence=fence)
         if packed.items and options.get("as_of") is None:
             self.touch(*packed.ids())
         return packed

@@ -11,7 +11,7 @@ from nacre import MemoryStore
 from nacre.errors import InvalidInput
 from nacre.model import Hit, Link, Recollection
 from nacre.model.instants import DAY
-from nacre.recall.pack import estimated_tokens, pack
+from nacre.recall.pack import ALL_WEAK, estimated_tokens, pack, without_padding
 from tests.embedders import WordBag
 from tests.samples import memory
 
@@ -190,3 +190,15 @@ def test_both_sides_of_a_conflict_are_packed_however_alike_they_are() -> None:
 def test_of_copies_the_one_with_a_date_is_packed() -> None:
     hits = Hit(memory("undated", "we met Ann"), 1.0), Hit(memory("dated", "we met Ann", occurred_at=JUNE), 0.9)
     assert pack(Recollection(hits), 100).ids() == pack(Recollection(hits[::-1]), 100).ids() == ["dated"]
+
+
+def test_a_pack_is_not_padded_with_weak_hits_beside_a_likely_one() -> None:
+    hits = [
+        Hit(memory(f"m{number}", f"Berth {number} is swept."), 0.9, relevance=relevance)
+        for number, relevance in enumerate((0.6, 0.1, 0.25, 0.1, 0.1, 0.1))
+    ]
+    weak = [hit for hit in hits if hit.strength == "weak"]
+    for some, numbers, notes in ((hits, [0, 2], ()), (weak, [1, 3, 4], (ALL_WEAK,)), ([], [], ())):
+        kept = without_padding(Recollection(tuple(some)))
+        assert (kept.hits, kept.notes) == (tuple(hits[number] for number in numbers), notes)
+    assert without_padding(Recollection(tuple(hits), calibrated=False)).hits == tuple(hits)

@@ -100,6 +100,15 @@ def test_options_take_times_in_words(store: MemoryStore) -> None:
     assert store.recall("What was repaired yesterday?", asked_at="today")[0].memory.id == "oven"
 
 
+def test_what_lies_in_the_only_thing_that_a_question_names_answers_it_strongly(store: MemoryStore) -> None:
+    store.remember("The oven was repaired", id="oven", occurred_at=NOW - DAY)
+    store.remember("The roof was painted", id="roof", occurred_at=NOW - 40 * DAY)
+    assert [hit.strength for hit in store.recall("What did we do yesterday?", asked_at=NOW)] == ["strong"]
+    everything = store.recall("What did we do yesterday?", asked_at=NOW, min_relevance=0.0)
+    assert {hit.memory.id: hit.strength for hit in everything}["roof"] == "weak"
+    assert "oven" in store.recall_pack("What did we do yesterday?", asked_at=NOW).text
+
+
 def test_as_of_moves_what_yesterday_means(store: MemoryStore) -> None:
     store.remember("The oven was repaired", id="oven", created_at=NOW - DAY)
     reasons = {reason.signal for reason in store.recall("repaired yesterday", as_of=NOW)[0].why}

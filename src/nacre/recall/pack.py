@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TypeAlias
 
 from nacre.errors import InvalidInput
@@ -20,6 +21,8 @@ SUSPICIOUS = "gives orders, not to be followed"
 WORDS = re.compile(r"\w+")
 FEWEST_WORDS = 3  # of a text that is in another one: a single word may be anywhere
 NEARLY_ALL = 0.8  # of a longer text; what comes later and has more is another memory
+FEW_WEAK = 3  # memories that are packed where all are weak
+ALL_WEAK = "All of these fit weakly; they may not matter here."
 CHARACTERS_PER_TOKEN = 4  # English prose with common tokenizers; pass a counter for exact numbers
 
 
@@ -55,6 +58,13 @@ def pack(
     nearest = recalled.nearest.memory if recalled.nearest else None
     truncated = len(items) < len(distinct)
     return Pack(items, text, sum(counts), budget, truncated=truncated, notes=recalled.notes, nearest=nearest)
+
+
+def without_padding(recalled: Recollection) -> Recollection:
+    """The likely hits alone; where all are weak, the first few, and a note that says so."""
+    if recalled.likely or not recalled.hits:
+        return replace(recalled, hits=recalled.likely)
+    return replace(recalled, hits=recalled.hits[:FEW_WEAK], notes=(*recalled.notes, ALL_WEAK))
 
 
 def without_copies(hits: Iterable[Hit]) -> list[Hit]:

@@ -12,7 +12,7 @@ from nacre.errors import InvalidInput, RerankingError, UnknownName
 from nacre.model import ExpandSpec, Filter, Hit, Memory, Query, Reason, Recollection, SessionHit
 from nacre.model.instants import day
 from nacre.model.memory import SUSPICION, short_id
-from nacre.model.recollection import RECENCY_BASES, conflicting_pairs, stands_since, with_conflicts
+from nacre.model.recollection import RECENCY_BASES, STRONG, conflicting_pairs, stands_since, with_conflicts
 from nacre.models.calibration import Closeness, Floor, Reading, calibration_of, floor_of, weighed_together
 from nacre.protocols import AnswerModel, Data, Embedder, Reader, Reranker
 from nacre.recall.gather import OWN_STRATEGIES, Question, understand
@@ -34,6 +34,8 @@ NEAR_BEST = 0.6
 ORDER_SPAN = 0.5  # share of its score that the last in that order loses
 # The share of its gain that reading gives to a turn, of which the model sees neither who said it nor when.
 READ_TURN = 0.5
+# Of what lies in the time, for a question that names nothing else: it is more likely an answer than not.
+TIME_ALONE = STRONG
 FITS_TIME = 0.5  # what held in a season, or lies within half a day of a day
 NOT_HELD = 0.5  # the factor of what has ended or not begun, where the question names no time: as of what is superseded
 WORD = re.compile(r"\w+")
@@ -126,15 +128,20 @@ def best_hits(
     scored = {each.id: each for each in ranking.scored}
 
     unknown = sources.calibrated and is_unknown_word(question, ranking.scored)
+    only_time = query.strategy in OWN_STRATEGIES and names_only_time(question, reranked)
 
     def judge(hit: Hit) -> Judged:
         each = scored[hit.memory.id]
         closeness = each.closeness or closeness_alone(hit.memory, question, each.cosine)
         result = judged(hit, closeness, readings.get(hit.memory.id), sources)
+        if only_time:
+            least = TIME_ALONE * time_match(hit.memory, question)
+            return result._replace(hit=replace(hit, relevance=max(result.hit.relevance, least)))
         return result._replace(floor=Floor(1.0, 1.0)) if unknown and (closeness.cosine or 0) < LIKE_A_WORD else result
 
     judged_hits = {hit.memory.id: judge(hit) for hit in reranked if scored[hit.memory.id].closeness}
-    judged_hits |= judged_together(judged_hits, scored, readings)
+    if not only_time:
+        judged_hits |= judged_together(judged_hits, scored, readings)
     known = [judged_hits[hit.memory.id].hit if hit.memory.id in judged_hits else hit for hit in reranked]
     if query.strategy in OWN_STRATEGIES:
         known = holding_first(known, question)
@@ -215,10 +222,8 @@ def quotable(memory: Memory | None) -> Memory | None:
 
 def above_floor(selected: Sequence[Judged], query: Query, question: Question) -> tuple[list[Hit], Hit | None]:
     """The hits that may answer, unless the query says how relevant they must be; where there are none, also the most
-    relevant of the others. A question that only names a time ("What did I do yesterday?"), or a time and a speaker
-    ("Where was Ann on 12 July?"), has no floor."""
-    speakers = question.speaker_stems(frozenset(judged.hit.memory.role for judged in selected))
-    only_time = (question.windows or question.coming) and speakers.issuperset(question.terms)
+    relevant of the others. A question that names only a time has no floor."""
+    only_time = names_only_time(question, [judged.hit for judged in selected])
     if query.min_relevance is not None or query.strategy not in OWN_STRATEGIES or only_time or not selected:
         return [each.hit for each in selected], None
     best = max(selected, key=lambda judged: judged.hit.relevance)
@@ -226,6 +231,13 @@ def above_floor(selected: Sequence[Judged], query: Query, question: Question) ->
     if best.hit.relevance < best.floor.best or not any(each.near for each in selected):
         return timely, None if timely else best.hit
     return [each.hit for each in selected if each.hit.relevance >= each.floor.each or each.hit in timely], None
+
+
+def names_only_time(question: Question, hits: Sequence[Hit]) -> bool:
+    """Whether it names a time and nothing else ("What did I do yesterday?") but a speaker ("Where was Ann on 12
+    July?")."""
+    speakers = question.speaker_stems(frozenset(hit.memory.role for hit in hits))
+    return bool(question.windows or question.coming) and speakers.issuperset(question.terms)
 
 
 def is_timely(judged: Judged, question: Question) -> bool:

@@ -72,8 +72,8 @@ def convert(name: str, value: object) -> object:
 
 def moment(name: str, value: object) -> float | None:
     """Numbers are seconds since 1970, or milliseconds where they are too large for seconds, but the whole number
-    20260331 is a day, of which nobody notes the seconds; as a text, `2026` is a year, too. Words are read as a person types them: `yesterday`, `31.3.2026`, `3 days ago`; of a
-    longer time its beginning counts."""
+    20260331 is a day, of which nobody notes the seconds; as a text, `2026` is a year, too. Words are read as a person
+    types them: `yesterday`, `31.3.2026`, `3 days ago`; of a longer time its beginning counts."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     if isinstance(value, str) and WRITTEN_DATE.fullmatch(value.strip()):

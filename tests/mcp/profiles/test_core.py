@@ -10,10 +10,11 @@ from unittest.mock import patch
 
 import pytest
 
-from nacre.mcp.profiles.core import ALL_WEAK, context, recall
+from nacre.mcp.profiles.core import context, recall
 from nacre.mcp.tool import ToolSession
 from nacre.memory_store import MemoryStore
 from nacre.model import Hit, Recollection
+from nacre.recall.pack import ALL_WEAK
 from tests.mcp.agents import Agent, said, stdio_agent
 
 TOOLS = ["remember", "recall", "context", "forget", "link", "review", "history", "status"]

@@ -30,8 +30,6 @@ ABOUT_USER = (
     "It seems to be about the user, not about this project. To know it in every project, remember it with scope "
     '"personal" and forget this one.'
 )
-ALL_WEAK = "All of these fit weakly; they may not matter here."
-MOST_PACKED, FEW_WEAK = 50, 3  # memories that are looked at for a budget; those given where all are weak
 MOST = 100  # memories in one answer: about ten thousand tokens
 SUGGESTED_BUDGET = 200  # tokens, of which a memory of usual length takes a quarter
 
@@ -106,15 +104,9 @@ def nothing(nearest: Memory | None) -> str:
 
 
 def context(session: ToolSession, task: str, budget: int = 800) -> Answer:
-    from nacre.recall.pack import pack  # slow to import, and a client lists the tools first
-
     if budget < 1:
         raise InvalidInput(f"A budget of {budget} tokens holds no memory; give {SUGGESTED_BUDGET} or more.")
-    recalled = session.store.recall(task, MOST_PACKED, touch=False)
-    likely = recalled.likely
-    packed = pack(replace(recalled, hits=likely or recalled[:FEW_WEAK]), budget, fence=True)
-    if packed.items:
-        session.store.touch(*packed.ids())
+    packed = session.store.recall_pack(task, token_budget=budget, fence=True)
     if packed.truncated and not packed.items:
         raise InvalidInput(f"What matters does not fit into {budget} tokens; give {SUGGESTED_BUDGET} or more.")
     data: dict[str, Json] = {
@@ -122,8 +114,7 @@ def context(session: ToolSession, task: str, budget: int = 800) -> Answer:
         "used_tokens": packed.used_tokens,
         "truncated": packed.truncated,
     }
-    notes = packed.notes if likely or not packed.items else (*packed.notes, ALL_WEAK)
-    return Answer(data, packed.text or nothing(packed.nearest), notes)
+    return Answer(data, packed.text or nothing(packed.nearest), packed.notes)
 
 
 def forget(session: ToolSession, ids: list[str], why: str = "") -> Answer:

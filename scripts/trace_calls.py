@@ -15,7 +15,6 @@ from types import FrameType
 from typing import Any
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "nacre"
-SHARED_METHODS = SOURCE / "values.py"  # what every value does when it is compared: nothing to read
 TEXT = "The staging database is PostgreSQL 15."
 QUESTION = "Which database runs on staging?"
 
@@ -30,7 +29,7 @@ def traced(run: Callable[[], object]) -> tuple[list[str], int]:
             return
         code = frame.f_code
         path = Path(code.co_filename)
-        if code.co_name == "<module>" or path == SHARED_METHODS or not path.is_relative_to(SOURCE):
+        if code.co_name == "<module>" or not path.is_relative_to(SOURCE):
             return  # importing a module is not a step of the path
         files[str(path.relative_to(SOURCE))] = None
         functions.add((code.co_filename, code.co_qualname, code.co_firstlineno))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -34,7 +34,6 @@ from nacre.protocols import (
 from nacre.remember.suggest import Suggester
 from nacre.settings import ADDRESS, STORE_FILE, Settings
 from nacre.settings import IN_MEMORY as IN_MEMORY
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -7,12 +7,12 @@ import os
 import re
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
 from nacre.files import atomic_write, private_folder
-from nacre.values import dataclass
 
 KEY_DIGITS = 8  # of the key in a space's name: a thousand projects collide on one of ten thousand machines
 GIT_SECONDS = 10.0  # a history of a million commits takes a few

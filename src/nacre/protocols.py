@@ -6,14 +6,13 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.journal import EVERYTHING
 from nacre.model.memory import Json
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

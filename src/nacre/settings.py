@@ -6,7 +6,7 @@ import logging
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from time import gmtime, strftime
@@ -15,7 +15,6 @@ from nacre.errors import ConfigError, nearest_name
 from nacre.files import data_sections, restrict_to_owner
 from nacre.project import project_of
 from nacre.trust import ProjectFile, consent_to, read_project_file
-from nacre.values import dataclass
 
 log = logging.getLogger("nacre")
 

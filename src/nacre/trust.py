@@ -7,12 +7,11 @@ import json
 import os
 import stat
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from nacre.errors import ConfigError
 from nacre.files import atomic_write, open_regular, private_folder
-from nacre.values import dataclass
 
 FOLDER = "trusted"  # in the user's own configuration folder, one file for each consent
 LONGEST_FILE = 1_000_000  # bytes: no settings file comes near this

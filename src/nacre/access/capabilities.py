@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
 
@@ -12,7 +12,6 @@ from nacre.model import Filter
 from nacre.model.journal import UNDO_UNDER_WAY
 from nacre.model.memory import Json
 from nacre.settings import PERSONAL_PREFIX, personal_space
-from nacre.values import dataclass
 
 EXPERIENCE_TYPES = ("success", "failure", "pattern", "insight")
 PATTERN = "pattern"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,6 @@ from nacre.protocols import (
     TermSet,
     Vectors,
 )
-from nacre.values import dataclass
 
 MEGABYTE = 1_000_000
 COUNTED_ANEW = 100  # a hundredth of the quota may be written before others' writing is counted again

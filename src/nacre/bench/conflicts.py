@@ -6,6 +6,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
@@ -14,7 +15,6 @@ from nacre.errors import InvalidInput
 from nacre.model import Memory
 from nacre.model.review import Verdict
 from nacre.protocols import Progress
-from nacre.values import dataclass
 
 LABELS = ("duplicate", "contradiction", "update", "unrelated")
 CONFLICTS = ("contradiction", "update")

@@ -9,13 +9,12 @@ import random
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from nacre.errors import InvalidInput
-from nacre.values import dataclass
 
 
 def seconds_of(date: str | None, form: str) -> float | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,7 +36,6 @@ from nacre.model import Recollection
 from nacre.model.instants import seconds
 from nacre.protocols import Embedder, Progress
 from nacre.settings import Settings
-from nacre.values import dataclass
 
 DEPTH = 10
 DISPLAYED = 5  # hits of a recall, unless more are asked for

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,7 +31,6 @@ from nacre.models.background import WrappedEmbedder
 from nacre.protocols import Embedder, Progress, Vectors
 from nacre.settings import Settings
 from nacre.text.tokens import STOP_WORDS, words
-from nacre.values import dataclass
 
 DEPTH = 20
 # A baseline ranks a session by its best turn: it reads this many times more turns until there are twenty sessions.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import count, takewhile
 from pathlib import Path
 
 from nacre.errors import ConfigError
 from nacre.files import atomic_write
-from nacre.values import dataclass
 
 BACKUP = ".nacre-backup"
 COMMENT = re.compile(r""""(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'|(//[^\n]*|/\*.*?\*/|#[^\n]*|<!--.*?-->)""", re.DOTALL)

@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Protocol
 
@@ -16,7 +16,6 @@ from nacre.clients.files import FileChange, pruned, rewrite, take_back, text_of,
 from nacre.errors import ConfigError
 from nacre.factory import IN_MEMORY, is_database, store_file
 from nacre.files import PRIVATE_FILE
-from nacre.values import dataclass
 
 SHARED_COMMAND = "nacre"
 SCRIPT = "nacre.exe" if sys.platform == "win32" else "nacre"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 from typing import cast
 
 from nacre.clients.files import CannotEdit
-from nacre.values import dataclass
 
 STRING = r'"(?:[^"\\]|\\.)*+"'
 COMMENT = re.compile(rf"{STRING}|//[^\n]*|/\*.*?\*/", re.DOTALL)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from nacre.conflicts.judge import PairJudge
 from nacre.model import Conflict, Filter, Memory
 from nacre.protocols import Reader, Search, Vectors
-from nacre.values import dataclass
 
 NEAREST = 12  # by meaning, as AI-Houkai does
 FRAMED = 12  # by words: "Use ruff for linting" is far from "Use flake8 for linting" in meaning (0.43)

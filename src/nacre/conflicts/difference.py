@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import product
 
 from nacre.text.grammar import word_groups
 from nacre.text.tokens import WORD_LISTS
-from nacre.values import dataclass
 
 # A word with what belongs to it (3.12, 8:05, don't, feature/x, #412, 20 %); an ideograph stands by itself.
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[#@$€£]?\w+(?:[.,:'’/_-]\w+)*\+*%?")

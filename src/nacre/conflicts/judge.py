@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
 from nacre.conflicts.difference import (
@@ -29,7 +29,6 @@ from nacre.errors import ConflictModelError
 from nacre.model.memory import LESSON, Memory
 from nacre.model.review import Verdict
 from nacre.protocols import ConflictModel, Relation
-from nacre.values import dataclass
 
 log = logging.getLogger("nacre")
 

@@ -13,7 +13,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 from uuid import uuid4
 
@@ -57,7 +57,6 @@ from nacre.protocols import (
     is_cancelled,
 )
 from nacre.remember.derive import derive, derive_or_defer, same_derived_input
-from nacre.values import dataclass
 
 log = logging.getLogger("nacre")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from nacre.engine.engine import Engine
 from nacre.errors import InvalidInput
@@ -18,7 +19,6 @@ from nacre.model.review import ReviewItem
 from nacre.model.validate import label
 from nacre.protocols import AnyChange, Reader, TermChange
 from nacre.text.names import normalized_name, similar_names
-from nacre.values import dataclass
 
 ALIASES, DISTINCT = "aliases", "distinct"
 MOST_NAMES = 500  # names in one filter; beyond them it is faster to look at every memory that names anybody

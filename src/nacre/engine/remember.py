@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from math import inf
 from typing import Any
@@ -18,7 +18,6 @@ from nacre.model import Conflict, Filter, Link, Memory, Operation, RememberResul
 from nacre.model.memory import CONFLICTS, LISTS, key_of, same_words
 from nacre.protocols import AnyChange, Change, Derived, Reader, Vectors
 from nacre.remember.derive import same_derived_input
-from nacre.values import dataclass
 
 POLICIES = ("note", "ignore", "warn", "supersede", "raise")
 SAME = 0.95  # texts that are this similar may say the same, and need not be stored twice

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
@@ -22,7 +22,6 @@ from nacre.model.review import DECISIONS, KINDS, STALE_DAYS, ReviewItem, begins
 from nacre.protocols import ALL, AnyChange, Change, Progress, Reader, TermChange
 from nacre.remember.guard import is_suspicious, restore_trust
 from nacre.storage.pages import iterate_pages
-from nacre.values import dataclass
 
 PAGE = 256
 REPORTED = 16  # memories between two reports of progress: a conflict model takes some 20 ms for each

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from nacre.engine.engine import SPACE, Engine, remains_of, renamed
 from nacre.engine.removal import remove
@@ -14,7 +14,6 @@ from nacre.model import Filter, Memory
 from nacre.model.instants import WEEK
 from nacre.model.memory import week_of
 from nacre.protocols import AnyChange, Backend, Change, Reader, SpacePurged, TermChange
-from nacre.values import dataclass
 
 DESCRIPTION = "description"
 TOP_TAGS = 15

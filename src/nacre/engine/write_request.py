@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -15,7 +15,6 @@ from nacre.model.instants import iso
 from nacre.model.memory import Json
 from nacre.protocols import AnyChange, Change, Derived, Reader, TermChange
 from nacre.remember.guard import Guard
-from nacre.values import dataclass
 
 Term: TypeAlias = Mapping[str, Json] | None
 TermEdit: TypeAlias = Callable[[Term], Term]

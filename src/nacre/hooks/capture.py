@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
@@ -17,7 +17,6 @@ from nacre.model.memory import Json
 from nacre.transfer.ingest import conversations
 from nacre.transfer.ingest.ingest import check_unrestricted, draft_item, store_new
 from nacre.transfer.ingest.items import Item, clean_text, lines
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from nacre.hooks.request import Request

@@ -13,13 +13,13 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nacre import __version__
 from nacre.files import atomic_write, private_folder, private_opener
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from nacre.model.memory import Json

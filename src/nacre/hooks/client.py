@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,6 @@ from nacre.files import create_private, private_folder
 from nacre.hooks.channel import HelperFiles, ask, channel_at, log_file, log_line
 from nacre.hooks.request import Request
 from nacre.settings import ADDRESS, IN_MEMORY, STORE_FILE
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from nacre.hooks.capture import ReadPosition

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -22,7 +22,6 @@ from nacre.recall.gather import understand
 from nacre.recall.pack import pack, without_copies
 from nacre.remember.suggest import appraise
 from nacre.text.tokens import excerpt, sentence_spans, stems
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore

@@ -6,12 +6,11 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nacre.settings import ENVIRONMENT, Settings, SpaceChoice, choose_space, settings
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from nacre.model.memory import Json

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -36,7 +36,6 @@ from nacre.model.levels import level_named, level_of
 from nacre.model.memory import DEFAULTS, LESSON, Json, by_target
 from nacre.model.validate import CHECKS, boolean, instant, json_object, label, labels, link_tuple, storable_text
 from nacre.transfer.import_plan import json_objects, written_over
-from nacre.values import dataclass
 
 FIELDS = ("id", "title", "content", "confidence", "certainty", "source", "source_notes", "tags", "contexts",
           "anti_contexts", "created_at", "updated_at", "last_validated_at", "agent", "archived", "superseded_by",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Generic, TypeVar
 
 from nacre.errors import InvalidInput
@@ -12,7 +12,6 @@ from nacre.model import Memory, Reason
 from nacre.model.instants import iso
 from nacre.model.levels import level_of
 from nacre.model.memory import Json
-from nacre.values import dataclass
 
 T = TypeVar("T")
 AGENT_TAG = "agent:"

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
@@ -15,7 +16,6 @@ from nacre.lessons.lesson import AGENT_TAG
 from nacre.lessons.vocabulary import Vocabulary
 from nacre.protocols import Embedder, Vectors
 from nacre.text.grammar import base
-from nacre.values import dataclass
 
 UNRESOLVED_ALIAS = "an alias that lessons still have"
 MIN_COSINE = 0.83  # measured with MiniLM on the labelled pairs of the tests: frontend and backend have 0.81

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -22,7 +22,6 @@ from nacre.model.levels import level_named
 from nacre.model.memory import LESSON, Json
 from nacre.protocols import Tallied
 from nacre.recall_options import Scope
-from nacre.values import dataclass
 
 TAG, CONTEXT, SOURCE = "tag", "context", "source"
 KINDS = (TAG, CONTEXT, SOURCE)

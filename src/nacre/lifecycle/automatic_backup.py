@@ -9,7 +9,7 @@ import shutil
 import sys
 import time
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +20,6 @@ from nacre.files import atomic_write, file_lock, private_folder
 from nacre.lifecycle.jobs import ACTOR, backups_of, interval
 from nacre.model.instants import DAY, iso
 from nacre.settings import IN_MEMORY, Settings
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from nacre.lifecycle.backups import Backups

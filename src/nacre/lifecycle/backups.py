@@ -6,6 +6,7 @@ import logging
 import re
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from glob import escape
 from pathlib import Path
@@ -17,7 +18,6 @@ from nacre.lifecycle.automatic_backup import automatic_backups
 from nacre.lifecycle.jobs import backups_of, has_copies
 from nacre.memory_store import MemoryStore
 from nacre.model.instants import STAMP, stamp
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from nacre.settings import Settings

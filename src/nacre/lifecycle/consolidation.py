@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from heapq import nlargest
 
 from nacre.engine.engine import Engine, Lookup
@@ -15,7 +15,6 @@ from nacre.model.instants import DAY
 from nacre.model.memory import Json
 from nacre.protocols import AnyChange, Change, Reader, Vectors
 from nacre.text.emotion import salience
-from nacre.values import dataclass
 
 ACTOR = "consolidation"
 SHORT_TERM = ("short_term", "consolidating")

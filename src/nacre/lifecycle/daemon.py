@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
@@ -20,7 +21,6 @@ from types import FrameType
 from typing import cast
 
 from nacre.files import atomic_write, private_folder, private_opener
-from nacre.values import dataclass
 
 PROC = Path("/proc")
 STATE, STARTED = 0, 19  # fields of /proc/PID/stat after the name, which may contain anything

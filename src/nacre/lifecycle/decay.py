@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import exp, log1p
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -18,7 +18,6 @@ from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Memory
 from nacre.model.instants import DAY
 from nacre.model.memory import LESSON
-from nacre.values import dataclass
 
 # What each adds to the lifetime of a memory, in units of the lifetime of an unused one.
 USED = 1.0  # times the logarithm of its uses: the tenth recall proves less than the first (Ebbinghaus' savings)

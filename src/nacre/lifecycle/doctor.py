@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -30,7 +31,6 @@ from nacre.models.background import embedder_of_store
 from nacre.models.calibration import calibration_of
 from nacre.protocols import Embedder, Health, Progress
 from nacre.settings import Settings
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from nacre.storage.sqlite.repair import Repaired

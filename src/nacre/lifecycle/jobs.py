@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,7 +14,6 @@ from nacre.model import JournalFilter
 from nacre.model.instants import DAY, parse_duration
 from nacre.model.journal import UNATTENDED
 from nacre.settings import IN_MEMORY, Settings
-from nacre.values import dataclass
 
 if TYPE_CHECKING:  # listing the jobs must not import the store
     from nacre.lifecycle.backups import Backups

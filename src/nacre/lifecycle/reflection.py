@@ -6,7 +6,7 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import Match, SequenceMatcher
 from functools import reduce
 from typing import Literal, TypeAlias
@@ -24,7 +24,6 @@ from nacre.model.validate import memory_text
 from nacre.protocols import AnyChange, Change, LanguageModel, Progress, Reader
 from nacre.settings import Settings
 from nacre.text.tokens import STOP_WORDS, sentence_spans, stems
-from nacre.values import dataclass
 
 Summarizer: TypeAlias = Callable[[Sequence[Memory]], str]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from nacre.engine.removal import purge
@@ -16,7 +16,6 @@ from nacre.model import Filter, Memory
 from nacre.model.instants import DAY
 from nacre.model.memory import size
 from nacre.protocols import Compressed
-from nacre.values import dataclass
 
 TRASH_ACTOR = "trash"
 GRACE_DAYS = 30.0

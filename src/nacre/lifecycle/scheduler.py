@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -19,7 +19,6 @@ from nacre.model.instants import DAY, iso
 from nacre.model.memory import Json
 from nacre.protocols import Clock, Progress, Reader, TermSet
 from nacre.settings import Settings
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore

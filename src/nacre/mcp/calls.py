@@ -9,6 +9,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,6 @@ from nacre.mcp.tool import Answer, Profile, Tool, ToolResult, ToolSession
 from nacre.model.fence import escaped, json_line
 from nacre.model.memory import Json
 from nacre.protocols import LanguageModel, Progress, is_cancelled
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata

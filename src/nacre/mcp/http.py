@@ -8,12 +8,12 @@ import os
 import secrets
 import socket
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nacre.errors import ConfigError, InvalidInput
 from nacre.files import create_private
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from mcp.server import Server

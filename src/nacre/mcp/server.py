@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,6 @@ from nacre.mcp.records import full_line, listing
 from nacre.mcp.store_provider import StoreProvider
 from nacre.mcp.tool import Profile, Schema, Tool, input_schema, record
 from nacre.model.fence import fenced
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore

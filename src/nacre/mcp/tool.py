@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union, get_args, get_
 from nacre.errors import InvalidInput
 from nacre.model import Conflict
 from nacre.model.memory import Json, Memory
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from nacre.lessons.book import LessonBook

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count, islice, takewhile
 from pathlib import Path
 
@@ -19,7 +19,6 @@ from nacre.model.validate import checks_arguments, fraction
 from nacre.protocols import Backend
 from nacre.settings import IN_MEMORY
 from nacre.text.tokens import content_stems, stems
-from nacre.values import dataclass
 
 # A file grows by the record, its words, the journal's copy and a vector of 384 halves; measured, see the tests.
 COPIES, VECTOR = 3, 768

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,6 @@ from nacre.model import Filter, Memory
 from nacre.model.instants import DAY
 from nacre.model.validate import checks_arguments
 from nacre.protocols import Compressed
-from nacre.values import dataclass
 
 COMPRESSED_AFTER_DAYS = 30.0
 PROTECTED_CONFIDENCE = 0.8  # a pattern so sure outlives the bounds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from nacre.engine.engine import Edit
@@ -34,7 +34,6 @@ from nacre.recall_options import Scope
 from nacre.text.names import extract_entity_name
 from nacre.text.similarity import compute_similarity, compute_word_similarity, content_words, number_conflict
 from nacre.text.tokens import stem, stems
-from nacre.values import dataclass
 
 FACT = "semantic"
 RECENT = 50  # facts that a new one is compared with; what was learned together belongs together

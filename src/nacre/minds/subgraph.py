@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from nacre.engine.engine import Edit
@@ -13,7 +13,6 @@ from nacre.model.fence import escaped
 from nacre.model.instants import iso
 from nacre.model.memory import Json
 from nacre.safety.secrets import scrub
-from nacre.values import dataclass
 
 NOTHING = "No relevant knowledge found."
 MAX_RELATIONSHIPS = 20  # the strongest; weak similarities are not worth their tokens

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from math import isfinite
 from typing import TypeAlias
 
 from nacre.errors import InvalidInput, UnknownName
 from nacre.model.memory import LISTS, NAMES, Memory
-from nacre.values import dataclass
 
 Scalar: TypeAlias = str | float | int | bool | None
 Value: TypeAlias = Scalar | tuple[Scalar, ...]

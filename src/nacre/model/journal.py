@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from nacre.model.instants import iso
 from nacre.model.memory import Json, Memory
-from nacre.values import dataclass
 
 MEMORY = "memory"
 SPACE_NAME = "space_name"  # the kind of an entry that renames a space

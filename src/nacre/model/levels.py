@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 
 from nacre.errors import InvalidInput, UnknownName
-from nacre.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

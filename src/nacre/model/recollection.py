@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import overload
 
 from nacre.errors import InvalidInput
 from nacre.model.filter import Filter
 from nacre.model.instants import day
 from nacre.model.memory import CONFLICTS, Link, Memory, short_id
-from nacre.values import dataclass
 
 RECENCY_BASES = ("created", "accessed")
 

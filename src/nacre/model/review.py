@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from nacre.model.memory import Memory
-from nacre.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 from nacre.files import data_sections
 from nacre.model.memory import Json
 from nacre.protocols import Data, Embedder
-from nacre.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

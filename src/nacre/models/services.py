@@ -10,6 +10,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from http.client import HTTPException
 from typing import IO
@@ -21,7 +22,6 @@ from nacre.errors import EmbeddingServiceFailed, InvalidInput, LanguageModelErro
 from nacre.models.embedders import estimate_tokens, unit_rows
 from nacre.models.language_model import answer_text
 from nacre.protocols import Vectors
-from nacre.values import dataclass
 
 TIMEOUT_SECONDS = 60.0
 ATTEMPTS = 4

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from nacre.files import data_sections
-from nacre.values import dataclass
 
 WEIGHTS = Path(__file__).with_name("weights")
 DIGESTS = "digests.json"  # written by the programs in training/ that write the files

@@ -6,6 +6,7 @@ numpy and onnxruntime are imported with the model: many commands create an embed
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,7 +15,6 @@ from nacre.files import ThreadLock
 from nacre.models.onnx_session import in_parallel, open_session, runs
 from nacre.models.shipped import MODELS, REMEDY, WEIGHTS, shipped
 from nacre.protocols import Vectors
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

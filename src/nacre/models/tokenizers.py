@@ -6,10 +6,9 @@ import re
 import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
-
-from nacre.values import dataclass
 
 CACHED_WORDS = 50_000  # some 10 MB; a language's working vocabulary is smaller
 CACHED_LENGTH = 32  # scripts without spaces have "words" as long as a sentence, which do not come again

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from nacre.errors import InvalidInput
@@ -15,7 +15,6 @@ from nacre.protocols import Candidates, Place, Reader, Search, Vectors
 from nacre.text.date_readings import MONTHS, WEEKDAYS
 from nacre.text.dates import NO_ORDER, Window, order_asked, time_windows, without
 from nacre.text.tokens import STOP_WORDS, content_stems, stem, stems, words
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

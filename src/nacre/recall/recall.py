@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate, takewhile
 from typing import NamedTuple
 
@@ -20,7 +20,6 @@ from nacre.recall.sessions import ScoredSession, rank_sessions
 from nacre.recall.signals import adjust, closeness_alone, time_match
 from nacre.recall.strategies import STRATEGIES, Scored, Sources
 from nacre.text.tokens import excerpt
-from nacre.values import dataclass
 
 GROUPINGS = ("session",)
 # How many times k candidates are looked at: later steps may move hits up or drop the first ones.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,6 @@ from nacre.recall.gather import PlacedCandidates, Question, gather
 from nacre.recall.signals import said_by
 from nacre.recall.strategies import Sources, embed_question
 from nacre.text.dates import when_weight
-from nacre.values import dataclass
 
 # A session's words are summed over its turns; so many turns of each channel are read.
 POOL = 600

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -17,7 +18,6 @@ from nacre.protocols import Embedder, Match, Reader, Vectors
 from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, PlacedCandidates, Question, gather
 from nacre.recall.signals import closeness, signals, weighted, weights_with
 from nacre.text.tokens import content_stems, stems
-from nacre.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

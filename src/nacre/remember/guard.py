@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from nacre.errors import ConfigError, InvalidInput, SecretRefused, UnknownName
 from nacre.model import Link, Memory
 from nacre.model.memory import LISTS, SUSPICION, TRUST_GIVEN, Json
-from nacre.values import dataclass
 
 if TYPE_CHECKING:  # importing the rules takes a command 20 ms, and only writing needs them
     from nacre.safety.injection import BulkReading, Suspicion

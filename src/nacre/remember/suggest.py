@@ -7,7 +7,7 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeAlias, cast
 
@@ -20,7 +20,6 @@ from nacre.protocols import LanguageModel
 from nacre.text.emotion import detect_emotion
 from nacre.text.grammar import NEGATION_WORDS
 from nacre.text.tokens import sentence_spans
-from nacre.values import dataclass
 
 log = logging.getLogger("nacre")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from inspect import Parameter as Argument
 from inspect import signature
@@ -18,7 +19,6 @@ from nacre.files import data_sections
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.model.validate import hints_of
-from nacre.values import dataclass
 
 READER, WRITER, REVIEWER, ADMIN = Role
 VERSION = "/v1"

@@ -13,6 +13,7 @@ import unicodedata
 from array import array
 from collections import ChainMap, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from math import inf, prod, sqrt
 from operator import itemgetter
@@ -22,7 +23,6 @@ from nacre.files import data_sections
 from nacre.models.cross_encoder import constants, graph
 from nacre.models.shipped import shipped
 from nacre.safety.token_rules import branches, lower
-from nacre.values import dataclass
 
 FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f")  # Scotland's is spelled out in tags
 TAGS = re.compile("[\U000e0000-\U000e007f]")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 
 from nacre.files import data_sections
@@ -22,7 +23,6 @@ from nacre.safety.token_rules import (
     lower,
     ordinary,
 )
-from nacre.values import dataclass
 
 Entry = tuple[str, tuple[Row, ...]]  # a keyword and the rules that begin with it
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from typing import Literal, cast
 
 from nacre.files import data_sections
-from nacre.values import dataclass
 
 Where = Literal["head", "inside", "near", "anywhere"]
 

@@ -11,13 +11,13 @@ import hashlib
 import hmac
 import secrets
 import zlib
+from dataclasses import dataclass
 
 from nacre.access.view import ANSWER_KIND, Marker
 from nacre.errors import InvalidInput, NacreError
 from nacre.model.memory import Json
 from nacre.protocols import Backend, Clock, Data, Expected, Outdated, TermSet
 from nacre.server.users import change_term
-from nacre.values import dataclass
 
 SHORTEST_KEY, LONGEST_KEY = 16, 200  # characters: a shorter key could be guessed, and with it an answer
 KEPT_SECONDS = 86_400.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from shutil import rmtree
@@ -35,7 +35,6 @@ from nacre.server.upkeep import (
 )
 from nacre.server.users import Identity, Token, User
 from nacre.transfer.sources import KINDS
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore

@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from shutil import rmtree
@@ -47,7 +47,6 @@ from nacre.server.provider import Asker, UserStores, asker
 from nacre.server.requests import Route, find_route, parsed_body, read_values
 from nacre.server.sessions import Sessions, is_own_request, session_cookie, set_cookie
 from nacre.server.users import TOKEN, Identity, Registry
-from nacre.values import dataclass
 from nacre.web.page import page_file
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import count as counted
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +25,6 @@ from nacre.transfer.ingest.formats import FORMATS, LEFT_OUT
 from nacre.transfer.ingest.ingest import Ingest
 from nacre.transfer.sources import KINDS, UnknownForm, kind_of
 from nacre.transfer.tables import NoTextColumn
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore

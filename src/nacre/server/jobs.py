@@ -8,7 +8,7 @@ import secrets
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from nacre.access.view import JOB_KIND
@@ -18,7 +18,6 @@ from nacre.model.memory import Json
 from nacre.protocols import Backend, Clock, Progress, TermSet
 from nacre.rest.problems import problem
 from nacre.server.users import Identity
-from nacre.values import dataclass
 
 log = logging.getLogger("nacre")
 

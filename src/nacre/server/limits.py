@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-
-from nacre.values import dataclass
+from dataclasses import dataclass
 
 MINUTE = 60.0
 MOST_TOKENS = 10_000  # whose use is remembered; the least recently used is forgotten, and so begins anew

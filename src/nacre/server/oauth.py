@@ -15,6 +15,7 @@ import urllib.error
 import urllib.request
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,6 @@ from nacre.files import ThreadLock
 from nacre.mcp.http import Address
 from nacre.model.validate import label
 from nacre.server.users import Identity
-from nacre.values import dataclass
 
 log = logging.getLogger("nacre")
 

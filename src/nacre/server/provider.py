@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from contextvars import ContextVar
+from dataclasses import dataclass
 
 from nacre.errors import SpaceNotOpen
 from nacre.factory import make_embedder
@@ -14,7 +15,6 @@ from nacre.models.background import PATIENCE, BackgroundEmbedder
 from nacre.protocols import Backend
 from nacre.server.users import Identity
 from nacre.settings import DEFAULT, personal_space
-from nacre.values import dataclass
 
 ACTOR = "server"
 MOST_VIEWS = 500  # that are kept: making one costs a millisecond

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from types import NoneType
 from typing import Any
@@ -13,7 +14,6 @@ from nacre.errors import InvalidInput, UnknownName
 from nacre.rest.endpoints import Endpoint
 from nacre.rest.wire import Reading, alternatives
 from nacre.server.api import all_endpoints
-from nacre.values import dataclass
 
 NULL = "null"  # in a URL: no value, where the default is one
 DEEPEST_GRAPH, MOST_STARTS = 4, 200  # of a subgraph: further links lead to most of a space

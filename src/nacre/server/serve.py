@@ -6,7 +6,7 @@ import logging
 import os
 import signal
 from collections.abc import Callable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,6 @@ from nacre.mcp.http import Address, listen
 from nacre.server.limits import Limits
 from nacre.server.oauth import OAuth, OAuthOptions
 from nacre.settings import Settings
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nacre.errors import UnknownName
@@ -13,7 +14,6 @@ from nacre.lifecycle.scheduler import MaintenanceScheduler
 from nacre.model import Memory
 from nacre.model.memory import Json
 from nacre.settings import DEFAULT, KEYS, TABLES, Settings, descriptions, settings_with_sources
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path

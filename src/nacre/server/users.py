@@ -11,7 +11,7 @@ import json
 import re
 import secrets
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from nacre.access.capabilities import AgentCapabilities, Role, opens, user_capabilities
@@ -20,7 +20,6 @@ from nacre.errors import AccessDenied, InvalidInput, UnknownName
 from nacre.model.instants import iso
 from nacre.model.validate import required_label, storable_text
 from nacre.protocols import TOKEN_KIND, Backend, Clock, Data, Expected, Outdated, TermSet
-from nacre.values import dataclass
 
 PREFIX = "nacre"
 SECRET_BYTES = 32

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from nacre.model import Filter
 from nacre.protocols import ALL, Beside, Candidates, Keys, Match, Place, Search, Vectors
-from nacre.values import dataclass
 
 K1, B = 1.2, 0.75  # of BM25, as usual
 # A title is a summary by its author; a tag is a chosen word. The text is the measure.

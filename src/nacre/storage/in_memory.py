@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -46,7 +46,6 @@ from nacre.storage import candidates
 from nacre.storage.candidates import COLUMN_WEIGHTS, NO_KEYS, Posting, Reached, Successor, occurrences
 from nacre.storage.commit import TransactionalBackend
 from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
-from nacre.values import dataclass
 
 SCHEMA = 1
 NO_WORDS = Derived(Words())
@@ -113,7 +112,7 @@ class Space:
 class State:
     spaces: dict[str, Space] = field(default_factory=dict)
     vocabulary: dict[tuple[str, str], Data] = field(default_factory=dict)
-    embedder: EmbedderIdentity = EmbedderIdentity()
+    embedder: EmbedderIdentity = EmbedderIdentity()  # noqa: RUF009
 
     def copied(self) -> State:
         spaces = {name: space.copied() for name, space in self.spaces.items()}

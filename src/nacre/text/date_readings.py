@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
-
-from nacre.values import dataclass
 
 DAY = timedelta(days=1)
 MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()

@@ -6,7 +6,7 @@ import math
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 
@@ -15,7 +15,6 @@ from nacre.model.instants import FIRST, LAST, Instant, seconds
 from nacre.text import date_readings as readings
 from nacre.text.date_readings import COUNTS, DAY_NAMES, FEASTS, HOURS, MONTHS, ORDINALS, SEASONS, UNITS
 from nacre.text.foreign_dates import ForeignPhrase, foreign_phrases
-from nacre.values import dataclass
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LONGEST = 2000  # signs; a longer text is a document, and the times deep inside it are not what is asked for

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
 
 from nacre.files import data_sections
 from nacre.text.grammar import NEGATION_WORDS
 from nacre.text.tokens import WORD, WORD_LISTS
-from nacre.values import dataclass
 
 Shade = tuple[float, float]  # valence, arousal
 

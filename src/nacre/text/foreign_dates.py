@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 
 from nacre.files import data_sections
-from nacre.values import dataclass
 
 CHINESE = "chinese"
 NAMED = ("month", "weekday", "season", "unit", "day")  # without a word of these there is no time

@@ -6,13 +6,12 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import groupby
 
 from nacre.text.grammar import AUXILIARIES, CLAUSE_WORDS, FUNCTION_WORDS, GRADABLE, VERBS, base, verb_words, word_groups
 from nacre.text.tokens import WORD_LISTS
-from nacre.values import dataclass
 
 TITLES = WORD_LISTS["titles"]
 MONTHS = WORD_LISTS["months"]

@@ -8,7 +8,7 @@ import hashlib
 import io
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -16,7 +16,6 @@ from nacre.errors import ArchiveRefused
 from nacre.files import open_regular
 from nacre.model.memory import Json
 from nacre.protocols import Progress, Vectors
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

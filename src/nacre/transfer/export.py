@@ -8,7 +8,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import IO
@@ -26,7 +26,6 @@ from nacre.transfer import ahkai
 from nacre.transfer.archive import AHKAI, GZIP, LONGEST_LINE, NACRE, SUFFIXES, VERSIONS, ExportSummary, pack_vectors
 from nacre.transfer.read_archive import Archive
 from nacre.transfer.vocabulary import ExportedVocabulary
-from nacre.values import dataclass
 
 LEVEL = 3  # compression level: takes half the time of level 6 for 2 % more bytes where most of the file is vectors
 

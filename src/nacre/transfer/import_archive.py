@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -45,7 +45,6 @@ from nacre.transfer.import_plan import (
 from nacre.transfer.read_archive import Archive, BadRow, MemoryRow, Source
 from nacre.transfer.sources import Reading, kind_of, open_source
 from nacre.transfer.vocabulary import RELATION, TYPE
-from nacre.values import dataclass
 
 ACTOR = "import"
 # What the summary counts, besides the faults that it names.

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import chain
 from marshal import dumps
@@ -41,7 +41,6 @@ from nacre.protocols import (
     VersionRow,
 )
 from nacre.settings import ADDRESS, Settings
-from nacre.values import dataclass
 
 # Versions and entries in a transaction: with fewer of them the same counters are written more often, and the disk is
 # waited for; 5,000 take some 40 MB.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from hashlib import blake2b
 
@@ -14,7 +15,6 @@ from nacre.model.instants import day, iso, seconds
 from nacre.model.memory import DEFAULTS, NAMES, Json
 from nacre.transfer.cells import TIMES
 from nacre.transfer.ingest.markdown import check_yaml_events
-from nacre.values import dataclass
 
 FRONT = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?\r?\n)---[ \t]*(?:\r?\n|$)", re.DOTALL)
 # Fields that every note has; the others only where they are not the default.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, Protocol, TypeAlias, cast
 
@@ -12,7 +13,6 @@ from nacre.errors import ArchiveRefused, InvalidInput
 from nacre.protocols import Progress
 from nacre.transfer import ahkai
 from nacre.transfer.archive import AGAIN, AHKAI, NACRE, VERSIONS, ArchiveInfo, Header, Lines, check_size
-from nacre.values import dataclass
 
 OTHER = "Take a file that `nacre export` wrote."
 MOST_BAD = 10_000  # unreadable lines, where they are the majority

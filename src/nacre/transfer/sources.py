@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -33,7 +33,6 @@ from nacre.transfer.ingest import conversations, markdown
 from nacre.transfer.ingest.formats import detect
 from nacre.transfer.read_archive import Archive, Source
 from nacre.transfer.tables import CSV, JSONL
-from nacre.values import dataclass
 
 CHATS = (
     conversations.CLAUDE_CODE, conversations.CODEX, conversations.GEMINI, conversations.CHATGPT, conversations.CLAUDE,

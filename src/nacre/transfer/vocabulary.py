@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import cast
 
 from nacre.errors import InvalidInput
@@ -15,7 +15,6 @@ from nacre.model.validate import json_object, required_label
 from nacre.protocols import TermChange
 from nacre.remember.guard import Guard
 from nacre.transfer.read_archive import TermRow
-from nacre.values import dataclass
 
 TYPE, RELATION = "type", "relation"
 STORE_WIDE = (TYPE, RELATION)

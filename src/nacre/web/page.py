@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-
-from nacre.values import dataclass
 
 INDEX = "index.html"
 FOREVER = "public, max-age=31536000, immutable"  # their names hold a digest of the content

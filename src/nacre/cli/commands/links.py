@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from typing import NamedTuple, TypedDict, Unpack
 
 import click
@@ -45,7 +45,6 @@ from nacre.cli.ui.records import excerpt, headline, marked_text, memory_columns,
 from nacre.memory_store import MemoryStore
 from nacre.model import Direction, Edge, Graph, Memory, Neighbor
 from nacre.model.graph import Entity, EntityPair
-from nacre.values import dataclass
 
 
 @click.group("graph", cls=FirstByDefault)

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +31,6 @@ from nacre.lifecycle.jobs import JOBS, JobResult
 from nacre.lifecycle.scheduler import JobHistory, MaintenanceScheduler
 from nacre.model.instants import format_duration, iso
 from nacre.settings import ENVIRONMENT, IN_MEMORY, default_store
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from textwrap import indent
 from typing import TYPE_CHECKING
@@ -25,7 +25,6 @@ from nacre.files import data_sections
 from nacre.model import Conflict, Memory
 from nacre.model.memory import Json
 from nacre.model.review import KINDS, STALE_DAYS, ReviewItem
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore

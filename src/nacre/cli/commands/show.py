@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Unpack
 
 import click
@@ -56,7 +56,6 @@ from nacre.model.instants import iso
 from nacre.model.memory import CONFLICTS
 from nacre.protocols import Order
 from nacre.recall_options import Scope
-from nacre.values import dataclass
 
 LAST_ENTRIES = 5
 MOST_LINKS = 10  # of one direction; `nacre graph neighbors` lists them all

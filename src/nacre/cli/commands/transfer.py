@@ -8,7 +8,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,6 @@ from nacre.cli.ui.output import DATA, FORMS, Column, Form, print_data, print_fac
 from nacre.cli.ui.prompts import confirm, count_of, progress_line
 from nacre.errors import ImportConflict, InvalidInput
 from nacre.model.journal import PERSON
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore

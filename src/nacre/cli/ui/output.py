@@ -8,13 +8,12 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from shlex import quote
 from typing import IO, TYPE_CHECKING, Generic, Literal, TypeVar
 from unicodedata import east_asian_width
 
 import click
-
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, NoReturn
 
 import nacre.mcp  # noqa: F401 - first: it says what to install when mcp_types is missing
-from nacre.values import dataclass
 
 # isort: split
 from mcp_types import TextContent

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -88,7 +88,6 @@ from nacre.storage.tables import (
     sql_values,
     table_of,
 )
-from nacre.values import dataclass
 
 log = logging.getLogger("nacre.storage")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,6 @@ from nacre.storage.tables import (
     scalars_of,
     unpacked_stems,
 )
-from nacre.values import dataclass
 
 SPACE = (
     "space_id", "name", "seq", "last_at", "memories", "stems", "latest", "memory_key", "content_number",

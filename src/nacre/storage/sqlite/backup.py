@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
@@ -31,7 +32,6 @@ from nacre.storage.sqlite.connection import (
     unlock,
 )
 from nacre.storage.sqlite.damage import broken_structure
-from nacre.values import dataclass
 
 UNFINISHED = ".part"
 # What SQLite keeps beside a file: left behind by another one, it would be read as part of the copy.

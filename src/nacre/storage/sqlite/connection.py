@@ -13,7 +13,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from glob import escape
 from pathlib import Path
@@ -40,7 +40,6 @@ from nacre.files import copy_owner_write, create_private, private_folder, restri
 from nacre.storage.sqlite import rows, schema
 from nacre.storage.sqlite.damage import reason
 from nacre.storage.tables import DamagedRecord
-from nacre.values import dataclass
 
 log = logging.getLogger("nacre")
 

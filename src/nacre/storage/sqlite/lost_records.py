@@ -7,7 +7,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -21,7 +21,6 @@ from nacre.storage import tables
 from nacre.storage.sqlite import damage, rows
 from nacre.storage.sqlite.damage import READ_FAULTS, walk
 from nacre.storage.tables import SCALARS, DamagedRecord
-from nacre.values import dataclass
 
 Values = tuple[Any, ...]
 

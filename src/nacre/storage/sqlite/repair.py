@@ -10,7 +10,7 @@ import zlib
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -58,7 +58,6 @@ from nacre.storage.tables import (
     links_of,
     names_of,
 )
-from nacre.values import dataclass
 
 STAMP = "%Y%m%dT%H%M%SZ"
 COPIED_AT_ONCE = 1 << 20

@@ -12,7 +12,7 @@ import logging
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import apsw
@@ -38,7 +38,6 @@ from nacre.storage.tables import (
     unpack_lists,
     unpacked_stems,
 )
-from nacre.values import dataclass
 
 Row: TypeAlias = Sequence[SQLValue]
 

@@ -15,6 +15,7 @@ import os
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import apsw
@@ -55,7 +56,6 @@ from nacre.storage.sqlite.rows import (
     tokens,
 )
 from nacre.storage.tables import TERM, DamagedRecord, SQLValue, as_json, unpacked_stems
-from nacre.values import dataclass
 
 Kind = TypeVar("Kind", bound=np.generic)
 Numbers: TypeAlias = NDArray[np.int64]

@@ -6,7 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
@@ -37,7 +37,6 @@ from nacre.storage.tables import (
     names_of,
     same_content,
 )
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from nacre.storage.sqlite.search import NewVectors

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Protocol
@@ -13,7 +14,6 @@ from nacre.errors import InvalidInput
 from nacre.files import NOT_A_FILE, open_regular
 from nacre.transfer.ingest import conversations, markdown
 from nacre.transfer.ingest.items import Piece, lines
-from nacre.values import dataclass
 
 HEAD = 256_000  # bytes, or
 HEAD_LINES = 50  # lines that are enough to detect a format

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -20,7 +20,6 @@ from nacre.transfer.ingest.formats import Format
 from nacre.transfer.ingest.items import Broken, Item, Piece, Skipped, identity
 from nacre.transfer.ingest.markdown import NAME as NOTES
 from nacre.transfer.ingest.markdown import home_relative
-from nacre.values import dataclass
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore

@@ -6,7 +6,7 @@ import codecs
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from json import JSONDecodeError
 from pathlib import Path
@@ -17,7 +17,6 @@ from nacre.errors import InvalidInput
 from nacre.files import open_regular
 from nacre.model.memory import Json
 from nacre.transfer.cells import moment
-from nacre.values import dataclass
 
 # Half of a surrogate pair, or NUL: some clients write them, and a memory cannot hold them.
 UNWRITABLE = re.compile("[\x00\ud800-\udfff]")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nacre.errors import InvalidInput
 from nacre.files import open_regular
 from nacre.transfer.ingest.items import Broken, Item, Piece, clean_text, parse_time
-from nacre.values import dataclass
 
 NAME = "markdown"
 SUFFIXES = (".md", ".markdown")

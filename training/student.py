@@ -1,7 +1,7 @@
 """Trains a smaller reader for the head *answers*: fewer layers, taught by the shipped one.
 
 python training/student.py OUT --graph cross_encoder.onnx --lists LISTS.jsonl.gz… --measure LISTS.jsonl.gz
-    --tokenizer FILE [--examples examples.jsonl.gz] [--xquad FILE] --layers 0 2 4 6 8 11 [--shared 0] [--first-only]
+    --tokenizer FILE [--examples examples.jsonl.gz] [--xquad FILE] --layers 0 1 2 4 7 10 [--shared 0] [--first-only]
 
 The teacher is read back from the int8 graph, with the embeddings, which stay as they are. `--layers` names the layers
 of the teacher that the student begins with; the first `--shared` of them stay as they are too. With `--first-only` the
@@ -19,7 +19,7 @@ import json
 import multiprocessing
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,16 +32,19 @@ from torch import nn
 from torch.nn.functional import gelu, kl_div, layer_norm, scaled_dot_product_attention, smooth_l1_loss
 
 WIDTH, WIDE, HEADS = 384, 1536, 12
-PARTS = 3  # of a step
+PARTS = 3  # in which the pairs of a step are read, by length, so that little is padded
 QUEUED = 20  # steps that are prepared
-EACH = {"hotpot": 500, "qmsum": 100, "longmemeval": 150, "xquad": 1000}  # questions of an epoch
 EPSILON = 1e-12
+
+# CROSS_ENCODER.md compares layers, labels and steps; of the numbers below it has no comparison.
+EACH = {"hotpot": 500, "qmsum": 100, "longmemeval": 150, "xquad": 1000}  # questions of an epoch, besides all notes
 DROPOUT = 0.05
-KEPT = 0.998  # of the mean of the weights over the last steps, at each step
+KEPT = 0.998  # the student is the mean of its weights over about the last 1 / (1 - KEPT) = 500 steps
 WARM = 0.04  # share of the time in which the rate rises
 KEYWORDS = 0.1  # of the questions lose their small words, as people type them into a search box
 SHORT = 3  # letters of a small word
-OF_LIST, OF_SCORE, OF_STATES, OF_POOLED = 2.0, 0.5, 1.0, 1.0  # weights of what the teacher says
+OF_LIST, OF_SCORE, OF_POOLED = 2.0, 0.5, 1.0  # weights of what the teacher says; `--states` is that of its states
+
 Tensors = Mapping[str, np.ndarray]
 
 
@@ -92,7 +95,7 @@ def normal(states: torch.Tensor) -> torch.Tensor:
     return layer_norm(states.float(), (WIDTH,), eps=EPSILON)
 
 
-def set_to(parameter: nn.Parameter, values: np.ndarray) -> None:
+def set_to(parameter: torch.Tensor, values: np.ndarray) -> None:
     parameter.data.copy_(torch.from_numpy(np.array(values, np.float32).reshape(parameter.shape)))
 
 
@@ -124,8 +127,8 @@ class Reader(nn.Module):
             for number, layer in enumerate(self.layers, 1):
                 last = self.first_only and number == len(self.layers)
                 every.append(layer(every[-1] if every else states, mask, last))
-        whole = every[-2] if self.first_only else every[-1]
-        mean = (whole * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+        averaged = every[-2] if self.first_only else every[-1]
+        mean = (averaged * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
         return every, torch.cat([each * self.gain + self.shift for each in (every[-1][:, 0], mean)], -1)
 
     def forward(self, head: str, *batch: torch.Tensor) -> torch.Tensor:
@@ -141,7 +144,8 @@ class Step:
         return [(asked, text) for asked, texts, _ in self.groups for text in texts]
 
 
-def keywords(question: str, chance: random.Random) -> str:
+def varied_question(question: str, chance: random.Random) -> str:
+    """One in ten without its small words, the others with the noise of `answers.py`."""
     if chance.random() >= KEYWORDS:
         return noisy(question, chance)
     kept = [word for word in question.rstrip("?").split() if len(word) > SHORT]
@@ -156,7 +160,7 @@ def epoch_of(notes: Sequence[List], others: Sequence[List], pieces: Pieces, size
         own = [each for each in others if each.source == source]
         taken += chance.sample(own, min(count, len(own)))
     rows = [drawn(each, chance) for each in taken]
-    rows = [(keywords(asked, chance), texts, [*map(float, labels)]) for asked, texts, labels in rows]
+    rows = [(varied_question(asked, chance), texts, [*map(float, labels)]) for asked, texts, labels in rows]
     pieces.learn([asked for asked, _, _ in rows])
     rows.sort(key=lambda row: np.mean([pieces.length(row[0], text) for text in row[1]]) * chance.uniform(0.8, 1.25))
     made = [Step(rows[start : start + size]) for start in range(0, len(rows) - size + 1, size)]
@@ -202,24 +206,25 @@ def prepare(given: argparse.Namespace, pieces: Pieces, notes: Sequence[List], ot
     queue.put(None)
 
 
-def taught_loss(student: Reader, teacher: Reader, given: Prepared, labels: float, states_count: float) -> torch.Tensor:
-    step, loss, order = given.step, torch.zeros((), device=DEVICE), list[int]()
-    all_said, all_own, count = [], [], sum(len(places) for places, _ in given.parts)
-    for places, arrays in given.parts:
-        batch = torch.from_numpy(arrays).to(DEVICE).long().unbind()
+def taught_loss(student: Reader, teacher: Reader, batch: Prepared, labels: float, of_states: float) -> torch.Tensor:
+    """`labels` and `of_states` are the weights of the labels and of the teacher's states."""
+    step, loss, order = batch.step, torch.zeros((), device=DEVICE), list[int]()
+    all_said, all_own, count = [], [], sum(len(places) for places, _ in batch.parts)
+    for places, arrays in batch.parts:
+        read = torch.from_numpy(arrays).to(DEVICE).long().unbind()
         with torch.no_grad():
-            states, pooled = teacher.read(*batch)
+            states, pooled = teacher.read(*read)
             all_said.append(teacher.head(pooled)[:, 0])
-        own_states, own_pooled = student.read(*batch)
+        own_states, own_pooled = student.read(*read)
         all_own.append(student.head(own_pooled)[:, 0])
         order += places
         share = len(places) / count
         loss = loss + share * OF_POOLED * smooth_l1_loss(own_pooled, pooled)
-        mask, deeper = batch[2][..., None], len(states) / len(own_states)
+        mask, deeper = read[2][..., None], len(states) / len(own_states)
         for number, each in enumerate(own_states, 1):
             if each.shape == states[0].shape and student.layers[number - 1].gain.requires_grad:
                 apart = (each - states[round(number * deeper) - 1]).square() * mask
-                weight = share * states_count * OF_STATES / len(own_states)
+                weight = share * of_states / len(own_states)
                 loss = loss + weight * apart.sum() / mask.sum() / WIDTH
     back = torch.tensor(np.argsort(order), device=DEVICE)
     said, own = (torch.cat(each)[back] for each in (all_said, all_own))
@@ -262,55 +267,39 @@ def train(
         each.data.copy_(mean)
 
 
-def state_of(student: Reader, shared: int) -> dict[str, np.ndarray]:
-    """The own layers and the head in the names of `transformers.BertModel`; what the first of them reads is normed by
-    `answers.embeddings`."""
+def named_values(student: Reader, shared: int) -> Iterator[tuple[str, torch.Tensor]]:
+    """The own layers and the head in the names of `transformers.BertModel`, in the student's memory; what the first of
+    them reads is normed by `answers.embeddings`."""
 
-    def of(*values: torch.Tensor) -> list[np.ndarray]:
-        return [each.detach().float().cpu().numpy() for each in values]
+    def both(name: str, weight: torch.Tensor, bias: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]:
+        yield f"{name}.weight", weight.data
+        yield f"{name}.bias", bias.data
 
-    state = dict(zip(("heads.answers.weight", "heads.answers.bias"), of(*student.head.parameters()), strict=True))
-    state["answers.first_only"] = np.array([student.first_only], np.float32)
-    norms = [(layer.gain, layer.shift) for layer in student.layers[shared:]] + [(student.gain, student.shift)]
-    names = ["answers.embeddings"]
+    yield from both("heads.answers", student.head.weight, student.head.bias)
+    before = "answers.embeddings"
     for number, layer in enumerate(student.layers[shared:], shared):
+        yield from both(f"{before}.LayerNorm", layer.gain, layer.shift)
         name = f"answers.encoder.layer.{number}"
-        names.append(f"{name}.output")
-        parts = {"attention.output.dense": layer.out, "intermediate.dense": layer.up, "output.dense": layer.down}
-        for part, dense in parts.items():
-            state[f"{name}.{part}.weight"], state[f"{name}.{part}.bias"] = of(dense.weight, dense.bias)
         chunks = layer.qkv.weight.chunk(3), layer.qkv.bias.chunk(3)
         for part, weight, bias in zip(("query", "key", "value"), *chunks, strict=True):
-            own = f"{name}.attention.self.{part}"
-            state[f"{own}.weight"], state[f"{own}.bias"] = of(weight, bias)
-        norm = f"{name}.attention.output.LayerNorm"
-        state[f"{norm}.weight"], state[f"{norm}.bias"] = of(layer.middle_gain, layer.middle_shift)
-    for name, norm in zip(names, norms, strict=True):
-        state[f"{name}.LayerNorm.weight"], state[f"{name}.LayerNorm.bias"] = of(*norm)
-    return state
+            yield from both(f"{name}.attention.self.{part}", weight, bias)
+        yield from both(f"{name}.attention.output.LayerNorm", layer.middle_gain, layer.middle_shift)
+        parts = {"attention.output.dense": layer.out, "intermediate.dense": layer.up, "output.dense": layer.down}
+        for part, dense in parts.items():
+            yield from both(f"{name}.{part}", dense.weight, dense.bias)
+        before = f"{name}.output"
+    yield from both(f"{before}.LayerNorm", student.gain, student.shift)
+
+
+def state_of(student: Reader, shared: int) -> dict[str, np.ndarray]:
+    state = {name: value.float().cpu().numpy() for name, value in named_values(student, shared)}
+    return {**state, "answers.first_only": np.array([student.first_only], np.float32)}
 
 
 def resume(student: Reader, state: Tensors, shared: int) -> None:
     """With what `state_of` has written."""
-    names = ["answers.embeddings"]
-    set_to(student.head.weight, state["heads.answers.weight"])
-    set_to(student.head.bias, state["heads.answers.bias"])
-    for number, layer in enumerate(student.layers[shared:], shared):
-        name = f"answers.encoder.layer.{number}"
-        names.append(f"{name}.output")
-        parts = {"attention.output.dense": layer.out, "intermediate.dense": layer.up, "output.dense": layer.down}
-        for kind in ("weight", "bias"):
-            for part, dense in parts.items():
-                set_to(getattr(dense, kind), state[f"{name}.{part}.{kind}"])
-            rows = [state[f"{name}.attention.self.{part}.{kind}"] for part in ("query", "key", "value")]
-            set_to(getattr(layer.qkv, kind), np.concatenate(rows))
-        norm = f"{name}.attention.output.LayerNorm"
-        set_to(layer.middle_gain, state[f"{norm}.weight"])
-        set_to(layer.middle_shift, state[f"{norm}.bias"])
-    norms = [(layer.gain, layer.shift) for layer in student.layers[shared:]] + [(student.gain, student.shift)]
-    for name, (gain, shift) in zip(names, norms, strict=True):
-        set_to(gain, state[f"{name}.LayerNorm.weight"])
-        set_to(shift, state[f"{name}.LayerNorm.bias"])
+    for name, value in named_values(student, shared):
+        set_to(value, state[name])
 
 
 def main() -> None:

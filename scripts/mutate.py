@@ -372,8 +372,10 @@ def commit() -> str:
 class Section:
     """The figures of one part, as Markdown."""
 
-    def __init__(self, part: str, mutants: Sequence[Mutant], results: Results, seed: int, tests: str) -> None:
-        self.part, self.seed, self.tests = part, seed, tests
+    def __init__(
+        self, part: str, mutants: Sequence[Mutant], results: Results, *, seed: int, tests: str, commit: str
+    ) -> None:
+        self.part, self.seed, self.tests, self.commit = part, seed, tests, commit
         self.equivalent = equivalents()
         self.outcomes = {
             mutant: results.rows[mutant.key]["outcome"]
@@ -402,7 +404,8 @@ class Section:
         return "\n".join([
             f"## {HEADINGS[self.part]}",
             "",
-            f"{len(self.outcomes)} mutants, drawn at random with seed {self.seed}, on commit {commit()}.{unfinished}",
+            f"{len(self.outcomes)} mutants, drawn at random with seed {self.seed}, on commit {self.commit}."
+            + unfinished,
             "",
             "| package | mutants | noticed | by timeout | by slow tests | equivalent | survived "
             "| of these not run again | noticed of the rest | wanted |",
@@ -492,17 +495,24 @@ def main() -> None:
     if options.fresh:
         shutil.rmtree(options.folder, ignore_errors=True)
     trees = [options.folder / f"copy{number}" for number in range(options.processes)]
-    for tree in trees if not options.report_only else ():
-        copy_tree(tree)
+    source = options.folder / "commit"  # of which the copies are; a report may be written later
+    if not options.report_only:
+        for tree in trees:
+            copy_tree(tree)
+        source.write_text(commit())
     tests = test_files(trees[0], options.tests)
     results = Results(options.folder, trees[0], tests)
+    mutants = sample(trees[0], options.part, options.count, options.seed)
+
+    def report() -> None:
+        known = {"seed": options.seed, "tests": options.tests, "commit": read(source)}
+        write_report(options.report, Section(options.part, mutants, results, **known))
+
     if options.report_only:
-        mutants = sample(trees[0], options.part, options.count, options.seed)
-        write_report(options.report, Section(options.part, mutants, results, options.seed, options.tests))
+        report()
         return
     os.environ[SERVER_VARIABLE] = database_server()
     known = trace(trees[0], options.folder, tests, options.processes)
-    mutants = sample(trees[0], options.part, options.count, options.seed)
     if options.control:
         results.rows, results.file = {}, options.folder / "control.jsonl"
         for _ in run_all([replace(each, new=each.old) for each in mutants], trees, known, options.folder, results):
@@ -511,8 +521,8 @@ def main() -> None:
         say(f"{len(failed)} of {len(mutants)} failed without a fault: {', '.join(failed) or 'none'}.")
         return
     for _ in run_all(mutants, trees, known, options.folder, results):
-        write_report(options.report, Section(options.part, mutants, results, options.seed, options.tests))
-    write_report(options.report, Section(options.part, mutants, results, options.seed, options.tests))
+        report()
+    report()
     say(f"Written to {options.report}.")
 
 

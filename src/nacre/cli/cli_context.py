@@ -84,7 +84,7 @@ class CliContext:
                 from nacre.errors import SpaceNotFound
 
                 raise SpaceNotFound(known.space, [note.name for note in store.space_notes()])
-        except BaseException:  # a server may not open the space, too
+        except BaseException:  # also where a server does not open the space
             store.close()
             raise
         filled = {} if self.names("space") or any_space else store.spaces()

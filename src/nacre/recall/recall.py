@@ -97,13 +97,12 @@ def candidate_factor(question: Question, query: Query, reranker: Reranker | None
 
 
 class Judged(NamedTuple):
-    """A hit with its relevance, and the floor for it; whether it is near enough to answer, apart from any reading, and
-    whether it was read."""
+    """A hit with its relevance, and what decides whether it is shown."""
 
     hit: Hit
     floor: Floor
-    near: bool = True
-    read: bool = False
+    near: bool = True  # enough to answer, apart from any reading
+    read: bool = False  # by a model
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +239,8 @@ def names_only_time(question: Question, hits: Sequence[Hit]) -> bool:
 
 
 def is_timely(judged: Judged, question: Question) -> bool:
-    """Whether a note is of the time that the question names, and near enough. The model that reads hits sees a text
-    without its date, and takes a note of August for no answer about August."""
+    """Whether a note is of the time that the question names, and near enough. The model that reads hits sees the text
+    without its date, so that it scores a note of August low for a question about August."""
     memory = judged.hit.memory
     if not (question.windows and judged.read and judged.near and not memory.is_turn):
         return False

@@ -72,7 +72,7 @@ def convert(name: str, value: object) -> object:
 
 def moment(name: str, value: object) -> float | None:
     """Numbers are seconds since 1970, or milliseconds where they are too large for seconds, but the whole number
-    20260331 is a day, of which nobody notes the seconds; as a text, `2026` is a year, too. Words are read as a person
+    20260331 is a day: as seconds it would lie in 1970; as a text, `2026` is a year, too. Words are read as a person
     types them: `yesterday`, `31.3.2026`, `3 days ago`; of a longer time its beginning counts."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None

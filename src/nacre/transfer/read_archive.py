@@ -94,8 +94,7 @@ class Archive:
         return cast("Iterator[Row]", self._rows(progress, skim=False))
 
     def skimmed(self, progress: Progress | None = None) -> Iterator[Row | SkimmedRow]:
-        """As `rows`, without reading the lines that our own export writes of memories: for who verifies the file and
-        looks at nothing else."""
+        """As `rows`, without parsing the lines that our own export writes of memories: enough to verify the file."""
         return self._rows(progress, skim=True)
 
     def _rows(self, progress: Progress | None, *, skim: bool) -> Iterator[Row | SkimmedRow]:

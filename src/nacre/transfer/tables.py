@@ -20,7 +20,7 @@ from nacre.model import TYPES
 from nacre.model.memory import NAMES, Json
 from nacre.protocols import Progress
 from nacre.remember.guard import Guard
-from nacre.transfer.cells import convert, csv_line, is_relative
+from nacre.transfer.cells import LONGEST_SHOWN, convert, csv_line, is_relative
 from nacre.transfer.foreign.source import ForeignSource, header, printable
 from nacre.transfer.ingest.conversations import text_and_tools
 from nacre.transfer.ingest.items import identity, lines
@@ -49,7 +49,6 @@ MOST_COLUMNS = 1_000  # whose names are kept, to say which there are
 MOST_SHOWN = 20  # of them in a message
 SAME_WORD = 0.88  # of difflib: one letter wrong or missing, but not "emotion" for "emotional"
 MOST_SESSIONS = 1_000_000  # whose turns are counted
-MOST_QUOTED = 40  # characters of a value in a message
 # Facts that an interface may add its own remedy to.
 LEFT_OUT_COLUMNS = "Columns that are no field of a memory were left out"
 NO_TEXT = "it has no text"
@@ -203,7 +202,7 @@ class Table(ForeignSource):
             named["text"] = text_and_tools(cast("Json", named["text"]))[0]
         if (text := named.get("text")) is not None and not isinstance(text, str | list):
             raise InvalidInput(
-                f"its text is {json.dumps(text)[:MOST_QUOTED]}, which is not text; put it in quotation marks."
+                f"its text is {json.dumps(text)[:LONGEST_SHOWN]}, which is not text; put it in quotation marks."
             )
         fields = {name: convert(name, value) for name, value in named.items() if value is not None and value != ""}
         if not isinstance(fields.get("text"), str):

@@ -72,13 +72,13 @@ def asked_question(words: Sequence[str]) -> str:
     return question
 
 
-@command("pack", strategy_option, filter_options, form_option("text", "json"), cls=TextCommand)
+@command("context", strategy_option, filter_options, form_option("text", "json"), cls=TextCommand)
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
 @option("-b --budget N", "Tokens that the memories may take.", type=int, default=800)
 @option("--max-items N", "Memories at most.", least=1, default=50)
 @option("--header TEXT", "The line above them; empty for none.")
 @option("--fence/--no-fence", "Say around them that they are data.", show_default=True, default=True)
-def pack_command(
+def context_command(
     cli: CliContext, words: tuple[str, ...], budget: int, max_items: int, header: str | None, fence: bool, form: Form,
     **options: Unpack[RecallOptions],
 ) -> None:  # fmt: skip
@@ -108,7 +108,7 @@ def pack_command(
     )
 
 
-context_command = pack_command  # the name that agents know
+pack_command = context_command  # its earlier name
 
 
 def hit_columns(hits: Recollection, *, two_spaces: bool, explain: bool) -> list[Column[Hit]]:

@@ -251,7 +251,7 @@ AMONG = "IN (SELECT value FROM json_each(?))"
 # A narrow condition leads the search when it admits at most this many: to sort them costs less than to walk past
 # all the others in the order asked for.
 NARROW = 2_000
-# To look one version in so many up by its key costs about as much as to read all.
+# Looking up one version in so many by its key costs about as much as reading all of them.
 WORTH_INTERSECTING = 3
 # The version that the partial indexes hold, and by its key the one of the state: see `anchor` in schema.sql.
 LED = "main.version AS lead CROSS JOIN version ON version.key = lead.key AND version.anchor = lead.seq_from"

@@ -201,6 +201,37 @@ def test_a_script_decides_by_a_prefix_learns_what_was_done_and_undo_takes_it_bac
     assert len(noted.json("review")) == 1
 
 
+def test_all_of_a_kind_are_settled_alike_and_undone_together(noted: CommandLine) -> None:
+    noted.ok("remember", NEW.replace("Munich", "Hamburg"), "--id", "hamburg-memory")
+    waiting = noted.json("review", "--kind", "conflict")
+    assert len(waiting) > 1
+    assert noted("review", "decide-all", "conflict", "keep-both").exit_code  # nobody answers
+    assert noted.json("review", "--kind", "conflict") == waiting
+    result = noted("review", "decide-all", "conflict", "keep-both", "--yes")
+    assert f"Settled {len(waiting)} items: Both are kept." in result.stderr
+    assert noted.json("review", "--kind", "conflict") == []
+    noted.ok("undo", "--last", str(len(waiting)))
+    assert len(noted.json("review", "--kind", "conflict")) == len(waiting)
+    assert "Nothing waits" in noted("review", "decide-all", "entity", "distinct").stderr
+
+
+def test_what_an_earlier_of_all_decisions_settled_is_counted_apart(noted: CommandLine) -> None:
+    noted.ok("remember", NEW.replace("Munich", "Hamburg"), "--id", "hamburg-memory")
+    waiting = len(noted.json("review", "--kind", "conflict"))
+    result = noted("review", "decide-all", "conflict", "newer", "--yes")
+    assert "no longer waited" in result.stderr
+    settled = int(result.stderr.split("Settled ")[1].split()[0])
+    assert 0 < settled < waiting and f"`nacre undo --last {settled}` takes it back" in result.stderr
+    assert live(noted) == ["hamburg-memory"]
+
+
+@pytest.mark.parametrize(("kind", "decision"), [("conflict", "merge"), ("conflict", "keep"), ("conflicts", "newer")])
+def test_decisions_for_all_that_cannot_be_are_misuse(noted: CommandLine, kind: str, decision: str) -> None:
+    waiting = noted.json("review")
+    assert noted("review", "decide-all", kind, decision, "--yes").exit_code
+    assert noted.json("review") == waiting
+
+
 def test_two_texts_merge_into_the_one_that_is_given(noted: CommandLine) -> None:
     noted.ok("review", "decide", "munich", "merge", "--text", "The office moved to Munich")
     assert noted.json("show", "munich")["text"] == "The office moved to Munich"

@@ -15,16 +15,16 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.commands.edit import edit_both
 from nacre.cli.lookup import find_memories
-from nacre.cli.options import command, form_option, global_options, limit_option, option, why_option
+from nacre.cli.options import command, form_option, global_options, limit_option, option, why_option, yes_option
 from nacre.cli.ui.output import Column, Form, one_line, print_items, printable, put, say, wrapped
-from nacre.cli.ui.prompts import END, count_of, key_reader, progress_line
+from nacre.cli.ui.prompts import END, confirm, count_of, key_reader, progress_line
 from nacre.cli.ui.records import excerpt, is_current, marked_text, memory_record, short
 from nacre.cli.ui.times import age
-from nacre.errors import InvalidInput, MemoryNotFound
+from nacre.errors import InvalidInput, MemoryNotFound, UnknownName
 from nacre.files import data_sections
 from nacre.model import Conflict, Memory
 from nacre.model.memory import Json
-from nacre.model.review import KINDS, STALE_DAYS, ReviewItem
+from nacre.model.review import DECISIONS, KINDS, STALE_DAYS, ReviewItem
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
@@ -49,7 +49,7 @@ def review_command(
     and names that may be one.
 
     On a terminal it asks, one key a decision; in a pipe, with --list or with -f it lists. `review decide` is for
-    scripts.
+    scripts, and `review decide-all` settles all of one kind alike.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -86,6 +86,53 @@ def decide(cli: CliContext, item: str, decision: str, into: str, text: str, stal
         done = store.decide(matched, decision, into=into, text=text, why=why, stale_days=stale_days)
     undo = " `nacre undo` takes it back." if done else ""
     say(f"{short_item(matched.id)}: {outcome_of(matched.kind, decision)}{undo}")
+
+
+@command("decide-all KIND DECISION", stale_option, yes_option, why_option, group=review_command)
+def decide_all(cli: CliContext, kind: str, decision: str, stale_days: float, yes: bool, why: str) -> None:
+    """Settle all that waits of one KIND in this space alike: `nacre review decide-all entity distinct`.
+
+    KIND is conflict, unvalidated, stale, word or entity; `nacre review decide --help` lists the decisions of each. A
+    merge is made one by one.
+    """
+    decision = decision.replace("-", "_")
+    UnknownName.check("kind of review item", kind, KINDS)
+    UnknownName.check(f"decision on a {kind}", decision, DECISIONS[kind])
+    if decision in ("merge", "skip"):
+        raise InvalidInput(f"{decision!r} is decided one by one; `nacre review` asks for each.")
+    with cli.open() as store:
+        items = store.review(kinds=(kind,), stale_days=stale_days, limit=None)
+        if not items:
+            say("Nothing waits for a decision.")
+            return
+        if not yes:
+            show_some(items)
+        confirm(f"Settle {count_of(len(items), 'item', 'items')} with the decision {decision!r}?", yes=yes)
+        settled = [item for item in items if decide_if_waiting(store, item, decision, why, stale_days)]
+    passed = len(items) - len(settled)
+    say(f"Settled {count_of(len(settled), 'item', 'items')}: {outcome_of(kind, decision)}")
+    if passed:
+        say(f"{count_of(passed, 'item', 'items')} no longer waited, because of the decisions before.")
+    if settled:
+        say(f"`nacre undo --last {len(settled)}` takes it back.")
+
+
+MOST_SHOWN = 10  # items above the question whether all are settled: a screen has room for the question
+
+
+def show_some(items: Sequence[ReviewItem]) -> None:
+    for item in items[:MOST_SHOWN]:
+        say(indent(describe_item(item), "  "))
+    if len(items) > MOST_SHOWN:
+        say(f"  and {len(items) - MOST_SHOWN} more; `nacre review --list -n 0` lists all.")
+
+
+def decide_if_waiting(store: MemoryStore, item: ReviewItem, decision: str, why: str, stale_days: float) -> bool:
+    """False where a decision before it has settled it."""
+    try:
+        return store.decide(item, decision, why=why, stale_days=stale_days)
+    except (InvalidInput, MemoryNotFound):
+        return False
 
 
 def find_item(store: MemoryStore, typed: str, stale_days: float) -> ReviewItem:

@@ -12,7 +12,7 @@ from nacre.factory import rekey_store
 from nacre.lifecycle import doctor
 from nacre.model import Memory
 from nacre.settings import Settings
-from nacre.storage.sqlite.lost_records import row_values, varint
+from nacre.storage.sqlite.lost_records import invented_name, row_values, varint
 
 PAGE = 1024
 REPAIRED_AT = 1_800_000_000.0
@@ -157,3 +157,10 @@ def test_a_search_as_of_before_the_repair_still_reaches_everything(
         asked = {"strategy": "semantic", "min_relevance": 0.0}
         hits = there.recall("the path to the mill", 200, as_of=REPAIRED_AT - 1, **asked)  # type: ignore[arg-type]
         assert len(hits) == len(there.recall("the path to the mill", 200, **asked)) >= len(TEXTS) - 4  # type: ignore[arg-type]
+
+
+def test_a_space_that_was_called_like_an_invented_one_is_not_said_to_have_lost_its_name(tmp_path: Path) -> None:
+    with opened(tmp_path / "own.db") as store:
+        store.in_space(invented_name(1)).remember("The only space of this store has the number 1.")
+    memories, said = salvaged((tmp_path / "own.db").read_bytes(), tmp_path)
+    assert {memory.space for memory in memories.values()} == {invented_name(1)} and said == []

@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="separated by commas")
     parser.add_argument("--embedder", choices=["words", "multilingual"], default="words")
     parser.add_argument(
-        "--stores", "--folder", dest="folder", type=Path, default=Path(tempfile.gettempdir()) / "nacre-growth",
+        "--stores", type=Path, default=Path(tempfile.gettempdir()) / "nacre-growth",
         help="where filled stores are kept, and used again while their schema is this one",
     )  # fmt: skip
     parser.add_argument("--report", type=Path, default=REPORT)
@@ -64,7 +64,7 @@ def main() -> None:
         print(json.dumps((TASKS | PARTS)[given.task](given)))
         return
     sizes = [int(size) for size in given.sizes.split(",")]
-    given.folder.mkdir(parents=True, exist_ok=True)
+    given.stores.mkdir(parents=True, exist_ok=True)
     for size in () if given.report_only else sizes:
         figures = measured(given, size)
         kept(given, size).write_text(json.dumps(figures, indent=1))
@@ -76,11 +76,11 @@ def main() -> None:
 
 def kept(given: argparse.Namespace, size: int) -> Path:
     """Where the figures of a size stay for a later report."""
-    return Path(given.folder) / f"figures-{given.embedder}-{size}.json"
+    return Path(given.stores) / f"figures-{given.embedder}-{size}.json"
 
 
 def path_of(given: argparse.Namespace, size: int) -> Path:
-    return Path(given.folder) / f"{given.embedder}-{size}" / "store.db"
+    return Path(given.stores) / f"{given.embedder}-{size}" / "store.db"
 
 
 def filled_path(given: argparse.Namespace, size: int) -> Path:
@@ -111,7 +111,7 @@ def measured(given: argparse.Namespace, size: int) -> Figures:
 
 def run_task(given: argparse.Namespace, task: str, size: int) -> Figures:
     command = [sys.executable, __file__, "--task", task, "--size", str(size)]
-    options = ["--folder", str(given.folder), "--embedder", given.embedder, "--only", given.only]
+    options = ["--stores", str(given.stores), "--embedder", given.embedder, "--only", given.only]
     done = subprocess.run([*command, *options], check=True, stdout=subprocess.PIPE, text=True)
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
@@ -236,7 +236,7 @@ def task_import(given: argparse.Namespace) -> Figures:
         with suppress(FileNotFoundError):
             stop.unlink()
         with subprocess.Popen(
-            [*writer, "--folder", str(given.folder), "--embedder", given.embedder], stdout=subprocess.PIPE, text=True
+            [*writer, "--stores", str(given.stores), "--embedder", given.embedder], stdout=subprocess.PIPE, text=True
         ) as beside:
             done = run_task(given, task, given.size)
             stop.touch()
@@ -254,7 +254,7 @@ def task_import(given: argparse.Namespace) -> Figures:
 def task_crowd(given: argparse.Namespace) -> Figures:
     """Eight processes that remember and recall on one file without a pause, for a minute."""
     command = [sys.executable, __file__, "--task", "one_of_many", "--size", str(given.size)]
-    options = ["--folder", str(given.folder), "--embedder", given.embedder]
+    options = ["--stores", str(given.stores), "--embedder", given.embedder]
     crowd = [subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) for _ in range(CROWD)]
     ended = [(process.communicate()[0], process.returncode) for process in crowd]
     took = [each for out, code in ended if not code for each in json.loads(out.splitlines()[-1])["took"]]

@@ -75,6 +75,7 @@ def elsewhere(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
     monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(homes / "cache"))  # one for all: models are read through once
     monkeypatch.chdir(home)
     yield home
     if home.is_dir() and not any(home.iterdir()):

@@ -6,18 +6,25 @@ time.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 
 EVENTS = ("session-start", "prompt", "pre-compact", "stop", "session-end")
 FLAGS = ("--store", "--space", "--embedder")
+# numpy's threads, one for each core, are started with it and keep their cores busy for a while. These commands compute
+# nothing that is large enough to be shared; maintenance does.
+QUICK = {"hook", "list", "recall", "remember", "show"}
+ONE_THREAD = "OPENBLAS_NUM_THREADS"
 
 
 def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a character that the terminal cannot show
+    if QUICK.intersection(sys.argv[1:]):
+        os.environ.setdefault(ONE_THREAD, "1")
     call = hook_call(sys.argv[1:])
     if call is None:
         from nacre.cli.main import nacre

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import sys
@@ -10,11 +11,22 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
+import platformdirs
 import pytest
 
 from nacre import MemoryStore, files
-from nacre.files import atomic_write, atomic_writer, data_sections, file_lock, private_folder, restrict_to_owner
+from nacre.files import (
+    XDG,
+    atomic_write,
+    atomic_writer,
+    data_sections,
+    file_lock,
+    private_folder,
+    restrict_to_owner,
+    user_folder,
+)
 from nacre.hooks.channel import LoopbackChannel, UnixChannel, log_line
 from nacre.lifecycle.daemon import DaemonFiles, logging_to, pid_file, spawn_detached
 from nacre.mcp.http import load_token
@@ -185,3 +197,26 @@ def test_a_data_file_has_sections_comments_continued_lines_and_definitions(
     (tmp_path / "words.txt").write_text(written, "utf-8")
     monkeypatch.setattr(files, "PACKAGE", tmp_path)
     assert data_sections("words.txt") == [("first", ["a b|c", "[!?]{2}[a]"]), ("2 x", [])]
+
+
+@pytest.mark.parametrize("kind", XDG)
+@pytest.mark.parametrize("home", [None, "", "/home/ann", "ann"])
+@pytest.mark.parametrize("named", [None, "", "/srv/own", "own", " "])
+def test_the_users_folders_are_those_of_platformdirs(
+    monkeypatch: pytest.MonkeyPatch,
+    kind: Literal["config", "data", "state", "cache"],
+    home: str | None,
+    named: str | None,
+) -> None:
+    for variable, value in (("HOME", home), (XDG[kind][0], named)):
+        if value is None:
+            monkeypatch.delenv(variable, raising=False)
+        else:
+            monkeypatch.setenv(variable, value)
+    try:
+        expected = getattr(platformdirs, f"user_{kind}_path")("nacre", appauthor=False)
+    except RuntimeError as error:  # newer versions refuse a home that is no absolute path
+        with pytest.raises(RuntimeError, match=re.escape(str(error))):
+            user_folder(kind)
+    else:
+        assert user_folder(kind) == expected

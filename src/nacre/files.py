@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO, BinaryIO, Literal
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
@@ -30,6 +30,31 @@ HEADING = re.compile(r"\[([^\[\]]+)\]")
 CONTINUED = re.compile(r"\n[ ]+")
 DEFINITION = re.compile(r"([A-Z_]+) = (.*)")
 DEFINED = re.compile(r"\{([A-Z_]+)\}")
+
+
+XDG = {
+    "config": ("XDG_CONFIG_HOME", ".config"),
+    "data": ("XDG_DATA_HOME", ".local/share"),
+    "state": ("XDG_STATE_HOME", ".local/state"),
+    "cache": ("XDG_CACHE_HOME", ".cache"),
+}
+
+
+def user_folder(kind: Literal["config", "data", "state", "cache"]) -> Path:
+    """The user's folder of this program. It may not exist yet.
+
+    `platformdirs` names it; as that takes 18 ms to import, what it does on Linux in the usual case is done here.
+    """
+    if sys.platform == "linux" and "ANDROID_ROOT" not in os.environ:
+        variable, usual = XDG[kind]
+        named, home = os.environ.get(variable, ""), os.environ.get("HOME", "")
+        if named.startswith("/"):
+            return Path(named, "nacre")
+        if not named and home.startswith("/"):
+            return Path(home, usual, "nacre")
+    import platformdirs
+
+    return Path(getattr(platformdirs.PlatformDirs("nacre", appauthor=False), f"user_{kind}_dir"))
 
 
 def private_folder(folder: Path) -> Path:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
-from nacre.files import atomic_write, private_folder
+from nacre.files import atomic_write, private_folder, user_folder
 
 KEY_DIGITS = 8  # of the key in a space's name: a thousand projects collide on one of ten thousand machines
 GIT_SECONDS = 10.0  # a history of a million commits takes a few
@@ -228,9 +228,7 @@ def normalised(remote: str) -> str:
 
 
 def cache_file() -> Path:
-    from platformdirs import user_state_path
-
-    return user_state_path("nacre", appauthor=False) / "projects.json"
+    return user_folder("state") / "projects.json"
 
 
 def read_cache() -> dict[str, tuple[str, str]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from time import gmtime, strftime
 
 from nacre.errors import ConfigError, nearest_name
-from nacre.files import data_sections, restrict_to_owner
+from nacre.files import data_sections, restrict_to_owner, user_folder
 from nacre.project import project_of
 from nacre.trust import ProjectFile, consent_to, read_project_file
 
@@ -367,15 +367,11 @@ def flat(values: Mapping[str, object]) -> list[tuple[str, object]]:
 
 
 def user_config() -> Path:
-    from platformdirs import user_config_path
-
-    return user_config_path("nacre", appauthor=False) / USER_FILE
+    return user_folder("config") / USER_FILE
 
 
 def default_store() -> Path:
-    from platformdirs import user_data_path
-
-    return user_data_path("nacre", appauthor=False) / STORE_FILE
+    return user_folder("data") / STORE_FILE
 
 
 def project_file(folder: Path) -> Path | None:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from nacre.errors import ConfigError
-from nacre.files import atomic_write, open_regular, private_folder
+from nacre.files import atomic_write, open_regular, private_folder, user_folder
 
 FOLDER = "trusted"  # in the user's own configuration folder, one file for each consent
 LONGEST_FILE = 1_000_000  # bytes: no settings file comes near this
@@ -143,9 +143,7 @@ def state_of(consent: Consent) -> str:
 
 
 def consent_folder() -> Path:
-    from platformdirs import user_config_path
-
-    return user_config_path("nacre", appauthor=False) / FOLDER
+    return user_folder("config") / FOLDER
 
 
 def place_of(file: Path) -> Path:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from nacre.cli.start import hook_call
+from nacre.cli.start import ONE_THREAD, hook_call
 
 
 @pytest.mark.parametrize(
@@ -45,3 +46,28 @@ def test_a_hook_imports_neither_click_nor_the_commands(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout.strip() == "['nacre.cli', 'nacre.cli.start']"
+
+
+@pytest.mark.parametrize(
+    ("words", "variable", "threads", "spares"),
+    [
+        (["recall", "--help"], "", "1", True),
+        (["--space", "a", "remember", "--help"], "", "1", True),
+        (["recall", "--help"], "3", "3", True),
+        (["reflect", "--help"], "", "", False),
+    ],
+)
+def test_a_quick_command_starts_no_threads_of_numpy_and_looks_for_no_garbage(
+    words: list[str], variable: str, threads: str, spares: bool
+) -> None:
+    program = (
+        "import gc, os, sys; from nacre.cli.start import ONE_THREAD, run; before = gc.get_threshold()\n"
+        "try: run()\n"
+        "finally: print(os.environ.get(ONE_THREAD, ''), gc.get_threshold() != before, file=sys.stderr)"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != ONE_THREAD}
+    if variable:
+        environment[ONE_THREAD] = variable
+    command = [sys.executable, "-c", program, *words]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.stderr.split() == [*([threads] if threads else []), str(spares)]

@@ -6,6 +6,8 @@ time.
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -13,10 +15,10 @@ from io import TextIOWrapper
 
 EVENTS = ("session-start", "prompt", "pre-compact", "stop", "session-end")
 FLAGS = ("--store", "--space", "--embedder")
-# numpy's threads, one for each core, are started with it and keep their cores busy for a while. These commands compute
-# nothing that is large enough to be shared; maintenance does.
-QUICK = {"hook", "list", "recall", "remember", "show"}
+QUICK = {"hook", "list", "recall", "remember", "show"}  # commands that people and clients wait for, with little work
+# numpy starts a thread for each core, which keeps it busy for a while. Only maintenance has work for several.
 ONE_THREAD = "OPENBLAS_NUM_THREADS"
+NEW_OBJECTS = 400_000  # until the garbage collector runs: twice as many as a recall makes, about 60 MB
 
 
 def run() -> None:
@@ -24,7 +26,7 @@ def run() -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a character that the terminal cannot show
     if QUICK.intersection(sys.argv[1:]):
-        os.environ.setdefault(ONE_THREAD, "1")
+        spare_time()
     call = hook_call(sys.argv[1:])
     if call is None:
         from nacre.cli.main import nacre
@@ -32,6 +34,13 @@ def run() -> None:
         nacre.main(prog_name="nacre")
     else:
         answer_hook(*call)
+
+
+def spare_time() -> None:
+    """What a process that ends soon can do without: a sixth of the time of a recall."""
+    os.environ.setdefault(ONE_THREAD, "1")
+    gc.set_threshold(NEW_OBJECTS)
+    atexit.register(gc.freeze)  # what is left at the end is not searched for garbage
 
 
 def hook_call(words: Sequence[str]) -> tuple[str, dict[str, str]] | None:

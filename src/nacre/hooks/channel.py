@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nacre import __version__
-from nacre.files import atomic_write, private_folder, private_opener
+from nacre.files import atomic_write, private_folder, private_opener, user_folder
 
 if TYPE_CHECKING:
     from nacre.model.memory import Json
@@ -49,7 +49,7 @@ class HelperFiles:
 def runtime_folder() -> Path:
     """A private folder of the user; in a shared place a folder of somebody else is never used."""
     if sys.platform == "win32":
-        return private_runtime_folder(state_folder() / "run")
+        return private_runtime_folder(user_folder("state") / "run")
     variable = os.environ.get("XDG_RUNTIME_DIR", "")
     if variable and Path(variable).is_dir() and len(variable.encode()) + 40 < LONGEST_ADDRESS:
         return private_runtime_folder(Path(variable) / "nacre")
@@ -69,14 +69,8 @@ def private_runtime_folder(folder: Path) -> Path:
     return folder
 
 
-def state_folder() -> Path:
-    from platformdirs import user_state_path
-
-    return user_state_path("nacre", appauthor=False)
-
-
 def log_file() -> Path:
-    return state_folder() / "hooks.log"
+    return user_folder("state") / "hooks.log"
 
 
 def log_line(event: str, what: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import sys
@@ -203,6 +204,7 @@ def main(file: Path, embedder: str) -> None:
         with file_lock(places.lock, exclusive=True, patience=0.0):
             helper = Helper(file)
             helper.stores.warm(embedder)
+            gc.freeze()  # what is imported by now is never garbage, and need not be searched at a request
             # Removed once it listens: a hook that finds neither this file nor a helper starts another helper.
             remove_mark = partial(places.starting.unlink, missing_ok=True)
             helper.serve(channel_at(places.address), file.parent, remove_mark)

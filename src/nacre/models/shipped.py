@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from nacre.files import ThreadLock, atomic_write, data_sections, private_folder
+from nacre.files import ThreadLock, atomic_write, data_sections, private_folder, user_folder
 
 WEIGHTS = Path(__file__).with_name("weights")
 DIGESTS = "digests.json"  # written by the programs in training/ that write the files
@@ -125,9 +125,7 @@ def readings() -> dict[str, Any]:
 
 
 def readings_file() -> Path:
-    from platformdirs import user_cache_path
-
-    return user_cache_path("nacre", appauthor=False) / READINGS
+    return user_folder("cache") / READINGS
 
 
 def faults(model: ShippedModel, folder: Path = WEIGHTS) -> list[str]:

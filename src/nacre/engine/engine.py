@@ -6,6 +6,7 @@ embedding what waits, in the background too, and reindexing.
 
 from __future__ import annotations
 
+import gc
 import logging
 import math
 import random
@@ -13,6 +14,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 from uuid import uuid4
@@ -130,6 +132,17 @@ class PartSize:
             self.size = max(self._least, self.size // 2)
         elif seconds < PART_SECONDS * SHORT_PART:
             self.size = min(self._most, self.size * 2)
+
+
+@contextmanager
+def long_operation() -> Iterator[None]:
+    """Lets the garbage collector pass over what exists already: to look through all of it takes 50 ms, and often comes
+    while others wait for a transaction."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 class Lookup(Protocol):

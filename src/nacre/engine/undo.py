@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from heapq import merge
 from itertools import islice
@@ -21,6 +22,7 @@ from nacre.engine.engine import (
     Engine,
     PartSize,
     import_under_way,
+    long_operation,
     remains_of,
     renamed,
 )
@@ -129,10 +131,11 @@ def undo_exactly(engine: Engine, space: str, batches: Sequence[str], why: str) -
     first = next(parts(engine.store, space, batches), None)
     if first is None:
         raise UndoRefused(NOTHING_TO_UNDO)
-    if first.more:
-        check_all(engine.store, space, batches)
     named = ",".join(batches)
-    return LongUndo(space, engine.operation(UNDO, f"{named}: {why}" if why else named)).write(engine)
+    with long_operation() if first.more else nullcontext():
+        if first.more:
+            check_all(engine.store, space, batches)
+        return LongUndo(space, engine.operation(UNDO, f"{named}: {why}" if why else named)).write(engine)
 
 
 @dataclass(slots=True)

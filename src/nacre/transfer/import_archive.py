@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypedDict, Unpack, cast
 
 from nacre.engine import Engine
-from nacre.engine.engine import PART, PartSize, catch_up_all, import_under_way
+from nacre.engine.engine import PART, PartSize, catch_up_all, import_under_way, long_operation
 from nacre.engine.undo import undo
 from nacre.errors import (
     AccessDenied,
@@ -98,7 +98,8 @@ def import_rows(
     verified = survey(store, source, guard, on_conflict, progress)
     importing = Import(store, engine, guard, verified, on_conflict, regenerate_vectors, named_faults)
     importing.prepare()
-    return importing.preview(progress) if dry_run else importing.run(why, progress)
+    with long_operation():
+        return importing.preview(progress) if dry_run else importing.run(why, progress)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,11 +42,37 @@ EQUAL = np.float32(1e-6)  # cosines that differ by less
 
 
 def pack(connection: apsw.Connection, space: SQLValue, dimensions: int, waiting: int, measured: int | None) -> None:
-    """Writes the signs of what is not packed yet, in whole blocks; measures the space where it has grown enough."""
+    """Writes the signs of what is not packed yet, in whole blocks; measures the space where it has grown enough. Others
+    can write while it is measured, which takes some tenths of a second."""
     total = waiting + only_row(connection, "SELECT coalesce(sum(count), 0) FROM signs WHERE space = ?", space)[0]
-    if measured is None or total >= GROWTH * measured:
-        measure(connection, space, dimensions, total)
+    due = measured is None or total >= GROWTH * measured
+    known = centre_of(connection, space)
+    measurement = measure(connection, space, dimensions, total, known) if due else None
+    if connection.in_transaction:
+        pack_measured(connection, space, dimensions, waiting, known, measurement)
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        pack_measured(connection, space, dimensions, waiting, known, measurement)
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def pack_measured(
+    connection: apsw.Connection,
+    space: SQLValue,
+    dimensions: int,
+    waiting: int,
+    known: search.Centre | None,
+    measurement: search.Centre | None,
+) -> None:
+    """`known` is what the space had when it was measured; where another process has measured it since, that stands."""
     centre = centre_of(connection, space)
+    if measurement is not None and (centre and centre.number) == (known and known.number):
+        write_centre(connection, space, known, measurement)
+        centre = centre_of(connection, space)
     if centre is None or len(centre.mean) != dimensions:
         return
     last = only_row(connection, "SELECT coalesce(max(last), 0) FROM signs WHERE space = ?", space)[0]
@@ -64,30 +90,38 @@ def pack(connection: apsw.Connection, space: SQLValue, dimensions: int, waiting:
     )
 
 
-def measure(connection: apsw.Connection, space: SQLValue, dimensions: int, total: int) -> None:
-    """Keeps the mean while it has hardly moved; else the signs of the space are taken and packed anew."""
+def measure(
+    connection: apsw.Connection, space: SQLValue, dimensions: int, total: int, known: search.Centre | None
+) -> search.Centre | None:
+    """Writes nothing. Keeps the mean that is known while it has hardly moved; the result has that one's number then."""
     drawn = sample(connection, space, dimensions)
     if not len(drawn):
-        return
+        return None
     mean: Vectors = drawn.mean(axis=0)
-    known = centre_of(connection, space)
+    number = 0
     if known is not None and len(known.mean) == len(mean):
         moved = float(((mean - known.mean) ** 2).sum())
         if moved <= DRIFT * max(0.0, 1.0 - float(mean @ mean)):
-            mean = known.mean
-        else:
-            known = None
-    rescored, chosen_from = enough(drawn, mean, max(total, len(drawn)))
-    if known is not None and (rescored, chosen_from) == (known.rescored, known.chosen_from):
+            mean, number = known.mean, known.number
+    return search.Centre(number, mean, total, *enough(drawn, mean, max(total, len(drawn))))
+
+
+def write_centre(
+    connection: apsw.Connection, space: SQLValue, known: search.Centre | None, measurement: search.Centre
+) -> None:
+    """With another mean than the known one, the signs of the space are taken and packed anew."""
+    total, trusted = measurement.vectors, (measurement.rescored, measurement.chosen_from)
+    kept = known is not None and measurement.number == known.number
+    if known is not None and kept and trusted == (known.rescored, known.chosen_from):
         connection.execute("UPDATE centre SET vectors = ? WHERE space = ?", (total, space))
         return
-    if known is None:
+    if not kept:
         connection.execute("DELETE FROM signs WHERE space = ?", (space,))
     # Under a new number, by which readers see that theirs is not valid any more.
     connection.execute("DELETE FROM centre WHERE space = ?", (space,))
     connection.execute(
         "INSERT INTO centre(space, mean, vectors, rescored, chosen_from) VALUES (?, ?, ?, ?, ?)",
-        (space, mean.astype("<f4").tobytes(), total, rescored, chosen_from),
+        (space, measurement.mean.astype("<f4").tobytes(), total, *trusted),
     )
 
 

@@ -494,10 +494,20 @@ class SQLiteBackend(SQLiteReader, TransactionalBackend):
             wait_for_disk(connection, self.path)
             for space, new in transaction.new_vectors.items():
                 self._mirrors().add(space, new)
+            self._pack_signs(connection, transaction.to_pack)
             self._connections.after_commit(connection, scrubbed=transaction.scrubbed)
             if self._uses:
                 with suppress(apsw.Error), self._connections.in_passing(connection):
                     self._write_uses(connection)
+
+    def _pack_signs(self, connection: apsw.Connection, to_pack: Mapping[int, int]) -> None:
+        """After the commit, so that others do not wait for it. What fails is tried again by a later write: signs are
+        derived, and until they are packed the vectors themselves are compared."""
+        for space, dimensions in to_pack.items():
+            from nacre.storage.sqlite import search
+
+            with suppress(apsw.Error):
+                search.pack_signs(connection, space, dimensions)
 
     def touch(self, space: str, ids: Sequence[str], at: float) -> None:
         sql = (

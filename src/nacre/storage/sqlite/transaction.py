@@ -191,6 +191,7 @@ class SQLiteTransaction:
         self.new_vectors: dict[int, NewVectors] = {}  # by space, for who searches next
         self._terms: dict[int, Counter[str]] = defaultdict(Counter)  # how many more memories have a stem, by space
         self._vectors: dict[int, list[tuple[int, int, Vectors]]] = defaultdict(list)
+        self.to_pack: dict[int, int] = {}  # spaces whose signs may be packed after the commit: their dimensions
         self._with_memory: set[int] = set()  # chunks whose vectors are written with a new memory
         self._dropped: dict[int, list[int]] = defaultdict(list)  # chunks whose vectors go, by space
         self._orphans: list[int] = []  # contents that may have no version any more
@@ -731,7 +732,7 @@ class SQLiteTransaction:
             self.new_vectors[space] = search.NewVectors(self._last_vectors.get(space, 0), chunks, owners, halves)
             self._last_vectors[space] = chunks[-1]
             if self._looks_for_signs(space):
-                search.pack_signs(self._connection, space, halves.shape[1])
+                self.to_pack[space] = halves.shape[1]
         self._dropped.clear()
         self._vectors.clear()
         self._with_memory.clear()

@@ -97,7 +97,7 @@ def measure(
     drawn = sample(connection, space, dimensions)
     if not len(drawn):
         return None
-    mean: Vectors = drawn.mean(axis=0)
+    mean: Vectors = drawn.mean(axis=0, dtype=np.float32)
     number = 0
     if known is not None and len(known.mean) == len(mean):
         moved = float(((mean - known.mean) ** 2).sum())
@@ -125,7 +125,7 @@ def write_centre(
     )
 
 
-def sample(connection: apsw.Connection, space: SQLValue, dimensions: int) -> Vectors:
+def sample(connection: apsw.Connection, space: SQLValue, dimensions: int) -> search.Halves:
     """Vectors from all over the space."""
     first, end = only_row(
         connection,
@@ -134,9 +134,9 @@ def sample(connection: apsw.Connection, space: SQLValue, dimensions: int) -> Vec
         space,
     )
     if first is None:
-        return np.empty((0, dimensions), np.float32)
+        return np.empty((0, dimensions), np.float16)
     places = np.unique(np.linspace(first, end, SAMPLE).astype(np.int64))
-    drawn = np.empty((len(places), dimensions), np.float32)
+    drawn = np.empty((len(places), dimensions), np.float16)
     count, last = 0, -1
     for start in range(0, len(places), DRAWN_AT_ONCE):  # all rows at once would take as much memory as the result
         rows: list[tuple[Any, ...]] = connection.execute(
@@ -151,7 +151,7 @@ def sample(connection: apsw.Connection, space: SQLValue, dimensions: int) -> Vec
     return drawn[:count]
 
 
-def enough(drawn: Vectors, mean: Vectors, total: int) -> tuple[int, int]:
+def enough(drawn: search.Halves | Vectors, mean: Vectors, total: int) -> tuple[int, int]:
     """How many of the nearest by signs must be scored exactly to keep nearly all of the best, in a space of `total`
     vectors of which these were drawn, and from how many times as many they are chosen; 0 and 1 where nothing less than
     all of them is enough."""
@@ -159,11 +159,11 @@ def enough(drawn: Vectors, mean: Vectors, total: int) -> tuple[int, int]:
     wanted = max(1, min(round(BEST * share), len(drawn) - 1))
     asked = np.linspace(0, len(drawn) - 1, min(ASKED, len(drawn))).astype(np.int64)
     bits, compared = sign_bits(drawn, mean), []
-    for cosines, place in zip(drawn[asked] @ drawn.T, asked.tolist(), strict=True):
+    for cosines, place in zip(cosines_of(drawn, asked), asked.tolist(), strict=True):
         distances = differing(bits, bits[:, place], len(drawn))
         cosines[place], distances[place] = search.NONE, search.FAR  # itself, which any search finds
         best = cosines >= np.partition(cosines, -wanted)[-wanted] - EQUAL
-        compared.append((drawn[place], distances, best))
+        compared.append((drawn[place].astype(np.float32), distances, best))
     for widening, chosen_from in WIDENINGS:
         rescored = search.RESCORED * widening
         if widening > 1 and rescored * search.LARGEST_PART > total:
@@ -175,6 +175,17 @@ def enough(drawn: Vectors, mean: Vectors, total: int) -> tuple[int, int]:
         if kept >= LEAST_KEPT * wanted * len(asked):
             return rescored, chosen_from
     return 0, 1
+
+
+def cosines_of(drawn: search.Halves | Vectors, asked: NDArray[np.int64]) -> Vectors:
+    """Of the vectors at the places `asked` with all that were drawn, some at a time: as floats of 32 bits all of them
+    would take another 25 MB."""
+    vectors = drawn[asked].astype(np.float32)
+    cosines = np.empty((len(asked), len(drawn)), np.float32)
+    for start in range(0, len(drawn), DRAWN_AT_ONCE):
+        part = slice(start, start + DRAWN_AT_ONCE)
+        cosines[:, part] = vectors @ drawn[part].astype(np.float32).T
+    return cosines
 
 
 def pack_again(connection: apsw.Connection, space: SQLValue, last: int) -> None:

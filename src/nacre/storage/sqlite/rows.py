@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import apsw
@@ -20,7 +21,8 @@ import apsw
 from nacre.model import Condition, Filter, Memory
 from nacre.model.filter import DOTTED, LIST_FIELDS, above, check_field
 from nacre.model.instants import FIRST, LAST
-from nacre.model.memory import Json
+from nacre.model.memory import FIELDS as MEMORY_FIELDS
+from nacre.model.memory import LISTS, Json
 from nacre.protocols import EmbedderIdentity
 from nacre.storage.tables import (
     CONTENT,
@@ -43,6 +45,10 @@ Row: TypeAlias = Sequence[SQLValue]
 
 FIELDS = ("space", *IDENTITY, *CONTENT, *SCALARS, "version", "lists")
 USES = slice(FIELDS.index("last_accessed"), FIELDS.index("access_count") + 1)
+# Where a memory's fields are among the values of a row with its lists after them.
+PLACES = {name: place for place, name in enumerate((*FIELDS, *LISTS, "metadata", "links"))}
+PINNED_AT, TEXT_AT = PLACES["pinned"], PLACES["text"]
+by_field = itemgetter(*(PLACES[name] for name in MEMORY_FIELDS))
 SPACE_NAME = "(SELECT name FROM space WHERE space.number = version.space)"
 SELECTED = ", ".join((
     SPACE_NAME,
@@ -97,13 +103,15 @@ def content_values(memory: Memory) -> list[SQLValue]:
 def from_row(row: Row) -> Memory:
     """Raises `DamagedRecord`, and `zlib.error` for a compressed text, where it cannot be read."""
     check_kinds(row)
-    fields: dict[str, object] = dict(zip(FIELDS, row, strict=True))
-    fields["pinned"] = bool(fields["pinned"])
-    fields["text"] = plain_text(fields["text"])
-    lists = fields.pop("lists")
-    if lists != "{}":
-        unpack_lists(str(lists), fields)
-    return Memory(**fields)  # type: ignore[arg-type]
+    values: list[object] = [*row, (), (), (), (), {}, ()]
+    values[PINNED_AT] = bool(values[PINNED_AT])
+    values[TEXT_AT] = plain_text(values[TEXT_AT])
+    if row[-1] != "{}":
+        lists: dict[str, object] = {}
+        unpack_lists(str(row[-1]), lists)
+        for name, value in lists.items():
+            values[PLACES[name]] = value
+    return Memory.from_values(by_field(values))
 
 
 def check_kinds(row: Row) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,7 +11,7 @@ import pytest
 
 from nacre import Memory, MemoryStore
 from nacre.engine import engine as engine_module
-from nacre.engine.engine import PART_GROWTH, PART_SECONDS, PartSize
+from nacre.engine.engine import PART_GROWTH, PART_SECONDS, PartSize, long_operation
 from nacre.errors import InvalidInput, MemoryNotFound, SupersedeCycle
 from nacre.model import Link
 from nacre.protocols import Vectors
@@ -265,3 +266,16 @@ def test_a_part_of_a_long_operation_is_as_large_as_others_can_wait_for() -> None
     tiny = PartSize(1)
     tiny.took(PART_SECONDS * 2)
     assert tiny.size == 1
+
+
+def test_the_collector_passes_over_old_objects_during_a_long_operation_alone() -> None:
+    def fails() -> None:
+        with long_operation():
+            counts.append(gc.get_freeze_count())
+            raise InvalidInput("no")
+
+    counts = [gc.get_freeze_count()]
+    with pytest.raises(InvalidInput):
+        fails()
+    assert counts[1] > counts[0]
+    assert gc.get_freeze_count() <= counts[0]

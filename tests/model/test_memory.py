@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import FrozenInstanceError
+
 import pytest
 
-from nacre.model import Memory
+from nacre.model import Link, Memory
 from nacre.model.instants import seconds
+from nacre.model.memory import FIELDS
 
 
 @pytest.mark.parametrize(
@@ -19,3 +22,14 @@ from nacre.model.instants import seconds
 )
 def test_a_week_is_named_by_its_monday(at: str, monday: str) -> None:
     assert Memory(id="m", text="tea", created_at=seconds(at)).week == monday
+
+
+def test_a_memory_made_of_its_values_is_the_same() -> None:
+    memory = Memory("m", "tea", space="s", tags=("hot",), metadata={"a": 1}, pinned=True, links=(Link("n"),), version=3)
+    same = Memory.from_values(getattr(memory, name) for name in FIELDS)
+    assert same == memory
+    assert (same.version, repr(same)) == (3, repr(memory))
+    with pytest.raises(FrozenInstanceError):
+        same.text = "coffee"  # type: ignore[misc]
+    with pytest.raises(ValueError, match="shorter"):
+        Memory.from_values(["m", "tea"])

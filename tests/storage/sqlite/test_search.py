@@ -722,3 +722,39 @@ def test_a_common_word_finds_what_lies_behind_many_newer_texts(
         hits = reader.recall("kettle", 5, strategy=strategy, **options)
     assert {hit.memory.id for hit in hits} == {each.id for each in written}
     assert all(any(reason.startswith("words") for reason in map(str, hit.why)) for hit in hits)
+
+
+@pytest.mark.usefixtures("small")
+def test_others_write_while_the_signs_of_a_space_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, written = tmp_path / "s.db", []
+    measure = signs.measure
+
+    def beside(*arguments: Any) -> Any:
+        with apsw.Connection(str(path)) as other:  # waits for nobody
+            other.execute("INSERT OR REPLACE INTO meta VALUES ('beside', 1)")
+        written.append(True)
+        return measure(*arguments)
+
+    monkeypatch.setattr(signs, "measure", beside)
+    with MemoryStore(path, embedder=WordBag()) as store:
+        store.remember_many([f"kettle {number} of the old house" for number in range(256)])
+    rows = apsw.Connection(str(path)).execute("SELECT (SELECT sum(count) FROM signs), vectors FROM centre").fetchall()
+    assert (written, rows) == ([True], [(256, 256)])  # a batch
+
+
+@pytest.mark.usefixtures("small")
+def test_what_another_process_measured_meanwhile_stands(file: apsw.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored, measure = families(1, 600), signs.measure
+    search.write(file, SPACE, range(1, 601), range(1, 601), stored)
+
+    def beside(*arguments: Any) -> Any:
+        measurement = measure(*arguments)
+        monkeypatch.setattr(signs, "measure", measure)
+        search.pack_signs(file, SPACE, stored.shape[1])
+        return measurement
+
+    monkeypatch.setattr(signs, "measure", beside)
+    search.pack_signs(file, SPACE, stored.shape[1])
+    assert file.execute("SELECT count(*), max(number) FROM centre").fetchall() == [(1, 1)]
+    assert file.execute("SELECT sum(count), count(DISTINCT last) FROM signs").fetchall() == [(576, 18)]
+    assert not list(signs.faults(file))

@@ -26,6 +26,7 @@ from nacre.storage.postgres import arrays, migrations
 
 Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
 Row: TypeAlias = tuple[Any, ...]
+Statement: TypeAlias = tuple[str, Mapping[str, Any] | None]  # with the values of its parameters
 
 MOST_CONNECTIONS = 16  # of one process; the next thread waits for one
 PATIENCE = 30.0  # seconds that a thread waits for a connection, and a statement for a lock
@@ -233,7 +234,7 @@ class Session:
         """How many rows it changed."""
         return self.connection.execute(sql, values).rowcount
 
-    def together(self, *statements: tuple[str, Mapping[str, Any] | None], binary: bool = False) -> list[list[Row]]:
+    def together(self, *statements: Statement, binary: bool = False) -> list[list[Row]]:
         """The rows of each, in one round trip."""
         if not statements:
             return []

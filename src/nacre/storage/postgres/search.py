@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,11 +24,9 @@ from nacre.storage.candidates import (
     occurrences,
 )
 from nacre.storage.postgres import vector_index
-from nacre.storage.postgres.connection import HalfVector, Row, Session
+from nacre.storage.postgres.connection import HalfVector, Row, Session, Statement
 from nacre.storage.postgres.rows import SELECTED, Clause, clause, from_row, of_state
 from nacre.storage.tables import unpacked_stems
-
-Statement: TypeAlias = tuple[str, Mapping[str, Any] | None]
 
 PLACE = (
     "version.content, memory.id, version.session, version.position, content.role, version.length, content.asks,"
@@ -38,6 +37,9 @@ BY_CONTENT = "version.content = ANY(%(keys)s::bigint[])"
 # A search for the nearest chunks looks at so many times as many where several may be of one memory or of another state.
 WIDENING = 4
 OWN, SUCCESSOR, LINKED_TO, LINKED_FROM = range(4)  # how a row of `reached` came about
+# What rows are read for, and with which conditions; a search has one vector.
+Purpose: TypeAlias = tuple[str, object, Filter | None]
+WORDS, NEWEST, NEAREST = "words", "newest", "nearest"
 
 
 class PostgresIndex(WordIndex):
@@ -62,7 +64,7 @@ class PostgresIndex(WordIndex):
         self._effort = effort  # of a search in the index of its vectors; 0 where there is none
         self._cosines: dict[int, float] = {}  # of the vector that it is asked about
         self._half: HalfVector | None = None  # that vector
-        self._ahead: list[tuple[Statement, list[Row]]] = []  # rows that are read before they are asked for
+        self._ahead: dict[Purpose, list[Row]] = {}  # rows that are read before they are asked for
         self.reads_records = False  # with the places
         self.memories: dict[str, Memory] = {}  # those that were read
 
@@ -83,18 +85,24 @@ class PostgresIndex(WordIndex):
     def ask_ahead(self, search: Search) -> None:
         """The words and the vector of a search in one round trip: `postings` and `nearest` then have their rows."""
         asked = self._question(search.terms, search.visible, None)
-        statements = [*self._count_words(asked.terms, asked.visible), *self._read_newest(asked.common, asked.admitted)]
+        wanted: dict[Purpose, list[Statement]] = {
+            words_of(asked): self._words_statements(asked.terms, asked.visible),
+            newest_of(asked): self._newest_statements(asked.common, asked.admitted),
+        }
         if search.vector is not None and search.pool > 0:
-            statements += self._compare(search.vector, self._tried(search.pool))
-        if statements:
-            self._ahead = list(zip(statements, self._session.together(*statements), strict=True))
+            tried = self._tried(search.pool)
+            wanted[NEAREST, tried, None] = self._nearest_statements(search.vector, tried)
+        rows = iter(self._session.together(*chain.from_iterable(wanted.values())))
+        for purpose, statements in wanted.items():
+            self._ahead[purpose] = [next(rows) for _ in statements][-1] if statements else []
 
-    def _rows(self, *statements: Statement) -> list[Row]:
-        """Of the last of them, in one round trip, or in none where they were asked ahead."""
-        for statement, rows in self._ahead:
-            if statement == statements[-1]:
-                return rows
-        return self._session.together(*statements)[-1] if len(statements) > 1 else self._session.fetch(*statements[0])
+    def _rows(self, purpose: Purpose, statements: Sequence[Statement]) -> list[Row]:
+        """Of the last of the statements, in one round trip, or in none where they were asked ahead."""
+        if purpose in self._ahead:
+            return self._ahead[purpose]
+        if len(statements) == 1:
+            return self._session.fetch(*statements[0])
+        return self._session.together(*statements)[-1] if statements else []
 
     # Words
 
@@ -102,19 +110,17 @@ class PostgresIndex(WordIndex):
         terms, common, visible, admitted = asked
         lengths: dict[int, int] = {}
         result: dict[str, dict[int, float]] = {term: defaultdict(float) for term in terms}
-        for statement in self._count_words(terms, visible):
-            for term, key, length, frequency in self._rows(statement):
-                result[term][key] += frequency
-                lengths[key] = length
+        for term, key, length, frequency in self._rows(words_of(asked), self._words_statements(terms, visible)):
+            result[term][key] += frequency
+            lengths[key] = length
         for term in (term for term in terms if " " in term):
             self._count_phrase(term, visible, result[term], lengths)
         newest: dict[str, list[int]] = {term: [] for term in common}
-        for statement in self._read_newest(common, admitted):
-            for term, content in self._rows(statement):
-                newest[term].append(content)
+        for term, content in self._rows(newest_of(asked), self._newest_statements(common, admitted)):
+            newest[term].append(content)
         return WordCounts(result, newest, lengths)
 
-    def _count_words(self, terms: Sequence[str], visible: Filter) -> list[Statement]:
+    def _words_statements(self, terms: Sequence[str], visible: Filter) -> list[Statement]:
         """The statement for the words among the terms; none where all are phrases."""
         words = [term for term in terms if " " not in term]
         if not words:
@@ -164,7 +170,7 @@ class PostgresIndex(WordIndex):
             if frequency := sum(weight * occurrences(term, line) for weight, line in pairs):
                 result[key], lengths[key] = frequency, length
 
-    def _read_newest(self, common: Mapping[str, int], admitted: Filter | None) -> list[Statement]:
+    def _newest_statements(self, common: Mapping[str, int], admitted: Filter | None) -> list[Statement]:
         """The statement for the newest contents of each term, so many at most: of any state, which is quicker, or of
         what is admitted."""
         if not common:
@@ -189,7 +195,7 @@ class PostgresIndex(WordIndex):
     def nearest(self, vector: Vectors, limit: int, only: Keys | None = None, also: Keys = NO_KEYS) -> Keys:  # noqa: ARG002
         tried = self._tried(limit) if only is None else limit
         while limit > 0:
-            rows = self._rows(*self._compare(vector, tried, only))
+            rows = self._nearest_rows(vector, tried, only)
             keys = list(dict.fromkeys(content for content, _, _, _ in rows))
             for content, cosine, _, _ in reversed(rows):
                 self._cosines[content] = cosine
@@ -205,7 +211,13 @@ class PostgresIndex(WordIndex):
         """How many chunks are compared at first, to have so many memories of the state."""
         return limit * WIDENING if self._past else limit
 
-    def _compare(self, vector: Vectors, limit: int, only: Keys | None = None) -> list[Statement]:
+    def _nearest_rows(self, vector: Vectors, limit: int, only: Keys | None) -> list[Row]:
+        statements = self._nearest_statements(vector, limit, only)
+        if only is None:
+            return self._rows((NEAREST, limit, None), statements)
+        return self._session.fetch(*statements[0])
+
+    def _nearest_statements(self, vector: Vectors, limit: int, only: Keys | None = None) -> list[Statement]:
         """The statements whose last one gives contents with the cosine, start and end of a chunk, best first."""
         indexed = self._effort > 0 and only is None and limit <= vector_index.MOST_INDEXED
         sql = vector_index.nearest(self._values["space"], len(vector), indexed=indexed)
@@ -230,10 +242,10 @@ class PostgresIndex(WordIndex):
     def cosines(self, vector: Vectors, keys: Keys) -> Vectors:
         unknown = [key for key in keys.tolist() if key not in self._cosines]
         if unknown:
-            self._note_cosines(unknown, self._session.fetch(*self._compare_all(self._as_half(vector), unknown)))
+            self._note_cosines(unknown, self._session.fetch(*self._cosines_statement(self._as_half(vector), unknown)))
         return np.array([self._cosines[key] for key in keys.tolist()], np.float32)
 
-    def _compare_all(self, vector: HalfVector, keys: Sequence[int]) -> Statement:
+    def _cosines_statement(self, vector: HalfVector, keys: Sequence[int]) -> Statement:
         return (
             "SELECT content, max(-(embedding <#> %(vector)s)) FROM chunk WHERE space_id = %(space)s"
             " AND content = ANY(%(keys)s::bigint[]) AND vector_dims(embedding) = %(dimensions)s GROUP BY content",
@@ -247,7 +259,7 @@ class PostgresIndex(WordIndex):
         only: Keys | None = None
         tried = WIDENING * limit
         while limit > 0:
-            rows = self._rows(*self._compare(vector, tried, only))
+            rows = self._nearest_rows(vector, tried, only)
             best: dict[int, tuple[float, tuple[int, int]]] = {}
             for content, cosine, start, stop in rows:
                 best.setdefault(content, (cosine, (start, stop)))
@@ -280,7 +292,7 @@ class PostgresIndex(WordIndex):
         unknown = [key for key in keys.tolist() if key not in self._cosines]
         if self._half is None or not unknown:
             return self._session.together(*statements)
-        *rows, cosines = self._session.together(*statements, self._compare_all(self._half, unknown))
+        *rows, cosines = self._session.together(*statements, self._cosines_statement(self._half, unknown))
         self._note_cosines(unknown, cosines)
         return rows
 
@@ -399,6 +411,14 @@ class PostgresIndex(WordIndex):
             )
         rows = self._session.fetch(sql, self._with(*clauses))
         return np.sort(np.fromiter((key for (key,) in rows), np.int64, len(rows)))
+
+
+def words_of(asked: WordQuestion) -> Purpose:
+    return WORDS, tuple(asked.terms), asked.visible
+
+
+def newest_of(asked: WordQuestion) -> Purpose:
+    return NEWEST, tuple(asked.common.items()), asked.admitted
 
 
 def assembled(rows: Sequence[tuple[int, int, str, str, Place]]) -> Reached:

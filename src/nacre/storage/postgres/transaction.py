@@ -9,6 +9,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -27,13 +28,14 @@ from nacre.storage.tables import (
     QUESTION_MARKS,
     SCALARS,
     TERM,
+    Counts,
     Kept,
     Names,
     Stems,
     Target,
+    add_counts,
     as_json,
     content_lines,
-    counts_of,
     distinct_stems,
     indexed,
     links_of,
@@ -237,6 +239,15 @@ class Content:
     chunks: tuple[tuple[int, Chunk, bool], ...]  # its number, and whether it has a vector
 
 
+class Postings:
+    """The columns of rows that wait. Contents rise, so that sorting by term alone gives the order of the index."""
+
+    def __init__(self) -> None:
+        self.terms: list[str] = []
+        self.contents: list[int] = []
+        self.frequencies: list[float] = []
+
+
 class PostgresTransaction:
     """What `storage.commit` writes with. `spaces` are those that it may write to; their rows are locked."""
 
@@ -250,9 +261,10 @@ class PostgresTransaction:
         self._contents: dict[tuple[int, int], Content] = {}  # by space and number
         self._waiting: set[Key] = set()  # memories whose rows wait
         self._rows: dict[tuple[str, int], list[tuple[Any, ...]]] = defaultdict(list)  # by statement and space
+        self._columns: dict[tuple[str, int], list[list[Any]]] = {}  # the same, where they are collected by column
         self._sizes: dict[tuple[str, int], tuple[int, int]] = {}  # of a space after an entry: its memories and stems
-        self._postings: dict[int, dict[str, list[tuple[int, float]]]] = {}  # by space and stem: contents, frequencies
-        self._counts: dict[int, Counter[tuple[Any, ...]]] = defaultdict(Counter)  # by space
+        self._postings: dict[int, Postings] = defaultdict(Postings)  # by space
+        self._counts: Counts = Counter()
         self._stem_counts: dict[int, Counter[str]] = defaultdict(Counter)  # those of stems, by space
         self._orphans: dict[int, set[int]] = defaultdict(set)  # contents that may have no version any more, by space
         self._numbered = {space.name: space.memory_key for space in self._spaces.values()}
@@ -422,9 +434,7 @@ class PostgresTransaction:
         self._note_size(space, seq)
 
     def _add_counts(self, space: Space, memory: Memory, sign: int) -> None:
-        counts = self._counts[space.space_id]
-        for (_, field, status, name), n in counts_of(space.space_id, memory).items():
-            counts[field, status, counted_name(name)] += sign * n
+        add_counts(self._counts, space.space_id, memory, sign)
 
     def _count_terms(self, space: Space, before: frozenset[str], after: frozenset[str]) -> None:
         counts = self._stem_counts[space.space_id]
@@ -487,12 +497,10 @@ class PostgresTransaction:
         return space.content_number, derived
 
     def _put_postings(self, space: Space, content: int, lines: Stems) -> None:
-        postings = self._postings.setdefault(space.space_id, {})
-        for term, times in frequencies(lines).items():
-            if term in postings:
-                postings[term].append((content, times))
-            else:
-                postings[term] = [(content, times)]
+        postings, own = self._postings[space.space_id], frequencies(lines)
+        postings.terms += own
+        postings.contents += repeat(content, len(own))
+        postings.frequencies += own.values()
 
     def _put_chunks(self, space: Space, content: int, derived: Derived | None) -> None:
         if derived is None:
@@ -723,13 +731,9 @@ class PostgresTransaction:
         self._collect_counts()
         self._collect_postings()
         statements: list[Statement] = []
-        for name, columns in STATEMENTS.items():
-            for space in {space for known, space in self._rows if known == name}:
-                rows = self._rows.pop((name, space))
-                lists = zip(*(sorted(rows) if name in SORTED else rows), strict=True)
-                pairs = zip(columns.items(), lists, strict=True)
-                values: dict[str, Any] = {field: column(kind, each) for (field, kind), each in pairs}
-                statements.append((SENT[name], {**values, "space": space}))
+        for name in STATEMENTS:
+            spaces = {space for known, space in (*self._rows, *self._columns) if known == name}
+            statements += [(SENT[name], {**self._values(name, space), "space": space}) for space in spaces]
         self._waiting.clear()
         self._contents.clear()  # what was derived anew is in the tables by now
         for name, space_row in self._spaces.items():
@@ -745,10 +749,23 @@ class PostgresTransaction:
             self._erase_orphans()
             self._session.together(*((sql, None) for sql in last))
 
+    def _values(self, name: str, space: int) -> dict[str, Any]:
+        """The columns of the rows that were collected for a statement."""
+        lists: Iterable[Sequence[Any]]
+        if (name, space) in self._columns:
+            lists = self._columns.pop((name, space))
+        else:
+            rows = self._rows.pop((name, space))
+            lists = zip(*(sorted(rows) if name in SORTED else rows), strict=True)
+        pairs = zip(STATEMENTS[name].items(), lists, strict=True)
+        return {field: column(kind, each) for (field, kind), each in pairs}
+
     def _collect_counts(self) -> None:
-        for space, counts in self._counts.items():
-            changed = [(*key, n) for key, n in sorted(counts.items()) if n]
-            self._note_counts(space, changed)
+        counts: dict[int, Counter[tuple[str, str, str]]] = defaultdict(Counter)
+        for (space, field, status, name), n in self._counts.items():
+            counts[int(space)][str(field), str(status), counted_name(name)] += n  # type: ignore[arg-type]
+        for space, of_space in counts.items():
+            self._note_counts(space, [(*key, n) for key, n in sorted(of_space.items()) if n])
         for space, stems in self._stem_counts.items():
             self._note_counts(space, [(TERM, "", stem, n) for stem, n in sorted(stems.items()) if n])
         self._counts.clear()
@@ -763,10 +780,10 @@ class PostgresTransaction:
     def _collect_postings(self) -> None:
         """In the order of their index, in which neighbours are written together."""
         for space, postings in self._postings.items():
-            if postings:
-                self._rows["posting", space] += [
-                    (term, content, times) for term in sorted(postings) for content, times in postings[term]
-                ]
+            if postings.terms:
+                order = sorted(range(len(postings.terms)), key=postings.terms.__getitem__)
+                columns = (postings.terms, postings.contents, postings.frequencies)
+                self._columns["posting", space] = [[values[at] for at in order] for values in columns]
         self._postings.clear()
 
     def _erase_orphans(self) -> None:
@@ -805,10 +822,10 @@ def erase(session: Session, space: int, contents: Sequence[tuple[int, str | None
 
 def frequencies(lines: Stems) -> dict[str, float]:
     """Of the stems in title, text and role: how often each occurs, times the weight of its field."""
-    result: dict[str, float] = defaultdict(float)
+    result: dict[str, float] = {}
     for line, weight in zip(lines, COLUMN_WEIGHTS.values(), strict=False):
-        for stem in line.split():
-            result[stem] += weight
+        for stem, times in Counter(line.split()).items() if line else ():
+            result[stem] = result.get(stem, 0.0) + weight * times
     return result
 
 

@@ -60,6 +60,7 @@ from nacre.storage.tables import (
     SQLValue,
     answered_by_counters,
     answered_by_status,
+    from_json,
     has_status,
 )
 
@@ -698,7 +699,7 @@ def versions_of(connection: apsw.Connection, entries: Sequence[tuple[int, int]])
     versions: Versions = {}
     for key, began, ended, uses, *record in fetch(connection, sql, (json.dumps(entries),)):
         with suppress(ValueError, TypeError, zlib.error):
-            record[rows.USES] = json.loads(uses)
+            record[rows.USES] = from_json(uses)
             memory = from_row(record)
             versions |= {(key, ended, "old"): memory, (key, began, "new"): memory}
     return versions

@@ -161,7 +161,7 @@ def read_memories(connection: apsw.Connection, keys: str) -> list[MemoryRow]:
             for began, ended, target, rel, count in walks.get(key, ())
             if began <= seq_from and (ended is None or ended > seq_from)
         }
-        last, count = json.loads(uses)
+        last, count = tables.from_json(uses)
         versions[key].append(VersionRow(from_row(record), derived, seq_from, seq_to, (last, count), walked))
     return [MemoryRow(key, tuple(of_one)) for key, of_one in versions.items()]
 

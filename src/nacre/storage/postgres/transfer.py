@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -23,8 +23,8 @@ from nacre.storage.postgres.transaction import (
     stored_image,
     version_row,
 )
-from nacre.storage.tables import QUESTION_MARKS, content_lines, links_of, unpacked_stems
-from nacre.storage.transfer import labels_of, runs, spans, stems_of
+from nacre.storage.tables import QUESTION_MARKS, Indexed, Stems, indexed, links_of, unpacked_stems
+from nacre.storage.transfer import labels_of, runs, spans
 
 if TYPE_CHECKING:
     from nacre.storage.postgres.store import PostgresBackend
@@ -166,7 +166,7 @@ def read_contents(session: Session, space: int, wanted: Mapping[int, tuple[str |
     for content, (words, pending) in wanted.items():
         own, vectors = tuple(chunks[content]), None
         if not pending and len(embedded[content]) == len(own):
-            vectors = np.stack(embedded[content]) if own else np.empty((0, 0), np.float32)
+            vectors = np.array(embedded[content]) if own else np.empty((0, 0), np.float32)
         made[content] = (unpacked_stems(words, 3), own, vectors)
     return made
 
@@ -187,7 +187,7 @@ class RowTransaction(PostgresTransaction):
         space.seq, space.last_at = batch.space.seq, batch.space.last_at
         self._note_dropped(space.space_id, *batch.space.dropped)
         for row in batch.removed:
-            self._count_row(space, row, -1)
+            self._count_row(space, row.versions[-1], indexed(row.versions[-1].derived.words), -1)
             self._delete(space, row.number)
         self.flush()  # erases the contents that nothing holds any more
         self._made: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
@@ -206,44 +206,44 @@ class RowTransaction(PostgresTransaction):
         self._empty(space)
         self._session.execute("DELETE FROM spaces WHERE space_id = %(space)s", {"space": space.space_id})
 
-    def _count_row(self, space: Space, row: MemoryRow, sign: int) -> None:
+    def _count_row(self, space: Space, last: VersionRow, words: Indexed, sign: int) -> None:
         """What a memory that exists adds to the counts of its space."""
-        version = row.versions[-1]
-        if version.seq_to is not None:
+        if last.seq_to is not None:
             return
-        stems = stems_of(version.derived.words)
         space.memories += sign
-        space.stems += sign * len(stems)
-        self._add_counts(space, version.memory, sign)
-        self._count_terms(space, *(frozenset[str](), frozenset(stems))[::sign])
+        space.stems += sign * words.length
+        self._add_counts(space, last.memory, sign)
+        self._count_terms(space, *(frozenset[str](), words.distinct)[::sign])
 
     def _put_row(self, space: Space, row: MemoryRow) -> None:
         space.memory_key = max(space.memory_key + (row.number == 0), row.number)
         key, last = row.number or space.memory_key, row.versions[-1]
-        self._count_row(space, row, 1)
+        words = [indexed(version.derived.words) for version in row.versions]
+        self._count_row(space, last, words[-1], 1)
         uses = (last.memory.last_accessed, last.memory.access_count)
         self._made["memory"].append((key, last.memory.id, *uses, 0 if last.seq_to is None else key))
+        versions, done = self._made["version"], 0
         for run in runs(row):
-            content = self._put_content(space, run)
-            for version in run:
-                words, memory = version.derived.words, version.memory
-                stems, length = (words.tags, words.entities), len(stems_of(words))
-                stored = Stored(key, content, version.seq_from, stems, length, memory)
-                self._made["version"].append((*version_row(stored), end_of(version.seq_to)))
+            content = self._put_content(space, run[-1], words[done + len(run) - 1].content)
+            for version, own in zip(run, words[done:], strict=False):
+                memory = version.memory
+                stored = Stored(key, content, version.seq_from, own.names, own.length, memory)
+                versions.append((*version_row(stored), end_of(version.seq_to)))
                 space.latest = max(space.latest, memory.created_at, memory.updated_at)
+            done += len(run)
         for label, times, began, ended, _ in spans(row, labels_of):
             self._made["label"].append((*label, key, began, times, end_of(ended)))
-        for target, kept, began, ended, version in spans(row, lambda each: links_of(each.memory)):
-            walks = version.walks.get(target, 0)
-            self._made["link"].append((*target, key, *kept, walks, began, end_of(ended)))
+        if any(version.memory.links for version in row.versions):
+            for target, kept, began, ended, version in spans(row, lambda each: links_of(each.memory)):
+                walks = version.walks.get(target, 0)
+                self._made["link"].append((*target, key, *kept, walks, began, end_of(ended)))
 
-    def _put_content(self, space: Space, run: Sequence[VersionRow]) -> int:
-        """The one of versions in a row. Only what exists waits for its vectors."""
+    def _put_content(self, space: Space, last: VersionRow, lines: Stems) -> int:
+        """The one of versions in a row, of which this is the last. Only what exists waits for its vectors."""
         space.content_number += 1
-        number, memory, derived = space.content_number, run[-1].memory, run[-1].derived
-        lines = content_lines(derived.words)
+        number, memory, derived = space.content_number, last.memory, last.derived
         bare = not derived.chunks and derived.vectors is None and not any(lines)
-        waits = derived.vectors is None and run[-1].seq_to is None
+        waits = derived.vectors is None and last.seq_to is None
         asks, words = memory.text.endswith(QUESTION_MARKS), None if bare else "\n".join(lines)
         self._add("content", space, number, memory.text, memory.title, memory.role, asks, words, waits)
         self._put_postings(space, number, lines)

@@ -701,14 +701,14 @@ def versions_of(connection: apsw.Connection, entries: Sequence[tuple[int, int]])
         with suppress(ValueError, TypeError, zlib.error):
             record[rows.USES] = from_json(uses)
             memory = from_row(record)
-            versions |= {(key, ended, "old"): memory, (key, began, "new"): memory}
+            versions[key, ended, "old"] = versions[key, began, "new"] = memory
     return versions
 
 
 def from_entry_row(row: Sequence[SQLValue], space: str, versions: Versions) -> JournalEntry:
     seq, at, key, old, new, *texts = row
-    memory_id, kind, name, actor, batch, why, *stored = map(legible, texts)
-    damaged = not all(isinstance(each, str) for each in (memory_id, kind, name, actor, batch, why))
+    memory_id, kind, name, actor, batch, why, *stored = all_legible(texts)
+    damaged = {*map(type, (memory_id, kind, name, actor, batch, why))} != {str}
     before: Mapping[str, Json] | None = None
     after: Mapping[str, Json] | None = None
     try:
@@ -729,6 +729,14 @@ def from_entry_row(row: Sequence[SQLValue], space: str, versions: Versions) -> J
         kind=as_text(kind),
         damaged=damaged,
     )
+
+
+def all_legible(values: Sequence[SQLValue]) -> list[SQLValue]:
+    """As `legible`, quickly where all of them are: this is done for every entry."""
+    try:
+        return [value.decode() if type(value) is bytes else value for value in values]
+    except UnicodeDecodeError:
+        return list(map(legible, values))
 
 
 def legible(value: SQLValue) -> SQLValue:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from nacre import AsyncMemoryStore, Conflict, Filter, Link, Memory, MemoryStore
+from nacre import AsyncMemoryStore, Conflict, Filter, Link, Memory, MemoryStore, client
 from nacre.client import LOCAL_METHODS, RemoteProjectStore, RemoteStore
 from nacre.errors import (
     AccessDenied,
@@ -179,6 +179,9 @@ def story(store: MemoryStore) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "all conflicts", lambda: store.find_conflicts()
     yield "note", lambda: store.note_conflicts([noted(*store.get_many(["c", "a"]))])
     yield "review", lambda: store.review(kinds=["conflict", "word"])
+    yield "review pages", lambda: [store.review(limit=2, offset=at) for at in (0, 1, 99)]
+    yield "review wrong", lambda: store.review(limit=2, offset=-1)
+    yield "suggestions", lambda: store.entity_suggestions(2, offset=1)
     yield "decide", lambda: store.decide(store.review(kinds="conflict")[0], "keep_both")
     yield "decide none", lambda: store.decide("nobody", "trash")
     yield "entities", lambda: (store.entities(), store.entity_suggestions(), store.resolve_entity("inis"))
@@ -211,6 +214,27 @@ def test_the_same_story_has_the_same_outcome_on_either_side(remote: RemoteStore)
         ]
     differing = [(name, here, there) for name, here, there in outcomes if here != there.replace("parameter", "field")]
     assert differing == []
+
+
+def test_a_queue_longer_than_an_answer_is_read_to_its_end(remote: RemoteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = [f"leads to{number}" for number in range(5)]
+    remote.remember("The lighthouse", id="light")
+    for number, word in enumerate(words):
+        remote.remember(f"Lamp {number}", id=f"lamp{number}", links=[Link("light", word)])
+    expected = remote.review(kinds="word", limit=None)
+    assert len(expected) >= len(words)
+    asked: list[int] = []
+    call = remote._call
+
+    def counted(name: str, values: dict[str, Any]) -> Any:
+        asked.append(values["limit"])
+        return call(name, values)
+
+    monkeypatch.setattr(remote, "_call", counted)
+    monkeypatch.setattr(client, "PAGE", 2)
+    assert remote.review(kinds="word", limit=None) == expected and max(asked) == 2 and len(asked) > 2
+    assert remote.review(kinds="word", limit=3, offset=1) == expected[1:4] and asked[-2:] == [2, 1]
+    assert remote.review(kinds="word", limit=0) == []
 
 
 def test_errors_are_those_of_a_local_store(remote: RemoteStore) -> None:

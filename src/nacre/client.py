@@ -41,7 +41,7 @@ PAUSES = (0.1, 0.5, 2.0, 5.0)  # seconds between them, where the server names no
 LONGEST_PAUSE = 30.0
 PAGE = 1_000  # memories or entries that a server gives at once
 LOOK_SECONDS = 0.5  # between two looks at a job
-ENDLESS = ("review", "entity_suggestions")  # without a limit a server gives as many as fit into an answer: `PAGE`
+IN_PAGES = ("review", "entity_suggestions")  # of which more may be asked for than a server gives at once
 NEWEST = 50  # operations among which the last one is found that was not undone
 READING = Reading(strict=False)
 
@@ -470,8 +470,8 @@ def remote(name: str) -> Callable[..., Any]:
                 refuse_function(each.name, value)
             else:
                 values[each.name] = list(value) if isinstance(value, Iterator | tuple) else value
-        if name in ENDLESS and "limit" in values and values["limit"] is None:
-            values["limit"] = PAGE
+        if name in IN_PAGES and "limit" in values:
+            return in_pages(self, name, values)
         if name == "decide" and not isinstance(values["item"], str):
             values["item"] = values["item"].id
         variadic = any(each.kind is Parameter.VAR_POSITIONAL for each in shape.parameters.values())
@@ -481,6 +481,17 @@ def remote(name: str) -> Callable[..., Any]:
         return self._call(name, values)
 
     return call
+
+
+def in_pages(store: RemoteStore, name: str, values: Mapping[str, Any]) -> list[Any]:
+    """One request for as many as a server lists at once, until there are no more."""
+    limit, offset, items = values["limit"], values.get("offset", 0), list[Any]()
+    while True:
+        wanted = PAGE if limit is None else min(PAGE, limit - len(items))
+        page = store._call(name, {**values, "limit": wanted, "offset": offset + len(items)})
+        items += page
+        if len(page) < wanted or len(items) == limit:
+            return items
 
 
 def refuse_function(name: str, value: object) -> None:

@@ -909,12 +909,17 @@ class MemoryStore(Closing):
         return review.note_conflicts(self._engine, self.space, list(conflicts), why=why)
 
     def review(
-        self, *, kinds: Iterable[str] | str = KINDS, stale_days: float = STALE_DAYS, limit: int | None = 50
+        self,
+        *,
+        kinds: Iterable[str] | str = KINDS,
+        stale_days: float = STALE_DAYS,
+        limit: int | None = 50,
+        offset: int = 0,
     ) -> list[ReviewItem]:
         """What waits for a decision: noted conflicts, memories that nobody confirmed or that are outdated, relations
         that were learned from links, and names that may be one entity."""
         wanted = (kinds,) if isinstance(kinds, str) else tuple(kinds)
-        return review.ReviewQueue(self._engine, self.space, stale_days).items(wanted, limit)
+        return review.ReviewQueue(self._engine, self.space, stale_days).items(wanted, limit, offset)
 
     def decide(
         self,
@@ -978,12 +983,13 @@ class MemoryStore(Closing):
         self._demand_role("reviewer", "take entities apart")
         return entities.unalias(self._engine, self.space, name, why=why)
 
-    def entity_suggestions(self, limit: int | None = 20) -> list[EntityPair]:
+    def entity_suggestions(self, limit: int | None = 20, *, offset: int = 0) -> list[EntityPair]:
         """Names that may be one and are neither merged nor judged to be two, the most probable first, each with its
         reason."""
         from nacre.engine import entities  # slow to import
 
-        return entities.suggestions(self._store, self.space, Filter.live(self._clock()))[: at_least_zero(limit)]
+        pairs = entities.suggestions(self._store, self.space, Filter.live(self._clock()))
+        return pairs[at_least_zero(offset) :][: at_least_zero(limit)]
 
     def types(self) -> tuple[str, ...]:
         return (*TYPES, *(name for name in self._store.terms("type") if name not in TYPES))

@@ -319,13 +319,19 @@ class ProjectStore(MemoryStore):
         return other if spaces == {other.space} else None
 
     def review(
-        self, *, kinds: Iterable[str] | str = KINDS, stale_days: float = STALE_DAYS, limit: int | None = 50
+        self,
+        *,
+        kinds: Iterable[str] | str = KINDS,
+        stale_days: float = STALE_DAYS,
+        limit: int | None = 50,
+        offset: int = 0,
     ) -> list[ReviewItem]:
-        own = super().review(kinds=kinds, stale_days=stale_days, limit=limit)
         if self.beside is None:
-            return own
-        others = self.beside.review(kinds=kinds, stale_days=stale_days, limit=limit)
-        return list({item.id: item for item in (*own, *others)}.values())[:limit]
+            return super().review(kinds=kinds, stale_days=stale_days, limit=limit, offset=offset)
+        read = None if limit is None else offset + limit
+        own = super().review(kinds=kinds, stale_days=stale_days, limit=read)
+        others = self.beside.review(kinds=kinds, stale_days=stale_days, limit=read)
+        return list({item.id: item for item in (*own, *others)}.values())[offset:read]
 
     def decide(self, item: ReviewItem | str, decision: str, **options: Any) -> bool:
         if self.beside is None:

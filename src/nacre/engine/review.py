@@ -117,15 +117,18 @@ class ReviewQueue:
     space: str
     stale_days: float = STALE_DAYS
 
-    def items(self, kinds: Sequence[str] = KINDS, limit: int | None = None) -> list[ReviewItem]:
+    def items(self, kinds: Sequence[str] = KINDS, limit: int | None = None, offset: int = 0) -> list[ReviewItem]:
+        """At most `limit` of them, after so many."""
         sources: dict[str, Callable[[], Iterator[ReviewItem]]] = {
             "conflict": self.conflicts, "unvalidated": self.unvalidated, "stale": self.stale, "word": self.terms,
             "entity": self.entities,
         }  # fmt: skip
-        if limit is not None and limit < 0:
-            raise InvalidInput(f"{limit} items cannot be listed; give 0 or more.")
+        for number in (limit or 0, offset):
+            if number < 0:
+                raise InvalidInput(f"{number} items cannot be listed or left out; give 0 or more.")
         wanted = [UnknownName.get("kind of review", kind, sources) for kind in kinds]
-        return list(islice((item for items in wanted for item in items()), limit))
+        end = None if limit is None else offset + limit
+        return list(islice((item for items in wanted for item in items()), offset, end))
 
     def item(self, id: str) -> ReviewItem:
         """The item with this id, or whose id begins so, or each half of it does (`3f2a:77b0`). Raises

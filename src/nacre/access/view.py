@@ -316,7 +316,7 @@ class SeenJournal:
         written = {str(link["to"]) for entry in linked for link in links_in(entry.before) + links_in(entry.after)}
         seen = self.seen_ids(space, written.union(*links.values()))
 
-        def shown(entry: JournalEntry, image: Data | None) -> Data | None:
+        def image_for_agent(entry: JournalEntry, image: Data | None) -> Data | None:
             if image is None or not links_in(image):
                 return image
             left_out = () if links.get(entry.memory_id, set()) <= seen else (POSITION,)
@@ -327,7 +327,7 @@ class SeenJournal:
             }
 
         return [
-            replace(entry, before=shown(entry, entry.before), after=shown(entry, entry.after))
+            replace(entry, before=image_for_agent(entry, entry.before), after=image_for_agent(entry, entry.after))
             if entry.kind == MEMORY
             else entry
             for entry in entries
@@ -395,9 +395,9 @@ class RestrictedReader:
     def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]:
         if not self._access.reaches(space):
             return []
-        return self._shown(space, self._reader.get_many(space, ids))
+        return self._visible_part(space, self._reader.get_many(space, ids))
 
-    def _shown(self, space: str, memories: Sequence[Memory]) -> list[Memory]:
+    def _visible_part(self, space: str, memories: Sequence[Memory]) -> list[Memory]:
         """Those that the agent may see, with the links that it may see."""
         admitted = [memory for memory in memories if self._access.readable.admits(memory)]
         targets = {link.to for memory in admitted for link in memory.links}
@@ -418,12 +418,12 @@ class RestrictedReader:
         self._pay(ORDERED + scan(where))
         narrowed = self._narrowed(space, where)
         page = self._reader.page(space, narrowed, order=order, limit=limit, cursor=cursor, offset=offset)
-        return replace(page, memories=self._shown(space, page.memories))
+        return replace(page, memories=self._visible_part(space, page.memories))
 
     def iterate(self, space: str, where: Filter) -> Iterator[Memory]:
         self._pay(ORDERED + scan(where) + NO_LIMIT)
         memories = self._reader.iterate(space, self._narrowed(space, where))
-        return chain.from_iterable(self._shown(space, part) for part in parts_of(memories))
+        return chain.from_iterable(self._visible_part(space, part) for part in parts_of(memories))
 
     def values(self, space: str, where: Filter, fields: Sequence[Listed]) -> Iterator[tuple[Any, ...]]:
         self._pay(ORDERED + scan(where) + NO_LIMIT)
@@ -457,8 +457,8 @@ class RestrictedReader:
             replaced=None if search.replaced is None else self._narrowed(space, search.replaced),
         )
         result = self._reader.gather(space, narrowed)
-        shown = self._shown(space, list(result.memories.values()))
-        return replace(result, memories={memory.id: memory for memory in shown})
+        visible = self._visible_part(space, list(result.memories.values()))
+        return replace(result, memories={memory.id: memory for memory in visible})
 
     def by_words(
         self, space: str, terms: Sequence[str], where: Filter, limit: int, visible: Filter = ALL
@@ -484,9 +484,9 @@ class RestrictedReader:
         if self._access.sees_all and self._access.reaches(space):
             return self._reader.edges(space, out_of=out_of, into=into, rels=rels, kind=kind, limit=limit)
         result = self._reader.edges(space, out_of=out_of, into=into, rels=rels, kind=kind)
-        return self._shown_edges(space, result)[:limit]
+        return self._visible_edges(space, result)[:limit]
 
-    def _shown_edges(self, space: str, edges: Sequence[Edge]) -> list[Edge]:
+    def _visible_edges(self, space: str, edges: Sequence[Edge]) -> list[Edge]:
         """Those between memories that the agent may see."""
         if not self._access.reaches(space):
             return []
@@ -496,7 +496,7 @@ class RestrictedReader:
     def replaced_by(self, space: str, id: str) -> list[Memory]:
         if not self._access.reaches(space):
             return []
-        return self._shown(space, self._reader.replaced_by(space, id))
+        return self._visible_part(space, self._reader.replaced_by(space, id))
 
     def vectors(self, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
         return self._reader.vectors(space, [memory.id for memory in self.get_many(space, ids)])
@@ -508,7 +508,7 @@ class RestrictedReader:
         data, space = self._reader.term(kind, name), self._access.space
         if data is None or self._access.sees_terms(kind) or self._access.is_own_undo(kind, data):
             return data
-        linked = kind == RELATION and bool(self._shown_edges(space, self._reader.edges(space, rels=[name])))
+        linked = kind == RELATION and bool(self._visible_edges(space, self._reader.edges(space, rels=[name])))
         own_space = kind == SPACE and self._access.reaches(name) and self._access.sees_all
         return {FOR_REVIEW: True} if linked else data if own_space else None
 
@@ -540,7 +540,7 @@ class RestrictedReader:
     def written_since(self, space: str, seq: int, texts: Collection[str]) -> list[Memory]:
         if not self._access.reaches(space):
             return []
-        return self._shown(space, self._reader.written_since(space, seq, texts))
+        return self._visible_part(space, self._reader.written_since(space, seq, texts))
 
     def border(self, space: str, upto: int) -> int:
         return self._reader.border(space, upto)
@@ -625,7 +625,7 @@ class RestrictedView(RestrictedReader):
         self._below.touch(space, [memory.id for memory in self.get_many(space, ids)], at)
 
     def walked(self, space: str, edges: Sequence[Edge]) -> None:
-        self._below.walked(space, self._shown_edges(space, edges))
+        self._below.walked(space, self._visible_edges(space, edges))
 
     def vectors_for(self, digests: Sequence[bytes]) -> tuple[EmbedderIdentity, dict[bytes, Vectors]]:
         # Kept ones are rounded: a vector that was not computed anew would tell that somebody wrote the same words.

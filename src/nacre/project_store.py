@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import wraps
+from functools import cache, wraps
 from inspect import Parameter, signature
 from itertools import accumulate
 from statistics import fmean
@@ -36,12 +36,15 @@ def by_id(name: str, ids: int | None = None) -> Any:
     """The method of this name, run in the space that has the memories which its first `ids` arguments name, by default
     all arguments."""
     own = getattr(MemoryStore, name)
-    parameters = list(signature(own).parameters.values())[1:]
-    names = [each.name for each in parameters if each.kind is Parameter.POSITIONAL_OR_KEYWORD][:ids]
+
+    @cache
+    def parameters() -> list[str]:
+        known = list(signature(own).parameters.values())[1:]
+        return [each.name for each in known if each.kind is Parameter.POSITIONAL_OR_KEYWORD][:ids]
 
     @wraps(own)
     def method(self: ProjectStore, *arguments: Any, **options: Any) -> Any:
-        named_ids = (*arguments[:ids], *(options[each] for each in names if each in options))
+        named_ids = (*arguments[:ids], *(options[each] for each in parameters() if each in options))
         other = self.beside if self.is_beside(*filter(None, named_ids)) else None
         run = getattr(super(ProjectStore, self) if other is None else other, name)
         return run(*arguments, **options)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
+from random import Random
 
 import pytest
 
 from nacre.errors import InvalidInput
 from nacre.model.instants import FIRST, LAST
+from nacre.text import dates
 from nacre.text.date_readings import easter
 from nacre.text.dates import (
     Window,
+    mentions,
     moment,
     named_times,
     order_asked,
@@ -365,3 +369,24 @@ def test_words_that_are_no_time_are_refused_with_examples(text: str) -> None:
 
 def test_now_is_a_time() -> None:
     assert moment(" Now", ASKED) == moment("now", ASKED, "middle") == ASKED
+
+
+PARTS = (
+    "jan january mar. March may Sept december decision summary q Q1 q4 query quarter first second last past previous"
+    " blast next coming ago Chicago two three days weeks week weekend weekends month year years today tonight yesterday"
+    " Monday fridays spring offspring summer Winter morning night the of in - – , on 3 3rd 19 2019 2023 2023-05-04"
+    " 5/6/2022 before after late early end beginning christmas new year's day émay mayé _may may_ since by this"
+).split(" ")
+
+
+def test_no_rule_is_left_out_that_would_read_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = Random(7)
+    questions = [
+        "".join(chance.choice(PARTS) + chance.choice((" ", " ", " ", "-", "")) for _ in range(chance.randint(1, 6)))
+        for _ in range(2_000)
+    ]
+    asked = datetime.fromtimestamp(ASKED, UTC)
+    quick = [mentions(question, asked) for question in questions]
+    monkeypatch.setattr(dates, "RULES", tuple(replace(rule, hints=("",)) for rule in dates.RULES))
+    assert quick == [mentions(question, asked) for question in questions]
+    assert sum(map(bool, quick)) > 500

@@ -45,10 +45,11 @@ def checks_arguments(cls: type[C]) -> type[C]:
 
 
 def checked(method: FunctionType) -> Callable[..., object]:
-    signature = inspect.signature(method)
+    read_signature = cache(lambda: inspect.signature(method))  # at the first call: a class has a hundred methods
 
     @wraps(method)
     def call(*args: object, **kwargs: object) -> object:
+        signature = read_signature()
         bound = signature.bind(*args, **kwargs)
         hints = hints_of(method)
         for name, value in bound.arguments.items():

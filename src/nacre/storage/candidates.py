@@ -247,9 +247,9 @@ def candidate_places(index: Index, search: Search, where: Filter, few: Few | Non
         weights = Weights.read(index, search.terms, search.visible)
         keys_by_channel = channels(weights, None)
         reached = index.reached(distinct(np.concatenate(keys_by_channel)), where, search.replaced, search.beside)
-        admitted = [*keys_of(reached.places), *(each.key for each in reached.successors)]
+        admitted = {*keys_of(reached.places), *(each.key for each in reached.successors)}
         full = [keys for keys in keys_by_channel if len(keys) >= search.pool]
-        if any(2 * np.isin(keys, admitted).sum() < search.pool for keys in full):
+        if any(2 * sum(key in admitted for key in keys.tolist()) < search.pool for keys in full):
             # The filter is narrow, or most matches are of another state: search only among what the filter admits.
             reached, weights = among(index.allowed(where, search.replaced))
     more = nearest_in_time(index, search, reached.places, where)

@@ -13,7 +13,7 @@ from functools import cache
 from nacre.errors import InvalidInput
 from nacre.model.instants import FIRST, LAST, Instant, seconds
 from nacre.text import date_readings as readings
-from nacre.text.date_readings import COUNTS, DAY_NAMES, FEASTS, HOURS, MONTHS, ORDINALS, SEASONS, UNITS
+from nacre.text.date_readings import COUNTS, DAY_NAMES, FEASTS, HOURS, ORDINALS, SEASONS, UNITS
 from nacre.text.foreign_dates import ForeignPhrase, foreign_phrases
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -342,7 +342,8 @@ HEAD = (
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    hints: tuple[str, ...]  # one of them is in every text that the rule can match; most questions have none
+    # One of them is in every text that the rule can match: of a set, as a word by itself. Most questions have none.
+    hints: tuple[str, ...] | frozenset[str]
     body: str
     reader: readings.Reader
 
@@ -353,32 +354,39 @@ def pattern(body: str) -> re.Pattern[str]:
     return re.compile(HEAD + body, re.IGNORECASE | re.ASCII)
 
 
+ASCII_WORD = re.compile(r"\w+", re.ASCII)  # as the patterns see words
 CENTURIES = ("19", "20")
+MONTH_NAMES = frozenset(
+    "jan january feb february mar march apr april may jun june jul july aug august sep sept sepember september oct"
+    " october nov november dec december".split()
+)
+QUARTERS = frozenset(("q1", "q2", "q3", "q4"))
 # In this order: what an earlier rule has read, a later one does not see.
 RULES = (
     Rule(CENTURIES, r"(?<!\w-)(?P<year>(?:19|20)\d\d)(?P<sign>[-/])(?P<month>\d\d?)(?P=sign)(?P<day>\d\d?)(?!\d)",
         readings.read_numeric),
     Rule(CENTURIES, r"(?<![\w/]/)(?P<month>\d\d?)/(?P<day>\d\d?)/(?P<year>(?:19|20)\d\d)(?!\d)", readings.read_numeric),
     Rule(CENTURIES, r"(?<!\w-)(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])(?![\d-])", readings.read_numeric),
-    Rule((*MONTHS,), rf"{ON_WEEKDAY}{DATE_NUMBERS}\s+(?P<of>of\s+)?{MONTH}{OF_YEAR}", readings.read_date),
-    Rule((*MONTHS,), rf"{ON_WEEKDAY}{MONTH}\s+(?:the\s+)?{DATE_NUMBERS}{OF_YEAR}", readings.read_date),
-    Rule(("ago",), rf"(?P<stretch>{STRETCH})\s+ago\b", readings.read_ago),
-    Rule(("last", "past", "previous"), rf"(?P<which>last|past|previous)\s+(?P<stretch>{STRETCH}){NOT_OF}",
+    Rule(MONTH_NAMES, rf"{ON_WEEKDAY}{DATE_NUMBERS}\s+(?P<of>of\s+)?{MONTH}{OF_YEAR}", readings.read_date),
+    Rule(MONTH_NAMES, rf"{ON_WEEKDAY}{MONTH}\s+(?:the\s+)?{DATE_NUMBERS}{OF_YEAR}", readings.read_date),
+    Rule(frozenset(("ago",)), rf"(?P<stretch>{STRETCH})\s+ago\b", readings.read_ago),
+    Rule(frozenset(("last", "past", "previous")), rf"(?P<which>last|past|previous)\s+(?P<stretch>{STRETCH}){NOT_OF}",
         readings.read_lately),
     Rule(("next", "coming"), rf"(?P<which>next|coming)\s+(?P<stretch>{STRETCH})", readings.read_soon),
     Rule(("christmas", "new year", "day", "halloween", "thanksgiving", "easter"),
         rf"(?:{WHICH})?(?P<feast>{FEAST})\b{OF_YEAR}", readings.read_feast),
-    Rule(("q",), rf"{YEAR}\s+Q(?P<quarter>[1-4])\b", readings.read_quarter),
-    Rule(("q",), rf"(?:{WHICH})?(?:Q(?P<quarter>[1-4])|(?P<nth>first|second|third|fourth)\s+quarter)\b{OF_YEAR}",
+    Rule(QUARTERS, rf"{YEAR}\s+Q(?P<quarter>[1-4])\b", readings.read_quarter),
+    Rule(QUARTERS | {"quarter"},
+        rf"(?:{WHICH})?(?:Q(?P<quarter>[1-4])|(?P<nth>first|second|third|fourth)\s+quarter)\b{OF_YEAR}",
         readings.read_quarter),
-    Rule((*SEASONS,), rf"(?:{WHICH})?{NO_TITLE}(?P<season>{either(SEASONS)})\b{OF_YEAR}", readings.read_season),
-    Rule((*DAY_NAMES,), rf"(?P<name>{either(DAY_NAMES)})\b(?:\s+{PART_OF_DAY})?", readings.read_day),
+    Rule(frozenset(SEASONS), rf"(?:{WHICH})?{NO_TITLE}(?P<season>{either(SEASONS)})\b{OF_YEAR}", readings.read_season),
+    Rule(frozenset(DAY_NAMES), rf"(?P<name>{either(DAY_NAMES)})\b(?:\s+{PART_OF_DAY})?", readings.read_day),
     Rule((*HOURS,), rf"(?P<which>last|this)\s+{PART_OF_DAY}{NOT_OF}", readings.read_day),
     Rule(("day",),
         rf"(?:{WHICH})?(?P<weekday>{WEEKDAY})\b(?!\s+(?:{either(HOURS)})s)(?:\s+{PART_OF_DAY})?"
         r"(?:\s+(?:of\s+)?(?P<week>last|this|next)\s+week\b)?", readings.read_weekday),
     Rule(("before",), r"(?P<unit>week|weekend|month|year)\s+before\s+last\b(?!\s+\w)", readings.read_unit_before_last),
-    Rule((*MONTHS,), rf"(?:{WHICH})?{MONTH}{OF_YEAR}", readings.read_month),
+    Rule(MONTH_NAMES, rf"(?:{WHICH})?{MONTH}{OF_YEAR}", readings.read_month),
     Rule(("week", "month", "quarter", "year"), rf"{WHICH}(?P<unit>week|weekend|month|quarter|year)\b{NOT_OF}",
         readings.read_unit),
     Rule(("weekend",), r"(?P<unit>weekend)\b", readings.read_the_weekend),
@@ -404,12 +412,15 @@ def mentions(question: str, asked: datetime) -> list[Mention]:
     """In the order of the question; no two overlap."""
     result: list[Mention] = []
     lowered = question.lower()
+    words = ASCII_WORD.findall(lowered)
     for rule in RULES:
-        if not any(hint in lowered for hint in rule.hints):
+        hints = rule.hints
+        if hints.isdisjoint(words) if isinstance(hints, frozenset) else not any(hint in lowered for hint in hints):
             continue
         new = list(matching(rule, question, asked))
         for mention in new:
             question = question[: mention.start] + "\0" * (mention.end - mention.start) + question[mention.end :]
+            words = ASCII_WORD.findall(question.lower())  # one may begin where this ended
         result += new
     return sorted(result, key=lambda mention: mention.start)
 

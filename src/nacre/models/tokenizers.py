@@ -7,6 +7,7 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
@@ -78,10 +79,12 @@ class WordPiece(Tokenizer):
         self._longest = max(map(len, vocabulary))
         self._marker_pattern = re.compile("(" + "|".join(map(re.escape, MARKERS)) + ")")
 
-    @classmethod
-    def from_vocabulary(cls, path: Path) -> WordPiece:
-        """Reads a list of pieces, one a line; the number of the line is its id."""
-        return cls({piece: number for number, piece in enumerate(path.read_text(encoding="utf-8").split("\n")[:-1])})
+    @staticmethod
+    @cache
+    def from_vocabulary(path: Path) -> WordPiece:
+        """Reads a list of pieces, one a line; the number of the line is its id. All models of a process share it."""
+        pieces = path.read_text(encoding="utf-8").split("\n")[:-1]
+        return WordPiece(dict(zip(pieces, range(len(pieces)), strict=True)))
 
     def words(self, text: str) -> Iterator[str]:
         """A marker written out in a text is that marker, as in the reference."""

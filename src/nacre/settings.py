@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,8 +14,6 @@ from nacre.errors import ConfigError, nearest_name
 from nacre.files import data_sections, restrict_to_owner, user_folder
 from nacre.project import project_of
 from nacre.trust import ProjectFile, consent_to, read_project_file
-
-log = logging.getLogger("nacre")
 
 PROJECT_FILE = ".nacre.toml"
 USER_FILE = "config.toml"
@@ -191,7 +188,9 @@ _notified: set[str] = set()
 def log_once(notice: str) -> None:
     if notice not in _notified:
         _notified.add(notice)
-        log.warning("%s", notice)
+        import logging  # seldom needed: a hook would wait for it at every prompt
+
+        logging.getLogger("nacre").warning("%s", notice)
 
 
 def settings(

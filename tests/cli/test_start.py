@@ -54,7 +54,10 @@ def test_a_hook_imports_neither_click_nor_the_commands(tmp_path: Path) -> None:
         (["recall", "--help"], "", "1", True),
         (["--space", "a", "remember", "--help"], "", "1", True),
         (["recall", "--help"], "3", "3", True),
+        (["--space=list", "show", "--help"], "", "1", True),
         (["reflect", "--help"], "", "", False),
+        (["--space", "list", "stats", "--help"], "", "", False),
+        (["bench", "recall", "--help"], "", "", False),
     ],
 )
 def test_a_quick_command_starts_no_threads_of_numpy_and_looks_for_no_garbage(

@@ -25,7 +25,7 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a character that the terminal cannot show
-    if QUICK.intersection(sys.argv[1:]):
+    if command_of(sys.argv[1:]) in QUICK:
         spare_time()
     call = hook_call(sys.argv[1:])
     if call is None:
@@ -34,6 +34,14 @@ def run() -> None:
         nacre.main(prog_name="nacre")
     else:
         answer_hook(*call)
+
+
+def command_of(words: Sequence[str]) -> str:
+    """The first word behind the flags; a flag that is not known here may have a value, and counts as a command."""
+    at = 0
+    while at < len(words) and words[at].partition("=")[0] in FLAGS:
+        at += 1 if "=" in words[at] else 2
+    return words[at] if at < len(words) else ""
 
 
 def spare_time() -> None:

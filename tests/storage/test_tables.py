@@ -38,6 +38,7 @@ def test_lists_links_and_metadata_come_out_as_they_went_in() -> None:
         '{"metadata": []}',
         '{"colour": ["red"]}',
         '{"links": [{}]}',
+        '{"tags": ["tea"]} {}',
         "[" * 9_999,
     ],
 )

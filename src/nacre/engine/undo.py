@@ -254,12 +254,15 @@ def undo_part(
 ) -> list[JournalEntry]:
     """`state` is that of the undo after this part. Raises `Overtaken`."""
     planned = 0.0
+    # Of many, nearly all are what their entries say, as `check_all` saw. Where one is not, the commit finds it.
+    assumed = undo.state != state and not engine.versions
 
     def plan(reader: Reader) -> list[AnyChange]:
-        nonlocal planned
+        nonlocal planned, assumed
         if undo.upto is not None and reader.term(*undo.term) != undo.state:
             raise Overtaken
-        changes = Reversal(entries, undo.batches, reader).changes(engine)
+        changes = Reversal(entries, undo.batches, reader, assumed=assumed).changes(engine)
+        assumed = False
         if undo.state != state:
             changes.append(TermSet(*undo.term, state))
         if undo.upto is None and undo.takes_back:
@@ -512,6 +515,7 @@ class Reversal:
     besides: Collection[int] = ()  # hashes of the ids of memories whose types and links are not looked at
     current: dict[str, Memory | None] = field(default_factory=dict)
     after: dict[str, Memory | None] = field(default_factory=dict)
+    assumed: bool = False  # whether what was created is taken to be as it was, which the commit compares
 
     @property
     def space(self) -> str:
@@ -621,11 +625,17 @@ class Reversal:
         """Each memory as it is, and as it would be after the undo; None where it does not exist."""
         of_memories = [entry for entry in self.entries if entry.kind == MEMORY]
         ids = list(dict.fromkeys(entry.memory_id for entry in of_memories))
-        present = {memory.id: memory for memory in self.store.get_many(self.space, ids)}
-        self.current = {id: present.get(id) for id in ids}
-        self.after = dict(self.current)
+        assumed: dict[str, Memory] = {}
+        if self.assumed and len(ids) == len(of_memories):
+            created = (entry for entry in of_memories if entry.before is None and entry.after)
+            assumed = {entry.memory_id: as_created(entry) for entry in created}
+        read = [id for id in ids if id not in assumed]
+        present = {memory.id: memory for memory in self.store.get_many(self.space, read)} if read else {}
+        self.current = {id: assumed.get(id) or present.get(id) for id in ids}
+        self.after = {id: None if id in assumed else memory for id, memory in self.current.items()}
         for entry in of_memories:
-            self.after[entry.memory_id] = self._reversed(entry, self.after[entry.memory_id])
+            if entry.memory_id not in assumed:
+                self.after[entry.memory_id] = self._reversed(entry, self.after[entry.memory_id])
         return {id: (self.current[id], after) for id, after in self.after.items()}
 
     def _reversed(self, entry: JournalEntry, current: Memory | None) -> Memory | None:
@@ -690,6 +700,11 @@ def with_former_names(data: Mapping[str, Json] | None, current: Mapping[str, Jso
     if data is None and not former:
         return None
     return {key: value for key, value in (data or {}).items() if key != FORMER_NAMES} | former
+
+
+def as_created(entry: JournalEntry) -> Memory:
+    """With the space's present name."""
+    return Memory.from_dict({**(entry.after or {}), "id": entry.memory_id, "space": entry.space})
 
 
 def link_keys(fields: Mapping[str, Json] | None) -> set[tuple[str, str]]:

@@ -117,5 +117,5 @@ def test_a_tag_writes_little_to_the_log(tmp_path: Path, memories: int) -> None:
             sizes.append((tmp_path / "s.db-wal").stat().st_size)
         emptier.close()
     within = sum(size <= 16 << 10 for size in sizes)
-    # About 91 of 100, by where random names fall: some pages are divided. One page more for each would leave half.
-    assert within >= 0.85 * len(sizes) and max(sizes) <= 24 << 10, sorted(sizes)
+    # 89 to 96 of 100, by where random names fall, and 77 to 88 with one page more for each.
+    assert within > 0.88 * len(sizes) and max(sizes) <= 24 << 10, sorted(sizes)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from nacre import MemoryStore
+from nacre.engine import history
 from nacre.errors import HistoryLost, InvalidInput, MemoryNotFound
 from nacre.model import Edge
 from nacre.model.instants import DAY, iso
@@ -378,3 +379,17 @@ def test_a_list_of_operations_in_parts_is_the_list_in_one_part(store: MemoryStor
         assert parts == entire
     for name in ("edit", "forget", "undo"):
         assert store.operations(operation=name) == [note for note in entire if note.operation.name == name]
+
+
+def test_operations_are_the_same_however_many_entries_are_read_at_once(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        store.remember(f"Box {number}", on_conflict="ignore")
+        if number % 2:
+            store.undo()
+    whole = store.operations(limit=100)
+    assert [note.undone for note in whole] == [False, False, True, False, False, True, False]
+    for size in (1, 2, 3):
+        monkeypatch.setattr(history, "PAGE", size)
+        assert store.operations(limit=100) == whole

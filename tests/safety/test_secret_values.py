@@ -84,3 +84,13 @@ def test_a_value_that_says_that_it_is_none_stays_as_it_is(words: str) -> None:
     value, other = (f"q7Rt4{each}Zp2xW9" for each in (words, "".join(reversed(words))))
     assert scrub(f'api_key = "{value}"').text == f'api_key = "{value}"'
     assert other not in scrub(f'api_key = "{other}"').text
+
+
+@pytest.mark.parametrize(
+    "alphabet, length",
+    [(LETTERS, 40), ("0123456789abcdef", 40), (ALNUM, 15)],
+    ids=["without a digit", "hexadecimal", "short"],
+)
+def test_what_fails_one_test_of_chance_alone_is_no_secret(alphabet: str, length: int) -> None:
+    assert not looks_random(run(alphabet, length)(Random(3)))
+    assert looks_random(run(ALNUM, 40)(Random(3)))

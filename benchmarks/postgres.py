@@ -7,6 +7,7 @@ Both stores are warm, and each operation is timed on both in turn: a busy machin
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import tempfile
 import time
@@ -31,16 +32,17 @@ FASTEST = "the fastest tenth of its batches, memories/s"
 
 
 class TimedEmbedder(SumOfWords):
-    """Counts the seconds that embedding takes, which are no work of a backend."""
+    """Counts the seconds that embedding takes, and those of the processor, which are no work of a backend."""
 
-    seconds = 0.0
+    seconds = used = 0.0
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        started = time.perf_counter()
+        started, used = time.perf_counter(), time.process_time()
         try:
             return super().embed(texts)
         finally:
             self.seconds += time.perf_counter() - started
+            self.used += time.process_time() - used
 
 
 def main() -> None:
@@ -51,7 +53,7 @@ def main() -> None:
     parser.add_argument("--report", type=Path, default=REPORT)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, database(given.server, Path(folder)) as address:
-        rows = measured(Path(folder) / "store.db", address, given.size, given.rounds)
+        rows = measured(Path(folder), address, given.size, given.rounds)
     given.report.write_text(report(rows, given.size))
     print(report(rows, given.size))
 
@@ -108,8 +110,8 @@ def process_seconds(process: int) -> float:
 Figures = dict[str, tuple[float, float]]  # of SQLite and of PostgreSQL
 
 
-def measured(file: Path, address: str, size: int, rounds: int) -> Figures:
-    embedders = TimedEmbedder(), TimedEmbedder()
+def measured(folder: Path, address: str, size: int, rounds: int) -> Figures:
+    file, embedders = folder / "store.db", (TimedEmbedder(), TimedEmbedder())
     stores = [
         MemoryStore(place, space=SPACE, embedder=embedder, on_conflict="ignore")
         for place, embedder in zip((str(file), address), embedders, strict=True)
@@ -117,13 +119,20 @@ def measured(file: Path, address: str, size: int, rounds: int) -> Figures:
     figures: Figures = {}
     try:
         taken: tuple[list[float], list[float]] = [], []
+        used, used_there = [0.0, 0.0], server_seconds(folder)
         for first in range(0, size, BATCH):
             batch = [fields_of(number, size) for number in range(first, min(first + BATCH, size))]
-            for store, embedder, kept in zip(stores, embedders, taken, strict=True):
+            for place, (store, embedder, kept) in enumerate(zip(stores, embedders, taken, strict=True)):
                 started, embedding = time.perf_counter(), embedder.seconds
+                used[place] -= time.process_time() - embedder.used
                 store.remember_many(batch)
+                used[place] += time.process_time() - embedder.used
                 kept.append((time.perf_counter() - started - (embedder.seconds - embedding)) / len(batch))
+        used_there = server_seconds(folder) - used_there
         figures["remember_many, memories/s"] = 1 / mean(taken[0]), 1 / mean(taken[1])
+        figures["for each second of the client's processor"] = size / used[0], size / used[1]
+        if used_there:
+            figures["for each second of the server's"] = math.nan, size / used_there
         # A batch that no other process held up: what it would be on a machine of its own.
         figures[FASTEST] = tuple(1 / mean(sorted(each)[: len(each) // 10 + 1]) for each in taken)  # type: ignore[assignment]
         calls: dict[str, Callable[[MemoryStore, int], object]] = {
@@ -140,7 +149,11 @@ def measured(file: Path, address: str, size: int, rounds: int) -> Figures:
         }
         middles = {id(store): middle_of(store) for store in stores}
         for name, call in calls.items():
-            figures[f"{name}, ms"] = timed(call, stores, rounds)
+            used_there = server_seconds(folder)
+            figures[f"{name}, ms"], figures[f"{name}: processor time of the client, ms"] = timed(call, stores, rounds)
+            if used_there:
+                used_there = server_seconds(folder) - used_there
+                figures[f"{name}: that of the server, ms"] = math.nan, 1e3 * used_there / rounds
     finally:
         for store in stores:
             store.close()
@@ -154,16 +167,18 @@ def middle_of(store: MemoryStore) -> float:
 
 def timed(
     call: Callable[[MemoryStore, int], object], stores: Sequence[MemoryStore], rounds: int
-) -> tuple[float, float]:
-    """Medians in milliseconds, without the first tenth of the rounds."""
-    times: tuple[list[float], list[float]] = [], []
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Medians in milliseconds, without the first tenth of the rounds: of the clock and of this process."""
+    times: list[list[tuple[float, float]]] = [[], []]
     for number in range(rounds):
         for store, kept in zip(stores, times, strict=True):
-            started = time.perf_counter()
+            started, used = time.perf_counter(), time.process_time()
             call(store, number)
-            kept.append(time.perf_counter() - started)
-    first, second = (1e3 * median(kept[rounds // 10 :]) for kept in times)
-    return first, second
+            kept.append((time.perf_counter() - started, time.process_time() - used))
+    clock, processor = (
+        tuple(1e3 * median(taken[which] for taken in kept[rounds // 10 :]) for kept in times) for which in (0, 1)
+    )
+    return clock, processor  # type: ignore[return-value]
 
 
 def report(figures: Figures, size: int) -> str:
@@ -185,7 +200,10 @@ def report(figures: Figures, size: int) -> str:
             wanted = f"at most {limit:g}: {verdict(postgres / sqlite <= limit)}"
         if name == FASTEST:
             wanted = f"at least {RATE:,}/s: {verdict(postgres >= RATE)}"
-        lines.append(f"| {name} | {sqlite:,.2f} | {postgres:,.2f} | {postgres / sqlite:.2f} | {wanted} |")
+        cells = ("", f"{postgres:,.2f}", "") if math.isnan(sqlite) else (
+            f"{sqlite:,.2f}", f"{postgres:,.2f}", f"{postgres / sqlite:.2f}"
+        )  # fmt: skip
+        lines.append(f"| {name} | {' | '.join(cells)} | {wanted} |")
     return "\n".join([*lines, ""])
 
 

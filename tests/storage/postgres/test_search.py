@@ -100,3 +100,20 @@ def test_a_search_waits_for_the_server_five_times(store: PostgresBackend, monkey
     with counted_trips(monkeypatch) as trips:
         store.gather(SPACE, SEARCHES[3])
     assert len(trips) <= 6
+
+
+def test_rows_read_ahead_are_not_taken_for_those_of_a_narrower_question(
+    store: PostgresBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a common word the newest contents are read, first of all memories, then of those that the filter admits; the
+    same holds for the nearest."""
+    from nacre.storage import candidates
+
+    monkeypatch.setattr(candidates, "WEIGHED", 2)
+    monkeypatch.setattr(candidates, "POSTINGS_READ", 3)
+    written(store, *(
+        (memory(f"m{n}", tags=("old",) if n < 2 else ()), derived("tea", unit(1, 20 - n))) for n in range(12)
+    ))  # fmt: skip
+    where = Filter.where(tags__any=["old"])
+    for search in (Search(terms=("tea",), pool=2, where=where), Search(vector=unit(1), pool=2, where=where)):
+        assert {place.id for place in store.gather(SPACE, search).places} == {"m0", "m1"}

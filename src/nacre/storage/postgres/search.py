@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -378,19 +379,23 @@ class PostgresIndex(WordIndex):
             compared = {"vector": self._half, "dimensions": len(self._half.row)}
         if self.reads_records:
             columns += f", {SELECTED}"
-        # The rows of each spot are read on their own: joined, the planner may compare all memories with all spots.
-        rows = self._session.fetch(
-            f"SELECT DISTINCT ON (version.content) {columns} FROM unnest(%(sessions)s::text[], %(positions)s::bigint[])"
-            " AS spot(session, position) CROSS JOIN LATERAL (SELECT version.* FROM version"
+        # What is near is found first, and named by an array, and the rows are sorted here: to join or to sort them, the
+        # planner may walk through all memories in the order of their contents.
+        near = (
+            "SELECT near.key FROM unnest(%(sessions)s::text[], %(positions)s::bigint[]) AS spot(session, position)"
+            " CROSS JOIN LATERAL (SELECT version.key FROM version"
             f" WHERE {of_state('version')} AND version.session = spot.session COLLATE \"C\" AND version.session <> ''"
             " AND version.position BETWEEN spot.position - %(reach)s AND spot.position + %(reach)s OFFSET 0) AS near"
-            f" JOIN {made.joined('memory', 'content', on='version.key = near.key')}"
-            f" WHERE {made.sql} ORDER BY version.content",
+        )
+        rows = self._session.fetch(
+            f"SELECT {columns} FROM {made.joined('memory', 'content')} WHERE {made.sql}"
+            f" AND version.key = ANY(ARRAY({near}))",
             self._with(
                 made, sessions=[session for session, _ in spots], positions=[at for _, at in spots], reach=reach,
                 **compared,
             ),
         )  # fmt: skip
+        rows.sort(key=itemgetter(0))
         if compared:
             self._note_cosines((), [(row[0], row[width] or 0.0) for row in rows])
         self._note_records(rows, width + bool(compared))

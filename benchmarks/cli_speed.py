@@ -86,8 +86,8 @@ def report(found: list[Measured], size: int, embedder: str) -> str:
         f"CPU time (user and system) of a whole process on a store of {size:,} memories with {embedder}, the least of "
         "several runs;",
         "`python benchmarks/cli_speed.py` repeats it. The targets are for a machine on which Python alone takes 12 ms;",
-        "a busy one is slower. The first command after an installation that needs a model, and one each week, reads the",
-        "files of the model through, which takes 0.3 s more.",
+        "a busy one is slower. The first command after an installation that needs a model, and one each week, reads",
+        "the files of the model through, which takes 0.3 s more.",
         "",
         "| command | CPU ms | target |",
         "|---|---|---|",

@@ -252,35 +252,13 @@ def test_what_concerns_the_whole_store_is_refused(tmp_path: Path) -> None:
             CALLS[name](ada)
 
 
-def test_a_link_to_what_is_hidden_looks_like_a_link_to_nothing(tmp_path: Path) -> None:
+def test_a_tie_to_what_is_hidden_looks_like_a_tie_to_nothing(tmp_path: Path) -> None:
     clock = Clock()
-    whole = world(tmp_path / "store.db", clock, shared=True)
+    world(tmp_path / "store.db", clock, shared=True)
     ada = opened(tmp_path / "store.db", clock)
-    before = ada.get("a1")
-    for id in ("b2", "nowhere"):
-        ada.link("a1", id)
-        assert ada.neighbors("a1", include_hidden=True).dangling == ()
-    after, stored = ada.get("a1"), whole.get("a1")
-    assert before is not None and after is not None and stored is not None
-    assert after.links == before.links
-    assert {"b2", "nowhere"} <= {link.to for link in stored.links}
-
-
-def test_a_link_that_somebody_else_makes_is_not_shown_to_an_agent_that_does_not_see_its_target(tmp_path: Path) -> None:
-    clock = Clock()
-    whole = world(tmp_path / "store.db", clock, shared=True)
-    ada = opened(tmp_path / "store.db", clock)
-    whole.link("a2", "b2", "resembles")
-    for call in (
-        lambda: ada.get("a2"), lambda: ada.list_recent(50), lambda: ada.recall("the harbour crane"),
-        lambda: ada.edges(), lambda: ada.journal(), lambda: ada.history("a2"), lambda: ada.relations(),
-        lambda: ada.neighbors("a2", include_hidden=True),
-    ):  # fmt: skip
-        assert "'b2'" not in repr(call()) and "resembles" not in repr(call())
-    ada.tag("a2", add=["heavy"])
-    ada.undo()
-    stored = whole.get("a2")
-    assert stored is not None and Link("b2", "resembles") in stored.links
+    ada.link("a1", "b2")
+    assert ada.neighbors("a1", include_hidden=True).dangling == ("b2",)
+    assert ada.get("a1") is not None and Link("b2") in ada.get("a1").links  # type: ignore[union-attr]
 
 
 class Killed(BaseException):

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,9 @@ from nacre.engine.engine import FOR_REVIEW, RELATION, SPACE, UNDO, renamed_in_to
 from nacre.engine.undo import undone_batches
 from nacre.errors import AccessDenied, Cancelled, QueryCostExceeded, QuotaExceeded
 from nacre.files import ThreadLock
-from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Link, Memory, Operation
+from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.journal import EVERYTHING, MEMORY, UNDO_UNDER_WAY
-from nacre.model.memory import POSITION, key_of, set_back, size
+from nacre.model.memory import key_of, set_back, size
 from nacre.protocols import (
     ALL,
     TOKEN_KIND,
@@ -140,24 +139,6 @@ class Permission:
             if any(entry.operation.actor != self.access.agent for entry in entries):
                 self.access.demand_role(Role.REVIEWER, "undo what others did")
 
-    def with_hidden_links(self, change: AnyChange) -> AnyChange:
-        """With the links that the agent does not see, as they are stored: an edit must not lose them."""
-        if self.access.sees_all or not isinstance(change, Change) or change.before is None:
-            return change
-        known, stored = change.before.links, self.below.get(change.before.space, change.before.id)
-        if (
-            stored is None
-            or stored.links == known
-            or not set(map(key_of_link, known)) <= set(map(key_of_link, stored.links))
-        ):
-            return change
-        after = change.after
-        if after is not None:
-            own = {*map(key_of_link, known), *map(key_of_link, after.links)}
-            hidden = (link for link in stored.links if key_of_link(link) not in own)
-            after = replace(after, links=stored.links if after.links == known else (*after.links, *hidden))
-        return replace(change, before=replace(change.before, links=stored.links), after=after)
-
     def refuse_hidden(self, changes: Sequence[AnyChange], outdated: Outdated) -> None:
         """An id may be that of a memory which the agent does not see. Raises `AccessDenied`."""
         for change in changes:
@@ -244,26 +225,6 @@ class Permission:
             )
 
 
-def links_in(image: Data | None) -> list[Any]:
-    """Those of an image of the journal."""
-    links = None if image is None else image.get("links")
-    return links if isinstance(links, list) else []
-
-
-def key_of_link(link: Link) -> tuple[str, str]:
-    return link.to, link.rel
-
-
-def with_links_to(ids: Collection[str], memory: Memory) -> Memory:
-    links = tuple(link for link in memory.links if link.to in ids)
-    return memory if len(links) == len(memory.links) else replace(memory, links=links)
-
-
-def parts_of(memories: Iterator[Memory]) -> Iterator[list[Memory]]:
-    while part := list(islice(memories, PAGE)):
-        yield part
-
-
 def growth(changes: Sequence[AnyChange]) -> int:
     """How many bytes more the agent holds after them."""
     memories = (change for change in changes if isinstance(change, Change))
@@ -277,7 +238,7 @@ JOIN = 5
 SUBQUERY = 3
 ORDERED = 2
 NO_LIMIT = 20
-PAGE = 500  # journal entries or memories read at once
+PAGE = 500  # journal entries read at once
 
 
 class SeenJournal:
@@ -289,11 +250,6 @@ class SeenJournal:
         space = self._access.space
         if self._access.sees_all:
             return self._below.journal(space, data, newest_first=newest_first, limit=limit)
-        return self._with_seen_links(self._read_seen(space, data, newest_first=newest_first, limit=limit))
-
-    def _read_seen(
-        self, space: str, data: JournalFilter, *, newest_first: bool, limit: int | None
-    ) -> list[JournalEntry]:
         if data.batch is not None and not self._is_complete(data) and not self._is_undone_now(data.batch):
             return []  # part of an operation is neither shown nor taken back without the rest
         matches: list[JournalEntry] = []
@@ -304,40 +260,6 @@ class SeenJournal:
                 break
             data = replace(data, upto=page[-1].seq - 1) if newest_first else replace(data, after=page[-1].seq)
         return matches[:limit]
-
-    def _with_seen_links(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
-        """Their images, as `RestrictedReader` shows the memories. Of one that has hidden links no positions are shown,
-        which count those."""
-        linked = [entry for entry in entries if entry.kind == MEMORY and links_in(entry.before) + links_in(entry.after)]
-        if not linked:
-            return list(entries)
-        space, ids = self._access.space, sorted({entry.memory_id for entry in linked})
-        links = {memory.id: {link.to for link in memory.links} for memory in self._below.get_many(space, ids)}
-        written = {str(link["to"]) for entry in linked for link in links_in(entry.before) + links_in(entry.after)}
-        seen = self.seen_ids(space, written.union(*links.values()))
-
-        def image_for_agent(entry: JournalEntry, image: Data | None) -> Data | None:
-            if image is None or not links_in(image):
-                return image
-            left_out = () if links.get(entry.memory_id, set()) <= seen else (POSITION,)
-            kept = [link for link in links_in(image) if link["to"] in seen]
-            return {
-                **image,
-                "links": [{name: link[name] for name in link if name not in left_out} for link in kept],
-            }
-
-        return [
-            replace(entry, before=image_for_agent(entry, entry.before), after=image_for_agent(entry, entry.after))
-            if entry.kind == MEMORY
-            else entry
-            for entry in entries
-        ]
-
-    def seen_ids(self, space: str, ids: Collection[str]) -> set[str]:
-        """Those of memories that the agent may see."""
-        if not ids:
-            return set()
-        return {m.id for m in self._below.get_many(space, sorted(ids)) if self._access.readable.admits(m)}
 
     def _is_complete(self, data: JournalFilter) -> bool:
         entries = self._below.journal(self._access.space, JournalFilter(batch=data.batch))
@@ -378,11 +300,7 @@ class SeenJournal:
 
 
 class RestrictedReader:
-    """One state of the store as the agent sees it; what it does not see is not there, not even in a statistic.
-
-    Of a memory's links it sees those to memories that it sees: whoever sees more may have linked it to others, and a
-    link to a hidden one must look like a link to nothing.
-    """
+    """One state of the store as the agent sees it; what it does not see is not there, not even in a statistic."""
 
     def __init__(self, below: Reader, access: Access) -> None:
         self._reader = below
@@ -395,16 +313,7 @@ class RestrictedReader:
     def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]:
         if not self._access.reaches(space):
             return []
-        return self._visible_part(space, self._reader.get_many(space, ids))
-
-    def _visible_part(self, space: str, memories: Sequence[Memory]) -> list[Memory]:
-        """Those that the agent may see, with the links that it may see."""
-        admitted = [memory for memory in memories if self._access.readable.admits(memory)]
-        targets = {link.to for memory in admitted for link in memory.links}
-        if self._access.sees_all or not targets:
-            return admitted
-        seen = self._seen.seen_ids(space, targets)
-        return [memory if not memory.links else with_links_to(seen, memory) for memory in admitted]
+        return [memory for memory in self._reader.get_many(space, ids) if self._access.readable.admits(memory)]
 
     def ids_like(self, space: str, prefix: str, limit: int) -> list[str]:
         if self._access.sees_all and self._access.reaches(space):
@@ -417,13 +326,11 @@ class RestrictedReader:
     ) -> Page:
         self._pay(ORDERED + scan(where))
         narrowed = self._narrowed(space, where)
-        page = self._reader.page(space, narrowed, order=order, limit=limit, cursor=cursor, offset=offset)
-        return replace(page, memories=self._visible_part(space, page.memories))
+        return self._reader.page(space, narrowed, order=order, limit=limit, cursor=cursor, offset=offset)
 
     def iterate(self, space: str, where: Filter) -> Iterator[Memory]:
         self._pay(ORDERED + scan(where) + NO_LIMIT)
-        memories = self._reader.iterate(space, self._narrowed(space, where))
-        return chain.from_iterable(self._visible_part(space, part) for part in parts_of(memories))
+        return self._reader.iterate(space, self._narrowed(space, where))
 
     def values(self, space: str, where: Filter, fields: Sequence[Listed]) -> Iterator[tuple[Any, ...]]:
         self._pay(ORDERED + scan(where) + NO_LIMIT)
@@ -456,9 +363,7 @@ class RestrictedReader:
             visible=search.visible & self._visible(),
             replaced=None if search.replaced is None else self._narrowed(space, search.replaced),
         )
-        result = self._reader.gather(space, narrowed)
-        visible = self._visible_part(space, list(result.memories.values()))
-        return replace(result, memories={memory.id: memory for memory in visible})
+        return self._reader.gather(space, narrowed)
 
     def by_words(
         self, space: str, terms: Sequence[str], where: Filter, limit: int, visible: Filter = ALL
@@ -481,22 +386,18 @@ class RestrictedReader:
         limit: int | None = None,
     ) -> list[Edge]:
         self._pay(JOIN + (FULL_SCAN if out_of is None and into is None else 0))
-        if self._access.sees_all and self._access.reaches(space):
-            return self._reader.edges(space, out_of=out_of, into=into, rels=rels, kind=kind, limit=limit)
-        result = self._reader.edges(space, out_of=out_of, into=into, rels=rels, kind=kind)
-        return self._visible_edges(space, result)[:limit]
-
-    def _visible_edges(self, space: str, edges: Sequence[Edge]) -> list[Edge]:
-        """Those between memories that the agent may see."""
-        if not self._access.reaches(space):
-            return []
-        seen = self._seen.seen_ids(space, {id for edge in edges for id in (edge.source, edge.target)})
-        return [edge for edge in edges if edge.source in seen and edge.target in seen]
+        everything = self._access.sees_all and self._access.reaches(space)
+        read = limit if everything else None  # it counts what this agent may see
+        result = self._reader.edges(space, out_of=out_of, into=into, rels=rels, kind=kind, limit=read)
+        if everything:
+            return result
+        seen = {memory.id for memory in self.get_many(space, list(dict.fromkeys(edge.source for edge in result)))}
+        return [edge for edge in result if edge.source in seen][:limit]
 
     def replaced_by(self, space: str, id: str) -> list[Memory]:
         if not self._access.reaches(space):
             return []
-        return self._visible_part(space, self._reader.replaced_by(space, id))
+        return [memory for memory in self._reader.replaced_by(space, id) if self._access.readable.admits(memory)]
 
     def vectors(self, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
         return self._reader.vectors(space, [memory.id for memory in self.get_many(space, ids)])
@@ -508,7 +409,9 @@ class RestrictedReader:
         data, space = self._reader.term(kind, name), self._access.space
         if data is None or self._access.sees_terms(kind) or self._access.is_own_undo(kind, data):
             return data
-        linked = kind == RELATION and bool(self._visible_edges(space, self._reader.edges(space, rels=[name])))
+        linked = kind == RELATION and any(
+            self.get(space, edge.source) for edge in self._reader.edges(space, rels=[name])
+        )
         own_space = kind == SPACE and self._access.reaches(name) and self._access.sees_all
         return {FOR_REVIEW: True} if linked else data if own_space else None
 
@@ -540,7 +443,8 @@ class RestrictedReader:
     def written_since(self, space: str, seq: int, texts: Collection[str]) -> list[Memory]:
         if not self._access.reaches(space):
             return []
-        return self._visible_part(space, self._reader.written_since(space, seq, texts))
+        written = self._reader.written_since(space, seq, texts)
+        return [memory for memory in written if self._access.readable.admits(memory)]
 
     def border(self, space: str, upto: int) -> int:
         return self._reader.border(space, upto)
@@ -593,7 +497,7 @@ class RestrictedView(RestrictedReader):
         """Raises `AccessDenied` for what is not the agent's, and `QuotaExceeded`."""
         relied_on = Expected() if expected is None else expected
         permission = Permission(self._access, self._below.observed(relied_on))
-        permitted = permission.permitted([permission.with_hidden_links(each) for each in changes], operation)
+        permitted = permission.permitted(changes, operation)
         for change in [each for each in permitted if isinstance(each, SpaceRenamed)]:
             permitted += renamed_in_tokens(permission.below, change.old, change.new)
         more = growth(permitted)
@@ -625,7 +529,8 @@ class RestrictedView(RestrictedReader):
         self._below.touch(space, [memory.id for memory in self.get_many(space, ids)], at)
 
     def walked(self, space: str, edges: Sequence[Edge]) -> None:
-        self._below.walked(space, self._visible_edges(space, edges))
+        seen = {memory.id for memory in self.get_many(space, [edge.source for edge in edges])}
+        self._below.walked(space, [edge for edge in edges if edge.source in seen])
 
     def vectors_for(self, digests: Sequence[bytes]) -> tuple[EmbedderIdentity, dict[bytes, Vectors]]:
         # Kept ones are rounded: a vector that was not computed anew would tell that somebody wrote the same words.

@@ -501,7 +501,7 @@ class MemoryStore(Closing):
         With `fence` the text says, around the memories, that they are data and not instructions. Weak hits are left
         out beside others, unless `min_relevance` or the strategy of another system is given."""
         recalled = self.recall(query, max_items, touch=False, **options)
-        if options.get("min_relevance") is None and options.get("strategy", "auto") in OWN_STRATEGIES:
+        if options.get("min_relevance") is None and (options.get("strategy") or "auto") in OWN_STRATEGIES:
             recalled = without_padding(recalled)
         packed = pack(recalled, token_budget, header=header, token_counter=token_counter, fence=fence)
         if packed.items and options.get("as_of") is None:

@@ -107,6 +107,9 @@ def test_what_lies_in_the_only_thing_that_a_question_names_answers_it_strongly(s
     everything = store.recall("What did we do yesterday?", asked_at=NOW, min_relevance=0.0)
     assert {hit.memory.id: hit.strength for hit in everything}["roof"] == "weak"
     assert "oven" in store.recall_pack("What did we do yesterday?", asked_at=NOW).text
+    store.remember("The dentist is due", id="dentist", occurred_at=NOW + DAY)
+    beside = store.recall("What did we do yesterday?", asked_at=NOW, min_relevance=0.0)
+    assert {hit.memory.id: hit.strength for hit in beside}["dentist"] == "weak"
 
 
 def test_as_of_moves_what_yesterday_means(store: MemoryStore) -> None:

@@ -390,3 +390,9 @@ def test_no_rule_is_left_out_that_would_read_a_time(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(dates, "RULES", tuple(replace(rule, hints=("",)) for rule in dates.RULES))
     assert quick == [mentions(question, asked) for question in questions]
     assert sum(map(bool, quick)) > 500
+
+
+@pytest.mark.parametrize("sign", ["\u0130", "\u212a"], ids=["dotted I", "Kelvin"])
+def test_a_letter_that_is_ascii_only_when_made_small_ends_a_word(sign: str) -> None:
+    [window] = time_windows(f"What did we do yesterday{sign}?", ASKED)
+    assert window.words == "yesterday"

@@ -133,7 +133,7 @@ def best_hits(
         closeness = each.closeness or closeness_alone(hit.memory, question, each.cosine)
         result = judged(hit, closeness, readings.get(hit.memory.id), sources)
         if only_time:
-            least = TIME_ALONE * time_match(hit.memory, question)
+            least = TIME_ALONE if time_match(hit.memory, question) >= 1 else 0.0
             return result._replace(hit=replace(hit, relevance=max(result.hit.relevance, least)))
         return result._replace(floor=Floor(1.0, 1.0)) if unknown and (closeness.cosine or 0) < LIKE_A_WORD else result
 

@@ -354,7 +354,7 @@ def pattern(body: str) -> re.Pattern[str]:
     return re.compile(HEAD + body, re.IGNORECASE | re.ASCII)
 
 
-ASCII_WORD = re.compile(r"\w+", re.ASCII)  # as the patterns see words
+ASCII_WORD = re.compile(r"\w+", re.ASCII)
 CENTURIES = ("19", "20")
 MONTH_NAMES = frozenset(
     "jan january feb february mar march apr april may jun june jul july aug august sep sept sepember september oct"
@@ -412,7 +412,7 @@ def mentions(question: str, asked: datetime) -> list[Mention]:
     """In the order of the question; no two overlap."""
     result: list[Mention] = []
     lowered = question.lower()
-    words = ASCII_WORD.findall(lowered)
+    words = ascii_words(question)
     for rule in RULES:
         hints = rule.hints
         if hints.isdisjoint(words) if isinstance(hints, frozenset) else not any(hint in lowered for hint in hints):
@@ -420,9 +420,14 @@ def mentions(question: str, asked: datetime) -> list[Mention]:
         new = list(matching(rule, question, asked))
         for mention in new:
             question = question[: mention.start] + "\0" * (mention.end - mention.start) + question[mention.end :]
-            words = ASCII_WORD.findall(question.lower())  # one may begin where this ended
+            words = ascii_words(question)  # one may begin where this ended
         result += new
     return sorted(result, key=lambda mention: mention.start)
+
+
+def ascii_words(text: str) -> list[str]:
+    """As the patterns see words. Other letters end one; made small, a few of them would be ASCII."""
+    return [word.lower() for word in ASCII_WORD.findall(text)]
 
 
 def matching(rule: Rule, question: str, asked: datetime) -> Iterator[Mention]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 
 from nacre.model import Filter, Link
-from nacre.protocols import ALL, Candidates, Change, Search
+from nacre.protocols import ALL, Candidates, Search
 from tests.samples import SPACE, derived, memory, unit, written
 
 if TYPE_CHECKING:
@@ -118,32 +117,3 @@ def test_rows_read_ahead_are_not_taken_for_those_of_a_narrower_question(
     where = Filter.where(tags__any=["old"])
     for search in (Search(terms=("tea",), pool=2, where=where), Search(vector=unit(1), pool=2, where=where)):
         assert {place.id for place in store.gather(SPACE, search).places} == {"m0", "m1"}
-
-
-def test_turns_around_a_candidate_are_found_by_their_session_however_the_tables_are_analysed(
-    store: PostgresBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The plan must not walk through all memories of the space: with 10,000 of them that took seconds."""
-    from nacre.storage.postgres.connection import EVERY_SPACE, Session
-
-    turns = (memory(f"m{n}", session=f"s{n // 10}", position=n % 10) for n in range(400))
-    store.commit([Change(None, turn, derived("tea", unit(1, number))) for number, turn in enumerate(turns)])
-    sent: list[str] = []
-    fetch = Session.fetch
-
-    def noted(self: Session, sql: str, *values: Any, **options: Any) -> list[Any]:
-        sent.append(sql)
-        return fetch(self, sql, *values, **options)
-
-    monkeypatch.setattr(Session, "fetch", noted)
-    store.gather(SPACE, Search(terms=("tea",), vector=unit(1, 2), pool=5, reach=2))
-    (around,) = [sql for sql in sent if "%(sessions)s" in sql]
-    names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", around)))
-    for at, name in enumerate(names, 1):
-        around = around.replace(f"%({name})s", f"${at}")
-    with store._connections.use() as connection, connection.transaction():
-        connection.execute("ANALYZE")
-        connection.execute("SELECT set_config('nacre.spaces', %s, true)", (EVERY_SPACE,))
-        plan = "\n".join(line for (line,) in connection.execute(f"EXPLAIN (GENERIC_PLAN) {around}".encode()))  # type: ignore[arg-type]
-    assert "session_position_idx" in plan
-    assert not re.search(r"version_\d_space_id_content_idx", plan), plan

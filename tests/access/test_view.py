@@ -372,3 +372,18 @@ def test_an_agents_memory_that_somebody_tags_is_not_linked_late_to_what_the_agen
         memory = bob.get(late.id)
         assert memory is not None
         assert (memory.agent, memory.links) == ("bob", ())
+
+
+@pytest.mark.parametrize("store", ["sqlite", "in_memory"])
+def test_an_admin_may_do_what_an_open_store_does(store: str, tmp_path: Path) -> None:
+    """What concerns a whole space, its terms or another space is carried out, and not only not refused."""
+    with MemoryStore(tmp_path / "s.db" if store == "sqlite" else ":memory:", embedder=Moody(), space="a") as opened:
+        admin = opened.as_user("ada", user_capabilities(Role.ADMIN))
+        admin.remember("The crane is red", id="crane", on_conflict="ignore")
+        admin.register_type("rule")
+        assert "rule" in opened.types()
+        assert admin.journal()[0].operation.actor == "ada"
+        admin.rename_space("b")
+        assert list(opened.spaces()) == ["b"]
+        admin.in_space("b").purge("crane")
+        assert opened.in_space("b").get("crane") is None

@@ -29,6 +29,7 @@ WORKS: dict[str, list[str]] = {
     "review": ["--list"],
     "review conflicts": [],
     "review decide": ["m9", "validate"],
+    "review decide-all": ["conflict", "keep-both", "--yes"],
     "export": ["out.nacre"],
     "import": ["rows.jsonl", "--yes"],
     "info": ["out.nacre"],
@@ -310,5 +311,5 @@ def test_a_token_for_other_spaces_says_which_and_does_not_deny_that_there_are_mo
     for words in (["remember", "x"], ["--space", "personal", "recall", "door"]):
         result = dee(*words)
         assert result.exit_code == 1 and "there is no space" not in result.stderr
-        assert "it opens a, b. Name one with --space" in result.stderr
+        assert "it opens a, b. Choose one of these" in result.stderr
     dee.ok("--space", "b", "remember", "The pier is closed")

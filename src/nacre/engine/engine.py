@@ -137,12 +137,15 @@ class PartSize:
 @contextmanager
 def long_operation() -> Iterator[None]:
     """Lets the garbage collector pass over what exists already: to look through all of it takes 50 ms, and often comes
-    while others wait for a transaction."""
-    gc.freeze()
+    while others wait for a transaction. A program that has done so itself is left as it is."""
+    done_before = gc.get_freeze_count() > 0
+    if not done_before:
+        gc.freeze()
     try:
         yield
     finally:
-        gc.unfreeze()
+        if not done_before:
+            gc.unfreeze()
 
 
 class Lookup(Protocol):

@@ -24,7 +24,6 @@ from nacre.hooks.channel import (
     private_runtime_folder,
     receive,
     send,
-    temporary_folder,
 )
 from nacre.hooks.helper import Helper
 
@@ -151,17 +150,3 @@ def test_the_log_is_put_aside_when_it_grows_and_a_line_stays_one_line() -> None:
     log_line("stop", "afterwards")
     assert log_file().read_text().count("\n") == 1
     assert log_file().with_suffix(".log.1").stat().st_size > LOG_BYTES
-
-
-@pytest.mark.parametrize("variable", ["TMPDIR", "TEMP", "TMP"])
-@pytest.mark.parametrize("named", [None, "", "here", "missing", "relative"])
-def test_the_temporary_folder_is_the_one_of_python(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, named: str | None
-) -> None:
-    for each in ("TMPDIR", "TEMP", "TMP"):
-        monkeypatch.delenv(each, raising=False)
-    places = {"": "", "here": str(tmp_path), "missing": str(tmp_path / "missing"), "relative": "tmp"}
-    if named is not None:
-        monkeypatch.setenv(variable, places[named])
-    monkeypatch.setattr(tempfile, "tempdir", None)  # what it found before
-    assert temporary_folder() == Path(tempfile.gettempdir())

@@ -53,17 +53,9 @@ def runtime_folder() -> Path:
     variable = os.environ.get("XDG_RUNTIME_DIR", "")
     if variable and Path(variable).is_dir() and len(variable.encode()) + 40 < LONGEST_ADDRESS:
         return private_runtime_folder(Path(variable) / "nacre")
-    return private_runtime_folder(temporary_folder() / f"nacre-{os.getuid()}")
-
-
-def temporary_folder() -> Path:
-    """As `tempfile` chooses it, which is slow to import."""
-    named = next(filter(None, map(os.environ.get, ("TMPDIR", "TEMP", "TMP"))), "/tmp")
-    if Path(named).is_absolute() and os.access(named, os.W_OK | os.X_OK) and Path(named).is_dir():
-        return Path(named)
     import tempfile
 
-    return Path(tempfile.gettempdir())
+    return private_runtime_folder(Path(tempfile.gettempdir()) / f"nacre-{os.getuid()}")
 
 
 def private_runtime_folder(folder: Path) -> Path:

@@ -15,7 +15,6 @@ from collections import ChainMap, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import chain
 from math import inf, prod, sqrt
 from operator import itemgetter
 from zlib import crc32
@@ -228,18 +227,12 @@ def order_signs(readable: str) -> dict[str, float]:
     """The signs in the text line by line, as one line, and with digits read as letters; each reason at its most."""
     lowered = lower(readable)
     flat = one_line(lowered)
-    without_leet = undo_leet(flat)
-    places = list(anchors().places(flat))
-    if anchors().flat and not places and "+" not in flat:
+    variants = dict.fromkeys((lowered, flat, undo_leet(flat)))
+    if anchors().flat and "+" not in flat and next(anchors().places(flat), None) is None:
         # Anchors between other blanks would be here, too. Most texts have none.
-        return strongest(signs_in(without_leet)) if without_leet != flat else {}
-    if anchors().flat and lowered[1:] == flat[1:]:
-        # Most texts have one line, perhaps after the end of an empty title: past `BEHIND`, nothing sees the difference.
-        near = [place for place in places if place[0] <= BEHIND] if lowered != flat else []
-        signs = chain(signs_at(near, lowered), signs_at(places[len(near) :], flat), signs_at(near, flat))
-    else:
-        signs = chain(signs_in(lowered), signs_at(places, flat))
-    return strongest(chain(signs, signs_in(without_leet) if without_leet != flat else ()))
+        variants.pop(lowered)
+        variants.pop(flat, None)
+    return strongest(each for variant in variants for each in signs_in(variant))
 
 
 def one_line(lowered: str) -> str:
@@ -262,14 +255,10 @@ def strongest(signs: Iterable[Sign]) -> dict[str, float]:
 
 
 def signs_in(lowered: str) -> Iterator[Sign]:
-    return signs_at(anchors().places(lowered), lowered)
-
-
-def signs_at(places: Iterable[tuple[int, str]], lowered: str) -> Iterator[Sign]:
     """Each sign once. Equal surroundings are tried once, which bounds the cost of a text made of anchors."""
     done: set[int] = set()
     tried: set[str] = set()
-    for at, anchor in places:
+    for at, anchor in anchors().places(lowered):
         if at >= BEHIND:  # near the beginning, two places may see the same characters
             around = lowered[at - BEHIND : at + AHEAD]
             if around in tried:
@@ -384,7 +373,7 @@ def features(lowered: str, words: Sequence[str] | None = None) -> set[int]:
     short = max(map(len, words)) <= LONGEST_CACHED
     in_bytes, alone, beginnings, pairs = zip(*map(known_word_features if short else word_features, words), strict=True)
     buckets = {*alone, *beginnings}
-    buckets.update([digest & LAST_BUCKET for digest in map(crc32, in_bytes[1:], pairs)])
+    buckets.update(map(LAST_BUCKET.__and__, map(crc32, in_bytes[1:], pairs)))
     if not lowered.isascii() and CJK.search(lowered):
         buckets.update(
             bucket(f"c{lowered[at : at + size]}") for size in (2, 3) for at in range(len(lowered) - size + 1)
@@ -393,9 +382,8 @@ def features(lowered: str, words: Sequence[str] | None = None) -> set[int]:
 
 
 @cache
-def word_weights() -> list[int]:
-    """A list, from which a number is taken in half the time that an array needs."""
-    return array("b", shipped(WORDS).read_bytes()).tolist()
+def word_weights() -> array[int]:
+    return array("b", shipped(WORDS).read_bytes())
 
 
 def quick_look(part: str) -> float:
@@ -447,11 +435,8 @@ def order_scores(text: str, looks_like: float, fitted: Mapping[str, float]) -> l
 
     Raises `ValueError`, `ImportError` and what onnxruntime raises when the model cannot be run.
     """
-    looks = {part: quick_look(part) for part in parts(text)}
-    worth = [(part, look) for part, look in looks.items() if look > looks_like]
-    if not worth:
-        return []
-    worth = sorted(worth, key=itemgetter(1), reverse=True)[: MOST_READ + MORE_READ]
+    looks = sorted({part: quick_look(part) for part in parts(text)}.items(), key=itemgetter(1), reverse=True)
+    worth = [(part, look) for part, look in looks[: MOST_READ + MORE_READ] if look > looks_like]
     scores: list[float] = []
     for some in (worth[:MOST_READ], worth[MOST_READ:]):
         if some and max(scores, default=-inf) <= fitted["orders"]:

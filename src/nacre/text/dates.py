@@ -306,10 +306,11 @@ OF_YEAR = rf"(?:(?:,\s*|\s+)(?:of\s+|in\s+)?{YEAR})?"
 COUNTED = (
     r"(?!\s+(?:dollars|euros|pounds|bucks|steps|calories|words|people|users|miles|kilometers|km|meters|feet|times)\b)"
 )
-MONTH = (
-    r"(?=(?P<capital>(?-i:[A-Z]))?)(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+MONTH_NAMES = frozenset(
+    "jan january feb february mar march apr april may jun june jul july aug august sep sept september oct october nov"
+    " november dec december".split()
 )
+MONTH = rf"(?=(?P<capital>(?-i:[A-Z]))?)(?P<month>{either(MONTH_NAMES)})\b\.?"
 WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 ON_WEEKDAY = rf"(?:{WEEKDAY},?\s+(?:the\s+)?)?"
 DATE_NUMBER = rf"(?:(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?(?!\d|[:.]\d|,\d{{3}}\b|%)|{either(ORDINALS)})\b"
@@ -356,10 +357,6 @@ def pattern(body: str) -> re.Pattern[str]:
 
 ASCII_WORD = re.compile(r"\w+", re.ASCII)
 CENTURIES = ("19", "20")
-MONTH_NAMES = frozenset(
-    "jan january feb february mar march apr april may jun june jul july aug august sep sept sepember september oct"
-    " october nov november dec december".split()
-)
 QUARTERS = frozenset(("q1", "q2", "q3", "q4"))
 # In this order: what an earlier rule has read, a later one does not see.
 RULES = (

@@ -16,7 +16,7 @@ from nacre.engine.supersede import SUPERSEDES, is_redacted
 from nacre.errors import ArchiveRefused, ImportConflict, InvalidInput, UnknownName
 from nacre.memory_store import MemoryStore
 from nacre.model import STATUSES, Link, Memory
-from nacre.model.memory import DEFAULTS, FIELDS, LISTS, NAMES, Json, by_target
+from nacre.model.memory import LISTS, NAMES, Json, by_target
 from nacre.model.validate import CHECKS, instant, label, optional, validate_fields
 from nacre.protocols import AnyChange, Change, Data, Derived, Progress, Reader, TermChange
 from nacre.remember.derive import same_derived_input
@@ -72,8 +72,7 @@ class RowChecker:
         fields, kinds = self.guard.fields(validate_fields(typed_fields, self.types))
         further = {name: check(name, row[name]) for name, check in RECORD_FIELDS.items() if name in row}
         suspicion = self.guard.suspicion(fields, self.bulk)
-        record = {**DEFAULTS, "metadata": {}, **fields, **further, "space": self.space, "version": FIRST}
-        memory = Memory.from_values(map(record.__getitem__, FIELDS))
+        memory = Memory(**{**fields, **further, "space": self.space, "version": FIRST})  # type: ignore[arg-type]
         if memory.superseded_by == memory.id or any(link.to == memory.id for link in memory.links):
             raise InvalidInput("it is linked to itself.")
         if kinds:

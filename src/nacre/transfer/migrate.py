@@ -7,12 +7,11 @@ of each space compared with that of the source.
 
 from __future__ import annotations
 
-import gc
 import json
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import chain
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from nacre.engine.engine import long_operation
 from nacre.errors import InvalidInput, MigrationRefused, StoreDamaged
 from nacre.factory import IN_MEMORY, open_backend, store_file
 from nacre.model.journal import MEMORY
@@ -47,14 +47,11 @@ from nacre.settings import ADDRESS, Settings
 # Versions and entries in a transaction: with fewer of them the same counters are written more often, and the disk is
 # waited for; 5,000 take some 40 MB.
 AT_ONCE = 5_000
-COLLECTED_AFTER = 200_000  # objects more than were freed: some batches of rows
 DIGEST_BYTES = 16
 MOST_ROUNDS = 5  # that follow a source to which others write
 COPYING, COMPARING = "Copying", "Comparing"
-COUNTED = ("polarity", "position", "access_count")  # whole numbers
 NESTED = ("metadata", "links")
-COUNTS = attrgetter(*COUNTED)
-PLAIN_VALUES = attrgetter(*(name for name in NAMES if name not in (*COUNTED, *NESTED)))
+PLAIN_VALUES = attrgetter(*(name for name in NAMES if name not in NESTED))
 MARSHAL = 2  # the last version of the format in which equal values always give equal bytes
 VECTOR_TYPE = "<f2"  # as which every lasting backend keeps them
 
@@ -151,7 +148,7 @@ class Migration:
             )
 
     def run(self) -> Migrated:
-        with few_collections():
+        with long_operation():
             return self._run()
 
     def _run(self) -> Migrated:
@@ -222,17 +219,6 @@ class Migration:
     def _watched(self, what: str) -> Watch:
         progress = self._progress
         return lambda done, total: None if progress is None else progress(min(done, total), max(1, total), what)
-
-
-@contextmanager
-def few_collections() -> Iterator[None]:
-    """Rows are in no circles: looking for these among thousands that are held takes a seventh of the time."""
-    usual = gc.get_threshold()
-    gc.set_threshold(COLLECTED_AFTER, *usual[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*usual)
 
 
 def rows_of(store: Backend, name: str) -> RowTransfer:
@@ -437,9 +423,7 @@ def memory_digest(row: MemoryRow) -> bytes:
 def version_facts(version: VersionRow) -> Any:
     memory, words = version.memory, version.derived.words
     # A whole number may come back as another kind of number.
-    values = *PLAIN_VALUES(memory), *(None if count is None else float(count) for count in COUNTS(memory))
-    if int in map(type, values):
-        values = tuple(float(value) if type(value) is int else value for value in values)
+    values = tuple(float(value) if type(value) is int else value for value in PLAIN_VALUES(memory))
     composed = (canonical(memory.metadata) if memory.metadata else "", tuple(map(link_facts, memory.links)))
     stems = (words.title, words.text, words.role, words.tags, words.entities)
     chunks = tuple((chunk.start, chunk.end, chunk.digest) for chunk in version.derived.chunks)

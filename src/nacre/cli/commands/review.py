@@ -132,6 +132,8 @@ def decide_if_waiting(store: MemoryStore, item: ReviewItem, decision: str, why: 
     try:
         return store.decide(item, decision, why=why, stale_days=stale_days)
     except (InvalidInput, MemoryNotFound):
+        if any(each.id == item.id for each in store.review(kinds=(item.kind,), stale_days=stale_days, limit=None)):
+            raise
         return False
 
 

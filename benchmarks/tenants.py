@@ -184,7 +184,7 @@ def version_in(version: VersionRow, space: int) -> VersionRow:
         *(moved(getattr(derived.words, line), space) for line in ("title", "text", "role", "tags", "entities"))
     )
     own = replace(memory, id=moved(memory.id, space), space=name_of(space), text=moved(memory.text, space))
-    return replace(version, memory=own, derived=replace(derived, words=words))
+    return replace(version, memory=own, derived=derived._replace(words=words))
 
 
 def entry_in(row: EntryRow, space: int) -> EntryRow:
@@ -196,7 +196,7 @@ def entry_in(row: EntryRow, space: int) -> EntryRow:
 
     entry, id = row.entry, moved(row.entry.memory_id, space)
     before, after = image_in(entry.before), image_in(entry.after)
-    return replace(row, entry=replace(entry, space=name_of(space), memory_id=id, before=before, after=after))
+    return row._replace(entry=replace(entry, space=name_of(space), memory_id=id, before=before, after=after))
 
 
 def moved(said: str, space: int) -> str:

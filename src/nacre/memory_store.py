@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack, cast
 from uuid import uuid4
 
-from nacre.conflicts.candidates import Comparison
-from nacre.conflicts.judge import ConflictFn, PairJudge
 from nacre.engine import Engine, history, links, merge, removal, review, spaces, supersede, undo, write_request
 from nacre.engine.engine import PART, RELATION, Edit, catch_up_all, reindex
 from nacre.engine.history import Bucket
@@ -84,6 +82,8 @@ from nacre.text.dates import moment, named_span
 
 if TYPE_CHECKING:
     from nacre.access.capabilities import AgentCapabilities
+    from nacre.conflicts.candidates import Comparison
+    from nacre.conflicts.judge import ConflictFn
     from nacre.safety.injection import BulkReading, Suspicion  # only writing needs its rules
 
 IGNORE = "ignore"
@@ -360,6 +360,9 @@ class MemoryStore(Closing):
         return ConflictHandling(policy, self._comparison(contradiction_fn=contradiction_fn), writable)
 
     def _comparison(self, threshold: float | None = None, contradiction_fn: ConflictFn | None = None) -> Comparison:
+        from nacre.conflicts.candidates import Comparison  # only writing compares
+        from nacre.conflicts.judge import PairJudge
+
         judge = PairJudge(
             self._parts.conflict_model, self._parts.conflict_threshold if threshold is None else threshold,
             contradiction_fn or self._parts.options.contradiction_fn, self._parts.second_judge,

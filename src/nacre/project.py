@@ -7,10 +7,10 @@ import os
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
+from typing import NamedTuple
 
 from nacre.files import atomic_write, private_folder, user_folder
 
@@ -29,8 +29,7 @@ LONGEST_CHAIN = 4  # clones of clones
 REMOTE = re.compile(r"(?:[\w+.-]+://)?(?:[^@/]+@)?([^/:]+)(?::\d+(?=/))?[:/]+(.+?)(?:\.git)?/*")
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(NamedTuple):
     """`key` is the same for every clone; `name` is for people, and may differ between clones. `others` are keys by
     which it may have been known before: without its remote, or without a commit. `known_by` says what the key was made
     from."""
@@ -51,8 +50,7 @@ class Project:
         return any(space.endswith(f"-{key}") for key in (self.key, *self.others))
 
 
-@dataclass(frozen=True, slots=True)
-class Repository:
+class Repository(NamedTuple):
     """`own` is the git folder of this worktree, `shared` that of the repository."""
 
     own: Path

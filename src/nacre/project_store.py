@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import cache, wraps
 from inspect import Parameter, signature
 from itertools import accumulate
-from statistics import fmean
 from typing import Any, NamedTuple, Self, Unpack
 
 from nacre.engine.undo import last_batches
@@ -391,7 +390,7 @@ def ranked(hits: Sequence[Hit], fits_time: Callable[[Memory], float]) -> list[Ra
     """A hit that is less likely to answer than those after it, above which its space puts it, counts as the mean of
     them."""
     likely = [hit.relevance * (OUT_OF_TIME + (1 - OUT_OF_TIME) * fits_time(hit.memory)) for hit in hits]
-    means = [max(fmean(likely[i:end]) for end in range(i + 1, len(hits) + 1)) for i in range(len(hits))]
+    means = [max(sum(likely[i:end]) / (end - i) for end in range(i + 1, len(hits) + 1)) for i in range(len(hits))]
     return list(map(Ranked, means, hits))
 
 

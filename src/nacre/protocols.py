@@ -93,8 +93,7 @@ class EmbedderIdentity:
     waiting: bool = field(default=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(NamedTuple):
     """The stems of a memory, by field and separated by spaces, as `nacre.text` computes them, for word search."""
 
     title: str = ""
@@ -104,8 +103,7 @@ class Words:
     entities: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """A span of a memory's text that fits the embedder; `digest` is that of the exact text that was embedded."""
 
     start: int
@@ -113,8 +111,7 @@ class Chunk:
     digest: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Derived:
+class Derived(NamedTuple):
     """Data computed from a memory, which can be computed again. Without `vectors` the chunks wait for the model."""
 
     words: Words
@@ -122,8 +119,7 @@ class Derived:
     vectors: Vectors | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """A higher `score` is better, on the scale of the search; `span` is the best chunk, if there is one."""
 
     id: str
@@ -200,8 +196,7 @@ class Candidates:
     beside: tuple[Beside, ...] = field(default=(), kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """Some memories in the order asked for; `cursor` continues after the last of them, empty when that was all."""
 
     memories: list[Memory]
@@ -228,8 +223,7 @@ Key: TypeAlias = tuple[str, str]  # the space and id of a memory, or the kind an
 Data: TypeAlias = Mapping[str, Json]  # of a term in the vocabulary
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """No `before`: the memory is new. No `after`: it is removed. Without `derived`, words and vectors stay.
 
     The memory must still be as in `before` when it is written. Uses that were counted in between are kept. Without a
@@ -247,8 +241,7 @@ class Change:
         return self.after or self.before  # type: ignore[return-value]
 
 
-@dataclass(frozen=True, slots=True)
-class TermChange:
+class TermChange(NamedTuple):
     """A term of the vocabulary; None where it does not exist. `space` is the one whose journal records it."""
 
     space: str
@@ -259,8 +252,7 @@ class TermChange:
     written: bool = True  # False: recorded in the journal only
 
 
-@dataclass(frozen=True, slots=True)
-class TermSet:
+class TermSet(NamedTuple):
     """The data of a term that no journal records; None removes the term."""
 
     kind: str
@@ -268,8 +260,7 @@ class TermSet:
     data: Data | None
 
 
-@dataclass(frozen=True, slots=True)
-class Scrubbed:
+class Scrubbed(NamedTuple):
     """Removes a memory's content from the journal and from its earlier states; operations and times stay.
 
     In the past a removed memory is absent then; one that exists reads as it is now, from when it first existed.
@@ -279,15 +270,13 @@ class Scrubbed:
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class SpacePurged:
+class SpacePurged(NamedTuple):
     """Removes all that a space has by then: its memories, journal and terms. Their ids are recorded."""
 
     space: str
 
 
-@dataclass(frozen=True, slots=True)
-class SpaceRenamed:
+class SpaceRenamed(NamedTuple):
     """Moves everything of `old` to `new`, which must be empty: records, derived data, journal, the terms of the space's
     kinds (`KIND/old`), and its own term of the kind `space`, in the journal too. That term gets the old name as well.
     """
@@ -296,24 +285,21 @@ class SpaceRenamed:
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class JournalDropped:
+class JournalDropped(NamedTuple):
     """Drops the space's entries up to this one, with the states that ended by then; how many is recorded."""
 
     space: str
     upto: int
 
 
-@dataclass(frozen=True, slots=True)
-class Compressed:
+class Compressed(NamedTuple):
     """Compresses long texts, where the backend can; they read as before."""
 
     space: str
     ids: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class EmbedderBound:
+class EmbedderBound(NamedTuple):
     """Says of which vector space the vectors are; `anew` removes every vector, and all memories become pending."""
 
     identity: EmbedderIdentity
@@ -373,8 +359,7 @@ class Committed:
     dropped: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Outdated:
+class Outdated(NamedTuple):
     """Nothing was written: `actual` holds what is not as expected, as it is now."""
 
     actual: Expected
@@ -526,8 +511,7 @@ class MemoryRow:
     versions: tuple[VersionRow, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class EntryRow:
+class EntryRow(NamedTuple):
     """A journal entry, and what the space held after it: memories, their stems, and the latest time of creation or
     change. `linked`: whether it ended and began a version, from which its images are made; None: it has its own."""
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from time import gmtime, strftime
+from typing import NamedTuple
 
 from nacre.errors import ConfigError, nearest_name
 from nacre.files import data_sections, restrict_to_owner, user_folder
@@ -130,8 +131,7 @@ DROPPED: Mapping[str, str] = {
 TYPES = {"str": "text", "float": "number", "bool": "true or false"}
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
+class Description(NamedTuple):
     """`values` lists the allowed values; empty when any value is allowed."""
 
     group: str
@@ -314,8 +314,7 @@ def with_own_keys(values: Mapping[str, object]) -> dict[str, object]:
     return merged_values
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """`source` says where the value comes from: an option, an environment variable, a file, or `default`. An `ignored`
     one is set in a project's file and has no effect."""
 
@@ -547,8 +546,7 @@ def personal_space(user: str) -> str:
     return f"{PERSONAL_PREFIX}{user}"
 
 
-@dataclass(frozen=True, slots=True)
-class SpaceChoice:
+class SpaceChoice(NamedTuple):
     """The space that an interface works in, and why. `beside` is one that it also looks into, or empty; `named` says
     that an option, the environment or a settings file names the space."""
 

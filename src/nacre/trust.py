@@ -7,8 +7,8 @@ import json
 import os
 import stat
 import time
-from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from nacre.errors import ConfigError
 from nacre.files import atomic_write, open_regular, private_folder, user_folder
@@ -18,8 +18,7 @@ LONGEST_FILE = 1_000_000  # bytes: no settings file comes near this
 ROOT = 0  # the administrator can write anywhere in any case
 
 
-@dataclass(frozen=True, slots=True)
-class Consent:
+class Consent(NamedTuple):
     """`file` is the settings file, `digest` that of its content, `at` when the user agreed (seconds)."""
 
     file: str
@@ -27,8 +26,7 @@ class Consent:
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectFile:
+class ProjectFile(NamedTuple):
     """A settings file as it was read once; `fault` says why it may not be used at all, empty where it may."""
 
     file: Path
@@ -94,7 +92,7 @@ def agree(read: ProjectFile, now: float | None = None) -> Consent:
     consent = Consent(key_of(read.file), digest(read.content), time.time() if now is None else now)
     place = place_of(read.file)
     private_folder(place.parent)
-    atomic_write(place, json.dumps(asdict(consent)))
+    atomic_write(place, json.dumps(consent._asdict()))
     return consent
 
 

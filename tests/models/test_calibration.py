@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -91,7 +90,7 @@ def test_a_reindexing_calibrates_a_foreign_embedder_on_the_texts_of_the_store() 
 def test_a_note_that_was_read_is_less_relevant_the_farther_its_cosine_is_behind_the_best() -> None:
     behind = [SHIPPED.relevance(Closeness(0.4, 0.5, cosine_gap=by), Reading(0.0)) for by in (0.0, 0.1, 0.3)]
     assert behind == sorted(behind, reverse=True) and behind[0] > 1.5 * behind[-1]
-    narrow = replace(SHIPPED, scale=2.0)
+    narrow = SHIPPED._replace(scale=2.0)
     assert narrow.relevance(Closeness(0.2, 0.5, cosine_gap=0.05), Reading(0.0)) == pytest.approx(behind[1])
 
 
@@ -132,9 +131,9 @@ def test_every_case_has_a_curve_that_rises_with_what_speaks_for_the_memory(
     assert case_of(close, reading) in CASES
     usual = SHIPPED.relevance(close, reading)
     assert 0 < usual < 1
-    assert SHIPPED.relevance(replace(close, coverage=1.0), reading) >= usual
+    assert SHIPPED.relevance(close._replace(coverage=1.0), reading) >= usual
     if cosine is not None:
-        assert SHIPPED.relevance(replace(close, cosine=0.8), reading) > usual
+        assert SHIPPED.relevance(close._replace(cosine=0.8), reading) > usual
     if reading is not None:
         assert SHIPPED.relevance(close, Reading(4.0)) > usual > SHIPPED.relevance(close, Reading(0.0, 4.0))
 

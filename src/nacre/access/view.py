@@ -151,12 +151,12 @@ class Permission:
         if isinstance(change, Change):
             return self._of_memory(change)
         if isinstance(change, TermChange):
-            return replace(change, written=self._writes_term(change.kind, change.name, change.after))
+            return change._replace(written=self._writes_term(change.kind, change.name, change.after))
         if isinstance(change, TermSet):
             return change if self._writes_term(change.kind, change.name, change.data) else None
         if isinstance(change, Compressed):
             own = (memory.id for memory in self.below.get_many(change.space, change.ids) if self.writes(memory))
-            return replace(change, ids=tuple(own))
+            return change._replace(ids=tuple(own))
         if isinstance(change, EmbedderBound) and change.anew:
             self.access.demand("change the embedder")
         if isinstance(change, Scrubbed):

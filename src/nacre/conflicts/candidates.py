@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from nacre.conflicts.judge import PairJudge
 from nacre.model import Conflict, Filter, Memory
+from nacre.model.review import gravity
 from nacre.protocols import Reader, Search, Vectors
 
 NEAREST = 12  # by meaning, as AI-Houkai does
@@ -21,8 +23,7 @@ PROMISING, FRAME_SHARED = 0.4, 0.5
 SETTLED = frozenset(("supersedes", "contradicts", "distinct_from"))
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(NamedTuple):
     """The conflicts, worst first, and sentences about how they were found."""
 
     conflicts: list[Conflict]
@@ -113,7 +114,3 @@ def comparable(a: Memory, b: Memory) -> bool:
 
 def overlap(one: set[str], other: set[str]) -> float:
     return len(one & other) / max(1, min(len(one), len(other)))
-
-
-def gravity(conflict: Conflict) -> tuple[int, float]:
-    return ("contradiction", "update", "duplicate").index(conflict.kind), -conflict.similarity

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import product
+from typing import NamedTuple
 
 from nacre.text.grammar import word_groups
 from nacre.text.tokens import WORD_LISTS
@@ -36,8 +36,7 @@ LONGEST_WORDS = 6  # that are shown of each text
 LONGEST = 400  # words; beyond them a text is a document, and its head says what it is about
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     key: str
     start: int
     end: int

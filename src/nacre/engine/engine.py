@@ -182,7 +182,7 @@ class PendingChanges:
     def add(self, changes: Iterable[Change]) -> None:
         for change in changes:
             first = self._changes.get(change.subject.id)
-            merged = change if first is None else replace(first, after=change.after)
+            merged = change if first is None else first._replace(after=change.after)
             self._changes[change.subject.id] = merged
 
 

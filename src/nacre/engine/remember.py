@@ -8,9 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nacre.conflicts.candidates import Compared, Comparison
 from nacre.engine.engine import Edit, Engine, insertions
 from nacre.engine.supersede import all_superseded
 from nacre.errors import ConflictError, ConflictWarning, UnknownName
@@ -18,6 +17,9 @@ from nacre.model import Conflict, Filter, Link, Memory, Operation, RememberResul
 from nacre.model.memory import CONFLICTS, LISTS, key_of, same_words
 from nacre.protocols import AnyChange, Change, Derived, Reader, Vectors
 from nacre.remember.derive import same_derived_input
+
+if TYPE_CHECKING:
+    from nacre.conflicts.candidates import Comparison
 
 POLICIES = ("note", "ignore", "warn", "supersede", "raise")
 SAME = 0.95  # texts that are this similar may say the same, and need not be stored twice
@@ -116,8 +118,8 @@ def store_one(
         more = (*notes, *kept_importance(memory, known, explicit))
         again = remember_again(engine, known, memory, handling.policy, explicit, more, why)
         return again or store_anew()
-    compared = handling.comparison.compare(memory, vector_of(derived), near=near) if near else Compared([])
-    conflicts, notes = tuple(compared.conflicts), (*notes, *compared.notes)
+    compared, more_notes = handling.comparison.compare(memory, vector_of(derived), near=near) if near else ([], ())
+    conflicts, notes = tuple(compared), (*notes, *more_notes)
     if conflicts and handling.policy == "raise":
         raise ConflictError(conflicts)
     supersedes = handling.policy == "supersede"
@@ -141,7 +143,7 @@ def store_one(
         (new,) = insertions([draft], [derived])
         successor, changes = replacing(engine, reader, draft, replaced)
         stored[:] = [successor]
-        return [replace(new, after=successor), *changes]
+        return [new._replace(after=successor), *changes]
 
     engine.commit("remember", plan, why)
     for known in meanwhile.values():
@@ -179,8 +181,8 @@ def edit_one(
     if handling.policy == "ignore" or unread:
         return RememberResult(engine.change(space, [id], "edit", edit, why=why)[0])
     (derived,), notes = engine.derive([after])
-    compared = handling.comparison.compare(after, vector_of(derived)) if is_statement(after) else Compared([])
-    conflicts, notes = tuple(compared.conflicts), (*notes, *compared.notes)
+    compared, more_notes = handling.comparison.compare(after, vector_of(derived)) if is_statement(after) else ([], ())
+    conflicts, notes = tuple(compared), (*notes, *more_notes)
     if conflicts and handling.policy == "raise":
         raise ConflictError(conflicts)
     supersedes = handling.policy == "supersede"
@@ -188,7 +190,7 @@ def edit_one(
     noting = supersedes or handling.policy == "note"
     noted = [each for each in conflicts if noting and each.b.id not in replaced]
     conflicting = {each.b.id for each in noted}
-    compared_all = vector_of(derived) is not None and not compared.notes
+    compared_all = vector_of(derived) is not None and not more_notes
     stored: list[Memory] = []
 
     def plan(reader: Reader) -> list[AnyChange]:

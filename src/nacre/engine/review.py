@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from nacre.conflicts.candidates import Comparison, gravity
 from nacre.engine.engine import FOR_REVIEW, RELATION, Edit, Engine, Lookup
 from nacre.engine.links import relation_hint, relations, with_relation_renamed
 from nacre.engine.merge import united
@@ -18,10 +18,13 @@ from nacre.errors import InvalidInput, UnknownName
 from nacre.model import Conflict, Edge, Filter, JournalFilter, Link, Memory, Operation
 from nacre.model.instants import DAY
 from nacre.model.memory import CONFLICTS, DISTINCT, LESSON
-from nacre.model.review import DECISIONS, KINDS, STALE_DAYS, ReviewItem, begins
+from nacre.model.review import DECISIONS, KINDS, STALE_DAYS, ReviewItem, begins, gravity
 from nacre.protocols import ALL, AnyChange, Change, Progress, Reader, TermChange
 from nacre.remember.guard import is_suspicious, restore_trust
 from nacre.storage.pages import iterate_pages
+
+if TYPE_CHECKING:
+    from nacre.conflicts.candidates import Comparison
 
 PAGE = 256
 REPORTED = 16  # memories between two reports of progress: a conflict model takes some 20 ms for each

@@ -13,10 +13,9 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nacre import __version__
 from nacre.files import atomic_write, private_folder, private_opener, user_folder
@@ -29,8 +28,7 @@ LONGEST_ADDRESS = 100  # bytes; a Unix socket's path may have 104 to 108
 NAME_BYTES = 8
 
 
-@dataclass(frozen=True, slots=True)
-class HelperFiles:
+class HelperFiles(NamedTuple):
     """`address` is a socket, or on Windows a file with a port and a token. The helper holds `lock`."""
 
     address: Path

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nacre.hooks.request import EVENTS, Request
 from nacre.model import Filter, Hit, Memory, Pack, Query, Recollection
@@ -94,8 +94,7 @@ class Injected:
         return self.store.acting_as(ACTOR).store
 
 
-@dataclass(frozen=True, slots=True)
-class InjectionDay:
+class InjectionDay(NamedTuple):
     """What hooks put before prompts on one day, UTC: how often, how many memories, and how many tokens they took."""
 
     day: str

@@ -61,6 +61,11 @@ class Conflict:
         return f"{self.kind} of {self.b.id} by {self.reason}{decided}"
 
 
+def gravity(conflict: Conflict) -> tuple[int, float]:
+    """Sorts the worst first: contradictions, updates, duplicates; the more similar before the less."""
+    return ("contradiction", "update", "duplicate").index(conflict.kind), -conflict.similarity
+
+
 @dataclass(frozen=True, slots=True)
 class RememberResult:
     """`action` is stored, superseded (it took the place of others), known (the same text is there: `memory` is that

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
+from typing import NamedTuple
 
 from nacre.files import data_sections
 from nacre.model.memory import Json
 from nacre.protocols import Data, Embedder
 
 
-@dataclass(frozen=True, slots=True)
-class Closeness:
+class Closeness(NamedTuple):
     """How near a memory is to a question before anything is read: the cosine (None without vectors), and the share of
     the question's words that occur in it or nearby; whether it is a turn of a conversation; how far the cosine is below
     the best one of the question."""
@@ -24,8 +23,7 @@ class Closeness:
     cosine_gap: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """The log odds by which a model says, after reading, that the memory answers, and how far these are below those of
     the best memory that was read for the same question."""
 
@@ -33,8 +31,7 @@ class Reading:
     gap: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(NamedTuple):
     """A logistic curve: what adds up to the log odds."""
 
     constant: float
@@ -52,8 +49,7 @@ class Curve:
         return logistic(log_odds)
 
 
-@dataclass(frozen=True, slots=True)
-class Together:
+class Together(NamedTuple):
     """The log odds of a hit by its own, and by the logarithm of the probability that any of the hits answers. Where
     nothing answers, some hit may look as if it did; where something does, several hits and both ways to look agree."""
 
@@ -65,8 +61,7 @@ class Together:
         return logistic(self.constant + self.own * math.log(alone / (1 - alone)) + self.any * math.log(any))
 
 
-@dataclass(frozen=True, slots=True)
-class Floor:
+class Floor(NamedTuple):
     """Below `best` the best hit of a question probably does not answer it, and nothing is returned. Hits below `each`
     are left out; it is lower, because a question may have several answers, and the best is not always first."""
 
@@ -142,8 +137,7 @@ def floor_of(closeness: Closeness, reading: Reading | None = None) -> Floor:
 ABOVE_NOTHING = 1.05
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(NamedTuple):
     """Of one embedder: the weight of the cosine among the signals of a recall, and how its cosines are mapped to those
     of the shipped embedder, for which the curves were fitted."""
 
@@ -156,12 +150,12 @@ class Calibration:
         curve = fitted_curves()[case_of(closeness, reading)]
         if closeness.cosine is not None:
             cosine = max(0.0, self.scale * closeness.cosine + self.offset)
-            closeness = replace(closeness, cosine=cosine, cosine_gap=self.scale * closeness.cosine_gap)
+            closeness = closeness._replace(cosine=cosine, cosine_gap=self.scale * closeness.cosine_gap)
         return curve.relevance(closeness, reading)
 
     def nothing_in_common(self, closeness: Closeness) -> Floor:
         """For an embedder that was never measured: only what has neither words nor meaning of the question is below."""
-        none = replace(closeness, cosine=None if closeness.cosine is None else 0.0, coverage=0.0)
+        none = closeness._replace(cosine=None if closeness.cosine is None else 0.0, coverage=0.0)
         return Floor(ABOVE_NOTHING * self.relevance(none), 0.0)
 
 

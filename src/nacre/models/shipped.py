@@ -7,10 +7,9 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from nacre.files import ThreadLock, atomic_write, data_sections, private_folder, user_folder
 
@@ -19,8 +18,7 @@ DIGESTS = "digests.json"  # written by the programs in training/ that write the 
 REMEDY = "Install Nacre again: its model files are part of the package."
 
 
-@dataclass(frozen=True, slots=True)
-class ShippedModel:
+class ShippedModel(NamedTuple):
     """A model that gives no vectors has no dimensions."""
 
     name: str

@@ -6,9 +6,8 @@ numpy and onnxruntime are imported with the model: many commands create an embed
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from nacre.errors import ModelUnavailable
 from nacre.files import ThreadLock
@@ -191,8 +190,7 @@ def _rows(encoded: Sequence[Sequence[int]], width: int, run: Callable[[NDArray[n
     return rows
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     identity: str
     dimensions: int
     open: Callable[[Path], Part]

@@ -6,10 +6,9 @@ import re
 import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 CACHED_WORDS = 50_000  # some 10 MB; a language's working vocabulary is smaller
 CACHED_LENGTH = 32  # scripts without spaces have "words" as long as a sentence, which do not come again
@@ -157,8 +156,7 @@ FOLDED = CharacterTable(fold_character)
 PAIR_MARKERS = 3  # [CLS] first [SEP] second [SEP]
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     """`segments` holds, for each of the ids, which of the two texts it belongs to."""
 
     ids: Sequence[int]

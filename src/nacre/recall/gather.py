@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nacre.errors import InvalidInput
 from nacre.model import GENERIC_ROLES, Condition, Filter, Query
@@ -42,8 +42,7 @@ OWN_STRATEGIES = frozenset(("auto", "graph"))
 QUOTED = re.compile(r'"([^"]{2,200})"|“([^”]{2,200})”')
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     text: str
     terms: tuple[str, ...]
     where: Filter

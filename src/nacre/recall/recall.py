@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate, takewhile
 from typing import NamedTuple
 
@@ -105,8 +105,7 @@ class Judged(NamedTuple):
     read: bool = False  # by a model
 
 
-@dataclass(frozen=True, slots=True)
-class Rerankers:
+class Rerankers(NamedTuple):
     """At most one of them reorders the best hits."""
 
     reranker: Reranker | None

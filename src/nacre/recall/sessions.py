@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -36,8 +35,7 @@ class BestTurn(NamedTuple):
     cosine: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredSession:
+class ScoredSession(NamedTuple):
     session: str
     score: float
     why: tuple[Reason, ...]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,8 +19,7 @@ from nacre.recall.signals import closeness, signals, weighted, weights_with
 from nacre.text.tokens import content_stems, stems
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(NamedTuple):
     """A strategy that does not know the `closeness` gives the `cosine`, if it has one. `was` is the id of the
     superseded memory that counted for it."""
 
@@ -33,8 +31,7 @@ class Scored:
     was: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(NamedTuple):
     """Best first."""
 
     scored: tuple[Scored, ...] = ()
@@ -51,8 +48,7 @@ LEAST_SHOWN = 0.005  # a signal that gave less is not listed as a reason
 LOCAL_K1, LOCAL_B = 1.5, 0.75  # of the published hybrid formula, whose BM25 uses only its own pool
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(NamedTuple):
     space: str
     reader: Reader
     embedder: Embedder

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
 from nacre.errors import UnknownName
 from nacre.files import data_sections, data_text
@@ -61,16 +61,14 @@ def is_about_user(text: str) -> bool:
     return ABOUT_USER.match(text.lstrip()) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Appraisal:
+class Appraisal(NamedTuple):
     """`importance` in 0..1; each reason names the words that decided, and there is none where nothing did."""
 
     importance: float
     reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     name: str
     pattern: str  # a blank stands for any white space
     value: float

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 from nacre.files import data_sections
 
@@ -16,8 +15,7 @@ LOOSE = {"named": "anywhere", "beside": "near"}
 RUN_START = r"(?<![A-Za-z0-9])"  # a token begins a word; «_» may stand before it, as in a name made of it
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """One kind of secret and how it is found, by `where`:
 
     - head: `pattern` begins with one of the `keywords`, in their own case, at the start of a word;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -26,8 +26,7 @@ NO_KEYS: Keys = np.empty(0, np.int64)
 WINDOW_SHARE = 5  # a time window brings one fifth of a channel's pool
 
 
-@dataclass(frozen=True, slots=True)
-class Posting:
+class Posting(NamedTuple):
     """The memories that contain a stem, by rising key. `frequencies` sum its occurrences times `COLUMN_WEIGHTS`,
     `lengths` count all stems of the memory, `holding` says on how many memories it is: more than were read, maybe."""
 
@@ -45,8 +44,7 @@ class Successor(NamedTuple):
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
+class Reached(NamedTuple):
     """Places by rising key, each once, and how some of them were reached."""
 
     places: list[Place]
@@ -88,8 +86,7 @@ class Index(Protocol):
         """The keys of all memories that the filter admits, and of those that count for one of them, rising."""
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
+class Weights(NamedTuple):
     """Per term its rarity, and the BM25 share of each memory that contains it."""
 
     postings: Mapping[str, Posting]
@@ -253,7 +250,7 @@ def candidate_places(index: Index, search: Search, where: Filter, few: Few | Non
             # The filter is narrow, or most matches are of another state: search only among what the filter admits.
             reached, weights = among(index.allowed(where, search.replaced))
     more = nearest_in_time(index, search, reached.places, where)
-    return replace(reached, places=reached.places + more), weights
+    return reached._replace(places=reached.places + more), weights
 
 
 def nearest_in_time(index: Index, search: Search, known: Sequence[Place], where: Filter) -> list[Place]:

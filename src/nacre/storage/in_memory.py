@@ -436,7 +436,7 @@ class InMemoryTransaction(InMemoryReader):
         self._state.embedder = identity
         for space in self._state.spaces.values() if anew else ():
             for id, versions in space.versions.items():
-                bare = (replace(each, derived=replace(each.derived, vectors=None)) for each in versions)
+                bare = (replace(each, derived=each.derived._replace(vectors=None)) for each in versions)
                 space.versions[id] = tuple(bare)
 
     def rebuild_indexes(self) -> None:
@@ -694,7 +694,7 @@ def version_row(space: Space, version: Version) -> VersionRow:
     walks = {(link.to, link.rel): space.walks.get((memory.id, link.to, link.rel), 0) for link in memory.links}
     uses = (memory.last_accessed, memory.access_count)
     stems = {column: " ".join(getattr(version.derived.words, column).split()) for column in COLUMN_WEIGHTS}
-    derived = replace(version.derived, words=Words(**stems))
+    derived = version.derived._replace(words=Words(**stems))
     return VersionRow(memory, derived, version.seq_from, version.seq_to, uses, walks)
 
 

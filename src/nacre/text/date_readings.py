@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 DAY = timedelta(days=1)
 MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
@@ -48,8 +47,7 @@ JOINED_COUNTS = re.compile(r"\s*[-–]\s*|\s+(?:or|to)\s+")
 AND_A_HALF = re.compile(r"\s+and\s+a\s+half\b")
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     start: datetime
     end: datetime  # the first moment after it
 
@@ -58,8 +56,7 @@ class Span:
         return Span(self.start + first * width, self.start + last * width)
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(NamedTuple):
     """A length of time as people give it: «a few weeks»."""
 
     low: timedelta
@@ -185,8 +182,7 @@ VERBS = frozenset(("may", "march"))
 Said: TypeAlias = defaultdict[str, str]  # the parts of a phrase by name, lowercase; "" for what was not said
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     span: Span
     sure: bool = True  # else a time only beside another: «from April to June»
     yearless: bool = False  # the year was inferred, and a neighbour may know better
@@ -198,7 +194,7 @@ Reader: TypeAlias = Callable[[Said, datetime], Reading | None]
 def read(reader: Reader, said: Said, asked: datetime) -> Reading | None:
     try:
         reading = reader(said, asked)
-        return reading and replace(reading, span=placed(reading.span, said))
+        return reading and reading._replace(span=placed(reading.span, said))
     except (ValueError, OverflowError):  # 31 June, or a time that no calendar shows
         return None
 
@@ -269,7 +265,7 @@ def read_feast(said: Said, asked: datetime) -> Reading | None:
     reading = yearly(lambda year: feast(name, year), said, asked, said["lead"] in TIME_LEADS)
     if reading is None or said["distance"]:  # «the day after Christmas» counts from the feast itself
         return reading
-    return replace(reading, span=Span(reading.span.start - FEAST_MARGIN, reading.span.end + FEAST_MARGIN))
+    return reading._replace(span=Span(reading.span.start - FEAST_MARGIN, reading.span.end + FEAST_MARGIN))
 
 
 def read_quarter(said: Said, asked: datetime) -> Reading | None:

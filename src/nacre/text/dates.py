@@ -6,9 +6,9 @@ import math
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from typing import NamedTuple
 
 from nacre.errors import InvalidInput
 from nacre.model.instants import FIRST, LAST, Instant, seconds
@@ -40,8 +40,7 @@ BEFORE_CLAUSE = re.compile(
 )  # «before I moved in June»
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """UTC seconds, `start` < `end`. Where one side is open it lies at the end of the calendar."""
 
     start: float
@@ -59,7 +58,7 @@ def time_windows(question: str, asked_at: float) -> tuple[Window, ...]:
     foreign: list[Window] = []
     for phrase in () if is_english(question) else foreign_phrases(question):
         translated = windows(phrase.english, mentions(phrase.english, asked))
-        foreign += [replace(each, words=phrase.words, place=phrase.place) for each in translated]
+        foreign += [each._replace(words=phrase.words, place=phrase.place) for each in translated]
     english = windows(question, mentions(without(question, foreign), asked))
     return tuple(each for each in sorted((*foreign, *english), key=lambda each: each.place) if each.start < each.end)
 
@@ -186,8 +185,7 @@ OLDEST = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(NamedTuple):
     name: str  # "newest", "oldest" or ""
     place: tuple[int, int]  # where the words that say so begin and end
 
@@ -257,8 +255,8 @@ def agreed(first: Mention, second: Mention) -> tuple[Mention, Mention]:
 def equally_sure(first: Mention, second: Mention) -> tuple[Mention, Mention]:
     sure = first.reading.sure or second.reading.sure
     return (
-        replace(first, reading=replace(first.reading, sure=sure)),
-        replace(second, reading=replace(second.reading, sure=sure)),
+        first._replace(reading=first.reading._replace(sure=sure)),
+        second._replace(reading=second.reading._replace(sure=sure)),
     )
 
 
@@ -341,8 +339,7 @@ HEAD = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     # One of them is in every text that the rule can match: of a set, as a word by itself. Most questions have none.
     hints: tuple[str, ...] | frozenset[str]
     body: str
@@ -392,8 +389,7 @@ RULES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(NamedTuple):
     start: int
     end: int
     said: readings.Said
@@ -402,7 +398,7 @@ class Mention:
 
     def read_again(self, asked: datetime, which: str = "") -> Mention:
         reading = readings.read(self.reader, defaultdict(str, self.said, which=which), asked)
-        return replace(self, reading=reading or self.reading)
+        return self._replace(reading=reading or self.reading)
 
 
 def mentions(question: str, asked: datetime) -> list[Mention]:

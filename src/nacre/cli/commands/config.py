@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -143,7 +142,7 @@ def describe(_cli: CliContext, key: str | None, form: Form) -> None:
     ]
 
     def record(name: str) -> dict[str, object]:
-        return {"key": name, **asdict(descriptions()[name]), "default": getattr(Settings(), name)}
+        return {"key": name, **descriptions()[name]._asdict(), "default": getattr(Settings(), name)}
 
     print_items([key] if key else list(descriptions()), columns, record, form)
 

@@ -6,7 +6,6 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -213,7 +212,7 @@ def models_command(_cli: CliContext, form: Form) -> None:
         digests = {}
     rows = [
         {
-            **asdict(model),
+            **model._asdict(),
             "bytes": sum((WEIGHTS / file).stat().st_size for file in model.files if (WEIGHTS / file).is_file()),
             "files": {file: digests.get(file, "unknown") for file in model.files},
             "faults": faults(model),

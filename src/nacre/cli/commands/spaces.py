@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -74,10 +73,10 @@ def choice_on_server(store: ProjectStore, choice: SpaceChoice) -> SpaceChoice:
         return choice
     beside = store.beside.space if store.beside else ""
     if store.space == choice.space:
-        return replace(choice, beside=beside)
+        return choice._replace(beside=beside)
     own = store.space == store.personal_space
     reason = f"{choice.reason}, and this is your own on this server" if own else "the token opens it alone"
-    return replace(choice, space=store.space, reason=reason, beside=beside)
+    return choice._replace(space=store.space, reason=reason, beside=beside)
 
 
 def is_unread_default(note: SpaceNote, choice: SpaceChoice) -> bool:

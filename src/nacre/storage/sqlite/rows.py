@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import apsw
 
@@ -269,8 +269,7 @@ JOIN_MEMORY = " CROSS JOIN memory ON memory.key = version.key"
 JOIN_CONTENT = " CROSS JOIN content ON content.number = version.content"
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """One state of a space: the present, or that after a journal entry."""
 
     space: int

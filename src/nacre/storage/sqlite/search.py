@@ -15,7 +15,6 @@ import os
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import apsw
@@ -515,8 +514,7 @@ def as_vector(halves: bytes) -> Vectors:
 # Vectors in the file
 
 
-@dataclass(frozen=True, slots=True)
-class Centre:
+class Centre(NamedTuple):
     """`rescored` is how many of the nearest by signs are compared exactly; 0 where signs lose too many neighbours. They
     are chosen from `chosen_from` times as many by an estimate; 1 where the count of signs alone decides."""
 

@@ -160,8 +160,7 @@ class NewMemory(NamedTuple):
     links: dict[Target, Kept]
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(NamedTuple):
     """What is derived from a content; `words` is None when nothing was derived yet."""
 
     words: Stems | None

@@ -283,7 +283,7 @@ class MemoryStore(Closing):
             return RememberResult(next(each for each in after if each.id == memory.id), (), "superseded", notes)
         result = store_one(self._engine, memory, self._handling(on_conflict, contradiction_fn), explicit=fields)
         self._parts.catch_up.start()
-        return replace(result, memory=as_written(result.memory), notes=notes + result.notes)
+        return replace(result, notes=notes + result.notes)
 
     def remember_many(
         self,
@@ -313,7 +313,7 @@ class MemoryStore(Closing):
                 stored.append(store_one(self._engine, part[0], handling, explicit=explicit[part[0].id]).memory)
             if progress is not None:
                 progress(len(stored), len(drafts), "remembering")
-        return list(map(as_written, stored))
+        return stored
 
     def draft(self, text: str, **fields: Unpack[Fields]) -> Memory:
         """A memory as `remember` would store it, checked and without its secrets; nothing is written."""
@@ -346,7 +346,8 @@ class MemoryStore(Closing):
     def _build(self, fields: Mapping[str, object]) -> Memory:
         now = self._clock()
         times = {"created_at": now, "updated_at": fields.get("created_at", now), "last_accessed": now}
-        memory = Memory(**{**times, **with_names(fields), "space": self.space})  # type: ignore[arg-type]
+        own = {"space": self.space, "version": 1}  # the version that its first writing gives it
+        memory = Memory(**{**times, **with_names(fields), **own})  # type: ignore[arg-type]
         self._check_links(memory.id, memory.links)
         return write_request.check_period(memory)
 
@@ -1107,11 +1108,6 @@ class MemoryStore(Closing):
 
     def health(self, *, thorough: bool = False) -> Health:
         return self._store.health(thorough=thorough)
-
-
-def as_written(memory: Memory) -> Memory:
-    """A new memory, with the version that it got."""
-    return memory if memory.version else replace(memory, version=1)
 
 
 def at_least_zero(limit: int | None) -> int | None:

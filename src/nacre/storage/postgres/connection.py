@@ -8,7 +8,7 @@ import os
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -222,8 +222,10 @@ class Session:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+        self._pipeline: ExitStack | None = None  # statements are under way, whose results nobody has read
 
     def fetch(self, sql: str, values: Mapping[str, Any] | None = None, *, binary: bool = False) -> list[Row]:
+        self.settle()
         return self.connection.execute(sql, values, binary=binary).fetchall()
 
     def only_row(self, sql: str, values: Mapping[str, Any] | None = None) -> Row:
@@ -232,15 +234,36 @@ class Session:
 
     def execute(self, sql: str, values: Mapping[str, Any] | None = None) -> int:
         """How many rows it changed."""
+        self.settle()
         return self.connection.execute(sql, values).rowcount
 
     def together(self, *statements: Statement, binary: bool = False) -> list[list[Row]]:
         """The rows of each, in one round trip."""
         if not statements:
+            self.settle()
             return []
-        with self.connection.pipeline():
+        pipeline, self._pipeline = self._opened(), None
+        with pipeline:
             cursors = [self.connection.execute(sql, values, binary=binary) for sql, values in statements]
         return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
+
+    def send(self, *statements: Statement) -> None:
+        """Lets the server work on them while this goes on. What fails is raised by this or by a later call."""
+        self._opened()
+        for sql, values in statements:
+            self.connection.execute(sql, values)
+
+    def settle(self) -> None:
+        """Waits for what was sent."""
+        if self._pipeline is not None:
+            pipeline, self._pipeline = self._pipeline, None
+            pipeline.close()
+
+    def _opened(self) -> ExitStack:
+        if self._pipeline is None:
+            self._pipeline = ExitStack()
+            self._pipeline.enter_context(self.connection.pipeline())
+        return self._pipeline
 
 
 CHOOSE = "SELECT set_config('nacre.spaces', %(numbers)s, true), set_config('nacre.names', %(names)s, true)"

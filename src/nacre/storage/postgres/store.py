@@ -775,6 +775,8 @@ class PostgresBackend(PostgresReader, TransactionalBackend):
                     finish(transaction)
             except BaseException:
                 with suppress(psycopg.Error):
+                    session.settle()
+                with suppress(psycopg.Error):
                     connection.rollback()
                 raise
 

@@ -1,6 +1,7 @@
 """Writes a change set: versions, contents, names, words, vectors, counts and journal, together or not at all.
 
-Rows are collected while the changes come, and sent table by table in one round trip at the end, with the commit.
+Rows are collected while the changes come, and sent table by table in one round trip at the end, with the commit. Where
+there are many changes, the server is sent the rows of some while those of the next are made.
 """
 
 from __future__ import annotations
@@ -199,6 +200,7 @@ SAVE_SPACE = (
 OWN_KIND = "strpos(kind, '/') > 0 AND substr(kind, strpos(kind, '/') + 1) = %(old)s"
 RENAMED_KIND = "substr(kind, 1, strpos(kind, '/')) || %(new)s"
 ANALYSED_FROM, ANALYSED_AGAIN = 50, 4  # memories of a space; and how many times as many until the next time
+SENT_AHEAD = 64  # memories whose rows are sent while those of the next are made: the server works meanwhile
 TABLES_OF_SPACE = ("posting", "chunk", "content", "version", "label", "link", "memory", "counter", "journal")
 
 
@@ -366,6 +368,8 @@ class PostgresTransaction:
         self._stored[memory.space, memory.id] = new
         self._waiting.add((memory.space, memory.id))
         self._note_size(memory.space, seq)
+        if len(self._waiting) == SENT_AHEAD:
+            self._session.send(*self._collected())
 
     def _old(self, key: Key) -> Stored | None:
         space, id = key
@@ -729,13 +733,7 @@ class PostgresTransaction:
     def flush(self, *last: str) -> None:
         """Sends the collected rows, and then these statements, in one round trip."""
         self._collect_counts()
-        self._collect_postings()
-        statements: list[Statement] = []
-        for name in STATEMENTS:
-            spaces = {space for known, space in (*self._rows, *self._columns) if known == name}
-            statements += [(SENT[name], {**self._values(name, space), "space": space}) for space in spaces]
-        self._waiting.clear()
-        self._contents.clear()  # what was derived anew is in the tables by now
+        statements = self._collected()
         for name, space_row in self._spaces.items():
             if space_row != self._saved.get(name):
                 statements.append((SAVE_SPACE, {column: getattr(space_row, column) for column in SPACE}))
@@ -743,11 +741,21 @@ class PostgresTransaction:
         orphans = any(self._orphans.values())
         if not orphans:
             statements += [(sql, None) for sql in last]
-        if statements:
-            self._session.together(*statements)
+        self._session.together(*statements)
         if orphans:
             self._erase_orphans()
             self._session.together(*((sql, None) for sql in last))
+
+    def _collected(self) -> list[Statement]:
+        """What writes the collected rows, which are no longer collected then."""
+        self._collect_postings()
+        statements: list[Statement] = []
+        for name in STATEMENTS:
+            spaces = {space for known, space in (*self._rows, *self._columns) if known == name}
+            statements += [(SENT[name], {**self._values(name, space), "space": space}) for space in spaces]
+        self._waiting.clear()
+        self._contents.clear()  # what was derived anew is in the tables by now
+        return statements
 
     def _values(self, name: str, space: int) -> dict[str, Any]:
         """The columns of the rows that were collected for a statement."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nacre import MemoryStore
-from nacre.errors import ConfigError, DatabaseRefused, MissingExtra
+from nacre.errors import ConfigError, DatabaseRefused, MissingExtra, StorageError
 from nacre.factory import open_backend, store_name
 from nacre.model import Operation
 from nacre.protocols import ALL, Change, Committed, Search
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nacre.storage.postgres import PostgresBackend
 
 OPERATION = Operation("write", "tester", 0.0, "b1")
+SENT_AHEAD = 64  # memories: the driver may be missing, and with it the module that names it
 WORD = "".join(("open", "sesame"))  # of an address
 
 
@@ -121,6 +122,46 @@ def test_a_commit_whose_connection_is_lost_before_it_ends_is_done_once(store: Po
     result = store.commit([Change(None, memory("a"), derived("word", unit(1)))], None, OPERATION, clock)
     assert isinstance(result, Committed) and len(times) == 2
     assert [(entry.seq, entry.memory_id) for entry in store.journal(SPACE)] == [(1, "a")]
+
+
+def many(count: int = 3 * SENT_AHEAD, **fields: str) -> list[Change]:
+    """More new memories than the server is sent at once."""
+    return [Change(None, memory(f"m{n}", **fields), derived(f"tea own{n}", unit(1, n))) for n in range(count)]
+
+
+def test_a_commit_that_loses_its_connection_after_it_has_sent_rows_is_done_once(store: PostgresBackend) -> None:
+    times: list[float] = []
+
+    def clock() -> float:
+        times.append(1.0)
+        if len(times) == 1:
+            terminate_all()
+        return 5.0
+
+    changes = many()
+    assert isinstance(store.commit(changes, None, OPERATION, clock), Committed) and len(times) == 2
+    assert [entry.seq for entry in store.journal(SPACE, limit=None)] == list(range(len(changes), 0, -1))
+    assert store.count(SPACE, ALL) == len(changes) and store.health(thorough=True).problems == ()
+
+
+def test_what_was_sent_is_taken_back_where_the_operation_fails(store: PostgresBackend) -> None:
+    def clock() -> float:
+        raise OSError
+
+    with pytest.raises(OSError):
+        store.commit(many(), None, OPERATION, clock)
+    assert store.journal(SPACE) == [] and listed(store, SPACE) == []
+    before = connections()
+    assert isinstance(store.commit(many(), None, OPERATION), Committed) and connections() == before
+    assert store.count(SPACE, ALL) == 3 * SENT_AHEAD
+
+
+def test_rows_that_the_server_refuses_fail_the_operation_also_where_it_has_gone_on(store: PostgresBackend) -> None:
+    refused = Change(None, memory("refused", text="half a \0 text"))
+    with pytest.raises(StorageError, match="nothing was changed"):
+        store.commit([refused, *many()], None, OPERATION)
+    assert store.journal(SPACE) == [] and listed(store, SPACE) == []
+    assert isinstance(store.commit(many(), None, OPERATION), Committed)
 
 
 @pytest.mark.parametrize("stored", [True, False])

@@ -13,7 +13,7 @@ from nacre import MemoryStore
 from nacre.errors import ConfigError, DatabaseRefused, MissingExtra, StorageError
 from nacre.factory import open_backend, store_name
 from nacre.model import Operation
-from nacre.protocols import ALL, Change, Committed, Search
+from nacre.protocols import ALL, Change, Committed, JournalDropped, Search
 from nacre.settings import Settings
 from tests import postgres_server
 from tests.command_line import CommandLine
@@ -154,6 +154,8 @@ def test_what_was_sent_is_taken_back_where_the_operation_fails(store: PostgresBa
     before = connections()
     assert isinstance(store.commit(many(), None, OPERATION), Committed) and connections() == before
     assert store.count(SPACE, ALL) == 3 * SENT_AHEAD
+    dropped = store.commit([JournalDropped(SPACE, SENT_AHEAD)])  # a connection that still waited could not count them
+    assert isinstance(dropped, Committed) and dropped.dropped == SENT_AHEAD
 
 
 def test_rows_that_the_server_refuses_fail_the_operation_also_where_it_has_gone_on(store: PostgresBackend) -> None:

@@ -91,6 +91,10 @@ def is_server(path: Path | str) -> bool:
     return address is not None and address.group(1).lower() in ("http", "https")
 
 
+def has_password(path: Path | str) -> bool:
+    return PASSWORD.search(str(path)) is not None
+
+
 def open_database(address: str, key: str) -> Backend:
     """Raises `MissingExtra` without the driver, and `DatabaseRefused` where the database cannot be used."""
     if key:

@@ -222,3 +222,42 @@ def test_codex_need_not_wait_for_the_server(nacre: CommandLine, elsewhere: Path)
     assert "required" not in (elsewhere / ".codex" / "config.toml").read_text()
     refused = nacre("install", "cursor", "--not-required")
     assert refused.exit_code == 2 and "leave out --not-required" in refused.stderr
+
+
+@pytest.mark.parametrize("scheme", ["http://127.0.0.1:8790", "postgresql://ada:{}@db/mem", ":memory:"])
+def test_hooks_are_refused_where_the_store_is_not_a_file(
+    nacre: CommandLine, elsewhere: Path, scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    password = "-".join(("not", "a", "real", "one"))
+    monkeypatch.setenv("NACRE_STORE", scheme.format(password))
+    remote = ("--http", "http://127.0.0.1:8790/mcp")  # the hooks do not use it
+    for words in (("install", "codex", "--hooks", "--print", *remote), ("hook", "status"), ("hook", "end")):
+        result = nacre(*words)
+        assert result.exit_code == 2 and "only with a store in a file" in result.stderr
+        assert password not in result.output
+    assert not (elsewhere / ".codex").exists()
+
+
+def test_a_store_on_a_server_is_reached_by_its_address_and_not_started(
+    nacre: CommandLine, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NACRE_STORE", "http://127.0.0.1:8790/")
+    advice = "`nacre install cursor --http http://127.0.0.1:8790/mcp --token-file FILE`"
+    result = nacre("install", "cursor")
+    assert result.exit_code == 2 and advice in " ".join(result.stderr.split())
+    assert "Name a file with --store" in nacre("install", "claude-desktop").stderr
+    assert not (elsewhere / ".cursor").exists()
+    (elsewhere / "token").write_text("-".join(("a", "token", "of", "this", "test")))
+    connected = nacre("install", "cursor", "--http", "http://127.0.0.1:8790/mcp", "--token-file", "token")
+    assert connected.exit_code == 0 and "Restart Cursor" in connected.stderr
+    nacre.ok("uninstall", "cursor")
+
+
+def test_the_password_of_a_database_is_in_no_shared_file_and_no_message(nacre: CommandLine, elsewhere: Path) -> None:
+    password = "-".join(("not", "a", "real", "one"))
+    address = f"postgresql://ada:{password}@db/mem"
+    assert "leave out --project" in nacre("install", "cursor", "--project", "--store", address).stderr
+    result = nacre("install", "cursor", "--store", address)
+    file = elsewhere / ".cursor" / "mcp.json"
+    assert result.exit_code == 0 and password not in result.output and "postgresql://ada@db/mem" in result.output
+    assert file.stat().st_mode & 0o077 == 0 and servers(file)["nacre"]["env"]["NACRE_STORE"] == address  # type: ignore[index]

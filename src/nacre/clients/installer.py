@@ -14,7 +14,7 @@ from typing import ClassVar, Protocol
 from nacre.clients import jsonc
 from nacre.clients.files import FileChange, pruned, rewrite, take_back, text_of, unreadable
 from nacre.errors import ConfigError
-from nacre.factory import IN_MEMORY, is_database, store_file
+from nacre.factory import IN_MEMORY, has_password, is_database, store_file
 from nacre.files import PRIVATE_FILE
 
 SHARED_COMMAND = "nacre"
@@ -223,7 +223,7 @@ class Installer:
             self.path,
             lambda text: self.notation.put(text, place, block),
             replace_unreadable=self.overwrite_unparseable,
-            mode=PRIVATE_FILE if self.token else None,
+            mode=PRIVATE_FILE if self.token or has_password(self.store) else None,
         )
 
     def uninstall(self) -> bool:

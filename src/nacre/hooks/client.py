@@ -1,6 +1,6 @@
 """Answers a hook: through the helper process, which a question waits for, or else in this process without a model.
 
-Also reports their status.
+Also reports whether the helper runs and what was captured.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nacre.errors import ConfigError
 from nacre.files import create_private, private_folder
 from nacre.hooks.channel import HelperFiles, ask, channel_at, log_file, log_line
 from nacre.hooks.request import Request
@@ -104,10 +105,12 @@ def wait_for_helper(request: Request, places: HelperFiles) -> Mapping[str, Json]
 
 
 def store_path(setting: str) -> Path:
-    if ADDRESS.match(setting):
-        raise ValueError("hooks need a local store; name a file or a folder with NACRE_STORE")
-    if setting == IN_MEMORY:
-        raise ValueError("hooks cannot use a store in memory; name a file with NACRE_STORE")
+    """Raises `ConfigError` where the setting names no file."""
+    if setting == IN_MEMORY or ADDRESS.match(setting):
+        raise ConfigError(
+            "Hooks work only with a store in a file on this machine, and the setting `store` names another one. "
+            "Name a file with --store or NACRE_STORE, or do without the hooks."
+        )
     file = Path(setting).expanduser()  # as `factory.store_file`, which is slow to import
     return (file / STORE_FILE if file.is_dir() or setting.endswith(("/", "\\")) else file).absolute()
 
@@ -207,7 +210,7 @@ def hook_status(flags: Mapping[str, str], folder: Path | None = None) -> HookSta
 
 
 def end_helper(flags: Mapping[str, str]) -> bool:
-    """False when there is none."""
+    """False when there is none. Raises `ConfigError`."""
     settings = Request.here("end", {}, flags).settings()
     return bool(helper_at(store_path(settings.store), "end"))
 

@@ -283,6 +283,8 @@ def install_command(
     if not required and not installer.build_mcp_block().get("required"):
         raise UsageProblem(f"{installer.title} starts without the server anyway; leave out --not-required.")
     installer = replace(installer, required=required)
+    if not (http or guidance):
+        refuse_server(installer)
     if hooks:
         require_hooks(installer)
     if allow:
@@ -299,6 +301,22 @@ def install_command(
             put(require_hooks(installer).hooks_text())
     else:
         write_settings(installer, hooks=hooks, allow=allow, write_guidance=write_guidance, force=force, yes=yes)
+
+
+def refuse_server(installer: Installer) -> None:
+    """The client would start a server of its own, without the token."""
+    from nacre.factory import has_password, is_server
+
+    if is_server(installer.store):
+        address = f"{installer.store.rstrip('/')}/mcp"
+        remedy = (
+            f"connect the client to it: `nacre install {installer.client} --http {address} --token-file FILE`"
+            if installer.url_key
+            else f"{installer.title} cannot be given one in its settings. Name a file with --store"
+        )
+        raise UsageProblem(f"the store {installer.store} is a server; {remedy}.")
+    if installer.folder is not None and has_password(installer.store):
+        raise UsageProblem("a password must not get into a file that others may read; leave out --project.")
 
 
 def remote_token(http: str | None, token_file: Path | None, *, project: bool) -> str:
@@ -338,9 +356,10 @@ def write_settings(
 
 def say_what_next(installer: Installer, *, hooks: bool) -> None:
     from nacre.clients.installer import SHARED_COMMAND
+    from nacre.factory import has_password, store_name
 
-    store = installer.environment().get("NACRE_STORE")
-    place = f"Memories are kept in {store}. " if store and not installer.url else ""
+    store = "" if installer.url else installer.environment().get("NACRE_STORE", "")
+    place = f"Memories are kept in {store_name(store) if has_password(store) else store}. " if store else ""
     say(f"{place}Restart {installer.title} to use them.")
     if hooks and installer.client == "codex":
         say("Codex runs hooks only after you have looked at them: type /hooks in it.")
@@ -393,9 +412,12 @@ def report_written(done: FileChange, what: str) -> None:
 
 def require_hooks(installer: Installer) -> HookInstaller:
     from nacre.clients.hooks import HookInstaller
+    from nacre.hooks.client import store_path
 
     if not isinstance(installer, HookInstaller):
         raise UsageProblem(f"{installer.title} has no hooks that are known; leave out --hooks.")
+    if installer.store:
+        store_path(installer.store)  # raises where it is not a file: hooks would do nothing
     return installer
 
 

@@ -422,7 +422,7 @@ class SchemaMismatch(StorageError):
     def __init__(self, path: Path | str, schema: int, known: int) -> None:
         super().__init__(
             f"{path} was made by another version of nacre (schema {schema}; this version has {known}). Run "
-            "`nacre export` with that version and import the archive here, or remove the file to begin a new store."
+            "`nacre export` with that version and import the archive here; to begin a new store, move the file elsewhere."
         )
 
 

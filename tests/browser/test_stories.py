@@ -399,6 +399,12 @@ def test_hostile_texts_are_shown_as_text(name: str, opened: Opener) -> None:
     assert page.locator("#injected").count() == 0
 
 
+@pytest.mark.slow
+def test_a_text_that_gives_orders_says_why_it_is_not_trusted(opened: Opener) -> None:
+    row = opened("memory/hostile-orders").locator(".about div").filter(has_text="Why it is not trusted")
+    expect(row.locator("dd")).to_contain_text("overrides earlier instructions")
+
+
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.slow
 def test_every_view_fits_a_narrow_screen(view: str, opened: Opener) -> None:

@@ -92,6 +92,15 @@ def test_a_damaged_copy_is_one_sentence_and_code_4(nacre: CommandLine, tmp_path:
     assert texts(nacre) == ["first"]
 
 
+def test_a_copy_that_is_not_there_is_named_as_one(nacre: CommandLine, tmp_path: Path) -> None:
+    nacre.ok("remember", "first")
+    for words in (["verify"], ["restore", "--yes"]):
+        refused = nacre("backup", *words, str(tmp_path / "nope.db"))
+        assert refused.exit_code == 4 and "--store" not in refused.stderr
+        assert f"There is no copy {tmp_path / 'nope.db'}; `nacre store backup list` shows the copies." in refused.stderr
+    assert texts(nacre) == ["first"]
+
+
 def test_an_encrypted_store_takes_back_a_copy_from_before_it_was(
     nacre: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

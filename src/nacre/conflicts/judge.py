@@ -1,7 +1,8 @@
 """Says of two memories whether the newer contradicts, replaces or repeats the older, and by which words.
 
-Exact rules decide what a model that reads the two texts cannot see; all else is the conflict model's. A verdict depends
-on the two memories alone.
+Exact rules decide what a model that reads the two texts cannot see; all else is the conflict model's. What either says
+of a pair depends on the two memories alone. Which pairs the model reads does not: only the most alike (`MOST_READ`); of
+the others it is only looked whether a value has changed.
 """
 
 from __future__ import annotations

@@ -166,6 +166,8 @@ def test_a_secret_does_not_come_in(agent: Agent) -> None:
         ("link", {"source": "zz", "target": "zz"}, "No memory 'zz'"),
         ("history", {"undo": "zzzz"}, "`history` lists what was done"),
         ("review", {"item": "zzzz", "decision": "newer"}, "zzzz"),
+        ("review", {"item": "zzzz"}, "Nothing was decided: give both `item` and `decision`"),
+        ("review", {"decision": "newer"}, "Nothing was decided: give both `item` and `decision`"),
         ("recal", {"query": "x"}, "did you mean 'recall'"),
     ],
 )

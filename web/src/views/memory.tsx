@@ -181,7 +181,7 @@ function About({ memory }: { memory: Memory }) {
     ["Importance", memory.importance.toFixed(2)],
     ["Confidence", memory.confidence.toFixed(2)],
     ["Trust", memory.trust.toFixed(2)],
-    ["Suspicion", typeof memory.metadata.suspicion === "string" ? memory.metadata.suspicion : ""],
+    ["Why it is not trusted", Array.isArray(memory.metadata.suspicion) ? memory.metadata.suspicion.join(", ") : ""],
     ["Contexts", memory.contexts.join(", ")],
     ["Status", memory.status.replaceAll("_", " ")],
   ];

@@ -41,7 +41,7 @@ const CHOICES: Record<ReviewItem["kind"], Choice[]> = {
 };
 const KINDS: Record<ReviewItem["kind"], string> = {
   conflict: "These two may not both be true", unvalidated: "Nobody has confirmed this yet", stale: "Is this still true?",
-  word: "A relation that links taught", entity: "Two names that may be one",
+  word: "A relation that was used for the first time", entity: "Two names that may be one",
 };
 
 export function ReviewView() {

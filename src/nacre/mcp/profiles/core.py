@@ -147,6 +147,8 @@ def review(
     why: str = "",
     limit: int = 10,
 ) -> Answer:
+    if bool(item) != bool(decision):
+        raise InvalidInput("Nothing was decided: give both `item` and `decision` to decide, or neither to list.")
     if item and decision:
         done = session.store.decide(item, decision, text=text, why=why)
         return Answer({"decided": done, "items": []}, f"Decided: {escaped(decision)}." if done else "Left as it is.")

@@ -292,7 +292,7 @@ class Copy:
 
 
 def verify(file: Path, key: Key | None) -> Copy:
-    """Reads every page and changes nothing. Raises `NotAStore`, `WrongKey`, `SchemaMismatch` and `StoreUnreachable`."""
+    """Reads every page and changes nothing. Raises `NotAStore`, `WrongKey`, `SchemaMismatch` and `StorageError`."""
     with translated(file):
         opened = open_copy(file)
         try:
@@ -311,7 +311,7 @@ def verify(file: Path, key: Key | None) -> Copy:
 def open_copy(file: Path) -> apsw.Connection:
     """A copy that lies still is read without a trace, from a disk that cannot be written too."""
     if not file.is_file():
-        raise StoreUnreachable(file, "there is no such file")
+        raise StorageError(f"There is no copy {file}; `nacre store backup list` shows the copies.")
     used = file.with_name(file.name + WAL).exists()
     place = f"{file.absolute().as_uri()}?{'mode=rw' if used else 'mode=ro&immutable=1'}"
     mode = apsw.SQLITE_OPEN_READWRITE if used else apsw.SQLITE_OPEN_READONLY

@@ -10,6 +10,7 @@ from pathlib import Path
 import nacre
 from nacre import errors
 from nacre.errors import NacreError
+from nacre.hooks.client import LIMIT_SECONDS, LIMIT_VARIABLE
 from nacre.mcp.profiles import profile_named
 from nacre.mcp.server import costs
 from nacre.rest.problems import status_of
@@ -54,9 +55,9 @@ JSON body of other requests.
 | request | role | what it does | parameters |
 |---|---|---|---|"""
 ERRORS_OPENING = """\
-Every error that Nacre raises on purpose is a `NacreError`, ends with what to do next, and has changed nothing. The
-command line prints the sentence and returns an exit code; REST answers with a status; Python programs catch the
-class, or the built-in class that it also is.
+Every error that Nacre raises on purpose is a `NacreError`, ends with what to do next, and has changed nothing, except
+that `remember_many` and imports keep the parts that were complete. The command line prints the sentence and returns
+an exit code; REST answers with a status; Python programs catch the class, or the built-in class that it also is.
 
 | error | is also | REST | when |
 |---|---|---|---|"""
@@ -68,7 +69,10 @@ holds what is different in one space.
 
 A project's `.nacre.toml` may only choose a space of that project and turn the hooks off, until you run
 `nacre config trust` there. A name that an earlier version knew as a setting is ignored, with a sentence that says what
-to use instead."""
+to use instead.
+
+`{LIMIT_VARIABLE}` is not a setting but a variable of the environment alone: after how many seconds a hook gives up,
+{LIMIT_SECONDS:g} unless set. Raise it on a slow machine."""
 TOOLS_OPENING = """\
 `nacre mcp --profile NAME` chooses what an agent sees; `nacre mcp --list` shows the same with the cost of each tool.
 """

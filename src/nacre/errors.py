@@ -11,18 +11,18 @@ NacreError
 │       ├── MissingExtra (ImportError)  an optional package that is not installed
 │       └── PlainMirror              a journal mirror in plain text beside an encrypted store
 ├── VersionMismatch (RuntimeError)   a memory that was changed since the caller read it
-├── MemoryNotFound (KeyError)
+├── MemoryNotFound (KeyError)        no memory has this id in the space
 ├── SpaceNotFound (KeyError)         a space that was named and is not in the store
 │   └── SpaceNotOpen                 a space that the token does not open, whether the store has it or not
 ├── AccessDenied (PermissionError)   what an agent's capabilities do not include
 │   ├── QueryCostExceeded            a query that costs more than the agent may spend
 │   └── QuotaExceeded                more than the agent may store
 ├── IssuerUnreachable (OSError)      an OAuth issuer that cannot be asked about a token
-├── SupersedeCycle (ValueError)
+├── SupersedeCycle (ValueError)      a succession that would lead back to itself
 ├── LinkRefused (ValueError)         a link that is not allowed: to itself, or against `strict_links`
 ├── ConflictError (ValueError)       what `on_conflict="raise"` found; nothing was stored
 ├── ImportConflict (ValueError)      ids of an archive that are here already, where that is an error
-├── UndoRefused (RuntimeError)
+├── UndoRefused (RuntimeError)       there is no such operation, or no way back
 │   └── UndoBlocked                  later operations changed the same memories; they are named
 ├── MigrationRefused (RuntimeError)  a store that cannot be moved to where it was asked
 ├── Cancelled (RuntimeError)         a caller no longer wants the operation; nothing was written
@@ -35,20 +35,20 @@ NacreError
 │   ├── StoreNotFound (FileNotFoundError)  a store that was named to be read, and is not there
 │   ├── StoreUnreachable             a path that cannot be opened or created
 │   ├── DatabaseRefused              a database that cannot be reached or used
-│   ├── StoreReadOnly
-│   ├── StoreFull
+│   ├── StoreReadOnly                the file or its disk cannot be written
+│   ├── StoreFull                    the disk is full
 │   ├── StoreIncomplete              the target of a migration that was interrupted
 │   ├── StoreInUseAtFork             a process that was forked while a thread of its parent used the store
-│   ├── StoreBusy
-│   ├── SchemaMismatch
+│   ├── StoreBusy                    another process holds the store too long
+│   ├── SchemaMismatch               a store made by another version
 │   ├── ArchiveRefused               a portable archive that is damaged, foreign or too large
-│   └── EmbeddingMismatch (ValueError)
-├── EmbeddingError (RuntimeError)
-│   ├── ModelUnavailable             the model is not on this machine and could not be downloaded
+│   └── EmbeddingMismatch (ValueError)  the store's vectors are of another model
+├── EmbeddingError (RuntimeError)    a text could not be embedded
+│   ├── ModelUnavailable             the model is not loaded yet, damaged, or not installed
 │   └── EmbeddingServiceFailed       an embedding endpoint refused or broke off
-├── LanguageModelError (RuntimeError)
-├── RerankingError (RuntimeError)
-└── ConflictModelError (RuntimeError)
+├── LanguageModelError (RuntimeError)  a language model gave no answer
+├── RerankingError (RuntimeError)    a reranker gave no scores
+└── ConflictModelError (RuntimeError)  the conflict model cannot be run
 """
 
 from __future__ import annotations

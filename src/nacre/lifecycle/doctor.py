@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Level = Literal["ok", "warning", "problem"]
 Remedy = Literal["", "catch_up", "reindex", "repair"]
 
-LITTLE_SPACE = 500_000_000  # bytes: the model's files and a rewritten store of 100,000 memories fit into it
+LITTLE_SPACE = 500_000_000  # bytes: a rewritten store of 100,000 memories and its log fit into it
 MISSING = ".missing.txt"  # the end of the name of a file that lists what could not be read
 NAMED = 5  # ids in a message; the file lists all
 LISTED_ASIDE = "# Damaged records, moved to the table `quarantine` as far as they could be read"

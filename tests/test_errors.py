@@ -39,7 +39,7 @@ EXAMPLES: list[tuple[errors.NacreError, type[Exception], str]] = [
     (errors.StoreIncomplete("f", "g"), OSError, "delete the file, or the schema `nacre` of the database."),
     (errors.IssuerUnreachable("https://x", "404"), OSError, "tell an admin of the server."),
     (errors.StoreBusy("f", 10), OSError, "end the process that holds it."),
-    (errors.SchemaMismatch("f", 9, 1), OSError, "to begin a new store, move the file elsewhere."),
+    (errors.SchemaMismatch("f", 9, 1), OSError, "to begin a new store, move the file to another folder."),
     (errors.EmbeddingMismatch("one", "two"), ValueError, "configure the first model again."),
     (errors.ModelUnavailable("m", "offline", "Go online."), RuntimeError, "Go online."),
     (errors.EmbeddingServiceFailed("http://x", "404"), RuntimeError, "the model's name is right."),

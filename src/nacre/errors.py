@@ -256,7 +256,7 @@ class ConflictError(NacreError, ValueError):
     def __init__(self, conflicts: Sequence[object]) -> None:
         super().__init__(
             f"Nothing was stored: {'; '.join(map(str, conflicts[:3]))}{' …' if len(conflicts) > 3 else ''}. "
-            "Edit or supersede what stands, or store it with on_conflict='note'."
+            "Edit or supersede the stored memory, or store this one too, with on_conflict='note'."
         )
         self.conflicts = tuple(conflicts)
 
@@ -422,7 +422,8 @@ class SchemaMismatch(StorageError):
     def __init__(self, path: Path | str, schema: int, known: int) -> None:
         super().__init__(
             f"{path} was made by another version of nacre (schema {schema}; this version has {known}). Run "
-            "`nacre export` with that version and import the archive here; to begin a new store, move the file elsewhere."
+            "`nacre export` with that version and import the archive here; to begin a new store, move the file to "
+            "another folder."
         )
 
 

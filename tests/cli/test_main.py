@@ -168,13 +168,13 @@ def test_who_looks_for_redo_learns_how_to_undo_an_undo(nacre: CommandLine) -> No
     nacre.ok("remember", "kept after all", "--id", "x")
     nacre.ok("undo")
     result = nacre("redo")
-    assert result.exit_code == 2 and "`nacre undo BATCH` undoes an undo too; `nacre journal` shows" in result.stderr
+    assert result.exit_code == 2 and "`nacre undo OPERATION` undoes an undo too; `nacre journal` shows" in result.stderr
     nacre.ok("undo", nacre.json("journal", "-n", "1")[0]["batch"])
     assert [each["id"] for each in nacre.json("list")] == ["x"]
 
 
 def test_what_help_says_about_an_unknown_name_is_what_its_group_says(nacre: CommandLine) -> None:
-    assert "`nacre undo BATCH`" in nacre("help", "redo").stderr
+    assert "`nacre undo OPERATION`" in nacre("help", "redo").stderr
     assert "`nacre --version`" in nacre("help", "version").stderr
     assert "`nacre trash restore` is for lessons too" in nacre("help", "lesson", "restore").stderr
     for words in (["lesson", "redo"], ["help", "lesson", "redo"], ["graph", "redo"]):

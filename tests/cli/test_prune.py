@@ -126,7 +126,7 @@ def test_a_setting_that_makes_no_sense_is_reported_too(
 
 def test_what_nothing_has_faded_says_so(nacre: CommandLine) -> None:
     nacre.ok("remember", "fresh")
-    assert "Nothing scores less than 0.05" in nacre("prune", "--apply").stderr
+    assert "no memory has a decay score below 0.05" in nacre("prune", "--apply").stderr
 
 
 def test_scores_come_strongest_or_weakest_first(nacre: CommandLine) -> None:

@@ -36,7 +36,7 @@ def test_a_conflict_is_reported_with_the_remedy(office: CommandLine) -> None:
     result = office("remember", NEW, "--id", "munich-memory")
     assert result.stdout == "munich-memory\n"
     assert "seems to update berlin-m" in result.stderr and OLD in result.stderr
-    assert "'Munich' now, 'Berlin' before" in result.stderr
+    assert "new 'Munich', old 'Berlin'" in result.stderr
     assert "`nacre memory supersede berlin-m munich-m`" in result.stderr
     assert "`nacre review`" in result.stderr and "`nacre undo`" in result.stderr
 
@@ -142,7 +142,7 @@ def test_review_lists_in_a_pipe_what_waits_and_how_it_can_be_decided(noted: Comm
     item, kind, decisions, why, what = noted.ok("review").split("\t")
     assert (item, kind) == ("munich-memory:berlin-memory", "conflict")
     assert decisions.startswith("keep_both,not_a_conflict,newer,older,merge")
-    assert why == "judged by reading both: 'Munich' now, 'Berlin' before" and OLD in what and NEW in what
+    assert why == "judged by reading both: new 'Munich', old 'Berlin'" and OLD in what and NEW in what
     (record,) = noted.json("review")
     assert record["conflict"]["words"] == {"newer": "Munich", "older": "Berlin"}
     assert "munich-m:berlin-m" in noted.ok("review", "-f", "table")

@@ -21,7 +21,7 @@ def test_the_python_example_does_what_its_comments_say(
     first, second, *_ = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     names: dict[str, object] = {}
     exec(first + second, names)
-    assert "(ruff / flake8)" in capsys.readouterr().out
+    assert "(judged by reading both: new 'ruff', old 'flake8')" in capsys.readouterr().out
     with MemoryStore("notes.db", embedder="hashing") as store:
         old = next(memory for memory in store.iterate(include_superseded=True) if "pylint" in memory.text)
         assert [(each.before, each.after) for each in store.history(old.id).transitions] == [

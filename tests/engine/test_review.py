@@ -70,7 +70,7 @@ def test_everything_that_waits_is_listed_with_why(waiting: MemoryStore) -> None:
         ("entity", "entity:Sarah Chen:S. Chen"),
     ]
     told = [item.why for item in found]
-    assert told[0].endswith(": '90' now, '80' before") and "_" not in told[0] and "old" not in told[0]
+    assert told[0].endswith(": new '90', old '80'") and "_" not in told[0]
     assert told[1] == "confidence 0.2, never validated"
     assert told[2] == "trust 0.2, never validated"
     assert "366 days" in told[3]

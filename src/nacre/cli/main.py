@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 EVERY_COMMAND = "`nacre help --all` lists them all."
 LOOKED_FOR = {  # what other programs have as a command
-    "redo": "`nacre undo BATCH` undoes an undo too; `nacre journal` shows its BATCH.",
+    "redo": "`nacre undo OPERATION` undoes an undo too; `nacre journal` shows its id.",
     "version": "`nacre --version` prints the version.",
 }
 

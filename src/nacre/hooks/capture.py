@@ -65,7 +65,7 @@ def capture_request(store: MemoryStore, request: Request, *, until: float | None
 
 
 def capture_and_copy(store: MemoryStore, request: Request, *, until: float | None = None) -> int:
-    """As `capture_request`; then the daily copy of the store is started where one is due."""
+    """As `capture_request`; then the automatic copy of the store is started where one is due."""
     stored = capture_request(store, request, until=until)
     if stored:
         from nacre.lifecycle.automatic_backup import start_if_due

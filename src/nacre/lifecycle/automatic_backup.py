@@ -1,4 +1,4 @@
-"""The daily copy of a store: when one is due, why none is made, and the process of its own that makes it."""
+"""The automatic copy of a store: when one is due, why none is made, and the process of its own that makes it."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def examined_store(settings: Settings, embedder: Embedder | None) -> list[Findin
         return [Finding("integrity", "problem", str(error), fixed_by=remedy(error))]
     finally:
         store.close()
-    opened = Finding("store", "ok", f"{store_name(settings.store)} opens, with schema {health.schema}.")
+    opened = Finding("store", "ok", f"{store_name(settings.store)} opens.")
     identity = embedder_of_store(embedder, lambda: health.embedder).identity if embedder is not None else ""
     return [opened, *judged_contents(health), *judged_vectors(health, identity, calibrated=calibrated)]
 
@@ -105,7 +105,9 @@ def judged_contents(health: Health) -> Iterator[Finding]:
         yield Finding("integrity", "problem", problem, fixed_by=fixed_by)
     yield from (Finding("integrity", "warning", note) for note in health.notes)
     if not health.problems:
-        counts = f"{health.memories:,} memories with {health.vectors:,} vectors; a long text has several"
+        memories = f"{health.memories:,} {'memory' if health.memories == 1 else 'memories'}"
+        vectors = f"{health.vectors:,} {'vector' if health.vectors == 1 else 'vectors'}"
+        counts = f"{memories} with {vectors}; a long text has several"
         yield Finding("integrity", "ok", f"The file is undamaged, and its indexes fit its memories ({counts}).")
 
 

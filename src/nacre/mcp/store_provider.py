@@ -56,7 +56,7 @@ class StoreProvider:
         timer.start()
 
     def written(self) -> None:
-        """To be called after a write: makes the daily copy of the store where one is due. Never raises."""
+        """To be called after a write: makes the automatic copy of the store where one is due. Never raises."""
         with self._lock:
             opened = self._opened
         if opened is not None:

@@ -1,10 +1,10 @@
-"""What the judge says of two memories."""
+"""Verdicts, conflicts, the result of a remember, and review items."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nacre.model.memory import Memory
+from nacre.model.memory import Memory, short_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,11 @@ class Conflict:
         reason = REASONS.get(self.reason, self.reason)
         newer, older = self.words
         if newer and older and newer != older:
-            return f"{reason}: {newer!r} now, {older!r} before"
+            return f"{reason}: new {newer!r}, old {older!r}"
         return f"{reason}: {(newer or older)!r}" if newer or older else reason
 
     def __str__(self) -> str:
-        decided = f" ({self.words[0]} / {self.words[1]})" if any(self.words) else ""
-        return f"{self.kind} of {self.b.id} by {self.reason}{decided}"
+        return f"{self.kind} of {short_id(self.b.id)} ({self.explanation})"
 
 
 def gravity(conflict: Conflict) -> tuple[int, float]:
@@ -68,8 +67,8 @@ def gravity(conflict: Conflict) -> tuple[int, float]:
 
 @dataclass(frozen=True, slots=True)
 class RememberResult:
-    """`action` is stored, superseded (it took the place of others), known (the same text is there: `memory` is that
-    one, and nothing was added) or merged (`memory` says the same)."""
+    """`action` is stored, superseded (it took the place of others), known (the same text is stored: `memory` is
+    that one, with the new tags and source, if any) or merged (`memory` says the same)."""
 
     memory: Memory
     conflicts: tuple[Conflict, ...] = ()
@@ -92,8 +91,8 @@ DECISIONS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
-    """`id` names it as long as it waits. A conflict has a `conflict`, a word a `word`, an entity the `names`
-    that may be one, the fuller first; the others have a `memory`."""
+    """`id` names it as long as it waits. A conflict has a `conflict`; of the kind `word`, `word` is a relation that was
+    used for the first time; an entity has the `names` that may be one, the fuller first; the others have a `memory`."""
 
     id: str
     kind: str

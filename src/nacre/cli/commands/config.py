@@ -178,7 +178,8 @@ def check_together(cli: CliContext, name: str, value: str) -> None:
         check_mirror(replace(cli.settings(), **{name: value}), "")  # type: ignore[arg-type]
 
 
-@command("unset KEY", project_option, group=config_command)
+@command("unset KEY", group=config_command)
+@option("--project", f"From the nearest {PROJECT_FILE} upwards, not from your own file.")
 def unset_command(cli: CliContext, key: str, project: bool) -> None:
     """Remove one setting from your own file, or with --project from that of this folder."""
     from nacre.clients.settings_file import unset

@@ -139,7 +139,8 @@ def prune_command(cli: CliContext, **asked: Unpack[PruneOptions]) -> None:
         plan = engine.plan(now)
         scores = {each.memory.id: each.score for each in plan}
         scored = [(memory, scores[memory.id]) for memory in store.get_many(list(scores))]
-        show_plan(scored, score_columns(now), score_record, asked, f"Nothing scores less than {engine.min_score:g}.")
+        none = f"Nothing has decayed: no memory has a decay score below {engine.min_score:g}."
+        show_plan(scored, score_columns(now), score_record, asked, none)
         would = f"{count_of(len(plan), 'memory scores', 'memories score')} less than {engine.min_score:g}"
         question = f"Move {count_of(len(plan))} to the trash? `nacre undo` can bring all of it back."
         if plan and confirm_plan(asked, would, question):

@@ -153,16 +153,16 @@ def summary_of(entries: Sequence[JournalEntry]) -> str:
 journal_command.add_command(tail, "list")
 
 
-@command("show BATCH", form_option("text", "json"), group=journal_command)
-def show(cli: CliContext, batch: str, form: Form) -> None:
+@command("show OPERATION", form_option("text", "json"), group=journal_command)
+def show(cli: CliContext, operation: str, form: Form) -> None:
     """Show one operation in full: every memory that it changed, field by field, before and after."""
     with cli.open_both() as store:
-        entries = store.journal(batch=find_operation(store, batch), limit=None, newest_first=False)
+        entries = store.journal(batch=find_operation(store, operation), limit=None, newest_first=False)
     print_record([entry_record(entry) for entry in entries], operation_lines(entries, cli.now()), form)
 
 
 def find_operation(store: MemoryStore, prefix: str) -> str:
-    """The batch that begins so. Raises `NotFound`."""
+    """The id of the operation that begins so. Raises `NotFound`."""
     try:
         batch = store.resolve_operation(prefix)
     except UndoRefused as error:
@@ -172,11 +172,11 @@ def find_operation(store: MemoryStore, prefix: str) -> str:
     return batch
 
 
-@command("undo BATCH", why_option, group=journal_command)
-def undo(cli: CliContext, batch: str, why: str) -> None:
-    """Undo one operation, as `nacre undo BATCH` does."""
+@command("undo OPERATION", why_option, group=journal_command)
+def undo(cli: CliContext, operation: str, why: str) -> None:
+    """Undo one operation, as `nacre undo OPERATION` does."""
     with cli.open_both() as store:
-        report_undo(store, store.undo(find_operation(store, batch), why=why), cli.now())
+        report_undo(store, store.undo(find_operation(store, operation), why=why), cli.now())
 
 
 @command("compact", yes_option, why_option, group=journal_command)
@@ -221,20 +221,20 @@ def entry_state(entry: JournalEntry) -> str:
     return " came" if entry.before is None else " went" if entry.after is None else ""
 
 
-@command("undo [BATCH]", why_option)
+@command("undo [OPERATION]", why_option)
 @option("--last N", "Undo the last N operations, all or none.", least=1)
 @option("--any", "The last ones of anybody: agents, hooks, maintenance.", to="any_actor")
 @option("--cascade", "Undo later operations that depend on it as well.")
 def undo_command(
-    cli: CliContext, batch: str | None, last: int | None, any_actor: bool, cascade: bool, why: str
+    cli: CliContext, operation: str | None, last: int | None, any_actor: bool, cascade: bool, why: str
 ) -> None:
-    """Undo your last operation at the command line, or the one whose BATCH `nacre journal` shows; its first characters
-    suffice.
+    """Undo your last operation at the command line, or the one whose id `nacre journal` shows in the column batch; its
+    first characters suffice.
 
     An undo can be undone. Where later operations depend on it, nothing is changed, and they are named.
     """
     with cli.open_both() as store:
-        batch = find_operation(store, batch) if batch is not None and last is None else batch
+        batch = find_operation(store, operation) if operation is not None and last is None else operation
         report_undo(store, store.undo(batch, last=last, any_actor=any_actor, cascade=cascade, why=why), cli.now())
 
 

@@ -155,8 +155,8 @@ def describe_item(item: ReviewItem) -> str:
 
 
 @command("conflicts [ID]", why_option, form_option(), group=review_command)
-@option("--threshold 0-1", "From which similarity two texts count as duplicates where the model did not read them; 0.8, "
-        "unless given.")  # fmt: skip
+@option("--threshold 0-1", "From which similarity two texts count as duplicates where the model did not read them; "
+        "0.8, unless given.")  # fmt: skip
 @option("--note", "Put them into the review queue.")
 def conflicts_command(
     cli: CliContext, id: str | None, threshold: float | None, note: bool, why: str, form: Form

@@ -59,7 +59,10 @@ def main() -> int:
             for text, kind, tags, importance, days in NOTES:
                 id, then = str(uuid5(NAMESPACE_OID, text)), NOW - days * DAY
                 store.remember(text, id=id, type=kind, tags=tags, importance=importance, created_at=then)
-        environment = {"NACRE_STORE": str(path), "NACRE_EMBEDDER": embedder, "HOME": folder, "XDG_CONFIG_HOME": folder}
+        environment = {
+            "NACRE_STORE": str(path), "NACRE_SPACE": "default", "NACRE_EMBEDDER": embedder, "HOME": folder,
+            "XDG_CONFIG_HOME": folder,
+        }  # fmt: skip
         for name, (words, question, answer) in SCENES.items():
             seen = on_a_terminal(words, question, answer, environment)
             target = FOLDER / f"{name}.svg"

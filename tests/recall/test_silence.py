@@ -11,6 +11,7 @@ from nacre.errors import EmbeddingError
 from nacre.hooks.inject import for_prompt
 from nacre.hooks.request import Request
 from nacre.model import Hit, Memory, Query
+from nacre.model.recollection import STRONG
 from nacre.models.calibration import SHIPPED, Closeness, Floor, Reading
 from nacre.models.shipped_embedder import ENGLISH, ShippedEmbedder
 from nacre.protocols import Vectors
@@ -183,3 +184,20 @@ def test_a_note_of_the_time_that_is_asked_for_is_not_silenced_because_its_text_h
         assert not store.recall("which vaccine did the puppy get in August?", asked_at="2026-11-17")
         others = store.recall("how long was the outage of the shop in August?", asked_at="2026-11-17")
         assert "2026-05-06" not in {hit.memory.id for hit in others}
+
+
+@pytest.mark.parametrize(
+    "question", ["Halvorsen", "halvorsen", "Ottilie", "cotton paper", "stall 17", "who is Ottilie?"]
+)
+def test_words_that_a_note_has_find_it_first(store: MemoryStore, question: str) -> None:
+    """A model that reads «Halvorsen» sees no question, and the meaning of a name is noise."""
+    expected = {"halvorsen": "paper", "cotton paper": "paper", "stall 17": "fair"}.get(question.lower(), "press")
+    recalled = store.recall(question)
+    assert recalled[0].memory.id == expected
+    assert recalled[0].relevance >= STRONG
+    assert [hit.score for hit in recalled] == sorted((hit.score for hit in recalled), reverse=True)
+
+
+@pytest.mark.parametrize("question", ["Ottilie birthday", "who is Rosalind?", "paper money"])
+def test_a_word_that_is_missing_makes_no_hit_sure(store: MemoryStore, question: str) -> None:
+    assert all(hit.relevance < STRONG for hit in store.recall(question))

@@ -8,6 +8,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.model import Query
+from nacre.model.recollection import STRONG
 from nacre.recall.gather import understand
 from tests.embedders import Moody, WordBag
 from tests.recall.factories import DAY, NOW, found
@@ -55,6 +56,28 @@ def test_a_memory_matches_by_the_date_in_its_text(store: MemoryStore) -> None:
     store.remember("The choir sings in Bremen with the school", id="school", created_at=NOW - DAY)
     assert found(store, "Where does the choir sing next month?", k=1) == ["july"]
     assert found(store, "Where does the choir sing?", k=1) == ["school"]
+
+
+def test_a_day_ends_at_midnight(store: MemoryStore) -> None:
+    """What is given as a date alone has the time of its midnight."""
+    store.remember("The mill wheel was stopped for the winter", id="eleventh", created_at="2025-06-11")
+    store.remember("The mill pond was drained", id="twelfth", created_at="2025-06-12")
+    recalled = store.recall("What happened on 11 June?")
+    assert [hit.memory.id for hit in recalled if hit.relevance >= STRONG] == ["eleventh"]
+
+
+def test_a_date_without_a_year_may_be_to_come(store: MemoryStore) -> None:
+    store.remember("The boiler is inspected on 24 June at ten", id="boiler", created_at=NOW - 5 * DAY)
+    assert found(store, "What is on 24 June?") == ["boiler"]
+    assert found(store, "What do I have on the 24th of June?") == ["boiler"]
+    assert found(store, "What happened on 24 June?") == []
+    assert found(store, "What happened on 24 June 2024?") == []
+
+
+def test_a_time_that_a_text_names_reaches_from_its_first_day_to_its_last(store: MemoryStore) -> None:
+    store.remember("The ferry does not run from 20 June to 3 July", id="ferry", created_at=NOW - 5 * DAY)
+    assert found(store, "What is on 27 June?") == ["ferry"]
+    assert found(store, "What is on 5 July?") == []
 
 
 def test_what_was_written_before_a_month_may_have_held_in_it(store: MemoryStore) -> None:

@@ -260,8 +260,9 @@ def test_easter_moves_as_the_church_has_it() -> None:
 def test_the_weight_is_whole_inside_and_fades_outside() -> None:
     month = (Window(at("2023-05-01"), at("2023-06-01"), ""),)
     steps = [when_weight(at("2023-06-01") + days * DAY, month) for days in (0, 3, 10, 60)]
-    assert when_weight(at("2023-05-01"), month) == when_weight(at("2023-05-20"), month) == steps[0] == 1.0
-    assert 1.0 > steps[1] > 0.9 > steps[2] > 0.2 > 0.001 > steps[3]
+    last = at("2023-06-01") - 1
+    assert when_weight(at("2023-05-01"), month) == when_weight(at("2023-05-20"), month) == when_weight(last, month) == 1
+    assert 1.0 > steps[0] > steps[1] > 0.85 > steps[2] > 0.2 > 0.001 > steps[3]
 
 
 def test_a_message_may_follow_its_day_but_not_precede_it() -> None:
@@ -339,6 +340,7 @@ def test_without_its_times_a_question_is_its_subject() -> None:
         ("Anna joins on 1 June", "2023-06-01", "2023-06-02"),
         ("The party was on 14 March", "2023-03-14", "2023-03-15"),
         ("Report due by 4 June", "2023-06-04", "2023-06-05"),
+        ("Closed from 20 December to 3 January", "2022-12-20", "2023-01-04"),
         ("Il 4 giugno Carla compie trent'anni", "2023-06-04", "2023-06-05"),
         ("Nous jouons du 3 au 5 juin", "2023-06-03", "2023-06-06"),
     ],

@@ -13,7 +13,7 @@ from nacre.model.instants import DAY
 from nacre.model.memory import CONFLICTS
 from nacre.protocols import Candidates, Place, Reader, Search, Vectors
 from nacre.text.date_readings import MONTHS, WEEKDAYS
-from nacre.text.dates import NO_ORDER, Window, order_asked, time_windows, without
+from nacre.text.dates import NO_ORDER, Window, coming_dates, order_asked, time_windows, without
 from nacre.text.tokens import STOP_WORDS, content_stems, stem, stems, words
 
 if TYPE_CHECKING:
@@ -92,7 +92,8 @@ def understand(query: Query) -> Question:
         voice=voice(text),
         # "What should I cook tonight?" does not ask for a memory that was written tonight.
         windows=tuple(window for window in windows if window.start < query.asked_at),
-        coming=tuple(window for window in windows if window.start >= query.asked_at),
+        coming=tuple(window for window in windows if window.start >= query.asked_at)
+        + (coming_dates(text, query.asked_at) if windows else ()),
         order=order.name,
         named=calendar_names(windows),
     )

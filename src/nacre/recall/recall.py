@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, takewhile
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from nacre.recall.gather import OWN_STRATEGIES, Question, understand
 from nacre.recall.sessions import ScoredSession, rank_sessions
 from nacre.recall.signals import adjust, closeness_alone, time_match
 from nacre.recall.strategies import STRATEGIES, Scored, Sources
-from nacre.text.tokens import excerpt
+from nacre.text.tokens import STOP_WORDS, excerpt, words
 
 GROUPINGS = ("session",)
 # How many times k candidates are looked at: later steps may move hits up or drop the first ones.
@@ -36,6 +36,10 @@ READ_TURN = 0.5
 # Of what lies in the time, for a question that names nothing else: it is more likely an answer than not.
 TIME_ALONE = STRONG
 FITS_TIME = 0.5  # what held in a season, or lies within half a day of a day
+MOST_LOOKED_UP = 3  # words of a question that is a list of words; more of them describe something
+ALL_WORDS = 0.999  # 1 but for rounding
+LOOKED_UP = STRONG  # of what has all these words
+NAME_LATER = re.compile(r"\w\W+[^\W\d_a-z]\w")  # a capital that does not begin the question
 NOT_HELD = 0.5  # the factor of what has ended or not begun, where the question names no time: as of what is superseded
 WORD = re.compile(r"\w+")
 LIKE_A_WORD = 0.3  # cosine of a memory that has not the word but its meaning: about 0.5; of an unrelated one: 0.1
@@ -139,6 +143,9 @@ def best_hits(
     judged_hits = {hit.memory.id: judge(hit) for hit in reranked if scored[hit.memory.id].closeness}
     if not only_time:
         judged_hits |= judged_together(judged_hits, scored, readings)
+    complete = complete_ids(question, ranking.scored)
+    judged_hits |= {id: likely(judged_hits[id]) for id in judged_hits.keys() & complete}
+    reranked = lift_above(reranked, complete)
     known = [judged_hits[hit.memory.id].hit if hit.memory.id in judged_hits else hit for hit in reranked]
     if query.strategy in OWN_STRATEGIES:
         known = holding_first(known, question)
@@ -158,6 +165,39 @@ def best_hits(
         least = query.min_relevance
         ordered = [each.hit for each in map(final, ordered) if each.hit.relevance >= least]
     return [final(hit) for hit in select(ordered, query)], ranking.notes + notes
+
+
+def complete_ids(question: Question, scored: Sequence[Scored]) -> set[str]:
+    """Of a question that looks words up: the notes that have every one of them."""
+    if not looks_up(question):
+        return set()
+    closeness = {each.id: each.closeness for each in scored}
+    return {id for id, each in closeness.items() if each and not each.turn and each.coverage >= ALL_WORDS}
+
+
+def looks_up(question: Question) -> bool:
+    """Whether it only lists words that a memory has to have («INC-118», «guest wifi»), or asks for one name («who is
+    Keiko»). A model that reads finds no question in these, and cosines of names are noise."""
+    asked = words(question.text)
+    subjects = [word for word in asked if word not in STOP_WORDS]
+    name = len(subjects) == 1 and bool(NAME_LATER.search(question.text))
+    own = question.strategy in OWN_STRATEGIES and bool(question.terms)
+    return own and (name or 0 < len(asked) == len(subjects) <= MOST_LOOKED_UP)
+
+
+def likely(judged: Judged) -> Judged:
+    return judged._replace(hit=replace(judged.hit, relevance=max(judged.hit.relevance, LOOKED_UP)), near=True)
+
+
+def lift_above(hits: Sequence[Hit], complete: Collection[str]) -> list[Hit]:
+    """Those with all the words first, and none of them with a lower score than any of the others."""
+    best = max((hit.score for hit in hits if hit.memory.id not in complete), default=0.0)
+    first = [hit if hit.score >= best else with_all_words(hit, best) for hit in hits if hit.memory.id in complete]
+    return first + [hit for hit in hits if hit.memory.id not in complete]
+
+
+def with_all_words(hit: Hit, score: float) -> Hit:
+    return replace(hit, score=score, why=(*hit.why, Reason("all words", score - hit.score)))
 
 
 def is_unknown_word(question: Question, scored: Sequence[Scored]) -> bool:

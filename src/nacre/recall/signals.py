@@ -180,6 +180,7 @@ CONTEXT_BONUS = 1.1
 ASKS = 0.6  # a question that was noted has the words of one that is asked, and does not answer it
 # The factor outside of the time that the question names: dates of memories are often missing or wrong.
 OUT_OF_TIME = 0.7
+REACHES_ACROSS = 0.7  # the match of a longer time that a note names; what names exactly the time asked for comes first
 # The match of an older note with a long time: what it says may still have been true then.
 STILL_HELD = 0.5
 SEASON = 27 * DAY  # a question that names a month or more asks what was true then as often as what happened
@@ -265,8 +266,15 @@ def time_match(memory: Memory, question: Question) -> float:
         match = max([match, *(1.0 for window in asked if overlap(held, window) > 0)])
     if match < 1:
         named = named_times(memory.text, memory.happened_at)
-        match = max([match, *(overlap(one, window) / (one.end - one.start) for one in named for window in asked)])
+        match = max([match, *(share_in(one, window) for one in named for window in asked)])
     return max([match, *(STILL_HELD for window in question.windows if may_have_held(memory, window))])
+
+
+def share_in(named: Window, asked: Window) -> float:
+    """Of the time that a memory names, the share in the time that is asked for; a longer one may reach across it
+    («closed from 20 December to 3 January»)."""
+    common = overlap(named, asked)
+    return max(common / (named.end - named.start), REACHES_ACROSS * common / (asked.end - asked.start))
 
 
 def overlap(one: Window, other: Window) -> float:

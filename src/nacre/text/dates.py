@@ -25,11 +25,13 @@ EDGE_SHARE = 0.25
 EARLIEST_EDGE = 12 * 3600.0  # at least: the zone of who asks is not known, and the world lies within 12 hours of UTC
 LATEST_EDGE = 2 * 86400.0  # at least, after the end: a message about an event is later than the event
 WIDEST_EDGE = 30 * 86400.0  # «in 2022» does not reach far into 2023
+OUTSIDE = 0.95  # at most: a note of 12 November, whose time is midnight, is not of the 11th
 OPEN_EDGE = 86400.0  # «before 5 May» has no width of its own; its one edge is a date
 
 # One of the first or two of the others make a text English, whose times the English rules read.
 ASKS_IN_ENGLISH = frozenset("what which who did does were how when where".split())
 ENGLISH = ASKS_IN_ENGLISH | frozenset("the is of are and you had has with this".split())
+PAST_TENSE = frozenset("did was were had happened went said told".split())
 WORD = re.compile(r"\w+")
 POSSESSIVES = ("'s", "’s")  # «last week's result»
 JOINING = frozenset(("and", "or", "to", "until", "till", "through", "-", "–"))
@@ -61,6 +63,21 @@ def time_windows(question: str, asked_at: float) -> tuple[Window, ...]:
         foreign += [each._replace(words=phrase.words, place=phrase.place) for each in translated]
     english = windows(question, mentions(without(question, foreign), asked))
     return tuple(each for each in sorted((*foreign, *english), key=lambda each: each.place) if each.start < each.end)
+
+
+def coming_dates(question: str, asked_at: float) -> tuple[Window, ...]:
+    """The next one of each date without a year, where the question may mean it («what is on 24 November?»).
+
+    The last one is among `time_windows`.
+    """
+    question, asked = question[:LONGEST], EPOCH + timedelta(seconds=asked_at)
+    if not PAST_TENSE.isdisjoint(ascii_words(question)):
+        return ()
+    phrases = [] if is_english(question) else foreign_phrases(question)
+    mentioned = [each for phrase in phrases for each in mentions(phrase.english, asked)]
+    mentioned += mentions(without(question, phrases), asked)
+    next_ones = (each.read_again(asked, "next") for each in mentioned if each.reading.yearless and each.reading.sure)
+    return tuple(window("", each.reading.span.start, each.reading.span.end, (0, 0)) for each in next_ones)
 
 
 def moment(value: Instant, now: float, side: str = "start") -> float:
@@ -150,12 +167,26 @@ def named_times(text: str, written_at: float) -> tuple[Window, ...]:
     """
     text, written = text[:LONGEST], EPOCH + timedelta(seconds=written_at)
     phrases = [] if is_english(text) else foreign_phrases(text)
-    mentioned = [each for phrase in phrases for each in mentions(phrase.english, written)]
-    mentioned += mentions(without(text, phrases), written)
-    sure = (each.read_again(written, "this") if each.reading.yearless else each for each in mentioned)
-    return tuple(
-        window("", each.reading.span.start, each.reading.span.end, (0, 0)) for each in sure if each.reading.sure
+    spans = [span for phrase in phrases for span in named_spans(phrase.english, written)]
+    spans += named_spans(without(text, phrases), written)
+    return tuple(window("", span.start, span.end, (0, 0)) for span in spans)
+
+
+def named_spans(text: str, written: datetime) -> Iterator[readings.Span]:
+    waiting = deque(
+        each.read_again(written, "this") if each.reading.yearless else each for each in mentions(text, written)
     )
+    while waiting:
+        first = waiting.popleft()
+        span, sure = first.reading.span, first.reading.sure
+        if waiting and waiting[0].said["lead"] in REACHING and adjoin(text, first, waiting[0]):
+            last = waiting.popleft()
+            if last.reading.yearless:
+                last = last.read_again(span.start, "next")
+            sure = sure or last.reading.sure
+            span = readings.Span(span.start, max(span.end, last.reading.span.end))
+        if sure:
+            yield span
 
 
 def without(text: str, times: Iterable[Window | ForeignPhrase | Order]) -> str:
@@ -202,16 +233,16 @@ def order_asked(question: str) -> Order:
 
 
 def when_weight(at: float, windows: Sequence[Window]) -> float:
-    """1 inside a window, falling smoothly to 0 outside all of them."""
+    """1 inside a window; outside of all of them less, falling smoothly to 0."""
     return max((nearness(at, window) for window in windows), default=0.0)
 
 
 def nearness(at: float, window: Window) -> float:
-    if window.start <= at <= window.end:
+    if window.start <= at < window.end:
         return 1.0
     if at < window.start:
-        return bell((window.start - at) / edge(window, EARLIEST_EDGE))
-    return bell((at - window.end) / edge(window, LATEST_EDGE))
+        return OUTSIDE * bell((window.start - at) / edge(window, EARLIEST_EDGE))
+    return OUTSIDE * bell((at - window.end) / edge(window, LATEST_EDGE))
 
 
 def bell(distance: float) -> float:

@@ -251,22 +251,30 @@ class LinkRefused(NacreError, ValueError):
 
 
 class ConflictError(NacreError, ValueError):
-    """`conflicts` are those found, each with its reason."""
+    """`conflicts` are those found, each with its reason; `memory_id` is what the refused memory would have had."""
 
-    def __init__(self, conflicts: Sequence[object]) -> None:
+    def __init__(self, conflicts: Sequence[object], memory_id: str = "") -> None:
+        named = "; ".join(conflict_names(conflicts[:3], memory_id))
         super().__init__(
-            f"Nothing was stored: {'; '.join(map(str, conflicts[:3]))}{' …' if len(conflicts) > 3 else ''}. "
+            f"Nothing was stored: {named}{' …' if len(conflicts) > 3 else ''}. "
             "Edit or supersede the stored memory, or store this one too, with on_conflict='note'."
         )
         self.conflicts = tuple(conflicts)
+        self.memory_id = memory_id
 
 
 class ConflictWarning(UserWarning):
     """`conflicts` are those that a memory was stored beside."""
 
-    def __init__(self, conflicts: Sequence[object]) -> None:
-        super().__init__(f"Stored beside what it conflicts with: {'; '.join(map(str, conflicts))}.")
+    def __init__(self, conflicts: Sequence[object], memory_id: str = "") -> None:
+        named = "; ".join(conflict_names(conflicts, memory_id))
+        super().__init__(f"Stored beside what it conflicts with: {named}.")
         self.conflicts = tuple(conflicts)
+
+
+def conflict_names(conflicts: Sequence[object], memory_id: str) -> list[str]:
+    """Each as a conflict of the memory with this id, where one is given."""
+    return [each.named_for(memory_id) if memory_id else str(each) for each in conflicts]  # type: ignore[attr-defined]
 
 
 class ImportConflict(NacreError, ValueError):

@@ -225,6 +225,14 @@ def test_what_an_earlier_of_all_decisions_settled_is_counted_apart(noted: Comman
     assert live(noted) == ["hamburg-memory"]
 
 
+def test_before_all_are_settled_the_question_shows_which_is_newer_and_of_when(noted: CommandLine) -> None:
+    asked = noted("review", "decide-all", "conflict", "newer").stderr
+    today = noted.json("show", "munich")["created_at"][:10]
+    assert f"newer  munich-m  {today}  {NEW}\n" in asked and f"older  berlin-m  {today}  {OLD}\n" in asked
+    assert "update: " in asked and "new 'Munich', old 'Berlin'" in asked
+    assert "conflict_model" not in asked
+
+
 @pytest.mark.parametrize(("kind", "decision"), [("conflict", "merge"), ("conflict", "keep"), ("conflicts", "newer")])
 def test_decisions_for_all_that_cannot_be_are_misuse(noted: CommandLine, kind: str, decision: str) -> None:
     waiting = noted.json("review")
@@ -274,6 +282,56 @@ def test_a_prefix_of_several_items_is_reported_as_such(noted: CommandLine) -> No
     assert len(noted.json("review", "--kind", "conflict")) > 1
     result = noted("review", "decide", "m", "newer")
     assert result.exit_code == 2 and "things that wait" in result.stderr
+
+
+# What was written later may be older
+
+
+@pytest.fixture
+def backdated(office: CommandLine) -> CommandLine:
+    """The office was in Munich before it was in Berlin, and that was stored last."""
+    office.ok("remember", NEW, "--id", "munich-memory", "--created-at", "2020-02-01")
+    return office
+
+
+def test_remembering_what_is_older_says_so_and_offers_the_right_succession(office: CommandLine) -> None:
+    said = office("remember", NEW, "--id", "munich-memory", "--created-at", "2020-02-01").stderr
+    assert "berlin-m, which is newer, seems to update this" in said and OLD in said
+    assert "new 'Berlin', old 'Munich'" in said
+    assert "`nacre memory supersede munich-m berlin-m` replaces this one, which is older" in said
+
+
+def test_a_refusal_says_that_what_stands_is_newer(office: CommandLine) -> None:
+    result = office("remember", NEW, "--created-at", "2020-02-01", "--on-conflict", "raise")
+    assert result.exit_code == 3 and "berlin-m, which is newer, seems to update this" in result.stderr
+
+
+def test_a_review_names_the_newer_by_its_own_time(backdated: CommandLine) -> None:
+    (item,) = backdated.json("review", "--kind", "conflict")
+    assert item["id"] == "berlin-memory:munich-memory" and "new 'Berlin', old 'Munich'" in item["why"]
+    assert (item["conflict"]["newer"]["id"], item["conflict"]["older"]["id"]) == ("berlin-memory", "munich-memory")
+    (match,) = backdated.json("review", "conflicts", "munich")
+    assert (match["newer"]["id"], match["words"]) == ("berlin-memory", {"newer": "Berlin", "older": "Munich"})
+
+
+@pytest.mark.parametrize("item", ["berlin", "berlin:munich", "munich:berlin"])
+def test_the_newer_by_its_own_time_replaces_the_older(backdated: CommandLine, item: str) -> None:
+    backdated.ok("review", "decide", item, "newer")
+    assert live(backdated) == ["berlin-memory"]
+
+
+def test_all_at_once_replaces_the_older_by_its_own_time(backdated: CommandLine) -> None:
+    asked = backdated("review", "decide-all", "conflict", "newer").stderr
+    assert "older  munich-m  2020-02-01" in asked
+    backdated.ok("review", "decide-all", "conflict", "newer", "--yes")
+    assert live(backdated) == ["berlin-memory"]
+
+
+def test_at_a_terminal_the_ages_agree_with_what_is_called_newer(backdated: CommandLine) -> None:
+    seen, _ = conversation("review", "--kind", "conflict", answers=((KEYS, "n"),))
+    newer, older = seen.partition("  older  ")[0], seen.partition("  older  ")[2]
+    assert "berlin-m" in newer and "just now" in newer and "munich-m" in older and "y ago" in older
+    assert live(backdated) == ["berlin-memory"]
 
 
 # review at a terminal

@@ -10,7 +10,7 @@ import pytest
 from nacre import Memory, MemoryStore
 from nacre.conflicts.difference import differing_words
 from nacre.engine.entities import entity_kind
-from nacre.errors import InvalidInput, MemoryNotFound, UnknownName
+from nacre.errors import ConflictError, ConflictWarning, InvalidInput, MemoryNotFound, UnknownName
 from nacre.model import Link
 from nacre.model.review import DECISIONS, KINDS
 from nacre.protocols import Page
@@ -79,6 +79,53 @@ def test_everything_that_waits_is_listed_with_why(waiting: MemoryStore) -> None:
     assert found[0].conflict is not None
     assert (found[0].conflict.a.id, found[0].conflict.b.id, found[0].conflict.words) == ("new", "old", ("90", "80"))
     assert all(item.decisions == DECISIONS[item.kind] for item in found)
+
+
+@pytest.mark.parametrize(
+    "earlier",
+    [{"created_at": 1_000.0}, {"occurred_at": 1_000.0}, {"valid_from": 1_000.0}],
+    ids=lambda each: next(iter(each)),
+)
+def test_the_newer_side_is_the_one_of_the_later_time_whichever_was_written_first(
+    store: MemoryStore, earlier: dict[str, float]
+) -> None:
+    store.remember(NEW, id="new")
+    result = store.remember_result(OLD, id="old", **earlier)  # type: ignore[arg-type]
+    (conflict,) = result.conflicts
+    assert (conflict.a.id, conflict.b.id, conflict.words) == ("new", "old", ("90", "80"))
+    assert [other.id for other in result.others] == ["new"]
+    assert "new '90', old '80'" in conflict.explanation
+    assert [link.to for link in held(store, "old").links] == ["new"]
+    (item,) = store.review()
+    assert item.id == "new:old" and item.conflict is not None and item.why == conflict.explanation
+    assert (item.conflict.a.id, item.conflict.b.id, item.conflict.words) == ("new", "old", ("90", "80"))
+    for asked in (None, "new", "old"):
+        assert [(each.a.id, each.b.id) for each in store.find_conflicts(asked)] == [("new", "old")]
+    assert store.note_conflicts(store.find_conflicts()) == 0  # noted already, by the older one
+    assert store.decide("old:new", "newer")
+    assert held(store, "old").superseded_by == "new" and not held(store, "new").superseded_by
+
+
+def test_what_is_older_by_its_own_time_replaces_nothing(store: MemoryStore) -> None:
+    store.remember(NEW, id="new")
+    with pytest.raises(ConflictError, match="with new, which is newer"):
+        store.remember(OLD, id="old", created_at=1_000.0, on_conflict="raise")
+    with pytest.warns(ConflictWarning, match="with new, which is newer"):
+        store.remember(OLD, id="warned", created_at=1_000.0, on_conflict="warn")
+    store.purge("warned")
+    for earlier in ({"created_at": 1_000.0}, {"occurred_at": 1_000.0}):
+        store.remember(OLD, id="old", on_conflict="supersede", **earlier)  # type: ignore[arg-type]
+        assert not held(store, "new").superseded_by and [item.id for item in store.review()] == ["new:old"]
+        store.purge("old")
+
+
+def test_a_pair_that_both_sides_note_waits_once(store: MemoryStore) -> None:
+    store.remember("The big door is open", id="one", on_conflict="ignore")
+    store.remember("The red sea is wide", id="two", on_conflict="ignore")
+    for source, target in (("one", "two"), ("two", "one")):
+        store.link(source, target, "conflicts", data={"kind": "contradiction"})
+    assert [item.id for item in store.review()] == ["two:one"]
+    assert store.decide("two", "newer") and store.review() == []
 
 
 def test_kinds_and_a_limit_narrow_the_queue(waiting: MemoryStore) -> None:
@@ -393,7 +440,8 @@ def test_a_decision_by_id_reads_only_the_memories_that_it_names(
     assert (read, judged) == ({"new5", "old5"}, ["Window 5 is shut"])
     read.clear()
     assert crowded.decide("old7", "validate")
-    assert (read, judged) == ({"old7"}, ["Window 5 is shut"])
+    # Only the times of both say whether it is the newer of its pair, whose id would begin so.
+    assert (read, judged) == ({"old7", "new7"}, ["Window 5 is shut", "Window 7 is shut"])
 
 
 def forbidden(*_: object) -> None:

@@ -250,6 +250,20 @@ def test_undo_of_what_others_did_needs_a_reviewer(served: Served, by_role: dict[
     assert writer("GET", f"/v1/spaces/team/memories/{id}").status == 404
 
 
+def test_a_review_item_has_the_newer_memory_first_whichever_was_written_first(
+    served: Served, by_role: dict[str, str], writer: Caller
+) -> None:
+    reviewer = served.caller(by_role["reviewer"])
+    newer = writer.remember("The lighthouse blinks 4 times")["id"]
+    fields = {"text": "The lighthouse blinks 7 times", "created_at": "2019-05-01"}
+    older = writer("POST", "/v1/spaces/team/memories", fields).json["memory"]["id"]
+    items = reviewer("GET", "/v1/spaces/team/review", query={"kinds": "conflict"}).result
+    (item,) = (each for each in items if newer in each["id"])
+    assert (item["id"], item["conflict"]["words"]) == (f"{newer}:{older}", ["4", "7"])
+    assert reviewer("POST", f"/v1/spaces/team/review/{item['id']}/decide", {"decision": "newer"}).status == 200
+    assert reviewer("GET", f"/v1/spaces/team/memories/{older}").json["superseded_by"] == newer
+
+
 def test_the_log_has_a_line_for_each_request_and_nothing_that_was_said(served: Served, writer: Caller) -> None:
     writer.remember("Confidential walnut inventory")
     writer("POST", "/v1/spaces/team/recall", {"query": "walnut question"})

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from nacre.conflicts.judge import PairJudge
 from nacre.model import Conflict, Filter, Memory
-from nacre.model.review import gravity
+from nacre.model.review import gravity, newer_first
 from nacre.protocols import Reader, Search, Vectors
 
 NEAREST = 12  # by meaning, as AI-Houkai does
@@ -55,7 +55,7 @@ class Comparison:
         others = [each for each in self.candidates(memory, vector, near) if only is None or only(each[0])]
         verdicts, notes = self.judge.verdicts(memory, others) if others else ([], ())
         conflicts = [
-            Conflict(memory, other, similarity, verdict.kind, verdict.reason, verdict.words, verdict.sure)
+            Conflict(*newer_first(memory, other), similarity, verdict.kind, verdict.reason, verdict.words, verdict.sure)
             for (other, similarity), verdict in zip(others, verdicts, strict=True)
             if verdict is not None
         ]

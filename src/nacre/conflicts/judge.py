@@ -28,7 +28,7 @@ from nacre.conflicts.difference import (
 )
 from nacre.errors import ConflictModelError
 from nacre.model.memory import LESSON, Memory
-from nacre.model.review import Verdict
+from nacre.model.review import Verdict, newer_first
 from nacre.protocols import ConflictModel, Relation
 
 log = logging.getLogger("nacre")
@@ -68,27 +68,30 @@ class PairJudge:
     ) -> tuple[list[Verdict | None], tuple[str, ...]]:
         """What is said of each pair, and sentences about how. The model reads the most alike in one call; the
         others are judged by the exact rules, whatever the number of neighbours."""
-        verdicts = [by_rules(memory, other, similarity, self.threshold) for other, similarity in others]
+        pairs = [newer_first(memory, other) for other, _ in others]
+        verdicts = [
+            by_rules(*pair, similarity, self.threshold) for pair, (_, similarity) in zip(pairs, others, strict=True)
+        ]
         undecided = [at for at, verdict in enumerate(verdicts) if verdict is None]
         undecided.sort(key=lambda at: -others[at][1])
         notes: tuple[str, ...] = ()
         if self.model is not None and undecided:
             read = undecided[:MOST_READ]
             try:
-                relations = self.model.relations([in_order(memory, others[at][0]) for at in read])
+                relations = self.model.relations([(pairs[at][1].text, pairs[at][0].text) for at in read])
                 for at, relation in zip(read, relations, strict=True):
-                    verdicts[at] = verdict_by_model(memory, others[at][0], relation, self.model) or APART
+                    verdicts[at] = verdict_by_model(*pairs[at], relation, self.model) or APART
                 for at in undecided[MOST_READ:]:
-                    verdicts[at] = by_value(memory, others[at][0])
+                    verdicts[at] = by_value(*pairs[at])
                 undecided = []
             except ConflictModelError as error:
                 notes = (str(error),)
                 log.warning("%s", error)
         for at in undecided:
-            verdicts[at] = verdict_without_model(memory, *others[at], self.threshold)
+            verdicts[at] = verdict_without_model(*pairs[at], others[at][1], self.threshold)
         return [
-            self.with_second_opinion(memory, other, similarity, across_types(memory, other, verdict))
-            for (other, similarity), verdict in zip(others, verdicts, strict=True)
+            self.with_second_opinion(*pair, similarity, across_types(*pair, verdict))
+            for pair, (_, similarity), verdict in zip(pairs, others, verdicts, strict=True)
         ], notes
 
     def with_second_opinion(self, a: Memory, b: Memory, similarity: float, verdict: Verdict | None) -> Verdict | None:
@@ -99,11 +102,6 @@ class PairJudge:
         if self.contradiction_fn is not None and self.contradiction_fn(a, b):
             return Verdict("contradiction", "custom_fn")
         return (self.second(a, b, similarity) if self.second is not None else None) or verdict
-
-
-def in_order(memory: Memory, other: Memory) -> tuple[str, str]:
-    """The older text and the newer."""
-    return (memory.text, other.text) if other.created_at > memory.created_at else (other.text, memory.text)
 
 
 def by_rules(a: Memory, b: Memory, similarity: float, threshold: float = THRESHOLD) -> Verdict | None:

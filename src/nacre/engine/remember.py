@@ -121,12 +121,13 @@ def store_one(
     compared, more_notes = handling.comparison.compare(memory, vector_of(derived), near=near) if near else ([], ())
     conflicts, notes = tuple(compared), (*notes, *more_notes)
     if conflicts and handling.policy == "raise":
-        raise ConflictError(conflicts)
+        raise ConflictError(conflicts, memory.id)
     supersedes = handling.policy == "supersede"
-    replaced = [each.b.id for each in conflicts if supersedes and may_replace(each, handling.writable)]
-    noted = conflicts_to_note(conflicts, replaced, handling.policy)
+    replaced = replaceable(memory, conflicts, handling) if supersedes else []
+    noted = conflicts_to_note(memory, conflicts, replaced, handling.policy)
     draft = with_conflict_links(memory, noted)
-    same = next((each.b for each in conflicts if is_repetition(each) and handling.writable.admits(each.b)), None)
+    known_sides = (each.other(memory.id) for each in conflicts if is_repetition(each))
+    same = next((each for each in known_sides if handling.writable.admits(each)), None)
     if supersedes and same is not None and not noted and not replaced:
         unchanged = partial(same_statement, same)
         merge = partial(merge_repetition, new=memory)
@@ -148,11 +149,11 @@ def store_one(
     engine.commit("remember", plan, why)
     for known in meanwhile.values():
         if handling.policy == "raise":
-            raise ConflictError((Conflict(memory, known, 1.0, "duplicate", "identical text"),))
+            raise ConflictError((Conflict(memory, known, 1.0, "duplicate", "identical text"),), memory.id)
         again = remember_again(engine, known, memory, handling.policy, explicit, notes, why)
         return again or store_anew()
     if conflicts and handling.policy == "warn":
-        warnings.warn(ConflictWarning(conflicts), stacklevel=caller_level())
+        warnings.warn(ConflictWarning(conflicts, memory.id), stacklevel=caller_level())
     return RememberResult(stored[0], conflicts, "superseded" if replaced else "stored", notes)
 
 
@@ -163,10 +164,17 @@ def replacing(engine: Engine, reader: Reader, memory: Memory, replaced: Sequence
     return all_superseded(reader, reader.get_many(memory.space, replaced), memory, engine.clock())
 
 
-def conflicts_to_note(conflicts: Sequence[Conflict], replaced: Collection[str], policy: str) -> list[Conflict]:
+def replaceable(new: Memory, conflicts: Sequence[Conflict], handling: ConflictHandling) -> list[str]:
+    """The ids of those that the new memory may replace without review."""
+    return [each.b.id for each in conflicts if each.a.id == new.id and may_replace(each, handling.writable)]
+
+
+def conflicts_to_note(
+    new: Memory, conflicts: Sequence[Conflict], replaced: Collection[str], policy: str
+) -> list[Conflict]:
     """Where the sure ones are superseded, a repetition is not worth a note."""
     if policy == "supersede":
-        return [each for each in conflicts if each.kind != "duplicate" and each.b.id not in replaced]
+        return [each for each in conflicts if each.kind != "duplicate" and each.other(new.id).id not in replaced]
     return list(conflicts) if policy == "note" else []
 
 
@@ -184,12 +192,12 @@ def edit_one(
     compared, more_notes = handling.comparison.compare(after, vector_of(derived)) if is_statement(after) else ([], ())
     conflicts, notes = tuple(compared), (*notes, *more_notes)
     if conflicts and handling.policy == "raise":
-        raise ConflictError(conflicts)
+        raise ConflictError(conflicts, id)
     supersedes = handling.policy == "supersede"
-    replaced = [each.b.id for each in conflicts if supersedes and may_replace(each, handling.writable)]
+    replaced = replaceable(after, conflicts, handling) if supersedes else []
     noting = supersedes or handling.policy == "note"
-    noted = [each for each in conflicts if noting and each.b.id not in replaced]
-    conflicting = {each.b.id for each in noted}
+    noted = [each for each in conflicts if noting and each.other(id).id not in replaced]
+    conflicting = {each.other(id).id for each in noted}
     compared_all = vector_of(derived) is not None and not more_notes
     stored: list[Memory] = []
 
@@ -202,7 +210,7 @@ def edit_one(
             sources = reader.get_many(space, sorted(linking - conflicting - set(replaced)))
             others = [(each, without_notes(each, [id])) for each in sources if handling.writable.admits(each)]
         known = linking | {link.to for link in edited.links if link.rel == CONFLICTS}
-        edited = with_conflict_links(edited, [each for each in noted if each.b.id not in known])
+        edited = with_conflict_links(edited, [each for each in noted if each.other(id).id not in known])
         own = derived if same_derived_input(after, edited) else engine.prepare([(current, edited)]).get(id)
         successor, changes = replacing(engine, reader, edited, replaced)
         stored[:] = [replace(successor, updated_at=engine.clock())]
@@ -212,7 +220,7 @@ def edit_one(
     versions = engine.write(engine.operation("edit", why), plan).versions
     memory = replace(stored[0], version=versions.get(key_of(stored[0]), stored[0].version))
     if conflicts and handling.policy == "warn":
-        warnings.warn(ConflictWarning(conflicts), stacklevel=caller_level())
+        warnings.warn(ConflictWarning(conflicts, id), stacklevel=caller_level())
     return RememberResult(memory, conflicts, "superseded" if replaced else "stored", notes)
 
 
@@ -423,13 +431,13 @@ def is_statement(memory: Memory) -> bool:
 
 
 def with_conflict_links(memory: Memory, conflicts: Sequence[Conflict]) -> Memory:
-    """Adds a `conflicts` link for each. The words that decided are not stored with it: they can be found again, and a
-    redaction would miss them."""
+    """Adds a `conflicts` link to the other side of each; which is newer is in their times, not in the link. The words
+    that decided are not stored with it: they can be found again, and a redaction would miss them."""
     if not conflicts:
         return memory
     links = [
         Link(
-            each.b.id,
+            each.other(memory.id).id,
             CONFLICTS,
             data={"kind": each.kind, "reason": each.reason, "similarity": round(each.similarity, 3), "sure": each.sure},
         )
@@ -439,8 +447,8 @@ def with_conflict_links(memory: Memory, conflicts: Sequence[Conflict]) -> Memory
 
 
 def may_replace(conflict: Conflict, writable: Filter) -> bool:
-    """Whether the new memory may replace the old one without review. A pinned memory, one of more trust, a turn of a
-    conversation, and one that is newer or true later are only noted."""
+    """Whether the newer memory may replace the older one without review. A pinned memory, one of more trust, a turn of
+    a conversation, and one that was written later or is true later are only noted."""
     new, old = conflict.a, conflict.b
     if conflict.kind == "duplicate" or not writable.admits(old):
         return False
@@ -449,7 +457,7 @@ def may_replace(conflict: Conflict, writable: Filter) -> bool:
 
 
 def is_repetition(conflict: Conflict) -> bool:
-    """Whether the new memory adds nothing: much alike, of the same words and symbols, and said of the same time."""
+    """Whether one adds nothing to the other: much alike, of the same words and symbols, and said of the same time."""
     new, old = conflict.a, conflict.b
     if conflict.kind != "duplicate" or conflict.similarity < SAME:
         return False

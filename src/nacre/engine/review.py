@@ -18,7 +18,7 @@ from nacre.errors import InvalidInput, UnknownName
 from nacre.model import Conflict, Edge, Filter, JournalFilter, Link, Memory, Operation
 from nacre.model.instants import DAY
 from nacre.model.memory import CONFLICTS, DISTINCT, LESSON
-from nacre.model.review import DECISIONS, KINDS, STALE_DAYS, ReviewItem, begins, gravity
+from nacre.model.review import DECISIONS, KINDS, STALE_DAYS, ReviewItem, begins, gravity, newer_first
 from nacre.protocols import ALL, AnyChange, Change, Progress, Reader, TermChange
 from nacre.remember.guard import is_suspicious, restore_trust
 from nacre.storage.pages import iterate_pages
@@ -71,22 +71,25 @@ def note_conflicts(engine: Engine, space: str, conflicts: Sequence[Conflict], *,
     return note(engine, engine.operation("note_conflicts", why), space, conflicts)
 
 
-def note(engine: Engine, operation: Operation, space: str, conflicts: Sequence[Conflict]) -> int:
-    """Notes them as a part of this operation; returns how many were not noted yet."""
+def note(
+    engine: Engine, operation: Operation, space: str, conflicts: Sequence[Conflict], holder: str | None = None
+) -> int:
+    """Notes them as a part of this operation; returns how many were not noted yet, by either side. The links are those
+    of the memory `holder`, else of the newer of each pair."""
     noted = 0
 
     def plan(reader: Reader) -> list[AnyChange]:
         nonlocal noted
         noted = 0
-        by_newer: dict[str, list[Conflict]] = {}
+        by_holder: dict[str, list[Conflict]] = {}
         for conflict in conflicts:
-            by_newer.setdefault(conflict.a.id, []).append(conflict)
+            by_holder.setdefault(holder or conflict.a.id, []).append(conflict)
         changes: list[AnyChange] = []
-        for id, own in by_newer.items():
+        for id, own in by_holder.items():
             memory = engine.get_required(reader, space, id)
-            linked = {link.to for link in memory.links if link.rel == CONFLICTS}
-            present = {each.id for each in reader.get_many(space, [each.b.id for each in own])}
-            new = [each for each in own if each.b.id in present - linked]
+            others = reader.get_many(space, [each.other(id).id for each in own])
+            free = {each.id for each in others if not (conflict_links(memory, each) or conflict_links(each, memory))}
+            new = [each for each in own if each.other(id).id in free]
             if new:
                 noted += len(new)
                 changes.append(Change(memory, replace(with_conflict_links(memory, new), updated_at=engine.clock())))
@@ -111,7 +114,7 @@ def note_late(engine: Engine, comparison: Comparison, memory: Memory, *, restric
     if len(engine.store.journal(memory.space, JournalFilter(batch=operation.batch), limit=2)) > 1:
         return 0
     compared = comparison.compare(memory, vectors[0], partial(is_older, memory))
-    return note(engine, operation, memory.space, compared.conflicts)
+    return note(engine, operation, memory.space, compared.conflicts, memory.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +152,7 @@ class ReviewQueue:
         ids = self.engine.store.ids_like(self.space, start, sys.maxsize)
         newer = self.engine.store.ids_like(self.space, start.partition(":")[0], sys.maxsize) if ":" in start else ids
         named_so = [*newer, *(start[:at] for at, sign in enumerate(start) if sign == ":")]
-        yield from self.conflicts(named_so, start)
+        yield from (item for item in self.conflicts(named_so, start) if item.is_named(start))
         if ids:
             named = Filter.where(id__in=ids)
             yield from self.unvalidated(named)
@@ -164,14 +167,16 @@ class ReviewQueue:
         A pair is judged when its turn comes: a caller who wants a few does not wait for the rest.
         """
         store, live = self.engine.store, self._live()
+        known: set[str] = set()  # each side may hold a link to the other
         for turn in self._named(sources, start) if start else self._worst_first():
             ids = [id for edge in turn for id in edge[:2]]
             sides = {m.id: m for m in store.get_many(self.space, ids) if live.admits(m)}
             for edge in turn:
                 both = [sides[id] for id in edge[:2] if id in sides]
                 conflict = noted_conflict(*both) if len(both) == 2 else None
-                if conflict is not None:
-                    yield ReviewItem(conflict_id(conflict), "conflict", conflict.explanation, conflict.a, conflict)
+                if conflict is not None and (id := conflict_id(conflict)) not in known:
+                    known.add(id)
+                    yield ReviewItem(id, "conflict", conflict.explanation, conflict.a, conflict)
 
     def _worst_first(self) -> Iterator[list[Edge]]:
         """Every noted pair, a turn at a time. There may be thousands, of which most callers want a screen: the first
@@ -186,8 +191,10 @@ class ReviewQueue:
 
     def _named(self, sources: Sequence[str] | None, start: str) -> Iterator[list[Edge]]:
         """The noted pairs of `sources` whose ids begin with `start`, a turn at a time."""
-        noted = self.engine.store.edges(self.space, out_of=sources, rels=[CONFLICTS])
-        yield from turns([edge for edge in noted if begins(f"{edge.source}:{edge.target}", start)])
+        store = self.engine.store
+        noted = store.edges(self.space, out_of=sources, rels=[CONFLICTS])
+        noted += [] if sources is None else store.edges(self.space, into=sources, rels=[CONFLICTS])
+        yield from turns([edge for edge in dict.fromkeys(noted) if is_pair(edge, start)])
 
     def unvalidated(self, among: Filter = ALL) -> Iterator[ReviewItem]:
         for field in ("confidence", "trust"):
@@ -333,11 +340,17 @@ def trashed(memory: Memory) -> Memory:
     return memory if memory.status == "trashed" else replace(memory, status="trashed", trashed_from=memory.status)
 
 
-def noted_conflict(newer: Memory, older: Memory) -> Conflict | None:
-    """A noted conflict with the words that decided, found again; None when it was settled meanwhile."""
+def conflict_links(memory: Memory, other: Memory) -> list[Link]:
+    return [each for each in memory.links if each.to == other.id and each.rel == CONFLICTS]
+
+
+def noted_conflict(holder: Memory, other: Memory) -> Conflict | None:
+    """The conflict that a link of `holder` notes, with the words that decided, found again; None when it was settled
+    meanwhile. Which of the two is newer depends on their own times, not on who has the link."""
     from nacre.conflicts.difference import differing_words  # most callers ask for other kinds
 
-    link = next((each for each in newer.links if each.to == older.id and each.rel == CONFLICTS), None)
+    link = next(iter(conflict_links(holder, other)), None)
+    newer, older = newer_first(holder, other)
     if link is None or newer.ends_before(older) or older.ends_before(newer):
         return None
     similarity = link.data.get("similarity")
@@ -351,6 +364,11 @@ def turns(noted: Sequence[Edge]) -> Iterator[list[Edge]]:
     """The worst first, as many at a time as are judged together."""
     ordered = sorted(noted, key=lambda edge: severity(edge.kind))
     return (ordered[begin : begin + TURN] for begin in range(0, len(ordered), TURN))
+
+
+def is_pair(edge: Edge, start: str) -> bool:
+    """Whether the id of this pair begins so; either side may be the newer."""
+    return any(begins(f"{one}:{other}", start) for one, other in (edge[:2], edge[1::-1]))
 
 
 def severity(kind: str) -> tuple[bool, bool]:

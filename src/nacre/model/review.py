@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nacre.model.memory import Memory, short_id
+from nacre.model.recollection import age_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,8 @@ REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """`a` is the newer memory, `b` the one that stood before; `words` are those of each that decided.
+    """`a` is the newer memory by their own times, `b` the older, whichever was written first: see `newer_first`.
+    `words` are those of each that decided.
 
     What is not `sure` is worth a look, and no more: nothing is superseded for its sake.
     """
@@ -56,13 +58,29 @@ class Conflict:
             return f"{reason}: new {newer!r}, old {older!r}"
         return f"{reason}: {(newer or older)!r}" if newer or older else reason
 
+    def other(self, id: str) -> Memory:
+        """The side that has not this id."""
+        return self.b if self.a.id == id else self.a
+
     def __str__(self) -> str:
         return f"{self.kind} of {short_id(self.b.id)} ({self.explanation})"
+
+    def named_for(self, id: str) -> str:
+        """What the memory with this id conflicts with."""
+        if self.a.id == id:
+            return str(self)
+        return f"{self.kind} with {short_id(self.a.id)}, which is newer ({self.explanation})"
 
 
 def gravity(conflict: Conflict) -> tuple[int, float]:
     """Sorts the worst first: contradictions, updates, duplicates; the more similar before the less."""
     return ("contradiction", "update", "duplicate").index(conflict.kind), -conflict.similarity
+
+
+def newer_first(one: Memory, other: Memory) -> tuple[Memory, Memory]:
+    """The newer of two, by when each began to hold and was created, and the older; `one` first where both are equal."""
+    is_older = age_order(one)[:2] < age_order(other)[:2]  # not by their ids, which say nothing of time
+    return (other, one) if is_older else (one, other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +92,15 @@ class RememberResult:
     conflicts: tuple[Conflict, ...] = ()
     action: str = "stored"
     notes: tuple[str, ...] = ()
+
+    @property
+    def others(self) -> tuple[Memory, ...]:
+        """The other side of each conflict: what is stored beside the new memory, or stands for it."""
+        kept = self.memory.id
+        own = kept  # a merged one was not stored, and has an id of its own in its conflicts
+        if self.action == "merged":
+            own = next((each.other(kept).id for each in self.conflicts if kept in (each.a.id, each.b.id)), kept)
+        return tuple(each.other(own) for each in self.conflicts)
 
 
 KINDS = ("conflict", "unvalidated", "stale", "word", "entity")
@@ -107,7 +134,11 @@ class ReviewItem:
         return DECISIONS[self.kind]
 
     def is_named(self, text: str) -> bool:
-        return begins(self.id, text)
+        """A pair goes by its two ids in either order."""
+        turned = (
+            self.conflict is not None and ":" in text and begins(f"{self.conflict.b.id}:{self.conflict.a.id}", text)
+        )
+        return turned or begins(self.id, text)
 
 
 def begins(id: str, text: str) -> bool:

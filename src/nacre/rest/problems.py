@@ -50,7 +50,7 @@ STATUSES: tuple[tuple[type[NacreError], int, str], ...] = (
     (StorageError, 500, "The store cannot be read or written"),
     (NacreError, 500, "It could not be done"),
 )
-FACTS = ("later", "conflicts", "kinds", "collisions", "count", "expected", "actual", "reason")
+FACTS = ("later", "conflicts", "memory_id", "kinds", "collisions", "count", "expected", "actual", "reason")
 
 
 def status_of(error: NacreError) -> tuple[int, str]:

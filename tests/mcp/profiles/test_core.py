@@ -116,6 +116,19 @@ def test_a_conflict_is_reported_and_can_be_settled(agent: Agent) -> None:
     assert first["id"] not in [each["id"] for each in agent.ok("recall", query="crane lifts")["memories"]]
 
 
+def test_what_is_stored_later_and_older_by_its_own_time_is_reported_as_the_older(agent: Agent) -> None:
+    newer = agent.ok("remember", text="The winch pulls 12 tons")
+    told = agent.told("remember", text="The winch pulls 9 tons", valid_from="2015-01-01")
+    assert "It may conflict with these, which are newer; settle it with `review`:" in told and "12 tons" in told
+    items = (each for each in agent.ok("review", limit=100)["items"] if each["kind"] == "conflict")
+    item = next(each for each in items if newer["id"] in each["id"])
+    ids = [each["id"] for each in item["memories"]]
+    assert ids[0] == newer["id"] and item["id"] == ":".join(ids)
+    assert "new '12', old '9'" in agent.told("review", limit=100)
+    assert agent.ok("review", item=item["id"], decision="newer")["decided"]
+    assert agent.ok("recall", query="winch pulls")["memories"][0]["id"] == newer["id"]
+
+
 def test_what_is_forgotten_is_gone_and_comes_back_with_undo(agent: Agent) -> None:
     id = agent.ok("remember", text="The customs shed has a red door")["id"]
     assert agent.ok("forget", ids=[id], why="painted over")["forgotten"] == [id]

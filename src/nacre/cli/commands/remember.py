@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import cast
 
 import click
@@ -18,7 +17,7 @@ from nacre.cli.ui.records import excerpt, expired_note, short
 from nacre.engine.remember import POLICIES
 from nacre.errors import ConflictError, ConflictWarning
 from nacre.memory_store import MemoryStore
-from nacre.model import Conflict, RememberResult
+from nacre.model import Conflict, Memory, RememberResult
 from nacre.model.validate import Fields
 from nacre.project_store import personal as personal_store
 from nacre.remember.suggest import is_about_user
@@ -89,7 +88,7 @@ def remember_text(
             warnings.simplefilter("ignore", ConflictWarning)  # reported below in plain sentences
             result = store.remember_result(text, on_conflict=policy, replaces=replaces, **cast("Fields", fields))
     except ConflictError as error:
-        report_refused(error.conflicts)
+        report_refused(error)
         raise Refused("nothing was stored; --on-conflict note stores it beside them.") from error
     put(result.memory.id)
     if result.action == "known" or (result.action == "merged" and not result.conflicts):
@@ -134,31 +133,38 @@ KINDS = {
 
 def report_conflicts(result: RememberResult, *, noted: bool) -> None:
     """What a new memory conflicts with, what became of that, and what to do."""
-    for conflict in result.conflicts:
-        say(conflict_sentence(conflict))
+    for conflict, other in zip(result.conflicts, result.others, strict=True):
+        say(conflict_sentence(conflict, other))
     if result.conflicts:
         say(remedy(result, noted=noted))
 
 
-def conflict_sentence(conflict: Conflict) -> str:
+def conflict_sentence(conflict: Conflict, other: Memory) -> str:
+    """How the new memory conflicts with the other side, which may be newer."""
     if conflict.a.text == conflict.b.text:
-        return f"The same text is already there: {short(conflict.b.id)}."
-    opening = KINDS.get(conflict.kind, f"This conflicts ({conflict.kind}) with")
-    return f"{opening} {short(conflict.b.id)} ({conflict.explanation}): {excerpt(conflict.b)}"
+        return f"The same text is already there: {short(other.id)}."
+    if other.id == conflict.a.id and conflict.kind == "update":
+        opening = f"{short(other.id)}, which is newer, seems to update this"
+    else:
+        opening = f"{KINDS.get(conflict.kind, f'This conflicts ({conflict.kind}) with')} {short(other.id)}"
+    return f"{opening} ({conflict.explanation}): {excerpt(other)}"
 
 
 def remedy(result: RememberResult, *, noted: bool) -> str:
     if result.action == "merged":
         return f"Nothing was added: {short(result.memory.id)} represents both; `nacre undo` takes that back."
     if result.action == "superseded":
-        replaced = [short(each.b.id) for each in result.conflicts if each.kind != "duplicate"]
-        return f"It took the place of {', '.join(replaced)}; `nacre undo` takes that back."
-    ways = f"`nacre memory supersede {short(result.conflicts[0].b.id)} {short(result.memory.id)}` replaces the other"
+        linked = {link.to for link in result.memory.links if link.rel == "supersedes"}
+        replaced = ", ".join(short(each.id) for each in result.others if each.id in linked)
+        return f"It took the place of {replaced}; `nacre undo` takes that back."
+    newer, older = result.conflicts[0].a, result.conflicts[0].b
+    which = "the other" if newer.id == result.memory.id else "this one, which is older"
+    ways = f"`nacre memory supersede {short(older.id)} {short(newer.id)}` replaces {which}"
     review = "`nacre review` settles it, " if noted else ""
     return f"Both are kept: {review}{ways}, `nacre undo` takes this one back."
 
 
-def report_refused(conflicts: Sequence[object]) -> None:
-    for conflict in conflicts:
+def report_refused(error: ConflictError) -> None:
+    for conflict in error.conflicts:
         if isinstance(conflict, Conflict):
-            say(conflict_sentence(conflict))
+            say(conflict_sentence(conflict, conflict.other(error.memory_id)))

@@ -24,6 +24,7 @@ from nacre.errors import InvalidInput, MemoryNotFound, UnknownName
 from nacre.files import data_sections
 from nacre.model import Conflict, Memory
 from nacre.model.memory import Json
+from nacre.model.recollection import stands_since
 from nacre.model.review import DECISIONS, KINDS, STALE_DAYS, ReviewItem
 
 if TYPE_CHECKING:
@@ -151,7 +152,9 @@ def find_item(store: MemoryStore, typed: str, stale_days: float) -> ReviewItem:
 def describe_item(item: ReviewItem) -> str:
     if item.conflict is None:
         return f"{item_text(item)}\n({item.why})" if item.memory is not None else item.why
-    return f"{item.conflict.kind}, {item.conflict.reason}\n{item_text(item)}"
+    sides = (("newer", item.conflict.a), ("older", item.conflict.b))
+    lines = [f"{name}  {short(memory.id)}  {memory.date}  {excerpt(memory)}" for name, memory in sides]
+    return "\n".join((f"{item.conflict.kind}: {item.conflict.explanation}", *lines))
 
 
 @command("conflicts [ID]", why_option, form_option(), group=review_command)
@@ -339,7 +342,7 @@ def item_texts(item: ReviewItem, now: float) -> tuple[str, str]:
 
 
 def memory_text(memory: Memory, now: float, decisive: str = "") -> str:
-    head = f"{click.style(short(memory.id), fg='cyan')}  {age(memory.created_at, now)}"
+    head = f"{click.style(short(memory.id), fg='cyan')}  {age(stands_since(memory), now)}"
     return f"{head}\n{indent(highlight(printable(memory.text), decisive), MARGIN)}"
 
 

@@ -26,6 +26,8 @@ from nacre.model.review import ReviewItem
 
 NOTHING = "Nothing relevant is remembered."
 NEAREST = "Nothing that is remembered fits. The nearest, which probably does not answer:"
+OLDER = "It may conflict with these; settle it with `review`, or repeat with `replaces`:"
+NEWER = "It may conflict with these, which are newer; settle it with `review`:"
 ABOUT_USER = (
     "It seems to be about the user, not about this project. To know it in every project, remember it with scope "
     '"personal" and forget this one.'
@@ -67,8 +69,9 @@ def remember(
     own = stored.memory.space == session.store.personal_space
     suggests = not own and session.store.beside is not None and is_about_user(text)
     if conflicts:
-        lines += ["It may conflict with these; settle it with `review`, or repeat with `replaces`:",
-                  fenced([line(each.b, each.kind) for each in conflicts])]  # fmt: skip
+        others = [(session.store.clean(other), each) for other, each in zip(stored.others, conflicts, strict=True)]
+        newer = all(other.id == each.a.id for other, each in others)
+        lines += [NEWER if newer else OLDER, fenced([line(other, each.kind) for other, each in others])]
     data: dict[str, Json] = {
         "id": stored.memory.id,
         "space": stored.memory.space,

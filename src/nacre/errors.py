@@ -25,6 +25,7 @@ NacreError
 ├── UndoRefused (RuntimeError)       there is no such operation, or no way back
 │   └── UndoBlocked                  later operations changed the same memories; they are named
 ├── MigrationRefused (RuntimeError)  a store that cannot be moved to where it was asked
+├── OperationStopped (RuntimeError)  what it had written was undone, or its space renamed or deleted
 ├── Cancelled (RuntimeError)         a caller no longer wants the operation; nothing was written
 ├── HistoryLost (LookupError)        the journal does not reach back so far, or cannot be read
 ├── StorageError (OSError)           the file, the disk, the schema
@@ -312,6 +313,13 @@ class UndoBlocked(UndoRefused):
 
 class MigrationRefused(NacreError, RuntimeError):
     pass
+
+
+class OperationStopped(NacreError, RuntimeError):
+    """`event` is what somebody did to an operation that was not complete."""
+
+    def __init__(self, operation: str, event: str, remedy: str) -> None:
+        super().__init__(f"This operation ({operation}) was stopped, because {event} meanwhile. {remedy}")
 
 
 class Cancelled(NacreError, RuntimeError):

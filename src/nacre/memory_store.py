@@ -301,7 +301,8 @@ class MemoryStore(Closing):
         wanted = [{"text": item} if isinstance(item, str) else item for item in items]
         drafts = [self._draft(item, bulk) for item in wanted]
         explicit = {draft.id: item.keys() for item, draft in zip(wanted, drafts, strict=True)}
-        handling, operation = self._handling(on_conflict), self._engine.operation("remember", "")
+        handling = self._handling(on_conflict)
+        operation = undo.OperationParts(self.space, self._engine.operation("remember", ""))
         step = PART if on_conflict == IGNORE else 1
         stored: list[Memory] = []
         for start in range(0, len(drafts), step):

@@ -459,6 +459,9 @@ class Reader(Protocol):
     def written_since(self, space: str, seq: int, texts: Collection[str]) -> list[Memory]:
         """The memories that have a journal entry after this one and one of these texts (as `same_words` gives it)."""
 
+    def operations_since(self, space: str, id: str, seq: int) -> list[Operation]:
+        """Those that have a journal entry of this memory from this number on, newest first."""
+
     def border(self, space: str, upto: int) -> int:
         """The last entry up to this one between which and the next one no operation goes on."""
 

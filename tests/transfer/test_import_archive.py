@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nacre import Link, MemoryStore
-from nacre.errors import ImportConflict, ModelUnavailable, UnknownName
+from nacre.errors import ImportConflict, ModelUnavailable, OperationStopped, UnknownName
 from nacre.model import JournalEntry
 from nacre.protocols import Progress
 from nacre.settings import Settings
@@ -327,6 +327,41 @@ def test_an_import_that_was_killed_can_be_undone_and_then_begins_anew(store: Mem
     store.undo(store.journal()[0])
     assert len(everything(store)) == 0
     assert import_archive(store, ten).imported == len(everything(store)) == 10
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_an_import_that_is_undone_while_it_runs_stops_and_leaves_nothing(
+    store: MemoryStore, ten: Path, killed: bool
+) -> None:
+    other = store.as_actor("somebody")
+    if killed:
+        with pytest.raises(Stop):
+            import_archive(store, ten, progress=stopping_at(6, Stop()))
+
+    def progress(done: int, total: int, what: str) -> None:  # noqa: ARG001
+        if (done, what) == (6 if killed else 9, "importing memories"):
+            other.undo(other.journal()[0])
+
+    with pytest.raises(OperationStopped, match="was undone meanwhile") as stopped:
+        import_archive(store, ten, progress=progress)
+    assert everything(store) == [] and not getattr(stopped.value, "__notes__", ())
+    assert import_archive(store, ten).imported == len(everything(store)) == 10
+
+
+def test_an_import_stops_when_its_space_is_renamed_and_continues_there(store: MemoryStore, ten: Path) -> None:
+    other = store.as_actor("somebody")
+
+    def progress(done: int, total: int, what: str) -> None:  # noqa: ARG001
+        if (done, what) == (9, "importing memories"):
+            other.rename_space("harbour")
+
+    with pytest.raises(OperationStopped, match="renamed to 'harbour' meanwhile"):
+        import_archive(store, ten, progress=progress)
+    assert (len(everything(store)), len(everything(other))) == (0, 6)
+    done = import_archive(other, ten)
+    assert (done.imported, len(everything(other))) == (10, 10)
+    other.undo(done.batch)
+    assert everything(other) == []
 
 
 def test_who_stops_an_import_is_told_how_to_continue_it_or_take_it_back(store: MemoryStore, ten: Path) -> None:

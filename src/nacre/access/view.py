@@ -446,6 +446,10 @@ class RestrictedReader:
         written = self._reader.written_since(space, seq, texts)
         return [memory for memory in written if self._access.readable.admits(memory)]
 
+    def operations_since(self, space: str, id: str, seq: int) -> list[Operation]:
+        """Of any memory: an operation must learn that its own was undone, also where the agent cannot see it."""
+        return self._reader.operations_since(space, id, seq) if self._access.reaches(space) else []
+
     def border(self, space: str, upto: int) -> int:
         return self._reader.border(space, upto)
 

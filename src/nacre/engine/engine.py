@@ -67,6 +67,7 @@ FOR_REVIEW = "review"  # in a term's data: nobody has confirmed it yet
 SPACE = "space"  # the kind of term that describes a space
 FORMER_NAMES = "formerly"  # in a space's term: names by which copies outside of the store may know it
 UNDO = "undo"  # the name of the operation that takes others back
+DELETE_SPACE = "delete_space"  # that of the operation that moves all memories of a space to the trash
 PART = 256  # changes in the first transaction of a long operation; see `PartSize`
 PART_SECONDS = 0.15  # that a part may hold the write lock: a person who writes meanwhile does not notice the wait
 PART_GROWTH = 4  # a part has at most 4 times, and at least a quarter of, the changes of the first

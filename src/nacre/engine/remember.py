@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from nacre.engine.engine import Edit, Engine, insertions
 from nacre.engine.supersede import all_superseded
+from nacre.engine.undo import OperationParts
 from nacre.errors import ConflictError, ConflictWarning, UnknownName
-from nacre.model import Conflict, Filter, Link, Memory, Operation, RememberResult
+from nacre.model import Conflict, Filter, Link, Memory, RememberResult
 from nacre.model.memory import CONFLICTS, LISTS, key_of, same_words
 from nacre.protocols import AnyChange, Change, Derived, Reader, Vectors
 from nacre.remember.derive import same_derived_input
@@ -56,7 +57,7 @@ def check_policy(name: str) -> str:
 def store_all(
     engine: Engine,
     memories: Sequence[Memory],
-    operation: Operation,
+    operation: OperationParts,
     comparison: Comparison,
     explicit: Mapping[str, Collection[str]],
 ) -> list[RememberResult]:
@@ -87,7 +88,7 @@ def store_all(
         new = [(draft, each) for draft, each in zip(drafts, derived, strict=True) if draft.id not in known]
         return [*insertions([draft for draft, _ in new], [each for _, each in new]), *edited]
 
-    versions = engine.write(operation, plan).versions if drafts else {}
+    versions = operation.write(engine, plan).versions if drafts else {}
     merged = {each.subject.id: replace(each.subject, version=versions[key_of(each.subject)]) for each in edited}
     before = {each.subject.id: each.before for each in edited if each.before is not None}
     results = {draft.id: RememberResult(draft, notes=notes) for draft in drafts if draft.id not in known}
@@ -106,7 +107,7 @@ def store_one(
     second one is known already; other conflicts between them are not seen. `explicit` has the names of the caller's
     fields."""
     if handling.policy == "ignore":
-        operation = engine.operation("remember", why)
+        operation = OperationParts(memory.space, engine.operation("remember", why))
         return store_all(engine, [memory], operation, handling.comparison, {memory.id: explicit})[0]
     # What another process changes or removes meanwhile is no longer known: then everything is decided again.
     store_anew = partial(store_one, engine, memory, handling, why=why, explicit=explicit)

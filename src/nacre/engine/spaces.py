@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from nacre.engine.engine import SPACE, Engine, remains_of, renamed
+from nacre.engine.engine import DELETE_SPACE, SPACE, Engine, remains_of, renamed
 from nacre.engine.removal import remove
 from nacre.engine.review import trashed
 from nacre.engine.supersede import is_redacted
@@ -135,7 +135,7 @@ def empty(engine: Engine, space: str, *, why: str = "") -> int:
     """Moves all its memories to the trash; returns how many."""
     memories = engine.store.iterate(space, Filter.where(status__ne="trashed"))
     ids = [memory.id for memory in memories if not is_redacted(memory)]
-    return len(engine.change_present(space, ids, "delete_space", trashed, why=why)) if ids else 0
+    return len(engine.change_present(space, ids, DELETE_SPACE, trashed, why=why)) if ids else 0
 
 
 def purge(engine: Engine, space: str, *, why: str = "") -> int:

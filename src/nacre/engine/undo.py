@@ -13,6 +13,7 @@ from shlex import quote
 from typing import Any, NamedTuple, TypeAlias
 
 from nacre.engine.engine import (
+    DELETE_SPACE,
     FOR_REVIEW,
     FORMER_NAMES,
     PART,
@@ -21,17 +22,18 @@ from nacre.engine.engine import (
     UNDO,
     Engine,
     PartSize,
+    Plan,
     import_under_way,
     long_operation,
     remains_of,
     renamed,
 )
-from nacre.errors import InvalidInput, NacreError, UndoBlocked, UndoRefused
+from nacre.errors import InvalidInput, NacreError, OperationStopped, UndoBlocked, UndoRefused
 from nacre.model import TYPES, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.graph import RELATIONS
 from nacre.model.journal import MEMORY, SPACE_NAME, TOOLS, UNATTENDED, UNDO_UNDER_WAY, OperationStatus
 from nacre.model.memory import Json, by_target, difference, has_values, journaled, json_list, positioned, set_back
-from nacre.protocols import AnyChange, Backend, Change, Expected, Reader, TermChange, TermSet
+from nacre.protocols import AnyChange, Backend, Change, Committed, Expected, Reader, TermChange, TermSet
 
 log = logging.getLogger("nacre")
 
@@ -95,14 +97,55 @@ def refuse_undone(store: Backend, space: str, batches: Sequence[str]) -> None:
             for written in entries
             for entry in store.journal(space, JournalFilter(memory_id=written.memory_id, after=written.seq))
         }
-        undone: dict[str, Operation] = {}
-        for seq in sorted(later, reverse=True):
-            operation = later[seq].operation
-            if operation.batch not in undone:
-                undone.update(dict.fromkeys(undone_batches(operation), operation))
+        undone = undone_by(later[seq].operation for seq in sorted(later, reverse=True))
         if batch in undone:
             by = undone[batch].batch[:8]
             raise UndoRefused(f"This operation was undone already (by {by}); `nacre undo {by}` does it again.")
+
+
+@dataclass(slots=True)
+class OperationParts:
+    """Writes an operation in parts, so that others can write in between. A part is written only where those before it
+    still stand: somebody may have undone them, or renamed or deleted the space."""
+
+    space: str
+    operation: Operation
+    last: JournalEntry | None = None  # of the last memory that was written; an undo begins with it
+
+    def write(self, engine: Engine, plan: Plan) -> Committed:
+        """Raises `OperationStopped`."""
+
+        def checked(reader: Reader) -> Sequence[AnyChange]:
+            refuse_stopped(reader, self.space, self.operation, self.last)
+            return plan(reader)
+
+        committed = engine.write(self.operation, checked)
+        self.last = next((entry for entry in reversed(committed.entries) if entry.kind == MEMORY), self.last)
+        return committed
+
+
+def refuse_stopped(reader: Reader, space: str, operation: Operation, last: JournalEntry | None) -> None:
+    """Raises `OperationStopped` unless the last entry that the operation has written stands; None before the first."""
+    if last is None:
+        return
+    batch, named = operation.batch, f"{operation.name} {operation.batch[:8]}"
+    operations = reader.operations_since(space, last.memory_id, last.seq)
+    undone = undone_by(operations)
+    if batch in undone:
+        raise OperationStopped(named, "it was undone", "Nothing of it is left; repeat it if it is still wanted.")
+    gone = f"its space {space!r} was deleted", "What it had written went with it; repeat it if it is still wanted."
+    if any(each.name == DELETE_SPACE and each.batch not in undone for each in operations):
+        raise OperationStopped(named, *gone)
+    if any(each.batch == batch for each in operations):
+        return
+    if reader.get(space, last.memory_id) is not None:
+        return  # a compaction has dropped the entry
+    for other in reader.spaces():
+        if any(each.batch == batch for each in reader.operations_since(other, last.memory_id, last.seq)):
+            there, is_undo = f"`nacre --space {quote(other)} undo", operation.name == UNDO
+            remedy = f"{there}` completes it." if is_undo else f"{there} {batch[:8]}` takes back what it had written."
+            raise OperationStopped(named, f"its space {space!r} was renamed to {other!r}", remedy)
+    raise OperationStopped(named, *gone)
 
 
 def status(engine: Engine, space: str, batch: str) -> OperationStatus:
@@ -193,22 +236,25 @@ class LongUndo:
             upto = part.entries[-1].seq - 1 if part.more else None
             try:
                 done = undo_part(engine, self, part.entries, replace(self, upto=upto).state, sizes)
-            except UndoRefused:
-                kind, batch = self.term
-                state = engine.store.terms(kind).get(batch)
-                if self.upto is None or state == self.state:
+            except UndoRefused as refused:
+                if self.upto is None and isinstance(refused, Overtaken):
+                    return True
+                if self.upto is None or engine.store.term(*self.term) == self.state:
                     raise
-                return self._goes_on(engine.store, state)
+                return self._goes_on(engine.store)
             self.written += map(without_fields, done) if self.written else done
             self.upto = upto
-        if self.upto is not None:  # the rest is gone from the journal
-            engine.store.commit([TermSet(*self.term, None)])
+        if self.upto is None:
+            return False
+        if engine.store.term(*self.term) != self.state:
+            return self._goes_on(engine.store)
+        engine.store.commit([TermSet(*self.term, None)])  # the rest is gone from the journal
         return False
 
-    def _goes_on(self, store: Backend, state: Mapping[str, Json] | None) -> bool:
+    def _goes_on(self, store: Backend) -> bool:
         """From where another process has brought it; False when that one has ended it. Raises `UndoRefused` when it has
-        taken it back."""
-        batch = self.operation.batch
+        taken it back, and `OperationStopped` when the space was renamed or deleted."""
+        batch, state = self.operation.batch, store.term(*self.term)
         if state is not None:
             self.upto = self.read(self.space, batch, state).upto
             return True
@@ -218,6 +264,7 @@ class LongUndo:
         later += [entry.operation for entry in store.journal(self.space, JournalFilter(memory_id=last))] if last else []
         if any(batch in undone_batches(each) for each in later):
             raise UndoRefused("Somebody took this undo back before it was complete; nothing was undone. Try it again.")
+        refuse_stopped(store, self.space, self.operation, self.written[-1] if self.written else None)
         return False
 
 
@@ -231,7 +278,7 @@ def batches_under_way(store: Reader, space: str) -> list[str]:
 
 
 class Overtaken(UndoRefused):
-    """Another process wrote the next part of an undo."""
+    """Another process wrote the next part of an undo, or of the operation that is undone."""
 
 
 def finish_interrupted(engine: Engine, space: str) -> list[LongUndo]:
@@ -261,6 +308,10 @@ def undo_part(
         nonlocal planned, assumed
         if undo.upto is not None and reader.term(*undo.term) != undo.state:
             raise Overtaken
+        if undo.upto is None:  # later parts see that the operation is being undone
+            newer = (JournalFilter(batch=batch, after=entries[0].seq) for batch in undo.batches)
+            if any(reader.journal(undo.space, each, limit=1) for each in newer):
+                raise Overtaken
         changes = Reversal(entries, undo.batches, reader, assumed=assumed).changes(engine)
         assumed = False
         if undo.state != state:
@@ -354,6 +405,15 @@ def forget_import(reader: Reader, space: str, batches: Sequence[str]) -> list[Te
 def undone_batches(operation: Operation) -> list[str]:
     """An undo names in its `why` the batches that it took back, before the caller's reason."""
     return operation.why.partition(":")[0].split(",") if operation.name == UNDO else []
+
+
+def undone_by(operations: Iterable[Operation]) -> dict[str, Operation]:
+    """The undo of each batch, of operations newest first; undos that were undone do not count."""
+    undone: dict[str, Operation] = {}
+    for operation in operations:
+        if operation.batch not in undone:
+            undone.update(dict.fromkeys(undone_batches(operation), operation))
+    return undone
 
 
 def in_effect(entries: Iterable[JournalEntry]) -> list[Operation]:

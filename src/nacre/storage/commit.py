@@ -41,7 +41,7 @@ from nacre.protocols import (
 # The questions whose answers can be compared. Those of a search are ranks, which every other write may change.
 COMPARABLE = (
     "ids_like", "page", "iterate", "values", "count", "tally", "spaces", "edges", "replaced_by", "terms", "journal",
-    "written_since", "border", "journal_begins",
+    "written_since", "operations_since", "border", "journal_begins",
 )  # fmt: skip
 
 

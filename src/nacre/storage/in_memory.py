@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nacre.files import ThreadLock
-from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
+from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.journal import EVERYTHING, MEMORY
 from nacre.model.memory import same_words, size
 from nacre.protocols import (
@@ -356,6 +356,9 @@ class InMemoryReader:
     def written_since(self, space: str, seq: int, texts: Collection[str]) -> list[Memory]:
         written = self.get_many(space, self.changes_since(space, seq))
         return [memory for memory in written if same_words(memory.text) in texts]
+
+    def operations_since(self, space: str, id: str, seq: int) -> list[Operation]:
+        return [entry.operation for entry in self.journal(space, JournalFilter(memory_id=id, after=seq - 1))]
 
     def border(self, space: str, upto: int) -> int:
         spans: dict[str, tuple[int, int]] = {}

@@ -13,18 +13,20 @@ from typing import TypedDict, Unpack, cast
 
 from nacre.engine import Engine
 from nacre.engine.engine import PART, PartSize, catch_up_all, import_under_way, long_operation
-from nacre.engine.undo import undo
+from nacre.engine.undo import OperationParts, undo
 from nacre.errors import (
     AccessDenied,
     ArchiveRefused,
     EmbeddingError,
     NacreError,
+    OperationStopped,
     StorageError,
     UnknownName,
 )
 from nacre.factory import make_guard
 from nacre.memory_store import MemoryStore
-from nacre.model import JournalFilter, Memory, Operation
+from nacre.model import JournalEntry, JournalFilter, Memory, Operation
+from nacre.model.journal import MEMORY
 from nacre.model.memory import Json
 from nacre.protocols import AnyChange, Derived, Progress, Reader, TermSet, Vectors
 from nacre.remember.derive import chunk_memory, indexed_words
@@ -125,6 +127,12 @@ class ImportCheckpoint:
             return None  # what it had written is gone: the space was purged, or has another name now
         return cls(**data)  # type: ignore[arg-type]
 
+    def last(self, importing: Import) -> JournalEntry | None:
+        """That of the last memory that it had written."""
+        batch = JournalFilter(batch=self.batch)
+        entries = importing.engine.store.journal(importing.store.space, batch, limit=PART)
+        return next((entry for entry in entries if entry.kind == MEMORY), None)
+
     def restore(self, planner: ImportPlanner) -> None:
         planner.salt = bytes.fromhex(self.salt)
         for name, count in self.counts.items():
@@ -174,6 +182,7 @@ class Import:
             operation = replace(operation, batch=before.batch, why=before.why)
             before.restore(planner)
         first = before is None
+        parts = OperationParts(self.store.space, operation, None if before is None else before.last(self))
         written = not first
         sizes, planned = PartSize(PART), 0.0
         try:
@@ -195,9 +204,11 @@ class Import:
                     planned = time.monotonic()
                     return changes
 
-                written = bool(self.engine.commit_part(operation, plan)) or written
+                written = bool(parts.write(self.engine, plan).entries) or written
                 sizes.took(time.monotonic() - planned)
                 first = False
+        except OperationStopped:
+            raise
         except BaseException as error:
             if written:
                 self._give_up(operation, planner, error)

@@ -44,6 +44,15 @@ def test_the_journal_is_narrowed_by_memory_and_batch_and_cut_by_limit(store: Bac
     assert batches(store, JournalFilter(batch="nothing")) == []
 
 
+def test_the_operations_that_wrote_a_memory_since_an_entry_come_newest_first(store: Backend) -> None:
+    with writing(store) as transaction:
+        transaction.append([entry("a", batch="b1"), entry("b", batch="b2"), entry("a", batch="b3")])
+    first, other, last = store.journal(SPACE, newest_first=False)
+    assert store.operations_since(SPACE, "a", first.seq) == [last.operation, first.operation]
+    assert store.operations_since(SPACE, "a", other.seq) == [last.operation]
+    assert store.operations_since(SPACE, "a", last.seq + 1) == store.operations_since("nowhere", "a", 0) == []
+
+
 def test_a_batch_is_found_by_its_first_characters(store: Backend) -> None:
     with writing(store) as transaction:
         transaction.append([entry(batch=batch) for batch in ("ab", "abc", "abd", "b", "a%", "a_", "A", "é1")])

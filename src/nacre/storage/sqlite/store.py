@@ -385,6 +385,9 @@ class SQLiteReader:
         ids = self.changes_since(space, seq)
         return [memory for memory in self.get_many(space, ids) if same_words(memory.text) in texts] if ids else []
 
+    def operations_since(self, space: str, id: str, seq: int) -> list[Operation]:
+        return [entry.operation for entry in self.journal(space, JournalFilter(memory_id=id, after=seq - 1))]
+
     @without_damaged
     def border(self, space: str, upto: int) -> int:
         with self._reading(space) as (connection, state):

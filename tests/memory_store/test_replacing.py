@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from nacre import Link, MemoryStore
+from nacre import Link, Memory, MemoryStore
+from nacre.engine.remember import STORED_BEFORE
 from nacre.errors import InvalidInput, MemoryNotFound
 
 
@@ -33,6 +36,31 @@ def test_what_replaces_another_keeps_its_type_and_tags_unless_others_are_given()
     assert (kept.type, kept.tags) == ("procedural", ("deploy",))
     given = store.remember("Releases are made on Monday", replaces=kept.id, type="semantic", tags=[])
     assert (given.type, given.tags) == ("semantic", ())
+
+
+def test_a_known_text_replaces_another_without_being_stored_again() -> None:
+    with MemoryStore(":memory:", embedder="hashing") as store:
+        store.remember("Deploy with make ship on Friday", id="old", type="procedural", tags=["deploy"])
+        store.remember("The staging port is 8443", id="third")
+        known = store.remember("Deploy with make ship on Monday", id="known", links=[noted("old"), noted("third")])
+        before = held(store)
+        for text in (known.text, known.text.upper()):
+            result = store.remember_result(text, replaces="old", source="docs/deploy.md")
+            assert (result.memory.id, result.action, result.conflicts) == ("known", "superseded", ())
+            assert result.notes[0] == STORED_BEFORE and result.memory.source == "docs/deploy.md"
+            assert result.memory.tags == ("deploy",) and result.memory.type == known.type
+            assert [memory.id for memory in store.list_recent()] == ["known", "third"]
+            assert held(store)["old"].superseded_by == "known" and held(store)["third"] == before["third"]
+            assert [item.id for item in store.review(kinds="conflict")] == ["known:third"]
+            store.undo()
+            assert held(store) == before
+        assert store.remember("Deploy with make ship on Monday", replaces="old", session="s").id != "known"
+        assert store.remember("The staging port is 8443", replaces="third").id != "third"  # a new version of itself
+
+
+def held(store: MemoryStore) -> dict[str, Memory]:
+    found = store.iterate(include_superseded=True)
+    return {each.id: replace(each, last_accessed=0.0, access_count=0) for each in found}
 
 
 def test_noted_conflicts_of_what_is_replaced_pass_to_its_successor() -> None:

@@ -31,6 +31,7 @@ SAME_ORIGIN = ("title", "agent", "trust", "status")
 SAME_IF_GIVEN = frozenset(("created_at", "confidence", "valence", "arousal"))  # to a text that may be known
 SOURCES = "other_sources"  # of one that was remembered again, in its metadata
 KNOWN = "known"
+STORED_BEFORE = "The text was stored already, and was not stored again."
 GAINED = (*LISTS, "source", "links", "importance", "pinned", "metadata")  # what a repetition may add to
 NAMED_BY = frozenset(("id", "id_prefix"))  # who gives one of these gets a memory of that name, also of a known text
 REPEATED = 0.05  # added to a memory's importance when it is remembered again
@@ -327,19 +328,35 @@ def with_copies(engine: Engine, space: str, old: str, new: str, handling: Confli
 
 
 def with_conflicts_of(engine: Engine, memory: Memory, replaced: Collection[str]) -> Memory:
-    """The new memory with the noted conflicts of those that it replaces, whichever side has the link, except with what
-    says the same as the new one. They were not compared with it, so that none is sure."""
+    """The memory with the noted conflicts of those that it replaces, whichever side has the link, except with what
+    says the same as it. They were not compared with it, so that none is sure."""
     noted: dict[str, Link] = {}
     sources = [edge.source for edge in engine.store.edges(memory.space, into=list(replaced), rels=[CONFLICTS])]
     for old in engine.store.get_many(memory.space, [*sources, *replaced]):
         for link in old.links:
             to = link.to if old.id in replaced else old.id
-            if link.rel == CONFLICTS and link.kind != "duplicate" and (old.id in replaced) != (link.to in replaced):
+            outside = (old.id in replaced) != (link.to in replaced) and to != memory.id
+            if link.rel == CONFLICTS and link.kind != "duplicate" and outside:
                 noted[to] = replace(link, to=to, data={**link.data, "sure": False})
     others = engine.store.get_many(memory.space, list(noted))
     carried = (noted[each.id] for each in others if same_words(each.text) != same_words(memory.text))
     links = {(link.to, link.rel): link for link in (*carried, *memory.links)}
     return replace(memory, links=tuple(links.values()))
+
+
+def known_copy(
+    engine: Engine, memory: Memory, handling: ConflictHandling, explicit: Collection[str], replaced: Collection[str]
+) -> Memory | None:
+    """The stored memory that says what the new one would say in place of these; of any type, unless one was given."""
+    if not is_lasting(memory):
+        return None
+    (derived,), _ = engine.derive([memory])
+    own = replace(handling.comparison, where=handling.comparison.where & handling.writable)
+    for other, _ in own.likeness(memory, vector_of(derived)):
+        new = memory if "type" in explicit else replace(memory, type=other.type)
+        if other.id not in replaced and is_known(new, other, explicit):
+            return other
+    return None
 
 
 def known_among(others: Sequence[Memory], memory: Memory, explicit: Collection[str]) -> Memory | None:

@@ -129,6 +129,18 @@ def test_what_is_stored_later_and_older_by_its_own_time_is_reported_as_the_older
     assert agent.ok("recall", query="winch pulls")["memories"][0]["id"] == newer["id"]
 
 
+def test_repeating_with_replaces_as_advised_stores_nothing_twice(agent: Agent) -> None:
+    old = agent.ok("remember", text="The slipway gate closes at 18")["id"]
+    told = agent.told("remember", text="The slipway gate closes at 20")
+    assert "or repeat with `replaces`" in told
+    again = agent.told("remember", text="The slipway gate closes at 20", replaces=old)
+    assert again.startswith(f"known already: {told.split()[1]}, in the place of {old[:8]}, ")
+    found = [each["id"][:8] for each in agent.ok("recall", query="slipway gate closes", k=10)["memories"]]
+    assert found.count(told.split()[1]) == 1 and old[:8] not in found
+    assert agent.told("recall", query="slipway gate closes", k=10).count("closes at 20") == 1
+    assert old not in str(agent.ok("review", limit=100)["items"])
+
+
 def test_what_is_forgotten_is_gone_and_comes_back_with_undo(agent: Agent) -> None:
     id = agent.ok("remember", text="The customs shed has a red door")["id"]
     assert agent.ok("forget", ids=[id], why="painted over")["forgotten"] == [id]

@@ -49,7 +49,8 @@ def remember(
     valid_until: str | None = None,
     scope: Literal["project", "personal"] = "project",
 ) -> Answer:
-    from nacre.project_store import personal  # slow to import, and a client lists the tools first
+    from nacre.engine.remember import STORED_BEFORE  # slow to import, and a client lists the tools first
+    from nacre.project_store import personal
     from nacre.remember.suggest import is_about_user
 
     fields = without_none(
@@ -65,7 +66,8 @@ def remember(
     place = f"in the space {escaped(stored.memory.space)}"
     lines = [f"{action}: {escaped(short_id(stored.memory.id))} {place}"]
     if old is not None:
-        lines = [f"stored: {escaped(short_id(stored.memory.id))}, in the place of {escaped(short_id(old))}, {place}"]
+        done = "known already" if STORED_BEFORE in stored.notes else "stored"
+        lines = [f"{done}: {escaped(short_id(stored.memory.id))}, in the place of {escaped(short_id(old))}, {place}"]
     own = stored.memory.space == session.store.personal_space
     suggests = not own and session.store.beside is not None and is_about_user(text)
     if conflicts:

@@ -263,9 +263,33 @@ def test_merging_without_a_text_keeps_the_newer_one(waiting: MemoryStore) -> Non
     assert held(waiting, "new").text == NEW
 
 
+@pytest.mark.parametrize(
+    ("kind", "settle", "decision"),
+    [
+        ("conflict", lambda store: store.decide("new:old", "not_a_conflict"), "newer"),
+        ("conflict", lambda store: store.decide("new:old", "keep_both"), "keep_both"),
+        ("conflict", lambda store: store.edit("new", text="The gull sings over the bay"), "newer"),
+        ("unvalidated", lambda store: store.decide("doubtful", "validate"), "trash"),
+        ("unvalidated", lambda store: store.edit("doubtful", confidence=0.9), "trash"),
+        ("stale", lambda store: store.validate("stale"), "trash"),
+        ("word", lambda store: store.decide("relation:Refine", "keep"), "merge"),
+        ("entity", lambda store: store.decide(ITEMS["entity"], "distinct"), "merge"),
+    ],
+)
+def test_a_decision_does_not_override_what_settled_the_item_meanwhile(
+    waiting: MemoryStore, kind: str, settle: Callable[[MemoryStore], object], decision: str
+) -> None:
+    (item,) = (each for each in waiting.review() if each.id == ITEMS[kind])
+    settle(waiting)
+    before = content(waiting), vocabulary(waiting)
+    with pytest.raises(InvalidInput, match="meanwhile; `nacre review` lists what waits"):
+        waiting.decide(item, decision, into="refines" if kind == "word" else "")
+    assert (content(waiting), vocabulary(waiting)) == before
+
+
 def test_merging_what_was_edited_meanwhile_is_found_by_its_own_words(waiting: MemoryStore) -> None:
     (item,) = waiting.review(kinds="conflict")
-    waiting.edit("new", text="The window faces north")
+    waiting.write("edit", edits={"new": waiting.editing(text="The window faces north")})  # which compares nothing
     waiting.decide(item, "merge")
     assert held(waiting, "new").text == "The window faces north"
     assert [hit.memory.id for hit in waiting.recall("window", strategy="keyword")] == ["new"]

@@ -7,7 +7,7 @@ aliases, and with the names that were judged to be another's.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nacre.engine.engine import Engine
@@ -125,19 +125,25 @@ def review_items(engine: Engine, space: str) -> Iterator[ReviewItem]:
 def decide_entity(engine: Engine, space: str, names: Sequence[str], decision: str, into: str, why: str) -> bool:
     if decision == "distinct":
         return judge_distinct(engine, space, names[0], names[1], why=why)
-    return merge(engine, space, into or names[0], names, why=why)
+    return merge(engine, space, into or names[0], names, why=why, unless_distinct=True)
 
 
-def merge(engine: Engine, space: str, into: str, others: Iterable[str], *, why: str = "") -> bool:
+def merge(
+    engine: Engine, space: str, into: str, others: Sequence[str], *, why: str = "", unless_distinct: bool = False
+) -> bool:
     """Lets all these names, and their own aliases, mean one entity that is called `into`; one operation.
 
-    The memories' texts stay as written. False when it was so already.
+    The memories' texts stay as written. False when it was so already. With `unless_distinct`, raises `InvalidInput`
+    where somebody has judged the others to be two.
     """
     into = required_name(into)
     wanted = [into, *map(required_name, others)]
 
     def plan(reader: Reader) -> list[AnyChange]:
         index = EntityIndex.read(reader, space)
+        if unless_distinct and frozenset(map(index.form, others)) in index.distinct_pairs():
+            judged = " and ".join(map(repr, others))
+            raise InvalidInput(f"{judged} were judged to be two meanwhile; `nacre review` lists what waits.")
         names = dict.fromkeys(name for spelling in wanted for name in (*index.names(spelling), spelling))
         merged = [name for name in dict.fromkeys(map(index.name, names)) if name in index.terms]
         forms = {normalized_name(name) for name in names}

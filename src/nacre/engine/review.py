@@ -256,23 +256,29 @@ def decide(
         raise InvalidInput(f"{item.id} names no memory.")
     name, change = ("validate", validated(engine.clock())) if decision == "validate" else ("forget", trashed)
 
+    waiting = item.memory
+
     def decided(memory: Memory) -> Memory:
-        refuse_settled(item.id, memory)
+        doubted = item.kind != "unvalidated" or min(memory.confidence, memory.trust) < DOUBTFUL
+        refuse_settled(item.id, memory, waits=doubted and memory.last_validated_at == waiting.last_validated_at)
         return change(memory)
 
-    return bool(engine.change(space, [item.memory.id], name, decided, why=why))
+    return bool(engine.change(space, [waiting.id], name, decided, why=why))
 
 
-def refuse_settled(id: str, *memories: Memory) -> None:
+def refuse_settled(id: str, *memories: Memory, waits: bool) -> None:
     """Raises `InvalidInput` when somebody has settled the item meanwhile."""
     if any(each.superseded_by or each.status == "trashed" for each in memories):
         raise InvalidInput(f"A memory of {id} was superseded or trashed; `nacre review` lists what waits.")
+    if not waits:
+        raise InvalidInput(f"{id} was settled meanwhile; `nacre review` lists what waits.")
 
 
 def decide_conflict(engine: Engine, space: str, conflict: Conflict, decision: str, edit: Edit, why: str) -> bool:
     def plan(reader: Reader) -> list[AnyChange]:
         current = engine.get_existing(reader, space, [conflict.a.id, conflict.b.id])
-        refuse_settled(conflict_id(conflict), *current)
+        noted = conflict_links(*current) or conflict_links(*reversed(current))
+        refuse_settled(conflict_id(conflict), *current, waits=bool(noted))
         newer, older = without_notes(current[0], [current[1].id]), without_notes(current[1], [current[0].id])
         after = outcome(reader, newer, older, decision, conflict, edit, engine.clock())
         before = {each.id: each for each in current}
@@ -313,6 +319,7 @@ def decide_relation(engine: Engine, space: str, name: str, decision: str, into: 
         current = reader.term(RELATION, name)
         if current is None:
             raise InvalidInput(f"The relation {name!r} does not exist any more; `nacre review` lists what waits.")
+        refuse_settled(f"{RELATION}:{name}", waits=FOR_REVIEW in current)
         if decision == "keep":
             confirmed = {key: value for key, value in current.items() if key != FOR_REVIEW}
             return [TermChange(space, RELATION, name, current, confirmed)]

@@ -36,6 +36,7 @@ READ_TURN = 0.5
 # Of what lies in the time, for a question that names nothing else: it is more likely an answer than not.
 TIME_ALONE = STRONG
 FITS_TIME = 0.5  # what held in a season, or lies within half a day of a day
+TOUCHES_TIME = 0.4  # besides, what names a longer time
 MOST_LOOKED_UP = 3  # words of a question that is a list of words; more of them describe something
 ALL_WORDS = 0.999  # 1 but for rounding
 LOOKED_UP = STRONG  # of what has all these words
@@ -209,7 +210,7 @@ def is_unknown_word(question: Question, scored: Sequence[Scored]) -> bool:
 def of_the_time(hits: Sequence[Hit], question: Question) -> list[Hit]:
     """Where a question only names a time: what fits it, and first what lies in it."""
     fits = {hit.memory.id: time_match(hit.memory, question) for hit in hits}
-    near = [hit for hit in hits if fits[hit.memory.id] >= FITS_TIME]
+    near = [hit for hit in hits if fits[hit.memory.id] >= TOUCHES_TIME]
     return sorted(near, key=lambda hit: fits[hit.memory.id] < 1)
 
 
@@ -283,7 +284,7 @@ def is_timely(judged: Judged, question: Question) -> bool:
     memory = judged.hit.memory
     if not (question.windows and judged.read and judged.near and not memory.is_turn):
         return False
-    return time_match(memory, question) >= FITS_TIME
+    return time_match(memory, question._replace(coming=())) >= FITS_TIME
 
 
 def rerank(hits: Sequence[Hit], question: Question, reranker: Reranker | None) -> tuple[list[Hit], tuple[str, ...]]:

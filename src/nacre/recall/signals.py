@@ -180,7 +180,9 @@ CONTEXT_BONUS = 1.1
 ASKS = 0.6  # a question that was noted has the words of one that is asked, and does not answer it
 # The factor outside of the time that the question names: dates of memories are often missing or wrong.
 OUT_OF_TIME = 0.7
-REACHES_ACROSS = 0.7  # the match of a longer time that a note names; what names exactly the time asked for comes first
+# The match of a longer time that a note names («closed from May to July» for a day in June): it touches the time asked
+# for, and does not fit it.
+REACHES_ACROSS = 0.45
 # The match of an older note with a long time: what it says may still have been true then.
 STILL_HELD = 0.5
 SEASON = 27 * DAY  # a question that names a month or more asks what was true then as often as what happened

@@ -13,8 +13,9 @@ import apsw
 import pytest
 
 from nacre import MemoryStore
-from nacre.errors import NotAStore, NotEncrypted, PlainMirror, WeakKey, WrongKey
+from nacre.errors import NotAStore, NotEncrypted, PlainMirror, StoreDamaged, WeakKey, WrongKey
 from nacre.lifecycle.daemon import write_pid
+from nacre.lifecycle.doctor import salvage
 from nacre.settings import Settings
 from nacre.storage.sqlite import Key, SQLiteBackend
 from nacre.storage.sqlite import connection as key
@@ -147,6 +148,26 @@ def test_another_file_is_no_store_whatever_the_key(tmp_path: Path, content: byte
         with pytest.raises(NotAStore):
             SQLiteBackend(file, any_key)
         assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize("missing", [4096, 9000])
+def test_a_file_that_was_cut_short_is_damaged_and_its_texts_are_salvaged_with_its_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: int
+) -> None:
+    monkeypatch.setenv("SOME_KEY", "a pear in the snow")
+    monkeypatch.setenv("OTHER_KEY", "a plum in the snow")
+    settings = Settings(key="env:SOME_KEY", embedder="hashing")
+    with MemoryStore(tmp_path / "s.db", settings=settings) as store:
+        store.remember_many([f"Row {number} was watered" for number in range(40)])
+    content = (tmp_path / "s.db").read_bytes()
+    (tmp_path / "s.db").write_bytes(content[:-missing])
+    with pytest.raises(StoreDamaged, match="nacre doctor --fix"):
+        MemoryStore(tmp_path / "s.db", settings=settings)
+    with pytest.raises(WrongKey):
+        MemoryStore(tmp_path / "s.db", settings=Settings(key="env:OTHER_KEY", embedder="hashing"))
+    salvage(settings, tmp_path / "s.db", tmp_path / "new.db", 1_800_000_000.0)
+    with MemoryStore(tmp_path / "new.db", settings=settings) as store:
+        assert store.count(include_archived=True) == 40
 
 
 def test_a_key_is_never_shown() -> None:

@@ -140,7 +140,9 @@ def prove(connection: apsw.Connection, path: Path, key: Key, salt: bytes) -> Non
             apply(checker, key, salt)
             checker.pragma("schema_version")
             return
-        except (apsw.NotADBError, apsw.CorruptError) as error:
+        except apsw.CorruptError:
+            return  # the key has opened the first page, which tells of more pages than the file has
+        except apsw.NotADBError as error:
             reason = error
         finally:
             checker.close()

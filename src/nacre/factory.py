@@ -187,7 +187,7 @@ def verify_copy(path: Path | str, key: str) -> Copy:
 
 
 def restore_store(path: Path | str, copy: Path | str, kept: Path, key: str, copy_key: str) -> Path | None:
-    """Puts a copy in the store's place, under the key that the setting `key` names; see `storage.sqlite.restoring`."""
+    """Puts a copy in the store's place, under the key that the setting `key` names; see `storage/sqlite/backup.py`."""
     if str(path) == IN_MEMORY:
         raise InvalidInput("A store that is kept nowhere cannot be restored; name a file with --store.")
     from nacre.storage.sqlite.backup import restore
@@ -196,7 +196,7 @@ def restore_store(path: Path | str, copy: Path | str, kept: Path, key: str, copy
 
 
 def repair_store(path: Path | str, key: str, now: float) -> Repaired:
-    """Keeps what can be read of a damaged store, and sets the rest aside; see `storage.sqlite.repairing`."""
+    """Keeps what can be read of a damaged store, and sets the rest aside; see `storage/sqlite/repair.py`."""
     from nacre.storage.sqlite.repair import repair
 
     return repair(store_file(path), key_named(key), now)

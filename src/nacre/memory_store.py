@@ -280,8 +280,8 @@ class MemoryStore(Closing):
         gives a Python warning; `supersede` replaces what it surely contradicts or updates, notes what is uncertain, and
         merges it into what says the same; `raise` stores nothing and raises `ConflictError`. What it `replaces` is
         superseded with its copies, and gives it its noted conflicts and the type and tags that are not given; nothing
-        is compared. A text that is stored already is not stored again, unless it has an id of its own: that one counts
-        a use and gets the new tags and source."""
+        is compared. A text that is stored already is not stored again: the stored memory counts a use and gets the new
+        tags and source. A text that is given with `id` or `id_prefix` is always stored."""
         old = None if replaces is None else self.get(replaces)
         kept = {} if old is None else {"type": old.type, "tags": old.tags}
         validated = self._check_fields({**kept, **fields, "text": text})
@@ -514,8 +514,8 @@ class MemoryStore(Closing):
             ids = [hit.memory.id for hit in recollection]
             self._store.touch(self.space, ids, now)
             if wanted.expand is not None:
-                links = reader.edges(self.space, out_of=ids, into=ids, rels=wanted.expand.rels)
-                self._store.walked(self.space, links)
+                followed = reader.edges(self.space, out_of=ids, into=ids, rels=wanted.expand.rels)
+                self._store.walked(self.space, followed)
         self._parts.catch_up.start()
         return clean_recollection(recollection, self._guard.before_read)
 
@@ -1104,13 +1104,13 @@ class MemoryStore(Closing):
 
         An interrupted one continues where it ended, unless `restart` begins anew.
         """
-        if self._access is not None and not self._access.is_agent:
+        if self._access is not None and not self._access.is_agent:  # an agent is refused by its restricted view
             self._access.demand("reindex the store")
         return reindex(self._engine, restart=restart, progress=progress)
 
     def catch_up(self, *, progress: Progress | None = None) -> int:
         """Embeds what was stored while the model was away, and notes its conflicts; returns how many memories."""
-        if self._access is not None and not self._access.is_agent:
+        if self._access is not None and not self._access.is_agent:  # an agent is refused by its restricted view
             self._access.demand("embed what waits in the store")
         return catch_up_all(self._engine, progress=progress, on_embedded=self._parts.catch_up.on_embedded)
 

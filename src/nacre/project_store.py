@@ -26,7 +26,7 @@ END = "."  # in a cursor: nothing is left in this space
 BETWEEN = "~"  # the cursors of two spaces
 MOST_LISTED = 2**53  # SQLite takes a limit of 64 bits, and JSON numbers are exact so far; no list is as long
 # How likely a memory outside of the time that the question names answers, compared with one in it.
-OUT_OF_TIME = 0.5
+LEAST_TIME_FACTOR = 0.5
 
 Choose = Callable[[Iterable[str]], SpaceChoice]  # see `settings.choose_space`; the argument is `known`
 
@@ -389,7 +389,7 @@ class Ranked(NamedTuple):
 def ranked(hits: Sequence[Hit], fits_time: Callable[[Memory], float]) -> list[Ranked]:
     """A hit that is less likely to answer than those after it, above which its space puts it, counts as the mean of
     them."""
-    likely = [hit.relevance * (OUT_OF_TIME + (1 - OUT_OF_TIME) * fits_time(hit.memory)) for hit in hits]
+    likely = [hit.relevance * (LEAST_TIME_FACTOR + (1 - LEAST_TIME_FACTOR) * fits_time(hit.memory)) for hit in hits]
     means = [max(sum(likely[i:end]) / (end - i) for end in range(i + 1, len(hits) + 1)) for i in range(len(hits))]
     return list(map(Ranked, means, hits))
 

@@ -39,7 +39,7 @@ ConflictFn: TypeAlias = Callable[[Memory, Memory], bool]
 THRESHOLD = 0.80
 BY_MODEL = "conflict_model"
 CONFLICTING = ("contradiction", "update")
-SAME = 0.9  # from this probability on, more than 90 % of the pairs are duplicates
+SAME_PROBABILITY = 0.9  # from this probability on, more than 90 % of the pairs are duplicates
 APART = Verdict("apart", "subjects")  # decided: no conflict; callers of `verdicts` get None instead
 # Passing impressions, and what other parts of the program keep: they do not conflict with memories of other types.
 OWN_TYPES = frozenset(("sensory", "working", "emotional", "reflection", LESSON))
@@ -150,7 +150,7 @@ def verdict_by_model(a: Memory, b: Memory, relation: Relation, model: ConflictMo
         sure = conflict >= model.sure or changed_value(a.text, b.text) is not None
         return Verdict(kind, BY_MODEL, differing_words(a.text, b.text), sure=sure)
     value = by_value(a, b, sure=False)  # before likeness: two texts that differ in one number are very much alike
-    if value is None and relation.duplicate >= SAME:
+    if value is None and relation.duplicate >= SAME_PROBABILITY:
         return Verdict("contradiction", "polarity") if opposed(a, b) else duplicate(a, b, BY_MODEL)
     return value
 

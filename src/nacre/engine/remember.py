@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nacre.conflicts.candidates import Comparison
 
 POLICIES = ("note", "ignore", "warn", "supersede", "raise")
-SAME = 0.95  # texts that are this similar may say the same, and need not be stored twice
+SAME_COSINE = 0.95  # texts that are this similar may say the same, and need not be stored twice
 PUNCTUATION = ".,;:!?'\"’“”«»()-–—"
 WORDINGS = "other_wordings"  # of one that was merged, in its metadata
 SAME_FIELDS = ("polarity", "type", "occurred_at", "valid_until", "expires_at")
@@ -34,7 +34,7 @@ KNOWN = "known"
 STORED_BEFORE = "The text was stored already, and was not stored again."
 GAINED = (*LISTS, "source", "links", "importance", "pinned", "metadata")  # what a repetition may add to
 NAMED_BY = frozenset(("id", "id_prefix"))  # who gives one of these gets a memory of that name, also of a known text
-REPEATED = 0.05  # added to a memory's importance when it is remembered again
+REPEATED = 0.05  # added to a memory's importance when it is remembered again, under the policy supersede
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def store_one(
         raise ConflictError(conflicts, memory.id)
     supersedes = handling.policy == "supersede"
     replaced = replaceable(memory, conflicts, handling) if supersedes else []
-    noted = conflicts_to_note(memory, conflicts, replaced, handling.policy)
+    noted = conflicts_to_note(memory, conflicts, replaced, handling.policy, duplicates=False)
     draft = with_conflict_links(memory, noted)
     known_sides = (each.other(memory.id) for each in conflicts if is_repetition(each))
     same = next((each for each in known_sides if handling.writable.admits(each)), None)
@@ -149,7 +149,8 @@ def store_one(
         return [new._replace(after=successor), *changes]
 
     engine.commit("remember", plan, why)
-    for known in meanwhile.values():
+    known = next(iter(meanwhile.values()), None)
+    if known is not None:
         if handling.policy == "raise":
             raise ConflictError((Conflict(memory, known, 1.0, "duplicate", "identical text"),), memory.id)
         again = remember_again(engine, known, memory, handling.policy, explicit, notes, why)
@@ -172,12 +173,14 @@ def replaceable(new: Memory, conflicts: Sequence[Conflict], handling: ConflictHa
 
 
 def conflicts_to_note(
-    new: Memory, conflicts: Sequence[Conflict], replaced: Collection[str], policy: str
+    new: Memory, conflicts: Sequence[Conflict], replaced: Collection[str], policy: str, *, duplicates: bool
 ) -> list[Conflict]:
-    """Where the sure ones are superseded, a repetition is not worth a note."""
-    if policy == "supersede":
-        return [each for each in conflicts if each.kind != "duplicate" and each.other(new.id).id not in replaced]
-    return list(conflicts) if policy == "note" else []
+    """Under the policy supersede, what a new memory repeats is not worth a note, and what an edited one repeats is
+    (`duplicates`): it is merged into nothing."""
+    if policy not in ("note", "supersede"):
+        return []
+    noted = [each for each in conflicts if each.other(new.id).id not in replaced]
+    return noted if duplicates or policy == "note" else [each for each in noted if each.kind != "duplicate"]
 
 
 def edit_one(
@@ -197,8 +200,7 @@ def edit_one(
         raise ConflictError(conflicts, id)
     supersedes = handling.policy == "supersede"
     replaced = replaceable(after, conflicts, handling) if supersedes else []
-    noting = supersedes or handling.policy == "note"
-    noted = [each for each in conflicts if noting and each.other(id).id not in replaced]
+    noted = conflicts_to_note(after, conflicts, replaced, handling.policy, duplicates=True)
     conflicting = {each.other(id).id for each in noted}
     compared_all = vector_of(derived) is not None and not more_notes
     stored: list[Memory] = []
@@ -402,9 +404,10 @@ def remember_again(
         return replace(after, importance=min(1.0, after.importance + more))
 
     still_known = partial(is_known, memory, explicit=explicit)
-    for merged in engine.change(memory.space, [known.id], "remember", edit, why=why, only=still_known):
-        return RememberResult(merged, (), "merged" if more else KNOWN, (*notes, *notes_of_known(known, merged)))
-    return None
+    changed = engine.change(memory.space, [known.id], "remember", edit, why=why, only=still_known)
+    if not changed:
+        return None
+    return RememberResult(changed[0], (), "merged" if more else KNOWN, (*notes, *notes_of_known(known, changed[0])))
 
 
 def same_statement(one: Memory, other: Memory) -> bool:
@@ -477,7 +480,7 @@ def may_replace(conflict: Conflict, writable: Filter) -> bool:
 def is_repetition(conflict: Conflict) -> bool:
     """Whether one adds nothing to the other: much alike, of the same words and symbols, and said of the same time."""
     new, old = conflict.a, conflict.b
-    if conflict.kind != "duplicate" or conflict.similarity < SAME:
+    if conflict.kind != "duplicate" or conflict.similarity < SAME_COSINE:
         return False
     if words_and_symbols(new.text) != words_and_symbols(old.text):
         return False

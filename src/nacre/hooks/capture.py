@@ -45,9 +45,9 @@ class ReadPosition:
     at: float = 0.0
 
     @classmethod
-    def from_term(cls, word: Mapping[str, Json] | None) -> ReadPosition:
+    def from_term(cls, term: Mapping[str, Json] | None) -> ReadPosition:
         try:
-            return cls(**word) if word else cls()  # type: ignore[arg-type]
+            return cls(**term) if term else cls()  # type: ignore[arg-type]
         except TypeError:
             return cls()  # written by another version; turns that are stored already are recognised by their ids
 
@@ -79,8 +79,8 @@ def capture_exchange(store: MemoryStore, session: str, prompt: str, answer: str)
     check_unrestricted(store)
     name, now, source = f"{GEMINI} {session}", store.now(), GEMINI
     for _ in range(TRIES):
-        word = store.vocabulary(KIND).get(name)
-        turns = ReadPosition.from_term(word).turns
+        term = store.vocabulary(KIND).get(name)
+        turns = ReadPosition.from_term(term).turns
         items = [
             Item(text, session, f"{turns + place}", role, "", now)
             for place, (role, said) in enumerate((("user", prompt), ("assistant", answer)))
@@ -89,7 +89,7 @@ def capture_exchange(store: MemoryStore, session: str, prompt: str, answer: str)
         drafts = [draft for place, item in enumerate(items) if (draft := drafted(store, item, turns + place, source))]
         after = ReadPosition(turns=turns + len(items), at=now)
         with suppress(AlreadyCaptured):
-            terms = {(KIND, name): expecting(word, after)}
+            terms = {(KIND, name): expecting(term, after)}
             return store_new(store, "capture", drafts, terms=terms, why=source)
     return 0
 
@@ -102,9 +102,9 @@ def drafted(store: MemoryStore, item: Item, position: int, source: str) -> Memor
         return None
 
 
-def expecting(word: Mapping[str, Json] | None, after: ReadPosition) -> Callable[[object], Mapping[str, Json]]:
+def expecting(term: Mapping[str, Json] | None, after: ReadPosition) -> Callable[[object], Mapping[str, Json]]:
     def advance(current: object) -> Mapping[str, Json]:
-        if current != word:
+        if current != term:
             raise AlreadyCaptured
         return asdict(after)
 
@@ -119,9 +119,9 @@ def capture(store: MemoryStore, transcript: Path, *, session: str = "", until: f
     check_unrestricted(store)
     saved = faults = 0
     while until is None or time.monotonic() < until:
-        word = store.vocabulary(KIND).get(str(transcript))
+        term = store.vocabulary(KIND).get(str(transcript))
         try:
-            done = step(store, transcript, word, session)
+            done = step(store, transcript, term, session)
         except AlreadyCaptured:
             faults += 1
             if faults > TRIES:
@@ -133,16 +133,16 @@ def capture(store: MemoryStore, transcript: Path, *, session: str = "", until: f
     return saved
 
 
-def step(store: MemoryStore, transcript: Path, word: Mapping[str, Json] | None, session: str) -> int | None:
+def step(store: MemoryStore, transcript: Path, term: Mapping[str, Json] | None, session: str) -> int | None:
     """One operation: stores turns and the new position. None when there is nothing more to read."""
-    reached = resume_position(ReadPosition.from_term(word), transcript)
+    reached = resume_position(ReadPosition.from_term(term), transcript)
     if reached is None:
         return None
     drafts, turns, offset = read_on(store, transcript, reached, session)
     if offset == reached.offset:
         return None
     after = ReadPosition(offset, turns, transcript.stat().st_ino, mark_of(transcript, offset), store.now())
-    terms = {(KIND, str(transcript)): expecting(word, after)}
+    terms = {(KIND, str(transcript)): expecting(term, after)}
     source = drafts[0].source if drafts else conversations.CLAUDE_CODE
     return store_new(store, "capture", drafts, terms=terms, why=source)
 
@@ -186,4 +186,4 @@ def read_on(store: MemoryStore, transcript: Path, reached: ReadPosition, session
 
 
 def read_positions(store: MemoryStore) -> dict[str, ReadPosition]:
-    return {name: ReadPosition.from_term(word) for name, word in store.vocabulary(KIND).items()}
+    return {name: ReadPosition.from_term(term) for name, term in store.vocabulary(KIND).items()}

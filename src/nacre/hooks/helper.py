@@ -32,7 +32,7 @@ from nacre.settings import Settings, SpaceChoice
 
 ACTOR = "hook"
 WORKERS = 4
-MOST_STORES = 16  # open at once, one for each space and settings; the least recently used one is closed
+MOST_STORES = 16  # open at once, one for each space and settings; the least recently used one is let go
 POLL_SECONDS = 1.0  # how often it checks whether it should end
 RECEIVING_SECONDS = 5.0
 IDLE_SECONDS = 600.0  # without work it ends
@@ -120,7 +120,7 @@ class Helper:
         # Captures run one after the other, apart from requests that wait for an answer.
         self._captures = ThreadPoolExecutor(1, "capture")
 
-    def serve(self, channel: Channel, wanted: Path, listens: Callable[[], object] = bool) -> None:
+    def serve(self, channel: Channel, store_folder: Path, listens: Callable[[], object] = lambda: None) -> None:
         """Runs until a request asks it to end, it is idle for `idle` seconds, or the store's folder is gone.
 
         `listens` is called once it accepts connections.
@@ -130,7 +130,7 @@ class Helper:
         listening.settimeout(min(POLL_SECONDS, self.idle / 2))
         try:
             with listening, self._captures, ThreadPoolExecutor(WORKERS, "hook") as workers:
-                while not self.over(wanted):
+                while not self.over(store_folder):
                     with suppress(TimeoutError):
                         self._accept(listening, token, workers)
                 channel.close()
@@ -143,10 +143,10 @@ class Helper:
             channel.close()
             self.stores.close()
 
-    def over(self, wanted: Path) -> bool:
+    def over(self, store_folder: Path) -> bool:
         with self._lock:
             idle = self._busy == 0 and time.monotonic() - self._last > self.idle
-        return idle or self.ending.is_set() or not wanted.exists()
+        return idle or self.ending.is_set() or not store_folder.exists()
 
     def _accept(self, listening: socket.socket, token: str, workers: ThreadPoolExecutor) -> None:
         connection, _ = listening.accept()

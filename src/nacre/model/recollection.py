@@ -1,4 +1,4 @@
-"""How a caller may tune a recall: the weights of the published formulas, and the walk along links."""
+"""A recall as values: the query and its tuning, hits with their reasons, recollections and packs."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def best_hits(
     def judge(hit: Hit) -> Judged:
         each = scored[hit.memory.id]
         closeness = each.closeness or closeness_alone(hit.memory, question, each.cosine)
-        result = judged(hit, closeness, readings.get(hit.memory.id), sources)
+        result = with_relevance(hit, closeness, readings.get(hit.memory.id), sources)
         if only_time:
             least = TIME_ALONE if time_match(hit.memory, question) >= 1 else 0.0
             return result._replace(hit=replace(hit, relevance=max(result.hit.relevance, least)))
@@ -214,7 +214,7 @@ def of_the_time(hits: Sequence[Hit], question: Question) -> list[Hit]:
     return sorted(near, key=lambda hit: fits[hit.memory.id] < 1)
 
 
-def judged(hit: Hit, closeness: Closeness, reading: Reading | None, sources: Sources) -> Judged:
+def with_relevance(hit: Hit, closeness: Closeness, reading: Reading | None, sources: Sources) -> Judged:
     known = sources.calibration.relevance(closeness, reading)
     if not sources.calibrated:
         return Judged(replace(hit, relevance=known), sources.calibration.nothing_in_common(closeness))
@@ -227,11 +227,11 @@ def is_note_with_vector(closeness: Closeness) -> bool:
 
 
 def judged_together(
-    judged: Mapping[str, Judged], scored: Mapping[str, Scored], readings: Mapping[str, Reading]
+    hits: Mapping[str, Judged], scored: Mapping[str, Scored], readings: Mapping[str, Reading]
 ) -> dict[str, Judged]:
     """Notes of which some were read: each is the more relevant, the likelier it is that any of them answers."""
-    closeness = {id: scored[id].closeness for id in judged}
-    notes = {id: judged[id] for id, each in closeness.items() if each is not None and is_note_with_vector(each)}
+    closeness = {id: scored[id].closeness for id in hits}
+    notes = {id: hits[id] for id, each in closeness.items() if each is not None and is_note_with_vector(each)}
     read = [id for id in notes if id in readings]
     if not read:
         return {}
@@ -339,11 +339,11 @@ def read_answers(
     if not answers:
         return list(hits), {}
     best = max([0.0, *(hit.score for hit in hits)])
-    lifted = [
+    raised = [
         hit.score + best * answer.gain * share_read(hit.memory) for hit, answer in zip(hits, answers, strict=False)
     ]
-    most = max([1.0, *lifted])
-    read = [with_reading(hit, score / most) for hit, score in zip(hits, lifted, strict=False)]
+    most = max([1.0, *raised])
+    read = [with_reading(hit, score / most) for hit, score in zip(hits, raised, strict=False)]
     unread = [with_reading(hit, hit.score / most) if most > 1 else hit for hit in hits[len(read) :]]
     top = max(answer.log_odds for answer in answers)
     readings = {
@@ -541,7 +541,7 @@ def judged_turns(
     """The best turns of a conversation that are as relevant as the query asks."""
     turns = [(memories[turn.id], turn.cosine) for turn in session.turns if turn.id in memories]
     hits = [
-        judged(
+        with_relevance(
             Hit(memory, session.score, session.why),
             closeness_alone(memory, question, cosine),
             None,

@@ -15,8 +15,8 @@ if TYPE_CHECKING:  # importing the rules takes a command 20 ms, and only writing
     from nacre.safety.injection import BulkReading, Suspicion
     from nacre.safety.secrets import Policy
 
-MODES = ("redact", "refuse", "allow")
-PERSONAL = ("allow", "redact")
+SECRET_POLICIES = ("redact", "refuse", "allow")
+PERSONAL_POLICIES = ("allow", "redact")
 SUSPICIOUS_POLICIES = ("mark", "refuse", "allow")
 SPEAKERS = ("user", "assistant")  # whose turns are full of orders to a model, which are its user's own
 # Fields that connect memories (id, session, agent, role) are not changed.
@@ -37,8 +37,8 @@ class Guard:
     suspicious: str = "mark"
 
     def __post_init__(self) -> None:
-        UnknownName.check("policy for secrets", self.secrets, MODES)
-        UnknownName.check("policy for personal data", self.personal, PERSONAL)
+        UnknownName.check("policy for secrets", self.secrets, SECRET_POLICIES)
+        UnknownName.check("policy for personal data", self.personal, PERSONAL_POLICIES)
         UnknownName.check("policy for suspicious texts", self.suspicious, SUSPICIOUS_POLICIES)
 
     def fields(self, fields: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, ...]]:
@@ -158,7 +158,7 @@ class Guard:
         return cast("dict[str, Json]", result.value)
 
     def data(self, value: Mapping[str, Json]) -> dict[str, Json]:
-        """The data of a link. Raises `SecretRefused`."""
+        """The data of a link or a term, without secrets. Raises `SecretRefused`."""
         clean, _ = self.fields({"metadata": dict(value)})
         return cast("dict[str, Json]", clean["metadata"])
 

@@ -164,9 +164,9 @@ class SQLiteReader:
             by_use, led = (BY_USE, False) if order == "accessed" else ("", order != "updated")
             made = narrowed(connection, state, where, by=by_use, led=led)
             columns = [f"{'memory' if by_use else made.base}.{name}" for name in (*ORDERS[order], "key")]
-            tables = made.joined("memory", "content")
+            joined = made.joined("memory", "content")
             if made.parts[0] == BY_USE:  # the walk begins at the memories, which are in the order of their use
-                tables = f"memory CROSS JOIN version{rows.JOIN_CONTENT}"
+                joined = f"memory CROSS JOIN version{rows.JOIN_CONTENT}"
                 made.parts.insert(0, "memory.space = ?")
                 made.values.insert(0, state.space)
             if state.seq is not None and order == "newest":
@@ -179,7 +179,7 @@ class SQLiteReader:
                 made.parts.append(f"({', '.join(columns)}) {sign} ({', '.join('?' for _ in after)})")
                 made.values += after
             result: list[tuple[Any, ...]] = connection.execute(
-                f"SELECT {', '.join(columns)}, {SELECTED} FROM {tables} WHERE {made.sql} ORDER BY "
+                f"SELECT {', '.join(columns)}, {SELECTED} FROM {joined} WHERE {made.sql} ORDER BY "
                 + ", ".join(f"{column}{'' if order == RISING else ' DESC'}" for column in columns)
                 + " LIMIT ? OFFSET ?",
                 (*made.values, limit + 1, offset),

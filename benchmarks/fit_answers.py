@@ -35,7 +35,7 @@ from nacre.bench.run import CachingEmbedder, load
 from nacre.errors import EmbeddingError
 from nacre.factory import make_embedder
 from nacre.model import Query
-from nacre.models.calibration import CASES, FITTED_HITS, READ_NOTES, SHIPPED, Closeness, logistic
+from nacre.models.calibration import FITTED_HITS, READ_NOTES, SHIPPED, Closeness, logistic
 from nacre.models.cross_encoder import MOST_READ, graph
 from nacre.protocols import Backend, Vectors
 from nacre.recall.gather import understand
@@ -46,6 +46,12 @@ from nacre.settings import Settings
 
 CALIBRATION = Path(__file__).parent.parent / "src/nacre/models/calibration.txt"
 DEPTH, SHOWN = 10, 5
+CASES = tuple(  # those of `calibration.case_of`
+    f"{known}{read}{kind}"
+    for kind in (" of notes", " of turns")
+    for read in ("", ", read")
+    for known in ("vectors", "words")
+)
 MOST = {"notes": 400, "locomo": 50, "beam": 20}
 WEIGHTS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0)
 LOST_NOTES, LOST_UNREAD, LOST_TURNS, LOST_EACH, LOST_WORDS = 0.025, 0.005, 0.003, 0.002, 0.1

@@ -32,7 +32,7 @@ from nacre.protocols import (
     Reranker,
 )
 from nacre.remember.suggest import Suggester
-from nacre.settings import ADDRESS, STORE_FILE, Settings
+from nacre.settings import ADDRESS, OPENAI, STORE_FILE, Settings
 from nacre.settings import IN_MEMORY as IN_MEMORY
 
 if TYPE_CHECKING:
@@ -54,7 +54,6 @@ PASSWORD = re.compile(r"(//[^:/@]*):[^@]*@")
 CONFLICT_JUDGES = ("model", "rules", "language-model")
 TYPED_KEY = "typed:"  # before the name of a key that a person has typed; see `storage.keys`
 LANGUAGE_MODELS = ("openai:MODEL", "anthropic:MODEL")
-OPENAI = "https://api.openai.com/v1"
 EMBEDDERS = ("auto", "multilingual", "english", "hashing", "openai:MODEL", "sentence-transformers:MODEL")
 
 

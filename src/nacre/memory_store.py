@@ -152,7 +152,7 @@ class MemoryStore(Closing):
         actor: str = "lib",
         clock: Clock = time.time,
         on_conflict: str | None = None,
-        conflict_threshold: float = 0.8,
+        conflict_threshold: float = 0.8,  # `judge.THRESHOLD`, which only writing loads
         contradiction_fn: ConflictFn | None = None,
         strict_links: bool | None = None,
         agent: str | None = None,

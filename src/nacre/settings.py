@@ -20,6 +20,7 @@ PROJECT_FILE = ".nacre.toml"
 USER_FILE = "config.toml"
 STORE_FILE = "nacre.db"
 IN_MEMORY = ":memory:"
+OPENAI = "https://api.openai.com/v1"
 ENVIRONMENT = "NACRE_"
 NOT_SETTINGS = ("NACRE_HOOK_LIMIT",)  # other variables that the program reads
 KEY_FILE = "file:"  # before the path, in a setting that names a key
@@ -61,7 +62,7 @@ class Settings:
     token: str = ""
     space: str = ""
     embedder: str = "auto"
-    embedder_url: str = "https://api.openai.com/v1"
+    embedder_url: str = OPENAI
     embedder_key: str = ""
     reranker: str = ""
     rerank_ms: float = 80.0

@@ -11,7 +11,7 @@ from nacre.access.capabilities import ScopeLevel
 from nacre.cli.commands.config import check_value, value_text
 from nacre.engine.remember import POLICIES
 from nacre.memory_store import MemoryStore
-from nacre.remember.guard import MODES, PERSONAL, SUSPICIOUS_POLICIES
+from nacre.remember.guard import PERSONAL_POLICIES, SECRET_POLICIES, SUSPICIOUS_POLICIES
 from nacre.remember.suggest import IMPORTANCES
 from nacre.settings import Settings, descriptions
 from tests.command_line import CommandLine
@@ -110,8 +110,8 @@ def test_the_paths_are_reported(nacre: CommandLine, own: Path, elsewhere: Path) 
 def test_the_words_are_those_that_the_parts_know() -> None:
     real = {
         "on_conflict": POLICIES,
-        "secrets": MODES,
-        "personal_data": PERSONAL,
+        "secrets": SECRET_POLICIES,
+        "personal_data": PERSONAL_POLICIES,
         "suspicious": SUSPICIOUS_POLICIES,
         "importance": IMPORTANCES,
         "scope": tuple(map(str, ScopeLevel)),

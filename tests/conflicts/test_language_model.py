@@ -12,10 +12,11 @@ from nacre.conflicts.judge import Judge
 from nacre.conflicts.language_model import CHARACTERS, REASON, LanguageModelJudge, ask
 from nacre.errors import LanguageModelError
 from nacre.model.review import Verdict
-from nacre.models.language_model import REST_SECONDS, FunctionLanguageModel
+from nacre.models.language_model import REST_SECONDS
 from nacre.models.services import OpenAILanguageModel
 from nacre.settings import Settings
 from tests.embedders import WordBag
+from tests.function_model import FunctionLanguageModel
 from tests.loopback import Loopback, serving
 from tests.samples import memory
 

@@ -12,8 +12,8 @@ from nacre.lessons import LessonBook
 from nacre.lessons.recall import MAX_EXPANSION, MIN_FRESHNESS, STRATEGIES, SUPERSEDED_FACTOR, ask_model, expand_query
 from nacre.lessons.vocabulary import TermValidator
 from nacre.model.instants import DAY
-from nacre.models.language_model import FunctionLanguageModel
 from nacre.settings import Settings
+from tests.function_model import FunctionLanguageModel
 from tests.lessons.factories import TickingClock, add_terms, new_book, titles
 from tests.loopback import Loopback, serving
 

@@ -8,7 +8,7 @@ from nacre import Memory, MemoryStore
 from nacre.errors import InvalidInput, UnknownName
 from nacre.lifecycle.jobs import MIN_CLUSTER
 from nacre.lifecycle.reflection import Consolidate, ReflectionEngine, central, with_language_model
-from nacre.models.language_model import FunctionLanguageModel
+from tests.function_model import FunctionLanguageModel
 from tests.lifecycle.aged import DAY, NOW, Turned
 from tests.lifecycle.placed import Angles, acts, held, recalled, whole
 from tests.samples import ids

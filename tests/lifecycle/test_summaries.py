@@ -21,7 +21,7 @@ from nacre.lifecycle.reflection import (
     summarizer_named,
     with_language_model,
 )
-from nacre.models.language_model import FunctionLanguageModel
+from tests.function_model import FunctionLanguageModel
 from tests.lifecycle.aged import DAY, NOW
 
 

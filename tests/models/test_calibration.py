@@ -8,7 +8,6 @@ import pytest
 from nacre import MemoryStore
 from nacre.factory import make_embedder
 from nacre.models.calibration import (
-    CASES,
     FEWEST_TEXTS,
     RELATED,
     SHIPPED,
@@ -16,6 +15,7 @@ from nacre.models.calibration import (
     Closeness,
     Reading,
     case_of,
+    fitted_curves,
     floor_of,
     is_calibrated,
     logistic,
@@ -128,7 +128,7 @@ def test_every_case_has_a_curve_that_rises_with_what_speaks_for_the_memory(
     cosine: float | None, reading: Reading | None
 ) -> None:
     close = Closeness(cosine, 0.5)
-    assert case_of(close, reading) in CASES
+    assert case_of(close, reading) in fitted_curves()
     usual = SHIPPED.relevance(close, reading)
     assert 0 < usual < 1
     assert SHIPPED.relevance(close._replace(coverage=1.0), reading) >= usual

@@ -7,28 +7,23 @@ from nacre.models.language_model import (
     CHARACTERS_A_PASSAGE,
     NEUTRAL,
     PASSAGES_A_PROMPT,
-    FunctionLanguageModel,
     LanguageModelReranker,
+    answer_text,
     read_scores,
     reranking_prompt,
 )
-from nacre.protocols import LanguageModel, Reranker
+from nacre.protocols import Reranker
+from tests.function_model import FunctionLanguageModel
 
 
-def test_any_function_becomes_a_language_model() -> None:
-    model: LanguageModel = FunctionLanguageModel(str.upper, "shouting")
-    assert model.identity == "shouting"
-    assert model.complete(" hello ") == "HELLO"
+@pytest.mark.parametrize("answer", ["", "  ", None, 3, "<think>hm</think> "])
+def test_an_answer_without_text_is_an_error(answer: object) -> None:
+    with pytest.raises(LanguageModelError, match="gave no answer"):
+        answer_text(answer, lambda reason: LanguageModelError("odd", reason, "Ask another one."))
 
 
-def test_the_system_text_comes_before_the_prompt() -> None:
-    assert FunctionLanguageModel(lambda prompt: prompt, "echo").complete("p", system="s") == "s\n\np"
-
-
-@pytest.mark.parametrize("values", ["", "  ", None, 3])
-def test_a_function_that_returns_no_text_is_an_error_with_a_remedy(values: object) -> None:
-    with pytest.raises(LanguageModelError, match="Return some text for every prompt"):
-        FunctionLanguageModel(lambda _: values, "odd").complete("p")  # type: ignore[arg-type, return-value]
+def test_thoughts_are_left_out_of_an_answer() -> None:
+    assert answer_text("<think>it is a cat</think>\n a dog ", ValueError) == "a dog"  # type: ignore[arg-type]
 
 
 def answering(answer: str) -> LanguageModelReranker:

@@ -16,7 +16,7 @@ from nacre.models.calibration import SHIPPED, Closeness, Floor, Reading
 from nacre.models.shipped_embedder import ENGLISH, ShippedEmbedder
 from nacre.protocols import Vectors
 from nacre.recall.gather import understand
-from nacre.recall.recall import Judged, above_floor, judged, judged_together
+from nacre.recall.recall import Judged, above_floor, judged_together, with_relevance
 from nacre.recall.strategies import Scored, Sources
 from nacre.settings import Settings
 
@@ -131,14 +131,14 @@ def test_what_reading_takes_for_an_answer_has_to_be_near_in_meaning_too() -> Non
 def test_a_note_far_from_the_question_is_not_near_whatever_a_model_reads(cosine: float, near: bool) -> None:
     sources = Sources("default", None, None, SHIPPED, True)  # type: ignore[arg-type]
     hit = Hit(Memory("m", "The press is oiled."), 0.5)
-    assert judged(hit, Closeness(cosine, 0.0), Reading(3.0), sources).near is near
-    assert judged(hit, Closeness(None, 0.0), Reading(3.0), sources).near  # without vectors nobody can tell
+    assert with_relevance(hit, Closeness(cosine, 0.0), Reading(3.0), sources).near is near
+    assert with_relevance(hit, Closeness(None, 0.0), Reading(3.0), sources).near  # without vectors nobody can tell
 
 
 def test_a_hit_that_was_not_read_has_the_floor_and_the_scale_of_those_that_were() -> None:
     sources = Sources("default", None, None, SHIPPED, True)  # type: ignore[arg-type]
     near, readings = {id: Closeness(0.3, 0.2) for id in "ab"}, {"a": Reading(-8.0)}
-    alone = {id: judged(Hit(Memory(id, id), 0.5), near[id], readings.get(id), sources) for id in "ab"}
+    alone = {id: with_relevance(Hit(Memory(id, id), 0.5), near[id], readings.get(id), sources) for id in "ab"}
     together = judged_together(alone, {id: Scored(id, 0.5, (), near[id]) for id in "ab"}, readings)
     assert together["a"].floor == together["b"].floor == alone["a"].floor != alone["b"].floor
     assert all(together[id].hit.relevance < alone[id].hit.relevance for id in "ab")

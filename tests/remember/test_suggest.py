@@ -11,10 +11,11 @@ from nacre import MemoryStore
 from nacre.errors import ConfigError, LanguageModelError, UnknownName
 from nacre.factory import make_suggester
 from nacre.hooks.inject import SESSION_IMPORTANCE
-from nacre.models.language_model import REST_SECONDS, FunctionLanguageModel
+from nacre.models.language_model import REST_SECONDS
 from nacre.remember.suggest import Appraisal, Suggester, appraise, ask_importance
 from nacre.settings import Settings
 from tests.embedders import WordBag
+from tests.function_model import FunctionLanguageModel
 from tests.remember.appraisal_sentences import ASTRAY, DEVELOPMENT, HELD_OUT, UNSEEN, labelled
 
 RULE = "Never push to main on a Friday."

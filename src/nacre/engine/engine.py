@@ -193,7 +193,7 @@ OnEmbedded: TypeAlias = Callable[[Memory], object]  # what is done with a memory
 Plan: TypeAlias = Callable[[Reader], Sequence[AnyChange]]
 
 
-class CheckedEmbedder:
+class CheckedEmbedder:  # not a `background.WrappedEmbedder`: importing that costs a command on a server's store time
     """An embedder as one store uses it.
 
     The first texts that it embeds are embedded together with a fixed one, whose vector is compared with that of the

@@ -92,9 +92,6 @@ def listed_output(returns: Schema | None) -> Schema | None:
     return returns if returns is None or returns.get("type") == "object" else record(**{RESULT: returns})
 
 
-CHARACTERS_A_TOKEN = 4  # English prose and JSON with the common tokenizers
-
-
 @dataclass(frozen=True, slots=True)
 class Cost:
     """`tokens` of the whole description; `schema` is the part of these that describes results."""
@@ -106,18 +103,16 @@ class Cost:
 
 
 def costs(profile: Profile) -> list[Cost]:
+    from nacre.recall.pack import estimated_tokens
+
     rows = []
     for tool in profile.tools:
         listed = describe(tool)
         read = {"name": tool.name, "description": tool.about, "input_schema": listed.input_schema}
         text = as_json({**read, "output_schema": listed.output_schema} if listed.output_schema else read)
-        schema = tokens(as_json(listed.output_schema)) if listed.output_schema else 0
-        rows.append(Cost(tool.name, tokens(text), schema, tool.about))
+        schema = estimated_tokens(as_json(listed.output_schema)) if listed.output_schema else 0
+        rows.append(Cost(tool.name, estimated_tokens(text), schema, tool.about))
     return rows
-
-
-def tokens(text: str) -> int:
-    return max(1, round(len(text) / CHARACTERS_A_TOKEN))
 
 
 BUDGET = 800

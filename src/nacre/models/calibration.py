@@ -69,14 +69,6 @@ class Floor(NamedTuple):
     each: float
 
 
-CASES = tuple(
-    f"{known}{read}{kind}"
-    for kind in (" of notes", " of turns")
-    for read in ("", ", read")
-    for known in ("vectors", "words")
-)
-
-
 def case_of(closeness: Closeness, reading: Reading | None) -> str:
     """What is known of a hit. Each case has a curve and a floor of its own, fitted on the same questions, so that
     relevance means the same while a model loads, and where there is no time to read. Turns of conversations have other

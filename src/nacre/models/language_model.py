@@ -1,4 +1,4 @@
-"""What is built on a language model: a function as one, optional questions, and a reranker."""
+"""What is built on a language model: optional questions, and a reranker."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from nacre.errors import LanguageModelError, NacreError, RerankingError
-from nacre.files import ThreadLock, data_text
+from nacre.files import data_text
 from nacre.model.fence import json_line
 from nacre.protocols import LanguageModel
 
@@ -52,26 +52,6 @@ class BestEffortLanguageModel:
             self._rests_until = self._clock() + REST_SECONDS
             log.warning("No %s from a language model for the next %g s: %s", self._about, REST_SECONDS, error)
             return None
-
-
-FUNCTION_REMEDY = "Return some text for every prompt."
-
-
-class FunctionLanguageModel:
-    """Calls are made one at a time, so the function need not be thread-safe.
-
-    `system` is put before the prompt; the function itself limits the length of its answer.
-    """
-
-    def __init__(self, function: Callable[[str], str], identity: str) -> None:
-        self.identity = identity
-        self._function = function
-        self._lock = ThreadLock()
-
-    def complete(self, prompt: str, *, system: str = "", max_tokens: int = 512) -> str:  # noqa: ARG002
-        with self._lock:
-            answer = self._function(f"{system}\n\n{prompt}" if system else prompt)
-        return answer_text(answer, lambda reason: LanguageModelError(repr(self.identity), reason, FUNCTION_REMEDY))
 
 
 BEST_MARK = 10

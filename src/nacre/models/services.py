@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from nacre.errors import EmbeddingServiceFailed, InvalidInput, LanguageModelError, NacreError
-from nacre.models.embedders import estimate_tokens, unit_rows
+from nacre.models.embedders import PROBE, estimate_tokens, unit_rows
 from nacre.models.language_model import answer_text
 from nacre.protocols import Vectors
 
@@ -178,7 +178,6 @@ Sleep = Callable[[float], None]
 
 BATCH = 128  # services take up to 2,048 texts, but limit the tokens of a request too
 TOKEN_LIMIT = 510  # the smallest among the common models
-PROBE = "How many dimensions?"
 
 
 class OpenAIEmbedder:

@@ -10,7 +10,7 @@ import numpy as np
 from nacre.model import Reason
 from nacre.protocols import Vectors
 from nacre.recall.gather import PlacedCandidates, Question, gather
-from nacre.recall.signals import said_by
+from nacre.recall.signals import best_of_turns, said_by
 from nacre.recall.strategies import Sources, embed_question
 from nacre.text.dates import when_weight
 
@@ -80,12 +80,6 @@ def session_signals(candidates: PlacedCandidates, question: Question) -> dict[st
         "asker's coverage": coverage_by_session(candidates.shares * by_voice, candidates),
         "time": best_of_turns(time_signal(candidates, question), candidates),
     }
-
-
-def best_of_turns(values: Vectors, candidates: PlacedCandidates) -> Vectors:
-    best = np.zeros(int(candidates.session.max()) + 1, np.float32)
-    np.maximum.at(best, candidates.session, values)
-    return best
 
 
 def saturated_words(shares: Vectors, candidates: PlacedCandidates) -> Vectors:

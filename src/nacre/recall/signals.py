@@ -146,9 +146,15 @@ def said_by(candidates: PlacedCandidates, speakers: frozenset[str]) -> Vectors:
 
 
 def best_of_session(values: Vectors, candidates: PlacedCandidates) -> Vectors:
+    """For each candidate."""
+    return best_of_turns(values, candidates)[candidates.session]
+
+
+def best_of_turns(values: Vectors, candidates: PlacedCandidates) -> Vectors:
+    """For each session."""
     best = np.zeros(int(candidates.session.max(initial=-1)) + 1, np.float32)
     np.maximum.at(best, candidates.session, values)
-    return best[candidates.session]
+    return best
 
 
 def closeness(candidates: PlacedCandidates, signals: Mapping[str, Vectors], i: int) -> Closeness:

@@ -250,12 +250,3 @@ def made(endpoint: Endpoint, name: str, hint: Any, required: bool, default: obje
     about = descriptions().get(f"{endpoint.method}.{name}") or descriptions()[name]
     empty = default is Argument.empty or default is None
     return Parameter(name, place, hint, required, None if empty else default, about)
-
-
-def by_method() -> dict[str, Endpoint]:
-    """The endpoint through which a client calls each method: that of several ids where there are two."""
-    chosen: dict[str, Endpoint] = {}
-    for endpoint in endpoints():
-        if endpoint.method not in chosen or chosen[endpoint.method].of_one:
-            chosen[endpoint.method] = endpoint
-    return chosen

@@ -17,10 +17,11 @@ from nacre.compat.ai_lessons import core, db, mcp_server
 from nacre.compat.ai_lessons.config import Config
 from nacre.compat.ai_lessons.search import SearchResult
 from nacre.lessons import LessonBook
-from nacre.models.language_model import FunctionLanguageModel, LanguageModelReranker
+from nacre.models.language_model import LanguageModelReranker
 from nacre.settings import Settings
 from tests.compat.ai_lessons.test_cli import lessons, ran
 from tests.compat.ai_lessons.test_mcp_server import called
+from tests.function_model import FunctionLanguageModel
 
 __all__ = ["lessons"]  # a fixture
 CONFIGURATION = "config"

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from nacre.models.language_model import FunctionLanguageModel, LanguageModelReranker
+from nacre.models.language_model import LanguageModelReranker
 from nacre.protocols import Reranker
+from tests.function_model import FunctionLanguageModel
 
 
 def count_shared_words(prompt: str) -> str:

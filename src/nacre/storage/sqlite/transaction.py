@@ -275,8 +275,7 @@ class SQLiteTransaction:
         else:
             self._stored[space_and_id] = self._edit(space, memory, derived, old, seq)
         self._waiting.add(space_and_id)
-        if seq is not None:
-            self._sizes[memory.space, seq] = (space.memories, space.stems)
+        self._note_size(memory.space, seq)
 
     def _old(self, space_and_id: Key) -> Stored | None:
         space, id = space_and_id

@@ -5,8 +5,9 @@
 embedder is hashing and no model judges or reranks, so that the store is measured and not a model.
 
 The large space and the first small one are stored as a user stores them. The others are copies of the rows of the
-first, with other ids and with their own mark in every text; their vectors are those of the first. All spaces have the
-same words, so that only the space keeps a question from the memories of another one.
+first, with other ids and with their own mark in every text; their vectors are those of the first. PostgreSQL copies
+them itself, table by table, while another process stores the large space. All spaces have the same words, so that only
+the space keeps a question from the memories of another one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import multiprocessing
 import os
 import random
 import re
@@ -50,6 +52,7 @@ MARK = re.compile(r"\bmark(\d{5})\b")
 SAMPLED, NEAREST = 100, 10  # questions that are compared with an exact search, and how many memories of each
 EXACT = 2e-3  # cosines of 16 bits that are nearer than this are the same
 READ_AT_ONCE = 2_000
+COPIED_TOGETHER = 5  # spaces
 WANTED_RECALL, WANTED_SPREAD = 0.99, 10.0
 ANSWER_SECONDS = 120.0
 STORES = ("PostgreSQL", "SQLite")
@@ -117,7 +120,7 @@ def measure(address: str, folder: Path, sizes: Sizes, given: argparse.Namespace)
     measured = Measured()
     with MemoryStore(address, embedder="hashing", on_conflict="ignore") as store:
         began = time.perf_counter()
-        fill(store, sizes)
+        fill(store, address, sizes)
         measured.filled = sizes.memories, time.perf_counter() - began
         token = admin_token(store)
         say(f"{sizes.memories:,} memories were stored in {measured.filled[1]:.0f} s")
@@ -144,17 +147,34 @@ def mark_of(number: int) -> str:
     return f"mark{number:05d}"
 
 
-def fill(store: MemoryStore, sizes: Sizes) -> None:
+def fill(store: MemoryStore, address: str, sizes: Sizes) -> None:
     """Space 0 is the large one, and 1 that of which the others are copies."""
-    for number, size in ((0, sizes.large), (1, sizes.each)):
-        own = store.in_space(name_of(number))
-        for first in range(0, size, BATCH):
-            numbers = range(first, min(first + BATCH, size))
-            own.remember_many({"id": f"{mark_of(number)}-{n}", "text": marked(n, number)} for n in numbers)
-        say(f"{name_of(number)} has {size:,} memories")
+    fill_space(store, 1, sizes.each)  # first, so that the store has its embedder
     rows = backend_of(store).rows
     assert rows is not None
-    copy_spaces(rows, sizes)
+    if not rows.keeps_images:  # one file, to which one writes at a time
+        fill_space(store, 0, sizes.large)
+        copy_spaces(rows, sizes)
+        return
+    large = multiprocessing.get_context("spawn").Process(target=fill_large, args=(address, sizes.large))
+    large.start()
+    copy_in_database(address, sizes)
+    large.join()
+    if large.exitcode:
+        raise SystemExit("The large space could not be filled.")
+
+
+def fill_large(address: str, size: int) -> None:
+    with MemoryStore(address, embedder="hashing", on_conflict="ignore") as store:
+        fill_space(store, 0, size)
+
+
+def fill_space(store: MemoryStore, number: int, size: int) -> None:
+    own = store.in_space(name_of(number))
+    for first in range(0, size, BATCH):
+        numbers = range(first, min(first + BATCH, size))
+        own.remember_many({"id": f"{mark_of(number)}-{n}", "text": marked(n, number)} for n in numbers)
+    say(f"{name_of(number)} has {size:,} memories")
 
 
 def marked(number: int, space: int) -> str:
@@ -172,6 +192,53 @@ def copy_spaces(rows: RowTransfer, sizes: Sizes) -> None:
         rows.write_rows(RowBatch(named, entries=[entry_in(row, number) for row in entries]))
         if number % 50 == 0:
             say(f"{number} of {sizes.spaces} spaces")
+
+
+def copy_in_database(address: str, sizes: Sizes) -> None:
+    """As `copy_spaces`, within the server: every text column gets the mark of the new space."""
+    import psycopg
+
+    from nacre.storage.postgres.transaction import TABLES_OF_SPACE
+
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("SET search_path = nacre, public")
+        connection.execute("SELECT set_config('nacre.spaces', '*', false)")
+        statements = [copying(connection, table) for table in ("spaces", *TABLES_OF_SPACE)]
+        for first in range(2, sizes.spaces + 1, COPIED_TOGETHER):
+            numbers = range(first, min(first + COPIED_TOGETHER, sizes.spaces + 1))
+            values = {
+                "names": [name_of(number) for number in numbers],
+                "marks": [mark_of(number) for number in numbers],
+                "first": name_of(1),
+                "mark": mark_of(1),
+            }
+            with connection.transaction():
+                for statement in statements:
+                    connection.execute(statement, values)
+            if numbers[-1] % 100 < COPIED_TOGETHER:
+                say(f"{numbers[-1]} of {sizes.spaces} spaces")
+        connection.execute("ANALYZE")
+
+
+def copying(connection: Any, table: str) -> str:
+    columns = connection.execute(
+        "SELECT attname, atttypid = 'text'::regtype FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0"
+        " AND NOT attisdropped AND attname <> 'space_id' ORDER BY attnum",
+        (table,),
+    ).fetchall()
+    own = [f"replace(old.{name}, %(mark)s, new.mark)" if is_text else f"old.{name}" for name, is_text in columns]
+    names, new = [name for name, _ in columns], "unnest(%(names)s::text[], %(marks)s::text[]) AS new(name, mark)"
+    if table == "spaces":
+        own[names.index("name")] = "new.name"
+        return (
+            f"INSERT INTO spaces({', '.join(names)}) SELECT {', '.join(own)} FROM spaces AS old, {new}"
+            " WHERE old.name = %(first)s"
+        )
+    return (
+        f"INSERT INTO {table}(space_id, {', '.join(names)}) SELECT spaces.space_id, {', '.join(own)}"
+        f" FROM {new} JOIN spaces ON spaces.name = new.name, {table} AS old"
+        " WHERE old.space_id = (SELECT space_id FROM spaces WHERE name = %(first)s)"
+    )
 
 
 def memory_in(row: MemoryRow, space: int) -> MemoryRow:

@@ -14,7 +14,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from itertools import chain
+from itertools import chain, islice
 from marshal import dumps
 from operator import attrgetter
 from pathlib import Path
@@ -48,6 +48,8 @@ from nacre.settings import ADDRESS, Settings
 # waited for; 5,000 take some 40 MB.
 AT_ONCE = 5_000
 DIGEST_BYTES = 16
+READ_AHEAD = 500  # rows: as many as a backend reads together
+WATCHED = 100  # rows between two reports of progress
 MOST_ROUNDS = 5  # that follow a source to which others write
 COPYING, COMPARING = "Copying", "Comparing"
 NESTED = ("metadata", "links")
@@ -205,9 +207,9 @@ class Migration:
         known = {space.name: place_of(space) for space in self._to.spaces()}
         for space in walk.wanted:
             digest = blake2b(digest_size=DIGEST_BYTES)
-            entries = self._to.entries(space.name, images=walk.images)
+            entries = read_ahead(self._to.entries(space.name, images=walk.images))
             digests = (entry_digest(row, images=walk.images) for row in entries)
-            for row_digest in chain(map(memory_digest, self._to.memories(space.name)), digests):
+            for row_digest in chain(map(memory_digest, read_ahead(self._to.memories(space.name))), digests):
                 digest.update(row_digest)
                 walk.count(watch)
             if digest.hexdigest() != wanted.get(space.name) or known.get(space.name) != place_of(space):
@@ -280,7 +282,7 @@ class Walk:
         the source no longer has that of the target."""
         there, memories, versions = self._rows.memories(pending.space.name), 0, 0
         other = next(there, None)
-        for row in state.memories(pending.space.name):
+        for row in read_ahead(state.memories(pending.space.name)):
             digest = memory_digest(row)
             note(digest)
             while other is not None and not is_same(row, other):
@@ -302,7 +304,7 @@ class Walk:
     def _entries(self, state: RowReader, pending: Pending, note: Callable[[bytes], None]) -> int:
         there, entries = self._rows.entries(pending.space.name, images=self.images), 0
         other = next(there, None)
-        for row in state.entries(pending.space.name, images=self.images):
+        for row in read_ahead(state.entries(pending.space.name, images=self.images)):
             seq, digest = row.entry.seq, entry_digest(row, images=self.images)
             if row.entry.damaged:
                 raise StoreDamaged(self._name, f"entry {seq} of its journal cannot be read")
@@ -323,7 +325,8 @@ class Walk:
 
     def count(self, watch: Watch) -> None:
         self.done += 1
-        watch(self.done, self.total)
+        if self.done % WATCHED == 0 or self.done == self.total:
+            watch(self.done, self.total)
 
 
 class Pending:
@@ -398,6 +401,15 @@ def is_same(row: MemoryRow, other: MemoryRow) -> bool:
     ended = other.versions[-1].seq_to
     same_id = row.versions[-1].memory.id == other.versions[-1].memory.id
     return same_id and (ended is None or ended > row.versions[0].seq_from)
+
+
+def read_ahead(rows: Iterator[Row]) -> Iterator[Row]:
+    """Reads the next of them while those before are used: a server works meanwhile."""
+    with ThreadPoolExecutor(1) as reader:
+        part = reader.submit(list, islice(rows, READ_AHEAD))
+        while read := part.result():
+            part = reader.submit(list, islice(rows, READ_AHEAD))
+            yield from read
 
 
 def rest(first: Row | None, others: Iterator[Row]) -> Iterator[Row]:

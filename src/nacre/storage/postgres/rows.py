@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from nacre.model import Condition, Filter, Memory
 from nacre.model.filter import DOTTED, LIST_FIELDS, TEXT_FIELDS, Scalar, above, check_field
+from nacre.model.memory import FIELDS as MEMORY_FIELDS
+from nacre.model.memory import LISTS
 from nacre.storage.tables import CONTENT, IDENTITY, SCALARS, from_json, table_of, unpack_lists
 
 OPEN = 2**63 - 1  # `seq_to` of what is at present
 NOW = 2**62  # the entry that stands for the present state: above all that are written, below `OPEN`
 NOWHERE = 0  # the number of a space that does not exist
 FIELDS = (*IDENTITY, *CONTENT, *SCALARS, "version", "lists")
+PLACES = {name: place for place, name in enumerate((*FIELDS, *LISTS, "metadata", "links", "space"))}
+by_field = itemgetter(*(PLACES[name] for name in MEMORY_FIELDS))
 SELECTED = ", ".join((
     *(f"memory.{name}" for name in IDENTITY),
     *(f"content.{name}" for name in CONTENT),
@@ -35,11 +40,13 @@ def of_state(table: str) -> str:
 
 def from_row(row: Sequence[Any], space: str) -> Memory:
     """Of the columns `SELECTED`."""
-    fields: dict[str, object] = dict(zip(FIELDS, row, strict=True))
-    lists = fields.pop("lists")
-    if lists != "{}":
-        unpack_lists(str(lists), fields)
-    return Memory(space=space, **fields)  # type: ignore[arg-type]
+    values: list[object] = [*row, (), (), (), (), {}, (), space]
+    if row[-1] != "{}":
+        lists: dict[str, object] = {}
+        unpack_lists(str(row[-1]), lists)
+        for name, value in lists.items():
+            values[PLACES[name]] = value
+    return Memory.from_values(by_field(values))
 
 
 @dataclass(slots=True)

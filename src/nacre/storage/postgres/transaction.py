@@ -81,11 +81,16 @@ def unnested(**columns: str) -> str:
     return f"unnest({lists}) AS new({', '.join(columns)})"
 
 
+# Of the tables whose rows come in another order than that of their key: neighbours in the index are written together.
+SORTED = {"label": 'field COLLATE "C", name COLLATE "C", key', "posting": 'term COLLATE "C", content'}
+
+
 def insertion(table: str, columns: Mapping[str, str]) -> str:
-    return (
+    sql = (
         f"INSERT INTO {table}(space_id, {', '.join(columns)}) SELECT %(space)s, {', '.join(columns)}"
         f" FROM {unnested(**columns)}"
     )
+    return f"{sql} ORDER BY {SORTED[table]}" if table in SORTED else sql
 
 
 # What is written, in this order. The conditions with ANY keep the planner to the index, whatever it knows of the table.
@@ -184,7 +189,6 @@ STATEMENTS: Mapping[str, Mapping[str, str]] = {
     COUNT: COUNTED,
     FORGET_COUNT: COUNTED,
 }
-SORTED = ("label",)  # so that neighbours in the index are written together
 SENT = {
     name: insertion(name, columns) if name in TABLES else name.format(unnested(**columns))
     for name, columns in STATEMENTS.items()
@@ -241,15 +245,6 @@ class Content:
     chunks: tuple[tuple[int, Chunk, bool], ...]  # its number, and whether it has a vector
 
 
-class Postings:
-    """The columns of rows that wait. Contents rise, so that sorting by term alone gives the order of the index."""
-
-    def __init__(self) -> None:
-        self.terms: list[str] = []
-        self.contents: list[int] = []
-        self.frequencies: list[float] = []
-
-
 class PostgresTransaction:
     """What `storage.commit` writes with. `spaces` are those that it may write to; their rows are locked."""
 
@@ -265,7 +260,6 @@ class PostgresTransaction:
         self._rows: dict[tuple[str, int], list[tuple[Any, ...]]] = defaultdict(list)  # by statement and space
         self._columns: dict[tuple[str, int], list[list[Any]]] = {}  # the same, where they are collected by column
         self._sizes: dict[tuple[str, int], tuple[int, int]] = {}  # of a space after an entry: its memories and stems
-        self._postings: dict[int, Postings] = defaultdict(Postings)  # by space
         self._counts: Counts = Counter()
         self._stem_counts: dict[int, Counter[str]] = defaultdict(Counter)  # those of stems, by space
         self._orphans: dict[int, set[int]] = defaultdict(set)  # contents that may have no version any more, by space
@@ -501,10 +495,11 @@ class PostgresTransaction:
         return space.content_number, derived
 
     def _put_postings(self, space: Space, content: int, lines: Stems) -> None:
-        postings, own = self._postings[space.space_id], frequencies(lines)
-        postings.terms += own
-        postings.contents += repeat(content, len(own))
-        postings.frequencies += own.values()
+        if own := frequencies(lines):
+            terms, contents, weights = self._columns.setdefault(("posting", space.space_id), [[], [], []])
+            terms += own
+            contents += repeat(content, len(own))
+            weights += own.values()
 
     def _put_chunks(self, space: Space, content: int, derived: Derived | None) -> None:
         if derived is None:
@@ -748,7 +743,6 @@ class PostgresTransaction:
 
     def _collected(self) -> list[Statement]:
         """What writes the collected rows, which are no longer collected then."""
-        self._collect_postings()
         statements: list[Statement] = []
         for name in STATEMENTS:
             spaces = {space for known, space in (*self._rows, *self._columns) if known == name}
@@ -763,8 +757,7 @@ class PostgresTransaction:
         if (name, space) in self._columns:
             lists = self._columns.pop((name, space))
         else:
-            rows = self._rows.pop((name, space))
-            lists = zip(*(sorted(rows) if name in SORTED else rows), strict=True)
+            lists = zip(*self._rows.pop((name, space)), strict=True)
         pairs = zip(STATEMENTS[name].items(), lists, strict=True)
         return {field: column(kind, each) for (field, kind), each in pairs}
 
@@ -784,15 +777,6 @@ class PostgresTransaction:
             self._rows[COUNT, space] += changed
         if fallen := [row for row in changed if row[-1] < 0]:
             self._rows[FORGET_COUNT, space] += fallen
-
-    def _collect_postings(self) -> None:
-        """In the order of their index, in which neighbours are written together."""
-        for space, postings in self._postings.items():
-            if postings.terms:
-                order = sorted(range(len(postings.terms)), key=postings.terms.__getitem__)
-                columns = (postings.terms, postings.contents, postings.frequencies)
-                self._columns["posting", space] = [[values[at] for at in order] for values in columns]
-        self._postings.clear()
 
     def _erase_orphans(self) -> None:
         """Contents that no version has any more, with their words and vectors."""
@@ -832,8 +816,8 @@ def frequencies(lines: Stems) -> dict[str, float]:
     """Of the stems in title, text and role: how often each occurs, times the weight of its field."""
     result: dict[str, float] = {}
     for line, weight in zip(lines, COLUMN_WEIGHTS.values(), strict=False):
-        for stem, times in Counter(line.split()).items() if line else ():
-            result[stem] = result.get(stem, 0.0) + weight * times
+        for stem in line.split():
+            result[stem] = result.get(stem, 0.0) + weight
     return result
 
 

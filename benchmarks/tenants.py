@@ -27,8 +27,10 @@ import time
 from bisect import bisect
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from statistics import quantiles
@@ -52,7 +54,7 @@ MARK = re.compile(r"\bmark(\d{5})\b")
 SAMPLED, NEAREST = 100, 10  # questions that are compared with an exact search, and how many memories of each
 EXACT = 2e-3  # cosines of 16 bits that are nearer than this are the same
 READ_AT_ONCE = 2_000
-COPIED_TOGETHER = 5  # spaces
+COPIED_TOGETHER, COPIERS = 5, 2  # spaces, and how many connections do that
 WANTED_RECALL, WANTED_SPREAD = 0.99, 10.0
 ANSWER_SECONDS = 120.0
 STORES = ("PostgreSQL", "SQLite")
@@ -196,28 +198,40 @@ def copy_spaces(rows: RowTransfer, sizes: Sizes) -> None:
 
 def copy_in_database(address: str, sizes: Sizes) -> None:
     """As `copy_spaces`, within the server: every text column gets the mark of the new space."""
-    import psycopg
+    parts = [
+        range(first, min(first + COPIED_TOGETHER, sizes.spaces + 1))
+        for first in range(2, sizes.spaces + 1, COPIED_TOGETHER)
+    ]
+    with ThreadPoolExecutor(COPIERS) as copiers:
+        for done, _ in enumerate(copiers.map(partial(copy_part, address), parts), 1):
+            if done % 20 == 0:
+                say(f"{done * COPIED_TOGETHER} of {sizes.spaces} spaces")
+    with connected(address) as connection:
+        connection.execute("ANALYZE")
 
+
+def copy_part(address: str, numbers: Sequence[int]) -> None:
     from nacre.storage.postgres.transaction import TABLES_OF_SPACE
+
+    values = {
+        "names": [name_of(number) for number in numbers],
+        "marks": [mark_of(number) for number in numbers],
+        "first": name_of(1),
+        "mark": mark_of(1),
+    }
+    with connected(address) as connection, connection.transaction():
+        for table in ("spaces", *TABLES_OF_SPACE):
+            connection.execute(copying(connection, table), values)
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Any]:
+    import psycopg
 
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute("SET search_path = nacre, public")
         connection.execute("SELECT set_config('nacre.spaces', '*', false)")
-        statements = [copying(connection, table) for table in ("spaces", *TABLES_OF_SPACE)]
-        for first in range(2, sizes.spaces + 1, COPIED_TOGETHER):
-            numbers = range(first, min(first + COPIED_TOGETHER, sizes.spaces + 1))
-            values = {
-                "names": [name_of(number) for number in numbers],
-                "marks": [mark_of(number) for number in numbers],
-                "first": name_of(1),
-                "mark": mark_of(1),
-            }
-            with connection.transaction():
-                for statement in statements:
-                    connection.execute(statement, values)
-            if numbers[-1] % 100 < COPIED_TOGETHER:
-                say(f"{numbers[-1]} of {sizes.spaces} spaces")
-        connection.execute("ANALYZE")
+        yield connection
 
 
 def copying(connection: Any, table: str) -> str:

@@ -49,7 +49,6 @@ from nacre.settings import ADDRESS, Settings
 AT_ONCE = 5_000
 DIGEST_BYTES = 16
 READ_AHEAD = 500  # rows: as many as a backend reads together
-WATCHED = 100  # rows between two reports of progress
 MOST_ROUNDS = 5  # that follow a source to which others write
 COPYING, COMPARING = "Copying", "Comparing"
 NESTED = ("metadata", "links")
@@ -325,8 +324,7 @@ class Walk:
 
     def count(self, watch: Watch) -> None:
         self.done += 1
-        if self.done % WATCHED == 0 or self.done == self.total:
-            watch(self.done, self.total)
+        watch(self.done, self.total)
 
 
 class Pending:

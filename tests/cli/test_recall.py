@@ -31,19 +31,22 @@ def test_recall_puts_the_best_answer_first_and_says_why(filled: CommandLine) -> 
 
 def test_recall_in_a_pipe_is_one_plain_row_a_hit(filled: CommandLine) -> None:
     rows = filled.ok("recall", "linting", "--strategy", "keyword").split("\n")
-    id, score, type, importance, _created, tags, text = rows[0].split("\t")
-    assert (id, type, importance, tags, text) == (
+    id, score, type, importance, _created, tags, text, space = rows[0].split("\t")
+    assert (id, type, importance, tags, text, space) == (
         "tool-ruff",
         "semantic",
         "0.9",
         "tools,python",
         "Use ruff for linting",
+        "default",
     )
     assert float(score) > 0
 
 
 def test_recall_explains_itself_in_another_column(filled: CommandLine) -> None:
-    assert "words" in filled.ok("recall", "linting", "--strategy", "keyword", "--explain").split("\t")[-1]
+    assert (
+        "words" in filled.ok("recall", "linting", "--strategy", "keyword", "--explain").split("\n")[0].split("\t")[-2]
+    )
 
 
 def test_recall_of_nothing_ends_with_one(filled: CommandLine) -> None:
@@ -247,7 +250,7 @@ def test_recall_in_a_pipe_says_what_a_hit_replaced(filled: CommandLine) -> None:
     filled.ok("remember", "Use pylint for linting the tests", "--id", "old")
     filled.ok("remember", "Use flake8 for linting the tests", "--id", "new", "--replaces", "old")
     rows = filled.ok("recall", "linting the tests", "--all").split("\n")
-    (text,) = (row.split("\t")[-1] for row in rows if row.startswith("new\t"))
+    (text,) = (row.split("\t")[-2] for row in rows if row.startswith("new\t"))
     assert text.startswith("Use flake8 for linting the tests [updates tool-ruff of ")  # as the one that it replaced did
     assert 'was: "Use pylint for linting the tests", until ' in text
 

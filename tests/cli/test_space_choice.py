@@ -79,14 +79,26 @@ def test_a_search_finds_what_is_personal_in_every_project_and_nothing_of_another
 def test_a_hit_names_its_space_where_there_is_more_than_one(filled: Projects) -> None:
     question = ("recall", "bakery releases on Friday, tabs and spaces in every file", "--all")
     both = filled.go(filled.shop).ok(*question).splitlines()
-    assert {line.split("\t")[-2] for line in both} == {filled.space(filled.shop), "personal"}
+    assert {line.split("\t")[-1] for line in both} == {filled.space(filled.shop), "personal"}
     (alone,) = filled.go(filled.farm).ok(*question).splitlines()
-    assert alone.split("\t")[-2:] == ["personal", TABS], "rows have the same columns whatever is found"
-    assert filled.nacre.ok("list").split("\t")[-2] == "personal"
+    assert alone.split("\t")[-2:] == [TABS, "personal"], "rows have the same columns whatever is found"
+    listed = [filled.go(folder).ok("list").splitlines()[0].split("\t") for folder in (filled.shop, filled.home)]
+    assert [len(row) for row in listed] == [7, 7], "and in every folder"
+    assert filled.nacre.ok("list").split("\t")[-1].strip() == "personal"
     assert "personal" not in filled.nacre.ok(*question, "-f", "markdown")
-    assert "personal" not in filled.nacre.ok("--space", "personal", "list")
+    assert "personal" not in filled.nacre.ok("--space", "personal", "list", "-f", "markdown")
     packed = filled.go(filled.shop).ok("pack", "bakery releases on Friday, tabs and spaces in every file")
     assert f"space {filled.space(filled.shop)}]" in packed
+
+
+def test_the_first_screen_counts_what_a_review_asks_about(filled: Projects) -> None:
+    shop = filled.go(filled.shop)
+    shop.ok("remember", "Ask Priya Raman about the oven", "--entity", "Priya Raman", "--entity", "P. Raman")
+    shop.ok("remember", "I bake at dawn", "--created-at", "2019-01-01", "--personal")
+    shop.ok("remember", "The till is blue", "--created-at", "2020-01-01")
+    waiting = shop.json("review", "--list")
+    assert {item["kind"] for item in waiting} == {"entity", "stale"} and len(waiting) == 3
+    assert shop.ok().splitlines()[-1].startswith(f"{len(waiting)} review items wait for you")
 
 
 def test_the_chosen_space_is_used_alone(filled: Projects) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from nacre.errors import InvalidInput
 from nacre.memory_store import MemoryStore
+from nacre.model import Memory
 from nacre.model.instants import FIRST, LAST
 from nacre.settings import Settings
 from nacre.transfer.export import Choice
@@ -96,6 +97,35 @@ def test_what_is_stored_while_notes_are_written_gets_its_note(
     monkeypatch.setattr(folder, "_give_names", and_another)
     folder.write()
     assert note_of(folder.folder, "at dusk")
+
+
+@pytest.mark.parametrize("per", ["memory", "day"])
+def test_notes_whose_import_was_undone_are_named_and_can_be_taken_again(
+    store: MemoryStore, tmp_path: Path, per: str
+) -> None:
+    ferry, pier = store.remember("The ferry leaves at nine"), store.remember("The pier closes at dusk")
+    folder = tmp_path / "notes"
+    export_notes(store, folder, per=per)
+    edit(note_of(folder, "at nine"), "leaves at nine", "leaves at ten")
+    store.undo(import_path(store, folder).batch)
+    again = import_path(store, folder)
+    assert (again.overwritten, again.skipped, len(again.notes)) == (0, 2, 1)
+    assert again.notes[0].startswith("1 note differs from the store") and "overwrite" in again.notes[0]
+    assert import_path(store, folder, on_conflict="overwrite").overwritten == 1
+    assert (texts_of(store, ferry, pier)) == ["The ferry leaves at ten", "The pier closes at dusk"]
+    assert import_path(store, folder).notes == ()
+    store.undo()
+    edit(note_of(folder, "at ten"), "leaves at ten", "leaves at noon")
+    assert "`--on-conflict overwrite`" in import_path(store, folder).faults[0].why
+    assert import_path(store, folder, on_conflict="overwrite").overwritten == 1
+    assert texts_of(store, ferry, pier) == ["The ferry leaves at noon", "The pier closes at dusk"]
+    store.remember("Something else")  # what the store has besides does not count
+    store.recall("when does the ferry leave")
+    assert import_path(store, folder).notes == ()
+
+
+def texts_of(store: MemoryStore, *memories: Memory) -> list[str]:
+    return [getattr(store.get(memory.id), "text", "") for memory in memories]
 
 
 def test_an_edit_of_what_changed_in_the_store_too_is_refused_and_listed(store: MemoryStore, tmp_path: Path) -> None:

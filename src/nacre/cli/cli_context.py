@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 STORE_SUFFIX = ".db"  # of a store unless it is named otherwise
 SIMILAR_NAME = 0.8  # of difflib: two letters swapped, or one missing in a word of five
 
-WAITING = ("conflict", "unvalidated", "word")  # kinds that a count is quick for; what is merely old does not press
-MOST_WAITING = 100
+MOST_WAITING = 100  # review items that are counted for the first screen
 
 
 @dataclass(slots=True)
@@ -174,8 +173,8 @@ class CliContext:
             known = self.settings()
             if ADDRESS.match(known.store) or not store_exists(known):
                 return ""
-            with replace(self, may_ask=False)._opened(known) as store:
-                waiting = len(store.review(kinds=WAITING, limit=MOST_WAITING))
+            with replace(self, may_ask=False)._opened(known, alone=False) as store:  # as `nacre review` opens it
+                waiting = len(store.review(limit=MOST_WAITING))
         except (NacreError, OSError):
             return ""
         count = f"{waiting} or more" if waiting == MOST_WAITING else str(waiting)

@@ -300,7 +300,7 @@ class Import:
         if self.vectors_usable:
             unpacked = unpack_vectors([row.vectors for row in rows], self.engine.embedder.dimensions)
         dated = (
-            MemoryRow(row.line, self._dated(row.fields), vectors, row.name, row.edited_from)
+            replace(row, fields=self._dated(row.fields), vectors=vectors)
             for row, vectors in zip(rows, unpacked, strict=True)
         )
         checked = list(filter(None, (planner.check(row, known) for row in dated)))
@@ -358,6 +358,13 @@ class Import:
             yield f"{counts.doubted:,} {looks} like instructions to a model and got a low trust."
         if checking.unknown:
             yield f"Unknown fields were left out: {', '.join(sorted(checking.unknown))}."
+        if counts.outdated:
+            which = "1 note differs" if counts.outdated == 1 else f"{counts.outdated:,} notes differ"
+            yield (
+                f"{which} from the store, which was changed after they were written, perhaps by an undo; the store "
+                "keeps its own. `nacre import --on-conflict overwrite` takes the notes, `nacre export --force` writes "
+                "them anew."
+            )
         if counts.in_trash:
             yield f"{counts.in_trash:,} of the skipped memories are in the trash of this store."
         if counts.dropped_links:

@@ -110,10 +110,12 @@ def json_objects(values: object, what: str, error: Callable[[str], InvalidInput]
 
 
 def written_over(current: Memory, imported: Memory) -> Memory:
-    """The current memory with the imported fields; another order of its links, or its use since, is not a change."""
+    """The current memory with the imported fields; another order of its links, its use since, or what a written time
+    has lost, is not a change."""
     same_links = by_target(current.links) == by_target(imported.links)
     after = replace(
         imported,
+        **same_times(current, imported),
         space=current.space,
         links=current.links if same_links else imported.links,
         last_accessed=current.last_accessed,
@@ -123,6 +125,14 @@ def written_over(current: Memory, imported: Memory) -> Memory:
     return current if after == current else after
 
 
+def same_times(current: Memory, imported: Memory) -> dict[str, Any]:
+    """The current times that are those of the import, but for what is lost when a time is written."""
+    pairs = ((name, getattr(current, name), getattr(imported, name)) for name in WRITTEN_TIMES)
+    return {name: at for name, at, other in pairs if None not in (at, other) and abs(at - other) <= MICROSECOND}
+
+
+WRITTEN_TIMES = ("created_at", "occurred_at", "valid_from", "valid_until", "expires_at", "last_validated_at")
+MICROSECOND = 1e-6  # seconds to which times are written in notes
 POLICIES = ("skip", "overwrite", "rename", "error", "newer")
 LONGEST_CHAIN = 1_000  # successors that are followed to detect a cycle
 
@@ -159,6 +169,7 @@ class Counts:
     errors: int = 0
     terms: int = 0
     unembedded: int = 0
+    outdated: int = 0  # notes that nobody edited and that differ from what the store has now
     in_trash: int = 0  # skipped, and in the trash of this store
     dropped_links: int = 0
     scrubbed: int = 0  # written without what looked like a secret
@@ -249,7 +260,7 @@ class ImportPlanner:
         self.counts.fault(row.line, f"{row.name}: {error}" if row.name else str(error))
 
     def _resolve(self, checked: CheckedRow) -> Change | None:
-        memory = checked.memory
+        memory, overwrites = checked.memory, self.policy == "overwrite"
         current = self.lookup.get(self.space, memory.id)
         after = self._renamed(memory, current) if self.policy == "rename" else memory
         if current is None or after.id != memory.id:
@@ -257,7 +268,7 @@ class ImportPlanner:
             change = Change(None, after, self._index_data(after, checked, None))
             self.counts.imported += current is None
             self.counts.renamed += current is not None
-        elif checked.row.edited_from is not None:
+        elif checked.row.edited_from is not None or (checked.row.written_from is not None and overwrites):
             edited = self._edited(current, memory, checked.row.edited_from)
             if edited is None:
                 self._mark_seen(memory.id, left=True)
@@ -271,6 +282,7 @@ class ImportPlanner:
             if not self._may_overwrite(current, after):
                 self._mark_seen(memory.id, left=True)
                 self.counts.skipped += 1
+                self.counts.outdated += self._is_outdated(current, checked)
                 self.counts.in_trash += current.status == "trashed" and not is_redacted(current)
                 return None
             change = Change(current, after, self._index_data(after, checked, current))
@@ -281,18 +293,24 @@ class ImportPlanner:
         self._mark_seen(after.id, left=False)
         return change
 
-    def _edited(self, current: Memory, memory: Memory, version: int) -> Memory | None:
-        """The memory with what was edited; None when it has that already. Raises `InvalidInput` for one that was
-        changed here as well."""
+    def _edited(self, current: Memory, memory: Memory, version: int | None) -> Memory | None:
+        """The memory with what the note says; None when it has that already. Raises `InvalidInput` for one that was
+        changed here as well, unless the import overwrites."""
         after = written_over(current, memory)
         if after == current or is_redacted(current):
             return None
-        if current.version != version:
+        if current.version != version and self.policy != "overwrite":
             raise InvalidInput(
                 f"it was changed in the store, too (version {current.version} now, {version} when it was exported); "
-                "export it again and repeat the edit."
+                "export it again and repeat the edit, or import it with `--on-conflict overwrite`."
             )
         return self._with_valid_links(replace(after, updated_at=self.now()))
+
+    def _is_outdated(self, current: Memory, checked: CheckedRow) -> bool:
+        """Whether a note shows an earlier version, and something else than the store has now."""
+        written_from = checked.row.written_from
+        changed = written_from is not None and written_from != current.version and not is_redacted(current)
+        return changed and written_over(current, checked.memory) != current
 
     def begin_part(self) -> Counts:
         """For `begin_again`."""

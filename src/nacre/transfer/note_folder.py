@@ -444,7 +444,7 @@ def opened(path: Path) -> Iterator[NoteSource]:
 @dataclass(slots=True)
 class NoteSource(ForeignSource):
     """An edited note changes the memory of its id if that is still of the note's version; an unedited one is taken
-    only where the store has no such memory."""
+    only where the store has no such memory. Both are taken anyway where the import overwrites."""
 
     foreign: int = 0
 
@@ -485,4 +485,6 @@ def row(number: int, note: Note, name: str) -> Row:
         return BadRow(number, f"{name}: it was exported without a secret, so an edit of it cannot be taken back; "
                               "use `nacre edit`.")  # fmt: skip
     fields = {key: value for key, value in note.fields.items() if key != "space"}
-    return MemoryRow(number, {**fields, "text": note.text}, None, name, note.version if note.edited else None)
+    edited_from, written_from = (note.version, None) if note.edited else (None, note.version)
+    content = {**fields, "text": note.text}
+    return MemoryRow(number, content, None, name, edited_from, None if note.redacted else written_from)

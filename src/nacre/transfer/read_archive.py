@@ -24,13 +24,15 @@ LONGEST_NAME = 80  # characters of a name in a message or a list
 class MemoryRow:
     """`fields` have the names of a memory's fields and are unchecked; `vectors` are as the format writes them, or None.
     `name` identifies the row in a fault where the line number is not enough. `edited_from` is set for a row that
-    somebody edited: the version of the memory that the edit began with."""
+    somebody edited: the version of the memory that the edit began with. `written_from` is set for a note that nobody
+    edited: the version that it shows."""
 
     line: int
     fields: Mapping[str, object]
     vectors: object = None
     name: str = ""
     edited_from: int | None = None
+    written_from: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

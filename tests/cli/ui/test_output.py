@@ -26,9 +26,9 @@ def nasty(nacre: CommandLine) -> CommandLine:
 
 def test_a_row_stays_one_row_and_an_escape_does_not_act(nasty: CommandLine) -> None:
     row = nasty.ok("list")
-    assert row.endswith("red tab line  [bold]not markup[/bold] 中文 é 😀")
+    assert row.endswith("red tab line  [bold]not markup[/bold] 中文 é 😀\tdefault")
     assert row.startswith("12345678-nasty\t")
-    assert row.count("\t") == 5
+    assert row.count("\t") == 6
 
 
 @pytest.mark.slow

@@ -113,7 +113,8 @@ pack_command = context_command  # its earlier name
 
 def hit_columns(hits: Recollection, *, two_spaces: bool, explain: bool) -> list[Column[Hit]]:
     columns: list[Column[Hit]] = memory_columns(lambda hit: hit.memory, hits, two_spaces=two_spaces, wraps=True)
-    id, *others, text = columns
+    at = next(place for place, column in enumerate(columns) if column.name == "text")
+    (id, *others), text, after = columns[:at], columns[at], columns[at + 1 :]
     score: Column[Hit] = Column("score", lambda hit: f"{hit.score:.4f}", lambda hit: f"{hit.score:.2f}", right=True)
     if hits.calibrated:
         others = [Column("fit", lambda hit: hit.strength), *others]
@@ -127,7 +128,14 @@ def hit_columns(hits: Recollection, *, two_spaces: bool, explain: bool) -> list[
         reasons = (f"relevance {hit.relevance:.2f}", *hit.why) if explain else ()
         return "\n".join([headline(hit.memory), *(f"  {each}" for each in (*hit.marks, *reasons))])
 
-    return [id, score, *others, replace(text, text=text_and_marks, brief=with_marks), *([why] if explain else [])]
+    return [
+        id,
+        score,
+        *others,
+        replace(text, text=text_and_marks, brief=with_marks),
+        *([why] if explain else []),
+        *after,
+    ]
 
 
 def former_record(memory: Memory) -> dict[str, Json]:

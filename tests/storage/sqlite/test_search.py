@@ -758,3 +758,21 @@ def test_what_another_process_measured_meanwhile_stands(file: apsw.Connection, m
     assert file.execute("SELECT count(*), max(number) FROM centre").fetchall() == [(1, 1)]
     assert file.execute("SELECT sum(count), count(DISTINCT last) FROM signs").fetchall() == [(576, 18)]
     assert not list(signs.faults(file))
+
+
+@pytest.mark.usefixtures("small")
+def test_what_was_measured_of_vectors_that_were_cleared_meanwhile_is_not_written(
+    file: apsw.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored, measure = families(1, 600), signs.measure
+    search.write(file, SPACE, range(1, 601), range(1, 601), stored)
+
+    def beside(*arguments: Any) -> Any:
+        measurement = measure(*arguments)
+        search.clear(file)  # for another embedder
+        search.write(file, SPACE, range(601, 701), range(601, 701), families(2, 100))
+        return measurement
+
+    monkeypatch.setattr(signs, "measure", beside)
+    search.pack_signs(file, SPACE, stored.shape[1])
+    assert file.execute("SELECT (SELECT count(*) FROM centre), (SELECT count(*) FROM signs)").fetchall() == [(0, 0)]

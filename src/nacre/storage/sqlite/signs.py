@@ -44,6 +44,7 @@ EQUAL = np.float32(1e-6)  # cosines that differ by less
 def pack(connection: apsw.Connection, space: SQLValue, dimensions: int, waiting: int, measured: int | None) -> None:
     """Writes the signs of what is not packed yet, in whole blocks; measures the space where it has grown enough. Others
     can write while it is measured, which takes some tenths of a second."""
+    epoch = epoch_of(connection)
     total = waiting + only_row(connection, "SELECT coalesce(sum(count), 0) FROM signs WHERE space = ?", space)[0]
     due = measured is None or total >= GROWTH * measured
     known = centre_of(connection, space)
@@ -53,11 +54,17 @@ def pack(connection: apsw.Connection, space: SQLValue, dimensions: int, waiting:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        pack_measured(connection, space, dimensions, waiting, known, measurement)
+        same_vectors = epoch_of(connection) == epoch  # otherwise those of another embedder were measured
+        pack_measured(connection, space, dimensions, waiting, known, measurement if same_vectors else None)
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+
+
+def epoch_of(connection: apsw.Connection) -> int:
+    """A number that changes when all vectors are computed anew."""
+    return int(only_row(connection, "SELECT value FROM meta WHERE key = 'vector_epoch'")[0])
 
 
 def pack_measured(

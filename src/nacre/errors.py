@@ -404,8 +404,13 @@ class StoreReadOnly(StorageError):
 
 
 class StoreFull(StorageError):
-    def __init__(self, path: Path | str) -> None:
-        super().__init__(f"The disk that holds {path} is full; nothing was changed. Free some space and repeat.")
+    """`kept` says what a long operation has written before, and what to do about it."""
+
+    def __init__(self, path: Path | str, kept: str = "") -> None:
+        super().__init__(
+            f"The disk that holds {path} is full; {kept or 'nothing was changed. Free some space and repeat.'}"
+        )
+        self.path = path
 
 
 class StoreIncomplete(StorageError):

@@ -11,7 +11,7 @@ import pytest
 
 from nacre import Memory, MemoryStore
 from nacre.engine import undo
-from nacre.errors import InvalidInput, OperationStopped, UndoBlocked, UndoRefused
+from nacre.errors import InvalidInput, OperationStopped, StoreFull, UndoBlocked, UndoRefused
 from nacre.model import JournalEntry, Link, Operation
 from nacre.protocols import AnyChange, Change, Progress, Reader, TermChange
 from tests.stores_in_postgres import stored_in as stored_in
@@ -516,6 +516,29 @@ def test_several_changes_of_one_memory_in_different_parts_are_undone_together(ma
         many.bump("m0", to=importance)
     many.undo(last=5)
     assert content(many) == before
+
+
+def test_an_undo_on_a_full_disk_is_completed_by_the_next_one_when_there_is_room(
+    many: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really = undo.undo_part
+    parts = iter((really,))
+
+    def part(*arguments: object) -> object:
+        write = next(parts, None)
+        if write is None:
+            raise StoreFull("s.db")
+        return write(*arguments)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(undo, "undo_part", part)
+        for _ in range(2):  # the second one finds the first
+            with pytest.raises(StoreFull, match="not complete") as full:
+                many.undo()
+            assert "Free some space, and `nacre undo` completes it" in str(full.value)
+            assert len(content(many)) == 7
+    many.undo()
+    assert content(many) == [] and len(undos(many)) == 1
 
 
 class Killed(BaseException):

@@ -28,7 +28,7 @@ from nacre.engine.engine import (
     remains_of,
     renamed,
 )
-from nacre.errors import InvalidInput, NacreError, OperationStopped, UndoBlocked, UndoRefused
+from nacre.errors import InvalidInput, NacreError, OperationStopped, StoreFull, UndoBlocked, UndoRefused
 from nacre.model import TYPES, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.graph import RELATIONS
 from nacre.model.journal import MEMORY, SPACE_NAME, TOOLS, UNATTENDED, UNDO_UNDER_WAY, OperationStatus
@@ -113,13 +113,20 @@ class OperationParts:
     last: JournalEntry | None = None  # of the last memory that was written; an undo begins with it
 
     def write(self, engine: Engine, plan: Plan) -> Committed:
-        """Raises `OperationStopped`."""
+        """Raises `OperationStopped`, and `StoreFull` that says what is kept."""
 
         def checked(reader: Reader) -> Sequence[AnyChange]:
             refuse_stopped(reader, self.space, self.operation, self.last)
             return plan(reader)
 
-        committed = engine.write(self.operation, checked)
+        try:
+            committed = engine.write(self.operation, checked)
+        except StoreFull as full:
+            if self.last is None:
+                raise
+            undo = f"`nacre undo {self.operation.batch[:8]}` takes that back"
+            kept = f"what this operation wrote before is kept. Free some space and repeat it to go on, or {undo}."
+            raise StoreFull(full.path, kept) from full
         self.last = next((entry for entry in reversed(committed.entries) if entry.kind == MEMORY), self.last)
         return committed
 
@@ -218,10 +225,15 @@ class LongUndo:
         return {"actor": done.actor, "why": done.why, "takes_back": self.takes_back, "upto": self.upto}
 
     def write(self, engine: Engine) -> list[JournalEntry]:
-        """Where it cannot be finished, what it has written is taken back."""
+        """Where it cannot be finished, what it has written is taken back; on a full disk it waits to be finished."""
         try:
             while self._write(engine):
                 continue
+        except StoreFull as full:
+            if self.upto is None:
+                raise
+            kept = "the undo has begun and is not complete. Free some space, and `nacre undo` completes it."
+            raise StoreFull(full.path, kept) from full
         except BaseException:
             if self.upto is not None and not self.takes_back:
                 batch = self.operation.batch
@@ -282,12 +294,17 @@ class Overtaken(UndoRefused):
 
 
 def finish_interrupted(engine: Engine, space: str) -> list[LongUndo]:
-    """Finishes the undos that were killed, and returns them; what cannot be finished is taken back."""
+    """Finishes the undos that were killed, and returns them; what cannot be finished is taken back.
+
+    Raises `StoreFull`.
+    """
     finished = []
     for undo in LongUndo.interrupted(engine.store, space):
         named = undo.operation.batch[:8]
         try:
             undo.write(engine)
+        except StoreFull:
+            raise
         except NacreError as error:
             log.warning("The undo %s was interrupted before, and could not be finished: %s", named, error)
         else:

@@ -21,6 +21,7 @@ from nacre.errors import (
     NacreError,
     OperationStopped,
     StorageError,
+    StoreFull,
     UnknownName,
 )
 from nacre.factory import make_guard
@@ -207,8 +208,8 @@ class Import:
                 written = bool(parts.write(self.engine, plan).entries) or written
                 sizes.took(time.monotonic() - planned)
                 first = False
-        except OperationStopped:
-            raise
+        except (OperationStopped, StoreFull):
+            raise  # on a full disk an undo finds no room either
         except BaseException as error:
             if written:
                 self._give_up(operation, planner, error)

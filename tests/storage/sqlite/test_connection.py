@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
@@ -21,6 +22,7 @@ from nacre.settings import Settings
 from nacre.storage.sqlite import SQLiteBackend, connection, schema
 from nacre.storage.sqlite.connection import make_private
 from nacre.transfer.export import export_archive
+from nacre.transfer.import_archive import import_path
 from tests.embedders import WordBag
 
 
@@ -257,6 +259,43 @@ def test_the_limit_of_pages_reads_as_a_full_disk_and_changes_nothing(tmp_path: P
         driver.pragma("max_page_count", 1_000_000)
         store.remember("room again")
         assert store.count() == before[0] + 1
+        assert store.health(thorough=True).problems == ()
+
+
+@pytest.mark.parametrize("how", ["remember_many", "import"])
+def test_a_long_operation_on_a_full_disk_says_what_is_kept_and_one_undo_takes_it_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setattr("nacre.engine.engine.PART_GROWTH", 1)
+    for module in ("memory_store", "engine.undo", "transfer.import_archive"):
+        monkeypatch.setattr(f"nacre.{module}.PART", 16)
+    texts = [f"{number} boats " + "word " * 40 for number in range(160)]
+    (tmp_path / "texts.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in texts), "utf-8")
+    with opened(filled(tmp_path / "s.db")) as store:
+        driver, before = store._store._connections.get(), store.count()  # type: ignore[attr-defined]
+
+        def leave_room(pages: int) -> None:
+            driver.pragma("max_page_count", driver.pragma("page_count") + pages)
+
+        def write() -> object:
+            return (
+                store.remember_many(texts) if how == "remember_many" else import_path(store, tmp_path / "texts.jsonl")
+            )
+
+        leave_room(40)
+        with pytest.raises(
+            StoreFull, match=r"is kept\. Free some space and repeat it to go on, or `nacre undo"
+        ) as full:
+            write()
+        kept, batch = store.count() - before, store.journal()[0].operation.batch
+        assert 0 < kept < 160 and f"`nacre undo {batch[:8]}` takes that back" in str(full.value)
+        leave_room(1_000_000)
+        store.undo(any_actor=True)
+        assert store.count() == before
+        write()
+        assert store.count() == before + 160
+        store.undo(any_actor=True)
+        assert store.count() == before
         assert store.health(thorough=True).problems == ()
 
 

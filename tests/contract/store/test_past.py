@@ -212,6 +212,18 @@ def test_changes_since_an_entry_are_named_once_by_their_last(store: Backend) -> 
     assert store.changes_since(SPACE, 10) == store.changes_since("nowhere", 0) == []
 
 
+def test_the_journal_entry_of_a_removal_has_the_uses_that_were_counted(store: Backend) -> None:
+    used = memory("a", "tea", last_accessed=5.0)
+    operations = [Operation(name, "tester", 0.0, name) for name in ("remember", "forget")]
+    store.commit([Change(None, used, derived("tea"))], None, operations[0], lambda: 6.0)
+    store.touch(SPACE, ["a"], 7.0)
+    store.touch(SPACE, ["a"], 8.0)
+    store.commit([Change(store.get(SPACE, "a"), None)], None, operations[1], lambda: 9.0)
+    (removal, _) = store.journal(SPACE)
+    assert removal.before is not None
+    assert (removal.before["access_count"], removal.before["last_accessed"]) == (2, 8.0)
+
+
 def test_texts_that_were_written_since_an_entry_are_found_by_their_words(store: Backend) -> None:
     seq = written(store, (memory("a", "Green  TEA"), derived("green tea", unit(1))))
     written(store, (memory("b", "green tea"), derived("green tea", unit(1))), (memory("c", "milk"), derived("milk")))

@@ -690,8 +690,8 @@ def entry_rows(
 
 
 def versions_of(connection: apsw.Connection, entries: Sequence[tuple[int, int]]) -> Versions:
-    """As they were written, their uses too, by the entries (a key and a number each) that ended and began them. What
-    cannot be read is left out."""
+    """By the entries (a key and a number each) that ended and began them: as they were written, their uses too, and in
+    the end with the uses that were counted since. What cannot be read is left out."""
     if not entries:
         return {}
     sql = (
@@ -702,9 +702,11 @@ def versions_of(connection: apsw.Connection, entries: Sequence[tuple[int, int]])
     versions: Versions = {}
     for key, began, ended, uses, *record in fetch(connection, sql, (json.dumps(entries),)):
         with suppress(ValueError, TypeError, zlib.error):
-            record[rows.USES] = from_json(uses)
-            memory = from_row(record)
-            versions[key, ended, "old"] = versions[key, began, "new"] = memory
+            counted, record[rows.USES] = record[rows.USES], from_json(uses)
+            versions[key, ended, "old"] = versions[key, began, "new"] = from_row(record)
+            if counted != record[rows.USES]:
+                record[rows.USES] = counted
+                versions[key, ended, "old"] = from_row(record)
     return versions
 
 

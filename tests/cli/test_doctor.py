@@ -191,3 +191,10 @@ def test_no_file_is_written_where_the_message_names_all(tmp_path: Path) -> None:
 def test_a_space_that_the_repair_has_named_is_said() -> None:
     (said,) = what_is_missing(Repaired(invented_spaces=("space 3",)))
     assert "space 3" in said and "nacre space rename" in said
+
+
+def test_a_file_that_is_missing_cannot_be_salvaged_and_is_named(nacre: CommandLine, tmp_path: Path) -> None:
+    result = nacre("doctor", "--salvage", str(tmp_path / "nosuch.db"))
+    assert result.exit_code and f"There is no file {tmp_path / 'nosuch.db'}" in result.stderr
+    assert "damaged.db" not in result.stderr and "--store" not in result.stderr
+    assert not list(tmp_path.glob("*nosuch*")) and not list(tmp_path.glob(".*salvaged*"))

@@ -192,3 +192,16 @@ def test_a_hint_at_undo_names_the_space_that_was_worked_in(nacre: CommandLine) -
     assert "`nacre undo`" in nacre("pin", "ladder").stderr
     assert "`nacre --space 'home town' undo`" in nacre("--space", "home town", "pin", "key").stderr
     assert "`nacre --space 'home town' undo`" in nacre("unpin", "key", "--space", "home town").stderr
+
+
+def test_undoing_a_decision_on_names_is_told_without_code_words(nacre: CommandLine) -> None:
+    nacre.ok("remember", "Ask about the oven", "--entity", "Priya Raman", "--entity", "P. Raman")
+    nacre.ok("review", "decide-all", "entity", "distinct", "--yes")
+    said = nacre("undo").stderr
+    assert "name Priya Raman is as it was before" in said
+    assert "entity/" not in said and "gone" not in said
+
+
+def test_a_count_that_is_no_number_is_called_so(filled: CommandLine) -> None:
+    result = filled("undo", "--last", "abc")
+    assert result.exit_code == 2 and "'abc' is not a valid whole number" in result.stderr

@@ -74,3 +74,25 @@ def test_what_is_there_is_seen_however_small(monkeypatch: pytest.MonkeyPatch) ->
     small = list(bars({"much": 10_000, "little": 1, "none": 0}))
     assert "▏ 1" in small[1] and small[2].endswith(" 0")
     assert sparkline([0, 1, 10_000]) == "▁▂█"
+
+
+def test_what_matches_nothing_names_the_day_as_it_was_typed(grown: CommandLine) -> None:
+    assert "Nothing matches --as-of 2020-09-01.\n" in grown("list", "--as-of", "2020-09-01").stderr
+    assert "last week" not in grown("list", "--since", "last week", "-g", "none").stderr
+
+
+def test_a_list_whose_dates_are_not_in_order_says_what_orders_it(nacre: CommandLine) -> None:
+    says = "The latest stored is first; a date is the time of which a memory tells."
+    nacre.ok("remember", "The pier was painted", "--occurred-at", "2026-03-01")
+    nacre.ok("remember", "The ferry was sold", "--occurred-at", "2026-04-01")
+    assert says not in nacre("list", "-f", "table").stderr
+    nacre.ok("remember", "The crane was bought", "--occurred-at", "2026-02-01")
+    assert says in nacre("list", "-f", "table").stderr
+    assert says not in nacre("list", "-f", "table", "--sort", "importance").stderr
+    assert says not in nacre("list").stderr
+
+
+def test_a_long_name_of_a_field_is_apart_from_its_value(nacre: CommandLine) -> None:
+    nacre.ok("remember", "The crane is red", "--id", "crane")
+    nacre.ok("memory", "validate", "crane")
+    assert "\nlast validated at 20" in nacre.ok("show", "crane")

@@ -190,3 +190,25 @@ def test_a_folder_in_the_place_of_a_file_is_called_a_folder(filled: CommandLine,
     empty.mkdir()
     result = filled("import", str(empty), "--yes")
     assert result.exit_code == 4 and "the folder is empty" in result.stderr, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "what"), [("all.csv", "CSV"), ("all.jsonl", "JSON lines"), ("notes", "exported notes")]
+)
+def test_info_on_what_is_no_archive_names_the_command_that_reads_it(
+    filled: CommandLine, tmp_path: Path, name: str, what: str
+) -> None:
+    file = str(tmp_path / name)
+    filled.ok("export", file, *(["--format", "markdown"] if name == "notes" else []))
+    result = filled("info", file)
+    assert result.exit_code and f"it is {what}" in result.stderr
+    assert f"`nacre import --dry-run {file}`" in result.stderr
+    assert filled("import", "--dry-run", file).exit_code == 0
+
+
+@pytest.mark.parametrize("content", ["", "  \n"])
+def test_an_empty_file_is_called_empty(filled: CommandLine, tmp_path: Path, content: str) -> None:
+    (tmp_path / "e.jsonl").write_text(content)
+    for words in (["import", "-y"], ["info"]):
+        result = filled(*words, str(tmp_path / "e.jsonl"))
+        assert result.exit_code and "it is empty. Name the file" in result.stderr and "--from" not in result.stderr

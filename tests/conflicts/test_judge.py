@@ -269,3 +269,16 @@ def test_texts_with_other_amounts_or_opposite_words_are_no_duplicates_however_al
 ) -> None:
     for model in (Reader(DUPLICATE), None):
         assert said(Memory("b", newer), Memory("a", older), model, 0.97) == verdict
+
+
+def test_what_stands_for_a_secret_is_no_value() -> None:
+    reader = Reader(UNRELATED)
+    judge = PairJudge(reader)
+    pairs = [
+        ("The token is [REDACTED:anthropic_key]", "The password is [REDACTED:password]"),
+        ("port 80, token [REDACTED:a]", "port 90, token [REDACTED:b]"),
+    ]
+    for new, old in pairs:
+        judge.verdicts(Memory("new", new), [(Memory("old", old), 0.9)])
+    assert reader.read == [("The password is", "The token is"), ("port 90, token", "port 80, token")]
+    assert judge.verdicts(Memory("new", "[REDACTED:a]"), [(Memory("old", "[REDACTED:b]"), 0.9)]) == ([None], ())

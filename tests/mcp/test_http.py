@@ -169,4 +169,5 @@ def test_a_further_name_of_the_machine_may_be_allowed() -> None:
 def test_a_port_that_is_taken_is_one_clear_error(nacre: CommandLine, server: HttpServer) -> None:
     taken = server.url.partition("//")[2].partition("/")[0]
     result = nacre("mcp", "--http", taken)
-    assert result.exit_code != 0 and "is not available" in result.stderr
+    assert result.exit_code != 0 and "is not available (Address already in use); choose another port" in result.stderr
+    assert "--port" in result.stderr and "attempting" not in result.stderr

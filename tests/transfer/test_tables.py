@@ -198,3 +198,21 @@ def test_a_bad_cell_refuses_its_row_with_the_reason_and_a_near_type_is_suggested
         "yesterday.",
     }
     assert {memory.type for memory in store.list_recent()} == {"recipe", "emotion"}
+
+
+def test_an_array_of_objects_is_read_as_lines_are(tmp_path: Path) -> None:
+    path = tmp_path / "notes.json"
+    rows = [{"text": "The ferry leaves at nine", "tags": ["ferry"]}, {"content": "Plain"}, 7, {"shelf": "east"}]
+    path.write_text("\n " + json.dumps(rows, indent=1))
+    with opened() as store:
+        done = import_path(store, path)
+        assert (done.imported, [(fault.line, fault.why) for fault in done.faults]) == (
+            2, [(3, "it is not a JSON object"), (4, "it has no text.")],
+        )  # fmt: skip
+        assert {(memory.text, memory.tags) for memory in store.iterate()} == {
+            ("The ferry leaves at nine", ("ferry",)), ("Plain", ()),
+        }  # fmt: skip
+        assert import_path(store, path).imported == 0
+        path.write_text('[{"text": "One"}, {"text": "Tw')
+        cut = import_path(store, path, source="jsonl")
+        assert cut.imported == 1 and "the rest is not JSON" in cut.faults[0].why

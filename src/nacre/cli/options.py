@@ -37,6 +37,10 @@ class Number(click.FloatRange):
         return number
 
 
+class WholeNumber(click.IntRange):
+    name = "whole number"  # a message says that a value is not one
+
+
 class Length(click.ParamType):  # type: ignore[type-arg]
     """A duration, as days. It needs a unit: a bare 30, meant as days, must not be taken for seconds."""
 
@@ -94,7 +98,7 @@ def option(
     if choices:
         settings["type"] = click.Choice(list(choices))
     elif least is not None:
-        settings["type"] = click.IntRange(min=least)
+        settings["type"] = WholeNumber(min=least)
     elif value in VALUE_TYPES:
         settings.setdefault("type", VALUE_TYPES[value])
     if value or "type" in settings:
@@ -113,6 +117,9 @@ def several_option(names: str, help: str, *, to: str = "", old: str = "") -> Dec
     return option(names, help, to=to, old=old, multiple=True, callback=none_if_empty)
 
 
+TYPED = "nacre.typed."  # before the name of an option, in the context: its value as it was typed
+
+
 def moment_option(name: str, parse: Callable[[str, float], float], help: str) -> Decorator:
     """`parse` gets the text and the present time."""
 
@@ -120,6 +127,7 @@ def moment_option(name: str, parse: Callable[[str, float], float], help: str) ->
         if value is None:
             return None
         at = parse(value, ctx.ensure_object(CliContext).now())
+        ctx.meta[f"{TYPED}{name}"] = value
         since_after_until = name == "--since" and at > ctx.params.get("until", at)
         until_before_since = name == "--until" and at < ctx.params.get("since", at)
         if since_after_until or until_before_since:

@@ -30,6 +30,7 @@ from nacre.errors import ConflictModelError
 from nacre.model.memory import LESSON, Memory
 from nacre.model.review import Verdict, newer_first
 from nacre.protocols import ConflictModel, Relation
+from nacre.safety.secrets import PLACEHOLDER
 
 log = logging.getLogger("nacre")
 
@@ -69,8 +70,10 @@ class PairJudge:
         """What is said of each pair, and sentences about how. The model reads the most alike in one call; the
         others are judged by the exact rules, whatever the number of neighbours."""
         pairs = [newer_first(memory, other) for other, _ in others]
+        read_pairs = [(without_placeholders(newer), without_placeholders(older)) for newer, older in pairs]
         verdicts = [
-            by_rules(*pair, similarity, self.threshold) for pair, (_, similarity) in zip(pairs, others, strict=True)
+            by_rules(*pair, similarity, self.threshold)
+            for pair, (_, similarity) in zip(read_pairs, others, strict=True)
         ]
         undecided = [at for at, verdict in enumerate(verdicts) if verdict is None]
         undecided.sort(key=lambda at: -others[at][1])
@@ -78,17 +81,17 @@ class PairJudge:
         if self.model is not None and undecided:
             read = undecided[:MOST_READ]
             try:
-                relations = self.model.relations([(pairs[at][1].text, pairs[at][0].text) for at in read])
+                relations = self.model.relations([(read_pairs[at][1].text, read_pairs[at][0].text) for at in read])
                 for at, relation in zip(read, relations, strict=True):
-                    verdicts[at] = verdict_by_model(*pairs[at], relation, self.model) or APART
+                    verdicts[at] = verdict_by_model(*read_pairs[at], relation, self.model) or APART
                 for at in undecided[MOST_READ:]:
-                    verdicts[at] = by_value(*pairs[at])
+                    verdicts[at] = by_value(*read_pairs[at])
                 undecided = []
             except ConflictModelError as error:
                 notes = (str(error),)
                 log.warning("%s", error)
         for at in undecided:
-            verdicts[at] = verdict_without_model(*pairs[at], others[at][1], self.threshold)
+            verdicts[at] = verdict_without_model(*read_pairs[at], others[at][1], self.threshold)
         return [
             self.with_second_opinion(*pair, similarity, across_types(*pair, verdict))
             for pair, (_, similarity), verdict in zip(pairs, others, verdicts, strict=True)
@@ -104,8 +107,16 @@ class PairJudge:
         return (self.second(a, b, similarity) if self.second is not None else None) or verdict
 
 
+def without_placeholders(memory: Memory) -> Memory:
+    """What stands for a removed secret is no value that could differ."""
+    text = PLACEHOLDER.sub("", memory.text) if "[REDACTED" in memory.text else memory.text
+    return memory if text == memory.text else replace(memory, text=text.strip())
+
+
 def by_rules(a: Memory, b: Memory, similarity: float, threshold: float = THRESHOLD) -> Verdict | None:
     """What is certain without reading; `APART` where the two cannot conflict. `a` is the newer memory."""
+    if not a.text or not b.text:
+        return APART
     if identical(a.text, b.text):
         return Verdict("duplicate", "identical text")
     if a.type != b.type and not OWN_TYPES.isdisjoint((a.type, b.type)):

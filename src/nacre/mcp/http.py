@@ -114,8 +114,10 @@ def listen(place: Address) -> socket.socket:
         family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
         listening = socket.create_server((place.host, place.port), family=family, backlog=BACKLOG)
     except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)  # asyncio's own text has the address again
         raise InvalidInput(
-            f"{place.host}:{place.port} is not available ({error.strerror or error}); choose another address."
+            f"{place.host}:{place.port} is not available ({reason}); choose another port, with --port of `nacre web` "
+            "or --http of `nacre serve` and `nacre mcp`."
         ) from error
     # asyncio does this only for sockets that it made; without it every short answer is delayed by 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

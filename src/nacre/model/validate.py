@@ -328,9 +328,12 @@ def polarity(name: str, value: object) -> int:
     return int(value)
 
 
+LARGEST_NUMBER = 2**53 - 1  # up to which every JSON reader keeps whole numbers exactly
+
+
 def natural_number(name: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
-        raise InvalidInput(f"{name} must be a whole number from 0 up, not {value!r}.")
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST_NUMBER:
+        raise InvalidInput(f"{name} must be a whole number from 0 to {LARGEST_NUMBER}, not {value!r}.")
     return value
 
 

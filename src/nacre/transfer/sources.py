@@ -101,7 +101,10 @@ def is_format(name: str, look: Look) -> bool:
 
 
 def is_json_rows(look: Look) -> bool:
-    return any(not each.keys().isdisjoint(("text", *tables.OTHER_NAMES["text"])) for each in look.first_lines)
+    names = ("text", *tables.OTHER_NAMES["text"])
+    if look.text.startswith("["):
+        return any(not each.keys().isdisjoint(names) for each in look.first_elements)
+    return any(not each.keys().isdisjoint(names) for each in look.first_lines)
 
 
 def is_csv(look: Look) -> bool:
@@ -142,8 +145,8 @@ KINDS: Mapping[str, Kind] = {
             Kind(name, f"a conversation of {name}", partial(open_pieces, name), partial(is_format, name))
             for name in CHATS
         ),
-        Kind(mem0.EXPORT, "an export of mem0", plain(mem0.opened_export), mem0.is_export),
-        Kind(JSONL, "JSON lines", partial(open_table, JSONL), is_json_rows),
+        Kind(mem0.EXPORT, "an export of mem0", lambda path, how: mem0.opened_export(path, how.guard), mem0.is_export),
+        Kind(JSONL, "JSON lines or an array of objects", partial(open_table, JSONL), is_json_rows),
         Kind(CSV, "CSV", partial(open_table, CSV), is_csv),
         Kind(markdown.NAME, "Markdown", partial(open_pieces, markdown.NAME), is_markdown),
         Kind("conversations", "a folder of conversations", partial(open_pieces, ""), is_chat_folder),
@@ -167,7 +170,8 @@ def recognise(path: Path) -> Kind:
         raise ArchiveRefused(path, "the folder is empty", "Name the folder or file that holds the memories.")
     look = Look(path)
     try:
-        for kind in KINDS.values():
+        empty = not look.is_folder and not look.text
+        for kind in () if empty else KINDS.values():
             if kind.matches(look):
                 return kind
     except OSError as error:
@@ -175,6 +179,8 @@ def recognise(path: Path) -> Kind:
         what = "it" if at_fault == path else f"{at_fault} in it"
         reason = f"{what} cannot be read ({error.strerror or error})"
         raise ArchiveRefused(path, reason, "Check the path and its permissions.") from error
+    if empty:
+        raise ArchiveRefused(path, "it is empty", "Name the file that holds the memories.")
     if look.head.startswith(UTF16):
         raise ArchiveRefused(path, "it is written in UTF-16", "Save it as UTF-8, and import that.")
     raise UnknownForm(path)

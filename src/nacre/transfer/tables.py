@@ -1,4 +1,4 @@
-"""Memories as JSON lines or CSV: one row for each, with all of its fields."""
+"""Memories as JSON lines, a JSON array of objects, or CSV: one row for each, with all of its fields."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from nacre.remember.guard import Guard
 from nacre.transfer.cells import LONGEST_SHOWN, convert, csv_line, is_relative
 from nacre.transfer.foreign.source import ForeignSource, header, printable
 from nacre.transfer.ingest.conversations import text_and_tools
-from nacre.transfer.ingest.items import identity, lines
+from nacre.transfer.ingest.items import elements, identity, lines
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row, TermRow
 from nacre.transfer.vocabulary import TYPE
 
@@ -44,6 +44,7 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 FIELDS_BY_OTHER_NAME = {other: name for name, others in OTHER_NAMES.items() for other in others}
 IN_METADATA = "metadata."  # of a column's target: metadata.page puts it under that key
 DELIMITERS = ",;\t|"
+LONGEST_INDENT = 1_000  # bytes before an array
 LONGEST_CELL = 8_000_000  # characters: a memory with all of its links takes less
 MOST_COLUMNS = 1_000  # whose names are kept, to say which there are
 MOST_SHOWN = 20  # of them in a message
@@ -151,11 +152,27 @@ class Table(ForeignSource):
             raise NoTextColumn(self.path, names)
 
     def json_records(self) -> Iterator[tuple[int, int, Mapping[str, object] | str]]:
+        """Of JSON lines, or of one array."""
+        if self.is_array():
+            yield from self.array_records()
+            return
         for line in lines(self.path):
             entry = line.entry
             if isinstance(entry, dict) and isinstance(entry.get("memory"), dict) and "text" not in entry:
                 entry = entry["memory"]
             yield line.number, line.end, entry if isinstance(entry, dict) else line.fault or "it is not a JSON object"
+
+    def is_array(self) -> bool:
+        with open_regular(self.path) as file:
+            return file.read(LONGEST_INDENT).decode("utf-8-sig", "replace").lstrip().startswith("[")
+
+    def array_records(self) -> Iterator[tuple[int, int, Mapping[str, object] | str]]:
+        number = read = 0
+        try:
+            for number, (entry, read) in enumerate(elements(self.path), 1):
+                yield number, read, entry if isinstance(entry, dict) else "it is not a JSON object"
+        except ValueError as error:
+            yield number + 1, read, f"the rest is not JSON ({error})"
 
     def csv_records(self, *, keep: bool = False) -> Iterator[tuple[int, int, Mapping[str, object] | str]]:
         """`keep` gives a row that is too long as it is, instead of what is wrong with it."""

@@ -89,3 +89,14 @@ def test_the_api_export_is_a_list_or_an_object_with_results(tmp_path: Path) -> N
     path.write_text(json.dumps([entry, {"id": 7}, "x"]))
     memories, done = taken(path)
     assert len(memories) == 1 and done.errors == 2
+
+
+def test_memories_of_the_api_without_ids_get_them_from_their_texts(tmp_path: Path) -> None:
+    path = tmp_path / "memories.json"
+    path.write_text(json.dumps({"results": [{"memory": "Ada likes tea"}, {"memory": "Bob naps"}, {"score": 1}, "x"]}))
+    assert recognise(path).name == mem0.EXPORT
+    memories, done = taken(path)
+    assert sorted(memory.text for memory in memories) == ["Ada likes tea", "Bob naps"]
+    assert [fault.why for fault in done.faults] == ["it has no text.", "it is not a memory of mem0."]
+    again, _ = taken(path)
+    assert sorted(memory.id for memory in again) == sorted(memory.id for memory in memories)

@@ -410,7 +410,14 @@ NOTHING = "(nothing)"
 
 def entry_subject(entry: JournalEntry) -> str:
     """Of a word of the vocabulary its kind and name, of a memory its short id."""
-    return short(entry.memory_id) if entry.kind == MEMORY else f"{entry.kind} {entry.memory_id}".strip()
+    if entry.kind == MEMORY:
+        return short(entry.memory_id)
+    kind = "name" if is_entity(entry) else entry.kind.partition("/")[0]  # what follows is the space
+    return f"{kind} {entry.memory_id}".strip()
+
+
+def is_entity(entry: JournalEntry) -> bool:
+    return entry.kind.startswith("entity/")
 
 
 def entry_summary(entry: JournalEntry) -> str:
@@ -466,7 +473,8 @@ def link_text(link: Mapping[str, Json]) -> str:
 def undo_outcome(entry: JournalEntry) -> str:
     """What an undo left behind."""
     if entry.kind != MEMORY:
-        return "is gone again" if entry.after is None else "is as it was before"
+        gone = entry.after is None and not is_entity(entry)  # a name is in the memories, whatever was decided on it
+        return "is gone again" if gone else "is as it was before"
     if entry.after is None:
         return f"is no longer there: {shortened(str((entry.before or {}).get('text', '')))}"
     if entry.before is None:

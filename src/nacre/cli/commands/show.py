@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Unpack
 
@@ -16,6 +16,7 @@ from nacre.cli.commands.journal import entry_record, entry_summary
 from nacre.cli.lookup import find_memory_at
 from nacre.cli.options import (
     ALL,
+    TYPED,
     TimeOptions,
     command,
     filter_options,
@@ -54,6 +55,7 @@ from nacre.memory_store import MemoryStore
 from nacre.model import Edge, Filter, JournalEntry, Memory
 from nacre.model.instants import iso
 from nacre.model.memory import CONFLICTS
+from nacre.model.recollection import stands_since
 from nacre.protocols import Order
 from nacre.recall_options import Scope
 
@@ -148,7 +150,7 @@ def field_value(name: str, value: object, now: float) -> str:
 
 
 def label_line(name: str, value: str) -> str:
-    line = click.style(f"{one_line(name):<{LABEL}}", fg="cyan") + one_line(value)
+    line = click.style(f"{one_line(name):<{LABEL - 1}} ", fg="cyan") + one_line(value)
     return wrapped(line, sys.stdout, " " * LABEL)
 
 
@@ -192,7 +194,7 @@ def list_command(
     )
     print_items(memories, columns, memory_record, form, empty)
     if drawn:
-        say(*marks_line(memories, conflicting))
+        say(*order_line(memories, sort), *marks_line(memories, conflicting))
     limit_given = click.get_current_context().get_parameter_source("limit") is ParameterSource.COMMANDLINE
     if memories.cursor and (sys.stdout.isatty() or cursor is not None or not limit_given):
         say(f"{len(memories):,} of {total:,}; next: --cursor {memories.cursor} (-n 0 lists them all).")
@@ -228,6 +230,14 @@ def draw_stats(stats: Stats) -> None:
 NOT_FILTERS = ("form", "limit", "sort", "cursor")
 
 
+def order_line(memories: Sequence[Memory], sort: str) -> tuple[str, ...]:
+    """Why the dates do not follow each other, where they do not: they are the times of which memories tell."""
+    dates = [stands_since(memory) for memory in memories]
+    if sort != "created" or dates == sorted(dates, reverse=True):
+        return ()
+    return ("The latest stored is first; a date is the time of which a memory tells.",)
+
+
 def given_filters() -> str:
     """The filters of the command that runs, with moments written out; empty where there are none."""
     ctx = click.get_current_context()
@@ -244,6 +254,7 @@ def option_text(option: click.Option, value: object) -> str:
     if option.is_flag:
         return name
     if option.metavar == "WHEN" and isinstance(value, float):
-        return f"{name} {iso(value)}"
+        typed = str(click.get_current_context().meta.get(f"{TYPED}{name}", ""))
+        return f"{name} {typed if typed[:1].isdigit() else iso(value)}"  # words such as "last week" as their time
     values = value if isinstance(value, tuple) else (value,)
     return " ".join(f"{name} {shlex.quote(str(each))}" for each in values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 import tempfile
@@ -20,7 +21,7 @@ from nacre.cli.errors import NotFound, Refused, StoreProblem
 from nacre.cli.options import PATH, Decorator, command, created_options, form_option, option, why_option, yes_option
 from nacre.cli.ui.output import DATA, FORMS, Column, Form, print_data, print_facts, print_items, say
 from nacre.cli.ui.prompts import confirm, count_of, progress_line
-from nacre.errors import ImportConflict, InvalidInput
+from nacre.errors import ArchiveRefused, ImportConflict, InvalidInput
 from nacre.model.journal import PERSON
 
 if TYPE_CHECKING:
@@ -352,12 +353,27 @@ def info_command(_cli: CliContext, file: str, form: Form) -> None:
     """Describe an archive without importing it: what it is, what it holds, and whether it is complete."""
     from nacre.transfer.read_archive import info
 
-    with archive_file(file) as path, progress_line() as progress:
-        archive = info(path, progress=progress)
     name = "stdin" if file == STREAM else file
+    with archive_file(file) as path, progress_line() as progress:
+        refuse_other_kinds(path, name)
+        archive = info(path, progress=progress)
     print_facts(info_facts(archive, name), form, info_record(archive, name))
     if not archive.intact:
         raise StoreProblem(f"{name} is incomplete or damaged: {archive.problem}. It cannot be imported.")
+
+
+def refuse_other_kinds(path: Path, name: str) -> None:
+    """Raises `ArchiveRefused` for what `nacre import` reads and is not an archive."""
+    from nacre.transfer.archive import ARCHIVE
+    from nacre.transfer.sources import UnknownForm, recognise
+
+    try:
+        kind = recognise(path)
+    except UnknownForm:
+        return  # reading it as an archive says what is wrong with it
+    if kind.name != ARCHIVE:
+        remedy = f"`nacre import --dry-run {shlex.quote(name)}` says what an import of it would bring."
+        raise ArchiveRefused(name, f"it is {kind.what}, and only archives are described", remedy)
 
 
 def info_facts(archive: ArchiveInfo, name: str) -> dict[str, object]:

@@ -446,6 +446,10 @@ def salvage_copy(file: Path, key: Key | None, target: Path, now: float) -> Repai
     """Everything that can be read of a damaged store, in a new one at `target`. The damaged file is only read: what is
     not yet in it, but in its log, is read from a copy of both. Raises `NotAStore` and `WrongKey`, and then leaves
     nothing at `target`."""
+    if not file.is_file():
+        raise StorageError(
+            f"There is no file {file} to salvage; name the damaged store: `nacre doctor --salvage FILE`."
+        )
     if target.exists():
         raise StorageError(f"{target} is there already, and nothing is written over; name another file.")
     with TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as folder:

@@ -14,7 +14,7 @@ from nacre.errors import ArchiveRefused
 from nacre.files import open_regular
 from nacre.model.memory import Json
 from nacre.transfer.foreign import source as foreign
-from nacre.transfer.ingest.items import lines
+from nacre.transfer.ingest.items import elements, lines
 
 HEAD = 64_000  # bytes of a file
 HEAD_LINES = 20
@@ -58,6 +58,14 @@ class Look:
         if not self.text.startswith("{"):
             return []
         return [line.entry for line in islice(lines(self.path), HEAD_LINES) if isinstance(line.entry, dict)]
+
+    @cached_property
+    def first_elements(self) -> list[Mapping[str, Json]]:
+        """Of a JSON array, the first objects."""
+        taken: list[Mapping[str, Json]] = []
+        with suppress(ValueError):
+            taken += (each for each, _ in islice(elements(self.path), HEAD_LINES) if isinstance(each, dict))
+        return taken
 
     @cached_property
     def notes(self) -> list[Path]:

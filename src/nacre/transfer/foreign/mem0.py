@@ -11,11 +11,12 @@ from pathlib import Path
 from nacre.errors import ArchiveRefused, InvalidInput
 from nacre.model.memory import Json
 from nacre.protocols import Progress
+from nacre.remember.guard import Guard
 from nacre.transfer.foreign import inert_pickle
 from nacre.transfer.foreign import source as foreign
 from nacre.transfer.foreign.look import Look
 from nacre.transfer.foreign.source import DatabaseSource, ForeignSource, Lacks, printable, strings, times
-from nacre.transfer.ingest.items import elements, parse_time
+from nacre.transfer.ingest.items import elements, identity, parse_time
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row
 
 NAME, QDRANT, EXPORT = "mem0", "mem0-qdrant", "mem0-export"
@@ -41,7 +42,8 @@ def is_qdrant(look: Look) -> bool:
 
 
 def is_export(look: Look) -> bool:
-    return look.has_key("memory") and look.has_key("user_id", "hash", "agent_id", "run_id", "categories")
+    listed = look.text.startswith("{") and look.has_key("results")  # as `get_all` and `search` answer
+    return look.has_key("memory") and (listed or look.has_key("user_id", "hash", "agent_id", "run_id", "categories"))
 
 
 def fields_of(id: str, payload: Mapping[str, object], lacks: Lacks) -> dict[str, object]:
@@ -153,12 +155,16 @@ def point_of(data: object) -> tuple[str, Mapping[str, object]]:
 
 
 @contextmanager
-def opened_export(path: Path) -> Iterator[Exported]:
-    yield Exported(path, foreign.header(EXPORT))
+def opened_export(path: Path, guard: Guard) -> Iterator[Exported]:
+    yield Exported(path, foreign.header(EXPORT), guard=guard)
 
 
+@dataclass(slots=True, kw_only=True)
 class Exported(ForeignSource):
-    """A JSON list of memories, or an object with it under `results` or `memories`."""
+    """A JSON list of memories, or an object with it under `results` or `memories`. One without an id gets one from its
+    text and whom it is about, so that a second import adds nothing."""
+
+    guard: Guard
 
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:  # noqa: ARG002 - one reading is quick
         self.partial.clear()
@@ -172,12 +178,20 @@ class Exported(ForeignSource):
             yield BadRow(number + 1, f"the rest is not JSON ({error})")
 
     def row(self, number: int, entry: object) -> Row:
-        if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
+        if not isinstance(entry, dict):
             return BadRow(number, "it is not a memory of mem0.")
+        id = str(entry.get("id") or "")
+        name = printable(id)
         try:
-            return MemoryRow(number, fields_of(entry["id"], entry, self.lacks), name=printable(entry["id"]))
+            fields = fields_of(id, entry, self.lacks)
+            return MemoryRow(number, {**fields, "id": id or self.made_id(fields)}, name=name)
         except InvalidInput as error:
-            return BadRow(number, f"{printable(entry['id'])}: {error}")
+            return BadRow(number, f"{name}: {error}" if name else str(error))
+
+    def made_id(self, fields: Mapping[str, object]) -> str:
+        """Of the text without secrets: a hash of a short secret would reveal it."""
+        clean, _ = self.guard.fields({"text": str(fields["text"]).strip()})
+        return identity(NAME, *(str(fields[name]) for name in ("contexts", "agent", "session")), str(clean["text"]))
 
 
 def listed(element: Json) -> list[Json]:

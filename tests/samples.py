@@ -35,7 +35,7 @@ from nacre.protocols import (
     Words,
 )
 from nacre.storage.sqlite.rows import only_row
-from nacre.storage.sqlite.search import STAND, Mirror, Stand, VectorIndex
+from nacre.storage.sqlite.search import VECTOR_STATE, Mirror, VectorIndex, VectorState
 
 DIMENSIONS = 8
 SPACE = "here"
@@ -53,8 +53,8 @@ def unit(*numbers: float) -> Vectors:
 
 def vectors_now(mirror: Mirror, file: apsw.Connection, dimensions: int) -> VectorIndex:
     """What a search beginning now sees of the space."""
-    stand = Stand(*only_row(file, f"SELECT {STAND.format('?1')}", mirror.space))
-    return mirror.current(file, stand, dimensions)
+    vectors_now = VectorState(*only_row(file, f"SELECT {VECTOR_STATE.format('?1')}", mirror.space))
+    return mirror.current(file, vectors_now, dimensions)
 
 
 def derived(text: str = "", *rows: Vectors, tags: str = "", title: str = "") -> Derived:

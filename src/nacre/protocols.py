@@ -150,8 +150,8 @@ class Search:
     `records` the memories are read at once, which is worth it for a small pool.
 
     A superseded memory that `replaced` admits counts for each of its successors that `where` admits, as far as the
-    chain leads through what `replaced` admits. `beside` names a relation: what a link of it connects with a candidate,
-    in either direction, is a candidate as well.
+    chain leads through what `replaced` admits. `linked_by` names a relation: what a link of it connects with a
+    candidate, in either direction, is a candidate as well, and `Candidates.links` has the link.
     """
 
     terms: tuple[str, ...] = ()
@@ -163,10 +163,10 @@ class Search:
     visible: Filter = ALL
     records: bool = False
     replaced: Filter | None = None
-    beside: str = ""
+    linked_by: str = ""
 
 
-class Beside(NamedTuple):
+class CandidateLink(NamedTuple):
     """A link between two candidates, by their ids."""
 
     source: str
@@ -193,7 +193,7 @@ class Candidates:
     shares: Vectors
     memories: Mapping[str, Memory] = field(default_factory=dict, kw_only=True)
     replaced: Mapping[str, str] = field(default_factory=dict, kw_only=True)
-    beside: tuple[Beside, ...] = field(default=(), kw_only=True)
+    links: tuple[CandidateLink, ...] = field(default=(), kw_only=True)
 
 
 class Page(NamedTuple):

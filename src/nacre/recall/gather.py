@@ -177,7 +177,7 @@ def gather(
         reach,
         windows,
         replaced=predecessors(question.where),
-        beside=CONFLICTS,
+        linked_by=CONFLICTS,
     )
     return placed(without_terms(store.gather(space, search), frozenset(question.named) - frozenset(question.terms)))
 
@@ -216,7 +216,7 @@ def placed(candidates: Candidates) -> PlacedCandidates:
         rarity=candidates.rarity,
         shares=candidates.shares,
         replaced=candidates.replaced,
-        beside=candidates.beside,
+        links=candidates.links,
         before=np.array([neighbour(p, -1, spot) for p in places], np.int64),
         after=np.array([neighbour(p, 1, spot) for p in places], np.int64),
         session=np.array(session, np.int64),

@@ -102,7 +102,7 @@ def counterparts(candidates: PlacedCandidates, best: Sequence[int]) -> list[int]
     wanted = {candidates.places[i].id for i in best}
     links = [
         link
-        for link in candidates.beside
+        for link in candidates.links
         if link.kind != "duplicate" and (link.source in wanted) != (link.target in wanted)
     ]
     return list(dict.fromkeys(at[id] for link in links for id in link[:2] if id not in wanted))

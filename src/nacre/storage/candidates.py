@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nacre.model import Filter
-from nacre.protocols import ALL, Beside, Candidates, Keys, Match, Place, Search, Vectors
+from nacre.protocols import ALL, CandidateLink, Candidates, Keys, Match, Place, Search, Vectors
 
 K1, B = 1.2, 0.75  # of BM25, as usual
 # A title is a summary by its author; a tag is a chosen word. The text is the measure.
@@ -49,7 +49,7 @@ class Reached(NamedTuple):
 
     places: list[Place]
     successors: tuple[Successor, ...] = ()
-    beside: tuple[Beside, ...] = ()
+    links: tuple[CandidateLink, ...] = ()
 
 
 class Index(Protocol):
@@ -76,7 +76,7 @@ class Index(Protocol):
     def places(self, keys: Keys, where: Filter) -> list[Place]:
         """Of the memories that the filter admits, by rising key."""
 
-    def reached(self, keys: Keys, where: Filter, replaced: Filter | None, beside: str) -> Reached:
+    def reached(self, keys: Keys, where: Filter, replaced: Filter | None, linked_by: str) -> Reached:
         """As `places`, with the successors and the linked memories that `Search` describes."""
 
     def around(self, spots: Sequence[tuple[str, int]], reach: int, where: Filter) -> list[Place]:
@@ -197,7 +197,7 @@ def gather(index: Index, search: Search, few: Few | None = None) -> Candidates:
         rarity=np.array(list(weights.rarity.values()), np.float32),
         shares=shares,
         replaced=count_for_successors(places, cosines, shares, reached.successors, of_replaced, of_replaced_terms),
-        beside=reached.beside,
+        links=reached.links,
     )
 
 
@@ -235,7 +235,7 @@ def candidate_places(index: Index, search: Search, where: Filter, few: Few | Non
     def among(only: Keys) -> tuple[Reached, Weights]:
         weights = Weights.read(index, search.terms, search.visible, where)
         keys = distinct(np.concatenate(channels(weights, only)))
-        return index.reached(keys, where, search.replaced, search.beside), weights
+        return index.reached(keys, where, search.replaced, search.linked_by), weights
 
     only = None if few is None else few(where, search.replaced)
     if only is not None:
@@ -243,7 +243,7 @@ def candidate_places(index: Index, search: Search, where: Filter, few: Few | Non
     else:
         weights = Weights.read(index, search.terms, search.visible)
         keys_by_channel = channels(weights, None)
-        reached = index.reached(distinct(np.concatenate(keys_by_channel)), where, search.replaced, search.beside)
+        reached = index.reached(distinct(np.concatenate(keys_by_channel)), where, search.replaced, search.linked_by)
         admitted = {*keys_of(reached.places), *(each.key for each in reached.successors)}
         full = [keys for keys in keys_by_channel if len(keys) >= search.pool]
         if any(2 * sum(key in admitted for key in keys.tolist()) < search.pool for keys in full):

@@ -19,7 +19,7 @@ from nacre.model.memory import same_words, size
 from nacre.protocols import (
     ALL,
     AnyOf,
-    Beside,
+    CandidateLink,
     Candidates,
     Data,
     Derived,
@@ -171,7 +171,7 @@ class SpaceIndex:
         wanted = set(keys.tolist())
         return [place_of(version) for version in self._admitted(where) if version.number in wanted]
 
-    def reached(self, keys: Keys, where: Filter, replaced: Filter | None, beside: str) -> Reached:
+    def reached(self, keys: Keys, where: Filter, replaced: Filter | None, linked_by: str) -> Reached:
         own = [self._versions[number] for number in keys.tolist()]
         successors = [
             Successor(version.number, version.memory.id, place_of(each))
@@ -181,10 +181,10 @@ class SpaceIndex:
         ]
         ids = {version.memory.id for version in own if where.admits(version.memory)}
         links = [
-            Beside(version.memory.id, link.to, link.kind)
+            CandidateLink(version.memory.id, link.to, link.kind)
             for version in self._versions.values()
             for link in version.memory.links
-            if beside and link.rel == beside and (version.memory.id in ids or link.to in ids)
+            if linked_by and link.rel == linked_by and (version.memory.id in ids or link.to in ids)
         ]
         linked = {id for link in links for id in link[:2]}
         wanted = {*keys.tolist(), *(each.place.key for each in successors)}

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from nacre.model import Filter, Memory
-from nacre.protocols import ALL, Beside, Keys, Match, Place, Search, Vectors
+from nacre.protocols import ALL, CandidateLink, Keys, Match, Place, Search, Vectors
 from nacre.storage.candidates import (
     COLUMN_WEIGHTS,
     FIELD_WEIGHTS,
@@ -302,8 +302,8 @@ class PostgresIndex(WordIndex):
             memories = (from_row(row[width:], self._space) for row in rows)
             self.memories |= {memory.id: memory for memory in memories}
 
-    def reached(self, keys: Keys, where: Filter, replaced: Filter | None, beside: str) -> Reached:
-        if replaced is None and not beside:
+    def reached(self, keys: Keys, where: Filter, replaced: Filter | None, linked_by: str) -> Reached:
+        if replaced is None and not linked_by:
             return Reached(self.places(keys, where))
         own = clause(self._space, where)
         selects = [
@@ -316,11 +316,11 @@ class PostgresIndex(WordIndex):
             chain, select, more = self._successors(where, replaced)
             selects.append(select)
             clauses += more
-        if beside:
+        if linked_by:
             linked, more = self._linked(where)
             selects += linked
             clauses += more
-        statements = [(chain + " UNION ALL ".join(selects), self._with(*clauses, keys=keys.tolist(), rel=beside))]
+        statements = [(chain + " UNION ALL ".join(selects), self._with(*clauses, keys=keys.tolist(), rel=linked_by))]
         if self.reads_records:
             sql = f"SELECT {SELECTED} FROM {own.joined('memory', 'content')} WHERE {own.sql} AND {BY_CONTENT}"
             statements.append((sql, self._with(own, keys=keys.tolist())))
@@ -430,11 +430,11 @@ def assembled(rows: Sequence[tuple[int, int, str, str, Place]]) -> Reached:
     places = {place.key: place for how, *_, place in rows if how in (OWN, SUCCESSOR)}
     admitted = {place.key for how, *_, place in rows if how == OWN}
     successors: list[Successor] = []
-    links: list[Beside] = []
+    links: list[CandidateLink] = []
     for how, key, id, kind, place in rows:
         if how == SUCCESSOR:
             successors.append(Successor(key, id, place))
         elif how != OWN and key in admitted:
             places[place.key] = place
-            links.append(Beside(*((place.id, id) if how == LINKED_FROM else (id, place.id)), kind))
+            links.append(CandidateLink(*((place.id, id) if how == LINKED_FROM else (id, place.id)), kind))
     return Reached([places[key] for key in sorted(places)], tuple(successors), tuple(dict.fromkeys(links)))

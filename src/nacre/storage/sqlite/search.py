@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nacre.model import Filter, Memory
-from nacre.protocols import ALL, Beside, EmbedderIdentity, Keys, Match, Place, Vectors
+from nacre.protocols import ALL, CandidateLink, EmbedderIdentity, Keys, Match, Place, Vectors
 from nacre.storage.candidates import (
     FIELD_WEIGHTS,
     NO_KEYS,
@@ -102,8 +102,8 @@ OWN_COLUMNS = f"key, {OWN_PLACE}"
 OWN, SUCCESSOR, LINKED_TO, LINKED_FROM = range(4)
 
 
-# The values of a `Stand`; the space is named by its number.
-STAND = (
+# The values of a `VectorState`; the space is named by its number.
+VECTOR_STATE = (
     "(SELECT value FROM meta WHERE key = 'vector_epoch'), (SELECT number FROM centre WHERE space = {0}),"
     " (SELECT coalesce(max(seq), 0) FROM removed),"
     " (SELECT chunk FROM vector WHERE space = {0} ORDER BY chunk DESC LIMIT 1),"
@@ -126,7 +126,7 @@ SEARCHED = (
     f" coalesce((SELECT json_array(journal.memories, journal.stems) FROM journal WHERE place >= number << {PLACE_BITS}"
     f" AND place <= (number << {PLACE_BITS}) + :seq ORDER BY place DESC LIMIT 1),"
     " json_array(dropped_memories, dropped_stems)),"
-    f" {STAND.format('space.number')}, iif(:seq IS NULL, NULL, {NEWEST_CONTENT}),"
+    f" {VECTOR_STATE.format('space.number')}, iif(:seq IS NULL, NULL, {NEWEST_CONTENT}),"
     " (SELECT json_group_object(counter.name, n) FROM counter"
     f" WHERE space = space.number AND field = '{TERM}' AND status = ''"
     " AND counter.name IN (SELECT value FROM json_each(:stems)))"
@@ -134,7 +134,7 @@ SEARCHED = (
 )
 
 
-class Stand(NamedTuple):
+class VectorState(NamedTuple):
     """How far the vectors of a space have come in the file: from it a process sees what it has not read yet."""
 
     epoch: SQLValue  # another one means that everything is to be read again
@@ -295,9 +295,9 @@ class SQLiteIndex(WordIndex):
             self.memories |= {memory.id: memory for memory in (from_row(row[width:]) for row in rows)}
         return [Place._make(row[:width]) for row in rows]
 
-    def reached(self, keys: Keys, where: Filter, replaced: Filter | None, beside: str) -> Reached:
+    def reached(self, keys: Keys, where: Filter, replaced: Filter | None, linked_by: str) -> Reached:
         """One statement, since each costs a recall time."""
-        if replaced is None and not beside:
+        if replaced is None and not linked_by:
             return Reached(self.places(keys, where))
         asked = json.dumps(keys.tolist())
         own = clause(self._state, where, by=BY_CONTENT)
@@ -310,15 +310,15 @@ class SQLiteIndex(WordIndex):
             tables.append(chain)
             selects.append(select)
             values += [*first, *last]
-        if beside:
-            linked, more = self._linked(where, beside)
+        if linked_by:
+            linked, more = self._linked(where, linked_by)
             selects += linked
             values += more
         rows = fetch(self._connection, f"WITH RECURSIVE {', '.join(tables)} {' UNION ALL '.join(selects)}", values)
         self._compare([(chunk, row[4], halves) for *row, chunk, halves in rows if halves is not None])
         places: dict[int, Place] = {}
         successors: dict[Successor, None] = {}
-        links: dict[Beside, None] = {}
+        links: dict[CandidateLink, None] = {}
         for how, key, id, kind, *fields, _, _ in rows:
             place = Place._make(fields)
             places[place.key] = place
@@ -326,7 +326,7 @@ class SQLiteIndex(WordIndex):
                 successors[Successor(key, id, place)] = None
             elif how != OWN:
                 source, target = (place.id, id) if how == LINKED_FROM else (id, place.id)
-                links[Beside(source, target, kind)] = None
+                links[CandidateLink(source, target, kind)] = None
         return Reached([places[key] for key in sorted(places)], tuple(successors), tuple(links))
 
     @property
@@ -897,18 +897,18 @@ class Mirror:
     def bytes_held(self) -> int:
         return self._index.bytes_held
 
-    def current(self, connection: apsw.Connection, stand: Stand, dimensions: int) -> VectorIndex:
-        """Inside the snapshot of the file in which `stand` was read."""
+    def current(self, connection: apsw.Connection, vectors_now: VectorState, dimensions: int) -> VectorIndex:
+        """Inside the snapshot of the file in which `vectors_now` was read."""
         with self._lock:
-            state = (stand.epoch, stand.centre, dimensions)
+            state = (vectors_now.epoch, vectors_now.centre, dimensions)
             if state != self._state:
-                centre = None if stand.centre is None else centre_of(connection, self.space)
+                centre = None if vectors_now.centre is None else centre_of(connection, self.space)
                 self._index = VectorIndex(dimensions, centre)
-                self._state, self._loaded, self._removals = state, 0, stand.removals
-            if stand.last is not None and stand.last > self._loaded:
-                self._load(connection, self._index, stand.packed or 0)
-            if stand.removals > self._removals:
-                self._forget(connection, self._index, stand.removals)
+                self._state, self._loaded, self._removals = state, 0, vectors_now.removals
+            if vectors_now.last is not None and vectors_now.last > self._loaded:
+                self._load(connection, self._index, vectors_now.packed or 0)
+            if vectors_now.removals > self._removals:
+                self._forget(connection, self._index, vectors_now.removals)
         return self._index
 
     def add(self, new: NewVectors) -> None:

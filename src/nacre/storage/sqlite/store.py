@@ -434,12 +434,12 @@ class SQLiteReader:
     @contextmanager
     def _searching(self, space: str, terms: Sequence[str] = ()) -> Iterator[SQLiteIndex]:
         """Only these terms can be searched."""
-        from nacre.storage.sqlite.search import SEARCHED, SQLiteIndex, Stand
+        from nacre.storage.sqlite.search import SEARCHED, SQLiteIndex, VectorState
 
         asked = json.dumps(list({stem for term in terms for stem in term.split()}))
         values: dict[str, SQLValue] = {"stems": asked, "space": space, "seq": self._seq}
-        with self._snapshot(SEARCHED, values) as (connection, (number, present, then, *stand, newest, holding)):
-            vectors = partial(self._mirrors().of(number).current, connection, Stand(*stand))
+        with self._snapshot(SEARCHED, values) as (connection, (number, present, then, *vectors_now, newest, holding)):
+            vectors = partial(self._mirrors().of(number).current, connection, VectorState(*vectors_now))
             memories, stems = json.loads(present if self._seq is None else then)
             size, state = (memories or 0, stems or 0), State(number, self._seq)
             counts = json.loads(present)[0], json.loads(holding)

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -290,6 +291,19 @@ def test_a_revoked_token_ends_at_once(served: Served, place: Path) -> None:
         assert guest("GET", "/v1/me").json == {"user": "guest", "role": "reader", "spaces": []}
         users.revoke(token.id)
         assert guest("GET", "/v1/me").status == 401
+
+
+def test_a_token_that_is_revoked_while_it_waits_for_changes_gets_none(
+    served: Served, place: Path, root: Caller
+) -> None:
+    with registry(place / "s.db") as users, ThreadPoolExecutor(1) as waiting:
+        users.add_user("poller")
+        token, secret = users.create_token("poller", "reader")
+        poll = partial(served.caller(secret), "GET", "/v1/spaces/team/changes", query={"since": 10**6, "wait": 50})
+        reply = waiting.submit(poll)
+        wait_for(lambda: int(root("GET", "/metrics").body.decode().split("nacre_requests_running ")[1].split()[0]) > 1)
+        users.revoke(token.id)
+        assert reply.result(PATIENCE).status == 401
 
 
 @pytest.mark.slow

@@ -576,6 +576,7 @@ class Request:
             if entries or left <= 0 or self.app.draining:
                 return JSONResponse({"result": to_json(entries)})
             await self.app.written.wait(min(LOOK_SECONDS, left))
+            await self._identity()  # refuses what was revoked or has expired meanwhile
 
     def _changes_since(self, who: Asker, since: int, limit: int) -> list[JournalEntry]:
         """The store is looked up each time: a restored backup may have taken its place."""

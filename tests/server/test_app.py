@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 import uuid
 from collections.abc import Iterator
@@ -301,7 +302,8 @@ def test_a_token_that_is_revoked_while_it_waits_for_changes_gets_none(
         token, secret = users.create_token("poller", "reader")
         poll = partial(served.caller(secret), "GET", "/v1/spaces/team/changes", query={"since": 10**6, "wait": 50})
         reply = waiting.submit(poll)
-        wait_for(lambda: int(root("GET", "/metrics").body.decode().split("nacre_requests_running ")[1].split()[0]) > 1)
+        running = re.compile(rb"^nacre_requests_running (\S+)", re.MULTILINE)
+        wait_for(lambda: float(running.findall(root("GET", "/metrics").body)[0]) > 1)
         users.revoke(token.id)
         assert reply.result(PATIENCE).status == 401
 

@@ -71,7 +71,7 @@ def review_command(
 
 
 @command("decide ITEM DECISION", stale_option, why_option, group=review_command)
-@option("--into NAME", "With `merge`: the relation that a word means, or what two names go by.", default="")
+@option("--into NAME", "With `merge`: the relation that a new one means, or what two names go by.", default="")
 @option("--text TEXT", "With `merge` of a conflict: what the two say together.", default="")
 def decide(cli: CliContext, item: str, decision: str, into: str, text: str, stale_days: float, why: str) -> None:
     """Settle the ITEM that `nacre review` lists; the first characters of its id, or of both its ids, suffice.
@@ -79,7 +79,7 @@ def decide(cli: CliContext, item: str, decision: str, into: str, text: str, stal
     \b
       of a conflict     keep_both, not_a_conflict, newer, older, merge, trash_newer, trash_older
       of a memory       validate, trash
-      of a word         keep, merge (with --into)
+      of a relation     keep, merge (with --into); its kind is `word`
       of two names      merge (--into says which name stays), distinct
     """
     with cli.open_both() as store:
@@ -93,8 +93,8 @@ def decide(cli: CliContext, item: str, decision: str, into: str, text: str, stal
 def decide_all(cli: CliContext, kind: str, decision: str, stale_days: float, yes: bool, why: str) -> None:
     """Settle all that waits of one KIND in this space alike: `nacre review decide-all entity distinct`.
 
-    KIND is conflict, unvalidated, stale, word or entity; `nacre review decide --help` lists the decisions of each. A
-    merge is made one by one.
+    KIND is conflict, unvalidated, stale, word (a relation that is new) or entity; `nacre review decide --help` lists
+    the decisions of each. A merge is made one by one.
     """
     decision = decision.replace("-", "_")
     UnknownName.check("kind of review item", kind, KINDS)

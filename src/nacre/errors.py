@@ -458,8 +458,9 @@ class ArchiveRefused(StorageError):
 
 class EmbeddingMismatch(StorageError, ValueError):
     def __init__(self, stored: str, current: str, difference: str = "") -> None:
+        other = "which is another model now" if stored == current else f"but {current!r} is configured"
         super().__init__(
-            f"This store was indexed with {stored!r}, but {current!r} is configured{difference}. "
+            f"This store was indexed with {stored!r}, {other}{difference}. "
             "Run `nacre store reindex`, or configure the first model again."
         )
 

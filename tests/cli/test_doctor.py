@@ -68,6 +68,18 @@ def test_a_lost_word_index_is_found_and_mended(nacre: CommandLine) -> None:
     assert "salty" in nacre.ok("recall", "salty", "--strategy", "keyword")
 
 
+@pytest.mark.parametrize("sample", ["zeroblob(768)", "substr(value, 1, 100)"])
+def test_a_damaged_sample_of_the_models_vectors_is_found_and_mended(nacre: CommandLine, sample: str) -> None:
+    nacre.ok("remember", "the sea is salty")
+    run_sql(nacre.store, f"UPDATE meta SET value = {sample} WHERE key = 'probe'")
+    refused = nacre("recall", "salty")
+    assert refused.exit_code == 4 and "which is another model now, and gives other vectors" in refused.stderr
+    result = nacre("doctor")
+    assert result.exit_code == 4 and "problem  embedder" in result.stdout and "nacre store reindex" in result.stdout
+    nacre.ok("doctor", "--fix")
+    assert "salty" in nacre.ok("recall", "salty") and levels(nacre.json("doctor"))["embedder"] == "ok"
+
+
 def test_memories_that_wait_for_vectors_are_a_warning_and_fix_embeds_them(nacre: CommandLine) -> None:
     nacre.ok("remember", "x")
     run_sql(nacre.store, "UPDATE content SET pending = 1")

@@ -314,6 +314,8 @@ def check_same(stored: EmbedderIdentity, current: EmbedderIdentity) -> None:
 def same_direction(one: bytes, other: bytes) -> bool:
     import numpy as np
 
+    if len(one) != len(other):
+        return False  # a damaged one
     first, second = (np.frombuffer(each, "<f2").astype(np.float32) for each in (one, other))
     cosine = first @ second / max(float(np.linalg.norm(first) * np.linalg.norm(second)), 1e-9)
     return bool(cosine >= SAME_VECTORS)

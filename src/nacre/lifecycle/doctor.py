@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from nacre.errors import ConfigError, EmbeddingError, InvalidInput, StorageError, StoreDamaged
+from nacre.engine.engine import CheckedEmbedder
+from nacre.errors import ConfigError, EmbeddingError, EmbeddingMismatch, InvalidInput, StorageError, StoreDamaged
 from nacre.factory import (
     IN_MEMORY,
     is_database,
@@ -29,7 +30,7 @@ from nacre.memory_store import MemoryStore
 from nacre.model.memory import SALVAGED, short_id
 from nacre.models.background import embedder_of_store
 from nacre.models.calibration import calibration_of
-from nacre.protocols import Embedder, Health, Progress
+from nacre.protocols import Backend, Embedder, Health, Progress
 from nacre.settings import Settings
 
 if TYPE_CHECKING:
@@ -78,13 +79,31 @@ def examined_store(settings: Settings, embedder: Embedder | None) -> list[Findin
     try:
         health = store.health(thorough=True)
         _, calibrated = calibration_of(health.embedder, store.embedder().measured)
+        mismatch = other_vectors(store, embedder)
     except StorageError as error:
         return [Finding("integrity", "problem", str(error), fixed_by=remedy(error))]
     finally:
         store.close()
     opened = Finding("store", "ok", f"{store_name(settings.store)} opens.")
     identity = embedder_of_store(embedder, lambda: health.embedder).identity if embedder is not None else ""
-    return [opened, *judged_contents(health), *judged_vectors(health, identity, calibrated=calibrated)]
+    return [opened, *judged_contents(health), *judged_vectors(health, identity, mismatch, calibrated=calibrated)]
+
+
+def other_vectors(store: Backend, embedder: Embedder | None) -> str:
+    """The sentence with which every search is refused where the model of the stored name gives other vectors now, or
+    the stored sample of them is damaged. Empty where the model cannot answer."""
+    if embedder is None or not store.embedder().probe:
+        return ""
+    current = CheckedEmbedder(embedder, store)
+    try:
+        current.check()  # follows the store
+        current.measure()
+        current.check()
+    except EmbeddingMismatch as error:
+        return str(error)
+    except EmbeddingError:
+        return ""
+    return ""
 
 
 def remedy(error: Exception) -> Remedy:
@@ -111,12 +130,14 @@ def judged_contents(health: Health) -> Iterator[Finding]:
         yield Finding("integrity", "ok", f"The file is undamaged, and its indexes fit its memories ({counts}).")
 
 
-def judged_vectors(health: Health, identity: str, *, calibrated: bool) -> Iterator[Finding]:
-    """`identity` is that of the embedder in use; empty where there is none."""
+def judged_vectors(health: Health, identity: str, mismatch: str = "", *, calibrated: bool) -> Iterator[Finding]:
+    """`identity` is that of the embedder in use, empty where there is none; `mismatch` says what else differs."""
     if health.embedder and identity and health.embedder != identity:
         message = f"The store was indexed with {health.embedder}, but {identity} is configured."
         advice = "Configure the first one again, or run `nacre store reindex`."
         yield Finding("embedder", "problem", f"{message} {advice}", fixed_by="reindex")
+    elif mismatch:
+        yield Finding("embedder", "problem", mismatch, fixed_by="reindex")
     elif health.embedder:
         advice = "`nacre store reindex` calibrates it on the store's own texts, if there are enough."
         uncalibrated = "" if calibrated else f" The relevance of its hits is uncalibrated; {advice}"

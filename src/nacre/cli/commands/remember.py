@@ -133,10 +133,11 @@ KINDS = {
 
 def report_conflicts(result: RememberResult, *, noted: bool) -> None:
     """What a new memory conflicts with, what became of that, and what to do."""
+    if not result.conflicts:
+        return
     for conflict, other in zip(result.conflicts, result.others, strict=True):
         say(conflict_sentence(conflict, other))
-    if result.conflicts:
-        say(remedy(result, noted=noted))
+    say(remedy(result, noted=noted))
 
 
 def conflict_sentence(conflict: Conflict, other: Memory) -> str:

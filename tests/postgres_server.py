@@ -113,20 +113,31 @@ def empty_database(name: str = "") -> str:
     try:
         clear(cleaner(os.getpid(), address))
     except psycopg.OperationalError:  # a test has ended the connections of its database
-        cleaner.cache_clear()
+        close_cleaners()
         clear(cleaner(os.getpid(), address))
     return address
 
 
-@cache
-def cleaner(process: int, address: str) -> psycopg.Connection:  # noqa: ARG001
+CLEANERS: dict[tuple[int, str], psycopg.Connection] = {}
+MOST_CLEANERS = 4  # a test counts open files
+
+
+def cleaner(process: int, address: str) -> psycopg.Connection:
     """An open connection: a new one has to learn of every table first, which takes ten times as long as the clearing.
     A forked process has its own."""
     import psycopg
 
-    connection = psycopg.connect(address, autocommit=True)
-    atexit.register(connection.close)
-    return connection
+    if (process, address) not in CLEANERS:
+        if len(CLEANERS) >= MOST_CLEANERS:
+            close_cleaners()
+        CLEANERS[process, address] = psycopg.connect(address, autocommit=True)
+    return CLEANERS[process, address]
+
+
+@atexit.register
+def close_cleaners() -> None:
+    for own in [key for key in CLEANERS if key[0] == os.getpid()]:
+        CLEANERS.pop(own).close()
 
 
 def clear(connection: psycopg.Connection) -> None:

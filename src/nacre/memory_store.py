@@ -1021,8 +1021,10 @@ class MemoryStore(Closing):
         reason."""
         from nacre.engine import entities  # slow to import
 
+        if offset < 0:
+            raise InvalidInput(f"{offset} names cannot be left out; give 0 or more.")
         pairs = entities.suggestions(self._store, self.space, Filter.live(self._clock()))
-        return pairs[at_least_zero(offset) :][: at_least_zero(limit)]
+        return pairs[offset:][: at_least_zero(limit)]
 
     def types(self) -> tuple[str, ...]:
         return (*TYPES, *(name for name in self._store.terms("type") if name not in TYPES))

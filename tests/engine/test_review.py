@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -261,6 +262,14 @@ def test_merging_keeps_what_only_one_of_them_knew(waiting: MemoryStore) -> None:
 def test_merging_without_a_text_keeps_the_newer_one(waiting: MemoryStore) -> None:
     waiting.decide("new:old", "merge")
     assert held(waiting, "new").text == NEW
+
+
+def test_nothing_waits_after_more_items_than_there_can_be(waiting: MemoryStore) -> None:
+    assert not waiting.review(offset=sys.maxsize, limit=5)
+    assert not waiting.entity_suggestions(5, offset=sys.maxsize)
+    for refused in (waiting.review, waiting.entity_suggestions):
+        with pytest.raises(InvalidInput, match=r"-1 .* cannot be .*left out"):
+            refused(offset=-1)
 
 
 @pytest.mark.parametrize(

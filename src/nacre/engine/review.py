@@ -133,7 +133,7 @@ class ReviewQueue:
             if number < 0:
                 raise InvalidInput(f"{number} items cannot be listed or left out; give 0 or more.")
         wanted = [UnknownName.get("kind of review", kind, sources) for kind in kinds]
-        end = None if limit is None else offset + limit
+        end = None if limit is None else min(offset + limit, sys.maxsize)
         return list(islice((item for items in wanted for item in items()), offset, end))
 
     def item(self, id: str) -> ReviewItem:

@@ -328,7 +328,8 @@ class InMemoryReader:
         return self._read().space(space).replaced_by(id, self._seq(space))
 
     def vectors(self, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
-        versions = self._versions(space, Filter.where(id__in=ids))
+        asked = set(ids)
+        versions = (version for version in self._versions(space, Filter()) if version.memory.id in asked)
         rows = {version.memory.id: version.derived.vectors for version in versions}
         return {id: of_one for id, of_one in rows.items() if of_one is not None and len(of_one)}
 

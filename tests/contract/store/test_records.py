@@ -36,6 +36,13 @@ def test_a_record_put_again_is_replaced_in_every_field(store: Backend) -> None:
     assert store.count(SPACE, Filter.where(contexts="work")) == 0
 
 
+def test_an_id_that_no_memory_can_have_is_unknown(store: Backend) -> None:
+    put(store, memory("a"), memory("é"))
+    impossible = ["\ud800", "a\0", "\0"]
+    assert [each.id for each in store.get_many(SPACE, [*impossible, "é", "a"])] == ["é", "a"]
+    assert store.get_many(SPACE, impossible) == [] and store.vectors(SPACE, impossible) == {}
+
+
 def test_get_keeps_the_order_asked_for_gives_each_once_and_leaves_out_the_unknown(store: Backend) -> None:
     put(store, memory("a"), memory("b"), memory("c"))
     assert ids(store.get_many(SPACE, ["c", "nobody", "a", "c"])) == ["c", "a"]

@@ -258,7 +258,7 @@ class PostgresReader:
         rows = self._ask(
             space,
             f"SELECT {SELECTED} FROM {BY_ID} WHERE {of_state('version')} AND memory.id = ANY(%(ids)s::text[])",
-            {"ids": list(ids)},
+            {"ids": possible_ids(ids)},
         )
         memories = {memory.id: memory for memory in (from_row(row, space) for row in rows)}
         return [memories[id] for id in dict.fromkeys(ids) if id in memories]
@@ -515,7 +515,7 @@ class PostgresReader:
             " AND version.key = memory.key JOIN chunk ON chunk.space_id = version.space_id"
             f" AND chunk.content = version.content WHERE {of_state('version')} AND memory.id = ANY(%(ids)s::text[])"
             " AND chunk.embedding IS NOT NULL ORDER BY chunk.number",
-            {"ids": list(ids)},
+            {"ids": possible_ids(ids)},
             binary=True,
         )
         by_id: dict[str, list[Vectors]] = {}
@@ -889,6 +889,11 @@ def begin(session: Session, needed: Needed) -> tuple[list[Space], str]:
     if len(rows) < len(needed.spaces):
         _, rows, _ = session.together((MAKE_SPACES, values), (LOCK_SPACES, values), (choose, values))
     return [Space(*row) for row in rows], number
+
+
+def possible_ids(ids: Sequence[str]) -> list[str]:
+    """Without those that no stored memory can have: the server cannot read a NUL or half of a surrogate pair."""
+    return [id for id in ids if "\0" not in id and id == id.encode(errors="ignore").decode()]
 
 
 def lock_number(kind: str) -> int:

@@ -165,13 +165,24 @@ def test_a_reading_of_the_future_does_not_count(own: Path) -> None:
     assert reads(own)
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{", '{"x": 1}'])
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{", '{"x": 1}', "[" * 100_000], ids=lambda content: content[:9] or "empty"
+)
 def test_a_damaged_list_of_readings_means_that_files_are_read(own: Path, content: str) -> None:
     in_another_process(own)
     readings_file().write_text(content, "utf-8")
     flip_a_bit_in_place(own / NAME)
     with pytest.raises(ValueError, match="is damaged"):
         in_another_process(own)
+
+
+def test_a_reading_at_a_time_that_no_clock_has_does_not_count(own: Path) -> None:
+    in_another_process(own)
+    stored = readings()
+    stored[str(own / NAME)][0] = 10**400
+    readings_file().write_text(json.dumps(stored), "utf-8")
+    assert in_another_process(own) == own / NAME
+    assert readings()[str(own / NAME)][0] < 10**400
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(own: Path) -> None:

@@ -101,7 +101,7 @@ def was_read(path: Path, stamp: Stamp, now: float) -> bool:
     try:
         at, known = readings()[str(path)]
         return bool(known == stamp and 0 <= now - at < WEEK)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return False
 
 
@@ -117,7 +117,7 @@ def note_reading(path: Path, stamp: Stamp, now: float) -> None:
 def readings() -> dict[str, Any]:
     try:
         known = json.loads(readings_file().read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return known if isinstance(known, dict) else {}
 

@@ -706,7 +706,7 @@ class MemoryStore(Closing):
 
     def register_relation(self, name: str, description: str = "") -> None:
         """Adds a relation to the vocabulary, or confirms one that was learned from a link."""
-        about = storable_text("description", description).strip()
+        about = self._guard.words(storable_text("description", description).strip())
         self._engine.register(RELATION, required_label("relation", name), {"description": about}, self.space)
 
     def weak_links(self, *, below: float = links.WEAK, walks: int = 0) -> list[Edge]:

@@ -33,6 +33,8 @@ WAYS: dict[str, Way] = {
     "write": lambda s: s.write("act", new=[s.draft(SAID)], why=SAID),
     "record": lambda s: s.write("act", new=[replace(s.draft("x"), text=SAID, tags=(SECRET,))]),
     "edits": lambda s: s.write("act", edits={"known": lambda memory: replace(memory, text=SAID, title=SAID)}),
+    "relation": lambda s: s.register_relation("deploys", SAID),
+    "space": lambda s: s.create_space("deploys", SAID),
     "merge": lambda s: s.merge("known", "other", text=SAID, why=SAID),
     "sensory": lambda s: CognitiveMemory(s.space, store=s).record_sensory("terminal", SAID),
     "working": lambda s: CognitiveMemory(s.space, store=s).push_working("note", SAID, "task"),

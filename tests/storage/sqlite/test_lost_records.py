@@ -12,7 +12,7 @@ from nacre.factory import rekey_store
 from nacre.lifecycle import doctor
 from nacre.model import Memory
 from nacre.settings import Settings
-from nacre.storage.sqlite.lost_records import invented_name, row_values, varint
+from nacre.storage.sqlite.lost_records import invented_name, row_values, sound_fields, varint
 
 PAGE = 1024
 REPAIRED_AT = 1_800_000_000.0
@@ -128,6 +128,17 @@ def test_texts_of_an_encrypted_store_come_back_too(
         memories, _ = salvaged(overwritten(content, [number]), folder, key)
         texts = {id: memory.text for id, memory in memories.items()}
         assert texts == {id: memory.text for id, memory in sound[1].items()}, f"page {number}"
+
+
+def test_values_that_no_memory_can_have_are_not_brought_back() -> None:
+    sound = {"status": "trashed", "trashed_from": "", "importance": 1, "pinned": 1, "position": None, "created_at": 5.0}
+    possible = sound_fields({**sound, "polarity": -1, "valence": -0.5, "superseded_by": "x", "source_notes": "a\nb"})
+    assert possible == {
+        "status": "trashed", "trashed_from": "", "importance": 1, "pinned": True, "created_at": 5.0, "polarity": -1,
+        "valence": -0.5, "superseded_by": "x", "source_notes": "a\nb",
+    }  # fmt: skip
+    damaged = {"status": "rm{}[17949", "trashed_from": "shor_term", "importance": 1e300, "confidence": -7.5, "trust": 2}
+    assert sound_fields({**damaged, "polarity": 3, "valence": 9.0, "position": -4, "created_at": 1e300}) == {}
 
 
 def test_a_row_is_read_as_sqlite_writes_it() -> None:

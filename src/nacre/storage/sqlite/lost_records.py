@@ -13,10 +13,12 @@ from uuid import uuid4
 
 import apsw
 
-from nacre.model import Link, Memory
+from nacre.errors import InvalidInput
+from nacre.model import STATUSES, Link, Memory
 from nacre.model.instants import FIRST, LAST
 from nacre.model.journal import MEMORY
 from nacre.model.memory import LISTS, SALVAGED
+from nacre.model.validate import CHECKS
 from nacre.storage import tables
 from nacre.storage.sqlite import damage, rows
 from nacre.storage.sqlite.damage import READ_FAULTS, walk
@@ -440,15 +442,27 @@ def sound_fields(columns: Mapping[str, object]) -> dict[str, object]:
     fields: dict[str, object] = {}
     for name in SCALARS:
         value = columns.get(name)
-        if value is None or not isinstance(value, rows.KINDS[name]) or (name in TIMES and not FIRST <= value <= LAST):  # type: ignore[operator]
-            continue
-        fields[name] = bool(value) if name == "pinned" else value
+        if value is not None and is_possible(name, value):
+            fields[name] = bool(value) if name == "pinned" else value
     with suppress(DamagedRecord):
         lists: dict[str, object] = {}
         if isinstance(packed := columns.get("lists"), str):
             tables.unpack_lists(packed, lists)
             fields |= lists
     return fields
+
+
+def is_possible(name: str, value: object) -> bool:
+    """Whether a memory can have this value; a type that is not known any more is kept."""
+    if not isinstance(value, rows.KINDS[name]) or (name in TIMES and not FIRST <= value <= LAST):  # type: ignore[operator]
+        return False
+    if name in ("status", "trashed_from"):
+        return value in STATUSES or (name, value) == ("trashed_from", "")
+    check = None if name == "pinned" else CHECKS.get(name)  # which is stored as a number
+    try:
+        return check is None or check(name, value) == value
+    except InvalidInput:
+        return False
 
 
 TIMES = frozenset(rows.FIELDS[place] for place in rows.TIMES)

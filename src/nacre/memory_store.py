@@ -393,6 +393,8 @@ class MemoryStore(Closing):
         from nacre.conflicts.candidates import Comparison  # only writing compares
         from nacre.conflicts.judge import PairJudge
 
+        if contradiction_fn is not None and not callable(contradiction_fn):
+            raise InvalidInput("contradiction_fn must be a function of two memories that returns True or False.")
         judge = PairJudge(
             self._parts.conflict_model, self._parts.conflict_threshold if threshold is None else threshold,
             contradiction_fn or self._parts.options.contradiction_fn, self._parts.second_judge,

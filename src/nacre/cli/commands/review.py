@@ -111,9 +111,10 @@ def decide_all(cli: CliContext, kind: str, decision: str, stale_days: float, yes
         confirm(f"Settle {count_of(len(items), 'item', 'items')} with the decision {decision!r}?", yes=yes)
         settled = [item for item in items if decide_if_waiting(store, item, decision, why, stale_days)]
     passed = len(items) - len(settled)
-    say(f"Settled {count_of(len(settled), 'item', 'items')}: {outcome_of(kind, decision)}")
+    if settled:
+        say(f"Settled {count_of(len(settled), 'item', 'items')}: {outcome_of(kind, decision)}")
     if passed:
-        say(f"{count_of(passed, 'item', 'items')} no longer waited, because of the decisions before.")
+        say(f"{count_of(passed, 'item', 'items')} no longer waited: settled by a decision before, or by somebody else.")
     if settled:
         say(f"`nacre undo --last {len(settled)}` takes it back.")
 

@@ -279,6 +279,7 @@ def test_the_log_has_a_line_for_each_request_and_nothing_that_was_said(served: S
 
 def test_metrics_are_for_admins(served: Served, by_role: dict[str, str], root: Caller) -> None:
     assert served.caller(by_role["reviewer"])("GET", "/metrics").status == 403
+    assert root("GET", "/health").status == 200
     text = root("GET", "/metrics").body.decode()
     assert 'nacre_requests_total{method="GET",route="/health",status="200"}' in text
     assert "nacre_request_seconds_bucket" in text and "nacre_requests_running " in text  # others may still be ending

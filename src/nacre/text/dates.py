@@ -406,7 +406,7 @@ RULES = (
         readings.read_quarter),
     Rule(frozenset(SEASONS), rf"(?:{WHICH})?{NO_TITLE}(?P<season>{either(SEASONS)})\b{OF_YEAR}", readings.read_season),
     Rule(frozenset(DAY_NAMES), rf"(?P<name>{either(DAY_NAMES)})\b(?:\s+{PART_OF_DAY})?", readings.read_day),
-    Rule((*HOURS,), rf"(?P<which>last|this)\s+{PART_OF_DAY}{NOT_OF}", readings.read_day),
+    Rule(frozenset(HOURS), rf"(?P<which>last|this)\s+{PART_OF_DAY}{NOT_OF}", readings.read_day),
     Rule(("day",),
         rf"(?:{WHICH})?(?P<weekday>{WEEKDAY})\b(?!\s+(?:{either(HOURS)})s)(?:\s+{PART_OF_DAY})?"
         r"(?:\s+(?:of\s+)?(?P<week>last|this|next)\s+week\b)?", readings.read_weekday),

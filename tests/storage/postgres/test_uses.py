@@ -41,8 +41,11 @@ def test_tables_that_have_grown_are_analysed_so_that_plans_fit(store: PostgresBa
     put(store, *((memory(f"m{n}"), derived(f"tea own{n}", unit(1, n))) for n in range(60)))
     assert store.get(SPACE, "m1") is not None  # waits for what the thread has to do
     with psycopg.connect(address, autocommit=True) as connection:
-        rows = connection.execute(
+        connection.execute("SET nacre.spaces = '*'")
+        unread = connection.execute(
             "SELECT relname FROM pg_stat_user_tables WHERE schemaname = 'nacre' AND n_live_tup >= 60 AND"
             " last_analyze IS NULL"
         ).fetchall()
-    assert rows == []
+        # Counted, because the statistics may still speak of rows that an earlier test has removed.
+        counts = {name: connection.execute(f'SELECT count(*) FROM nacre."{name}"').fetchone() for (name,) in unread}
+    assert {name: count for name, count in counts.items() if count and count[0] >= 60} == {}

@@ -28,6 +28,9 @@ def table_of(field: str) -> str:
     return "memory" if field in IDENTITY else "content" if field in CONTENT else "version"
 
 
+NO_LISTS = "{}"  # most memories have none
+
+
 class DamagedRecord(ValueError):
     """A row that no program of ours wrote so."""
 
@@ -38,7 +41,7 @@ def pack_lists(memory: Memory) -> str:
         lists["metadata"] = memory.metadata
     if memory.links:
         lists["links"] = [link.to_dict() for link in memory.links]
-    return as_json(lists) if lists else "{}"
+    return as_json(lists) if lists else NO_LISTS
 
 
 as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -52,6 +55,15 @@ def from_json(text: str) -> Any:
     except ValueError:
         return json.loads(text)
     return value if end == len(text) else json.loads(text)
+
+
+def put_lists(packed: str, values: list[object], places: Mapping[str, int]) -> None:
+    """Puts them among the other values of a record, where they have no value yet. Raises `DamagedRecord`."""
+    if packed != NO_LISTS:
+        fields: dict[str, object] = {}
+        unpack_lists(packed, fields)
+        for name, value in fields.items():
+            values[places[name]] = value
 
 
 def unpack_lists(packed: str, fields: dict[str, object]) -> None:

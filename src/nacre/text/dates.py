@@ -31,7 +31,7 @@ OPEN_EDGE = 86400.0  # «before 5 May» has no width of its own; its one edge is
 # One of the first or two of the others make a text English, whose times the English rules read.
 ASKS_IN_ENGLISH = frozenset("what which who did does were how when where".split())
 ENGLISH = ASKS_IN_ENGLISH | frozenset("the is of are and you had has with this".split())
-PAST_TENSE = frozenset("did was were had happened went said told".split())
+PAST_TENSE = frozenset("did was were had happened went".split())
 WORD = re.compile(r"\w+")
 POSSESSIVES = ("'s", "’s")  # «last week's result»
 JOINING = frozenset(("and", "or", "to", "until", "till", "through", "-", "–"))

@@ -110,17 +110,22 @@ def test_a_lost_connection_is_replaced_by_a_new_one(store: PostgresBackend) -> N
     assert sorted(ids(listed(store, SPACE))) == ["a", "b"]
 
 
-def test_a_commit_whose_connection_is_lost_before_it_ends_is_done_once(store: PostgresBackend) -> None:
-    times: list[float] = []
+class LosingClock:
+    """Ends all connections when it is asked for the first time, which is before a commit."""
 
-    def clock() -> float:
-        times.append(1.0)
-        if len(times) == 1:
+    asked = 0
+
+    def __call__(self) -> float:
+        self.asked += 1
+        if self.asked == 1:
             terminate_all()
         return 5.0
 
+
+def test_a_commit_whose_connection_is_lost_before_it_ends_is_done_once(store: PostgresBackend) -> None:
+    clock = LosingClock()
     result = store.commit([Change(None, memory("a"), derived("word", unit(1)))], None, OPERATION, clock)
-    assert isinstance(result, Committed) and len(times) == 2
+    assert isinstance(result, Committed) and clock.asked == 2
     assert [(entry.seq, entry.memory_id) for entry in store.journal(SPACE)] == [(1, "a")]
 
 
@@ -130,16 +135,9 @@ def many(count: int = 3 * SENT_AHEAD, **fields: str) -> list[Change]:
 
 
 def test_a_commit_that_loses_its_connection_after_it_has_sent_rows_is_done_once(store: PostgresBackend) -> None:
-    times: list[float] = []
-
-    def clock() -> float:
-        times.append(1.0)
-        if len(times) == 1:
-            terminate_all()
-        return 5.0
-
+    clock = LosingClock()
     changes = many()
-    assert isinstance(store.commit(changes, None, OPERATION, clock), Committed) and len(times) == 2
+    assert isinstance(store.commit(changes, None, OPERATION, clock), Committed) and clock.asked == 2
     assert [entry.seq for entry in store.journal(SPACE, limit=None)] == list(range(len(changes), 0, -1))
     assert store.count(SPACE, ALL) == len(changes) and store.health(thorough=True).problems == ()
 

@@ -11,7 +11,7 @@ from nacre.model import Condition, Filter, Memory
 from nacre.model.filter import DOTTED, LIST_FIELDS, TEXT_FIELDS, Scalar, above, check_field
 from nacre.model.memory import FIELDS as MEMORY_FIELDS
 from nacre.model.memory import LISTS
-from nacre.storage.tables import CONTENT, IDENTITY, SCALARS, from_json, table_of, unpack_lists
+from nacre.storage.tables import CONTENT, IDENTITY, SCALARS, from_json, put_lists, table_of
 
 OPEN = 2**63 - 1  # `seq_to` of what is at present
 NOW = 2**62  # the entry that stands for the present state: above all that are written, below `OPEN`
@@ -41,11 +41,7 @@ def of_state(table: str) -> str:
 def from_row(row: Sequence[Any], space: str) -> Memory:
     """Of the columns `SELECTED`."""
     values: list[object] = [*row, (), (), (), (), {}, (), space]
-    if row[-1] != "{}":
-        lists: dict[str, object] = {}
-        unpack_lists(str(row[-1]), lists)
-        for name, value in lists.items():
-            values[PLACES[name]] = value
+    put_lists(str(row[-1]), values, PLACES)
     return Memory.from_values(by_field(values))
 
 

@@ -35,9 +35,9 @@ from nacre.storage.tables import (
     SQLValue,
     pack_lists,
     plain,
+    put_lists,
     scalars_of,
     sql_values,
-    unpack_lists,
     unpacked_stems,
 )
 
@@ -106,11 +106,7 @@ def from_row(row: Row) -> Memory:
     values: list[object] = [*row, (), (), (), (), {}, ()]
     values[PINNED_AT] = bool(values[PINNED_AT])
     values[TEXT_AT] = plain_text(values[TEXT_AT])
-    if row[-1] != "{}":
-        lists: dict[str, object] = {}
-        unpack_lists(str(row[-1]), lists)
-        for name, value in lists.items():
-            values[PLACES[name]] = value
+    put_lists(str(row[-1]), values, PLACES)
     return Memory.from_values(by_field(values))
 
 

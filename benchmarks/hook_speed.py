@@ -1,4 +1,7 @@
-"""What a hook costs a client: without the helper and with it, as whole processes; minima in a table."""
+"""What a hook costs a client: the first, which starts the helper, the next ones, and one without a helper.
+
+Whole processes; medians and minima in a table.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,11 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 from nacre import MemoryStore
+from nacre.files import file_lock
 from nacre.hooks.channel import HelperFiles
 from nacre.hooks.client import end_helper, helper_at
 from nacre.settings import choose_space
@@ -29,11 +34,13 @@ NO_MORE_WAITING = 10.0  # seconds since the helper began to start, after which a
 
 
 class Cost(NamedTuple):
-    waited: float
-    used: float
+    """Milliseconds of the clock and of the processor, of each call."""
+
+    waited: list[float]
+    used: list[float]
 
     def __str__(self) -> str:
-        return f"{self.waited:.0f} / {self.used:.0f}"
+        return f"{median(self.waited):.0f} / {median(self.used):.0f} (least {min(self.used):.0f})"
 
 
 def main() -> None:
@@ -62,22 +69,47 @@ def measured(home: Path, count: int, repeats: int, embedder: str) -> list[str]:
         filled.remember_many([*memories(count, seed=1), ANSWER])
     places = HelperFiles.of(store)
 
-    def call_alone(event: str) -> None:
+    def without() -> None:
         """As if a helper were being started since a while: none is, and nobody waits for it."""
         places.starting.touch()
         os.utime(places.starting, (time.time() - NO_MORE_WAITING,) * 2)
-        call(home, event)
 
-    cold = {event: least(repeats, partial(call_alone, event), None) for event in ("prompt", "stop")}
-    places.starting.unlink()
-    call(home, "session-start")
-    if not waited(lambda: bool(helper_at(store, "status").get("ready"))):
+    def end() -> None:
+        end_helper({"store": str(store)})
+        if not waited(lambda: free(places.lock)):
+            raise SystemExit("the helper did not end")
+        places.starting.unlink(missing_ok=True)
+
+    def status() -> Mapping[str, object]:
+        return helper_at(store, "status")
+
+    alone = {event: costs(repeats, partial(call, home, event), before=without) for event in ("prompt", "stop")}
+    first = {event: costs(repeats, partial(call, home, event), before=end) for event in alone}
+    if not waited(lambda: bool(status().get("ready"))):
         raise SystemExit("the helper did not load its model")
-    pid = int(str(helper_at(store, "status")["pid"]))
-    warm = {event: least(repeats, partial(call, home, event), pid) for event in cold}
-    end_helper({"store": str(store)})
-    bare = least(repeats, lambda: subprocess.run(EMPTY, check=True), None)
-    return table(cold, warm, bare, count, embedder)
+    pid = int(str(status()["pid"]))
+    start = 1_000 * processor_seconds(pid) - 1_000 * processor_seconds(None)
+    warm = {event: costs(repeats, partial(call, home, event), pid) for event in alone}
+    end()
+    bare = costs(repeats, lambda: subprocess.run(EMPTY, check=True))
+    return [
+        "Whole process, milliseconds to wait / of processor time, medians, and the least processor time;",
+        f"{repeats} calls each, {count:,} memories, {embedder}; an empty Python takes {bare}.",
+        "",
+        "| hook | the first, which starts the helper | with the helper, its time included | without (words alone) |",
+        "|---|---|---|---|",
+        *(f"| {event} | {first[event]} | {warm[event]} | {alone[event]} |" for event in alone),
+        "",
+        f"The helper takes {start:.0f} ms of processor time once, to start and to load its model, beside the client.",
+    ]
+
+
+def free(lock: Path) -> bool:
+    try:
+        with file_lock(lock, exclusive=True, patience=0.0):
+            return True
+    except BlockingIOError:
+        return False
 
 
 def call(home: Path, event: str) -> None:
@@ -95,14 +127,18 @@ def call(home: Path, event: str) -> None:
         raise SystemExit(f"nothing was injected: {(home / 'state' / 'nacre' / 'hooks.log').read_text()}")
 
 
-def least(repeats: int, work: Callable[[], object], helper: int | None) -> Cost:
-    """Milliseconds: the least of all is what the work itself takes."""
-    costs = []
+def costs(
+    repeats: int, work: Callable[[], object], helper: int | None = None, before: Callable[[], object] = lambda: None
+) -> Cost:
+    """With the time of the helper, where its process is given; `before` each call is not counted."""
+    all_costs = Cost([], [])
     for _ in range(repeats):
+        before()
         began, used = time.perf_counter(), processor_seconds(helper)
         work()
-        costs.append(Cost(1_000 * (time.perf_counter() - began), 1_000 * (processor_seconds(helper) - used)))
-    return Cost(min(each.waited for each in costs), min(each.used for each in costs))
+        all_costs.waited.append(1_000 * (time.perf_counter() - began))
+        all_costs.used.append(1_000 * (processor_seconds(helper) - used))
+    return all_costs
 
 
 def processor_seconds(helper: int | None) -> float:
@@ -122,18 +158,6 @@ def waited(held: Callable[[], bool]) -> bool:
             return False
         time.sleep(0.1)
     return True
-
-
-def table(cold: Mapping[str, Cost], warm: Mapping[str, Cost], bare: Cost, count: int, embedder: str) -> list[str]:
-    rows = [f"| {event} | {cold[event]} | {warm[event]} |" for event in cold]
-    return [
-        f"Whole process, milliseconds to wait / of processor time, minima; {count:,} memories, {embedder}; an empty",
-        f"Python takes {bare}.",
-        "",
-        "| hook | by itself (words alone) | with the helper, its time included |",
-        "|---|---|---|",
-        *rows,
-    ]
 
 
 if __name__ == "__main__":

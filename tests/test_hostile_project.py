@@ -16,8 +16,8 @@ from nacre import MemoryStore
 from nacre.cli.cli_context import CliContext
 from nacre.factory import store_file
 from nacre.hooks.client import answer_in_process
-from nacre.hooks.helper import Stores
 from nacre.hooks.request import Request
+from nacre.hooks.stores import Stores
 from nacre.mcp.store_provider import StoreProvider
 from tests.command_line import CommandLine
 from tests.loopback import Loopback, serving

@@ -93,8 +93,8 @@ def test_the_token_is_its_owners_alone(tmp_path: Path) -> None:
 
 def test_a_stranger_without_the_token_is_not_answered(tmp_path: Path) -> None:
     channel = LoopbackChannel(tmp_path / "port")
-    companion = Helper(tmp_path / "s.db", idle=60)
-    thread = threading.Thread(target=companion.serve, args=(channel, tmp_path))
+    companion = Helper(tmp_path / "s.db", "hashing", idle=60)
+    thread = threading.Thread(target=companion.serve, args=(channel,))
     thread.start()
     try:
         while not (tmp_path / "port").exists():

@@ -21,9 +21,10 @@ import pytest
 from nacre import MemoryStore
 from nacre.hooks import client as asking
 from nacre.hooks.channel import UnixChannel, receive, send
-from nacre.hooks.client import LIMIT_VARIABLE, first_to_start, helper_at
-from nacre.hooks.helper import Helper, Stores
+from nacre.hooks.client import LIMIT_VARIABLE, ask_helper, first_to_start, helper_at
+from nacre.hooks.helper import Helper
 from nacre.hooks.request import Request
+from nacre.hooks.stores import Stores
 from nacre.settings import Settings
 from tests.command_line import CommandLine
 from tests.hooks.hook_client import PATIENCE, Client, eventually, log
@@ -51,7 +52,7 @@ def client(nacre: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def begun(client: Client) -> int:
     """The helper's process, once it answers."""
     client.call("session-start", source="startup")
-    assert eventually(client.places.address.exists)
+    assert eventually(lambda: client.places.address.exists() and not client.places.starting.exists())
     (pid,) = client.helpers()
     assert helper_at(client.store, "status")["pid"] == pid
     return pid
@@ -96,7 +97,7 @@ def test_a_second_helper_ends_at_once(client: Client) -> None:
 
 def test_the_helper_ends_when_nobody_asks_it(tmp_path: Path) -> None:
     channel = UnixChannel(tmp_path / "a.sock")
-    Helper(tmp_path / "s.db", idle=0.1).serve(channel, tmp_path)
+    Helper(tmp_path / "s.db", "hashing", idle=0.1).serve(channel)
     assert not channel.path.exists()
 
 
@@ -199,7 +200,7 @@ def test_a_start_that_came_to_nothing_does_not_stop_the_next_for_ever(tmp_path: 
 def test_a_hook_that_comes_while_a_helper_comes_up_starts_no_second_one(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The mark of a start goes only when the helper listens; who makes a new one then finds it there."""
+    """The mark of a start goes only when the helper has loaded; who makes a new one then finds it there."""
     begun(client)
     started: list[object] = []
     monkeypatch.setattr(subprocess, "Popen", lambda *given, **named: started.append((given, named)))
@@ -208,34 +209,68 @@ def test_a_hook_that_comes_while_a_helper_comes_up_starts_no_second_one(
     assert started == [] and not client.places.starting.exists()
 
 
-def test_the_mark_of_a_start_stays_until_the_helper_listens(tmp_path: Path) -> None:
-    with tempfile.TemporaryDirectory() as short:
-        channel = UnixChannel(Path(short) / "a.sock")
-        companion = Helper(tmp_path / "s.db", idle=60)
-        seen: list[bool] = []
+def test_the_helper_listens_before_it_loads_and_takes_a_capture_meanwhile(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mark of its start stays until it has loaded, and a question does not wait for longer than is said."""
+    client.remember(PORT)
+    write_lines(client.transcript, [turn(1, "one", cwd=str(client.folder))])
+    monkeypatch.chdir(client.folder)
+    loads = threading.Event()
+    monkeypatch.setattr(Stores, "warm", lambda *_: loads.wait(PATIENCE))
+    client.places.starting.touch()
+    channel = UnixChannel(client.places.address)
+    companion = Helper(client.store, "hashing", idle=PATIENCE)
+    serving = threading.Thread(target=companion.serve, args=(channel, client.places.starting.unlink))
+    serving.start()
+    try:
+        assert eventually(channel.path.exists)
+        stop = Request.here("stop", json.loads(client.payload("stop")), {})
+        assert ask_helper(stop, client.places) == {"taken": True}
+        assert helper_at(client.store, "status") == {"pid": os.getpid(), "ready": False}
+        client.without_helper()  # the question has waited long enough
+        question = Request.here("prompt", json.loads(client.payload("prompt", prompt=QUESTION)), {})
+        assert ask_helper(question, client.places) is None
+        assert PORT in asking.answer(question, time.monotonic() + PATIENCE)
+        assert client.kept() == [] and client.places.starting.exists()
+        loads.set()
+        assert eventually(lambda: client.kept() == ["one"] and not client.places.starting.exists())
+    finally:
+        loads.set()
+        companion.ending.set()
+        serving.join()
 
-        def listens() -> None:
-            seen.append(channel.path.exists())
-            companion.ending.set()
 
-        companion.serve(channel, tmp_path, listens)
-        assert seen == [True] and list(Path(short).iterdir()) == []
+def test_a_helper_that_cannot_load_ends_and_hooks_do_without_it(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.remember(PORT)
+
+    def fail(*_: object) -> None:
+        raise ImportError("half of an update")
+
+    monkeypatch.setattr(Stores, "warm", fail)
+    client.places.starting.touch()
+    Helper(client.store, "hashing", idle=PATIENCE).serve(UnixChannel(client.places.address), client.without_helper)
+    assert "half of an update" in log() and not client.places.address.exists()
+    assert PORT in client.context("prompt", prompt=QUESTION)
 
 
 def test_who_reached_the_helper_just_before_its_end_is_answered(tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory() as short:
         channel = UnixChannel(Path(short) / "a.sock")
-        companion = Helper(tmp_path / "s.db", idle=60)
+        companion = Helper(tmp_path / "s.db", "hashing", idle=60)
         waiting: list[socket.socket] = []
 
-        def listens() -> None:
+        def loaded() -> None:
             waiting.append(channel.connect(PATIENCE)[0])
             send(waiting[0], {"event": "status"})
             companion.ending.set()
 
-        companion.serve(channel, tmp_path, listens)
+        companion.serve(channel, loaded)
         with waiting[0]:
             assert receive(waiting[0])["pid"] == os.getpid()
+        assert list(Path(short).iterdir()) == []
 
 
 def test_a_helper_that_ends_without_an_answer_is_done_without(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,6 +295,7 @@ def test_a_helper_that_ends_without_an_answer_is_done_without(client: Client, mo
 
 
 def test_the_helper_may_take_as_long_as_the_limit_allows(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    client.remember(PORT)
     allowed: list[float] = []
     monkeypatch.setenv(LIMIT_VARIABLE, "77")
 
@@ -270,17 +306,3 @@ def test_the_helper_may_take_as_long_as_the_limit_allows(client: Client, monkeyp
     monkeypatch.setattr(asking, "ask", answer)
     request = Request.here("prompt", json.loads(client.payload("prompt", prompt=QUESTION)), {})
     assert asking.answer(request, 0.0) == "x" and allowed == [77.0]
-
-
-def test_a_helper_that_was_warmed_has_its_model_before_the_first_request(tmp_path: Path) -> None:
-    stores = Stores(tmp_path / "s.db")
-    assert not stores.ready
-    stores.warm("hashing")
-    assert stores.ready
-    assert not (tmp_path / "s.db").exists()
-
-
-def test_a_model_that_cannot_be_made_does_not_stop_the_helper(tmp_path: Path) -> None:
-    stores = Stores(tmp_path / "s.db")
-    stores.warm("no such model")
-    assert not stores.ready

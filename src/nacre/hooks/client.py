@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
 LIMIT_SECONDS = 4.0  # a person waits while the client waits
 HELPER_SECONDS = 3.0  # in which a question waits for a helper that was just started: it loads the model in one or two
+LEAST_SECONDS = 0.5  # in which a helper answers that has loaded everything
 POLL_SECONDS = 0.02
 LIMIT_VARIABLE = "NACRE_HOOK_LIMIT"  # seconds; for slow machines and for tests
 WORKING_SHARE = 0.3  # of the limit, for work that can stop between two operations
@@ -76,32 +76,43 @@ def answer(request: Request, until: float) -> str:
         return ""
     file = store_path(settings.store)
     places = HelperFiles.of(file)
-    try:
-        # The whole limit: how long the helper may take is for the client's limit to say, and its timer runs.
-        reply = ask(channel_at(places.address), request.to_json(), seconds_allowed())
-    except ConnectionError:
-        reply = None  # the helper ended in this moment
-    if reply is not None:
-        return str(reply.get("output") or "")
-    start(file, places, settings.embedder)
-    reply = wait_for_helper(request, places) if request.injects and file.exists() else None
+    if request.injects and not file.exists():
+        start(file, places, settings.embedder)
+        return ""  # there are no memories yet, and a question does not create a store
+    reply = ask_helper(request, places)
+    if reply is None:
+        start(file, places, settings.embedder)
+        reply = wait_for_helper(request, places)
     return answer_in_process(request, until) if reply is None else str(reply.get("output") or "")
 
 
-def wait_for_helper(request: Request, places: HelperFiles) -> Mapping[str, Json] | None:
-    """Its reply; None where it is not there in time, or starts no more."""
+def ask_helper(request: Request, places: HelperFiles) -> Mapping[str, Json] | None:
+    """Its reply; None where nobody listens, it ends in this moment, or a question would wait too long for its model."""
+    # The whole limit: how long the helper may take is for the client's limit to say, and its timer runs.
+    patience = seconds_allowed()
+    if request.injects and (until := loads_until(places)) is not None:
+        patience = min(patience, max(until - time.time(), LEAST_SECONDS))
     try:
-        until = places.starting.stat().st_mtime + HELPER_SECONDS
+        return ask(channel_at(places.address), request.to_json(), patience)
+    except (ConnectionError, TimeoutError):
+        return None
+
+
+def loads_until(places: HelperFiles) -> float | None:
+    """The time at which a question no longer waits for a helper that still loads; None where none does."""
+    try:
+        return places.starting.stat().st_mtime + HELPER_SECONDS
     except FileNotFoundError:
-        until = time.time() + POLL_SECONDS  # it listens by now
-    while time.time() < until:
-        starts = places.starting.exists()  # before it is asked: the mark goes when the helper listens
-        with suppress(ConnectionError):
-            reply = ask(channel_at(places.address), request.to_json(), seconds_allowed())
-            if reply is not None or not starts:
-                return reply
+        return None
+
+
+def wait_for_helper(request: Request, places: HelperFiles) -> Mapping[str, Json] | None:
+    """Its reply, once it listens; None where it does not in time, or starts no more."""
+    while (until := loads_until(places)) is not None and time.time() < until:
+        if (reply := ask_helper(request, places)) is not None:
+            return reply
         time.sleep(POLL_SECONDS)
-    return None
+    return ask_helper(request, places) if until is None else None  # it has loaded by now, or ended
 
 
 def store_path(setting: str) -> Path:
@@ -151,13 +162,11 @@ def first_to_start(mark: Path) -> bool:
 
 def answer_in_process(request: Request, until: float) -> str:
     """Does not wait for a model: memories without a vector are found by their words."""
-    from nacre.factory import make_embedder, store_file
+    from nacre.factory import make_embedder
     from nacre.models.background import BackgroundEmbedder
     from nacre.project_store import ProjectStore
 
     known = request.settings()
-    if request.injects and not store_file(known.store).exists():
-        return ""  # there are no memories yet, and a question does not create a store
     embedder = BackgroundEmbedder(make_embedder(known), load=False)
     with ProjectStore.open(known, request.choose_space, actor="hook", embedder=embedder) as store:
         if request.injects:

@@ -212,3 +212,20 @@ def test_an_empty_file_is_called_empty(filled: CommandLine, tmp_path: Path, cont
     for words in (["import", "-y"], ["info"]):
         result = filled(*words, str(tmp_path / "e.jsonl"))
         assert result.exit_code and "it is empty. Name the file" in result.stderr and "--from" not in result.stderr
+
+
+def test_notes_that_the_store_has_otherwise_come_with_commands_that_can_be_pasted(
+    filled: CommandLine, tmp_path: Path
+) -> None:
+    folder = tmp_path / "my notes"
+    filled.ok("export", f"{folder}/", "-t", "procedural")
+    (note,) = folder.rglob("*ferry*.md")
+    note.write_text(note.read_text().replace("at nine", "at ten"))
+    filled.ok("import", str(folder), "--yes")
+    filled.ok("undo")
+    said = filled("import", str(folder), "--yes").stderr
+    assert "1 note differs from the store, which was changed after it was written, perhaps by an undo;" in said
+    assert f"`nacre import --on-conflict overwrite '{folder}'` takes what the notes say" in said
+    assert f"`nacre export '{folder}' --force` writes them anew." in said
+    single = filled("import", str(note), "--yes").stderr
+    assert f"overwrite '{note}'` takes what the notes say." in single and "nacre export" not in single

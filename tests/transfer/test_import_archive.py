@@ -12,8 +12,9 @@ from nacre.errors import ImportConflict, ModelUnavailable, OperationStopped, Unk
 from nacre.model import JournalEntry
 from nacre.protocols import Progress
 from nacre.settings import Settings
-from nacre.transfer.export import export_archive
-from nacre.transfer.import_archive import import_archive
+from nacre.transfer.export import Choice, export_archive
+from nacre.transfer.export_files import export_file
+from nacre.transfer.import_archive import import_archive, import_path
 from tests.transfer.archives import everything, full, memory, opened, written
 
 
@@ -72,6 +73,30 @@ def test_overwriting_never_brings_back_what_was_redacted(store: MemoryStore, arc
     store.redact("a")
     done = import_archive(store, archive, on_conflict="overwrite")
     assert done.overwritten == 0 and store.get("a").text == "[redacted]"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ["all.nacre", "all.jsonl", "all.csv", "all.ahkai"])
+@pytest.mark.parametrize("redact", [True, False])
+def test_what_was_exported_never_costs_the_store_its_secret(tmp_path: Path, name: str, redact: bool) -> None:
+    secret = "ghp_" + "q1W2e3R4t5Z6u7I8o9P0a1S2d3F4g5H6j7K8"
+    file, path = tmp_path / "store.db", tmp_path / name
+    with MemoryStore(file, settings=Settings(embedder="hashing", secrets="allow")) as store:
+        token = store.remember(f"The token is {secret}", id="t", metadata={"password": f"pa{secret}"})
+        store.remember("The ferry leaves at nine", id="f")
+    with opened(file) as store:
+        export_file(store, path, Choice(redact=redact), overwrite=True)
+        store.edit("t", importance=0.1)
+        store.edit("f", text="The ferry leaves at ten")
+        import_path(store, path, on_conflict="overwrite")
+        assert texts(store) == {"t": token.text, "f": "The ferry leaves at nine"}
+        assert redact or getattr(store.get("t"), "importance", 0) == token.importance
+
+
+def test_a_text_that_was_stored_without_a_secret_replaces_another(store: MemoryStore, tmp_path: Path) -> None:
+    store.remember("Nobody knows the token", id="t")
+    path = written(tmp_path / "one.nacre", memory("t", "The token is [REDACTED:github_token]"))
+    assert import_archive(store, path, on_conflict="overwrite").overwritten == 1
+    assert texts(store)["t"] == "The token is [REDACTED:github_token]"
 
 
 def test_newer_takes_only_what_was_changed_later(tmp_path: Path, archive: Path) -> None:

@@ -110,7 +110,7 @@ def test_notes_whose_import_was_undone_are_named_and_can_be_taken_again(
     store.undo(import_path(store, folder).batch)
     again = import_path(store, folder)
     assert (again.overwritten, again.skipped, len(again.notes)) == (0, 2, 1)
-    assert again.notes[0].startswith("1 note differs from the store") and "overwrite" in again.notes[0]
+    assert "1 note differs from the store, which was changed after it was written" in again.notes[0]
     assert import_path(store, folder, on_conflict="overwrite").overwritten == 1
     assert (texts_of(store, ferry, pier)) == ["The ferry leaves at ten", "The pier closes at dusk"]
     assert import_path(store, folder).notes == ()
@@ -238,6 +238,27 @@ def test_a_note_without_its_secret_cannot_bring_an_edit_back(tmp_path: Path) -> 
         edit(path, "The token is", "The old token is")
         assert "exported without a secret" in import_path(store, folder).faults[0].why
         assert store.get(memory.id) == memory
+
+
+@pytest.mark.parametrize("policy", ["overwrite", "newer"])
+@pytest.mark.parametrize("per", ["memory", "day"])
+def test_a_note_without_its_secret_never_replaces_what_the_store_has(tmp_path: Path, per: str, policy: str) -> None:
+    secret = "ghp_" + "q1W2e3R4t5Z6u7I8o9P0a1S2d3F4g5H6j7K8"
+    file, folder = tmp_path / "store.db", tmp_path / "notes"
+    with MemoryStore(file, settings=Settings(embedder="hashing", secrets="allow")) as store:
+        memory = store.remember(f"The token is {secret}")
+    with opened(file) as store:
+        assert export_notes(store, folder, per=per).notes == (
+            "1 memory was written without what looked like a secret.",
+        )
+        store.edit(memory.id, importance=0.1)
+        kept = store.get(memory.id)
+        done = import_path(store, folder, on_conflict=policy)
+        assert (done.overwritten, done.skipped, done.batch) == (0, 1, "")
+        assert done.notes == (
+            "1 memory is in the file without a secret that the store has, and the store keeps its own.",
+        )
+        assert store.get(memory.id) == kept
 
 
 def test_notes_of_another_space_below_the_folder_stay(store: MemoryStore, tmp_path: Path) -> None:

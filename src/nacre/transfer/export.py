@@ -253,7 +253,8 @@ class Export:
     def summary(self, path: Path | None, elapsed: float) -> ExportSummary:
         notes = []
         if self.redacted:
-            notes.append(f"{self.redacted:,} memories were written without vectors and what looked like a secret.")
+            were = "1 memory was" if self.redacted == 1 else f"{self.redacted:,} memories were"
+            notes.append(f"{were} written without vectors and what looked like a secret.")
         if self.lossy:
             notes.append(
                 f"{self.lossy:,} memories have fields that an .ahkai file cannot hold (titles, contexts, metadata, …); "

@@ -50,6 +50,7 @@ from nacre.transfer.sources import Reading, kind_of, open_source
 from nacre.transfer.vocabulary import RELATION, TYPE
 
 ACTOR = "import"
+OUTDATED = "from the store, which was changed after"  # of a fact that an interface may add its own remedy to
 # What the summary counts, besides the faults that it names.
 COUNTED = tuple(each.name for each in fields(Counts) if each.name not in ("faults", "named"))
 
@@ -360,12 +361,13 @@ class Import:
         if checking.unknown:
             yield f"Unknown fields were left out: {', '.join(sorted(checking.unknown))}."
         if counts.outdated:
-            which = "1 note differs" if counts.outdated == 1 else f"{counts.outdated:,} notes differ"
-            yield (
-                f"{which} from the store, which was changed after they were written, perhaps by an undo; the store "
-                "keeps its own. `nacre import --on-conflict overwrite` takes the notes, `nacre export --force` writes "
-                "them anew."
-            )
+            one = counts.outdated == 1
+            which = "1 note differs" if one else f"{counts.outdated:,} notes differ"
+            were = "it was" if one else "they were"
+            yield f"{which} {OUTDATED} {were} written, perhaps by an undo; the store keeps its own."
+        if counts.without_secret:
+            are = "1 memory is" if counts.without_secret == 1 else f"{counts.without_secret:,} memories are"
+            yield f"{are} in the file without a secret that the store has, and the store keeps its own."
         if counts.in_trash:
             yield f"{counts.in_trash:,} of the skipped memories are in the trash of this store."
         if counts.dropped_links:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -20,8 +22,9 @@ from nacre.model.memory import LISTS, NAMES, Json, by_target
 from nacre.model.validate import CHECKS, instant, label, optional, validate_fields
 from nacre.protocols import AnyChange, Change, Data, Derived, Progress, Reader, TermChange
 from nacre.remember.derive import same_derived_input
-from nacre.remember.guard import Guard, mark_suspicious
+from nacre.remember.guard import GUARDED, Guard, mark_suspicious
 from nacre.safety.injection import BulkReading
+from nacre.safety.secrets import PLACEHOLDER
 from nacre.transfer.archive import LARGEST_VOCABULARY, MOST_NAMED, MOST_TERMS, MOST_TYPES, Fault
 from nacre.transfer.read_archive import Archive, MemoryRow, SkimmedRow, Source, TermRow
 from nacre.transfer.vocabulary import TYPE, Term, checked_term
@@ -125,6 +128,26 @@ def written_over(current: Memory, imported: Memory) -> Memory:
     return current if after == current else after
 
 
+def has_lost_secret(current: Memory, row: MemoryRow) -> bool:
+    """Whether the store has a secret that the row, as an export leaves it out, would replace by a placeholder."""
+    if row.redacted:
+        return True
+    stored = current.to_dict()
+    lost = any(placeholders(row.fields.get(name)) - placeholders(stored.get(name)) for name in GUARDED)
+    return lost and ANY_SECRET.before_read(current) != current
+
+
+def placeholders(value: object) -> Counter[str]:
+    return Counter(PLACEHOLDER.findall(json.dumps(value, default=str))) if value else Counter()
+
+
+def with_stored_secrets(current: Memory, imported: Memory, row: MemoryRow) -> Memory:
+    """With what the row has as the store has it: the guard cleans what an import changes, and not what was stored."""
+    stored = current.to_dict()
+    same = {name: getattr(current, name) for name in GUARDED if name in stored and row.fields.get(name) == stored[name]}
+    return replace(imported, **same)
+
+
 def same_times(current: Memory, imported: Memory) -> dict[str, Any]:
     """The current times that are those of the import, but for what is lost when a time is written."""
     pairs = ((name, getattr(current, name), getattr(imported, name)) for name in WRITTEN_TIMES)
@@ -133,6 +156,7 @@ def same_times(current: Memory, imported: Memory) -> dict[str, Any]:
 
 WRITTEN_TIMES = ("created_at", "occurred_at", "valid_from", "valid_until", "expires_at", "last_validated_at")
 MICROSECOND = 1e-6  # seconds to which times are written in notes
+ANY_SECRET = Guard(personal="redact")  # whatever the settings allow now, it may have been left out of an export
 POLICIES = ("skip", "overwrite", "rename", "error", "newer")
 LONGEST_CHAIN = 1_000  # successors that are followed to detect a cycle
 
@@ -171,6 +195,7 @@ class Counts:
     unembedded: int = 0
     outdated: int = 0  # notes that nobody edited and that differ from what the store has now
     in_trash: int = 0  # skipped, and in the trash of this store
+    without_secret: int = 0  # skipped, because the store has a secret that the file has not
     dropped_links: int = 0
     scrubbed: int = 0  # written without what looked like a secret
     doubted: int = 0  # written with little trust
@@ -260,19 +285,27 @@ class ImportPlanner:
         self.counts.fault(row.line, f"{row.name}: {error}" if row.name else str(error))
 
     def _resolve(self, checked: CheckedRow) -> Change | None:
-        memory, overwrites = checked.memory, self.policy == "overwrite"
+        memory, row = checked.memory, checked.row
         current = self.lookup.get(self.space, memory.id)
+        scrubbed = memory.id in self.checking.scrubbed
+        if current is not None and scrubbed and self.policy != "rename":
+            memory = with_stored_secrets(current, memory, row)
+            scrubbed = memory == checked.memory
+            checked = checked if scrubbed else CheckedRow(memory, row, None)
         after = self._renamed(memory, current) if self.policy == "rename" else memory
         if current is None or after.id != memory.id:
             after = self._with_valid_links(after)
             change = Change(None, after, self._index_data(after, checked, None))
             self.counts.imported += current is None
             self.counts.renamed += current is not None
-        elif checked.row.edited_from is not None or (checked.row.written_from is not None and overwrites):
-            edited = self._edited(current, memory, checked.row.edited_from)
+        elif not row.edited and self.policy in ("overwrite", "newer") and has_lost_secret(current, row):
+            self.counts.without_secret += 1
+            self._skip(memory)
+            return None
+        elif row.edited or (row.exported_version is not None and self.policy == "overwrite"):
+            edited = self._edited(current, memory, row)
             if edited is None:
-                self._mark_seen(memory.id, left=True)
-                self.counts.skipped += 1
+                self._skip(memory)
                 return None
             change, after = Change(current, edited, self._index_data(edited, checked, current)), edited
             self.counts.overwritten += 1
@@ -280,36 +313,39 @@ class ImportPlanner:
             after = self._overwriting(current, after)
             after = after if self.policy == "skip" else self._with_valid_links(after)
             if not self._may_overwrite(current, after):
-                self._mark_seen(memory.id, left=True)
-                self.counts.skipped += 1
                 self.counts.outdated += self._is_outdated(current, checked)
                 self.counts.in_trash += current.status == "trashed" and not is_redacted(current)
+                self._skip(memory)
                 return None
             change = Change(current, after, self._index_data(after, checked, current))
             self.counts.overwritten += 1
-        self.counts.scrubbed += memory.id in self.checking.scrubbed
+        self.counts.scrubbed += scrubbed
         self.counts.doubted += memory.id in self.checking.doubted
         self._mark_seen(memory.id, left=after.id != memory.id)
         self._mark_seen(after.id, left=False)
         return change
 
-    def _edited(self, current: Memory, memory: Memory, version: int | None) -> Memory | None:
+    def _skip(self, memory: Memory) -> None:
+        self._mark_seen(memory.id, left=True)
+        self.counts.skipped += 1
+
+    def _edited(self, current: Memory, memory: Memory, row: MemoryRow) -> Memory | None:
         """The memory with what the note says; None when it has that already. Raises `InvalidInput` for one that was
         changed here as well, unless the import overwrites."""
         after = written_over(current, memory)
         if after == current or is_redacted(current):
             return None
-        if current.version != version and self.policy != "overwrite":
+        if current.version != row.exported_version and self.policy != "overwrite":
             raise InvalidInput(
-                f"it was changed in the store, too (version {current.version} now, {version} when it was exported); "
-                "export it again and repeat the edit, or import it with `--on-conflict overwrite`."
+                f"it was changed in the store, too (version {current.version} now, {row.exported_version} when it was "
+                "exported); export it again and repeat the edit, or import it with `--on-conflict overwrite`."
             )
         return self._with_valid_links(replace(after, updated_at=self.now()))
 
     def _is_outdated(self, current: Memory, checked: CheckedRow) -> bool:
         """Whether a note shows an earlier version, and something else than the store has now."""
-        written_from = checked.row.written_from
-        changed = written_from is not None and written_from != current.version and not is_redacted(current)
+        row = checked.row
+        changed = row.exported_version not in (None, current.version) and not row.redacted and not is_redacted(current)
         return changed and written_over(current, checked.memory) != current
 
     def begin_part(self) -> Counts:

@@ -410,7 +410,8 @@ def edited_note(edited: Sequence[Path]) -> tuple[str, ...]:
 
 
 def redacted_note(redacted: int) -> tuple[str, ...]:
-    return (f"{redacted:,} memories were written without what looked like a secret.",) if redacted else ()
+    were = "1 memory was" if redacted == 1 else f"{redacted:,} memories were"
+    return (f"{were} written without what looked like a secret.",) if redacted else ()
 
 
 def watch(
@@ -444,7 +445,8 @@ def opened(path: Path) -> Iterator[NoteSource]:
 @dataclass(slots=True)
 class NoteSource(ForeignSource):
     """An edited note changes the memory of its id if that is still of the note's version; an unedited one is taken
-    only where the store has no such memory. Both are taken anyway where the import overwrites."""
+    only where the store has no such memory. Both are taken anyway where the import overwrites, except what was exported
+    without its secret."""
 
     foreign: int = 0
 
@@ -485,6 +487,5 @@ def row(number: int, note: Note, name: str) -> Row:
         return BadRow(number, f"{name}: it was exported without a secret, so an edit of it cannot be taken back; "
                               "use `nacre edit`.")  # fmt: skip
     fields = {key: value for key, value in note.fields.items() if key != "space"}
-    edited_from, written_from = (note.version, None) if note.edited else (None, note.version)
     content = {**fields, "text": note.text}
-    return MemoryRow(number, content, None, name, edited_from, None if note.redacted else written_from)
+    return MemoryRow(number, content, None, name, note.version, note.edited, note.redacted)

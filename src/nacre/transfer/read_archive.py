@@ -23,16 +23,17 @@ LONGEST_NAME = 80  # characters of a name in a message or a list
 @dataclass(frozen=True, slots=True)
 class MemoryRow:
     """`fields` have the names of a memory's fields and are unchecked; `vectors` are as the format writes them, or None.
-    `name` identifies the row in a fault where the line number is not enough. `edited_from` is set for a row that
-    somebody edited: the version of the memory that the edit began with. `written_from` is set for a note that nobody
-    edited: the version that it shows."""
+    `name` identifies the row in a fault where the line number is not enough. `exported_version` is set for a note: the
+    version of the memory that was written to it. `edited` says that somebody edited it since, and `redacted` that it
+    was written without a secret."""
 
     line: int
     fields: Mapping[str, object]
     vectors: object = None
     name: str = ""
-    edited_from: int | None = None
-    written_from: int | None = None
+    exported_version: int | None = None
+    edited: bool = False
+    redacted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,7 +227,7 @@ def import_command(
         if dry_run or not yes:
             with cli.open_if_made() as store:
                 would = run_import(store, source, path, dry_run=True, **how)
-                report_import(would, form, "Would import" if dry_run else ANNOUNCED, source)
+                report_import(would, form, "Would import" if dry_run else ANNOUNCED, source, file)
             if dry_run:
                 finish_import(would, source, path, errors)
                 return
@@ -236,7 +236,7 @@ def import_command(
             read_through(cli, source, path, **how)
         with cli.open_or_make() as store:
             done = run_import(store, source, path, why=why, **how)
-        report_import(done, form, "Imported", source)
+        report_import(done, form, "Imported", source, file)
         finish_import(done, source, path, errors)
 
 
@@ -315,7 +315,7 @@ def unit_of(source: str) -> str:
     return "line" if source in LINE_FORMATS else "row"
 
 
-def report_import(done: ImportSummary, form: Form, verb: str, source: str = "") -> None:
+def report_import(done: ImportSummary, form: Form, verb: str, source: str, file: str) -> None:
     if form in DATA and verb != ANNOUNCED:
         print_data(asdict(done), form)
         return
@@ -335,13 +335,18 @@ def report_import(done: ImportSummary, form: Form, verb: str, source: str = "") 
     if done.errors > len(faults):
         say(f"  and {done.errors - len(faults):,} more")
     say(*done.notes)
-    say(*mapping_advice(done))
+    say(*advice(done, file))
 
 
-def mapping_advice(done: ImportSummary) -> Iterator[str]:
-    """What the command line offers for tables with other names of columns."""
+def advice(done: ImportSummary, file: str) -> Iterator[str]:
+    """What the command line offers for notes that the store has otherwise, and tables with other names of columns."""
+    from nacre.transfer.import_archive import OUTDATED
     from nacre.transfer.tables import LEFT_OUT_COLUMNS, NO_TEXT
 
+    if any(OUTDATED in note for note in done.notes):
+        name = shlex.quote(file)
+        anew = f"; `nacre export {name} --force` writes them anew" if Path(file).expanduser().is_dir() else ""
+        yield f"`nacre import --on-conflict overwrite {name}` takes what the notes say{anew}."
     if any(note.startswith(LEFT_OUT_COLUMNS) for note in done.notes):
         yield "--map COLUMN=FIELD takes a column that was left out."
     if not (done.imported or done.skipped) and any(fault.why.startswith(NO_TEXT) for fault in done.faults):

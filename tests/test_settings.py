@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nacre.errors import ConfigError
-from nacre.settings import DROPPED, Settings, converted, default_store, settings
+from nacre.settings import DROPPED, Settings, converted, default_store, has_password, settings, without_password
 from tests.trusting import trusted
 
 
@@ -149,3 +149,22 @@ def test_no_dropped_name_is_a_setting_and_a_project_need_not_be_trusted_for_one(
 @pytest.mark.parametrize(("value", "tokens"), [("true", 500.0), ("off", 0.0), ("0", 0.0), ("80", 80.0), ("1", 1.0)])
 def test_the_tokens_of_a_hook_are_a_number_or_a_switch(value: str, tokens: float) -> None:
     assert converted("hook_inject", value, "x") == tokens
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("postgresql://ada:{}@db/mem", "postgresql://ada@db/mem"),
+        ("postgresql://ada:{}@x@db/mem?application_name=a@b", "postgresql://ada@db/mem?application_name=a@b"),
+        ("postgresql://db/mem?user=ada&password={}&sslmode=require", "postgresql://db/mem?user=ada&password=…&sslmode=require"),
+        ("postgresql://db/mem?sslpassword={}", "postgresql://db/mem?sslpassword=…"),
+        ("https://ada:{}@memory.example.org/", "https://ada@memory.example.org/"),
+    ],
+)  # fmt: skip
+def test_an_address_is_shown_without_its_password(address: str, shown: str) -> None:
+    password = "-".join(("not", "a", "real", "one"))
+    assert has_password(address.format(password)) and without_password(address.format(password)) == shown
+    assert without_password(shown.replace("…", "")) == shown.replace("…", "") and not has_password(
+        shown.replace("…", "")
+    )
+    assert "PASSWORD" in without_password(address.format(password), "PASSWORD")

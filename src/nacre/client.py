@@ -28,7 +28,7 @@ from nacre.recall_options import Scope, between
 from nacre.rest.endpoints import LOCAL_ONLY, VERSION, Endpoint, endpoints, plain_method
 from nacre.rest.problems import error_of
 from nacre.rest.wire import Reading, is_object, to_json
-from nacre.settings import DEFAULT, PERSONAL, Settings, SpaceChoice, personal_space
+from nacre.settings import DEFAULT, PERSONAL, Settings, SpaceChoice, personal_space, without_password
 from nacre.settings import settings as read_settings
 
 if TYPE_CHECKING:
@@ -63,7 +63,10 @@ class Connection:
     def __init__(self, url: str, token: str, seconds: float) -> None:
         place = urlsplit(url)
         if place.scheme not in ("http", "https") or not place.hostname:
-            raise ConfigError(f"{url!r} is not the address of a server; write https://memory.example.org, for example.")
+            public = without_password(url)
+            raise ConfigError(
+                f"{public!r} is not the address of a server; write https://memory.example.org, for example."
+            )
         self.url, self.place, self.seconds = url.rstrip("/"), place, seconds
         self._headers = {"Accept": "application/json", "User-Agent": "nacre"}
         if token:
@@ -86,7 +89,7 @@ class Connection:
             try:
                 status, answer, wait = self._exchange(verb, path, data, sent)
             except ssl.SSLCertVerificationError as error:
-                raise StoreUnreachable(self.url, f"its certificate is not trusted: {error.verify_message}") from error
+                raise self._unreachable(f"its certificate is not trusted: {error.verify_message}") from error
             except (OSError, http.client.HTTPException) as error:
                 reason = str(error) or type(error).__name__
                 time.sleep(PAUSES[min(attempt, len(PAUSES) - 1)])
@@ -96,7 +99,11 @@ class Connection:
             if wait is None or attempt == ATTEMPTS - 1:
                 raise error_of(problem_in(answer, status))
             time.sleep(min(wait, LONGEST_PAUSE))
-        raise StoreUnreachable(self.url, f"the server does not answer: {reason}")
+        raise self._unreachable(f"the server does not answer: {reason}")
+
+    def _unreachable(self, reason: str) -> StoreUnreachable:
+        remedy = "Check the address, and that `nacre serve` runs there, or choose another store with --store."
+        return StoreUnreachable(without_password(self.url), reason, remedy)
 
     def _exchange(
         self, verb: str, path: str, data: bytes | None, headers: Mapping[str, str]

@@ -381,11 +381,9 @@ class StoreNotFound(StorageError, FileNotFoundError):
 
 
 class StoreUnreachable(StorageError):
-    def __init__(self, path: Path | str, reason: str) -> None:
-        super().__init__(
-            f"The store {path} cannot be opened ({reason}). Check the path and its permissions, "
-            "or choose another file with --store."
-        )
+    def __init__(self, path: Path | str, reason: str, remedy: str = "") -> None:
+        remedy = remedy or "Check the path and its permissions, or choose another file with --store."
+        super().__init__(f"The store {path} cannot be opened ({reason}). {remedy}")
 
 
 class DatabaseRefused(StorageError):

@@ -32,7 +32,7 @@ from nacre.protocols import (
     Reranker,
 )
 from nacre.remember.suggest import Suggester
-from nacre.settings import ADDRESS, OPENAI, STORE_FILE, Settings
+from nacre.settings import ADDRESS, OPENAI, STORE_FILE, Settings, without_password
 from nacre.settings import IN_MEMORY as IN_MEMORY
 
 if TYPE_CHECKING:
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 EmbedFunction: TypeAlias = "Callable[[Sequence[str]], ArrayLike]"
 DATABASES = ("postgresql", "postgres")  # how the address of a database begins
 ONE_SLASH = re.compile(r"^(\w+):/(?!/)")  # what a path makes of an address
-PASSWORD = re.compile(r"(//[^:/@]*):[^@]*@")
 CONFLICT_JUDGES = ("model", "rules", "language-model")
 TYPED_KEY = "typed:"  # before the name of a key that a person has typed; see `storage.keys`
 LANGUAGE_MODELS = ("openai:MODEL", "anthropic:MODEL")
@@ -90,10 +89,6 @@ def is_server(path: Path | str) -> bool:
     return address is not None and address.group(1).lower() in ("http", "https")
 
 
-def has_password(path: Path | str) -> bool:
-    return PASSWORD.search(str(path)) is not None
-
-
 def open_database(address: str, key: str) -> Backend:
     """Raises `MissingExtra` without the driver, and `DatabaseRefused` where the database cannot be used."""
     if key:
@@ -113,7 +108,7 @@ def store_name(path: Path | str) -> str:
     if str(path) == IN_MEMORY:
         return IN_MEMORY
     as_it_is = is_database(path) or is_server(path)
-    return PASSWORD.sub(r"\1@", str(path)) if as_it_is else str(store_file(path).absolute())
+    return without_password(path) if as_it_is else str(store_file(path).absolute())
 
 
 def key_named(setting: str) -> Key | None:
@@ -224,7 +219,7 @@ def store_file(path: Path | str) -> Path:
     if address:
         raise InvalidInput(
             f"A store with an address that begins with {address.group(1)}: is not supported; name a file or a folder, "
-            "or a database as postgresql://USER@HOST/DATABASE."
+            "a database as postgresql://USER@HOST/DATABASE, or a server as https://HOST."
         )
     file = Path(path).expanduser()
     return file / STORE_FILE if file.is_dir() or str(path).endswith(("/", "\\")) else file

@@ -30,6 +30,8 @@ KEYS = ("key", "token", "embedder_key", "language_model_key")
 # Which key goes to which URL.
 SERVICES = {"store": "token", "embedder_url": "embedder_key", "language_model_url": "language_model_key"}
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):[/\\]")  # of a service, not of a file; C:/ is a drive
+# In the address of a database or a server: after the user, also one with an @ in it, or as a parameter.
+PASSWORD = re.compile(r"(//[^:/@]*):[^@]*@(?:[^/?#@\s]*@)*|(password=)[^&\s]+")
 PERSONAL = "personal"
 PERSONAL_PREFIX = f"{PERSONAL}@"  # on a server, before the name of the user whose space it is; no project has the sign
 PATHS = ("store", "journal_mirror", "backup_folder")
@@ -482,6 +484,21 @@ def unknown_variables(environment: Mapping[str, str], known: Settings) -> list[s
         for name, key in names.items()
         if name.startswith(ENVIRONMENT)
     ]
+
+
+def has_password(address: object) -> bool:
+    return PASSWORD.search(str(address)) is not None
+
+
+def without_password(address: object, instead: str = "") -> str:
+    """For a message, or with `instead` in its place."""
+
+    def hidden(match: re.Match[str]) -> str:
+        if match[2]:
+            return f"{match[2]}{instead or '…'}"
+        return f"{match[1]}:{instead}@" if instead else f"{match[1]}@"
+
+    return PASSWORD.sub(hidden, str(address))
 
 
 def parse_number(key: str, value: object, origin: str) -> float:

@@ -253,11 +253,56 @@ def test_a_store_on_a_server_is_reached_by_its_address_and_not_started(
     nacre.ok("uninstall", "cursor")
 
 
-def test_the_password_of_a_database_is_in_no_shared_file_and_no_message(nacre: CommandLine, elsewhere: Path) -> None:
-    password = "-".join(("not", "a", "real", "one"))
-    address = f"postgresql://ada:{password}@db/mem"
-    assert "leave out --project" in nacre("install", "cursor", "--project", "--store", address).stderr
+PASSWORD = "-".join(("not", "a", "real", "one"))
+
+
+@pytest.mark.parametrize(
+    ("address", "shown", "printed"),
+    [
+        (f"postgresql://ada:{PASSWORD}@db/mem", "postgresql://ada@db/mem", "postgresql://ada:PASSWORD@db/mem"),
+        (
+            f"postgresql://db/mem?user=ada&password={PASSWORD}",
+            "postgresql://db/mem?user=ada&password=…",
+            "postgresql://db/mem?user=ada&password=PASSWORD",
+        ),
+    ],
+)
+def test_the_password_of_a_database_is_in_no_shared_file_and_no_message(
+    nacre: CommandLine, elsewhere: Path, address: str, shown: str, printed: str
+) -> None:
+    refused = nacre("install", "cursor", "--project", "--store", address)
+    assert refused.exit_code == 2 and "leave out --project" in refused.stderr and PASSWORD not in refused.output
     result = nacre("install", "cursor", "--store", address)
     file = elsewhere / ".cursor" / "mcp.json"
-    assert result.exit_code == 0 and password not in result.output and "postgresql://ada@db/mem" in result.output
+    assert result.exit_code == 0 and PASSWORD not in result.output and shown in result.output
     assert file.stat().st_mode & 0o077 == 0 and servers(file)["nacre"]["env"]["NACRE_STORE"] == address  # type: ignore[index]
+    listed = nacre("install", "cursor", "--store", address, "--print")
+    assert PASSWORD not in listed.output and printed in listed.stdout
+    for words in (("config", "list"), ("config", "list", "-f", "json"), ("config", "set", "store", address)):
+        told = nacre("--store", address, *words)
+        assert told.exit_code == 0 and PASSWORD not in told.output and shown in told.output
+    nacre.ok("config", "set", "store", address, "--project")
+    assert (elsewhere / ".nacre.toml").stat().st_mode & 0o077 == 0
+
+
+def test_the_password_of_a_server_is_in_no_message(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NACRE_STORE", f"http://ada:{PASSWORD}@127.0.0.1:1")
+    monkeypatch.setattr("nacre.client.PAUSES", (0.0,))
+    for words in (("install", "cursor"), ("install", "cursor", "--project", "--print"), ("list",), ("doctor",)):
+        result = nacre(*words)
+        assert result.exit_code != 0 and "http://ada@127.0.0.1:1" in result.stderr and PASSWORD not in result.output
+    assert "that `nacre serve` runs there" in nacre("list").stderr
+
+
+@pytest.mark.parametrize("store", ["https://memory.example.org", "mysql://h/db"])
+@pytest.mark.parametrize("words", [("--project", "--print"), ("--print",), ("--project",)])
+def test_a_store_that_the_client_cannot_use_is_refused_before_anything_is_printed(
+    nacre: CommandLine, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, store: str, words: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("NACRE_STORE", store)
+    result = nacre("install", "cursor", *words)
+    assert result.exit_code == 2 and result.stdout == "" and "For " not in result.stderr
+    remedy = "`nacre install cursor --http https://memory.example.org/mcp --token-file FILE`"
+    names = "a file or a folder, a database as postgresql://USER@HOST/DATABASE, or a server as https://HOST"
+    assert (remedy if store.startswith("https") else names) in " ".join(result.stderr.split())
+    assert not list(elsewhere.rglob("mcp.json"))

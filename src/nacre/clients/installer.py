@@ -14,8 +14,9 @@ from typing import ClassVar, Protocol
 from nacre.clients import jsonc
 from nacre.clients.files import FileChange, pruned, rewrite, take_back, text_of, unreadable
 from nacre.errors import ConfigError
-from nacre.factory import IN_MEMORY, has_password, is_database, store_file
+from nacre.factory import IN_MEMORY, is_database, store_file
 from nacre.files import PRIVATE_FILE
+from nacre.settings import has_password
 
 SHARED_COMMAND = "nacre"
 SCRIPT = "nacre.exe" if sys.platform == "win32" else "nacre"

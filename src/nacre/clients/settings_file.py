@@ -9,7 +9,17 @@ from pathlib import Path
 from nacre.clients.files import CannotEdit
 from nacre.errors import ConfigError
 from nacre.files import PRIVATE_FILE, atomic_write, private_folder
-from nacre.settings import KEY_PLACES, SERVICES, TABLES, Settings, converted, from_file, spaces_of, user_config
+from nacre.settings import (
+    KEY_PLACES,
+    SERVICES,
+    TABLES,
+    Settings,
+    converted,
+    from_file,
+    has_password,
+    spaces_of,
+    user_config,
+)
 
 
 def set_value(file: Path, key: str, value: str) -> object:
@@ -67,13 +77,15 @@ def write_setting(file: Path, path: Sequence[str], value: object) -> None:
 
 
 def mode_for(file: Path, text: str) -> int | None:
-    """Only the user may read their own file, and any that holds the key of a service; None where the mode may stay."""
+    """Only the user may read their own file, and any that holds the key of a service or a password; None where the mode
+    may stay."""
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return PRIVATE_FILE
     tables = [values, *(each for each in values.get("spaces", {}).values() if isinstance(each, dict))]
     held = any(is_plain_key(key, table[key]) for table in tables for key in SERVICES.values() if key in table)
+    held = held or any(has_password(table.get("store", "")) for table in tables)
     return PRIVATE_FILE if held or file.absolute() == user_config().absolute() else None
 
 

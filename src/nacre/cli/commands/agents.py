@@ -201,7 +201,7 @@ client_options = combine(
 
 def make_installer(
     cli: CliContext, client: str | None, *, project: bool, server_name: str, profile: str = "", url: str = "",
-    token: str = "",
+    token: str = "", starts_server: bool = False,
 ) -> Installer:  # fmt: skip
     from nacre.clients.registry import INSTALLERS, installer_for
     from nacre.settings import settings
@@ -214,6 +214,8 @@ def make_installer(
         raise UsageProblem(f"{kind.title} knows no settings of a project; leave out --project.")
     # A server for all projects must not take the store of the one that this command happens to be called in.
     known = settings(cli.flags, folder=folder or Path(Path.cwd().anchor), notify=cli.notify)
+    if starts_server:
+        refuse_unsuitable_store(kind, known.store, project=project and bool(cli.flags.get("store")))
     if url and not kind.url_key:
         raise UsageProblem(f"{kind.title} cannot be given a server at a URL in its settings; leave out --http.")
     return kind(
@@ -278,13 +280,11 @@ def install_command(
         return
     installer = make_installer(
         cli, client, project=project, server_name=server_name, profile=profile or "", url=http or "",
-        token=remote_token(http, token_file, project=project),
+        token=remote_token(http, token_file, project=project), starts_server=not (http or guidance),
     )  # fmt: skip
     if not required and not installer.build_mcp_block().get("required"):
         raise UsageProblem(f"{installer.title} starts without the server anyway; leave out --not-required.")
     installer = replace(installer, required=required)
-    if not (http or guidance):
-        refuse_server(installer)
     if hooks:
         require_hooks(installer)
     if allow:
@@ -295,7 +295,7 @@ def install_command(
         put(installer.guidance().rstrip("\n"))
     elif printing:
         say(f"For {installer.path}:")
-        put(replace(installer, token="TOKEN" if installer.token else "").config_text())
+        put(without_secrets(installer).config_text())
         if hooks:
             say(f"For {require_hooks(installer).hooks_path}:")
             put(require_hooks(installer).hooks_text())
@@ -303,20 +303,30 @@ def install_command(
         write_settings(installer, hooks=hooks, allow=allow, write_guidance=write_guidance, force=force, yes=yes)
 
 
-def refuse_server(installer: Installer) -> None:
-    """The client would start a server of its own, without the token."""
-    from nacre.factory import has_password, is_server
+def refuse_unsuitable_store(client: type[Installer], store: str, *, project: bool) -> None:
+    """`project` says that it would be written into the file of a project."""
+    from nacre.factory import is_server, store_name
+    from nacre.settings import has_password
 
-    if is_server(installer.store):
-        address = f"{installer.store.rstrip('/')}/mcp"
+    name = store_name(store)  # raises where it is no store at all
+    if is_server(store):  # the client would start a server of its own, without the token
+        connect = f"nacre install {client.client} --http {name.rstrip('/')}/mcp --token-file FILE"
         remedy = (
-            f"connect the client to it: `nacre install {installer.client} --http {address} --token-file FILE`"
-            if installer.url_key
-            else f"{installer.title} cannot be given one in its settings. Name a file with --store"
+            f"connect the client to it: `{connect}`"
+            if client.url_key
+            else f"{client.title} cannot be given one in its settings. Name a file with --store"
         )
-        raise UsageProblem(f"the store {installer.store} is a server; {remedy}.")
-    if installer.folder is not None and has_password(installer.store):
+        raise UsageProblem(f"the store {name} is a server; {remedy}.")
+    if project and has_password(store):
         raise UsageProblem("a password must not get into a file that others may read; leave out --project.")
+
+
+def without_secrets(installer: Installer) -> Installer:
+    """To be printed."""
+    from nacre.settings import without_password
+
+    token, store = "TOKEN" if installer.token else "", without_password(installer.store, "PASSWORD")
+    return replace(installer, token=token, store=store)
 
 
 def remote_token(http: str | None, token_file: Path | None, *, project: bool) -> str:
@@ -356,10 +366,10 @@ def write_settings(
 
 def say_what_next(installer: Installer, *, hooks: bool) -> None:
     from nacre.clients.installer import SHARED_COMMAND
-    from nacre.factory import has_password, store_name
+    from nacre.settings import without_password
 
     store = "" if installer.url else installer.environment().get("NACRE_STORE", "")
-    place = f"Memories are kept in {store_name(store) if has_password(store) else store}. " if store else ""
+    place = f"Memories are kept in {without_password(store)}. " if store else ""
     say(f"{place}Restart {installer.title} to use them.")
     if hooks and installer.client == "codex":
         say("Codex runs hooks only after you have looked at them: type /hooks in it.")

@@ -31,6 +31,7 @@ from nacre.settings import (
     project_file,
     settings_with_sources,
     user_config,
+    without_password,
 )
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def value_text(value: object) -> str:
 
 
 def masked_value(key: str, value: object) -> str:
-    return "(set, not shown)" if is_plain_key(key, value) else value_text(value)
+    return "(set, not shown)" if is_plain_key(key, value) else without_password(value_text(value))
 
 
 project_option = option("--project", f"In the nearest {PROJECT_FILE} upwards, or a new one here, not in your own file.")
@@ -237,7 +238,8 @@ def change_text(key: str, before: Setting | None, value: str) -> str:
     if is_plain_key(key, value):
         return ""
     old = "" if before is None else masked_value(key, before.value)
-    return f" to {value}" + (f"; it was {old or 'empty'}" if before is not None and old != value else "")
+    new = masked_value(key, value)
+    return f" to {new}" + (f"; it was {old or 'empty'}" if before is not None and old != new else "")
 
 
 def report_overridden(cli: CliContext, key: str, file: Path) -> None:
@@ -253,7 +255,8 @@ def source_of(setting: Setting) -> str:
 
 
 def setting_record(setting: Setting) -> dict[str, object]:
-    value = None if is_plain_key(setting.key, setting.value) else setting.value
+    public = without_password(setting.value) if isinstance(setting.value, str) else setting.value
+    value = None if is_plain_key(setting.key, setting.value) else public
     ignored = {"ignored": True} if setting.ignored else {}
     return {"key": setting.key, "value": value, "source": setting.source, **ignored}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -22,6 +21,7 @@ from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 
 from nacre.errors import DatabaseRefused, StorageError, StoreBusy, StoreFull, StoreReadOnly
 from nacre.files import ThreadLock
+from nacre.settings import without_password
 from nacre.storage.postgres import arrays, migrations
 
 Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
@@ -33,7 +33,6 @@ PATIENCE = 30.0  # seconds that a thread waits for a connection, and a statement
 STATEMENT_SECONDS = 120  # a statement that takes longer is ended by the server
 CONNECT_SECONDS = 10
 PREPARED_AFTER = 2  # times that a statement is sent before the server keeps its plan
-PASSWORD = re.compile(r"(//[^:/@]*):[^@]*@|(password=)[^&\s]*")
 EVERY_SPACE = "*"
 HALF_VECTOR_HEADER = 4  # bytes: the number of dimensions, and two that are not used
 LOST_STATES = ("08", "57P01", "57P02", "57P03")  # how SQLSTATE begins where the server went away
@@ -63,10 +62,6 @@ class HalfVectorLoader(Loader):
 
     def load(self, data: Any) -> np.ndarray[Any, Any]:
         return np.frombuffer(data, ">f2", offset=HALF_VECTOR_HEADER).astype(np.float32)
-
-
-def without_password(address: str) -> str:
-    return PASSWORD.sub(lambda match: f"{match[1] or ''}@" if match[1] is not None else f"{match[2]}…", address)
 
 
 class Connections:

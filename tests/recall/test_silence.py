@@ -16,7 +16,7 @@ from nacre.models.calibration import SHIPPED, Closeness, Floor, Reading
 from nacre.models.shipped_embedder import ENGLISH, ShippedEmbedder
 from nacre.protocols import Vectors
 from nacre.recall.gather import understand
-from nacre.recall.recall import Judged, above_floor, judged_together, with_relevance
+from nacre.recall.recall import Judged, above_floor, judged_together, looks_up, with_relevance
 from nacre.recall.strategies import Scored, Sources
 from nacre.settings import Settings
 
@@ -187,6 +187,23 @@ def test_a_note_of_the_time_that_is_asked_for_is_not_silenced_because_its_text_h
 
 
 @pytest.mark.parametrize(
+    ("question", "looked_up"),
+    [
+        ("INC-118", True),
+        ("guest wifi", True),
+        ("who is Keiko?", True),
+        ("Who is Ines Okoye?", True),
+        ("what is the wifi password", False),
+        ("когда отпуск", True),
+        ("wann ist ärztetag und wo", False),
+        ("Keiko yesterday", False),
+    ],
+)
+def test_words_and_names_are_looked_up_and_questions_are_not(question: str, looked_up: bool) -> None:
+    assert looks_up(understand(Query(question, asked_at=1_700_000_000.0))) is looked_up
+
+
+@pytest.mark.parametrize(
     "question", ["Halvorsen", "halvorsen", "Ottilie", "cotton paper", "stall 17", "who is Ottilie?"]
 )
 def test_words_that_a_note_has_find_it_first(store: MemoryStore, question: str) -> None:
@@ -198,6 +215,21 @@ def test_words_that_a_note_has_find_it_first(store: MemoryStore, question: str) 
     assert [hit.score for hit in recalled] == sorted((hit.score for hit in recalled), reverse=True)
 
 
-@pytest.mark.parametrize("question", ["Ottilie birthday", "who is Rosalind?", "paper money"])
+def test_a_note_with_all_words_is_lifted_above_those_that_are_only_near() -> None:
+    with MemoryStore(":memory:", embedder=ShippedEmbedder(ENGLISH)) as store:
+        store.remember(
+            "The wifi for whoever is here as a guest was switched off by the electrician, because nobody used it.",
+            id="all", importance=0.1, confidence=0.0, on_conflict="ignore",
+        )  # fmt: skip
+        store.remember(
+            "Wireless network for visitors is called pear-guest", id="near", importance=0.9, on_conflict="ignore"
+        )
+        recalled = store.recall("guest wifi")
+        assert [hit.memory.id for hit in recalled] == ["all", "near"]
+        assert recalled[0].score == recalled[1].score
+        assert "all words" in {reason.signal for reason in recalled[0].why}
+
+
+@pytest.mark.parametrize("question", ["Ottilie birthday", "who is Rosalind?", "paper money", "paper yesterday"])
 def test_a_word_that_is_missing_makes_no_hit_sure(store: MemoryStore, question: str) -> None:
     assert all(hit.relevance < STRONG for hit in store.recall(question))

@@ -74,6 +74,36 @@ def test_a_date_without_a_year_may_be_to_come(store: MemoryStore) -> None:
     assert found(store, "What happened on 24 June 2024?") == []
 
 
+def test_a_stretch_to_come_holds_what_lies_between_its_days(store: MemoryStore) -> None:
+    store.remember("Dinner with the rowing club on 28 June", id="dinner", created_at=NOW - 5 * DAY)
+    store.remember("The lock is repaired on 12 July", id="lock", created_at=NOW - 5 * DAY)
+    assert found(store, "What is between 20 June and 3 July?") == ["dinner"]
+    assert found(store, "What is after 5 July?")[0] == "lock"
+    assert found(store, "What is before 5 July?") == ["dinner"]
+    assert found(store, "Was ist am 28. Juni?") == found(store, "28.6.2025") == found(store, "am 28.6.") == ["dinner"]
+    assert found(store, "What is planned for next month?") == ["lock"]
+
+
+def test_the_only_note_of_a_day_is_found_among_many(store: MemoryStore) -> None:
+    """Its text has nothing of the question, and most others are nearer to it."""
+    store.remember("Tulips behind the shed", id="tulips", created_at="2025-03-10T09:00:00Z")
+    for number in range(120):
+        store.remember(f"What we did on day {number} of the tour through the hills", created_at=NOW - DAY)
+    assert found(store, "What did I do on 10 March 2025?") == ["tulips"]
+    assert found(store, "2025-03-10", k=1) == ["tulips"]
+
+
+def test_what_only_held_at_a_time_is_not_of_that_time(store: MemoryStore) -> None:
+    """Whoever settles a conflict says since when the newer fact holds, and not until when."""
+    store.remember("The rent is 1450", id="rent", created_at=NOW - 300 * DAY, valid_from=NOW - 100 * DAY)
+    store.remember("The ferry is repaired", id="ferry", created_at=NOW - 300 * DAY, valid_from="2025-07-01",
+                   valid_until="2025-07-20")  # fmt: skip
+    assert found(store, "What happened on 5 May?") == found(store, "What is on 24 June?") == []
+    assert found(store, "What is on 12 July?") == ["ferry"]
+    assert found(store, "What happened in March?") == ["rent"]  # it changed then
+    assert found(store, "What was the rent in May?", k=1) == ["rent"]
+
+
 def test_a_time_that_a_text_names_reaches_from_its_first_day_to_its_last(store: MemoryStore) -> None:
     store.remember("The ferry does not run from 20 June to 3 July", id="ferry", created_at=NOW - 5 * DAY)
     assert found(store, "What is on 27 June?") == ["ferry"]

@@ -13,6 +13,7 @@ from nacre.text import dates
 from nacre.text.date_readings import easter
 from nacre.text.dates import (
     Window,
+    coming_dates,
     mentions,
     moment,
     named_times,
@@ -343,6 +344,11 @@ def test_without_its_times_a_question_is_its_subject() -> None:
         ("Closed from 20 December to 3 January", "2022-12-20", "2023-01-04"),
         ("Il 4 giugno Carla compie trent'anni", "2023-06-04", "2023-06-05"),
         ("Nous jouons du 3 au 5 juin", "2023-06-03", "2023-06-06"),
+        ("Closed from 5 May to 10 May 2020", "2020-05-05", "2020-05-11"),
+        ("Away from 20 December 2024 to 3 January", "2024-12-20", "2025-01-04"),
+        ("Open from June to September", "2023-06-01", "2023-10-01"),
+        ("Der Termin ist am 2.6. um neun", "2023-06-02", "2023-06-03"),
+        ("Paid on 31.3.2022", "2022-03-31", "2022-04-01"),
     ],
 )
 def test_a_text_names_the_nearest_date_before_or_after_it_was_written(text: str, first: str, after: str) -> None:
@@ -366,6 +372,34 @@ def test_a_time_can_be_given_in_words(text: str, first: str, after: str) -> None
 def test_words_that_are_no_time_are_refused_with_examples(text: str) -> None:
     with pytest.raises(InvalidInput, match="yesterday, last week or 3 days ago"):
         moment(text, ASKED)
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "after"),
+    [
+        ("What is on 24 June?", "2023-06-24", "2023-06-25"),
+        ("Was ist am 24. Juni?", "2023-06-24", "2023-06-25"),
+        ("What is between 20 December and 3 January?", "2023-12-20", "2024-01-04"),
+        ("From 20 May to 3 June", "2023-05-24T15:00:00Z", "2023-06-04"),
+        ("What is due before 24 June?", "2023-05-24T15:00:00Z", "2023-06-24"),
+    ],
+)
+def test_a_date_without_a_year_may_be_the_next_one(question: str, first: str, after: str) -> None:
+    assert [(each.start, each.end) for each in coming_dates(question, ASKED)] == span(first, after)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What have I said since May?",
+        "What happened on 24 June?",
+        "from 20 June 2021 to 3 July",
+        "tomorrow",
+        "on Ubuntu 24.04.",
+    ],
+)
+def test_a_date_that_is_over_is_not_to_come(question: str) -> None:
+    assert coming_dates(question, ASKED) == ()
 
 
 def test_now_is_a_time() -> None:

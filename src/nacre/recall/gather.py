@@ -13,7 +13,8 @@ from nacre.model.instants import DAY
 from nacre.model.memory import CONFLICTS
 from nacre.protocols import Candidates, Place, Reader, Search, Vectors
 from nacre.text.date_readings import MONTHS, WEEKDAYS
-from nacre.text.dates import NO_ORDER, Window, coming_dates, order_asked, time_windows, without
+from nacre.text.dates import NO_ORDER, Window, coming_dates, is_english, order_asked, time_windows, without
+from nacre.text.foreign_dates import fillers
 from nacre.text.tokens import STOP_WORDS, content_stems, stem, stems, words
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ SAID_BY_ASSISTANT = frozenset(stem(word) for word in (
 LONG_AGO = 180 * DAY
 # Beside a time these say nothing of what is looked for: "What happened in March?" asks by the time alone.
 SAYS_NOTHING = STOP_WORDS | {"happen", "happened", "happens", "happening"}
+SAYS_NOTHING_AHEAD = SAYS_NOTHING | {"coming", "planned", "scheduled"}  # "What is planned for next week?"
 NAMES = frozenset((*MONTHS, *WEEKDAYS))
 # The others are published formulas: their hits and scores are kept, and the words of a time are words to them.
 OWN_STRATEGIES = frozenset(("auto", "graph"))
@@ -67,6 +69,11 @@ class Question(NamedTuple):
         return frozenset(mentioned) if len(mentioned) == 1 else frozenset()
 
 
+def asks_by_time_alone(question: Question) -> bool:
+    """As in "what did I do yesterday?"."""
+    return not question.terms and bool(question.windows or question.coming)
+
+
 def understand(query: Query) -> Question:
     if not isinstance(query.text, str):  # the type forbids it, a caller may not know
         raise InvalidInput(f"The question must be text, not {type(query.text).__name__}.")
@@ -78,12 +85,15 @@ def understand(query: Query) -> Question:
     by_time = query.strategy in OWN_STRATEGIES
     windows, order = (time_windows(text, query.asked_at), order_asked(text)) if by_time else ((), NO_ORDER)
     subject = without(text, [*windows, order])
-    if windows and not SAYS_NOTHING.issuperset(words(subject)):
+    nothing = saying_nothing(text, windows, query.asked_at)
+    if windows and not nothing.issuperset(words(subject)):
         subject = without(text, [*(each for each in windows if not told_in_words(each, query.asked_at)), order])
     return Question(
         text=text,
         terms=tuple(
-            dict.fromkeys((*phrases(text), *subject_stems(text, subject), *content_stems(" ".join(query.also))))
+            dict.fromkeys(
+                (*phrases(text), *subject_stems(text, subject, nothing), *content_stems(" ".join(query.also)))
+            )
         ),
         where=with_contexts(query),
         k=query.k,
@@ -99,14 +109,22 @@ def understand(query: Query) -> Question:
     )
 
 
-def subject_stems(text: str, subject: str) -> list[str]:
+def saying_nothing(text: str, windows: Sequence[Window], asked_at: float) -> frozenset[str]:
+    """The words that say nothing of what is looked for beside these times."""
+    if not windows:
+        return SAYS_NOTHING
+    known = SAYS_NOTHING_AHEAD if windows[0].start >= asked_at else SAYS_NOTHING
+    return known if is_english(text) else known.union(words(" ".join(fillers(text))))
+
+
+def subject_stems(text: str, subject: str, nothing: frozenset[str]) -> list[str]:
     """The terms of a question without its times: "last month" is not looked for as words.
 
     Where nothing but common words is left beside a time ("what did we do yesterday?"), the time alone decides.
     """
     if subject == text:
         return content_stems(text)
-    return [] if SAYS_NOTHING.issuperset(words(subject)) else content_stems(subject)
+    return [] if nothing.issuperset(words(subject)) else content_stems(subject)
 
 
 def told_in_words(window: Window, asked_at: float) -> bool:

@@ -15,9 +15,9 @@ from nacre.model.memory import SUSPICION, short_id
 from nacre.model.recollection import RECENCY_BASES, STRONG, conflicting_pairs, stands_since, with_conflicts
 from nacre.models.calibration import Closeness, Floor, Reading, calibration_of, floor_of, weighed_together
 from nacre.protocols import AnswerModel, Data, Embedder, Reader, Reranker
-from nacre.recall.gather import OWN_STRATEGIES, Question, understand
+from nacre.recall.gather import OWN_STRATEGIES, Question, asks_by_time_alone, understand
 from nacre.recall.sessions import ScoredSession, rank_sessions
-from nacre.recall.signals import adjust, closeness_alone, time_match
+from nacre.recall.signals import adjust, closeness_alone, event_match, time_match
 from nacre.recall.strategies import STRATEGIES, Scored, Sources
 from nacre.text.tokens import STOP_WORDS, excerpt, words
 
@@ -40,7 +40,6 @@ TOUCHES_TIME = 0.4  # besides, what names a longer time
 MOST_LOOKED_UP = 3  # words of a question that is a list of words; more of them describe something
 ALL_WORDS = 0.999  # 1 but for rounding
 LOOKED_UP = STRONG  # of what has all these words
-NAME_LATER = re.compile(r"\w\W+[^\W\d_a-z]\w")  # a capital that does not begin the question
 NOT_HELD = 0.5  # the factor of what has ended or not begun, where the question names no time: as of what is superseded
 WORD = re.compile(r"\w+")
 LIKE_A_WORD = 0.3  # cosine of a memory that has not the word but its meaning: about 0.5; of an unrelated one: 0.1
@@ -123,7 +122,7 @@ def best_hits(
     """The best k of `factor` times k candidates."""
     gather_and_score = STRATEGIES[query.strategy]
     ranking = gather_and_score(question, replace(query, k=factor * query.k), sources)
-    hits, readings = adjust(load_hits(ranking.scored, sources), question, query), dict[str, Reading]()
+    hits, readings = adjusted_hits(ranking.scored, question, query, sources, factor), dict[str, Reading]()
     if rerankers.reranker is None and query.strategy == "auto" and sources.calibrated:
         hits, readings = read_answers(hits, question, rerankers.answer_model)
     reranked, notes = rerank(hits, question, rerankers.reranker)
@@ -137,7 +136,7 @@ def best_hits(
         closeness = each.closeness or closeness_alone(hit.memory, question, each.cosine)
         result = with_relevance(hit, closeness, readings.get(hit.memory.id), sources)
         if only_time:
-            least = TIME_ALONE if time_match(hit.memory, question) >= 1 else 0.0
+            least = TIME_ALONE if event_match(hit.memory, question) >= 1 else 0.0
             return result._replace(hit=replace(hit, relevance=max(result.hit.relevance, least)))
         return result._replace(floor=Floor(1.0, 1.0)) if unknown and (closeness.cosine or 0) < LIKE_A_WORD else result
 
@@ -154,7 +153,7 @@ def best_hits(
     ordered = order_by_time(known if query.emotion else newer_first(known, question), question.order)
     if query.strategy in OWN_STRATEGIES:
         ordered = scaled(ordered)
-        if query.min_relevance is None and not question.terms and (question.windows or question.coming):
+        if asks_by_time_alone(question) and query.min_relevance is None:
             ordered = of_the_time(ordered, question)
 
     def final(hit: Hit) -> Judged:
@@ -168,6 +167,14 @@ def best_hits(
     return [final(hit) for hit in select(ordered, query)], ranking.notes + notes
 
 
+def adjusted_hits(
+    scored: Sequence[Scored], question: Question, query: Query, sources: Sources, factor: int
+) -> list[Hit]:
+    hits = adjust(load_hits(scored, sources), question, query)
+    by_time = asks_by_time_alone(question) and query.min_relevance is None
+    return of_the_time(hits, question)[: factor * query.k] if by_time else hits
+
+
 def complete_ids(question: Question, scored: Sequence[Scored]) -> set[str]:
     """Of a question that looks words up: the notes that have every one of them."""
     if not looks_up(question):
@@ -178,12 +185,13 @@ def complete_ids(question: Question, scored: Sequence[Scored]) -> set[str]:
 
 def looks_up(question: Question) -> bool:
     """Whether it only lists words that a memory has to have («INC-118», «guest wifi»), or asks for one name («who is
-    Keiko»). A model that reads finds no question in these, and cosines of names are noise."""
+    Keiko»). A model that reads finds no question in these, and cosines of names are noise. Beside a time it is the time
+    that decides."""
     asked = words(question.text)
     subjects = [word for word in asked if word not in STOP_WORDS]
-    name = len(subjects) == 1 and bool(NAME_LATER.search(question.text))
-    own = question.strategy in OWN_STRATEGIES and bool(question.terms)
-    return own and (name or 0 < len(asked) == len(subjects) <= MOST_LOOKED_UP)
+    capitals = {each for word in WORD.findall(question.text)[1:] if word[0].isupper() for each in words(word)}
+    own = question.strategy in OWN_STRATEGIES and question.terms and not (question.windows or question.coming)
+    return bool(own) and 0 < len(subjects) <= MOST_LOOKED_UP and (asked == subjects or capitals.issuperset(subjects))
 
 
 def likely(judged: Judged) -> Judged:
@@ -209,7 +217,7 @@ def is_unknown_word(question: Question, scored: Sequence[Scored]) -> bool:
 
 def of_the_time(hits: Sequence[Hit], question: Question) -> list[Hit]:
     """Where a question only names a time: what fits it, and first what lies in it."""
-    fits = {hit.memory.id: time_match(hit.memory, question) for hit in hits}
+    fits = {hit.memory.id: event_match(hit.memory, question) for hit in hits}
     near = [hit for hit in hits if fits[hit.memory.id] >= TOUCHES_TIME]
     return sorted(near, key=lambda hit: fits[hit.memory.id] < 1)
 

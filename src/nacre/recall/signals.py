@@ -264,18 +264,34 @@ def time(memory: Memory, question: Question, query: Query) -> float:  # noqa: AR
 
 
 def time_match(memory: Memory, question: Question) -> float:
-    """1 for a memory of the time that the question names, by its own time, its validity or a date in its text."""
-    asked = (*question.windows, *question.coming)
+    """1 for a memory of the time that the question names, or that held then; less for one that may have held."""
+    match = event_match(memory, question)
+    if match < 1 and (memory.valid_from is not None or memory.valid_until is not None):
+        held = Window(memory.valid_from or FIRST, memory.valid_until or LAST, "")
+        match = max([match, *(1.0 for window in all_windows(question) if overlap(held, window) > 0)])
+    return max([match, *(STILL_HELD for window in question.windows if may_have_held(memory, window))])
+
+
+def event_match(memory: Memory, question: Question) -> float:
+    """1 for a memory of the time that the question names, by its own time, by when it began or ended to hold, or by a
+    date in its text. What only held then is of another time: «what happened on 5 May?» does not ask for the rent."""
     match = when_weight(memory.happened_at, question.windows)
     if memory.occurred_at is not None:
         match = max(match, when_weight(memory.occurred_at, question.coming))
-    if memory.valid_from is not None or memory.valid_until is not None:
-        held = Window(memory.valid_from or FIRST, memory.valid_until or LAST, "")
-        match = max([match, *(1.0 for window in asked if overlap(held, window) > 0)])
+    asked = all_windows(question)
+    if memory.valid_from is not None and memory.valid_until is not None:
+        held = Window(memory.valid_from, memory.valid_until, "")
+        match = max([match, *(share_in(held, window) for window in asked)]) if held.start < held.end else match
+    edges = (at for at in (memory.valid_from, memory.valid_until) if at is not None)
+    match = max([match, *(1.0 for at in edges for window in asked if window.start <= at < window.end)])
     if match < 1:
         named = named_times(memory.text, memory.happened_at)
         match = max([match, *(share_in(one, window) for one in named for window in asked)])
-    return max([match, *(STILL_HELD for window in question.windows if may_have_held(memory, window))])
+    return match
+
+
+def all_windows(question: Question) -> tuple[Window, ...]:
+    return (*question.windows, *question.coming)
 
 
 def share_in(named: Window, asked: Window) -> float:

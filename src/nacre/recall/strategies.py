@@ -14,7 +14,7 @@ from nacre.model import Link, Memory, Query, Reason
 from nacre.model.instants import DAY
 from nacre.models.calibration import Calibration, Closeness
 from nacre.protocols import Embedder, Match, Reader, Vectors
-from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, PlacedCandidates, Question, gather
+from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, PlacedCandidates, Question, asks_by_time_alone, gather
 from nacre.recall.signals import closeness, signals, weighted, weights_with
 from nacre.text.tokens import content_stems, stems
 
@@ -78,9 +78,10 @@ def score_candidates(
     shares = weighted(by_name, weights_with(calibration.meaning), candidates)
     scores = shares.sum(axis=0)
     matching = (by_name["words"] > 0) | (candidates.cosines > 0) | (by_name["coverage nearby"] > 0)
-    matching |= not question.terms  # only a time is asked for, and these are of that time
+    matching |= not question.terms
     best = np.lexsort((-np.array([place.key for place in candidates.places]), -scores))
-    best = best[matching[best]][:wanted]
+    # Where only a time is asked for, neither words nor meaning tell which are of that time.
+    best = best if asks_by_time_alone(question) else best[matching[best]][:wanted]
     chosen = best.tolist()
     chosen += counterparts(candidates, chosen)
     return [

@@ -223,8 +223,11 @@ def yearly(make: Callable[[int], Span], said: Said, asked: datetime, sure: bool)
     return None if span is None else Reading(span, sure or bool(which or said["part"]), yearless=not which)
 
 
-def read_numeric(said: Said, _: datetime) -> Reading | None:
-    year, month, day = int(said["year"]), int(said["month"]), int(said["day"] or 0)
+def read_numeric(said: Said, asked: datetime) -> Reading | None:
+    month, day = int(said["month"]), int(said["day"] or 0)
+    if not said["year"]:
+        return yearly(lambda year: days(datetime(year, month, day, tzinfo=UTC)), said, asked, sure=True)
+    year = int(said["year"])
     if not day:
         return Reading(months(year, month), said["lead"] in TIME_LEADS)
     if month > 12 and said["sign"] != "-":  # 25/12/2023; where both readings are possible the American one is taken

@@ -8,6 +8,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from nacre.errors import InvalidInput
@@ -71,13 +72,30 @@ def coming_dates(question: str, asked_at: float) -> tuple[Window, ...]:
     The last one is among `time_windows`.
     """
     question, asked = question[:LONGEST], EPOCH + timedelta(seconds=asked_at)
-    if not PAST_TENSE.isdisjoint(ascii_words(question)):
+    english = is_english(question)
+    if english and not PAST_TENSE.isdisjoint(ascii_words(question)):
         return ()
-    phrases = [] if is_english(question) else foreign_phrases(question)
-    mentioned = [each for phrase in phrases for each in mentions(phrase.english, asked)]
-    mentioned += mentions(without(question, phrases), asked)
-    next_ones = (each.read_again(asked, "next") for each in mentioned if each.reading.yearless and each.reading.sure)
-    return tuple(window("", each.reading.span.start, each.reading.span.end, (0, 0)) for each in next_ones)
+    phrases = [] if english else foreign_phrases(question)
+    texts = (*(phrase.english for phrase in phrases), without(question, phrases))
+    coming = (each for text in texts for each in windows_ahead(text, mentions(text, asked), asked))
+    # «before 24 December» begins now
+    return tuple(Window(max(each.start, asked_at), each.end, "") for each in coming if each.end > asked_at)
+
+
+def windows_ahead(text: str, mentioned: Sequence[Mention], asked: datetime) -> list[Window]:
+    """Those of dates without a year, each read as the next one. Of a stretch only its end is: its beginning follows."""
+    known = {(each.start, each.end) for each in windows(text, mentioned)}
+    follows: set[int] = set()
+    for first, second in pairwise(mentioned):
+        if adjoin(text, first, second):
+            reaches = first.said["lead"] == "between" or second.said["lead"] in REACHING
+            follows |= ({first.start} if reaches else set()) | (set() if first.reading.yearless else {second.start})
+    again = [
+        each.read_again(asked, "next") if each.reading.yearless and each.start not in follows else each
+        for each in mentioned
+        if each.said["lead"] != "since"
+    ]
+    return [each for each in windows(text, again) if (each.start, each.end) not in known]
 
 
 def moment(value: Instant, now: float, side: str = "start") -> float:
@@ -173,18 +191,17 @@ def named_times(text: str, written_at: float) -> tuple[Window, ...]:
 
 
 def named_spans(text: str, written: datetime) -> Iterator[readings.Span]:
-    waiting = deque(
-        each.read_again(written, "this") if each.reading.yearless else each for each in mentions(text, written)
-    )
+    waiting = deque(mentions(text, written))
     while waiting:
         first = waiting.popleft()
+        reaches = bool(waiting) and waiting[0].said["lead"] in REACHING and adjoin(text, first, waiting[0])
+        if first.reading.yearless and not (reaches and not waiting[0].reading.yearless):
+            first = first.read_again(written, "this")
         span, sure = first.reading.span, first.reading.sure
-        if waiting and waiting[0].said["lead"] in REACHING and adjoin(text, first, waiting[0]):
-            last = waiting.popleft()
-            if last.reading.yearless:
-                last = last.read_again(span.start, "next")
+        if reaches:
+            first, last = agreed(first, waiting.popleft())
             sure = sure or last.reading.sure
-            span = readings.Span(span.start, max(span.end, last.reading.span.end))
+            span = readings.Span(first.reading.span.start, max(first.reading.span.end, last.reading.span.end))
         if sure:
             yield span
 
@@ -385,12 +402,18 @@ def pattern(body: str) -> re.Pattern[str]:
 
 ASCII_WORD = re.compile(r"\w+", re.ASCII)
 CENTURIES = ("19", "20")
+ENDED_NUMBERS = tuple(f"{digit}." for digit in range(10))
+BEFORE_DATES = ("am", "zum", "vom", "bis", "ab", "seit", "den")  # German: «am 24.11.», where «Ubuntu 24.04.» is no date
 QUARTERS = frozenset(("q1", "q2", "q3", "q4"))
 # In this order: what an earlier rule has read, a later one does not see.
 RULES = (
     Rule(CENTURIES, r"(?<!\w-)(?P<year>(?:19|20)\d\d)(?P<sign>[-/])(?P<month>\d\d?)(?P=sign)(?P<day>\d\d?)(?!\d)",
         readings.read_numeric),
     Rule(CENTURIES, r"(?<![\w/]/)(?P<month>\d\d?)/(?P<day>\d\d?)/(?P<year>(?:19|20)\d\d)(?!\d)", readings.read_numeric),
+    Rule(CENTURIES, r"(?<![\d.])(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.\s?(?P<year>(?:19|20)\d\d)(?!\d)",
+        readings.read_numeric),
+    Rule(ENDED_NUMBERS, rf"(?:^|{'|'.join(f'(?<={word} )' for word in BEFORE_DATES)})"
+        r"(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.(?!\s?\d)", readings.read_numeric),
     Rule(CENTURIES, r"(?<!\w-)(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])(?![\d-])", readings.read_numeric),
     Rule(MONTH_NAMES, rf"{ON_WEEKDAY}{DATE_NUMBERS}\s+(?P<of>of\s+)?{MONTH}{OF_YEAR}", readings.read_date),
     Rule(MONTH_NAMES, rf"{ON_WEEKDAY}{MONTH}\s+(?:the\s+)?{DATE_NUMBERS}{OF_YEAR}", readings.read_date),

@@ -93,11 +93,15 @@ def languages() -> tuple[Language, ...]:
     return tuple(result)
 
 
+def fillers(text: str) -> list[str]:
+    """Words that ask for nothing but the time beside them («was habe ich … gemacht?»), of the text's languages."""
+    known = known_words(text)
+    return [each for language in languages() if language.is_hinted(text, known) for each in language.english["filler"]]
+
+
 def foreign_phrases(text: str) -> list[ForeignPhrase]:
     """In the order of the text; of two that overlap, the longer one: «depuis mai» is French, «mai» could be German."""
-    words = [word.lower() for word in WORD.findall(text)]
-    # An elided article is no part of the name: «l'été», «d'octobre».
-    known = frozenset(words) | {re.split("['’]", word)[-1] for word in words}
+    known = known_words(text)
     candidates = (
         each for language in languages() if language.is_hinted(text, known) for each in phrases_of(language, text)
     )
@@ -107,6 +111,12 @@ def foreign_phrases(text: str) -> list[ForeignPhrase]:
         if all(end <= other.place[0] or start >= other.place[1] for other in phrases):
             phrases.append(phrase)
     return sorted(phrases, key=lambda each: each.place)
+
+
+def known_words(text: str) -> frozenset[str]:
+    words = [word.lower() for word in WORD.findall(text)]
+    # An elided article is no part of the name: «l'été», «d'octobre».
+    return frozenset(words) | {re.split("['’]", word)[-1] for word in words}
 
 
 def phrases_of(language: Language, text: str) -> Iterator[ForeignPhrase]:

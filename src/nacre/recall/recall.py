@@ -145,8 +145,8 @@ def best_hits(
         judged_hits |= judged_together(judged_hits, scored, readings)
     complete = complete_ids(question, ranking.scored)
     judged_hits |= {id: likely(judged_hits[id]) for id in judged_hits.keys() & complete}
-    reranked = lift_above(reranked, complete)
     known = [judged_hits[hit.memory.id].hit if hit.memory.id in judged_hits else hit for hit in reranked]
+    known = lift_above(known, complete)
     if query.strategy in OWN_STRATEGIES:
         known = holding_first(known, question)
     # Who asks by mood or for the newest asks for another order.

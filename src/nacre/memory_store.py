@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack, cast
@@ -13,18 +13,8 @@ from uuid import uuid4
 from nacre.engine import Engine, history, links, merge, removal, review, spaces, supersede, undo, write_request
 from nacre.engine.engine import PART, RELATION, Edit, catch_up_all, reindex
 from nacre.engine.history import Bucket
-from nacre.engine.remember import (
-    STORED_BEFORE,
-    ConflictHandling,
-    edit_one,
-    known_copy,
-    notes_of_known,
-    repeated,
-    store_all,
-    store_one,
-    with_conflicts_of,
-    with_copies,
-)
+from nacre.engine.operation_parts import OperationParts
+from nacre.engine.remember import ConflictHandling, edit_one, store_all, store_instead, store_one, with_copies
 from nacre.engine.spaces import SpaceNote, Stats
 from nacre.engine.write_request import TermEdit, WriteRequest
 from nacre.errors import (
@@ -289,29 +279,11 @@ class MemoryStore(Closing):
         suggested = self._parts.suggester.fields(guarded)
         memory = mark_suspicious(self._build({**suggested, **guarded}), suspicion, trust_given="trust" in fields)
         if replaces is not None:
-            result = self._remember_instead(replaces, memory, fields)
-            return replace(result, notes=notes + result.notes)
-        result = store_one(self._engine, memory, self._handling(on_conflict, contradiction_fn), explicit=fields)
+            result = store_instead(self._engine, memory, replaces, self._handling(None), explicit=fields)
+        else:
+            result = store_one(self._engine, memory, self._handling(on_conflict, contradiction_fn), explicit=fields)
         self._parts.catch_up.start()
         return replace(result, notes=notes + result.notes)
-
-    def _remember_instead(self, old: str, memory: Memory, explicit: Collection[str]) -> RememberResult:
-        """One operation: the new memory replaces the old one and its copies. Where its text is stored already, that
-        memory does, and nothing is added."""
-        handling = self._handling(None)
-        replaced = with_copies(self._engine, self.space, old, memory.id, handling)
-        known = known_copy(self._engine, memory, handling, explicit, replaced)
-        if known is None:
-            after = self.write("remember", new=[with_conflicts_of(self._engine, memory, replaced)], successors=replaced)
-            return RememberResult(next(each for each in after if each.id == memory.id), (), "superseded")
-        again = with_conflicts_of(self._engine, replace(memory, id=known.id), replaced)
-
-        def repeat(stored: Memory) -> Memory:
-            return repeated(stored, again, self._clock())
-
-        after = self.write("remember", edits={known.id: repeat}, successors=dict.fromkeys(replaced, known.id))
-        kept = next(each for each in after if each.id == known.id)
-        return RememberResult(kept, (), "superseded", (STORED_BEFORE, *notes_of_known(known, repeat(known))))
 
     def remember_many(
         self,
@@ -330,7 +302,7 @@ class MemoryStore(Closing):
         drafts = [self._draft(item, bulk) for item in wanted]
         explicit = {draft.id: item.keys() for item, draft in zip(wanted, drafts, strict=True)}
         handling = self._handling(on_conflict)
-        operation = undo.OperationParts(self.space, self._engine.operation("remember", ""))
+        operation = OperationParts(self.space, self._engine.operation("remember", ""))
         step = PART if on_conflict == IGNORE else 1
         stored: list[Memory] = []
         for start in range(0, len(drafts), step):

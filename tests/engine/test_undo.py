@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
-from pathlib import Path
 
 import pytest
 
 from nacre import Memory, MemoryStore
 from nacre.engine import undo
+from nacre.engine.operation_parts import OperationParts
 from nacre.errors import InvalidInput, OperationStopped, StoreFull, UndoBlocked, UndoRefused
 from nacre.model import JournalEntry, Link, Operation
-from nacre.protocols import AnyChange, Change, Progress, Reader, TermChange
+from nacre.protocols import AnyChange, Change, Reader, TermChange
 from tests.stores_in_postgres import stored_in as stored_in
 
 
@@ -705,68 +705,13 @@ def test_an_undo_that_another_process_took_back_says_so(
 ITEMS = [{"text": f"text of {number}", "id": f"m{number}"} for number in range(10)]
 
 
-def once_after(count: int, event: Callable[[], object]) -> Progress:
-    """The progress of `remember_many`, which does something when so many are stored."""
-
-    def progress(done: int, total: int, what: str) -> None:  # noqa: ARG001
-        if done == count:
-            event()
-
-    return progress
-
-
-@pytest.mark.usefixtures("stored_in")
-@pytest.mark.parametrize("event", ["undo", "rename", "delete", "purge"])
-def test_an_operation_stops_when_it_is_undone_or_its_space_renamed_or_deleted_while_it_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, event: str
-) -> None:
-    monkeypatch.setattr("nacre.memory_store.PART", 3)
-    with MemoryStore(tmp_path / "s.db", space="here", embedder="hashing") as store:
-        other = store.as_actor("somebody")
-        events: dict[str, Callable[[], object]] = {
-            "undo": lambda: other.undo(other.journal()[0]),
-            "rename": lambda: other.rename_space("harbour"),
-            "delete": other.delete_space,
-            "purge": lambda: other.delete_space(purge=True),
-        }
-        done = {"undo": "undone", "rename": "renamed to 'harbour'"}.get(event, "'here' was deleted")
-        with pytest.raises(OperationStopped, match=f"{done} meanwhile"):
-            store.remember_many(ITEMS, progress=once_after(6, events[event]))
-        assert other.space == ("harbour" if event == "rename" else "here")
-        assert len(content(other)) == (0 if event in ("undo", "purge") else 6)
-        assert all((memory.status == "trashed") == (event == "delete") for memory in content(other))
-        if event == "rename":
-            assert content(store) == []
-        elif event != "delete":
-            store.remember_many(ITEMS)
-            assert len(content(store)) == 10
-
-
-def test_an_operation_goes_on_when_its_undo_was_undone_or_its_last_memory_edited_or_its_journal_dropped(
-    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("nacre.memory_store.PART", 3)
-    other = store.as_actor("somebody")
-
-    def events(done: int, total: int, what: str) -> None:  # noqa: ARG001
-        if done == 3:
-            other.undo(other.undo(other.journal()[0])[0])
-        elif done == 6:
-            other.edit("m5", importance=0.9)
-        elif done == 9:
-            assert other.compact(older_than_days=0) > 0 and other.journal("m8") == []
-
-    store.remember_many(ITEMS, progress=events)
-    assert len(content(store)) == 10
-
-
 def test_an_undo_that_begins_while_the_operation_runs_takes_all_of_it_back(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nacre.memory_store.PART", 3)
     other, really = store.as_actor("somebody"), undo.undo_part
     left = iter(ITEMS)
-    operation = undo.OperationParts(store.space, store._engine.operation("remember", ""))
+    operation = OperationParts(store.space, store._engine.operation("remember", ""))
 
     def write_part() -> None:
         new = [Change(None, store.draft(**each)) for each in islice(left, 3)]  # type: ignore[arg-type]
@@ -790,7 +735,7 @@ def test_an_undo_stops_when_its_space_is_renamed_or_deleted_while_it_runs(many: 
     other = many.as_actor("somebody")
     rename = event == "rename"
     between_parts(many, lambda: other.rename_space("harbour") if rename else other.delete_space(purge=True))
-    with pytest.raises(OperationStopped, match="--space harbour undo` completes it" if rename else "was deleted"):
+    with pytest.raises(OperationStopped, match="--space harbour undo` completes it" if rename else "was removed"):
         many.undo()
     assert len(content(other)) == (7 if rename else 0)
     if rename:

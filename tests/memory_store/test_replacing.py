@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from nacre import Link, Memory, MemoryStore
-from nacre.engine.remember import STORED_BEFORE
+from nacre.engine.remember import SAME_TEXT, store_instead
 from nacre.errors import InvalidInput, MemoryNotFound
 
 
@@ -47,7 +49,7 @@ def test_a_known_text_replaces_another_without_being_stored_again() -> None:
         for text in (known.text, known.text.upper()):
             result = store.remember_result(text, replaces="old", source="docs/deploy.md")
             assert (result.memory.id, result.action, result.conflicts) == ("known", "superseded", ())
-            assert result.notes[0] == STORED_BEFORE and result.memory.source == "docs/deploy.md"
+            assert result.stored_before and result.memory.source == "docs/deploy.md"
             assert result.memory.tags == ("deploy",) and result.memory.type == known.type
             assert [memory.id for memory in store.list_recent()] == ["known", "third"]
             assert held(store)["old"].superseded_by == "known" and held(store)["third"] == before["third"]
@@ -55,7 +57,64 @@ def test_a_known_text_replaces_another_without_being_stored_again() -> None:
             store.undo()
             assert held(store) == before
         assert store.remember("Deploy with make ship on Monday", replaces="old", session="s").id != "known"
-        assert store.remember("The staging port is 8443", replaces="third").id != "third"  # a new version of itself
+        assert not store.remember_result("The staging port is 8080", replaces="third").stored_before
+
+
+def test_a_known_text_keeps_its_own_time_and_importance_and_says_so() -> None:
+    with MemoryStore(":memory:", embedder="hashing", on_conflict="ignore") as store:
+        store.remember("Deploy with make ship on Friday", id="old", importance=0.5)
+        known = store.remember("Deploy with make ship on Monday", id="known", importance=0.9, created_at="2026-03-01")
+        result = store.remember_result(known.text, replaces="old", importance=0.2, created_at="2020-01-01")
+        assert (result.memory.id, result.memory.created_at) == ("known", known.created_at)
+        assert result.notes[:2] == (
+            "It keeps its importance of 0.9, which is higher than the given one.",
+            "It keeps the time at which it was created, 2026-03-01.",
+        )
+        assert [memory.id for memory in store.list_recent()] == ["known"]
+        assert result.memory == store.get("known")  # its version as well
+
+
+def test_no_noted_conflict_is_left_between_a_known_text_and_what_it_replaces() -> None:
+    with MemoryStore(":memory:", embedder="hashing", on_conflict="ignore") as store:
+        for holder, other in (("known", "old"), ("old", "known")):
+            texts = {"old": "Deploy with make ship on Friday", "known": "Deploy with make ship on Monday"}
+            store.remember(texts[other], id=other)
+            store.remember(texts[holder], id=holder, links=[noted(other)])
+            store.remember(texts["known"], replaces="old")
+            links = {id: [(link.to, link.rel) for link in each.links] for id, each in held(store).items()}
+            assert links == {"old": [], "known": [("old", "supersedes")]}
+            store.purge("old", "known")
+
+
+def test_a_memory_is_not_replaced_by_its_own_text() -> None:
+    with MemoryStore(":memory:", embedder="hashing") as store:
+        old = store.remember("The staging port is 8443", id="old", type="procedural")
+        for fields in ({}, {"created_at": "2020-01-01"}, {"tags": ["ops"]}):
+            result = store.remember_result(old.text, replaces="old", **fields)  # type: ignore[arg-type]
+            assert (result.memory.id, result.action, result.notes[0]) == ("old", "known", SAME_TEXT)
+        assert store.count(include_superseded=True) == 1 and held(store)["old"].tags == ("ops",)
+        other = store.remember_result("The Staging Port is 8443", replaces="old")  # another spelling is a new version
+        assert (other.action, other.stored_before, store.count()) == ("superseded", False, 1)
+
+
+def test_a_known_text_that_another_edits_at_that_moment_does_not_replace(tmp_path: Path) -> None:
+    file = tmp_path / "store.db"
+    with MemoryStore(file, embedder="hashing") as other, MemoryStore(file, embedder="hashing") as store:
+        store.remember("Deploy with make ship on Friday", id="old")
+        store.remember("Deploy with make ship on Monday", id="known", on_conflict="ignore")
+        engine, edited = store._engine, []
+
+        def edit_first() -> float:
+            """Time is asked for when the edit is planned, after the copy was found."""
+            if not edited and inspect.currentframe().f_back.f_code.co_name == "repeat":  # type: ignore[union-attr]
+                edited.append(other.edit("known", text="Never deploy by hand"))
+            return engine.clock()
+
+        handling = store._handling(None)
+        memory = store.draft("Deploy with make ship on Monday")
+        result = store_instead(replace(engine, clock=edit_first), memory, "old", handling, explicit=())
+        assert edited and result.memory.text == memory.text and not result.stored_before
+        assert held(store)["old"].superseded_by == memory.id and held(store)["known"].text == "Never deploy by hand"
 
 
 def held(store: MemoryStore) -> dict[str, Memory]:

@@ -11,10 +11,12 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from nacre.engine.engine import Edit, Engine, insertions
+from nacre.engine.operation_parts import OperationParts
 from nacre.engine.supersede import all_superseded
-from nacre.engine.undo import OperationParts
+from nacre.engine.write_request import WriteRequest, apply_decided
 from nacre.errors import ConflictError, ConflictWarning, UnknownName
 from nacre.model import Conflict, Filter, Link, Memory, RememberResult
+from nacre.model.instants import day
 from nacre.model.memory import CONFLICTS, LISTS, key_of, same_words
 from nacre.protocols import AnyChange, Change, Derived, Reader, Vectors
 from nacre.remember.derive import same_derived_input
@@ -31,7 +33,7 @@ SAME_ORIGIN = ("title", "agent", "trust", "status")
 SAME_IF_GIVEN = frozenset(("created_at", "confidence", "valence", "arousal"))  # to a text that may be known
 SOURCES = "other_sources"  # of one that was remembered again, in its metadata
 KNOWN = "known"
-STORED_BEFORE = "The text was stored already, and was not stored again."
+SAME_TEXT = "The memory to replace has this very text; nothing was replaced."
 GAINED = (*LISTS, "source", "links", "importance", "pinned", "metadata")  # what a repetition may add to
 NAMED_BY = frozenset(("id", "id_prefix"))  # who gives one of these gets a memory of that name, also of a known text
 REPEATED = 0.05  # added to a memory's importance when it is remembered again, under the policy supersede
@@ -337,7 +339,7 @@ def with_conflicts_of(engine: Engine, memory: Memory, replaced: Collection[str])
     for old in engine.store.get_many(memory.space, [*sources, *replaced]):
         for link in old.links:
             to = link.to if old.id in replaced else old.id
-            outside = (old.id in replaced) != (link.to in replaced) and to != memory.id
+            outside = (old.id in replaced) != (link.to in replaced)
             if link.rel == CONFLICTS and link.kind != "duplicate" and outside:
                 noted[to] = replace(link, to=to, data={**link.data, "sure": False})
     others = engine.store.get_many(memory.space, list(noted))
@@ -354,11 +356,13 @@ def known_copy(
         return None
     (derived,), _ = engine.derive([memory])
     own = replace(handling.comparison, where=handling.comparison.where & handling.writable)
-    for other, _ in own.likeness(memory, vector_of(derived)):
-        new = memory if "type" in explicit else replace(memory, type=other.type)
-        if other.id not in replaced and is_known(new, other, explicit):
-            return other
-    return None
+    others = (other for other, _ in own.likeness(memory, vector_of(derived)) if other.id not in replaced)
+    return next((other for other in others if is_known_of_type(memory, other, explicit)), None)
+
+
+def is_known_of_type(new: Memory, old: Memory, explicit: Collection[str]) -> bool:
+    """As `is_known`, of any type unless one was given."""
+    return is_known(new if "type" in explicit else replace(new, type=old.type), old, explicit)
 
 
 def known_among(others: Sequence[Memory], memory: Memory, explicit: Collection[str]) -> Memory | None:
@@ -410,6 +414,48 @@ def remember_again(
     return RememberResult(changed[0], (), "merged" if more else KNOWN, (*notes, *notes_of_known(known, changed[0])))
 
 
+def store_instead(
+    engine: Engine, memory: Memory, old: str, handling: ConflictHandling, *, explicit: Collection[str]
+) -> RememberResult:
+    """One operation: the new memory replaces the old one and its copies, with their noted conflicts. Where its text is
+    stored already, that memory replaces them, whatever its time, and nothing is added; where the old one has this very
+    text, nothing is replaced."""
+    store_anew = partial(store_instead, engine, memory, old, handling, explicit=explicit)
+    space, seq = memory.space, engine.store.seq_at(memory.space, inf)
+    given = [name for name in explicit if name != "created_at"]
+    before = engine.store.get(space, old)
+    if before is not None and before.text == memory.text and is_known(memory, before, given):
+        notes = SAME_TEXT, *kept_importance(memory, before, explicit), *kept_time(memory, before, explicit)
+        return remember_again(engine, before, memory, "note", given, notes, "") or store_anew()
+    replaced = with_copies(engine, space, old, memory.id, handling)
+    known = known_copy(engine, memory, handling, given, replaced)
+    (derived, notes) = engine.derive([memory]) if known is None else ([], ())
+    successor = with_conflicts_of(engine, memory if known is None else replace(memory, id=known.id), replaced)
+    successors = dict.fromkeys(replaced, successor.id)
+
+    def repeat(stored: Memory) -> Memory:
+        return without_notes(repeated(stored, successor, engine.clock()), replaced)
+
+    def decide(reader: Reader) -> WriteRequest | None:
+        if known is None:
+            meanwhile = copies_since(reader, seq, [memory], handling.comparison.where, {memory.id: given})
+            return None if meanwhile else WriteRequest([successor], successors=successors)
+        current = reader.get(space, known.id)
+        if current is None or not is_known_of_type(memory, current, given):
+            return None
+        freed = dict.fromkeys(replaced, partial(without_notes, others=[known.id]))
+        return WriteRequest(edits={**freed, known.id: repeat}, successors=successors)
+
+    after = {each.id: each for each in apply_decided(engine, space, "remember", derived, decide)}
+    if not after:
+        return store_anew()
+    kept = after[successor.id]
+    if known is not None:
+        given_up = *kept_importance(memory, known, explicit), *kept_time(memory, known, explicit)
+        notes = *given_up, *notes_of_known(known, kept)
+    return RememberResult(kept, (), "superseded", notes, stored_before=known is not None)
+
+
 def same_statement(one: Memory, other: Memory) -> bool:
     """Whether a memory still says what it said, and still counts."""
     return (one.text, one.status, one.superseded_by) == (other.text, other.status, other.superseded_by)
@@ -424,6 +470,11 @@ def notes_of_known(before: Memory, after: Memory) -> tuple[str, ...]:
 def kept_importance(new: Memory, known: Memory, explicit: Collection[str]) -> tuple[str, ...]:
     lower = "importance" in explicit and new.importance < known.importance
     return (f"It keeps its importance of {known.importance:g}, which is higher than the given one.",) if lower else ()
+
+
+def kept_time(new: Memory, known: Memory, explicit: Collection[str]) -> tuple[str, ...]:
+    differs = "created_at" in explicit and new.created_at != known.created_at
+    return (f"It keeps the time at which it was created, {day(known.created_at)}.",) if differs else ()
 
 
 def all_repeated(old: Memory, drafts: tuple[Memory, ...], now: float) -> Memory:
@@ -453,9 +504,9 @@ def is_statement(memory: Memory) -> bool:
 
 def with_conflict_links(memory: Memory, conflicts: Sequence[Conflict]) -> Memory:
     """Adds a `conflicts` link to the other side of each; which is newer is in their times, not in the link. The words
-    that decided are not stored with it: they can be found again, and a redaction would miss them."""
-    if not conflicts:
-        return memory
+    that decided are not stored with it: they can be found again, and a redaction would miss them. What is linked so
+    already stays as it is."""
+    linked = {link.to for link in memory.links if link.rel == CONFLICTS}
     links = [
         Link(
             each.other(memory.id).id,
@@ -463,8 +514,9 @@ def with_conflict_links(memory: Memory, conflicts: Sequence[Conflict]) -> Memory
             data={"kind": each.kind, "reason": each.reason, "similarity": round(each.similarity, 3), "sure": each.sure},
         )
         for each in conflicts
+        if each.other(memory.id).id not in linked
     ]
-    return replace(memory, links=(*memory.links, *links))
+    return replace(memory, links=(*memory.links, *links)) if links else memory
 
 
 def may_replace(conflict: Conflict, writable: Filter) -> bool:

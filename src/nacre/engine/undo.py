@@ -13,7 +13,6 @@ from shlex import quote
 from typing import Any, NamedTuple, TypeAlias
 
 from nacre.engine.engine import (
-    DELETE_SPACE,
     FOR_REVIEW,
     FORMER_NAMES,
     PART,
@@ -22,18 +21,18 @@ from nacre.engine.engine import (
     UNDO,
     Engine,
     PartSize,
-    Plan,
     import_under_way,
     long_operation,
     remains_of,
     renamed,
 )
-from nacre.errors import InvalidInput, NacreError, OperationStopped, StoreFull, UndoBlocked, UndoRefused
+from nacre.engine.operation_parts import refuse_stopped, undone_batches, undone_by
+from nacre.errors import InvalidInput, NacreError, StoreFull, UndoBlocked, UndoRefused
 from nacre.model import TYPES, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.graph import RELATIONS
 from nacre.model.journal import MEMORY, SPACE_NAME, TOOLS, UNATTENDED, UNDO_UNDER_WAY, OperationStatus
 from nacre.model.memory import Json, by_target, difference, has_values, journaled, json_list, positioned, set_back
-from nacre.protocols import AnyChange, Backend, Change, Committed, Expected, Reader, TermChange, TermSet
+from nacre.protocols import AnyChange, Backend, Change, Expected, Reader, TermChange, TermSet
 
 log = logging.getLogger("nacre")
 
@@ -101,58 +100,6 @@ def refuse_undone(store: Backend, space: str, batches: Sequence[str]) -> None:
         if batch in undone:
             by = undone[batch].batch[:8]
             raise UndoRefused(f"This operation was undone already (by {by}); `nacre undo {by}` does it again.")
-
-
-@dataclass(slots=True)
-class OperationParts:
-    """Writes an operation in parts, so that others can write in between. A part is written only where those before it
-    still stand: somebody may have undone them, or renamed or deleted the space."""
-
-    space: str
-    operation: Operation
-    last: JournalEntry | None = None  # of the last memory that was written; an undo begins with it
-
-    def write(self, engine: Engine, plan: Plan) -> Committed:
-        """Raises `OperationStopped`, and `StoreFull` that says what is kept."""
-
-        def checked(reader: Reader) -> Sequence[AnyChange]:
-            refuse_stopped(reader, self.space, self.operation, self.last)
-            return plan(reader)
-
-        try:
-            committed = engine.write(self.operation, checked)
-        except StoreFull as full:
-            if self.last is None:
-                raise
-            undo = f"`nacre undo {self.operation.batch[:8]}` takes that back"
-            kept = f"what this operation wrote before is kept. Free some space and repeat it to go on, or {undo}."
-            raise StoreFull(full.path, kept) from full
-        self.last = next((entry for entry in reversed(committed.entries) if entry.kind == MEMORY), self.last)
-        return committed
-
-
-def refuse_stopped(reader: Reader, space: str, operation: Operation, last: JournalEntry | None) -> None:
-    """Raises `OperationStopped` unless the last entry that the operation has written stands; None before the first."""
-    if last is None:
-        return
-    batch, named = operation.batch, f"{operation.name} {operation.batch[:8]}"
-    operations = reader.operations_since(space, last.memory_id, last.seq)
-    undone = undone_by(operations)
-    if batch in undone:
-        raise OperationStopped(named, "it was undone", "Nothing of it is left; repeat it if it is still wanted.")
-    gone = f"its space {space!r} was deleted", "What it had written went with it; repeat it if it is still wanted."
-    if any(each.name == DELETE_SPACE and each.batch not in undone for each in operations):
-        raise OperationStopped(named, *gone)
-    if any(each.batch == batch for each in operations):
-        return
-    if reader.get(space, last.memory_id) is not None:
-        return  # a compaction has dropped the entry
-    for other in reader.spaces():
-        if any(each.batch == batch for each in reader.operations_since(other, last.memory_id, last.seq)):
-            there, is_undo = f"`nacre --space {quote(other)} undo", operation.name == UNDO
-            remedy = f"{there}` completes it." if is_undo else f"{there} {batch[:8]}` takes back what it had written."
-            raise OperationStopped(named, f"its space {space!r} was renamed to {other!r}", remedy)
-    raise OperationStopped(named, *gone)
 
 
 def status(engine: Engine, space: str, batch: str) -> OperationStatus:
@@ -276,7 +223,8 @@ class LongUndo:
         later += [entry.operation for entry in store.journal(self.space, JournalFilter(memory_id=last))] if last else []
         if any(batch in undone_batches(each) for each in later):
             raise UndoRefused("Somebody took this undo back before it was complete; nothing was undone. Try it again.")
-        refuse_stopped(store, self.space, self.operation, self.written[-1] if self.written else None)
+        if self.written:
+            refuse_stopped(store, self.space, self.operation, self.written[-1:])
         return False
 
 
@@ -419,35 +367,13 @@ def forget_import(reader: Reader, space: str, batches: Sequence[str]) -> list[Te
     return [TermSet(*term, None)] if (reader.term(*term) or {}).get("batch") in batches else []
 
 
-def undone_batches(operation: Operation) -> list[str]:
-    """An undo names in its `why` the batches that it took back, before the caller's reason."""
-    return operation.why.partition(":")[0].split(",") if operation.name == UNDO else []
-
-
-def undone_by(operations: Iterable[Operation]) -> dict[str, Operation]:
-    """The undo of each batch, of operations newest first; undos that were undone do not count."""
-    undone: dict[str, Operation] = {}
-    for operation in operations:
-        if operation.batch not in undone:
-            undone.update(dict.fromkeys(undone_batches(operation), operation))
-    return undone
-
-
 def in_effect(entries: Iterable[JournalEntry]) -> list[Operation]:
     """The operations, of entries newest first, that were not undone; undos themselves are left out."""
-    undone: set[str] = set()
-    operations = []
     by_batch: dict[str, Operation] = {}
     for entry in entries:  # the parts of a long operation have times of their own
         by_batch.setdefault(entry.operation.batch, entry.operation)
-    for operation in by_batch.values():
-        if operation.batch in undone:
-            continue
-        if operation.name == UNDO:
-            undone.update(undone_batches(operation))
-        else:
-            operations.append(operation)
-    return operations
+    undone = undone_by(by_batch.values())
+    return [each for each in by_batch.values() if each.batch not in undone and each.name != UNDO]
 
 
 def last_batches(engine: Engine, space: str, count: int, *, any_actor: bool = False) -> list[str]:

@@ -12,7 +12,7 @@ from nacre.engine.supersede import superseded
 from nacre.errors import InvalidInput
 from nacre.model import Memory
 from nacre.model.instants import iso
-from nacre.model.memory import Json
+from nacre.model.memory import Json, key_of
 from nacre.protocols import AnyChange, Change, Derived, Reader, TermChange
 from nacre.remember.guard import Guard
 
@@ -94,8 +94,9 @@ def apply_decided(
         memories[:] = memory_changes(engine, space, request, derived if request.new else (), reader)
         return [*memories, *term_changes(space, request, reader)]
 
-    engine.commit(operation, plan, why)
-    return [change.subject for change in memories]
+    versions = engine.write(engine.operation(operation, why), plan).versions
+    after = (change.subject for change in memories)
+    return [replace(memory, version=versions.get(key_of(memory), memory.version)) for memory in after]
 
 
 def memory_changes(

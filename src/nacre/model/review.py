@@ -86,12 +86,14 @@ def newer_first(one: Memory, other: Memory) -> tuple[Memory, Memory]:
 @dataclass(frozen=True, slots=True)
 class RememberResult:
     """`action` is stored, superseded (it took the place of others), known (the same text is stored: `memory` is
-    that one, with the new tags and source, if any) or merged (`memory` says the same)."""
+    that one, with the new tags and source, if any) or merged (`memory` says the same). With `stored_before`, what took
+    the place of others was stored already, and nothing was added."""
 
     memory: Memory
     conflicts: tuple[Conflict, ...] = ()
     action: str = "stored"
     notes: tuple[str, ...] = ()
+    stored_before: bool = False
 
     @property
     def others(self) -> tuple[Memory, ...]:

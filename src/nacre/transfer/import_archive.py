@@ -13,7 +13,8 @@ from typing import TypedDict, Unpack, cast
 
 from nacre.engine import Engine
 from nacre.engine.engine import PART, PartSize, catch_up_all, import_under_way, long_operation
-from nacre.engine.undo import OperationParts, undo
+from nacre.engine.operation_parts import OperationParts
+from nacre.engine.undo import undo
 from nacre.errors import (
     AccessDenied,
     ArchiveRefused,
@@ -129,11 +130,11 @@ class ImportCheckpoint:
             return None  # what it had written is gone: the space was purged, or has another name now
         return cls(**data)  # type: ignore[arg-type]
 
-    def last(self, importing: Import) -> JournalEntry | None:
-        """That of the last memory that it had written."""
+    def last(self, importing: Import) -> list[JournalEntry]:
+        """Those of the memories that it had written last."""
         batch = JournalFilter(batch=self.batch)
         entries = importing.engine.store.journal(importing.store.space, batch, limit=PART)
-        return next((entry for entry in entries if entry.kind == MEMORY), None)
+        return [entry for entry in reversed(entries) if entry.kind == MEMORY]
 
     def restore(self, planner: ImportPlanner) -> None:
         planner.salt = bytes.fromhex(self.salt)
@@ -184,7 +185,8 @@ class Import:
             operation = replace(operation, batch=before.batch, why=before.why)
             before.restore(planner)
         first = before is None
-        parts = OperationParts(self.store.space, operation, None if before is None else before.last(self))
+        last = () if before is None else before.last(self)
+        parts = OperationParts(self.store.space, operation, last, can_go_on=True)
         written = not first
         sizes, planned = PartSize(PART), 0.0
         try:

@@ -93,6 +93,9 @@ def remember_text(
     put(result.memory.id)
     if result.action == "known" or (result.action == "merged" and not result.conflicts):
         say(f"Known already: {short(result.memory.id)}. It was not stored again.")
+    if result.stored_before and replaces is not None:
+        say(f"Known already: {short(result.memory.id)}, which now replaces {short(replaces)}; `nacre undo` takes that"
+            " back.")  # fmt: skip
     report_conflicts(result, noted=policy == "note")
     say(*result.notes, *expired_note(result.memory, store.now()))
 

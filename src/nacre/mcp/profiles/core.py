@@ -49,7 +49,6 @@ def remember(
     valid_until: str | None = None,
     scope: Literal["project", "personal"] = "project",
 ) -> Answer:
-    from nacre.engine.remember import STORED_BEFORE  # slow to import, and a client lists the tools first
     from nacre.project_store import personal
     from nacre.remember.suggest import is_about_user
 
@@ -65,8 +64,8 @@ def remember(
     action = "known already" if stored.action == "known" else stored.action
     place = f"in the space {escaped(stored.memory.space)}"
     lines = [f"{action}: {escaped(short_id(stored.memory.id))} {place}"]
-    if old is not None:
-        done = "known already" if STORED_BEFORE in stored.notes else "stored"
+    if old is not None and stored.action == "superseded":
+        done = "known already" if stored.stored_before else "stored"
         lines = [f"{done}: {escaped(short_id(stored.memory.id))}, in the place of {escaped(short_id(old))}, {place}"]
     own = stored.memory.space == session.store.personal_space
     suggests = not own and session.store.beside is not None and is_about_user(text)

@@ -946,7 +946,7 @@ class MemoryStore(Closing):
         """
         self._demand_role("reviewer", "decide on review items")
         queue = review.ReviewQueue(self._engine, self.space, stale_days)
-        known = queue.item(item) if isinstance(item, str) else item
+        known = queue.item(item, decision) if isinstance(item, str) else item
         edit = self._edit_of_merged(text)
         return review.decide(self._engine, self.space, known, decision, into=into, edit=edit, why=why)
 

@@ -286,7 +286,9 @@ def test_a_prefix_of_several_items_is_reported_as_such(noted: CommandLine) -> No
 
 def test_repeating_a_text_with_what_it_replaces_stores_nothing_twice(noted: CommandLine) -> None:
     result = noted("remember", NEW, "--replaces", "berlin")
-    assert result.stdout == "munich-memory\n" and "was not stored again" in result.stderr
+    assert (
+        result.stdout == "munich-memory\n" and "Known already: munich-m, which now replaces berlin-m" in result.stderr
+    )
     assert live(noted) == ["munich-memory"] and noted.json("review") == []
     noted.ok("undo")
     assert live(noted) == ["berlin-memory", "munich-memory"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import permutations
 
 import pytest
 
@@ -341,7 +342,7 @@ def test_a_word_that_is_merged_is_renamed_in_every_tie(waiting: MemoryStore) -> 
 def test_an_id_may_be_its_first_characters(waiting: MemoryStore) -> None:
     assert waiting.decide("relation:R", "keep")
     assert waiting.decide("sta", "validate")
-    with pytest.raises(InvalidInput, match="several"):
+    with pytest.raises(InvalidInput, match="things that wait"):
         waiting.decide("d", "validate")
     for nothing in ("", "zzz", "event"):
         with pytest.raises(InvalidInput, match="nothing that waits"):
@@ -485,7 +486,7 @@ def forbidden(*_: object) -> None:
 def test_the_first_characters_may_end_anywhere_in_the_id_of_a_conflict(crowded: MemoryStore) -> None:
     assert crowded.decide("new5:", "keep_both")
     assert crowded.decide("new6:ol", "keep_both")
-    with pytest.raises(InvalidInput, match="several"):
+    with pytest.raises(InvalidInput, match="things that wait"):
         crowded.decide("new1", "keep_both")
     assert len(crowded.review(kinds="conflict")) == 10
 
@@ -498,3 +499,96 @@ def test_a_list_that_stops_early_continues_with_the_same_items(
     monkeypatch.setattr("nacre.engine.review.TURN", 5)
     assert [item.id for item in crowded.review()] == every
     assert len(every) == len(set(every)) == 24
+
+
+RENTS = {"y2026": ("The rent is 1450 euros", "2026-02-01"), "y2024": ("The rent is 1300 euros", "2024-02-01"),
+         "y2025": ("The rent is 1380 euros", "2025-02-01")}  # fmt: skip
+
+
+def rents(store: MemoryStore, clock: Ticking) -> list[str]:
+    """Three values of one thing, not stored in the order of their times; the items that wait for it."""
+    clock.at = 1_790_000_000.0
+    for id, (text, created) in RENTS.items():
+        store.remember(text, id=id, created_at=created, on_conflict="ignore")
+    for newer, older in (("y2026", "y2024"), ("y2025", "y2024"), ("y2026", "y2025")):
+        store.link(newer, older, "conflicts", data={"kind": "update", "reason": "value", "sure": True})
+    items = [item.id for item in store.review(kinds="conflict")]
+    assert sorted(items) == ["y2025:y2024", "y2026:y2024", "y2026:y2025"]
+    return items
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_a_chain_that_is_decided_in_any_order_holds_each_value_until_the_next(
+    store: MemoryStore, clock: Ticking, order: Sequence[int]
+) -> None:
+    items = rents(store, clock)
+    for item in (items[at] for at in order):
+        if item in [each.id for each in store.review(kinds="conflict")]:
+            store.decide(item, "newer")
+    assert store.review(kinds="conflict") == []
+    assert [held(store, id).superseded_by for id in sorted(RENTS)] == ["y2025", "y2026", ""]
+    for at, id in (("2024-06-01", "y2024"), ("2025-07-01", "y2025"), ("2026-07-01", "y2026")):
+        assert [each.id for each in store.list_recent(valid_at=at)] == [id]
+
+
+def test_what_was_replaced_before_it_was_asked_about_still_waits(store: MemoryStore, clock: Ticking) -> None:
+    rents(store, clock)
+    store.decide("y2026:y2025", "newer")
+    before = content(store)
+    assert {item.id for item in store.review(kinds="conflict")} == {"y2026:y2024", "y2025:y2024"}
+    store.decide("y2025:y2024", "older")  # the value between was never right
+    assert [item.id for item in store.review(kinds="conflict")] == ["y2026:y2024"]
+    store.decide("y2026:y2024", "newer")
+    assert store.review(kinds="conflict") == []
+    assert [each.id for each in store.list_recent(valid_at="2025-07-01")] == ["y2024"]
+    for _ in range(2):
+        store.undo()
+    assert {id: replace(each, version=0) for id, each in content(store).items()} == {
+        id: replace(each, version=0) for id, each in before.items()
+    }
+    store.decide("y2026:y2024", "newer")
+    store.decide("y2025:y2024", "older")  # the one that was not replaced yet
+    assert held(store, "y2025").superseded_by == "y2026"
+    assert [each.id for each in store.list_recent(valid_at="2025-07-01")] == ["y2024"]
+
+
+def test_what_was_replaced_otherwise_does_not_wait(store: MemoryStore, clock: Ticking) -> None:
+    rents(store, clock)
+    store.supersede("y2025", "y2026")
+    assert [item.id for item in store.review(kinds="conflict")] == ["y2026:y2024"]
+
+
+def test_a_pair_of_the_same_moment_that_both_sides_note_waits_once(store: MemoryStore) -> None:
+    for id, text in (("one", "The big door is open"), ("two", "The red sea is wide")):
+        store.remember(text, id=id, created_at=1_000.0, on_conflict="ignore")
+    for source, target in (("one", "two"), ("two", "one")):
+        store.link(source, target, "conflicts", data={"kind": "contradiction"})
+    assert len(store.review(kinds="conflict")) == 1
+    assert store.decide("two:one", "newer") and store.review(kinds="conflict") == []
+
+
+@pytest.mark.parametrize(
+    ("decision", "confirmed"),
+    [
+        ("newer", {"new"}),
+        ("older", {"old"}),
+        ("merge", {"new"}),
+        ("trash_newer", {"old"}),
+        ("trash_older", {"new"}),
+        ("keep_both", {"new", "old"}),
+        ("not_a_conflict", set()),
+    ],
+)
+def test_what_is_chosen_as_right_is_confirmed(waiting: MemoryStore, decision: str, confirmed: set[str]) -> None:
+    waiting.decide("new:old", decision)
+    assert {id for id in ("new", "old") if held(waiting, id).last_validated_at} == confirmed
+
+
+def test_of_several_items_with_an_id_the_decision_chooses(store: MemoryStore, clock: Ticking) -> None:
+    store.remember(OLD, id="old")
+    clock.at += 2 * YEAR
+    store.remember(NEW, id="new", created_at=clock.at - 1.5 * YEAR)
+    assert {(item.id, item.kind) for item in store.review()} >= {("new", "stale"), ("new:old", "conflict")}
+    assert store.decide("new", "newer")
+    assert held(store, "old").superseded_by == "new"
+    assert "new" not in [item.id for item in store.review(kinds="stale")]

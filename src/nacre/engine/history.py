@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
 from nacre.engine.engine import UNDO
-from nacre.engine.undo import undone_batches
+from nacre.engine.operation_parts import undone_batches
 from nacre.errors import HistoryLost, InvalidInput, MemoryNotFound
 from nacre.model import Changed, Difference, Filter, History, JournalEntry, JournalFilter, Memory, Transition
 from nacre.model.instants import DAY, MONDAY, WEEK, day, iso

@@ -452,7 +452,7 @@ def store_instead(
     kept = after[successor.id]
     if known is not None:
         given_up = *kept_importance(memory, known, explicit), *kept_time(memory, known, explicit)
-        notes = *given_up, *notes_of_known(known, kept)
+        notes = *given_up, *notes_of_known(known, repeated(known, successor))
     return RememberResult(kept, (), "superseded", notes, stored_before=known is not None)
 
 

@@ -7,18 +7,31 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from math import inf
 from typing import TYPE_CHECKING
 
 from nacre.engine.engine import FOR_REVIEW, RELATION, Edit, Engine, Lookup
 from nacre.engine.links import relation_hint, relations, with_relation_renamed
 from nacre.engine.merge import united
 from nacre.engine.remember import is_statement, with_conflict_links, without_notes
-from nacre.engine.supersede import superseded
+from nacre.engine.supersede import SUPERSEDES, superseded
 from nacre.errors import InvalidInput, UnknownName
 from nacre.model import Conflict, Edge, Filter, JournalFilter, Link, Memory, Operation
 from nacre.model.instants import DAY
 from nacre.model.memory import CONFLICTS, DISTINCT, LESSON
-from nacre.model.review import DECISIONS, KINDS, STALE_DAYS, ReviewItem, begins, gravity, newer_first
+from nacre.model.recollection import stands_since
+from nacre.model.review import (
+    CONTRADICTION,
+    DECISIONS,
+    KINDS,
+    STALE_DAYS,
+    ReviewItem,
+    begins,
+    gravity,
+    item_named,
+    newer_first,
+    severity,
+)
 from nacre.protocols import ALL, AnyChange, Change, Progress, Reader, TermChange
 from nacre.remember.guard import is_suspicious, restore_trust
 from nacre.storage.pages import iterate_pages
@@ -33,7 +46,7 @@ DOUBTFUL = 0.5  # a confidence or trust below this needs confirmation
 # Events do not become outdated: what happened has happened. What is held to be true does.
 HELD_TYPES = ("semantic", "procedural", "feedback", "prospective", LESSON)
 CONTRADICTS = "contradicts"
-CONTRADICTION = "contradiction"
+DECIDED = "decided"  # in the data of a `supersedes` link: a person chose the newer of two that conflicted
 # The operation that a decision about a conflict is journaled as.
 OPERATIONS = {
     "keep_both": "keep_both", "not_a_conflict": "not_a_conflict", "newer": "supersede", "older": "supersede",
@@ -136,16 +149,10 @@ class ReviewQueue:
         end = None if limit is None else min(offset + limit, sys.maxsize)
         return list(islice((item for items in wanted for item in items()), offset, end))
 
-    def item(self, id: str) -> ReviewItem:
-        """The item with this id, or whose id begins so, or each half of it does (`3f2a:77b0`). Raises
-        `InvalidInput` when there is none, or several."""
-        items = {item.id: item for item in self._beginning(id)} if id else {}
-        if id in items:
-            return items[id]
-        if len(items) == 1:
-            return next(iter(items.values()))
-        state = "several items that wait" if items else "nothing that waits"
-        raise InvalidInput(f"{id!r} names {state} for review; `nacre review` lists them.")
+    def item(self, id: str, decision: str) -> ReviewItem:
+        """The item with this id, or whose id begins so, or each half of it does (`3f2a:77b0`); of several, the one that
+        can be decided so. Raises `InvalidInput` when there is none, or several."""
+        return item_named(self._beginning(id) if id else (), id, decision)
 
     def _beginning(self, start: str) -> Iterator[ReviewItem]:
         """The items whose ids begin so. Of each kind only what can be one of them is read."""
@@ -167,15 +174,19 @@ class ReviewQueue:
         A pair is judged when its turn comes: a caller who wants a few does not wait for the rest.
         """
         store, live = self.engine.store, self._live()
-        known: set[str] = set()  # each side may hold a link to the other
+        known: set[frozenset[str]] = set()  # each side may hold a link to the other
         for turn in self._named(sources, start) if start else self._worst_first():
             ids = [id for edge in turn for id in edge[:2]]
-            sides = {m.id: m for m in store.get_many(self.space, ids) if live.admits(m)}
+            memories = store.get_many(self.space, ids)
+            sides = {m.id: m for m in memories if live.admits(replace(m, superseded_by=""))}
             for edge in turn:
                 both = [sides[id] for id in edge[:2] if id in sides]
-                conflict = noted_conflict(*both) if len(both) == 2 else None
-                if conflict is not None and (id := conflict_id(conflict)) not in known:
-                    known.add(id)
+                if len(both) < 2 or (pair := frozenset(edge[:2])) in known:
+                    continue
+                conflict = noted_conflict(*both)
+                if conflict is not None and is_open(store, conflict.a, conflict.b, conflict.kind):
+                    known.add(pair)
+                    id = conflict_id(conflict)
                     yield ReviewItem(id, "conflict", conflict.explanation, conflict.a, conflict)
 
     def _worst_first(self) -> Iterator[list[Edge]]:
@@ -260,16 +271,16 @@ def decide(
 
     def decided(memory: Memory) -> Memory:
         doubted = item.kind != "unvalidated" or min(memory.confidence, memory.trust) < DOUBTFUL
-        refuse_settled(item.id, memory, waits=doubted and memory.last_validated_at == waiting.last_validated_at)
+        gone = memory.superseded_by or memory.status == "trashed"
+        same = doubted and memory.last_validated_at == waiting.last_validated_at
+        refuse_settled(item.id, waits=same and not gone)
         return change(memory)
 
     return bool(engine.change(space, [waiting.id], name, decided, why=why))
 
 
-def refuse_settled(id: str, *memories: Memory, waits: bool) -> None:
+def refuse_settled(id: str, *, waits: bool) -> None:
     """Raises `InvalidInput` when somebody has settled the item meanwhile."""
-    if any(each.superseded_by or each.status == "trashed" for each in memories):
-        raise InvalidInput(f"A memory of {id} was superseded or trashed; `nacre review` lists what waits.")
     if not waits:
         raise InvalidInput(f"{id} was settled meanwhile; `nacre review` lists what waits.")
 
@@ -278,10 +289,11 @@ def decide_conflict(engine: Engine, space: str, conflict: Conflict, decision: st
     def plan(reader: Reader) -> list[AnyChange]:
         current = engine.get_existing(reader, space, [conflict.a.id, conflict.b.id])
         noted = conflict_links(*current) or conflict_links(*reversed(current))
-        refuse_settled(conflict_id(conflict), *current, waits=bool(noted))
+        waits = bool(noted) and is_open(reader, *newer_first(*current), noted[0].kind)
+        refuse_settled(conflict_id(conflict), waits=waits)
         newer, older = without_notes(current[0], [current[1].id]), without_notes(current[1], [current[0].id])
         after = outcome(reader, newer, older, decision, conflict, edit, engine.clock())
-        before = {each.id: each for each in current}
+        before = {each.id: each for each in engine.get_existing(reader, space, list(after))}
         changed = [(before[id], each) for id, each in after.items() if each != before[id]]
         derived = engine.prepare(changed)
         return [Change(was, replace(now, updated_at=engine.clock()), derived.get(now.id)) for was, now in changed]
@@ -289,25 +301,86 @@ def decide_conflict(engine: Engine, space: str, conflict: Conflict, decision: st
     return bool(engine.commit(OPERATIONS[decision], plan, why))
 
 
+def is_open(lookup: Lookup, newer: Memory, older: Memory, kind: str) -> bool:
+    """Whether a noted conflict waits. Of one that a decision for a still newer one has replaced, it is open whether it
+    replaced the older one before: that one may hold too long, or this one from the beginning."""
+    if any(each.status == "trashed" for each in (newer, older)):
+        return False
+    replaced = [each for each in (newer, older) if each.superseded_by]
+    if not replaced:
+        return True
+    begins = stands_since(newer)
+    if kind == "duplicate" or begins <= stands_since(older) or (older.valid_until or inf) <= begins:
+        return False
+    return all(is_decided(lookup, each) for each in replaced) and not is_chained(lookup, newer, older)
+
+
+def is_decided(lookup: Lookup, replaced: Memory) -> bool:
+    successor = lookup.get(replaced.space, replaced.superseded_by)
+    links = () if successor is None else successor.links
+    return any(link.to == replaced.id and link.rel == SUPERSEDES and link.data.get(DECIDED) for link in links)
+
+
+def is_chained(lookup: Lookup, one: Memory, other: Memory) -> bool:
+    """Whether one of the two has replaced the other, also through others."""
+    return any(last.id in (each.id for each in chain(lookup, first)) for first, last in ((one, other), (other, one)))
+
+
+def chain(lookup: Lookup, memory: Memory) -> list[Memory]:
+    """The memory and what replaced it since, to the last."""
+    steps = {memory.id: memory}
+    step: Memory | None = memory
+    while step is not None and step.superseded_by:
+        step = lookup.get(step.space, step.superseded_by)
+        if step is None or step.id in steps:
+            break
+        steps[step.id] = step
+    return list(steps.values())
+
+
 def outcome(
     lookup: Lookup, newer: Memory, older: Memory, decision: str, conflict: Conflict, edit: Edit, now: float
 ) -> dict[str, Memory]:
-    """Both memories after the decision, without the link that noted the conflict."""
-    after = {newer.id: newer, older.id: older}
+    """Both memories after the decision, without the link that noted the conflict, and others whose successions change.
+    What was chosen as right counts as confirmed."""
+    after, right = {newer.id: newer, older.id: older}, [newer.id]
     if decision in ("keep_both", "not_a_conflict"):
         apart = decision == "not_a_conflict" or conflict.kind == "duplicate"
         rel = DISTINCT if apart else CONTRADICTS
         after[newer.id] = replace(newer, links=(*newer.links, Link(older.id, rel)))
+        right = [newer.id, older.id] if decision == "keep_both" else []
     elif decision in ("trash_newer", "trash_older"):
-        rejected = newer if decision == "trash_newer" else older
-        after[rejected.id] = trashed(rejected)
+        rejected, kept = (newer, older) if decision == "trash_newer" else (older, newer)
+        after[rejected.id], right = trashed(rejected), [kept.id]
+    elif decision == "older":
+        after, right = {**after, **rejected_by_older(lookup, newer, older, now)}, [older.id]
     else:
-        successor, predecessor = (older, newer) if decision == "older" else (newer, older)
-        if decision == "merge":
-            successor = edit(united(successor, predecessor))
-        for change in superseded(lookup, predecessor, successor, now):
-            after[change.subject.id] = change.subject
-    return after
+        successor = edit(united(newer, older)) if decision == "merge" else newer
+        after |= {change.subject.id: change.subject for change in superseded(lookup, older, successor, now)}
+        if decision == "newer":
+            links = (with_mark(link) if link.to == older.id else link for link in after[newer.id].links)
+            after[newer.id] = replace(after[newer.id], links=tuple(links))
+    return {id: confirmed(each, now) if id in right else each for id, each in after.items()}
+
+
+def with_mark(link: Link) -> Link:
+    return replace(link, data={**link.data, DECIDED: True}) if link.rel == SUPERSEDES else link
+
+
+def rejected_by_older(lookup: Lookup, newer: Memory, older: Memory, now: float) -> dict[str, Memory]:
+    """Where one of the two was replaced by a third one before, the newer has never held."""
+    if not (newer.superseded_by or older.superseded_by):
+        changes = superseded(lookup, newer, older, now)
+        return {change.subject.id: change.subject for change in changes}
+    last = chain(lookup, older)[-1]
+    changes = [] if newer.superseded_by else superseded(lookup, newer, last, now)
+    after = {newer.id: newer, **{change.subject.id: change.subject for change in changes}}
+    return {**after, newer.id: replace(after[newer.id], valid_until=stands_since(newer))}
+
+
+def confirmed(memory: Memory, now: float) -> Memory:
+    """What the guard has marked is confirmed only by a decision on the mark itself."""
+    return memory if is_suspicious(memory) else replace(memory, last_validated_at=now)
 
 
 def decide_relation(engine: Engine, space: str, name: str, decision: str, into: str, why: str) -> bool:
@@ -376,11 +449,6 @@ def turns(noted: Sequence[Edge]) -> Iterator[list[Edge]]:
 def is_pair(edge: Edge, start: str) -> bool:
     """Whether the id of this pair begins so; either side may be the newer."""
     return any(begins(f"{one}:{other}", start) for one, other in (edge[:2], edge[1::-1]))
-
-
-def severity(kind: str) -> tuple[bool, bool]:
-    """Sorts contradictions first and duplicates last."""
-    return kind != CONTRADICTION, kind == "duplicate"
 
 
 def conflict_id(conflict: Conflict) -> str:

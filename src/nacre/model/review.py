@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from nacre.errors import InvalidInput
 from nacre.model.memory import Memory, short_id
 from nacre.model.recollection import age_order
+
+CONTRADICTION = "contradiction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +67,23 @@ class Conflict:
         return self.b if self.a.id == id else self.a
 
     def __str__(self) -> str:
-        return f"{self.kind} of {short_id(self.b.id)} ({self.explanation})"
+        return f"{self.kind} of {self.b.id} ({self.explanation})"
 
     def named_for(self, id: str) -> str:
         """What the memory with this id conflicts with."""
         if self.a.id == id:
             return str(self)
-        return f"{self.kind} with {short_id(self.a.id)}, which is newer ({self.explanation})"
+        return f"{self.kind} with {self.a.id}, which is newer ({self.explanation})"
+
+
+def severity(kind: str) -> int:
+    """Sorts contradictions first and duplicates last; between them updates, and kinds that are not known here."""
+    return {CONTRADICTION: 0, "duplicate": 2}.get(kind, 1)
 
 
 def gravity(conflict: Conflict) -> tuple[int, float]:
     """Sorts the worst first: contradictions, updates, duplicates; the more similar before the less."""
-    return ("contradiction", "update", "duplicate").index(conflict.kind), -conflict.similarity
+    return severity(conflict.kind), -conflict.similarity
 
 
 def newer_first(one: Memory, other: Memory) -> tuple[Memory, Memory]:
@@ -141,6 +150,24 @@ class ReviewItem:
             self.conflict is not None and ":" in text and begins(f"{self.conflict.b.id}:{self.conflict.a.id}", text)
         )
         return turned or begins(self.id, text)
+
+
+MOST_NAMED = 5  # ids in one sentence
+
+
+def item_named(items: Iterable[ReviewItem], typed: str, decision: str) -> ReviewItem:
+    """The item with this id that can be decided so, or the only one of those whose ids begin so, or whose two ids do.
+    Raises `InvalidInput` when there is none, or several."""
+    named = {(item.id, item.kind): item for item in items if item.is_named(typed)}
+    fitting = [item for item in named.values() if decision in item.decisions] or list(named.values())
+    exact = [item for item in fitting if item.id == typed] or fitting
+    if len({item.id for item in exact}) == 1:
+        return exact[0]
+    if not exact:
+        raise InvalidInput(f"{typed!r} names nothing that waits for review; `nacre review --list` lists what does.")
+    ids = dict.fromkeys(":".join(map(short_id, item.id.split(":"))) for item in exact)
+    some = ", ".join(list(ids)[:MOST_NAMED]) + (" and more" if len(ids) > MOST_NAMED else "")
+    raise InvalidInput(f"{typed!r} names {len(ids)} things that wait for review; give one of these ids: {some}.")
 
 
 def begins(id: str, text: str) -> bool:

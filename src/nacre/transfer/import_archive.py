@@ -185,8 +185,8 @@ class Import:
             operation = replace(operation, batch=before.batch, why=before.why)
             before.restore(planner)
         first = before is None
-        last = () if before is None else before.last(self)
-        parts = OperationParts(self.store.space, operation, last, can_go_on=True)
+        written_before = () if before is None else before.last(self)
+        parts = OperationParts(self.store.space, operation, written_before, can_go_on=True)
         written = not first
         sizes, planned = PartSize(PART), 0.0
         try:

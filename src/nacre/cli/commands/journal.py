@@ -44,7 +44,7 @@ from nacre.cli.ui.output import (
 from nacre.cli.ui.prompts import LONGEST_LIST, confirm, count_of
 from nacre.cli.ui.records import TIMES, headline, iso_or_none, memory_record, short, with_iso_times
 from nacre.cli.ui.times import DAY, age, known_by, since, until
-from nacre.engine.undo import undone_batches
+from nacre.engine.operation_parts import undone_batches
 from nacre.errors import MemoryNotFound, UndoRefused
 from nacre.memory_store import MemoryStore
 from nacre.model import Difference, JournalEntry, Memory, Operation, Transition

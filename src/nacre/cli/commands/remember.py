@@ -161,11 +161,16 @@ def remedy(result: RememberResult, *, noted: bool) -> str:
         linked = {link.to for link in result.memory.links if link.rel == "supersedes"}
         replaced = ", ".join(short(each.id) for each in result.others if each.id in linked)
         return f"It took the place of {replaced}; `nacre undo` takes that back."
-    newer, older = result.conflicts[0].a, result.conflicts[0].b
-    which = "the other" if newer.id == result.memory.id else "this one, which is older"
-    ways = f"`nacre memory supersede {short(older.id)} {short(newer.id)}` replaces {which}"
-    review = "`nacre review` settles it, " if noted else ""
-    return f"Both are kept: {review}{ways}, `nacre undo` takes this one back."
+    several = len(result.conflicts) > 1
+    review = f"`nacre review` settles {'them' if several else 'it'}, " if noted else ""
+    ways = ", ".join(replacing_command(each, result.memory.id) for each in result.conflicts)
+    return f"{'All' if several else 'Both'} are kept: {review}{ways}, `nacre undo` takes this one back."
+
+
+def replacing_command(conflict: Conflict, new: str) -> str:
+    newer, older = short(conflict.a.id), short(conflict.b.id)
+    which = "this one, which is older" if conflict.b.id == new else short(conflict.b.id)
+    return f"`nacre memory supersede {older} {newer}` replaces {which}"
 
 
 def report_refused(error: ConflictError) -> None:

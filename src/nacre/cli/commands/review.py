@@ -25,7 +25,7 @@ from nacre.files import data_sections
 from nacre.model import Conflict, Memory
 from nacre.model.memory import Json
 from nacre.model.recollection import stands_since
-from nacre.model.review import DECISIONS, KINDS, STALE_DAYS, ReviewItem
+from nacre.model.review import DECISIONS, KINDS, STALE_DAYS, ReviewItem, item_named, newer_first
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
@@ -83,7 +83,8 @@ def decide(cli: CliContext, item: str, decision: str, into: str, text: str, stal
       of two names      merge (--into says which name stays), distinct
     """
     with cli.open_both() as store:
-        matched, decision = find_item(store, item, stale_days), decision.replace("-", "_")
+        decision = decision.replace("-", "_")
+        matched = item_named(store.review(stale_days=stale_days, limit=None), item, decision)
         done = store.decide(matched, decision, into=into, text=text, why=why, stale_days=stale_days)
     undo = " `nacre undo` takes it back." if done else ""
     say(f"{short_item(matched.id)}: {outcome_of(matched.kind, decision)}{undo}")
@@ -137,17 +138,6 @@ def decide_if_waiting(store: MemoryStore, item: ReviewItem, decision: str, why: 
         if any(each.id == item.id for each in store.review(kinds=(item.kind,), stale_days=stale_days, limit=None)):
             raise
         return False
-
-
-def find_item(store: MemoryStore, typed: str, stale_days: float) -> ReviewItem:
-    items = {item.id: item for item in store.review(stale_days=stale_days, limit=None)}
-    if typed in items:
-        return items[typed]
-    near = [item for item in items.values() if item.is_named(typed)]
-    if len(near) == 1:
-        return near[0]
-    state = f"{len(near)} things that wait" if near else "nothing that waits"
-    raise InvalidInput(f"{typed!r} names {state} for review; `nacre review --list` lists them.")
 
 
 def describe_item(item: ReviewItem) -> str:
@@ -317,9 +307,15 @@ def item_step(store: MemoryStore, waiting: ReviewItem, cli: CliContext) -> Step 
 def current_item(store: MemoryStore, item: ReviewItem) -> ReviewItem | None:
     if item.conflict is not None:
         newer, older = store.get(item.conflict.a.id), store.get(item.conflict.b.id)
-        if newer is None or older is None or not (is_current(newer) and is_current(older)):
+        if newer is None or older is None:
             return None
-        return replace(item, memory=newer, conflict=replace(item.conflict, a=newer, b=older))
+        if not (is_current(newer) and is_current(older)):  # what else was replaced may wait all the same
+            waiting = store.review(kinds=("conflict",), limit=None)
+            return next((each for each in waiting if each.is_named(item.id)), None)
+        conflict = replace(item.conflict, a=newer, b=older)
+        if newer_first(newer, older)[0] is not newer:  # a decision before has changed when one of them began to hold
+            conflict = replace(conflict, a=older, b=newer, words=conflict.words[::-1])
+        return replace(item, memory=conflict.a, conflict=conflict)
     if item.names:
         return item if len({store.resolve_entity(name) for name in item.names}) > 1 else None
     if item.memory is None:

@@ -111,10 +111,10 @@ def empty_database(name: str = "") -> str:
 
     address = database(name)
     try:
-        clear(cleaner(os.getpid(), address))
+        clear(cleaner(address))
     except psycopg.OperationalError:  # a test has ended the connections of its database
         close_cleaners()
-        clear(cleaner(os.getpid(), address))
+        clear(cleaner(address))
     return address
 
 
@@ -122,16 +122,17 @@ CLEANERS: dict[tuple[int, str], psycopg.Connection] = {}
 MOST_CLEANERS = 4  # a test counts open files
 
 
-def cleaner(process: int, address: str) -> psycopg.Connection:
+def cleaner(address: str) -> psycopg.Connection:
     """An open connection: a new one has to learn of every table first, which takes ten times as long as the clearing.
     A forked process has its own."""
     import psycopg
 
-    if (process, address) not in CLEANERS:
-        if len(CLEANERS) >= MOST_CLEANERS:
+    key = os.getpid(), address
+    if key not in CLEANERS:
+        if sum(process == key[0] for process, _ in CLEANERS) >= MOST_CLEANERS:
             close_cleaners()
-        CLEANERS[process, address] = psycopg.connect(address, autocommit=True)
-    return CLEANERS[process, address]
+        CLEANERS[key] = psycopg.connect(address, autocommit=True)
+    return CLEANERS[key]
 
 
 @atexit.register

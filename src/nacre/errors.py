@@ -57,7 +57,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 V = TypeVar("V")
 
@@ -251,10 +251,16 @@ class LinkRefused(NacreError, ValueError):
     pass
 
 
+class NamedConflict(Protocol):
+    """What the errors say of a conflict."""
+
+    def named_for(self, id: str, /) -> str: ...
+
+
 class ConflictError(NacreError, ValueError):
     """`conflicts` are those found, each with its reason; `memory_id` is what the refused memory would have had."""
 
-    def __init__(self, conflicts: Sequence[object], memory_id: str = "") -> None:
+    def __init__(self, conflicts: Sequence[NamedConflict], memory_id: str = "") -> None:
         named = "; ".join(conflict_names(conflicts[:3], memory_id))
         super().__init__(
             f"Nothing was stored: {named}{' …' if len(conflicts) > 3 else ''}. "
@@ -265,17 +271,18 @@ class ConflictError(NacreError, ValueError):
 
 
 class ConflictWarning(UserWarning):
-    """`conflicts` are those that a memory was stored beside."""
+    """`conflicts` are those that the memory `memory_id` was stored beside."""
 
-    def __init__(self, conflicts: Sequence[object], memory_id: str = "") -> None:
+    def __init__(self, conflicts: Sequence[NamedConflict], memory_id: str = "") -> None:
         named = "; ".join(conflict_names(conflicts, memory_id))
         super().__init__(f"Stored beside what it conflicts with: {named}.")
         self.conflicts = tuple(conflicts)
+        self.memory_id = memory_id
 
 
-def conflict_names(conflicts: Sequence[object], memory_id: str) -> list[str]:
+def conflict_names(conflicts: Sequence[NamedConflict], memory_id: str) -> list[str]:
     """Each as a conflict of the memory with this id, where one is given."""
-    return [each.named_for(memory_id) if memory_id else str(each) for each in conflicts]  # type: ignore[attr-defined]
+    return [each.named_for(memory_id) if memory_id else str(each) for each in conflicts]
 
 
 class ImportConflict(NacreError, ValueError):

@@ -995,10 +995,11 @@ class MemoryStore(Closing):
         reason."""
         from nacre.engine import entities  # slow to import
 
-        if offset < 0:
-            raise InvalidInput(f"{offset} names cannot be left out; give 0 or more.")
+        least = min(limit or 0, offset)
+        if least < 0:
+            raise InvalidInput(f"{least} names cannot be listed or left out; give 0 or more.")
         pairs = entities.suggestions(self._store, self.space, Filter.live(self._clock()))
-        return pairs[offset:][: at_least_zero(limit)]
+        return pairs[offset:][:limit]
 
     def types(self) -> tuple[str, ...]:
         return (*TYPES, *(name for name in self._store.terms("type") if name not in TYPES))

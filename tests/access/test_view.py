@@ -14,7 +14,7 @@ from nacre import Link, MemoryStore
 from nacre.access import view
 from nacre.access.capabilities import Access, AgentCapabilities, Role, ScopeLevel, user_capabilities
 from nacre.engine import undo
-from nacre.engine.entities import entity_kind
+from nacre.engine.engine import entity_kind
 from nacre.errors import AccessDenied
 from nacre.lifecycle.consolidation import Consolidator
 from nacre.lifecycle.decay import DecayEngine

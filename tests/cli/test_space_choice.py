@@ -91,14 +91,14 @@ def test_a_hit_names_its_space_where_there_is_more_than_one(filled: Projects) ->
     assert f"space {filled.space(filled.shop)}]" in packed
 
 
-def test_the_first_screen_counts_what_a_review_asks_about(filled: Projects) -> None:
+def test_the_first_screen_counts_what_a_review_asks_about_besides_names(filled: Projects) -> None:
     shop = filled.go(filled.shop)
     shop.ok("remember", "Ask Priya Raman about the oven", "--entity", "Priya Raman", "--entity", "P. Raman")
     shop.ok("remember", "I bake at dawn", "--created-at", "2019-01-01", "--personal")
     shop.ok("remember", "The till is blue", "--created-at", "2020-01-01")
     waiting = shop.json("review", "--list")
     assert {item["kind"] for item in waiting} == {"entity", "stale"} and len(waiting) == 3
-    assert shop.ok().splitlines()[-1].startswith(f"{len(waiting)} review items wait for you")
+    assert shop.ok().splitlines()[-1].startswith("2 review items wait for you, besides names")
 
 
 def test_the_chosen_space_is_used_alone(filled: Projects) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nacre import MemoryStore
-from nacre.engine.entities import entity_kind
+from nacre.engine.engine import entity_kind
 from nacre.errors import InvalidInput, UndoBlocked
 from nacre.model.graph import Entity, EntityPair
 from nacre.text.names import INITIALS, SURNAME
@@ -190,3 +190,9 @@ def test_a_man_and_his_wife_are_not_taken_for_one(store: MemoryStore) -> None:
     store.remember("opened the door", id="mrs", entities=["Mrs. Volkov"])
     assert about(store, "Mr. Volkov") == ["mr"]
     assert not any("Volkov" in pair.a for pair in store.entity_suggestions())
+
+
+@pytest.mark.parametrize("wrong", [{"limit": -1}, {"offset": -1}])
+def test_fewer_than_no_suggestions_cannot_be_asked_for(store: MemoryStore, wrong: dict[str, int]) -> None:
+    with pytest.raises(InvalidInput, match="-1 names cannot be listed or left out"):
+        store.entity_suggestions(**wrong)

@@ -11,7 +11,7 @@ import pytest
 
 from nacre import Memory, MemoryStore
 from nacre.conflicts.difference import differing_words
-from nacre.engine.entities import entity_kind
+from nacre.engine.engine import entity_kind
 from nacre.errors import ConflictError, ConflictWarning, InvalidInput, MemoryNotFound, UnknownName
 from nacre.model import Link
 from nacre.model.review import DECISIONS, KINDS

@@ -90,7 +90,7 @@ def test_a_memory_is_not_replaced_by_its_own_text() -> None:
     with MemoryStore(":memory:", embedder="hashing") as store:
         old = store.remember("The staging port is 8443", id="old", type="procedural")
         for fields in ({}, {"created_at": "2020-01-01"}, {"tags": ["ops"]}):
-            result = store.remember_result(old.text, replaces="old", **fields)  # type: ignore[arg-type]
+            result = store.remember_result(old.text, replaces="old", **fields)
             assert (result.memory.id, result.action, result.notes[0]) == ("old", "known", SAME_TEXT)
         assert store.count(include_superseded=True) == 1 and held(store)["old"].tags == ("ops",)
         other = store.remember_result("The Staging Port is 8443", replaces="old")  # another spelling is a new version
@@ -102,7 +102,8 @@ def test_a_known_text_that_another_edits_at_that_moment_does_not_replace(tmp_pat
     with MemoryStore(file, embedder="hashing") as other, MemoryStore(file, embedder="hashing") as store:
         store.remember("Deploy with make ship on Friday", id="old")
         store.remember("Deploy with make ship on Monday", id="known", on_conflict="ignore")
-        engine, edited = store._engine, []
+        engine = store._engine
+        edited: list[Memory] = []
 
         def edit_first() -> float:
             """Time is asked for when the edit is planned, after the copy was found."""

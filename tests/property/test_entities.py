@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre import MemoryStore
-from nacre.engine.entities import entity_kind
+from nacre.engine.engine import entity_kind
 from nacre.errors import InvalidInput
 from nacre.text.names import extract_entity_name, normalized_name, similar_names
 

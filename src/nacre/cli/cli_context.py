@@ -24,6 +24,7 @@ STORE_SUFFIX = ".db"  # of a store unless it is named otherwise
 SIMILAR_NAME = 0.8  # of difflib: two letters swapped, or one missing in a word of five
 
 MOST_WAITING = 100  # review items that are counted for the first screen
+COUNTED = ("conflict", "unvalidated", "stale", "word")  # of them; to compare all names may take seconds
 
 
 @dataclass(slots=True)
@@ -174,12 +175,14 @@ class CliContext:
             if ADDRESS.match(known.store) or not store_exists(known):
                 return ""
             with replace(self, may_ask=False)._opened(known, alone=False) as store:  # as `nacre review` opens it
-                waiting = len(store.review(limit=MOST_WAITING))
+                waiting = len(store.review(kinds=COUNTED, limit=MOST_WAITING))
         except (NacreError, OSError):
             return ""
         count = f"{waiting} or more" if waiting == MOST_WAITING else str(waiting)
         what = "review item waits" if waiting == 1 else "review items wait"
-        return f"{count} {what} for you; `nacre review` asks about them." if waiting else ""
+        return (
+            f"{count} {what} for you, besides names that may be one; `nacre review` asks about them." if waiting else ""
+        )
 
     def embedder(self) -> Embedder:
         """Without a store, for what makes stores of its own."""

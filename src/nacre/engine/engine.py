@@ -87,6 +87,11 @@ CLOSING_SECONDS = 1.0  # how long closing waits for a step; longer only where an
 SAME_VECTORS = 0.95  # cosine of one text's vectors: the default model keeps 0.99 when its weights are rounded to 8 bits
 
 
+def entity_kind(space: str) -> str:
+    """The kind of the terms that hold the space's decisions on names."""
+    return f"entity/{space}"
+
+
 def remains_of(reader: Reader, space: str) -> str:
     """Says what a space without memories has, for which no other may take its name; empty when the name is free. Of a
     purged space nothing is left but what the purge wrote."""

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from nacre.engine.engine import Engine
+from nacre.engine.engine import Engine, entity_kind
 from nacre.errors import InvalidInput
 from nacre.model import Filter
 from nacre.model.graph import Entity, EntityPair
@@ -23,11 +23,6 @@ from nacre.text.names import normalized_name, similar_names
 ALIASES, DISTINCT = "aliases", "distinct"
 MOST_NAMES = 500  # names in one filter; beyond them it is faster to look at every memory that names anybody
 NAMES_ANYBODY = Filter.where(entities__unset=False)
-
-
-def entity_kind(space: str) -> str:
-    """The kind of the terms that hold the space's decisions."""
-    return f"entity/{space}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -422,13 +422,13 @@ def store_instead(
     text, nothing is replaced."""
     store_anew = partial(store_instead, engine, memory, old, handling, explicit=explicit)
     space, seq = memory.space, engine.store.seq_at(memory.space, inf)
-    given = [name for name in explicit if name != "created_at"]
+    besides_time = [name for name in explicit if name != "created_at"]
     before = engine.store.get(space, old)
-    if before is not None and before.text == memory.text and is_known(memory, before, given):
+    if before is not None and before.text == memory.text and is_known(memory, before, besides_time):
         notes = SAME_TEXT, *kept_importance(memory, before, explicit), *kept_time(memory, before, explicit)
-        return remember_again(engine, before, memory, "note", given, notes, "") or store_anew()
+        return remember_again(engine, before, memory, "note", besides_time, notes, "") or store_anew()
     replaced = with_copies(engine, space, old, memory.id, handling)
-    known = known_copy(engine, memory, handling, given, replaced)
+    known = known_copy(engine, memory, handling, besides_time, replaced)
     (derived, notes) = engine.derive([memory]) if known is None else ([], ())
     successor = with_conflicts_of(engine, memory if known is None else replace(memory, id=known.id), replaced)
     successors = dict.fromkeys(replaced, successor.id)
@@ -438,10 +438,10 @@ def store_instead(
 
     def decide(reader: Reader) -> WriteRequest | None:
         if known is None:
-            meanwhile = copies_since(reader, seq, [memory], handling.comparison.where, {memory.id: given})
+            meanwhile = copies_since(reader, seq, [memory], handling.comparison.where, {memory.id: besides_time})
             return None if meanwhile else WriteRequest([successor], successors=successors)
         current = reader.get(space, known.id)
-        if current is None or not is_known_of_type(memory, current, given):
+        if current is None or not is_known_of_type(memory, current, besides_time):
             return None
         freed = dict.fromkeys(replaced, partial(without_notes, others=[known.id]))
         return WriteRequest(edits={**freed, known.id: repeat}, successors=successors)
@@ -451,8 +451,8 @@ def store_instead(
         return store_anew()
     kept = after[successor.id]
     if known is not None:
-        given_up = *kept_importance(memory, known, explicit), *kept_time(memory, known, explicit)
-        notes = *given_up, *notes_of_known(known, repeated(known, successor))
+        kept_values = *kept_importance(memory, known, explicit), *kept_time(memory, known, explicit)
+        notes = *kept_values, *notes_of_known(known, repeated(known, successor))
     return RememberResult(kept, (), "superseded", notes, stored_before=known is not None)
 
 

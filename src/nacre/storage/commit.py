@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast
 
-from nacre.model import JournalEntry, Memory, Operation
+from nacre.model import JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.journal import JOURNAL, MEMORY, SPACE_NAME
 from nacre.model.memory import images, key_of
 from nacre.protocols import (
@@ -43,6 +43,11 @@ COMPARABLE = (
     "ids_like", "page", "iterate", "values", "count", "tally", "spaces", "edges", "replaced_by", "terms", "journal",
     "written_since", "operations_since", "border", "journal_begins",
 )  # fmt: skip
+
+
+def operations_since(reader: Reader, space: str, id: str, seq: int) -> list[Operation]:
+    """The same for every backend: see `Reader`."""
+    return [entry.operation for entry in reader.journal(space, JournalFilter(memory_id=id, after=seq - 1))]
 
 
 class Transaction(Protocol):

@@ -44,7 +44,7 @@ from nacre.protocols import (
 )
 from nacre.storage import candidates
 from nacre.storage.candidates import COLUMN_WEIGHTS, NO_KEYS, Posting, Reached, Successor, occurrences
-from nacre.storage.commit import TransactionalBackend
+from nacre.storage.commit import TransactionalBackend, operations_since
 from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
 
 SCHEMA = 1
@@ -359,7 +359,7 @@ class InMemoryReader:
         return [memory for memory in written if same_words(memory.text) in texts]
 
     def operations_since(self, space: str, id: str, seq: int) -> list[Operation]:
-        return [entry.operation for entry in self.journal(space, JournalFilter(memory_id=id, after=seq - 1))]
+        return operations_since(self, space, id, seq)
 
     def border(self, space: str, upto: int) -> int:
         spans: dict[str, tuple[int, int]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nacre.model import Filter, Link, Memory
+from nacre.model import Filter, JournalFilter, Link, Memory
 from nacre.protocols import Backend, Listed, Order
 from tests.samples import SPACE, derived, digest_of, ids, listed, memory, put, unit, writing
 
@@ -41,6 +41,18 @@ def test_an_id_that_no_memory_can_have_is_unknown(store: Backend) -> None:
     impossible = ["\ud800", "a\0", "\0"]
     assert [each.id for each in store.get_many(SPACE, [*impossible, "é", "a"])] == ["é", "a"]
     assert store.get_many(SPACE, impossible) == [] and store.vectors(SPACE, impossible) == {}
+
+
+@pytest.mark.parametrize("asked", ["a\0b", "\0"])
+def test_a_string_that_nothing_stored_can_have_is_answered_with_nothing(store: Backend, asked: str) -> None:
+    put(store, memory("a", tags=("t",), links=(Link("b"),)))
+    assert not store.edges(SPACE, out_of=[asked]) and not store.edges(SPACE, into=[asked])
+    assert not store.edges(SPACE, rels=[asked]) and not store.replaced_by(SPACE, asked)
+    assert not store.journal(SPACE, JournalFilter(batch=asked)) and not store.ids_like(SPACE, asked, 9)
+    assert not store.journal(SPACE, JournalFilter(memory_id=asked)) and not store.operations_since(SPACE, asked, 0)
+    assert store.terms(asked) == {} and store.term("type", asked) is None
+    assert store.count(SPACE, Filter.where(id=asked)) == 0
+    assert [each.id for each in store.page(SPACE, Filter.where(tags__none=(asked,)), limit=9).memories] == ["a"]
 
 
 def test_get_keeps_the_order_asked_for_gives_each_once_and_leaves_out_the_unknown(store: Backend) -> None:

@@ -44,6 +44,7 @@ from nacre.cli.ui.output import (
 from nacre.cli.ui.prompts import LONGEST_LIST, confirm, count_of
 from nacre.cli.ui.records import TIMES, headline, iso_or_none, memory_record, short, with_iso_times
 from nacre.cli.ui.times import DAY, age, known_by, since, until
+from nacre.engine.engine import entity_kind
 from nacre.engine.operation_parts import undone_batches
 from nacre.errors import MemoryNotFound, UndoRefused
 from nacre.memory_store import MemoryStore
@@ -417,7 +418,7 @@ def entry_subject(entry: JournalEntry) -> str:
 
 
 def is_entity(entry: JournalEntry) -> bool:
-    return entry.kind.startswith("entity/")
+    return entry.kind.startswith(entity_kind(""))
 
 
 def entry_summary(entry: JournalEntry) -> str:

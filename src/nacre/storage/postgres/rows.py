@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
@@ -16,6 +16,7 @@ from nacre.storage.tables import CONTENT, IDENTITY, SCALARS, from_json, put_list
 OPEN = 2**63 - 1  # `seq_to` of what is at present
 NOW = 2**62  # the entry that stands for the present state: above all that are written, below `OPEN`
 NOWHERE = 0  # the number of a space that does not exist
+NEVER_STORED = "\ufdd0"  # a code point that is no character
 FIELDS = (*IDENTITY, *CONTENT, *SCALARS, "version", "lists")
 PLACES = {name: place for place, name in enumerate((*FIELDS, *LISTS, "metadata", "links", "space"))}
 by_field = itemgetter(*(PLACES[name] for name in MEMORY_FIELDS))
@@ -78,8 +79,23 @@ class Clause:
     def bind(self, value: object, kind: str) -> str:
         """A parameter of the statement with this value."""
         name = f"{self.prefix}{len(self.values)}"
-        self.values[name] = value
+        self.values |= askable({name: value})
         return f"%({name})s::{kind}"
+
+
+def askable(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a question, with `NEVER_STORED` in place of strings that the server cannot read and nothing stored
+    can have: those with a NUL or with half of a surrogate pair."""
+    return {
+        name: [askable_string(each) for each in value] if isinstance(value, list) else askable_string(value)
+        for name, value in values.items()
+    }
+
+
+def askable_string(value: Any) -> Any:
+    if not isinstance(value, str) or (value.isascii() and "\0" not in value):
+        return value
+    return value if "\0" not in value and value == value.encode(errors="ignore").decode() else NEVER_STORED
 
 
 def clause(space: str, where: Filter, prefix: str = "p") -> Clause:

@@ -46,7 +46,7 @@ from nacre.protocols import (
     Vectors,
 )
 from nacre.storage import candidates
-from nacre.storage.commit import TransactionalBackend
+from nacre.storage.commit import TransactionalBackend, operations_since
 from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
 from nacre.storage.postgres import vector_index
 from nacre.storage.postgres.connection import (
@@ -69,6 +69,7 @@ from nacre.storage.postgres.rows import (
     OPEN,
     RECORDS,
     SELECTED,
+    askable,
     clause,
     from_row,
     of_state,
@@ -147,17 +148,16 @@ class PostgresReader:
 
     def _ask(self, space: str, sql: str, values: Mapping[str, Any] | None = None, *, binary: bool = False) -> list[Any]:
         """The rows of one statement about a space, in one round trip where the number of the space is known."""
+        values = askable(values or {})
         if getattr(self._here, "session", None) is not None:
-            return self._read(
-                space, lambda session, known: session.fetch(sql, {**known, **(values or {})}, binary=binary)
-            )
+            return self._read(space, lambda session, known: session.fetch(sql, {**known, **values}, binary=binary))
         self._uses.settle()
 
         def asked(session: Session) -> list[Any]:
             # Between two synchronisations, statements are one transaction without a BEGIN.
             guess = self._numbers.get(space, NOWHERE)
             while True:
-                known = {**self._known(guess), **(values or {})}
+                known = {**self._known(guess), **values}
                 choice = {**chosen((guess,), (space,)), "name": space}
                 row, rows = session.together((CHOOSE_NUMBER, choice), (sql, known), binary=binary)
                 number = NOWHERE if row[0][-1] is None else int(row[0][-1])
@@ -221,6 +221,7 @@ class PostgresReader:
 
     def _ask_all(self, *asked: Statement, names: Sequence[str] = ()) -> list[list[Any]]:
         """The rows of each statement about every space, in one round trip and of one snapshot."""
+        asked = tuple((sql, askable(values or {})) for sql, values in asked)
         if getattr(self._here, "session", None) is not None:
             return self._read_all(lambda session: session.together(*asked, binary=True), names)
         self._uses.settle()
@@ -258,7 +259,7 @@ class PostgresReader:
         rows = self._ask(
             space,
             f"SELECT {SELECTED} FROM {BY_ID} WHERE {of_state('version')} AND memory.id = ANY(%(ids)s::text[])",
-            {"ids": possible_ids(ids)},
+            {"ids": list(ids)},
         )
         memories = {memory.id: memory for memory in (from_row(row, space) for row in rows)}
         return [memories[id] for id in dict.fromkeys(ids) if id in memories]
@@ -515,7 +516,7 @@ class PostgresReader:
             " AND version.key = memory.key JOIN chunk ON chunk.space_id = version.space_id"
             f" AND chunk.content = version.content WHERE {of_state('version')} AND memory.id = ANY(%(ids)s::text[])"
             " AND chunk.embedding IS NOT NULL ORDER BY chunk.number",
-            {"ids": possible_ids(ids)},
+            {"ids": list(ids)},
             binary=True,
         )
         by_id: dict[str, list[Vectors]] = {}
@@ -589,7 +590,7 @@ class PostgresReader:
         return [memory for memory in self.get_many(space, ids) if same_words(memory.text) in texts] if ids else []
 
     def operations_since(self, space: str, id: str, seq: int) -> list[Operation]:
-        return [entry.operation for entry in self.journal(space, JournalFilter(memory_id=id, after=seq - 1))]
+        return operations_since(self, space, id, seq)
 
     def border(self, space: str, upto: int) -> int:
         rows = self._ask(
@@ -889,11 +890,6 @@ def begin(session: Session, needed: Needed) -> tuple[list[Space], str]:
     if len(rows) < len(needed.spaces):
         _, rows, _ = session.together((MAKE_SPACES, values), (LOCK_SPACES, values), (choose, values))
     return [Space(*row) for row in rows], number
-
-
-def possible_ids(ids: Sequence[str]) -> list[str]:
-    """Without those that no stored memory can have: the server cannot read a NUL or half of a surrogate pair."""
-    return [id for id in ids if "\0" not in id and id == id.encode(errors="ignore").decode()]
 
 
 def lock_number(kind: str) -> int:

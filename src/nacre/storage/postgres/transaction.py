@@ -362,7 +362,7 @@ class PostgresTransaction:
         self._stored[memory.space, memory.id] = new
         self._waiting.add((memory.space, memory.id))
         self._note_size(memory.space, seq)
-        if len(self._waiting) == SENT_AHEAD:
+        if len(self._waiting) >= SENT_AHEAD:
             self._session.send(*self._collected())
 
     def _old(self, key: Key) -> Stored | None:

@@ -34,7 +34,7 @@ from nacre.protocols import (
     Vectors,
 )
 from nacre.storage import tables
-from nacre.storage.commit import TransactionalBackend
+from nacre.storage.commit import TransactionalBackend, operations_since
 from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
 from nacre.storage.sqlite import damage, health, rows
 from nacre.storage.sqlite.connection import Connections, Key, translated, wait_for_disk
@@ -386,7 +386,7 @@ class SQLiteReader:
         return [memory for memory in self.get_many(space, ids) if same_words(memory.text) in texts] if ids else []
 
     def operations_since(self, space: str, id: str, seq: int) -> list[Operation]:
-        return [entry.operation for entry in self.journal(space, JournalFilter(memory_id=id, after=seq - 1))]
+        return operations_since(self, space, id, seq)
 
     @without_damaged
     def border(self, space: str, upto: int) -> int:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from nacre.cli.cli_context import CliContext
+from nacre.cli.commands.review import current_item
 from tests.cli.terminal import conversation
 from tests.command_line import CommandLine
 
@@ -39,6 +41,34 @@ def test_a_conflict_is_reported_with_the_remedy(office: CommandLine) -> None:
     assert "new 'Munich', old 'Berlin'" in result.stderr
     assert "`nacre memory supersede berlin-m munich-m`" in result.stderr
     assert "`nacre review`" in result.stderr and "`nacre undo`" in result.stderr
+
+
+def test_several_conflicts_have_a_command_each(noted: CommandLine) -> None:
+    result = noted("remember", "The office is in Hamburg", "--id", "hamburg-memory")
+    assert "All are kept: `nacre review` settles them, " in result.stderr
+    for other in ("berlin-m", "munich-m"):
+        assert f"`nacre memory supersede {other} hamburg-`" in result.stderr and f"` replaces {other}" in result.stderr
+
+
+def test_the_decision_chooses_among_the_items_of_a_memory(nacre: CommandLine) -> None:
+    nacre.ok("remember", OLD, "--id", "berlin-memory", "--created-at", "2020-01-01")
+    nacre.ok("remember", NEW, "--id", "munich-memory", "--created-at", "2021-01-01")
+    assert {item["kind"] for item in nacre.json("review")} == {"conflict", "stale"}
+    nacre.ok("review", "decide", "munich", "newer")
+    assert live(nacre) == ["munich-memory"] and nacre.json("review") == []  # it was confirmed by that
+
+
+def test_a_pair_is_asked_about_by_the_dates_that_are_shown(nacre: CommandLine) -> None:
+    """A decision for the oldest of three lets that one hold from then on."""
+    for id, text, created in (("b", "Berlin", "2024"), ("m", "Munich", "2025"), ("h", "Hamburg", "2026")):
+        nacre.ok("remember", f"The office is in {text}", "--id", id, "--created-at", f"{created}-01-01")
+    with CliContext().open_both() as store:
+        waiting = {item.id: item for item in store.review(kinds="conflict")}
+        assert store.decide(waiting["h:b"], "older")
+        item = current_item(store, waiting["m:b"])
+        assert item is not None and item.conflict is not None
+        assert (item.conflict.a.id, item.conflict.b.id, item.conflict.words) == ("b", "m", ("Berlin", "Munich"))
+        assert store.decide(item, "newer") and current_item(store, waiting["m:b"]) is None
 
 
 def test_an_ignored_conflict_is_neither_reported_nor_noted(office: CommandLine) -> None:

@@ -163,13 +163,13 @@ def remedy(result: RememberResult, *, noted: bool) -> str:
         return f"It took the place of {replaced}; `nacre undo` takes that back."
     several = len(result.conflicts) > 1
     review = f"`nacre review` settles {'them' if several else 'it'}, " if noted else ""
-    ways = ", ".join(replacing_command(each, result.memory.id) for each in result.conflicts)
+    ways = ", ".join(replacing_command(each, result.memory.id, several=several) for each in result.conflicts)
     return f"{'All' if several else 'Both'} are kept: {review}{ways}, `nacre undo` takes this one back."
 
 
-def replacing_command(conflict: Conflict, new: str) -> str:
+def replacing_command(conflict: Conflict, new: str, *, several: bool) -> str:
     newer, older = short(conflict.a.id), short(conflict.b.id)
-    which = "this one, which is older" if conflict.b.id == new else short(conflict.b.id)
+    which = "this one, which is older" if conflict.b.id == new else older if several else "the other"
     return f"`nacre memory supersede {older} {newer}` replaces {which}"
 
 

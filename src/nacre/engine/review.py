@@ -273,16 +273,18 @@ def decide(
         doubted = item.kind != "unvalidated" or min(memory.confidence, memory.trust) < DOUBTFUL
         gone = memory.superseded_by or memory.status == "trashed"
         same = doubted and memory.last_validated_at == waiting.last_validated_at
-        refuse_settled(item.id, waits=same and not gone)
+        refuse_settled(item.id, memory, waits=same and not gone)
         return change(memory)
 
     return bool(engine.change(space, [waiting.id], name, decided, why=why))
 
 
-def refuse_settled(id: str, *, waits: bool) -> None:
+def refuse_settled(id: str, *memories: Memory, waits: bool) -> None:
     """Raises `InvalidInput` when somebody has settled the item meanwhile."""
     if not waits:
-        raise InvalidInput(f"{id} was settled meanwhile; `nacre review` lists what waits.")
+        gone = any(each.superseded_by or each.status == "trashed" for each in memories)
+        event = f"A memory of {id} was superseded or trashed" if gone else f"{id} was settled meanwhile"
+        raise InvalidInput(f"{event}; `nacre review` lists what waits.")
 
 
 def decide_conflict(engine: Engine, space: str, conflict: Conflict, decision: str, edit: Edit, why: str) -> bool:
@@ -290,7 +292,7 @@ def decide_conflict(engine: Engine, space: str, conflict: Conflict, decision: st
         current = engine.get_existing(reader, space, [conflict.a.id, conflict.b.id])
         noted = conflict_links(*current) or conflict_links(*reversed(current))
         waits = bool(noted) and is_open(reader, *newer_first(*current), noted[0].kind)
-        refuse_settled(conflict_id(conflict), waits=waits)
+        refuse_settled(conflict_id(conflict), *current, waits=waits)
         newer, older = without_notes(current[0], [current[1].id]), without_notes(current[1], [current[0].id])
         after = outcome(reader, newer, older, decision, conflict, edit, engine.clock())
         before = {each.id: each for each in engine.get_existing(reader, space, list(after))}

@@ -459,30 +459,44 @@ def relative_to_file(file: Path, path: str) -> str:
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, object]:
+    known = variables()
     return {
-        name: converted(name, environment[key], key)
-        for key, name in variables().items()
-        if environment.get(key, "").strip() != ""
+        known[key]: converted(known[key], environment[key], key)
+        for key in own_variables(environment)
+        if key in known and environment[key].strip() != ""
     }
 
 
-def variables() -> dict[str, str]:
+def own_variables(environment: Mapping[str, str]) -> list[str]:
+    """Those that look like settings: a few of many, and every command reads the settings several times."""
+    return sorted(name for name in environment if name.startswith(ENVIRONMENT))
+
+
+@cache
+def variables() -> Mapping[str, str]:
     """The environment variables by name, each with its setting."""
-    return {ENVIRONMENT + each.name.upper(): each.name for each in fields(Settings) if each.name not in TABLES}
+    return {ENVIRONMENT + name.upper(): name for name in kinds()}
+
+
+@cache
+def kinds() -> Mapping[str, str]:
+    """The settings by name, each with its type as it is written."""
+    return {each.name: str(each.type) for each in fields(Settings) if each.name not in TABLES}
 
 
 def unknown_variables(environment: Mapping[str, str], known: Settings) -> list[str]:
     """A sentence for each that looks like a setting. It stops no command, since another program may read it, and one
     that holds a key (`env:NAME`) is not meant."""
+    unknown = [name for name in own_variables(environment) if name not in variables() and name not in NOT_SETTINGS]
+    if not unknown:  # the usual case: looking through all settings for names of keys takes longer than the rest
+        return []
     keys = {str(value) for name, value in flat(asdict(known)) if name.rpartition(".")[2] in KEYS}
-    others = {*variables(), *NOT_SETTINGS, *(key.removeprefix(KEY_VARIABLE) for key in keys)}
-    names = {name: name.removeprefix(ENVIRONMENT).lower() for name in sorted(environment) if name not in others}
+    names = {name: name.removeprefix(ENVIRONMENT).lower() for name in unknown if KEY_VARIABLE + name not in keys}
     return [
         no_longer(key, name)
         if key in DROPPED
-        else f"{name} is ignored, because {key!r} is not a setting; {nearest(key, variables().values())}"
+        else f"{name} is ignored, because {key!r} is not a setting; {nearest(key, kinds())}"
         for name, key in names.items()
-        if name.startswith(ENVIRONMENT)
     ]
 
 
@@ -516,12 +530,12 @@ def parse_number(key: str, value: object, origin: str) -> float:
 
 
 def converted(key: str, value: object, origin: str) -> object:
-    kinds = {each.name: each.type for each in fields(Settings) if each.name not in TABLES}
-    if key not in kinds:
-        raise ConfigError(f"{origin} sets {key!r}, which is not a setting; {nearest(key, kinds)}")
-    if kinds[key] == "float":
+    kind = kinds().get(key)
+    if kind is None:
+        raise ConfigError(f"{origin} sets {key!r}, which is not a setting; {nearest(key, kinds())}")
+    if kind == "float":
         return parse_number(key, value, origin)
-    if kinds[key] == "bool":
+    if kind == "bool":
         return parse_bool(key, value, origin)
     if not isinstance(value, str):
         printed = "something" if key in KEYS else repr(value)  # it may be the key itself

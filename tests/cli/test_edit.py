@@ -9,11 +9,10 @@ from tests.command_line import CommandLine
 
 @pytest.fixture
 def filled(nacre: CommandLine) -> CommandLine:
-    nacre.ok(
-        "remember", "old text", "--id", "one", "-g", "a", "--expires-at", "2099-01-01", "--valid-until", "2098-01-01"
+    dates = ("--expires-at", "2099-01-01", "--valid-until", "2098-01-01")
+    return nacre.after(
+        ("remember", "old text", "--id", "one", "-g", "a", *dates), ("remember", "another", "--id", "two")
     )
-    nacre.ok("remember", "another", "--id", "two")
-    return nacre
 
 
 def test_edit_changes_what_is_named_and_nothing_else(filled: CommandLine) -> None:

@@ -21,15 +21,15 @@ def moment() -> str:
 
 @pytest.fixture
 def filled(nacre: CommandLine) -> CommandLine:
-    nacre.ok("remember", "The server runs Python 3.10", "--id", "old", "--occurred-at", "2026-01-01")
-    nacre.ok("remember", "The server runs Python 3.12", "--id", "new", "--occurred-at", "2026-03-01")
-    return nacre
+    return nacre.after(
+        ("remember", "The server runs Python 3.10", "--id", "old", "--occurred-at", "2026-01-01"),
+        ("remember", "The server runs Python 3.12", "--id", "new", "--occurred-at", "2026-03-01"),
+    )
 
 
 @pytest.fixture
 def superseded(filled: CommandLine) -> CommandLine:
-    filled.ok("supersede", "old", "new", "--why", "upgraded")
-    return filled
+    return filled.after(("supersede", "old", "new", "--why", "upgraded"))
 
 
 def ids(results: list[dict[str, object]]) -> list[str]:

@@ -11,10 +11,11 @@ from tests.command_line import CommandLine
 
 @pytest.fixture
 def filled(nacre: CommandLine) -> CommandLine:
-    nacre.ok("remember", "old text", "--id", "one")
-    nacre.ok("remember", "another", "--id", "two")
-    nacre.ok("edit", "one", "--text", "new text", "--why", "better")
-    return nacre
+    return nacre.after(
+        ("remember", "old text", "--id", "one"),
+        ("remember", "another", "--id", "two"),
+        ("edit", "one", "--text", "new text", "--why", "better"),
+    )
 
 
 def operations(results: list[dict[str, object]]) -> list[object]:

@@ -11,16 +11,16 @@ from tests.command_line import CommandLine
 
 @pytest.fixture
 def filled(nacre: CommandLine) -> CommandLine:
-    for id, text in (("api", "Flask answers requests"), ("pg", "Postgres keeps orders"), ("cat", "Tom sleeps")):
-        nacre.ok("remember", text, "--id", f"{id}-memory")
-    return nacre
+    texts = (("api", "Flask answers requests"), ("pg", "Postgres keeps orders"), ("cat", "Tom sleeps"))
+    return nacre.after(*(("remember", text, "--id", f"{id}-memory") for id, text in texts))
 
 
 @pytest.fixture
 def linked(filled: CommandLine) -> CommandLine:
-    filled.ok("link", "api", "pg", "--rel", "depends_on")
-    filled.ok("link", "cat", "pg", "--weight", "0.2", "--why", "both are grey")
-    return filled
+    return filled.after(
+        ("link", "api", "pg", "--rel", "depends_on"),
+        ("link", "cat", "pg", "--weight", "0.2", "--why", "both are grey"),
+    )
 
 
 def ids(results: list[dict[str, object]]) -> list[str]:

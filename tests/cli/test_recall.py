@@ -12,10 +12,11 @@ from tests.command_line import CommandLine
 
 @pytest.fixture
 def filled(nacre: CommandLine) -> CommandLine:
-    nacre.ok("remember", "Use ruff for linting", "--id", "tool-ruff", "-g", "tools", "-g", "python", "-i", "0.9")
-    nacre.ok("remember", "The sea is salty", "--id", "fact-sea", "-t", "episodic", "--session", "s1")
-    nacre.ok("remember", "Bread needs flour", "--id", "fact-bread", "-i", "0.2", "-g", "python")
-    return nacre
+    return nacre.after(
+        ("remember", "Use ruff for linting", "--id", "tool-ruff", "-g", "tools", "-g", "python", "-i", "0.9"),
+        ("remember", "The sea is salty", "--id", "fact-sea", "-t", "episodic", "--session", "s1"),
+        ("remember", "Bread needs flour", "--id", "fact-bread", "-i", "0.2", "-g", "python"),
+    )
 
 
 def ids(results: list[dict[str, object]]) -> list[object]:

@@ -17,14 +17,12 @@ KEYS = "[?] "
 
 @pytest.fixture
 def office(nacre: CommandLine) -> CommandLine:
-    nacre.ok("remember", OLD, "--id", "berlin-memory")
-    return nacre
+    return nacre.after(("remember", OLD, "--id", "berlin-memory"))
 
 
 @pytest.fixture
 def noted(office: CommandLine) -> CommandLine:
-    office.ok("remember", NEW, "--id", "munich-memory")
-    return office
+    return office.after(("remember", NEW, "--id", "munich-memory"))
 
 
 def live(nacre: CommandLine) -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 
 from nacre import MemoryStore
 from tests.embedders import Moody
+from tests.prepared_stores import empty_store
 
 
 class Ticking:
@@ -34,6 +35,6 @@ def embedder() -> Moody:
 
 @pytest.fixture(params=["sqlite", pytest.param("in_memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Ticking, embedder: Moody) -> Iterator[MemoryStore]:
-    place = tmp_path / "s.db" if request.param == "sqlite" else ":memory:"
+    place = empty_store(tmp_path / "s.db") if request.param == "sqlite" else ":memory:"
     with MemoryStore(place, embedder=embedder, clock=clock, actor="tester") as opened:
         yield opened

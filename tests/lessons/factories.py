@@ -16,6 +16,7 @@ from nacre.lessons import Answer, Lesson, LessonBook, LessonHit
 from nacre.lessons.vocabulary import KINDS
 from nacre.model import Memory
 from nacre.model.memory import Json
+from tests.prepared_stores import empty_store
 
 HEAD = {"format": "nacre-lessons", "version": 1}
 
@@ -67,8 +68,12 @@ class ManualClock:
 
 @contextmanager
 def open_book(where: str, folder: Path, clock: Callable[[], float] | None = None) -> Iterator[LessonBook]:
-    path = ":memory:" if where == ":memory:" else folder / "lessons.db"
-    with MemoryStore(path, embedder="hashing", clock=clock or ManualClock()) as store:
+    path = folder / "lessons.db"
+    if where != ":memory:" and not path.exists():
+        empty_store(path)
+    with MemoryStore(
+        ":memory:" if where == ":memory:" else path, embedder="hashing", clock=clock or ManualClock()
+    ) as store:
         yield LessonBook(store=store)
 
 

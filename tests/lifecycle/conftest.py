@@ -10,6 +10,7 @@ import pytest
 from nacre import MemoryStore
 from tests.lifecycle.aged import Turned
 from tests.lifecycle.placed import Angles, opened
+from tests.prepared_stores import empty_store
 
 
 @pytest.fixture
@@ -24,5 +25,5 @@ def embedder() -> Angles:
 
 @pytest.fixture(params=["sqlite", pytest.param("in_memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Turned, embedder: Angles) -> Iterator[MemoryStore]:
-    with opened(tmp_path / "s.db" if request.param == "sqlite" else ":memory:", clock, embedder) as found:
+    with opened(empty_store(tmp_path / "s.db") if request.param == "sqlite" else ":memory:", clock, embedder) as found:
         yield found

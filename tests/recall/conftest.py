@@ -9,11 +9,12 @@ import pytest
 
 from nacre import MemoryStore
 from tests.embedders import Moody
+from tests.prepared_stores import empty_store
 from tests.recall.factories import NOW
 
 
 @pytest.fixture(params=["sqlite", pytest.param("in_memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
-    place = tmp_path / "s.db" if request.param == "sqlite" else ":memory:"
+    place = empty_store(tmp_path / "s.db") if request.param == "sqlite" else ":memory:"
     with MemoryStore(place, embedder=Moody(256), clock=lambda: NOW) as opened:
         yield opened

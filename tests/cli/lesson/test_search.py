@@ -16,17 +16,21 @@ HEAVY = ("rapidfuzz", "prompt_toolkit", "yaml", "numpy", "apsw", "rich", "nacre.
 
 
 def add(nacre: CommandLine, id: str, title: str, content: str = "Some content", *options: str) -> str:
-    return nacre.ok("lesson", "add", "--title", title, "--content", content, "--id", id, *options)
+    return nacre.ok(*adding(id, title, content, *options))
+
+
+def adding(id: str, title: str, content: str, *options: str) -> tuple[str, ...]:
+    return ("lesson", "add", "--title", title, "--content", content, "--id", id, *options)
 
 
 @pytest.fixture
 def book(nacre: CommandLine) -> CommandLine:
-    add(nacre, "rebase", "Rebase before you push", "A stale branch breaks the pipeline", "--tags", "git,ci",
-        "--contexts", "team.shared-branch", "--confidence", "high", "--source", "tested")  # fmt: skip
-    add(nacre, "board", "Boards move slowly", "Wait a minute after each transition", "--tags", "api.jira",
-        "--anti-contexts", "solo", "--confidence", "low", "--source", "hearsay", "--notes", "said at lunch",
-        )  # fmt: skip
-    return nacre
+    return nacre.after(
+        adding("rebase", "Rebase before you push", "A stale branch breaks the pipeline", "--tags", "git,ci",
+               "--contexts", "team.shared-branch", "--confidence", "high", "--source", "tested"),
+        adding("board", "Boards move slowly", "Wait a minute after each transition", "--tags", "api.jira",
+               "--anti-contexts", "solo", "--confidence", "low", "--source", "hearsay", "--notes", "said at lunch"),
+    )  # fmt: skip
 
 
 def printed(nacre: CommandLine, id: str) -> Any:

@@ -14,12 +14,16 @@ KEYS = "[?] "
 
 @pytest.fixture
 def book(nacre: CommandLine) -> CommandLine:
-    for id, tags, contexts in (
+    lessons = (
         ("one", "javascript,api.jira", "team.review"), ("two", "javascript", "team.review"), ("three", "js", "solo"),
-    ):  # fmt: skip
-        nacre.ok("lesson", "add", "--title", f"Lesson {id}", "--content", f"About {id}", "--tags", tags,
-                 "--contexts", contexts, "--id", id)  # fmt: skip
-    return nacre
+    )  # fmt: skip
+    return nacre.after(
+        *(
+            ("lesson", "add", "--title", f"Lesson {id}", "--content", f"About {id}", "--tags", tags,
+             "--contexts", contexts, "--id", id)
+            for id, tags, contexts in lessons
+        )
+    )  # fmt: skip
 
 
 def tags_of(nacre: CommandLine, id: str) -> Any:

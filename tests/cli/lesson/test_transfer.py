@@ -14,11 +14,25 @@ ADDRESS = "@".join(("olga", "example.org"))
 
 @pytest.fixture
 def book(nacre: CommandLine) -> CommandLine:
-    for id, tags in (("one", "git,ci"), ("two", "sensitive.pay"), ("three", "api.jira")):
-        nacre.ok("lesson", "add", "--title", f"Lesson {id}", "--content", f"Ask {ADDRESS} of {id}", "--tags", tags,
-                 "--id", id)  # fmt: skip
-    nacre.ok("lesson", "link", "one", "three", "--relation", "example_of")
-    return nacre
+    lessons = (("one", "git,ci"), ("two", "sensitive.pay"), ("three", "api.jira"))
+    return nacre.after(
+        *(
+            (
+                "lesson",
+                "add",
+                "--title",
+                f"Lesson {id}",
+                "--content",
+                f"Ask {ADDRESS} of {id}",
+                "--tags",
+                tags,
+                "--id",
+                id,
+            )
+            for id, tags in lessons
+        ),
+        ("lesson", "link", "one", "three", "--relation", "example_of"),
+    )
 
 
 def ids(nacre: CommandLine, *words: str) -> set[str]:

@@ -90,7 +90,8 @@ def run(
 
 
 def launcher(words: Sequence[str], module: str = "nacre") -> list[str]:
-    """A command line that does the same for one who must start a command himself."""
+    """A command line that does the same for one who must start a command himself. It passes SIGTERM and SIGINT on; the
+    process with its id is not the one that does the work."""
     return [sys.executable, "-I", "-S", str(Path(__file__).with_name("launched.py")), str(parent()), module, *words]
 
 
@@ -120,7 +121,7 @@ def parent() -> Path:
 
 def load() -> None:
     """Imports what the commands need, and uses it once: some of it is made at the first use."""
-    for package in ("nacre.cli", "nacre.cli.commands", "nacre.cli.lesson", "nacre.mcp"):
+    for package in ("nacre.cli", "nacre.cli.commands", "nacre.cli.lesson", "nacre.mcp", "nacre.server"):
         for module in iter_modules(import_module(package).__path__, package + "."):
             import_module(module.name)
     for name in ("nacre.cli.main", "prompt_toolkit.shortcuts", "rich.table"):

@@ -23,7 +23,7 @@ from mcp import Client, StdioServerParameters
 from nacre.mcp.calls import DATA
 from tests import forked
 
-STARTING_SECONDS = 30
+PATIENCE = 60  # seconds for what takes one on an idle machine
 SERVING = re.compile(r"Serving \w+ at (\S+)")
 TOKEN = re.compile(r"Token: (\S+)")
 
@@ -102,14 +102,22 @@ def stdio_agent(
 
 
 class HttpServer:
-    """A server process on a free port of this machine; `url` and `token` are as it announced them."""
+    """A server process on a free port of this machine; `url` and `token` are as it announced them. With
+    `new_interpreter` it is `process` itself, started as a shell starts it."""
 
     def __init__(
-        self, store: Path, home: Path, *words: str, settings: Mapping[str, str] | None = None, port: int = 0
+        self,
+        store: Path,
+        home: Path,
+        *words: str,
+        settings: Mapping[str, str] | None = None,
+        port: int = 0,
+        new_interpreter: bool = False,
     ) -> None:
-        wanted = server_command(store, "--http", f"127.0.0.1:{port}", *words)
+        started = server_command(store, "--http", f"127.0.0.1:{port}", *words)
+        command = started if new_interpreter else forked.launcher(started[3:])
         env = {**os.environ, **environment(home, **(settings or {}))}
-        self.process = subprocess.Popen(wanted, stderr=subprocess.PIPE, text=True, env=env, cwd=home)
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env, cwd=home)
         assert self.process.stderr is not None
         self.token = self.url = self.said = ""
         while not self.url:
@@ -131,7 +139,7 @@ class HttpServer:
 
     def stop(self) -> int:
         self.process.terminate()
-        code = self.process.wait(10)
+        code = self.process.wait(PATIENCE)
         assert self.process.stderr is not None
         self.process.stderr.close()
         return code

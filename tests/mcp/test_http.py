@@ -101,7 +101,7 @@ def test_a_client_does_not_notice_a_restart(tmp_path: Path, mode: str) -> None:
 
 @pytest.mark.slow
 def test_a_server_ends_when_it_is_told_to_although_a_client_is_connected(tmp_path: Path) -> None:
-    served = HttpServer(tmp_path / "store.db", tmp_path, "--profile", "lessons")
+    served = HttpServer(tmp_path / "store.db", tmp_path, "--profile", "lessons", new_interpreter=True)
     with served.agent() as agent:
         agent.ok("learn", title="Grease", content="The hinges want grease in spring")
         assert served.stop() in (0, -signal.SIGTERM)

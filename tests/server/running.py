@@ -17,6 +17,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from nacre import MemoryStore
 from nacre.server.users import Registry
+from tests import forked
 from tests.mcp.agents import environment
 from tests.waiting import wait_for
 
@@ -69,13 +70,22 @@ class Caller:
 
 
 class Served:
-    """A server over a store in a file. Its log is in `log`."""
+    """A server over a store in a file. Its log is in `log`. With `new_interpreter` it is `process` itself, started as a
+    shell starts it."""
 
-    def __init__(self, store: Path, home: Path, *words: str, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        store: Path,
+        home: Path,
+        *words: str,
+        settings: Mapping[str, str] | None = None,
+        new_interpreter: bool = False,
+    ) -> None:
         self.store, self.log = store, home / f"server-{time.monotonic_ns()}.log"
         quick = {"NACRE_CONFLICT_JUDGE": "rules", "NACRE_RERANK_MS": "0"}  # without loading a model
         env = {**os.environ, **quick, **environment(home, **(settings or {}))}
-        command = [sys.executable, "-m", "nacre", "--store", str(store), "serve", "--http", "127.0.0.1:0", *words]
+        wanted = ["--store", str(store), "serve", "--http", "127.0.0.1:0", *words]
+        command = [sys.executable, "-m", "nacre", *wanted] if new_interpreter else forked.launcher(wanted)
         with self.log.open("w") as log:
             self.process = subprocess.Popen(command, stderr=log, env=env, cwd=home)
         try:
@@ -112,8 +122,8 @@ class Served:
 
 
 @contextmanager
-def serving(store: Path, home: Path, *words: str, **settings: str) -> Iterator[Served]:
-    served = Served(store, home, *words, settings=settings)
+def serving(store: Path, home: Path, *words: str, new_interpreter: bool = False, **settings: str) -> Iterator[Served]:
+    served = Served(store, home, *words, settings=settings, new_interpreter=new_interpreter)
     try:
         yield served
     finally:

@@ -43,7 +43,7 @@ def test_an_address_that_others_reach_needs_tls_or_a_proxy(nacre: CommandLine, t
 
 @pytest.mark.slow
 def test_the_first_start_says_how_to_get_in_and_lets_nobody_in(tmp_path: Path) -> None:
-    with serving(tmp_path / "s.db", tmp_path) as served:
+    with serving(tmp_path / "s.db", tmp_path, new_interpreter=True) as served:
         nobody = served.caller()
         assert nobody("GET", "/v1/me").status == 401
         assert nobody("GET", "/metrics").status == 200  # on this machine, while there is no token

@@ -16,7 +16,7 @@ LARGEST = 400.0  # MiB of a server without a model: it holds the store's vectors
 
 def check_crowd(tmp_path: Path, *, sessions: int, servers: int, rounds: int) -> None:
     file = tmp_path / "store.db"
-    served = HttpServer(file, tmp_path)
+    served = HttpServer(file, tmp_path, new_interpreter=True)
     try:
         crowd = anyio.run(lived, served, file, tmp_path, sessions, servers, rounds)
         resident = resident_mebibytes(served.process.pid)

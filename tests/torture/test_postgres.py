@@ -198,7 +198,10 @@ def test_servers_that_are_killed_carry_out_each_request_once(database: Database,
     requests, kills = 60, 0
     number = 0
     while number < requests:
-        with serving(database.address, tmp_path) as one, serving(database.address, tmp_path) as two:  # type: ignore[arg-type]
+        with (
+            serving(database.address, tmp_path, new_interpreter=True) as one,  # type: ignore[arg-type]
+            serving(database.address, tmp_path) as two,  # type: ignore[arg-type]
+        ):
             callers = [one.caller(token), two.caller(token)]
             for step in range(requests // 3):
                 number += 1

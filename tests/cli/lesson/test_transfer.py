@@ -17,22 +17,12 @@ def book(nacre: CommandLine) -> CommandLine:
     lessons = (("one", "git,ci"), ("two", "sensitive.pay"), ("three", "api.jira"))
     return nacre.after(
         *(
-            (
-                "lesson",
-                "add",
-                "--title",
-                f"Lesson {id}",
-                "--content",
-                f"Ask {ADDRESS} of {id}",
-                "--tags",
-                tags,
-                "--id",
-                id,
-            )
+            ("lesson", "add", "--title", f"Lesson {id}", "--content", f"Ask {ADDRESS} of {id}", "--tags", tags,
+             "--id", id)
             for id, tags in lessons
         ),
         ("lesson", "link", "one", "three", "--relation", "example_of"),
-    )
+    )  # fmt: skip
 
 
 def ids(nacre: CommandLine, *words: str) -> set[str]:

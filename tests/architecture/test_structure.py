@@ -156,14 +156,16 @@ def test_no_name_of_the_old_vocabulary_is_left() -> None:
 
 
 def test_no_phrase_of_the_old_vocabulary_is_left() -> None:
-    patterns = [re.compile(rf"\b{re.escape(phrase)}\b", re.IGNORECASE) for phrase in OLD_PHRASES]
+    patterns = {phrase.lower(): re.compile(rf"\b{re.escape(phrase)}\b", re.IGNORECASE) for phrase in OLD_PHRASES}
     texts = [*MODULES.values(), *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     left = [
         f"{file.relative_to(ROOT)}: {match.group()}"
         for file in texts
         if file.name != "CHANGELOG.md"
-        for pattern in patterns
-        for match in pattern.finditer(file.read_text("utf-8"))
+        for text in [file.read_text("utf-8").lower()]
+        for phrase, pattern in patterns.items()
+        if phrase in text  # which is quicker to say than where
+        for match in pattern.finditer(text)
     ]
     assert left == []
 

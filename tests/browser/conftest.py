@@ -22,8 +22,9 @@ FAILED = "Failed to load resource"  # what a browser itself says of an answer wi
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """One process runs them all, so that one browser suffices."""
+    folder = Path(__file__).parent
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if item.path.parent == folder:
             item.add_marker(pytest.mark.xdist_group("browser"))
             if CHROMIUM is None:
                 item.add_marker(pytest.mark.skip(reason="There is no Chromium here; install the package chromium."))

@@ -32,6 +32,8 @@ ITEM = re.compile(r"(?P<part>[HMAL]\d+)(?:\.(?P<number>\d+))?")
 
 def accepted(text: str) -> Iterator[str]:
     """What the marks in a file name: a part, or a thing in it by its number."""
+    if "accepts" not in text:  # most files have none, and need not be parsed
+        return
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "accepts":
             for argument in node.args:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from nacre.cli.main import nacre as command_line
+from nacre.models import shipped
 from tests import forked
 from tests.prepared_stores import empty_store
 
@@ -24,6 +26,10 @@ LEFT: dict[tuple[Steps, tuple[tuple[str, str], ...]], tuple[float, bytes]] = {} 
 
 def is_setting(name: str, _: str) -> bool:
     return name.startswith("NACRE_") and name != "NACRE_STORE"
+
+
+# The models' files are really read by the first `nacre doctor` of a process; they stay as they are.
+read_once = cache(shipped.faults)
 
 
 class CommandLine:
@@ -80,6 +86,7 @@ def nacre(elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
     monkeypatch.setenv("NACRE_STORE", str(tmp_path / "store.db"))
     for name in ("NO_COLOR", "VISUAL", "EDITOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(shipped, "faults", read_once)
     # That of the library, so that a test may use both; `tests/cli/test_space_choice.py` is about the rule.
     monkeypatch.setenv("NACRE_SPACE", "default")
     return CommandLine(empty_store(tmp_path / "store.db"))  # commands that only read refuse a missing one

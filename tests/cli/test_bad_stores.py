@@ -29,6 +29,7 @@ def test_a_file_of_another_kind_is_refused_and_left_alone(nacre: CommandLine) ->
 
 
 def test_a_database_of_another_program_is_refused(nacre: CommandLine) -> None:
+    nacre.store.unlink()
     connection = apsw.Connection(str(nacre.store))
     connection.execute("CREATE TABLE notes(text)")
     connection.close()

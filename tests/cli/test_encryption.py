@@ -105,6 +105,7 @@ def test_a_new_store_is_encrypted_from_the_beginning_where_the_settings_name_a_k
     nacre: CommandLine, key_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NACRE_KEY", f"file:{key_file}")
+    nacre.store.unlink()
     nacre.ok("remember", MESSAGE)
     assert not plain(nacre) and MESSAGE in nacre.ok("list")
 

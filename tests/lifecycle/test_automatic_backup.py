@@ -105,6 +105,7 @@ def test_off_is_off(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_copy_of_an_encrypted_store_is_encrypted(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HERON_KEY", "a passphrase " + "of some length")
     monkeypatch.setenv("NACRE_KEY", "env:HERON_KEY")
+    nacre.store.unlink()  # it is not encrypted
     settings = old_store(nacre.store, key="env:HERON_KEY")
     assert nacre.process("remember", "nobody else reads this").returncode == 0
     assert eventually(lambda: bool(made(settings)))

@@ -14,7 +14,7 @@ import pytest
 from nacre.errors import ConfigError, InvalidInput
 from nacre.mcp.http import Address, allowed_names, load_token
 from tests.command_line import CommandLine
-from tests.mcp.agents import HttpServer
+from tests.mcp.agents import PATIENCE, HttpServer
 
 HELLO = {
     "jsonrpc": "2.0",
@@ -34,7 +34,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
 
 
 def posted(server: HttpServer, **headers: str) -> httpx2.Response:
-    return httpx2.post(server.url, json=HELLO, headers={**TAKING, **headers}, timeout=20)
+    return httpx2.post(server.url, json=HELLO, headers={**TAKING, **headers}, timeout=PATIENCE)
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
@@ -77,7 +77,7 @@ def test_there_is_no_oauth_to_discover(server: HttpServer) -> None:
     """Claude Code takes 401 for an invitation to log in."""
     root = server.url.removesuffix("/mcp")
     for place in ("oauth-protected-resource", "oauth-protected-resource/mcp", "oauth-authorization-server"):
-        answer = httpx2.get(f"{root}/.well-known/{place}", timeout=20)
+        answer = httpx2.get(f"{root}/.well-known/{place}", timeout=PATIENCE)
         assert (answer.status_code, "www-authenticate" in answer.headers) == (404, False)
         assert answer.json() == {"error": "Not found."}
 

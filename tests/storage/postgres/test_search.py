@@ -71,22 +71,23 @@ def same(one: Candidates, other: Candidates) -> bool:
     )
 
 
-@pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("past", [False, True])
 def test_what_is_asked_ahead_is_what_is_read_step_by_step(
-    store: PostgresBackend, monkeypatch: pytest.MonkeyPatch, search: Search, past: bool
+    store: PostgresBackend, monkeypatch: pytest.MonkeyPatch, past: bool
 ) -> None:
     from nacre.storage.postgres.search import PostgresIndex
 
     before = fill(store)
     written(store, (memory("late", "tea own7"), derived("tea own7", unit(1, 2))))
     reader = store.at(SPACE, before) if past else store
-    ahead = reader.gather(SPACE, search)
-    monkeypatch.setattr(PostgresIndex, "ask_ahead", lambda *_: None)
-    monkeypatch.setattr(PostgresIndex, "_with_cosines", lambda self, _, *asked: self._session.together(*asked))
-    stepwise = reader.gather(SPACE, search)
-    assert same(ahead, stepwise)
-    assert not (past and "late" in {place.id for place in ahead.places})
+    for search in SEARCHES:
+        ahead = reader.gather(SPACE, search)
+        with monkeypatch.context() as patch:
+            patch.setattr(PostgresIndex, "ask_ahead", lambda *_: None)
+            patch.setattr(PostgresIndex, "_with_cosines", lambda self, _, *asked: self._session.together(*asked))
+            stepwise = reader.gather(SPACE, search)
+        assert same(ahead, stepwise), search
+        assert not (past and "late" in {place.id for place in ahead.places}), search
 
 
 def test_a_search_waits_for_the_server_five_times(store: PostgresBackend, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,7 +133,7 @@ def test_all_tries_together_have_a_time_limit(loopback: Loopback) -> None:
     loopback.failures = [(429, {"Retry-After": "3600"})] * 10
     paused: list[float] = []
     asked = JsonService(
-        f"{loopback.url}/ask", lambda reason: LanguageModelError("tiny", reason, "Start it."), timeout=60.0,
+        f"{loopback.url}/ask", lambda reason: LanguageModelError("tiny", reason, "Start it."), timeout=5.0,
         sleep=paused.append,
     )  # fmt: skip
     with pytest.raises(LanguageModelError, match="429"):

@@ -104,6 +104,17 @@ def test_another_embedder_than_the_stores_is_a_problem_that_reindexing_mends() -
     assert all(each.level == "ok" for each in judged_vectors(WELL, "", calibrated=True))
 
 
+def test_vectors_of_what_was_undone_are_explained(nacre: CommandLine) -> None:
+    nacre.ok("remember", "The ferry leaves at nine")
+    assert "1 memory with 1 vector)" in nacre.ok("doctor")
+    nacre.ok("remember", "--lines", input="The pier closes at dusk\nGulls steal chips")
+    nacre.ok("undo")
+    assert (
+        "1 memory with 3 vectors; a long text has several, and earlier versions and what was undone keep theirs)"
+        in (" ".join(nacre.ok("doctor").split()))
+    )
+
+
 def test_what_the_backend_complains_of_is_printed_word_for_word() -> None:
     ill = Health(1, 3, 3, 2, 0, 1, "bag", problems=("The vector index is short. Run it again.",))
     assert [each.message for each in judged_contents(ill)] == ["The vector index is short. Run it again."]

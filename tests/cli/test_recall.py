@@ -131,6 +131,7 @@ def test_filters_that_match_nothing_are_named_and_a_near_tag_is_suggested(filled
     assert filled("list", "-g", "python", "--session", "s 2", "-n", "3", "--until", "2020-01-01").stderr == (
         "Nothing matches --tag python --session 's 2' --until 2020-01-01.\n"
     )
+    assert "--since '3 weeks ago'." in filled("list", "-g", "none", "--since", "3 weeks ago").stderr
     assert filled("list", "--trashed").stderr == "Nothing matches --trashed.\n"
     result = filled("recall", "linting", "-g", "pyhton")
     assert result.exit_code == 1 and "nothing found. Did you mean the tag 'python'?" in result.stderr

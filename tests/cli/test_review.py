@@ -8,6 +8,7 @@ import pytest
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.commands.review import current_item
+from nacre.model.review import DECISIONS
 from tests.cli.terminal import conversation
 from tests.command_line import CommandLine
 
@@ -483,3 +484,8 @@ def test_redacting_asks_says_that_it_is_for_good_and_is(office: CommandLine) -> 
     assert office("restore", "ber").exit_code == 3
     assert office("redact", "zzz", "--yes").exit_code == 1
     assert "Berlin" not in office.store.read_bytes().decode("latin-1")
+
+
+def test_the_help_lists_every_decision_that_is_accepted(nacre: CommandLine) -> None:
+    words = set(nacre.ok("review", "decide", "--help").replace(",", " ").split())
+    assert {decision for decisions in DECISIONS.values() for decision in decisions} <= words

@@ -40,7 +40,7 @@ def test_growth_counts_by_the_week_and_shows_the_gaps(grown: CommandLine) -> Non
 def test_a_pipe_gets_the_same_lines_and_the_weeks(grown: CommandLine) -> None:
     lines = dict(line.split("\t") for line in grown.ok("stats").splitlines())
     assert (lines["total"], lines["by type episodic"], lines["top tags often"]) == ("12", "8", "9")
-    assert [count for name, count in lines.items() if name.startswith("growth ")] == ["8", "0", "1"]
+    assert [count for name, count in lines.items() if name.startswith("growth week of ")] == ["8", "0", "1"]
 
 
 @pytest.mark.slow
@@ -82,7 +82,7 @@ def test_what_matches_nothing_names_the_day_as_it_was_typed(grown: CommandLine) 
 
 
 def test_a_list_whose_dates_are_not_in_order_says_what_orders_it(nacre: CommandLine) -> None:
-    says = "The latest stored is first; a date is the time of which a memory tells."
+    says = "Sorted by when each was created; a date is since when it holds, or when it happened."
     nacre.ok("remember", "The pier was painted", "--occurred-at", "2026-03-01")
     nacre.ok("remember", "The ferry was sold", "--occurred-at", "2026-04-01")
     assert says not in nacre("list", "-f", "table").stderr

@@ -229,3 +229,52 @@ def test_notes_that_the_store_has_otherwise_come_with_commands_that_can_be_paste
     assert f"`nacre export '{folder}' --force` writes them anew." in said
     single = filled("import", str(note), "--yes").stderr
     assert f"overwrite '{note}'` takes what the notes say." in single and "nacre export" not in single
+
+
+def test_an_import_that_changes_nothing_says_that_there_is_nothing_to_undo(filled: CommandLine, tmp_path: Path) -> None:
+    file = str(tmp_path / "all.nacre")
+    filled.ok("export", file)
+    says = "No memory was changed, so there is nothing of it to undo."
+    assert says in filled("import", file, "--yes").stderr
+    assert says not in filled(*other(tmp_path), "import", file, "--yes").stderr
+    assert says not in filled("import", file, "--dry-run").stderr
+
+
+def test_items_of_an_array_are_counted_as_items(nacre: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "x.json"
+    file.write_text('[{"text": "One"}, {"text": 7}, "plain"]')
+    said = nacre("import", str(file), "--dry-run", "--errors", str(tmp_path / "left.jsonl")).stderr
+    assert (
+        "2 items passed over" in said and "  item 2: its text is 7" in said and "line" not in said.replace("lines", "")
+    )
+    assert "Wrote 2 items that cannot be taken" in said
+    assert json.loads((tmp_path / "left.jsonl").read_text().splitlines()[0])["text"] == 7
+    file.write_text('["plain", {"text": 7}]')
+    assert "not one item of x.json" in nacre("import", str(file), "--from", "jsonl", "--yes").stderr
+
+
+def test_a_folder_that_is_called_as_a_source_is_imported(
+    filled: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    missing = filled("import", "notes", "--dry-run")
+    assert missing.exit_code == 2 and "'notes' is no file or folder here" in missing.stderr
+    assert "nacre import notes PATH" in missing.stderr
+    filled.ok("export", "notes/")
+    for words in (["notes"], ["notes", "notes"]):
+        assert "Would import 0 memories; 6 known already" in filled("import", *words, "--dry-run").stderr
+
+
+def test_what_holds_no_memories_is_refused_before_anything_is_asked(nacre: CommandLine, tmp_path: Path) -> None:
+    for name, content in (("x.csv", "text,tags\n"), ("x.json", "[]"), ("y.json", "{}")):
+        (tmp_path / name).write_text(content)
+        result = nacre("import", str(tmp_path / name))
+        assert result.exit_code == 4 and "it holds no memories. Name the file that holds them." in result.stderr
+        assert "Import" not in result.stderr
+
+
+def test_a_description_of_stdin_names_a_command_that_works(nacre: CommandLine) -> None:
+    result = nacre("info", "-", input='{"text": "One"}')
+    assert result.exit_code == 4 and "stdin was not taken" in result.stderr
+    assert "`nacre import --dry-run -` says" in result.stderr
+    assert "Would import 1 memory" in nacre("import", "--dry-run", "-", input='{"text": "One"}').stderr

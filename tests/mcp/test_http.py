@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from nacre.errors import ConfigError, InvalidInput
-from nacre.mcp.http import Address, allowed_names, load_token
+from nacre.mcp.http import Address, allowed_names, listen, load_token
 from tests.command_line import CommandLine
 from tests.mcp.agents import PATIENCE, HttpServer
 
@@ -163,6 +163,20 @@ def test_a_further_name_of_the_machine_may_be_allowed() -> None:
     allowed = allowed_names(["box.local"])
     assert {"box.local:*", "localhost:*", "127.0.0.1:*", "[::1]:*"} <= set(allowed.allowed_hosts)
     assert "https://box.local:*" in allowed.allowed_origins and allowed.enable_dns_rebinding_protection
+
+
+@pytest.mark.parametrize(
+    ("host", "says"),
+    [
+        ("no.such.host.invalid", "'no.such.host.invalid' is not the name of a host that is known here ("),
+        ("192.0.2.1", "192.0.2.1 is not an address of this machine (Cannot assign requested address); write one"),
+    ],
+)
+def test_a_host_that_is_not_here_is_named(host: str, says: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        listen(Address(host, 0))
+    assert says in str(refused.value) and "such as 127.0.0.1." in str(refused.value)
+    assert "port" not in str(refused.value) and "Unknown error" not in str(refused.value)
 
 
 @pytest.mark.slow

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from nacre.transfer.archive import Fault
 from nacre.transfer.import_archive import import_path
 from nacre.transfer.rejected import rejected
@@ -37,3 +39,16 @@ def test_lines_that_are_not_json_come_back_as_they_are(tmp_path: Path) -> None:
         {"importance": 1, "line": 3, "error": "b c"},
         {"line": 9, "error": "d"},
     ]
+
+
+@pytest.mark.parametrize("source", ["jsonl", "mem0-export"])
+def test_items_of_an_array_come_back_as_they_were(tmp_path: Path, source: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text('[{"memory": "good"}, {"memory": 7, "id": "é"}, "plain", {"memory": "la')
+    with opened() as store:
+        done = import_path(store, path, source=source)
+    assert (done.imported, done.errors) == (1, 3)
+    second, third, rest = rejected(path, source, done.faults)
+    assert (second["item"], second["memory"], second["id"], "line" in second) == (2, 7, "é", False)
+    assert (third["item"], third["raw"]) == (3, '"plain"')
+    assert rest["item"] == 4 and str(rest["error"]).startswith("the rest is not JSON")

@@ -10,6 +10,7 @@ import pytest
 from nacre.errors import ArchiveRefused, InvalidInput, UnknownName
 from nacre.remember.guard import Guard
 from nacre.transfer.export import export_archive
+from nacre.transfer.import_archive import import_path
 from nacre.transfer.sources import KINDS, Reading, kind_of, open_source, recognise
 from tests.transfer.archives import opened
 from tests.transfer.foreign.fixture_files import FIXTURES, taken, unpacked
@@ -86,3 +87,43 @@ def test_options_of_another_kind_are_refused(tmp_path: Path) -> None:
     for how in (Reading(Guard(), collections=("x",)), Reading(Guard(), columns={"a": "text"})):
         with pytest.raises(InvalidInput):
             open_source(tmp_path, KINDS["letta"], how)
+
+
+@pytest.mark.parametrize("content", ["[]", " [ ] ", "{}", '{"results": []}', '{"memories": [], "total": 0}', "[{}]"])
+def test_json_without_memories_is_called_that(tmp_path: Path, content: str) -> None:
+    (tmp_path / "x.json").write_text(content)
+    with pytest.raises(ArchiveRefused, match="it holds no memories. Name the file"):
+        recognise(tmp_path / "x.json")
+
+
+def test_an_array_of_texts_comes_with_the_way_to_write_it(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(["one", "two"]))
+    with pytest.raises(ArchiveRefused, match=r'an array of plain texts. Write each as {"text": "…"}'):
+        recognise(path)
+    path.write_text(json.dumps(["one", {"foo": 1}]))
+    with pytest.raises(ArchiveRefused, match="no form that is known"):
+        recognise(path)
+    path.write_text("[")
+    with pytest.raises(ArchiveRefused, match="no form that is known"):
+        recognise(path)
+
+
+def test_a_wrong_source_is_refused_with_the_one_that_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "m0.json"
+    path.write_text(json.dumps({"results": [{"id": "a", "memory": "Ada likes tea"}]}))
+    with opened() as store:
+        with pytest.raises(
+            ArchiveRefused, match="not a SQLite database. It is an export of mem0; import it with `--from"
+        ):
+            import_path(store, path, source="mem0")
+        path.write_text("{" * 1_000)
+        with pytest.raises(ArchiveRefused, match=r"not a SQLite database\. Name the right file"):
+            import_path(store, path, source="mem0")
+
+
+def test_an_array_is_one_however_much_is_before_it(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(" " * 5_000 + json.dumps([{"text": "one"}, {"text": "two"}]))
+    with opened() as store:
+        assert import_path(store, path).imported == 2

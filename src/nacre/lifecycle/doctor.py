@@ -126,7 +126,9 @@ def judged_contents(health: Health) -> Iterator[Finding]:
     if not health.problems:
         memories = f"{health.memories:,} {'memory' if health.memories == 1 else 'memories'}"
         vectors = f"{health.vectors:,} {'vector' if health.vectors == 1 else 'vectors'}"
-        counts = f"{memories} with {vectors}; a long text has several"
+        counts = f"{memories} with {vectors}"
+        if health.vectors > health.memories:
+            counts += "; a long text has several, and earlier versions and what was undone keep theirs"
         yield Finding("integrity", "ok", f"The file is undamaged, and its indexes fit its memories ({counts}).")
 
 

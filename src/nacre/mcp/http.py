@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hmac
 import ipaddress
 import os
@@ -112,9 +113,20 @@ class Address:
 def listen(place: Address) -> socket.socket:
     try:
         family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
+        socket.getaddrinfo(place.host, place.port, family)  # `create_server` hides that it is the name
         listening = socket.create_server((place.host, place.port), family=family, backlog=BACKLOG)
+    except socket.gaierror as error:
+        raise InvalidInput(
+            f"{place.host!r} is not the name of a host that is known here ({error.strerror}); write an address of this "
+            "machine, such as 127.0.0.1."
+        ) from error
     except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else str(error)  # asyncio's own text has the address again
+        # The text of `socket.create_server` has the address again.
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        if error.errno == errno.EADDRNOTAVAIL:
+            raise InvalidInput(
+                f"{place.host} is not an address of this machine ({reason}); write one that is, such as 127.0.0.1."
+            ) from error
         raise InvalidInput(
             f"{place.host}:{place.port} is not available ({reason}); choose another port, with --port of `nacre web` "
             "or --http of `nacre serve` and `nacre mcp`."

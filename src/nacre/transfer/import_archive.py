@@ -47,7 +47,7 @@ from nacre.transfer.import_plan import (
     survey,
 )
 from nacre.transfer.read_archive import Archive, BadRow, MemoryRow, Source
-from nacre.transfer.sources import Reading, kind_of, open_source
+from nacre.transfer.sources import Reading, kind_of, naming_the_kind, open_source
 from nacre.transfer.vocabulary import RELATION, TYPE
 
 ACTOR = "import"
@@ -387,7 +387,8 @@ def check_path(
     """Reads through what `import_path` would import, without a store. Raises what that raises for the file."""
     file = Path(path).expanduser()
     reading = Reading(make_guard(settings), collections, columns or {}, tools)
-    with nothing_imported(), open_source(file, kind_of(file, source), reading) as opened:
+    kind = kind_of(file, source)
+    with nothing_imported(), naming_the_kind(file, kind), open_source(file, kind, reading) as opened:
         for _ in opened.rows(progress):
             pass
 
@@ -409,7 +410,7 @@ def import_path(
     file = Path(path).expanduser()
     reading = Reading(make_guard(store.settings), collections, columns or {}, tools)
     kind = kind_of(file, source)
-    with nothing_imported(), open_source(file, kind, reading) as opened:
+    with nothing_imported(), naming_the_kind(file, kind), open_source(file, kind, reading) as opened:
         done = import_rows(store, opened, **options)
     if kind.name == note_folder.NAME and done.overwritten and not options.get("dry_run"):
         note_folder.renew_edited(store, file)

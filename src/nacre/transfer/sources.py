@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
@@ -28,9 +29,11 @@ from nacre.transfer.foreign import (
     server_memory,
     vault,
 )
-from nacre.transfer.foreign.look import Look
+from nacre.transfer.foreign.look import HEAD, HEAD_LINES, Look
+from nacre.transfer.foreign.source import no_memories
 from nacre.transfer.ingest import conversations, markdown
 from nacre.transfer.ingest.formats import detect
+from nacre.transfer.ingest.items import elements
 from nacre.transfer.read_archive import Archive, Source
 from nacre.transfer.tables import CSV, JSONL
 
@@ -102,7 +105,7 @@ def is_format(name: str, look: Look) -> bool:
 
 def is_json_rows(look: Look) -> bool:
     names = ("text", *tables.OTHER_NAMES["text"])
-    if look.text.startswith("["):
+    if look.is_array:
         return any(not each.keys().isdisjoint(names) for each in look.first_elements)
     return any(not each.keys().isdisjoint(names) for each in look.first_lines)
 
@@ -183,7 +186,36 @@ def recognise(path: Path) -> Kind:
         raise ArchiveRefused(path, "it is empty", "Name the file that holds the memories.")
     if look.head.startswith(UTF16):
         raise ArchiveRefused(path, "it is written in UTF-16", "Save it as UTF-8, and import that.")
-    raise UnknownForm(path)
+    raise refused_json(look) or UnknownForm(path)
+
+
+def refused_json(look: Look) -> ArchiveRefused | None:
+    """What is wrong with JSON that is in no known form, where that can be said."""
+    if not look.is_array and (not look.text.startswith("{") or len(look.head) == HEAD):
+        return None
+    try:
+        first = [each for each, _ in islice(elements(look.path), HEAD_LINES)]
+    except ValueError:
+        return None
+    if all(isinstance(each, dict) and not any(each.values()) for each in first):
+        return no_memories(look.path)
+    if all(isinstance(each, str) for each in first):
+        remedy = 'Write each as {"text": "…"}, or one a line for `nacre remember --lines`.'
+        return ArchiveRefused(look.path, "it is an array of plain texts", remedy)
+    return None
+
+
+@contextmanager
+def naming_the_kind(path: Path, kind: Kind) -> Iterator[None]:
+    """Says what a refused path is, where it is of another kind than the one that was named."""
+    try:
+        yield
+    except ArchiveRefused as error:
+        with suppress(ArchiveRefused):
+            if (other := recognise(path)) is not kind:
+                remedy = f"It is {other.what}; import it with `--from {other.name}`."
+                error = ArchiveRefused(path, error.reason, remedy)
+        raise error from None
 
 
 def kind_of(path: Path, name: str | None = None) -> Kind:

@@ -21,7 +21,8 @@ from nacre.model.memory import NAMES, Json
 from nacre.protocols import Progress
 from nacre.remember.guard import Guard
 from nacre.transfer.cells import LONGEST_SHOWN, convert, csv_line, is_relative
-from nacre.transfer.foreign.source import ForeignSource, header, printable
+from nacre.transfer.foreign.look import Look
+from nacre.transfer.foreign.source import ForeignSource, header, no_memories, printable
 from nacre.transfer.ingest.conversations import text_and_tools
 from nacre.transfer.ingest.items import elements, identity, lines
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row, TermRow
@@ -44,7 +45,6 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 FIELDS_BY_OTHER_NAME = {other: name for name, others in OTHER_NAMES.items() for other in others}
 IN_METADATA = "metadata."  # of a column's target: metadata.page puts it under that key
 DELIMITERS = ",;\t|"
-LONGEST_INDENT = 1_000  # bytes before an array
 LONGEST_CELL = 8_000_000  # characters: a memory with all of its links takes less
 MOST_COLUMNS = 1_000  # whose names are kept, to say which there are
 MOST_SHOWN = 20  # of them in a message
@@ -138,12 +138,12 @@ class Table(ForeignSource):
                 types.add(type_name)
                 yield TermRow(number, TYPE, type_name, {})
             yield MemoryRow(number, fields, name=printable(fields["id"]) if "id" in record else "")
-        self.check_columns(any_rows=number > 0)
+        if not number:
+            raise no_memories(self.path)
+        self.check_columns()
 
-    def check_columns(self, *, any_rows: bool) -> None:
+    def check_columns(self) -> None:
         """Raises `InvalidInput` for a column that is mapped and not there, and `ArchiveRefused` without a text."""
-        if not any_rows:
-            return
         for column in self.columns:
             if column not in self.columns_seen:
                 raise MissingColumn(column, self.columns_seen)
@@ -153,7 +153,7 @@ class Table(ForeignSource):
 
     def json_records(self) -> Iterator[tuple[int, int, Mapping[str, object] | str]]:
         """Of JSON lines, or of one array."""
-        if self.is_array():
+        if Look(self.path).is_array:
             yield from self.array_records()
             return
         for line in lines(self.path):
@@ -161,10 +161,6 @@ class Table(ForeignSource):
             if isinstance(entry, dict) and isinstance(entry.get("memory"), dict) and "text" not in entry:
                 entry = entry["memory"]
             yield line.number, line.end, entry if isinstance(entry, dict) else line.fault or "it is not a JSON object"
-
-    def is_array(self) -> bool:
-        with open_regular(self.path) as file:
-            return file.read(LONGEST_INDENT).decode("utf-8-sig", "replace").lstrip().startswith("[")
 
     def array_records(self) -> Iterator[tuple[int, int, Mapping[str, object] | str]]:
         number = read = 0

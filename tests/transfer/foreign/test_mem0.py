@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from nacre.transfer.foreign import mem0
+from nacre.transfer.import_archive import import_path
 from nacre.transfer.sources import recognise
-from tests.transfer.foreign.fixture_files import taken, unpacked
+from tests.transfer.archives import opened
+from tests.transfer.foreign.fixture_files import everything, taken, unpacked
 
 TEXTS = {
     "Invoices are numbered by year and then by customer",
@@ -100,3 +102,19 @@ def test_memories_of_the_api_without_ids_get_them_from_their_texts(tmp_path: Pat
     assert [fault.why for fault in done.faults] == ["it has no text.", "it is not a memory of mem0."]
     again, _ = taken(path)
     assert sorted(memory.id for memory in again) == sorted(memory.id for memory in memories)
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_what_an_answer_says_was_deleted_is_left_out_and_counted(tmp_path: Path, listed: bool) -> None:
+    events = ("ADD", "DELETE", "UPDATE", "NONE", "DELETE")
+    entries = [{"id": f"m{at}", "memory": f"Text {at}", "event": event} for at, event in enumerate(events)]
+    path = tmp_path / "answer.json"
+    path.write_text(json.dumps({"results": entries} if listed else entries))
+    with opened() as store:
+        for _ in range(2):
+            done = import_path(store, path)
+            assert (done.imported + done.skipped, done.errors) == (2, 0)
+            assert done.notes == (
+                "3 memories were left out, which mem0 deleted or did not change (event DELETE or NONE).",
+            )
+        assert {memory.id for memory in everything(store)} == {"m0", "m2"}

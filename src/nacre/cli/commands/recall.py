@@ -113,8 +113,7 @@ pack_command = context_command  # its earlier name
 
 def hit_columns(hits: Recollection, *, two_spaces: bool, explain: bool) -> list[Column[Hit]]:
     columns: list[Column[Hit]] = memory_columns(lambda hit: hit.memory, hits, two_spaces=two_spaces, wraps=True)
-    at = next(place for place, column in enumerate(columns) if column.name == "text")
-    (id, *others), text, after = columns[:at], columns[at], columns[at + 1 :]
+    id, *others, text, space = columns
     score: Column[Hit] = Column("score", lambda hit: f"{hit.score:.4f}", lambda hit: f"{hit.score:.2f}", right=True)
     if hits.calibrated:
         others = [Column("fit", lambda hit: hit.strength), *others]
@@ -134,7 +133,7 @@ def hit_columns(hits: Recollection, *, two_spaces: bool, explain: bool) -> list[
         *others,
         replace(text, text=text_and_marks, brief=with_marks),
         *([why] if explain else []),
-        *after,
+        space,
     ]
 
 

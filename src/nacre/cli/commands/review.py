@@ -81,6 +81,7 @@ def decide(cli: CliContext, item: str, decision: str, into: str, text: str, stal
       of a memory       validate, trash
       of a relation     keep, merge (with --into); its kind is `word`
       of two names      merge (--into says which name stays), distinct
+      of each of them   skip, which decides nothing: it still waits
     """
     with cli.open_both() as store:
         decision = decision.replace("-", "_")

@@ -210,7 +210,8 @@ def stats_command(cli: CliContext, form: Form) -> None:
         print_facts({name: value for name, value in facts.items() if not isinstance(value, dict)}, form)
         draw_stats(counted)
     else:
-        print_facts(facts, form)
+        facts["growth"] = {f"week of {first}": count for first, count in counted.growth.items()}
+        print_facts(facts, form, asdict(counted))
 
 
 def draw_stats(stats: Stats) -> None:
@@ -235,7 +236,7 @@ def order_line(memories: Sequence[Memory], sort: str) -> tuple[str, ...]:
     dates = [stands_since(memory) for memory in memories]
     if sort != "created" or dates == sorted(dates, reverse=True):
         return ()
-    return ("The latest stored is first; a date is the time of which a memory tells.",)
+    return ("Sorted by when each was created; a date is since when it holds, or when it happened.",)
 
 
 def given_filters() -> str:
@@ -255,6 +256,7 @@ def option_text(option: click.Option, value: object) -> str:
         return name
     if option.metavar == "WHEN" and isinstance(value, float):
         typed = str(click.get_current_context().meta.get(f"{TYPED}{name}", ""))
-        return f"{name} {typed if typed[:1].isdigit() else iso(value)}"  # words such as "last week" as their time
+        when = typed if typed[:1].isdigit() else iso(value)  # words such as "last week" as their time
+        return f"{name} {shlex.quote(when)}"
     values = value if isinstance(value, tuple) else (value,)
     return " ".join(f"{name} {shlex.quote(str(each))}" for each in values)

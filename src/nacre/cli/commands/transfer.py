@@ -143,6 +143,7 @@ def watch_folder(cli: CliContext, folder: Path, choice: Choice, per: str, *, for
 
 
 POLICIES = ("skip", "overwrite", "rename", "error", "newer")
+DONE = "Imported"
 ANNOUNCED = "Will import"  # said before the question, so that what is asked is known
 MOST_FAULTS = 10  # faults that a person reads; JSON has more of them
 
@@ -201,10 +202,11 @@ def import_command(
     amplihack, mem0, mem0-qdrant, claude-mem, engram, langgraph, mcp-memory-service, server-memory, letta, obsidian,
     basic-memory, claude-code, codex, gemini-cli, chatgpt, claude, mem0-export, jsonl, csv, markdown, conversations.
 
-    It is read through before anything is written. Lines that cannot be kept are counted and named; a file that is
-    damaged or cut short is not taken at all. A second time nothing comes twice. An import is exact: a text that is here
-    already under another id is added as well. `nacre undo` takes an import back. Others can write meanwhile; an import
-    that was killed continues when it is run again. Nothing is changed where it comes from.
+    It is read through before anything is written. Lines that cannot be kept, and the rest of a table that is cut short,
+    are counted and named; an archive that is damaged or cut short is not taken at all. A second time nothing comes
+    twice. An import is exact: a text that is here already under another id is added as well. `nacre undo` takes an
+    import back. Others can write meanwhile; an import that was killed continues when it is run again. Nothing is
+    changed where it comes from.
 
     \b
       nacre import all.nacre
@@ -222,35 +224,38 @@ def import_command(
         how["named_faults"] = MOST_WRITTEN_FAULTS
     with archive_file(file) as path:
         source, what = recognised(path, forced)
+        unit = unit_of(source, path)
         if forced is None and source != "archive":
             say(f"{file} is {what}.")
         if dry_run or not yes:
             with cli.open_if_made() as store:
                 would = run_import(store, source, path, dry_run=True, **how)
-                report_import(would, form, "Would import" if dry_run else ANNOUNCED, source, file)
+                report_import(would, form, "Would import" if dry_run else ANNOUNCED, unit, file)
             if dry_run:
-                finish_import(would, source, path, errors)
+                finish_import(would, source, unit, path, errors)
                 return
             confirm(f"Import {file} into the space {store.space!r}? `nacre undo` takes it back.")
         elif not store_exists(cli.settings()):
             read_through(cli, source, path, **how)
         with cli.open_or_make() as store:
             done = run_import(store, source, path, why=why, **how)
-        report_import(done, form, "Imported", source, file)
-        finish_import(done, source, path, errors)
+        report_import(done, form, DONE, unit, file)
+        finish_import(done, source, unit, path, errors)
 
 
 def source_and_path(words: tuple[str, ...], named: str | None) -> tuple[str | None, str]:
-    """The source, None where it is to be recognised, and the path. A file that is named as a source is reached as
-    ./chroma."""
-    if len(words) == 1 and (named or words[0] not in SOURCES):
+    """The source, None where it is to be recognised, and the path. A single word is a path if something lies there."""
+    if len(words) == 1 and (named or words[0] not in SOURCES or Path(words[0]).exists()):
         return named, words[0]
     if named or words[0] not in SOURCES:
         if named or Path(words[0]).expanduser().exists():
             raise click.UsageError("One file or folder is imported at a time; repeat the command for the others.")
         raise click.UsageError(f"{words[0]!r} is none of {', '.join(SOURCES)}; name one of them, or a single file.")
     if len(words) != len(("source", "path")):
-        raise click.UsageError(f"Say where it lies: nacre import {words[0]} PATH.")
+        raise click.UsageError(
+            f"{words[0]!r} is no file or folder here, and names what is imported; say where it lies: "
+            f"nacre import {words[0]} PATH."
+        )
     return words[0], words[1]
 
 
@@ -273,14 +278,14 @@ def read_through(cli: CliContext, source: str, path: Path, **how: Any) -> None:
         check_path(path, cli.settings(), source=source, progress=progress, **reading)
 
 
-def finish_import(done: ImportSummary, source: str, path: Path, errors: Path | None) -> None:
+def finish_import(done: ImportSummary, source: str, unit: str, path: Path, errors: Path | None) -> None:
     """Writes the file of --errors. Raises `Refused` when there were lines and none of them was taken."""
-    write_faults(done, errors, source, path)
+    write_faults(done, errors, source, unit, path)
     if done.errors and not (done.imported or done.renamed or done.overwritten or done.skipped or done.terms):
-        raise Refused(f"nothing was imported: not one {unit_of(source)} of {path.name} can be taken.")
+        raise Refused(f"nothing was imported: not one {unit} of {path.name} can be taken.")
 
 
-def write_faults(done: ImportSummary, file: Path | None, source: str, path: Path) -> None:
+def write_faults(done: ImportSummary, file: Path | None, source: str, unit: str, path: Path) -> None:
     """As JSON lines: each line as it was, with its number and why it was not taken, to be mended and imported."""
     if file is None:
         return
@@ -292,7 +297,7 @@ def write_faults(done: ImportSummary, file: Path | None, source: str, path: Path
     lines = (json.dumps(each, ensure_ascii=False) for each in rejected(path.expanduser(), source, done.faults))
     atomic_write(file, "".join(f"{line}\n" for line in lines))
     more = f"; {done.errors - len(done.faults):,} more are not listed" if done.errors > len(done.faults) else ""
-    say(f"Wrote {count_of(len(done.faults), 'line', 'lines')} that cannot be taken to {file}{more}.")
+    say(f"Wrote {count_of(len(done.faults), unit, f'{unit}s')} that cannot be taken to {file}{more}.")
 
 
 def run_import(store: MemoryStore, source: str, path: Path, **how: Any) -> ImportSummary:
@@ -311,21 +316,25 @@ def run_import(store: MemoryStore, source: str, path: Path, **how: Any) -> Impor
             raise Refused(str(error)) from error
 
 
-def unit_of(source: str) -> str:
+def unit_of(source: str, path: Path) -> str:
+    """What the numbers of faults count."""
+    from nacre.transfer.rejected import is_listed
+
+    if is_listed(path.expanduser(), source):
+        return "item"
     return "line" if source in LINE_FORMATS else "row"
 
 
-def report_import(done: ImportSummary, form: Form, verb: str, source: str, file: str) -> None:
+def report_import(done: ImportSummary, form: Form, verb: str, unit: str, file: str) -> None:
     if form in DATA and verb != ANNOUNCED:
         print_data(asdict(done), form)
         return
-    unit = unit_of(source)
     parts = {
         "of them under another id": done.renamed,
         "overwritten": done.overwritten,
         "known already": done.skipped,
         f"{'term' if done.terms == 1 else 'terms'} of the vocabulary": done.terms,
-        "to be embedded" if not done.batch else "embedded": done.vectors_regenerated,
+        "embedded" if verb == DONE else "to be embedded": done.vectors_regenerated,
         f"{unit if done.errors == 1 else f'{unit}s'} passed over": done.errors,
     }
     rest = ", ".join(f"{count:,} {what}" for what, count in parts.items() if count)
@@ -336,6 +345,8 @@ def report_import(done: ImportSummary, form: Form, verb: str, source: str, file:
         say(f"  and {done.errors - len(faults):,} more")
     say(*done.notes)
     say(*advice(done, file))
+    if verb == DONE and not done.batch:
+        say("No memory was changed, so there is nothing of it to undo.")
 
 
 def advice(done: ImportSummary, file: str) -> Iterator[str]:
@@ -360,14 +371,14 @@ def info_command(_cli: CliContext, file: str, form: Form) -> None:
 
     name = "stdin" if file == STREAM else file
     with archive_file(file) as path, progress_line() as progress:
-        refuse_other_kinds(path, name)
+        refuse_other_kinds(path, file)
         archive = info(path, progress=progress)
     print_facts(info_facts(archive, name), form, info_record(archive, name))
     if not archive.intact:
         raise StoreProblem(f"{name} is incomplete or damaged: {archive.problem}. It cannot be imported.")
 
 
-def refuse_other_kinds(path: Path, name: str) -> None:
+def refuse_other_kinds(path: Path, file: str) -> None:
     """Raises `ArchiveRefused` for what `nacre import` reads and is not an archive."""
     from nacre.transfer.archive import ARCHIVE
     from nacre.transfer.sources import UnknownForm, recognise
@@ -377,7 +388,8 @@ def refuse_other_kinds(path: Path, name: str) -> None:
     except UnknownForm:
         return  # reading it as an archive says what is wrong with it
     if kind.name != ARCHIVE:
-        remedy = f"`nacre import --dry-run {shlex.quote(name)}` says what an import of it would bring."
+        remedy = f"`nacre import --dry-run {shlex.quote(file)}` says what an import of it would bring."
+        name = "stdin" if file == STREAM else file
         raise ArchiveRefused(name, f"it is {kind.what}, and only archives are described", remedy)
 
 

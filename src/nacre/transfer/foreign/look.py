@@ -18,7 +18,6 @@ from nacre.transfer.ingest.items import elements, lines
 
 HEAD = 64_000  # bytes of a file
 HEAD_LINES = 20
-SQLITE = b"SQLite format 3\0"
 MOST_NAMES = 10_000  # files of a folder that are looked through
 
 
@@ -38,10 +37,15 @@ class Look:
     def text(self) -> str:
         return self.head.decode("utf-8-sig", "replace").lstrip()
 
+    @property
+    def is_array(self) -> bool:
+        """Whether it is JSON that begins with an array."""
+        return self.text.startswith("[")
+
     @cached_property
     def tables(self) -> Mapping[str, frozenset[str]]:
         """The columns of each table, where it is a SQLite database."""
-        return tables_of(self.path) if self.head.startswith(SQLITE) else {}
+        return tables_of(self.path) if self.head.startswith(foreign.SQLITE) else {}
 
     def has_tables(self, wanted: Mapping[str, set[str]]) -> bool:
         return bool(self.tables) and all(

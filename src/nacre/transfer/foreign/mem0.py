@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -30,6 +31,8 @@ OWN = frozenset(
     "data memory hash text_lemmatized created_at updated_at user_id agent_id run_id actor_id role id categories"
     " expiration_date metadata score".split()
 )
+EVENT = re.compile(r'"event"\s*:\s*"(?:ADD|UPDATE|DELETE|NONE)"')  # of what `add` answers
+LEFT_OUT = ("DELETE", "NONE")  # events of memories that are gone, or that the answer did not change
 HOW_TO_EXPORT = "Write its memories with `json.dump(memory.get_all(), file)` in mem0, and import that file."
 
 
@@ -43,7 +46,8 @@ def is_qdrant(look: Look) -> bool:
 
 def is_export(look: Look) -> bool:
     listed = look.text.startswith("{") and look.has_key("results")  # as `get_all` and `search` answer
-    return look.has_key("memory") and (listed or look.has_key("user_id", "hash", "agent_id", "run_id", "categories"))
+    own = look.has_key("user_id", "hash", "agent_id", "run_id", "categories") or bool(EVENT.search(look.text))
+    return look.has_key("memory") and (listed or own)
 
 
 def fields_of(id: str, payload: Mapping[str, object], lacks: Lacks) -> dict[str, object]:
@@ -165,14 +169,24 @@ class Exported(ForeignSource):
     text and whom it is about, so that a second import adds nothing."""
 
     guard: Guard
+    left_out: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        notes = (*self.remarks, *(foreign.note(what, ids) for what, ids in self.partial.items()))
+        if not self.left_out:
+            return notes
+        were = "1 memory was" if self.left_out == 1 else f"{self.left_out:,} memories were"
+        return (*notes, f"{were} left out, which mem0 deleted or did not change (event DELETE or NONE).")
 
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:  # noqa: ARG002 - one reading is quick
         self.partial.clear()
-        number = 0
+        self.left_out = number = 0
         try:
-            for element, _ in elements(self.path):
-                for entry in listed(element):
-                    number += 1
+            for number, entry in enumerate(entries(self.path), 1):
+                if isinstance(entry, dict) and entry.get("event") in LEFT_OUT:
+                    self.left_out += 1
+                else:
                     yield self.row(number, entry)
         except ValueError as error:
             yield BadRow(number + 1, f"the rest is not JSON ({error})")
@@ -192,6 +206,12 @@ class Exported(ForeignSource):
         """Of the text without secrets: a hash of a short secret would reveal it."""
         clean, _ = self.guard.fields({"text": str(fields["text"]).strip()})
         return identity(NAME, *(str(fields[name]) for name in ("contexts", "agent", "session")), str(clean["text"]))
+
+
+def entries(path: Path) -> Iterator[Json]:
+    """Raises `ValueError` where the rest is not JSON."""
+    for element, _ in elements(path):
+        yield from listed(element)
 
 
 def listed(element: Json) -> list[Json]:

@@ -68,6 +68,10 @@ class DatabaseSource(ForeignSource, ABC):
             yield BadRow(number + 1, f"the rest cannot be read ({error})")
 
 
+def no_memories(path: Path) -> ArchiveRefused:
+    return ArchiveRefused(path, "it holds no memories", "Name the file that holds them.")
+
+
 def note(what: str, ids: list[str]) -> str:
     named = ", ".join(ids[:MOST_NAMED]) + (", …" if len(ids) > MOST_NAMED else "")
     who = "One was imported without its" if len(ids) == 1 else f"{len(ids):,} were imported without their"
@@ -117,6 +121,7 @@ def strings(value: object, id: str, what: str, lacks: Lacks) -> list[str]:
     return items or []
 
 
+SQLITE = b"SQLite format 3\0"  # how a database begins
 UNFINISHED = ("-wal", "-journal")  # changes that a writer has not yet moved into the file itself
 Record = Mapping[str, object]
 
@@ -158,6 +163,9 @@ def connect(path: Path, how: str) -> sqlite3.Connection:
 
 
 def damaged(path: Path, error: sqlite3.Error) -> ArchiveRefused:
+    with path.open("rb") as file:
+        if file.read(len(SQLITE)) != SQLITE:
+            return ArchiveRefused(path, "it is not a SQLite database", "Name the right file.")
     return ArchiveRefused(path, f"it is not an intact SQLite database ({error})", "Take another copy of it.")
 
 

@@ -109,9 +109,9 @@ def test_vectors_of_what_was_undone_are_explained(nacre: CommandLine) -> None:
     assert "1 memory with 1 vector)" in nacre.ok("doctor")
     nacre.ok("remember", "--lines", input="The pier closes at dusk\nGulls steal chips")
     nacre.ok("undo")
+    said = " ".join(nacre.ok("doctor").split())
     assert (
-        "1 memory with 3 vectors; a long text has several, and earlier versions and what was undone keep theirs)"
-        in (" ".join(nacre.ok("doctor").split()))
+        "1 memory with 3 vectors; a long text has several, and earlier versions and what was undone keep theirs" in said
     )
 
 

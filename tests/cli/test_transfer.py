@@ -244,9 +244,7 @@ def test_items_of_an_array_are_counted_as_items(nacre: CommandLine, tmp_path: Pa
     file = tmp_path / "x.json"
     file.write_text('[{"text": "One"}, {"text": 7}, "plain"]')
     said = nacre("import", str(file), "--dry-run", "--errors", str(tmp_path / "left.jsonl")).stderr
-    assert (
-        "2 items passed over" in said and "  item 2: its text is 7" in said and "line" not in said.replace("lines", "")
-    )
+    assert "2 items passed over" in said and "  item 2: its text is 7" in said and "line " not in said
     assert "Wrote 2 items that cannot be taken" in said
     assert json.loads((tmp_path / "left.jsonl").read_text().splitlines()[0])["text"] == 7
     file.write_text('["plain", {"text": 7}]')

@@ -92,7 +92,7 @@ def test_options_of_another_kind_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["[]", " [ ] ", "{}", '{"results": []}', '{"memories": [], "total": 0}', "[{}]"])
 def test_json_without_memories_is_called_that(tmp_path: Path, content: str) -> None:
     (tmp_path / "x.json").write_text(content)
-    with pytest.raises(ArchiveRefused, match="it holds no memories. Name the file"):
+    with pytest.raises(ArchiveRefused, match=r"it holds no memories\. Name the file"):
         recognise(tmp_path / "x.json")
 
 
@@ -114,7 +114,8 @@ def test_a_wrong_source_is_refused_with_the_one_that_it_is(tmp_path: Path) -> No
     path.write_text(json.dumps({"results": [{"id": "a", "memory": "Ada likes tea"}]}))
     with opened() as store:
         with pytest.raises(
-            ArchiveRefused, match="not a SQLite database. It is an export of mem0; import it with `--from"
+            ArchiveRefused,
+            match=r"not a SQLite database\. It is an export of mem0; import it with `--from mem0-export`",
         ):
             import_path(store, path, source="mem0")
         path.write_text("{" * 1_000)

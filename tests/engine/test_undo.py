@@ -13,7 +13,7 @@ from nacre.engine import undo
 from nacre.engine.operation_parts import OperationParts
 from nacre.errors import InvalidInput, OperationStopped, StoreFull, UndoBlocked, UndoRefused
 from nacre.model import JournalEntry, Link, Operation
-from nacre.protocols import AnyChange, Change, Reader, TermChange
+from nacre.protocols import AnyChange, Backend, Change, Reader, TermChange
 from tests.stores_in_postgres import stored_in as stored_in
 
 
@@ -668,6 +668,25 @@ def test_two_processes_at_the_same_undo_finish_it_together(many: MemoryStore) ->
     between_parts(many, lambda: other.undo(created))
     assert [entry.memory_id for entry in many.undo(created)] == ["m9", "m8", "m7"]
     assert content(many) == [] and len(undos(many)) == 1
+
+
+def test_an_undo_that_goes_on_stops_when_its_space_is_renamed_at_that_moment(
+    many: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    created, other, really = many.journal()[0], many.as_actor("somebody"), undo.LongUndo._goes_on
+    between_parts(many, lambda: killed_after(1, lambda: other.undo(created), monkeypatch))
+
+    def goes_on(undoing: undo.LongUndo, store: Backend) -> bool:
+        more = really(undoing, store)
+        if more:
+            other.rename_space("harbour")
+        return more
+
+    monkeypatch.setattr(undo.LongUndo, "_goes_on", goes_on)
+    with pytest.raises(OperationStopped, match="renamed to 'harbour'"):
+        many.undo(created)
+    other.undo(any_actor=True)
+    assert content(other) == []
 
 
 def test_an_undo_goes_on_where_another_process_has_brought_it(

@@ -86,6 +86,18 @@ def test_no_noted_conflict_is_left_between_a_known_text_and_what_it_replaces() -
             store.purge("old", "known")
 
 
+def test_what_was_written_down_before_another_replaces_it_only_with_the_time_since_when_it_holds() -> None:
+    with MemoryStore(":memory:", embedder="hashing", on_conflict="ignore") as store:
+        store.remember("Park in lot A", id="old", created_at="2025-01-01")
+        with pytest.raises(InvalidInput, match="on 2020-01-01 cannot replace old, which is of 2025-01-01; leave"):
+            store.remember("Park in lot B", replaces="old", created_at="2020-01-01")
+        assert store.count(include_superseded=True) == 1
+        new = store.remember("Park in lot B", replaces="old", created_at="2020-01-01", valid_from="2026-01-01")
+        assert (new.date, held(store)["old"].date) == ("since 2026-01-01", "until 2026-01-01")
+        later = store.remember("Park in lot C", replaces=new.id, created_at="2026-02-01")
+        assert later.date == "since 2026-02-01"
+
+
 def test_a_memory_is_not_replaced_by_its_own_text() -> None:
     with MemoryStore(":memory:", embedder="hashing") as store:
         old = store.remember("The staging port is 8443", id="old", type="procedural")

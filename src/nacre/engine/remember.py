@@ -14,7 +14,7 @@ from nacre.engine.engine import Edit, Engine, insertions
 from nacre.engine.operation_parts import OperationParts
 from nacre.engine.supersede import all_superseded
 from nacre.engine.write_request import WriteRequest, apply_decided
-from nacre.errors import ConflictError, ConflictWarning, UnknownName
+from nacre.errors import ConflictError, ConflictWarning, InvalidInput, UnknownName
 from nacre.model import Conflict, Filter, Link, Memory, RememberResult
 from nacre.model.instants import day
 from nacre.model.memory import CONFLICTS, LISTS, key_of, same_words
@@ -429,6 +429,8 @@ def store_instead(
         return remember_again(engine, before, memory, "note", besides_time, notes, "") or store_anew()
     replaced = with_copies(engine, space, old, memory.id, handling)
     known = known_copy(engine, memory, handling, besides_time, replaced)
+    if known is None and before is not None:
+        refuse_earlier(memory, before, explicit)
     (derived, notes) = engine.derive([memory]) if known is None else ([], ())
     successor = with_conflicts_of(engine, memory if known is None else replace(memory, id=known.id), replaced)
     successors = dict.fromkeys(replaced, successor.id)
@@ -454,6 +456,17 @@ def store_instead(
         kept_values = *kept_importance(memory, known, explicit), *kept_time(memory, known, explicit)
         notes = *kept_values, *notes_of_known(known, repeated(known, successor))
     return RememberResult(kept, (), "superseded", notes, stored_before=known is not None)
+
+
+def refuse_earlier(new: Memory, old: Memory, explicit: Collection[str]) -> None:
+    """Raises `InvalidInput` where the new one would replace what was written down after it: since when it holds would
+    contradict its own date."""
+    said = {"occurred_at", "valid_from"}.isdisjoint(explicit) and "created_at" in explicit
+    if said and new.created_at < old.happened_at:
+        raise InvalidInput(
+            f"What was written down on {day(new.created_at)} cannot replace {old.id}, which is of "
+            f"{day(old.happened_at)}; leave its time out, or give `valid_from` as well."
+        )
 
 
 def same_statement(one: Memory, other: Memory) -> bool:

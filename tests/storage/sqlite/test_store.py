@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from contextlib import closing
@@ -188,3 +189,52 @@ def test_a_walk_along_an_index_that_leads_back_ends_and_says_so(
         monkeypatch.setattr(store_module, "read_cursor", lambda *args: (at := read(*args)) and Later(at))
         with pytest.raises(StoreDamaged, match="out of order"):
             list(pages.iterate_pages(store, SPACE, Filter(), size=2))
+
+
+def test_no_call_leaves_a_cursor_behind(tmp_path: Path) -> None:
+    """APSW 3.54.0 never frees a cursor beside which another one is used, or that is closed."""
+
+    def cursors() -> int:
+        gc.collect()
+        return sum(type(each) is apsw.Cursor for each in gc.get_objects())
+
+    with MemoryStore(tmp_path / "s.db", embedder=WordBag()) as store:
+        first = store.remember("The ferry to Oslo leaves at nine.", tags=["travel"])
+
+        def use_all() -> None:
+            made = store.remember(f"The ferry has number {store.count()}.")
+            store.edit(made.id, tags=["travel"])
+            store.link(made.id, first.id)
+            store.recall("when does the ferry leave?")
+            store.undo()
+            for read in (store.stats, store.journal, store.review, store.health, store.spaces):
+                read()
+            for _ in zip(store.iterate(), range(1), strict=False):  # which is not read to its end
+                pass
+
+        use_all()
+        before = cursors()
+        for _ in range(3):
+            use_all()
+        assert cursors() <= before
+
+
+def test_all_that_a_snapshot_reads_is_of_one_state_and_it_ends_with_the_call(tmp_path: Path) -> None:
+    with closing(SQLiteBackend(tmp_path / "s.db")) as backend, closing(SQLiteBackend(tmp_path / "s.db")) as other:
+        put(backend, memory("one"))
+        with backend._reading(SPACE) as (connection, _):
+            put(other, memory("two"))
+            seen = connection.execute("SELECT count(*) FROM memory").fetchall()
+        assert seen == [(1,)]
+        assert backend.count(SPACE, Filter()) == 2
+        with backend._connected() as connection:
+            assert not connection.in_transaction
+
+
+def test_a_snapshot_inside_a_write_sees_what_was_written_and_leaves_it_open(tmp_path: Path) -> None:
+    with closing(SQLiteBackend(tmp_path / "s.db")) as backend:
+        put(backend, memory("one"))
+        with backend.transaction(), backend._connected() as connection:
+            connection.execute("UPDATE main.memory SET access_count = 7")
+            assert [read.access_count for read in backend.page(SPACE, Filter(), limit=9).memories] == [7]
+            assert connection.in_transaction

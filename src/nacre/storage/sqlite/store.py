@@ -415,15 +415,19 @@ class SQLiteReader:
 
     @contextmanager
     def _snapshot(self, sql: str, values: Any) -> Iterator[tuple[apsw.Connection, tuple[Any, ...]]]:
-        """The only row of a query. All that is read meanwhile is of the same state of the file: that of a statement
-        which has not ended. So the row is fetched alone: reading on would end the statement, and the snapshot."""
+        """The only row of a query. All that is read meanwhile is of the same state of the file: that of a transaction,
+        which is begun where none runs. A cursor that stays open meanwhile would do the same, but APSW 3.54.0 never
+        frees a cursor beside which another one is used."""
         with self._connected() as connection:
-            cursor = connection.cursor()
+            if connection.in_transaction:
+                yield connection, fetch(connection, sql, values)[0]
+                return
+            connection.execute("BEGIN")
             try:
-                row: Any = cursor.execute(sql, values).fetchone()
-                yield connection, row
+                yield connection, fetch(connection, sql, values)[0]
             finally:
-                cursor.close()
+                if connection.in_transaction:  # a fault of the disk has ended it already
+                    connection.execute("COMMIT")
 
     @contextmanager
     def _reading(self, space: str) -> Iterator[tuple[apsw.Connection, State]]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import platform
+import subprocess
+import sys
 import threading
 import uuid
 from datetime import UTC, datetime, timedelta
@@ -22,7 +25,7 @@ from nacre.client import RemoteStore
 from nacre.errors import NacreError
 from nacre.mcp.http import Address
 from nacre.memory_store import MemoryStore
-from nacre.server.serve import HINT, ServeOptions
+from nacre.server.serve import HEAPS, HINT, ServeOptions
 from nacre.server.users import Registry
 from tests.command_line import CommandLine
 from tests.mcp.agents import stdio_agent, talking
@@ -211,3 +214,36 @@ def test_tls_is_served_with_the_files_that_are_named(tmp_path: Path, monkeypatch
             assert store.count() == 1
         with pytest.raises((OSError, http.client.HTTPException)):  # plain text is not answered
             Caller(served.url, token)("GET", "/v1/me")
+
+
+HEAPS_OF_THREADS = """
+import ctypes, re, sys, threading
+from pathlib import Path
+from nacre.server.serve import limit_heaps
+
+limit_heaps()
+c, met = ctypes.CDLL(None), threading.Barrier(12)
+c.malloc.restype = c.fopen.restype = ctypes.c_void_p
+
+def allocate():
+    met.wait()
+    c.malloc(1000)
+    met.wait()
+
+threads = [threading.Thread(target=allocate) for _ in range(12)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+file = ctypes.c_void_p(c.fopen(sys.argv[1].encode(), b"w"))
+c.malloc_info(0, file)
+c.fclose(file)
+print(len(re.findall("<heap nr", Path(sys.argv[1]).read_text())))
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only the C library of GNU has a heap for each thread")
+def test_the_threads_of_a_server_share_two_heaps(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", HEAPS_OF_THREADS, str(tmp_path / "heaps.xml")]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
+    assert int(done.stdout) <= HEAPS

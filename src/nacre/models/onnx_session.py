@@ -21,6 +21,10 @@ BATCH_THREADS = 2
 def open_session(file: Path) -> InferenceSession:
     """A session that uses one thread per run; safe to run from several threads. Raises what onnxruntime raises."""
     os.environ.setdefault(TELEMETRY_SWITCH, "1")  # a value set by the user stays
+    # numpy first, as a whole: onnxruntime asks for a part of it, and Python then does not wait for another thread that
+    # is importing numpy, so that one of the two fails on a half of it.
+    import numpy  # noqa: F401
+
     # Imported here: it takes a fifth of a second, and most commands need no model.
     import onnxruntime
 

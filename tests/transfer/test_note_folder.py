@@ -255,10 +255,11 @@ def test_a_note_without_its_secret_never_replaces_what_the_store_has(tmp_path: P
         kept = store.get(memory.id)
         done = import_path(store, folder, on_conflict=policy)
         assert (done.overwritten, done.skipped, done.batch) == (0, 1, "")
-        assert done.notes == (
-            "1 memory is in the file without a secret that the store has, and the store keeps its own.",
-        )
+        assert done.notes == ("1 memory is in the file without its secret, and the store keeps its own.",)
         assert store.get(memory.id) == kept
+        store.edit(memory.id, text="The token was revoked")
+        assert import_path(store, folder, on_conflict=policy).overwritten == 0
+        assert texts_of(store, memory) == ["The token was revoked"]
 
 
 def test_notes_of_another_space_below_the_folder_stay(store: MemoryStore, tmp_path: Path) -> None:

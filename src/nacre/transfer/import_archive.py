@@ -369,7 +369,7 @@ class Import:
             yield f"{which} {OUTDATED} {were} written, perhaps by an undo; the store keeps its own."
         if counts.without_secret:
             are = "1 memory is" if counts.without_secret == 1 else f"{counts.without_secret:,} memories are"
-            yield f"{are} in the file without a secret that the store has, and the store keeps its own."
+            yield f"{are} in the file without its secret, and the store keeps its own."
         if counts.in_trash:
             yield f"{counts.in_trash:,} of the skipped memories are in the trash of this store."
         if counts.dropped_links:

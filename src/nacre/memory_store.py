@@ -334,7 +334,7 @@ class MemoryStore(Closing):
         fields = {"type": self._settings.default_type, **origin, **with_moments(values, self._clock, named_span)}
         prefix = label("id_prefix", fields.pop("id_prefix", ""))
         checked = validate_fields(fields, TYPES if fields["type"] in TYPES else self.types())
-        return {"id": f"{prefix}{uuid4()}", **checked}
+        return checked if "id" in checked else {"id": f"{prefix}{uuid4()}", **checked}
 
     def _guarded(
         self, fields: dict[str, object], bulk: BulkReading | None = None
@@ -348,7 +348,7 @@ class MemoryStore(Closing):
         now = self._clock()
         times = {"created_at": now, "updated_at": fields.get("created_at", now), "last_accessed": now}
         own = {"space": self.space, "version": 1}  # the version that its first writing gives it
-        memory = Memory(**{**times, **with_names(fields), **own})  # type: ignore[arg-type]
+        memory = Memory.from_fields({**times, **with_names(fields), **own})
         self._check_links(memory.id, memory.links)
         return write_request.check_period(memory)
 

@@ -169,6 +169,14 @@ class Memory:
         return cls(**{name: typed(name, fields[name]) for name in NAMES if name in fields})  # type: ignore[arg-type]
 
     @classmethod
+    def from_fields(cls, fields: Mapping[str, object]) -> Memory:
+        """Of checked fields; those that are missing get their defaults. In half the time of the constructor."""
+        values = list(map(fields.get, FIELDS, FIELD_DEFAULTS))
+        if "metadata" not in fields:
+            values[METADATA] = {}  # one of its own
+        return cls.from_values(values)
+
+    @classmethod
     def from_values(cls, values: Iterable[object]) -> Memory:
         """Of all fields, in their order. The constructor of a frozen class looks each name up, and takes three times as
         long: most of the time of reading many."""
@@ -240,6 +248,8 @@ DEFAULTS: dict[str, object] = {
 COMPOSED = frozenset((*LISTS, "links", "metadata"))
 values_of = attrgetter(*NAMES)  # in their order
 DEFAULT_VALUES = tuple(DEFAULTS.get(name, MISSING) for name in NAMES)
+FIELD_DEFAULTS = tuple(each.default for each in fields(Memory))
+METADATA = FIELDS.index("metadata")
 
 
 # The fields in which two versions of a memory differ, as the journal stores them, and how to take a change back

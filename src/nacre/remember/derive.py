@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 
 from nacre.errors import EmbeddingError
@@ -63,10 +63,12 @@ def derive(memories: Sequence[Memory], embedder: Embedder, store: Backend, check
     import numpy as np
 
     cut = [chunk_memory(memory, embedder) for memory in memories]
-    known = vectors_of([piece for _, pieces in cut for piece in pieces], embedder, store, check)
+    wanted = {each.digest: piece for chunks, pieces in cut for each, piece in zip(chunks, pieces, strict=True)}
+    known = vectors_of(wanted, embedder, store, check)
+    vectors = ([known[each.digest] for each in chunks] for chunks, _ in cut)
     return [
-        Derived(indexed_words(memory), spans, np.stack([known[digest(piece)] for piece in pieces]))
-        for memory, (spans, pieces) in zip(memories, cut, strict=True)
+        Derived(indexed_words(memory), chunks, rows[0][np.newaxis] if len(rows) == 1 else np.stack(rows))
+        for memory, (chunks, _), rows in zip(memories, cut, vectors, strict=True)
     ]
 
 
@@ -113,8 +115,10 @@ def digest(piece: str) -> bytes:
     return blake2b(piece.encode(), digest_size=DIGEST_BYTES).digest()
 
 
-def vectors_of(pieces: Sequence[str], embedder: Embedder, store: Backend, check: Check | None) -> dict[bytes, Vectors]:
-    wanted = {digest(piece): piece for piece in pieces}
+def vectors_of(
+    wanted: Mapping[bytes, str], embedder: Embedder, store: Backend, check: Check | None
+) -> dict[bytes, Vectors]:
+    """Of these pieces, by their digests."""
     bound, stored = store.vectors_for(list(wanted))
     if check is not None:
         check(bound)

@@ -227,12 +227,17 @@ def order_signs(readable: str) -> dict[str, float]:
     """The signs in the text line by line, as one line, and with digits read as letters; each reason at its most."""
     lowered = lower(readable)
     flat = one_line(lowered)
-    variants = dict.fromkeys((lowered, flat, undo_leet(flat)))
-    if anchors().flat and "+" not in flat and next(anchors().places(flat), None) is None:
-        # Anchors between other blanks would be here, too. Most texts have none.
-        variants.pop(lowered)
-        variants.pop(flat, None)
-    return strongest(each for variant in variants for each in signs_in(variant))
+    letters = undo_leet(flat)
+    places = list(anchors().places(flat))
+    variants: list[tuple[str, Iterable[tuple[int, str]]]] = [(flat, places)]
+    if lowered[:1] == "\n" and lowered[1:] == flat[1:]:  # a text without a title: most are
+        variants.insert(0, (lowered, [each for each in places if each[0] <= BEHIND]))
+    elif lowered != flat and (places or "+" in flat or not anchors().flat):
+        # Without a place in `flat` there is none: anchors between other blanks would be there, too.
+        variants.insert(0, (lowered, anchors().places(lowered)))
+    if letters not in (flat, lowered):
+        variants.append((letters, anchors().places(letters)))
+    return strongest(each for variant, at in variants for each in signs_in(variant, at))
 
 
 def one_line(lowered: str) -> str:
@@ -254,11 +259,12 @@ def strongest(signs: Iterable[Sign]) -> dict[str, float]:
     return weights
 
 
-def signs_in(lowered: str) -> Iterator[Sign]:
-    """Each sign once. Equal surroundings are tried once, which bounds the cost of a text made of anchors."""
+def signs_in(lowered: str, places: Iterable[tuple[int, str]] | None = None) -> Iterator[Sign]:
+    """Each sign once; `places` are those of the anchors. Equal surroundings are tried once, which bounds the cost of a
+    text made of anchors."""
     done: set[int] = set()
     tried: set[str] = set()
-    for at, anchor in anchors().places(lowered):
+    for at, anchor in anchors().places(lowered) if places is None else places:
         if at >= BEHIND:  # near the beginning, two places may see the same characters
             around = lowered[at - BEHIND : at + AHEAD]
             if around in tried:

@@ -375,13 +375,7 @@ MOST_NAMES = 16  # of one text: what names more is a list, and about none of the
 CHARACTERS_A_NAME = 60  # what is longer is a heading or a sentence
 CHARACTERS_NAMED = 4_000  # a text is not about what comes later
 UPPER = "".join(sign for code in range(0x41, 0x530) if (sign := chr(code)).isupper())
-CAPITALIZED = rf"[{UPPER}][^\W_]*(?:[.'’&-][^\W_]+)*\+*"
 SMALL = "|".join(sorted(PARTICLES)) + "|of|of the|d'|and the"
-# Capitalized words in a row; the small words of names and a title's full stop may be between them.
-CAPITAL_RUN = re.compile(
-    rf"(?<![\w/.@#'’&-]){CAPITALIZED}(?:(?:(?<=\b[{UPPER}][a-z])\.|(?<=\b[{UPPER}])\.)?"
-    rf"(?: (?:(?:{SMALL}) ){{0,2}}|(?<=\.))(?:d['’])?{CAPITALIZED})*(?![/@\w])"
-)
 LETTER_CASE = re.compile(rf"[{UPPER}]")
 # A ticket, a pull request and their like.
 NUMBERED_THING = re.compile(
@@ -398,12 +392,29 @@ PLACE = re.compile(
     rf"(?:https?://)?(?:[\w-]+\.)+(?:{DOMAINS})|(?:~|\.{{1,2}})?(?:/[\w.-]*[\w-])+/?"
     rf"|(?:[\w.-]+/)*[\w-][\w.-]*\.(?:{ENDINGS})|[a-z]+(?:-[a-z]+)*-0\d"
 )
-WORDS_OF = re.compile(r"[^\W\d_]+\d?")
 AROUND = "\"“”«»‘’'`()[]{}<>,;:!?。，、；：！？（）「」"
 ENDS_OF_SENTENCES = frozenset(".!?…:;\n•>|*-")
 OWNER = re.compile(r"['’]s\Z")
 GERMAN_TITLES = frozenset(("frau", "herr", "herrn"))
 ENGLISH = FUNCTION_WORDS - GERMAN - {"in", "an", "so", "was", "also", "will", "all", "do", "or", "me", "a", "no"}
+
+
+@cache
+def word_pattern(*, ascii_only: bool) -> re.Pattern[str]:
+    """Words of letters, each perhaps with a digit. Most texts are plain ASCII, whose classes take half the time."""
+    return re.compile(r"[A-Za-z]+[0-9]?" if ascii_only else r"[^\W\d_]+\d?")
+
+
+@cache
+def capital_run(*, ascii_only: bool) -> re.Pattern[str]:
+    """Capitalized words in a row; the small words of names and a title's full stop may be between them. It begins with
+    the capital, which a search finds quickly, and looks back from there."""
+    upper, rest = "A-Z" if ascii_only else UPPER, r"[^\W_]*(?:[.'’&-][^\W_]+)*\+*"
+    return re.compile(
+        rf"[{upper}](?<![\w/.@#'’&-].){rest}(?:(?:(?<=\b[{upper}][a-z])\.|(?<=\b[{upper}])\.)?"
+        rf"(?: (?:(?:{SMALL}) ){{0,2}}|(?<=\.))(?:d['’])?[{upper}]{rest})*(?![/@\w])",
+        re.ASCII if ascii_only else re.NOFLAG,
+    )
 
 
 def names_in(text: str) -> tuple[str, ...]:
@@ -416,9 +427,10 @@ def names_in(text: str) -> tuple[str, ...]:
     matches = things(text)
     for thing in matches:
         text = text.replace(thing, "#")
-    words = WORDS_OF.findall(text)
-    german = bool(GERMAN.intersection(words)) and not ENGLISH.intersection(words)
-    for match in CAPITAL_RUN.finditer(text):
+    ascii_only = text.isascii()
+    words = word_pattern(ascii_only=ascii_only).findall(text)
+    german = not GERMAN.isdisjoint(words) and ENGLISH.isdisjoint(words)
+    for match in capital_run(ascii_only=ascii_only).finditer(text):
         matches += run_names(match[0], begins_sentence(text, match.start()), german)
     matches += TOOLS.intersection(words)
     names = [name for name in dict.fromkeys(matches) if len(name) <= CHARACTERS_A_NAME]
@@ -447,8 +459,10 @@ def is_thing(text: str) -> bool:
 
 
 def begins_sentence(text: str, start: int) -> bool:
+    if start == 0:
+        return True
     before = text[max(0, start - 4) : start].rstrip(' \t"“«(')
-    return start == 0 or (before[-1:] in ENDS_OF_SENTENCES if before else "\n" in text[max(0, start - 4) : start])
+    return before[-1:] in ENDS_OF_SENTENCES if before else "\n" in text[max(0, start - 4) : start]
 
 
 @lru_cache(maxsize=16384)

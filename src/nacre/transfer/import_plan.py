@@ -75,7 +75,7 @@ class RowChecker:
         fields, kinds = self.guard.fields(validate_fields(typed_fields, self.types))
         further = {name: check(name, row[name]) for name, check in RECORD_FIELDS.items() if name in row}
         suspicion = self.guard.suspicion(fields, self.bulk)
-        memory = Memory(**{**fields, **further, "space": self.space, "version": FIRST})  # type: ignore[arg-type]
+        memory = Memory.from_fields({**fields, **further, "space": self.space, "version": FIRST})
         if memory.superseded_by == memory.id or any(link.to == memory.id for link in memory.links):
             raise InvalidInput("it is linked to itself.")
         if kinds:

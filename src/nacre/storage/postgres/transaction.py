@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -224,8 +224,7 @@ class Space:
     chunk_number: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(NamedTuple):
     """The present version of a memory."""
 
     key: int
@@ -236,8 +235,7 @@ class Stored:
     memory: Memory
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(NamedTuple):
     """What is derived from a content; `words` is None when nothing was derived yet."""
 
     words: Stems | None
@@ -337,33 +335,39 @@ class PostgresTransaction:
 
     def put(self, memory: Memory, derived: Derived | None, seq: int | None) -> None:
         old, space = self._old((memory.space, memory.id)), self._spaces[memory.space]
-        if old is None:
-            space.content_number += 1
-            content = space.content_number
-            self._insert_content(space, content, memory, derived)
-        else:
-            content, derived = self._edit_content(space, memory, derived, old)
-        stems, length = (("", ""), 0) if old is None else (old.stems, old.length)
-        if derived is not None:
-            had = None if old is None else self._content(space, old.content)
-            before = frozenset[str]() if had is None else distinct_stems(*(had.words or ()), *stems)
-            words = indexed(derived.words)
-            stems, length = words.names, words.length
-            self._count_terms(space, before, words.distinct)
-        space.stems += length - (0 if old is None else old.length)
+        new = self._put_new(space, memory, derived, seq) if old is None else self._put(space, memory, derived, old, seq)
         space.latest = max(space.latest, memory.created_at, memory.updated_at)
-        if old is None:
-            space.memory_key += 1
-            new = Stored(space.memory_key, content, space.seq if seq is None else seq, stems, length, memory)
-            self._insert(space, new)
-        else:
-            new = Stored(old.key, content, old.seq_from if seq is None else seq, stems, length, memory)
-            self._edit(space, old, new, seq)
         self._stored[memory.space, memory.id] = new
         self._waiting.add((memory.space, memory.id))
         self._note_size(memory.space, seq)
         if len(self._waiting) >= SENT_AHEAD:
             self._session.send(*self._collected())
+
+    def _put_new(self, space: Space, memory: Memory, derived: Derived | None, seq: int | None) -> Stored:
+        words = None if derived is None else indexed(derived.words)
+        space.content_number += 1
+        self._insert_content(space, space.content_number, memory, derived, None if words is None else words.content)
+        stems, length = (("", ""), 0) if words is None else (words.names, words.length)
+        if words is not None:
+            self._stem_counts[space.space_id].update(words.distinct)
+        space.stems += length
+        space.memory_key += 1
+        start = space.seq if seq is None else seq
+        new = Stored(space.memory_key, space.content_number, start, stems, length, memory)
+        self._insert(space, new)
+        return new
+
+    def _put(self, space: Space, memory: Memory, derived: Derived | None, old: Stored, seq: int | None) -> Stored:
+        content, derived = self._edit_content(space, memory, derived, old)
+        stems, length = old.stems, old.length
+        if derived is not None:
+            had, words = self._content(space, old.content), indexed(derived.words)
+            self._count_terms(space, distinct_stems(*(had.words or ()), *stems), words.distinct)
+            stems, length = words.names, words.length
+        space.stems += length - old.length
+        new = Stored(old.key, content, old.seq_from if seq is None else seq, stems, length, memory)
+        self._edit(space, old, new, seq)
+        return new
 
     def _old(self, key: Key) -> Stored | None:
         space, id = key
@@ -471,8 +475,10 @@ class PostgresTransaction:
 
     # Its content
 
-    def _insert_content(self, space: Space, number: int, memory: Memory, derived: Derived | None) -> None:
-        lines = None if derived is None else content_lines(derived.words)
+    def _insert_content(
+        self, space: Space, number: int, memory: Memory, derived: Derived | None, lines: Stems | None
+    ) -> None:
+        """`lines` are the stems of its title, text and role, where they are known."""
         asks, pending = memory.text.endswith(QUESTION_MARKS), derived is None or derived.vectors is None
         words = None if lines is None else "\n".join(lines)
         self._add("content", space, number, memory.text, memory.title, memory.role, asks, words, pending)
@@ -491,7 +497,8 @@ class PostgresTransaction:
             derived = self._derived(space, old)
         self._add(SET_PENDING, space, False, old.content)
         space.content_number += 1
-        self._insert_content(space, space.content_number, memory, derived)
+        lines = None if derived is None else content_lines(derived.words)
+        self._insert_content(space, space.content_number, memory, derived, lines)
         return space.content_number, derived
 
     def _put_postings(self, space: Space, content: int, lines: Stems) -> None:
@@ -830,7 +837,7 @@ def version_row(stored: Stored) -> tuple[Any, ...]:
     memory = stored.memory
     return (
         stored.key, stored.seq_from, stored.content, memory.version, *scalars_of(memory), pack_lists(memory),
-        packed_stems(stored.stems), stored.length,
+        "\n".join(stored.stems), stored.length,
     )  # fmt: skip
 
 

@@ -38,7 +38,6 @@ from nacre.storage.tables import (
     put_lists,
     scalars_of,
     sql_values,
-    unpacked_stems,
 )
 
 Row: TypeAlias = Sequence[SQLValue]
@@ -510,7 +509,8 @@ def as_list(values: Sequence[SQLValue]) -> str:
 def tokens_of_line(*arguments: Any) -> str:
     """As a function in SQL: of a space, the `words` of a content, and the number of a line in these."""
     space, words, line = arguments
-    return tokens(space, unpacked_stems(words, 3)[line])
+    lines = str(words).split("\n") if words else ()
+    return tokens(space, lines[line]) if line < len(lines) else ""
 
 
 def tokens(space: int, stems: str) -> str:

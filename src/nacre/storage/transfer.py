@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from nacre.protocols import MemoryRow, VersionRow, Words
+from nacre.protocols import MemoryRow, VersionRow
 from nacre.storage.tables import content_lines, names_of, same_content
 
 Value = TypeVar("Value")
@@ -38,10 +38,6 @@ def same_derived(one: VersionRow, other: VersionRow) -> bool:
 def labels_of(version: VersionRow) -> dict[tuple[str, str], int]:
     words = version.derived.words
     return names_of(version.memory, (words.tags, words.entities))
-
-
-def stems_of(words: Words) -> list[str]:
-    return " ".join((words.title, words.text, words.role, words.tags, words.entities)).split()
 
 
 def spans(

@@ -288,10 +288,10 @@ class Walk:
                 pending.remove(other)
                 other = next(there, None)
             if other is None:
-                pending.put(replace(row, number=0))
+                pending.put(MemoryRow(0, row.versions))
             else:
                 if memory_digest(other) != digest:
-                    pending.exchange(other, replace(row, number=other.number))
+                    pending.exchange(other, MemoryRow(other.number, row.versions))
                 other = next(there, None)
             memories += row.versions[-1].seq_to is None
             versions += len(row.versions)

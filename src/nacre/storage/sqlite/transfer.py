@@ -31,13 +31,13 @@ from nacre.storage.sqlite.transaction import (
     Space,
     SQLiteTransaction,
     Stored,
-    content_values,
+    content_row,
     entry_row,
     insertion,
     version_row,
 )
-from nacre.storage.tables import add_counts, content_lines, links_of
-from nacre.storage.transfer import labels_of, runs, spans, stems_of
+from nacre.storage.tables import add_counts, links_of
+from nacre.storage.transfer import labels_of, runs, spans
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -227,32 +227,33 @@ class RowTransaction(SQLiteTransaction):
 
     def _remove_row(self, space: Space, row: MemoryRow) -> None:
         self.scrubbed = True
-        self._count_row(space, row, -1)
+        self._count_row(space, row.versions[-1], tables.indexed(row.versions[-1].derived.words), -1)
         self._delete(space, row.number)
 
-    def _count_row(self, space: Space, row: MemoryRow, sign: int) -> None:
+    def _count_row(self, space: Space, last: VersionRow, words: tables.Indexed, sign: int) -> None:
         """What a memory that exists adds to the counts of its space."""
-        version = row.versions[-1]
-        if version.seq_to is not None:
+        if last.seq_to is not None:
             return
-        stems = stems_of(version.derived.words)
         space.memories += sign
-        space.stems += sign * len(stems)
-        add_counts(self._counts, space.number, version.memory, sign)
-        sides = (frozenset[str](), frozenset(stems))
+        space.stems += sign * words.length
+        add_counts(self._counts, space.number, last.memory, sign)
+        sides = (frozenset[str](), words.distinct)
         self._count_terms(space, *sides[::sign])
 
     def _put_row(self, space: Space, row: MemoryRow) -> None:
         key, last = row.number or self._next("memory"), row.versions[-1]
-        self._count_row(space, row, 1)
+        words = [tables.indexed(version.derived.words) for version in row.versions]
+        self._count_row(space, last, words[-1], 1)
         uses = (last.memory.last_accessed, last.memory.access_count)
         self._add(INSERT_IDENTITY, key, space.number, 0 if last.seq_to is None else key, last.memory.id, *uses)
+        done = 0
         for run in runs(row):
-            content, anchor = self._put_content(space, run), run[0].seq_from
+            own, done = words[done : done + len(run)], done + len(run)
+            content, anchor = self._put_content(space, run[-1], own[-1]), run[0].seq_from
             for place, version in enumerate(run):
                 if place and is_moved(run[place - 1], version):
                     anchor = version.seq_from
-                self._put_version(space, key, content, anchor, version)
+                self._put_version(space, key, content, anchor, version, own[place])
                 space.latest = max(space.latest, version.memory.created_at, version.memory.updated_at)
         labels, links = self._rows[INSERT_LABEL], self._rows[INSERT_LINK]
         for label, times, began, ended, _ in spans(row, labels_of):
@@ -261,19 +262,21 @@ class RowTransaction(SQLiteTransaction):
             for target, kept, began, ended, version in spans(row, lambda each: links_of(each.memory)):
                 links.append((space.number, *target, key, *kept, version.walks.get(target, 0), began, ended))
 
-    def _put_version(self, space: Space, key: int, content: int, anchor: int, version: VersionRow) -> None:
-        words, start = version.derived.words, version.seq_from
-        stems, length = (words.tags, words.entities), len(stems_of(words))
-        values = version_row(space.number, Stored(key, content, start, anchor, stems, length, version.memory))
+    def _put_version(
+        self, space: Space, key: int, content: int, anchor: int, version: VersionRow, words: tables.Indexed
+    ) -> None:
+        stored = Stored(key, content, version.seq_from, anchor, words.names, words.length, version.memory)
+        values = version_row(space.number, stored)
         values[USES] = tables.as_json(list(version.uses))
         self._add(INSERT_VERSION, *values, version.seq_to)
 
-    def _put_content(self, space: Space, run: Sequence[VersionRow]) -> int:
-        """The one of versions in a row. Only what exists waits for its vectors."""
-        number, version, derived = self._next("content"), run[-1], run[-1].derived
-        bare = not derived.chunks and derived.vectors is None and not any(content_lines(derived.words))
-        *values, waits = content_values(version.memory, None if bare else derived)
-        self._add(INSERT_CONTENT, number, space.number, *values, int(bool(waits) and version.seq_to is None))
+    def _put_content(self, space: Space, last: VersionRow, words: tables.Indexed) -> int:
+        """The one of versions in a row, of which this is the last. Only what exists waits for its vectors."""
+        number, derived = self._next("content"), last.derived
+        bare = not derived.chunks and derived.vectors is None and not any(words.content)
+        waits = derived.vectors is None and last.seq_to is None
+        values = content_row(last.memory, None if bare else words, pending=waits)
+        self._add(INSERT_CONTENT, number, space.number, *values)
         self._put_chunks(space, number, derived)
         return number
 

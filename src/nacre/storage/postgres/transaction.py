@@ -204,7 +204,7 @@ SAVE_SPACE = (
 OWN_KIND = "strpos(kind, '/') > 0 AND substr(kind, strpos(kind, '/') + 1) = %(old)s"
 RENAMED_KIND = "substr(kind, 1, strpos(kind, '/')) || %(new)s"
 ANALYSED_FROM, ANALYSED_AGAIN = 50, 4  # memories of a space; and how many times as many until the next time
-SENT_AHEAD = 64  # memories whose rows are sent while those of the next are made: the server works meanwhile
+SENT_AHEAD = 128  # memories whose rows are sent while those of the next are made: the server works meanwhile
 TABLES_OF_SPACE = ("posting", "chunk", "content", "version", "label", "link", "memory", "counter", "journal")
 
 

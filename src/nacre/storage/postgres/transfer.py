@@ -29,7 +29,7 @@ from nacre.storage.transfer import labels_of, runs, spans
 if TYPE_CHECKING:
     from nacre.storage.postgres.store import PostgresBackend
 
-AT_ONCE = 500  # memories that are read together
+AT_ONCE = 500  # memories that are read together, or sent while the rows of the next are made
 ENTRIES_AT_ONCE = 1_000
 # Rows with their ends, which a usual change set writes only later.
 COLUMNS: Mapping[str, Mapping[str, str]] = {
@@ -190,14 +190,18 @@ class RowTransaction(PostgresTransaction):
             self._count_row(space, row.versions[-1], indexed(row.versions[-1].derived.words), -1)
             self._delete(space, row.number)
         self.flush()  # erases the contents that nothing holds any more
+        if gone := [*batch.dropped, *(row.entry.seq for row in batch.entries)]:
+            sql = "DELETE FROM journal WHERE space_id = %(space)s AND seq = ANY(%(gone)s::bigint[])"
+            self._session.send((sql, {"space": space.space_id, "gone": gone}))
         self._made: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
-        for row in batch.memories:
+        for number, row in enumerate(batch.memories, start=1):
             self._put_row(space, row)
-        gone = [*batch.dropped, *(row.entry.seq for row in batch.entries)]
-        sql = "DELETE FROM journal WHERE space_id = %(space)s AND seq = ANY(%(gone)s::bigint[])"
-        self._session.execute(sql, {"space": space.space_id, "gone": gone})
-        for entry_row in batch.entries:
+            if number % AT_ONCE == 0:
+                self._send(space)
+        for number, entry_row in enumerate(batch.entries, start=1):
             self._put_entry(entry_row)
+            if number % AT_ONCE == 0:
+                self._send(space)
         self._send(space)
 
     def drop_space(self, name: str) -> None:
@@ -259,14 +263,15 @@ class RowTransaction(PostgresTransaction):
         ))  # fmt: skip
 
     def _send(self, space: Space) -> None:
-        statements = []
+        """Lets the server write them while the next rows are made."""
+        statements = self._collected()
         for table, made in self._made.items():
             columns = COLUMNS[table]
             pairs = zip(columns.items(), zip(*made, strict=True), strict=True)
             values: dict[str, Any] = {field: column(kind, each) for (field, kind), each in pairs}
             statements.append((insertion(table, columns), {**values, "space": space.space_id}))
-        if statements:
-            self._session.together(*statements)
+        self._made.clear()
+        self._session.send(*statements)
 
 
 def end_of(seq: int | None) -> int:

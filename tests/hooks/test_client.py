@@ -300,7 +300,7 @@ def test_the_limit_is_lifted_when_the_hook_is_done_and_when_it_failed(
     Timer.made = []
     monkeypatch.setattr(asking, "threading", SimpleNamespace(Timer=Timer))
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(payload)))
-    monkeypatch.setattr(asking, "answer", lambda _request, _until: "an answer")
+    monkeypatch.setattr(asking, "answer", lambda _request: "an answer")
     monkeypatch.setenv("NACRE_HOOK_LIMIT", "7.5")
     assert asking.run("prompt", {}) == ("an answer" if payload == b"{}" else "")
     (timer,) = Timer.made

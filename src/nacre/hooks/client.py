@@ -31,6 +31,7 @@ LEAST_SECONDS = 0.5  # in which a helper answers that has loaded everything
 POLL_SECONDS = 0.02
 LIMIT_VARIABLE = "NACRE_HOOK_LIMIT"  # seconds; for slow machines and for tests
 WORKING_SHARE = 0.3  # of the limit, for work that can stop between two operations
+TAKING_SHARE = 0.3  # of the limit, in which a helper takes a capture; else this process does it
 STARTING_SECONDS = 30.0  # no second helper is started within this time
 
 
@@ -41,7 +42,7 @@ def run(event: str, flags: Mapping[str, str]) -> str:
     over.daemon = True
     over.start()
     try:
-        return answer(Request.here(event, read_payload(), flags), time.monotonic() + limit * WORKING_SHARE)
+        return answer(Request.here(event, read_payload(), flags))
     except Exception as error:  # noqa: BLE001 - no fault of ours may stop a client
         log_line(event, f"{type(error).__name__}: {error}")
         return ""
@@ -70,7 +71,7 @@ def read_payload() -> Mapping[str, Json]:
     return payload
 
 
-def answer(request: Request, until: float) -> str:
+def answer(request: Request) -> str:
     settings = request.settings()
     if not (settings.hook_inject if request.injects else settings.hook_capture):
         return ""
@@ -83,14 +84,16 @@ def answer(request: Request, until: float) -> str:
     if reply is None:
         start(file, places, settings.embedder)
         reply = wait_for_helper(request, places)
-    return answer_in_process(request, until) if reply is None else str(reply.get("output") or "")
+    return answer_in_process(request) if reply is None else str(reply.get("output") or "")
 
 
 def ask_helper(request: Request, places: HelperFiles) -> Mapping[str, Json] | None:
     """Its reply; None where nobody listens, it ends in this moment, or a question would wait too long for its model."""
     # The whole limit: how long the helper may take is for the client's limit to say, and its timer runs.
     patience = seconds_allowed()
-    if request.injects and (until := loads_until(places)) is not None:
+    if not request.injects:
+        patience *= TAKING_SHARE
+    elif (until := loads_until(request, places)) is not None:
         patience = min(patience, max(until - time.time(), LEAST_SECONDS))
     try:
         return ask(channel_at(places.address), request.to_json(), patience)
@@ -98,17 +101,20 @@ def ask_helper(request: Request, places: HelperFiles) -> Mapping[str, Json] | No
         return None
 
 
-def loads_until(places: HelperFiles) -> float | None:
-    """The time at which a question no longer waits for a helper that still loads; None where none does."""
+def loads_until(request: Request, places: HelperFiles) -> float | None:
+    """The time at which a hook no longer waits for a helper that still loads; None where none does."""
     try:
-        return places.starting.stat().st_mtime + HELPER_SECONDS
+        seconds = HELPER_SECONDS if request.injects else min(HELPER_SECONDS, TAKING_SHARE * seconds_allowed())
+        return places.starting.stat().st_mtime + seconds
     except FileNotFoundError:
         return None
 
 
 def wait_for_helper(request: Request, places: HelperFiles) -> Mapping[str, Json] | None:
-    """Its reply, once it listens; None where it does not in time, or starts no more."""
-    while (until := loads_until(places)) is not None and time.time() < until:
+    """Its reply, once it listens; None where it does not in time, or starts no more, or may not take it yet."""
+    if request.is_exchange:
+        return None
+    while (until := loads_until(request, places)) is not None and time.time() < until:
         if (reply := ask_helper(request, places)) is not None:
             return reply
         time.sleep(POLL_SECONDS)
@@ -160,8 +166,9 @@ def first_to_start(mark: Path) -> bool:
     return False
 
 
-def answer_in_process(request: Request, until: float) -> str:
+def answer_in_process(request: Request) -> str:
     """Does not wait for a model: memories without a vector are found by their words."""
+    until = time.monotonic() + seconds_allowed() * WORKING_SHARE
     from nacre.factory import make_embedder
     from nacre.models.background import BackgroundEmbedder
     from nacre.project_store import ProjectStore

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nacre.hooks.stores import Stores
     from nacre.model.memory import Json
 
-WORKERS = 4
+WORKERS = 16  # questions hold one each while the model is loaded, and captures must get through meanwhile
 POLL_SECONDS = 1.0  # how often it checks whether it should end
 RECEIVING_SECONDS = 5.0
 IDLE_SECONDS = 600.0  # without work it ends
@@ -90,9 +90,10 @@ class Helper:
             self.stores.set_result(stores)
         except BaseException as error:  # noqa: BLE001 - whatever it is, those who wait must learn of it
             self.stores.set_exception(error)
-            self.ending.set()  # hooks do their work themselves
+            self.ending.set()  # for a while no other is started, and hooks do their work themselves
             log_line("helper", f"{type(error).__name__}: {error}")
-        loaded()
+        else:
+            loaded()
 
     def _accept(self, listening: socket.socket, token: str, workers: ThreadPoolExecutor) -> None:
         connection, _ = listening.accept()
@@ -129,6 +130,8 @@ class Helper:
             send(connection, {"pid": os.getpid(), "ready": self._ready()})
             return
         request = Request.from_json(message)
+        if request.is_exchange and not self.stores.done():
+            return  # the hook stores it itself: what is taken now would be lost if loading failed
         if not request.injects:
             send(connection, {"taken": True})  # the client does not wait for a capture
             self._begun()

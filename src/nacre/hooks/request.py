@@ -68,6 +68,11 @@ class Request:
     def injects(self) -> bool:
         return self.event in INJECTING
 
+    @property
+    def is_exchange(self) -> bool:
+        """Whether it brings what was said itself: unlike a transcript, it cannot be read again by a later hook."""
+        return bool(self.text("prompt_response"))
+
     def settings(self) -> Settings:
         """The settings of the folder. Raises `ConfigError`."""
         # No reranker at every prompt: it is slow, and a language model costs money.

@@ -1,7 +1,7 @@
 """The helper: one process per store that keeps the store open and the model loaded, so that hooks are fast.
 
-It listens before it loads anything that is slow to load: a capture is taken at once and done later, and a question
-waits only as long as it must.
+It listens before it loads anything that is slow to load: a transcript is taken at once and captured later, and a
+question waits until everything is loaded.
 """
 
 from __future__ import annotations

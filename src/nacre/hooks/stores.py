@@ -14,12 +14,12 @@ from nacre.errors import NacreError
 from nacre.factory import make_embedder, store_file
 from nacre.files import ThreadLock
 from nacre.hooks.channel import log_line
+from nacre.hooks.inject import ACTOR
 from nacre.hooks.request import Request
 from nacre.models.background import PATIENCE, BackgroundEmbedder
 from nacre.project_store import ProjectStore, known_spaces
 from nacre.settings import Settings, SpaceChoice
 
-ACTOR = "hook"
 MOST_STORES = 16  # open at once; the least recently used one is let go
 PRELOADED = ("numpy", "nacre.recall.recall", "nacre.hooks.inject", "nacre.hooks.capture", "nacre.safety.secrets")
 

@@ -168,3 +168,24 @@ def test_an_address_is_shown_without_its_password(address: str, shown: str) -> N
         shown.replace("…", "")
     )
     assert "PASSWORD" in without_password(address.format(password), "PASSWORD")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://host:8080/path/@team",
+        "https://host:8443/x?mail=ada@example.org",
+        "https://host:8443?mail=ada@example.org",
+        "https://host:8443#@here",
+        "http://[::1]:8080/@team",
+        "postgresql://one:5432,two:5433/mem?user=ada@example",
+    ],
+)
+def test_a_port_before_an_at_sign_is_no_password(address: str) -> None:
+    assert not has_password(address) and without_password(address) == address
+
+
+@pytest.mark.parametrize("password", ["1234", "12,34", "5432@x", "a/b"])
+def test_a_password_of_digits_or_with_signs_is_hidden(password: str) -> None:
+    shown = without_password(f"postgresql://ada:{password}@host:5432/mem")
+    assert password not in shown and shown.startswith("postgresql://ada@")

@@ -9,12 +9,14 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from time import gmtime, strftime
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from nacre.errors import ConfigError, nearest_name
 from nacre.files import data_sections, restrict_to_owner, user_folder
 from nacre.project import project_of
 from nacre.trust import ProjectFile, consent_to, read_project_file
+
+V = TypeVar("V")
 
 PROJECT_FILE = ".nacre.toml"
 USER_FILE = "config.toml"
@@ -30,8 +32,12 @@ KEYS = ("key", "token", "embedder_key", "language_model_key")
 # Which key goes to which URL.
 SERVICES = {"store": "token", "embedder_url": "embedder_key", "language_model_url": "language_model_key"}
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):[/\\]")  # of a service, not of a file; C:/ is a drive
-# In the address of a database or a server: after the user, also one with an @ in it, or as a parameter.
-PASSWORD = re.compile(r"(//[^:/@]*):[^@]*@(?:[^/?#@\s]*@)*|(password=)[^&\s]+")
+# In the address of a database or a server: after the user, also one with an @ in it, or as a parameter. A port with
+# nothing of a user behind it is none, whatever the path or the query has, nor are the colons of an IPv6 address.
+PASSWORD = re.compile(
+    r"(//[^:/@\[]*):(?!\d+(?:,[^/?#@]*)?[/?#])[^@]*@(?:[^/?#@\s]*@)*"
+    r"|(password=)[^&\s]+"
+)
 PERSONAL = "personal"
 PERSONAL_PREFIX = f"{PERSONAL}@"  # on a server, before the name of the user whose space it is; no project has the sign
 PATHS = ("store", "journal_mirror", "backup_folder")
@@ -513,6 +519,11 @@ def without_password(address: object, instead: str = "") -> str:
         return f"{match[1]}:{instead}@" if instead else f"{match[1]}@"
 
     return PASSWORD.sub(hidden, str(address))
+
+
+def public_value(key: str, value: V) -> V | str:
+    """Of a setting whose value is an address, without its password."""
+    return without_password(value) if key.rpartition(".")[2] in SERVICES else value
 
 
 def parse_number(key: str, value: object, origin: str) -> float:

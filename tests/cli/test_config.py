@@ -101,6 +101,15 @@ def test_the_key_of_a_service_is_not_listed(nacre: CommandLine) -> None:
     assert nacre.ok("config", "get", "embedder_key") == secret
 
 
+def test_only_the_password_of_an_address_is_hidden(nacre: CommandLine) -> None:
+    allowed = "/password=[a-z]+/"
+    assert f"to {allowed}; it was empty" in nacre("config", "set", "secrets_allow", allowed).stderr
+    nacre.ok("config", "set", "embedder_url", "https://ada:sesame@host/v1")
+    for form in ("tsv", "json"):
+        listed = nacre.ok("config", "list", "-f", form)
+        assert allowed in listed and "https://ada@host/v1" in listed and "sesame" not in listed
+
+
 def test_the_paths_are_reported(nacre: CommandLine, own: Path, elsewhere: Path) -> None:
     assert nacre.ok("config", "path") == str(own)
     nacre.ok("config", "set", "--project", "space", "x")

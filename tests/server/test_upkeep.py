@@ -47,7 +47,10 @@ def test_every_setting_is_listed_and_only_admins_see_values(monkeypatch: pytest.
     assert lines["hook_inject"].source == STARTED and lines["on_conflict"].source == "default"
     assert lines["embedder_key"].secret and "a key" not in repr(lines)
     database = replace(used, store="postgresql://ada:sesame@host/db")
-    assert "sesame" not in repr(setting_lines(database, visible=True))
+    shown = {line.key: line for line in setting_lines(database, visible=True)}
+    assert (shown["store"].value, shown["store"].secret) == ("postgresql://ada@host/db", False)
+    server = replace(used, store="https://ada:sesame@host:8080/", embedder_url="https://ada:sesame@host/v1")
+    assert "sesame" not in repr(setting_lines(server, visible=True))
     hidden = repr(setting_lines(used, visible=False))
     assert "/data" not in hidden and "TRASH_DAYS" not in hidden and "700" not in hidden
 

@@ -396,6 +396,10 @@ def test_a_date_without_a_year_may_be_the_next_one(question: str, first: str, af
         "from 20 June 2021 to 3 July",
         "tomorrow",
         "on Ubuntu 24.04.",
+        "Team 24.04. build",
+        "the lab 10.12.",
+        "Vietnam 3.5. kernel",
+        "im Süden 3.5.",
     ],
 )
 def test_a_date_that_is_over_is_not_to_come(question: str) -> None:

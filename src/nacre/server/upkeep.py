@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nacre.errors import UnknownName
-from nacre.factory import is_database
 from nacre.lifecycle.backups import copies
 from nacre.lifecycle.decay import curve
 from nacre.lifecycle.jobs import DECAY_FLOOR, DECAY_MODEL
 from nacre.lifecycle.scheduler import MaintenanceScheduler
 from nacre.model import Memory
 from nacre.model.memory import Json
-from nacre.settings import DEFAULT, KEYS, TABLES, Settings, descriptions, settings_with_sources
+from nacre.settings import DEFAULT, KEYS, TABLES, Settings, descriptions, public_value, settings_with_sources
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +26,8 @@ STARTED = "how the server was started"  # the source of a value that no file and
 
 @dataclass(frozen=True, slots=True)
 class SettingLine:
-    """A setting: `value` and `source` are shown to admins of all spaces alone, and a `secret` value to nobody."""
+    """A setting: `value` and `source` are shown to admins of all spaces alone, and a `secret` value or the password in
+    an address to nobody."""
 
     key: str
     group: str
@@ -53,8 +53,8 @@ def setting_lines(settings: Settings, *, visible: bool) -> list[SettingLine]:
         source = STARTED if present is None or present.value != value else present.source
         if value == default:
             source = DEFAULT
-        secret = (key in KEYS and bool(value)) or (key == "store" and is_database(value))  # it may have a password
-        seen = value if visible and not secret else None
+        secret = key in KEYS and bool(value)
+        seen = public_value(key, value) if visible and not secret else None
         lines.append(
             SettingLine(
                 key,

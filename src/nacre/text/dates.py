@@ -404,6 +404,8 @@ ASCII_WORD = re.compile(r"\w+", re.ASCII)
 CENTURIES = ("19", "20")
 ENDED_NUMBERS = tuple(f"{digit}." for digit in range(10))
 BEFORE_DATES = ("am", "zum", "vom", "bis", "ab", "seit", "den")  # German: «am 24.11.», where «Ubuntu 24.04.» is no date
+# As words of their own, also beside letters that are not ASCII: neither «Team 24.04.» nor «Süden 24.04.» is a date.
+AFTER_THEM = "|".join(rf"(?<=(?u:\b){word} )" for word in BEFORE_DATES)
 QUARTERS = frozenset(("q1", "q2", "q3", "q4"))
 # In this order: what an earlier rule has read, a later one does not see.
 RULES = (
@@ -412,8 +414,7 @@ RULES = (
     Rule(CENTURIES, r"(?<![\w/]/)(?P<month>\d\d?)/(?P<day>\d\d?)/(?P<year>(?:19|20)\d\d)(?!\d)", readings.read_numeric),
     Rule(CENTURIES, r"(?<![\d.])(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.\s?(?P<year>(?:19|20)\d\d)(?!\d)",
         readings.read_numeric),
-    Rule(ENDED_NUMBERS, rf"(?:^|{'|'.join(f'(?<={word} )' for word in BEFORE_DATES)})"
-        r"(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.(?!\s?\d)", readings.read_numeric),
+    Rule(ENDED_NUMBERS, rf"(?:^|{AFTER_THEM})(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.(?!\s?\d)", readings.read_numeric),
     Rule(CENTURIES, r"(?<!\w-)(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])(?![\d-])", readings.read_numeric),
     Rule(MONTH_NAMES, rf"{ON_WEEKDAY}{DATE_NUMBERS}\s+(?P<of>of\s+)?{MONTH}{OF_YEAR}", readings.read_date),
     Rule(MONTH_NAMES, rf"{ON_WEEKDAY}{MONTH}\s+(?:the\s+)?{DATE_NUMBERS}{OF_YEAR}", readings.read_date),

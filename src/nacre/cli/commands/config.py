@@ -29,9 +29,9 @@ from nacre.settings import (
     flat,
     parsed,
     project_file,
+    public_value,
     settings_with_sources,
     user_config,
-    without_password,
 )
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def value_text(value: object) -> str:
 
 
 def masked_value(key: str, value: object) -> str:
-    return "(set, not shown)" if is_plain_key(key, value) else without_password(value_text(value))
+    return "(set, not shown)" if is_plain_key(key, value) else value_text(public_value(key, value))
 
 
 project_option = option("--project", f"In the nearest {PROJECT_FILE} upwards, or a new one here, not in your own file.")
@@ -255,8 +255,7 @@ def source_of(setting: Setting) -> str:
 
 
 def setting_record(setting: Setting) -> dict[str, object]:
-    public = without_password(setting.value) if isinstance(setting.value, str) else setting.value
-    value = None if is_plain_key(setting.key, setting.value) else public
+    value = None if is_plain_key(setting.key, setting.value) else public_value(setting.key, setting.value)
     ignored = {"ignored": True} if setting.ignored else {}
     return {"key": setting.key, "value": value, "source": setting.source, **ignored}
 

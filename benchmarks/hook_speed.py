@@ -81,7 +81,7 @@ def measured(home: Path, count: int, repeats: int, embedder: str) -> list[str]:
         places.starting.unlink(missing_ok=True)
 
     def status() -> Mapping[str, object]:
-        return helper_at(store, "status")
+        return helper_at(store, "status") or {}
 
     alone = {event: costs(repeats, partial(call, home, event), before=without) for event in ("prompt", "stop")}
     first = {event: costs(repeats, partial(call, home, event), before=end) for event in alone}

@@ -107,7 +107,12 @@ class Client:
 
     def end(self) -> None:
         """One that is only just starting cannot be asked yet."""
-        assert eventually(lambda: not self.helpers() or (end_helper({"store": str(self.store)}) and False))
+
+        def ended() -> bool:
+            end_helper({"store": str(self.store)})
+            return not self.helpers()
+
+        assert not self.helpers() or eventually(ended)
         for path in (self.places.starting, self.places.lock):
             path.unlink(missing_ok=True)
 

@@ -14,6 +14,8 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.hooks import client as asking
+from nacre.hooks import unread
+from nacre.hooks.request import Request
 from tests.command_line import CommandLine
 from tests.hooks.hook_client import Client, log
 from tests.projects import make_project
@@ -273,6 +275,22 @@ def test_the_status_shows_what_is_captured_where(client: Client, nacre: CommandL
     assert told["transcripts"][str(client.transcript)]["turns"] == 2
     lines = nacre.ok("hook", "status")
     assert "capture   on (hook_capture)" in lines and "2 turns until" in lines and str(client.transcript) in lines
+    assert told["added"] == {} and "added     nothing yet" in lines and "waiting" not in lines
+
+
+def test_the_status_shows_what_was_added_and_what_waits(client: Client, nacre: CommandLine) -> None:
+    os.chdir(client.folder)
+    assert "captured  nothing yet" in nacre.ok("hook", "status")
+    client.remember(PORT)
+    assert PORT in client.context("prompt", prompt=QUESTION)
+    write_lines(client.transcript, [here(client, 1, "one")])
+    unread.note(client.store, Request.here("stop", json.loads(client.payload("stop")), {}))
+    told = json.loads(nacre.ok("hook", "status", "-f", "json"))
+    ((day, added),) = told["added"].items()
+    assert (added["times"], added["memories"], told["unread"]) == (1, 1, [str(client.transcript)])
+    lines = nacre.ok("hook", "status")
+    assert f"added     {day}: 1 memory, {added['tokens']} tokens, at 1 prompt" in lines
+    assert f"waiting   {client.transcript}" in lines
 
 
 class Timer:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nacre.errors import InvalidInput, SecretRefused
+from nacre.hooks import unread
+from nacre.hooks.channel import log_line
 from nacre.model import Memory
 from nacre.model.memory import Json
 from nacre.transfer.ingest import conversations
@@ -64,6 +66,40 @@ def capture_request(store: MemoryStore, request: Request, *, until: float | None
     return capture(store, transcript.absolute(), session=request.session, until=until)
 
 
+def capture_with_left(
+    file: Path,
+    request: Request,
+    opened: Callable[[Request], AbstractContextManager[MemoryStore]],
+    *,
+    until: float | None = None,
+) -> None:
+    """Captures the request, then what others have left uncaptured; the note of each goes with its last turn.
+
+    Never raises: an error is logged, and the next one is captured.
+    """
+    others = (each for each in unread.left(file) if each.transcript != request.transcript)
+    capture_each(file, chain((request,), others), opened, until=until)
+
+
+def capture_each(
+    file: Path,
+    requests: Iterable[Request],
+    opened: Callable[[Request], AbstractContextManager[MemoryStore]],
+    *,
+    until: float | None = None,
+) -> None:
+    for request in requests:
+        try:
+            with opened(request) as store:
+                capture_and_copy(store, request, until=until)
+        except Exception as error:  # noqa: BLE001 - it may not keep the others from being captured
+            log_line(request.event, f"{type(error).__name__}: {error}")
+            continue
+        if until is not None and time.monotonic() >= until:
+            return  # there may be more in it
+        unread.remove(file, request)
+
+
 def capture_and_copy(store: MemoryStore, request: Request, *, until: float | None = None) -> int:
     """As `capture_request`; then the automatic copy of the store is started where one is due."""
     stored = capture_request(store, request, until=until)
@@ -112,13 +148,14 @@ def expecting(term: Mapping[str, Json] | None, after: ReadPosition) -> Callable[
 
 
 def capture(store: MemoryStore, transcript: Path, *, session: str = "", until: float | None = None) -> int:
-    """Returns how many turns were stored. What is left at `until` (monotonic clock) waits for the next hook.
+    """Returns how many turns were stored. What is left at `until` (monotonic clock) waits for the next hook, but some
+    turns are stored in any case: where a program is slow to load, it may be late already.
 
     Raises `AccessDenied` for an agent with a restricted view.
     """
     check_unrestricted(store)
     saved = faults = 0
-    while until is None or time.monotonic() < until:
+    while True:
         term = store.vocabulary(KIND).get(str(transcript))
         try:
             done = step(store, transcript, term, session)
@@ -130,7 +167,8 @@ def capture(store: MemoryStore, transcript: Path, *, session: str = "", until: f
         if done is None:
             return saved
         saved += done
-    return saved
+        if until is not None and time.monotonic() >= until:
+            return saved
 
 
 def step(store: MemoryStore, transcript: Path, term: Mapping[str, Json] | None, session: str) -> int | None:

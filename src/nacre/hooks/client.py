@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from nacre.errors import ConfigError
 from nacre.files import create_private, private_folder
+from nacre.hooks import unread
 from nacre.hooks.channel import HelperFiles, ask, channel_at, log_file, log_line
 from nacre.hooks.request import Request
 from nacre.settings import ADDRESS, IN_MEMORY, STORE_FILE
@@ -24,25 +25,28 @@ from nacre.settings import ADDRESS, IN_MEMORY, STORE_FILE
 if TYPE_CHECKING:
     from nacre.hooks.capture import ReadPosition
     from nacre.model.memory import Json
+    from nacre.project_store import ProjectStore
 
 LIMIT_SECONDS = 4.0  # a person waits while the client waits
 HELPER_SECONDS = 3.0  # in which a question waits for a helper that was just started: it loads the model in one or two
 LEAST_SECONDS = 0.5  # in which a helper answers that has loaded everything
 POLL_SECONDS = 0.02
 LIMIT_VARIABLE = "NACRE_HOOK_LIMIT"  # seconds; for slow machines and for tests
-WORKING_SHARE = 0.3  # of the limit, for work that can stop between two operations
+WORKING_SHARE = 0.75  # of the limit, until which more of a transcript is read; then the last part is committed
 TAKING_SHARE = 0.3  # of the limit, in which a helper takes a capture; else this process does it
+EXCHANGE_LIMITS = 3.0  # limits, for what no later hook could read again; a client waits for 30 seconds
 STARTING_SECONDS = 30.0  # no second helper is started within this time
 
 
 def run(event: str, flags: Mapping[str, str]) -> str:
     """Returns what to print. Never raises: errors become lines in the log."""
-    limit = seconds_allowed()
-    over = threading.Timer(limit, give_up, (event, limit))
-    over.daemon = True
-    over.start()
+    over = start_timer(event, seconds_allowed())
     try:
-        return answer(Request.here(event, read_payload(), flags))
+        request = Request.here(event, read_payload(), flags)
+        if request.is_exchange:
+            over.cancel()
+            over = start_timer(event, EXCHANGE_LIMITS * seconds_allowed())
+        return answer(request)
     except Exception as error:  # noqa: BLE001 - no fault of ours may stop a client
         log_line(event, f"{type(error).__name__}: {error}")
         return ""
@@ -55,6 +59,13 @@ def seconds_allowed() -> float:
         return float(os.environ.get(LIMIT_VARIABLE) or LIMIT_SECONDS)
     except ValueError:
         return LIMIT_SECONDS
+
+
+def start_timer(event: str, limit: float) -> threading.Timer:
+    timer = threading.Timer(limit, give_up, (event, limit))
+    timer.daemon = True
+    timer.start()
+    return timer
 
 
 def give_up(event: str, limit: float) -> None:
@@ -72,6 +83,7 @@ def read_payload() -> Mapping[str, Json]:
 
 
 def answer(request: Request) -> str:
+    begun, limit = time.monotonic(), seconds_allowed()
     settings = request.settings()
     if not (settings.hook_inject if request.injects else settings.hook_capture):
         return ""
@@ -80,24 +92,34 @@ def answer(request: Request) -> str:
     if request.injects and not file.exists():
         start(file, places, settings.embedder)
         return ""  # there are no memories yet, and a question does not create a store
-    reply = ask_helper(request, places)
-    if reply is None:
-        start(file, places, settings.embedder)
-        reply = wait_for_helper(request, places)
-    return answer_in_process(request) if reply is None else str(reply.get("output") or "")
-
-
-def ask_helper(request: Request, places: HelperFiles) -> Mapping[str, Json] | None:
-    """Its reply; None where nobody listens, it ends in this moment, or a question would wait too long for its model."""
-    # The whole limit: how long the helper may take is for the client's limit to say, and its timer runs.
-    patience = seconds_allowed()
     if not request.injects:
-        patience *= TAKING_SHARE
-    elif (until := loads_until(request, places)) is not None:
-        patience = min(patience, max(until - time.time(), LEAST_SECONDS))
+        unread.note(file, request)
+    # A question may take the whole limit, whose timer runs; a capture leaves this process time to do it itself.
+    until = begun + (limit if request.injects else TAKING_SHARE * limit)
+    try:
+        reply = ask_helper(request, places, until)
+        if reply is None:
+            start(file, places, settings.embedder)
+            reply = wait_for_helper(request, places, until)
+    except TimeoutError:
+        reply = None  # there is a helper, but it does not answer in time
+    if reply is None:
+        return answer_in_process(request, file, until=begun + WORKING_SHARE * limit)
+    return str(reply.get("output") or "")
+
+
+def ask_helper(request: Request, places: HelperFiles, until: float) -> Mapping[str, Json] | None:
+    """Its reply; None where nobody listens or it ends in this moment.
+
+    Raises `TimeoutError` where there is none by `until` (monotonic clock), or a question would wait too long for the
+    model of a helper that still loads.
+    """
+    patience = max(until - time.monotonic(), POLL_SECONDS)
+    if request.injects and (loaded := loads_until(request, places)) is not None:
+        patience = min(patience, max(loaded - time.time(), LEAST_SECONDS))
     try:
         return ask(channel_at(places.address), request.to_json(), patience)
-    except (ConnectionError, TimeoutError):
+    except ConnectionError:
         return None
 
 
@@ -110,15 +132,18 @@ def loads_until(request: Request, places: HelperFiles) -> float | None:
         return None
 
 
-def wait_for_helper(request: Request, places: HelperFiles) -> Mapping[str, Json] | None:
-    """Its reply, once it listens; None where it does not in time, or starts no more, or may not take it yet."""
+def wait_for_helper(request: Request, places: HelperFiles, until: float) -> Mapping[str, Json] | None:
+    """Its reply, once it listens; None where it does not in time, or starts no more, or may not take it yet.
+
+    Raises `TimeoutError` as `ask_helper`.
+    """
     if request.is_exchange:
         return None
-    while (until := loads_until(request, places)) is not None and time.time() < until:
-        if (reply := ask_helper(request, places)) is not None:
+    while (loaded := loads_until(request, places)) is not None and time.time() < loaded:
+        if (reply := ask_helper(request, places, until)) is not None:
             return reply
         time.sleep(POLL_SECONDS)
-    return ask_helper(request, places) if until is None else None  # it has loaded by now, or ended
+    return ask_helper(request, places, until) if loaded is None else None  # it has loaded by now, or ended
 
 
 def store_path(setting: str) -> Path:
@@ -148,7 +173,7 @@ def start(file: Path, places: HelperFiles, embedder: str) -> None:
 
 def is_running(places: HelperFiles) -> bool:
     try:
-        return ask(channel_at(places.address), {"event": "status"}, LIMIT_SECONDS) is not None
+        return ask(channel_at(places.address), {"event": "status"}, LEAST_SECONDS) is not None
     except OSError:
         return True  # it is there, but busy
 
@@ -166,24 +191,28 @@ def first_to_start(mark: Path) -> bool:
     return False
 
 
-def answer_in_process(request: Request) -> str:
+def answer_in_process(request: Request, file: Path, *, until: float) -> str:
+    """`until` (monotonic clock) is for captures."""
+    if request.injects:
+        from nacre.hooks.inject import injection  # each brings much that the other does not need
+
+        with open_store(request) as store:
+            return injection(store, request)
+    from nacre.hooks.capture import capture_with_left
+
+    capture_with_left(file, request, open_store, until=until)
+    return ""
+
+
+def open_store(request: Request) -> ProjectStore:
     """Does not wait for a model: memories without a vector are found by their words."""
-    until = time.monotonic() + seconds_allowed() * WORKING_SHARE
     from nacre.factory import make_embedder
     from nacre.models.background import BackgroundEmbedder
     from nacre.project_store import ProjectStore
 
     known = request.settings()
     embedder = BackgroundEmbedder(make_embedder(known), load=False)
-    with ProjectStore.open(known, request.choose_space, actor="hook", embedder=embedder) as store:
-        if request.injects:
-            from nacre.hooks.inject import injection  # each brings much that the other does not need
-
-            return injection(store, request)
-        from nacre.hooks.capture import capture_and_copy
-
-        capture_and_copy(store, request, until=until)
-    return ""
+    return ProjectStore.open(known, request.choose_space, actor="hook", embedder=embedder)
 
 
 STATUS_SECONDS = 10.0  # the longest wait for a helper on a busy machine
@@ -191,7 +220,8 @@ STATUS_SECONDS = 10.0  # the longest wait for a helper on a busy machine
 
 @dataclass(frozen=True, slots=True)
 class HookStatus:
-    """`helper` is the id of its process, None where none runs; `transcripts` are those of the space."""
+    """`helper` is the id of its process, None where none runs or it does not answer (`hangs`). `transcripts` are those
+    of the space; `unread` have waiting turns, which the next capture stores. `added` is what was put before prompts."""
 
     store: str
     space: str
@@ -199,9 +229,12 @@ class HookStatus:
     inject: bool
     budget: float
     helper: int | None
+    hangs: bool
     ready: bool
     log: str
     transcripts: Mapping[str, ReadPosition]
+    unread: tuple[str, ...]
+    added: Mapping[str, Mapping[str, int]]
 
 
 def hook_status(flags: Mapping[str, str], folder: Path | None = None) -> HookStatus:
@@ -210,29 +243,32 @@ def hook_status(flags: Mapping[str, str], folder: Path | None = None) -> HookSta
     settings = request.settings()
     file = store_path(settings.store)
     helper = helper_at(file, "status")
-    pid = helper.get("pid")
-    space, transcripts = request.choose_space().space, {}
+    pid = (helper or {}).get("pid")
+    space, transcripts, added = request.choose_space().space, {}, {}
     if file.exists():
         from nacre.hooks.capture import read_positions
+        from nacre.hooks.inject import added_by_day
         from nacre.project_store import ProjectStore
 
         with ProjectStore.open(settings, request.choose_space, actor="hook") as store:
-            space, transcripts = store.space, read_positions(store)
+            space, transcripts, added = store.space, read_positions(store), added_by_day(store)
     return HookStatus(
         str(file), space, settings.hook_capture, settings.hook_inject > 0, settings.hook_inject,
-        pid if isinstance(pid, int) else None, bool(helper.get("ready")),
-        str(log_file()), transcripts,
+        pid if isinstance(pid, int) else None, helper == {}, bool((helper or {}).get("ready")),
+        str(log_file()), transcripts, tuple(str(each.transcript) for each in unread.left(file)), added,
     )  # fmt: skip
 
 
-def end_helper(flags: Mapping[str, str]) -> bool:
-    """False when there is none. Raises `ConfigError`."""
+def end_helper(flags: Mapping[str, str]) -> bool | None:
+    """None when there is none, False when it does not answer. Raises `ConfigError`."""
     settings = Request.here("end", {}, flags).settings()
-    return bool(helper_at(store_path(settings.store), "end"))
+    helper = helper_at(store_path(settings.store), "end")
+    return None if helper is None else bool(helper)
 
 
-def helper_at(file: Path, event: str) -> Mapping[str, Json]:
+def helper_at(file: Path, event: str) -> Mapping[str, Json] | None:
+    """None where nobody listens, empty where a helper does not answer."""
     try:
-        return ask(channel_at(HelperFiles.of(file).address), {"event": event}, STATUS_SECONDS) or {}
+        return ask(channel_at(HelperFiles.of(file).address), {"event": event}, STATUS_SECONDS)
     except OSError:
         return {}

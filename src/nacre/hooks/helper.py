@@ -1,7 +1,7 @@
 """The helper: one process per store that keeps the store open and the model loaded, so that hooks are fast.
 
 It listens before it loads anything that is slow to load: a transcript is taken at once and captured later, and a
-question waits until everything is loaded.
+question waits until everything is loaded. Transcripts that were left uncaptured are captured when it has loaded.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nacre.errors import NacreError
 from nacre.files import ThreadLock, file_lock
+from nacre.hooks import unread
 from nacre.hooks.channel import Channel, HelperFiles, channel_at, log_line, receive, send
 from nacre.hooks.request import Request
 
@@ -57,6 +58,8 @@ class Helper:
         listening, token = channel.listen()
         loading = threading.Thread(target=self._load, args=(loaded,), name="loading")
         loading.start()
+        self._begun()
+        self._captures.submit(self._done, self._capture_left)
         listening.settimeout(min(POLL_SECONDS, self.idle / 2))
         try:
             with listening, self._captures, ThreadPoolExecutor(WORKERS, "hook") as workers:
@@ -149,10 +152,18 @@ class Helper:
         return loaded and self.stores.result().ready
 
     def _capture(self, request: Request) -> None:
-        store = self.stores.result().of(request)
-        from nacre.hooks.capture import capture_and_copy
+        stores = self.stores.result()
+        from nacre.hooks.capture import capture_with_left
 
-        capture_and_copy(store, request)
+        capture_with_left(self.file, request, lambda each: nullcontext(stores.of(each)))
+
+    def _capture_left(self) -> None:
+        if self.stores.exception() is not None:  # hooks capture them, or the next helper
+            return
+        stores = self.stores.result()
+        from nacre.hooks.capture import capture_each
+
+        capture_each(self.file, unread.left(self.file), lambda each: nullcontext(stores.of(each)))
 
     def _injection(self, request: Request) -> str:
         store = self.stores.result().of(request)

@@ -108,6 +108,12 @@ def injection_days(backend: Reader, space: str) -> list[InjectionDay]:
     return [injection_day(each, data) for each, data in sorted(backend.terms(day_kind(space)).items())]
 
 
+def added_by_day(store: MemoryStore) -> dict[str, dict[str, int]]:
+    """What hooks put before prompts in the space, as `InjectionDay`, by day."""
+    days = injection_days(store.acting_as(ACTOR).store, store.space)
+    return {each.day: {"times": each.times, "memories": each.memories, "tokens": each.tokens} for each in days}
+
+
 def injection_day(name: str, data: Mapping[str, Json] | None) -> InjectionDay:
     counts = (int(str((data or {}).get(each, 0))) for each in ("times", "memories", "tokens"))
     return InjectionDay(name, *counts)

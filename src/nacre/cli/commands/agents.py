@@ -20,7 +20,7 @@ from nacre.cli.errors import NotFound, UsageProblem
 from nacre.cli.options import combine, command, form_option, option, yes_option
 from nacre.cli.start import answer_hook
 from nacre.cli.ui.output import DATA, Column, Form, print_items, print_record, print_table, put, say
-from nacre.cli.ui.prompts import confirm
+from nacre.cli.ui.prompts import confirm, count_of
 from nacre.cli.ui.records import count_column
 from nacre.errors import ConfigError, InvalidInput, MissingExtra
 from nacre.model.instants import iso
@@ -168,13 +168,34 @@ def end(cli: CliContext) -> None:
     """End the helper, which keeps the store open; the next hook starts another one."""
     from nacre.hooks.client import end_helper
 
-    say("The helper ends." if end_helper(cli.flags) else "There is no helper at work.")
+    ends = end_helper(cli.flags)
+    if ends is None:
+        say("There is no helper at work.")
+    elif ends:
+        say("The helper ends.")
+    else:
+        say(
+            "The helper does not answer; end the process whose command line has `nacre.hooks.helper`. Hooks do without it."
+        )
+
+
+DAYS_SHOWN = 7
 
 
 def status_lines(state: HookStatus) -> list[str]:
     model = "model loaded" if state.ready else "model not loaded"
-    helper = f"process {state.helper}, {model}" if state.helper else "not running"
+    idle = "does not answer; hooks do without it" if state.hangs else "not running; the next hook starts it"
+    helper = f"process {state.helper}, {model}" if state.helper else idle
     injected = f"at most {state.budget:g} tokens"
+    captured = [
+        f"{count_of(reached.turns, 'turn', 'turns')} until {iso(reached.at)}: {path}"
+        for path, reached in state.transcripts.items()
+    ]
+    added = [
+        f"{day}: {count_of(each['memories'])}, {each['tokens']:,} tokens, "
+        f"at {count_of(each['times'], 'prompt', 'prompts')}"
+        for day, each in list(state.added.items())[-DAYS_SHOWN:]
+    ]
     return [
         f"store     {state.store}",
         f"space     {state.space}",
@@ -182,10 +203,9 @@ def status_lines(state: HookStatus) -> list[str]:
         f"inject    {f'on, {injected}' if state.inject else 'off'} (hook_inject)",
         f"helper    {helper}",
         f"log       {state.log}",
-        *(
-            f"captured  {reached.turns:,} turns until {iso(reached.at)}: {path}"
-            for path, reached in state.transcripts.items()
-        ),
+        *(f"captured  {each}" for each in captured or ["nothing yet"]),
+        *(f"waiting   {path}" for path in state.unread),
+        *(f"added     {each}" for each in added or ["nothing yet"]),
     ]
 
 

@@ -72,7 +72,8 @@ A project's `.nacre.toml` may only choose a space of that project and turn the h
 to use instead.
 
 `{LIMIT_VARIABLE}` is not a setting but a variable of the environment alone: after how many seconds a hook gives up,
-{LIMIT_SECONDS:g} unless set. Raise it on a slow machine."""
+{LIMIT_SECONDS:g} unless set; three times as many where no later hook could read what was said (Gemini CLI). Raise it
+on a slow machine."""
 TOOLS_OPENING = """\
 `nacre mcp --profile NAME` chooses what an agent sees; `nacre mcp --list` shows the same with the cost of each tool.
 """

@@ -21,6 +21,7 @@ from nacre.protocols import Backend, Reader, TermSet
 from nacre.recall.gather import understand
 from nacre.recall.pack import pack, without_copies
 from nacre.remember.suggest import appraise
+from nacre.text.dates import ASKS_IN_ENGLISH
 from nacre.text.tokens import excerpt, sentence_spans, stems
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def digest(memory: Memory) -> str:
 
 HEADER = "## From memory"
 RELEVANT = 12  # memories looked at; the budget holds fewer
-FEWEST_WORDS = 2  # "yes" and "go on" are not questions
+FEWEST_WORDS = 2  # "yes" and "go on" are not questions; in "how do I deploy?" one word is enough
 LONGEST_PROMPT = 2_000  # characters: the question is at the start or at the end of a long paste
 # Without a model, this share of the prompt's words must be in the memory itself: less than half is chance.
 WORDS_ALONE = 0.5
@@ -165,7 +166,8 @@ def injection(store: MemoryStore, request: Request) -> str:
 def for_prompt(store: MemoryStore, request: Request) -> Pack | None:
     prompt = middle_out(request.text("prompt"))
     wanted = frozenset(understand(Query(prompt, asked_at=store.now())).terms)
-    if prompt.lstrip().startswith("/") or len(wanted) < FEWEST_WORDS:
+    fewest = 1 if is_question(prompt) else FEWEST_WORDS
+    if prompt.lstrip().startswith("/") or len(wanted) < fewest:
         return None
     embedder = store.embedder  # asked before the recall: the model may finish loading meanwhile
     by_meaning = embedder.wait() if isinstance(embedder, BackgroundEmbedder) else embedder.ready
@@ -237,7 +239,13 @@ def only_asks(text: str) -> bool:
 
 def shares(memory: Memory, wanted: frozenset[str]) -> bool:
     common = wanted.intersection(stems(f"{memory.title} {memory.text}"))
-    return len(common) >= max(FEWEST_WORDS, WORDS_ALONE * len(wanted))
+    return len(common) >= min(len(wanted), max(FEWEST_WORDS, WORDS_ALONE * len(wanted)))
+
+
+def is_question(prompt: str) -> bool:
+    """Of several words: "why?" and "really?" name nothing."""
+    said = prompt.split()
+    return len(said) > 1 and (said[-1].endswith(("?", "？")) or said[0].lower() in ASKS_IN_ENGLISH)
 
 
 def middle_out(prompt: str) -> str:

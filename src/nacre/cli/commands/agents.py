@@ -174,9 +174,7 @@ def end(cli: CliContext) -> None:
     elif ends:
         say("The helper ends.")
     else:
-        say(
-            "The helper does not answer; end the process whose command line has `nacre.hooks.helper`. Hooks do without it."
-        )
+        say("The helper does not answer. Hooks do without it; its process is `python -P -m nacre.hooks.helper`.")
 
 
 DAYS_SHOWN = 7

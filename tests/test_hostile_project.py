@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,8 +119,9 @@ def test_the_hooks_obey_nothing_and_are_silent(
     payload = {"session_id": "s", "transcript_path": str(transcript), "prompt": "What is the payroll database called?"}
     for event in ("stop", "session-start", "prompt"):
         request = Request.here(event, payload, {})
-        assert OTHER not in answer_in_process(request)
-        stores = Stores(store_file(request.settings().store).absolute())
+        file = store_file(request.settings().store).absolute()
+        assert OTHER not in answer_in_process(request, file, until=time.monotonic() + 60)
+        stores = Stores(file)
         assert stores.of(request).space == project_in(hostile.folder).space()
         stores.close()
     with MemoryStore(space=project_in(hostile.folder).space()) as store:

@@ -225,7 +225,8 @@ def test_what_a_hook_captures_is_copied(nacre: CommandLine, tmp_path: Path) -> N
     transcript = write_lines(tmp_path / "t.jsonl", [turn(1, "the ferry leaves at nine")])
     payload = json.dumps({"session_id": "s", "transcript_path": str(transcript), "cwd": str(tmp_path)})
     code = "import sys; from nacre.hooks.client import answer_in_process as a; from nacre.hooks.request import Request"
-    code += "; import json, time; a(Request.here('stop', json.loads(sys.argv[1]), {}), time.monotonic() + 60)"
+    code += "; import json, pathlib, time; request = Request.here('stop', json.loads(sys.argv[1]), {})"
+    code += "; a(request, pathlib.Path(request.settings().store), until=time.monotonic() + 60)"
     variables = {**os.environ, **environment(tmp_path), "NACRE_STORE": str(nacre.store)}
     subprocess.run([sys.executable, "-c", code, payload], check=True, timeout=120, env=variables)
     assert eventually(lambda: bool(made(settings)))

@@ -16,7 +16,7 @@ from nacre.errors import AccessDenied, AmbiguousId, InvalidInput, MemoryNotFound
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Hit, JournalEntry, Listing, Memory, Recollection, RememberResult
 from nacre.model.instants import Instant
-from nacre.model.review import KINDS, STALE_DAYS, ReviewItem
+from nacre.model.review import KINDS, STALE_DAYS, ReviewItem, kinds_named
 from nacre.protocols import Embedder, Order, Tallied
 from nacre.recall_options import RecallOptions, Scope, make_query, split_options
 from nacre.settings import DEFAULT, Settings, SpaceChoice
@@ -342,11 +342,14 @@ class ProjectStore(MemoryStore):
             try:
                 return super().decide(item, decision, **options)
             except InvalidInput:
-                if not any(each.is_named(item) for each in self.beside.review(limit=None)):
+                if not any(each.is_named(item) for each in self.beside.review(kinds=kinds_named(item), limit=None)):
                     raise
                 return self.beside.decide(item, decision, **options)
         about = item.memory if item.conflict is None else item.conflict.a
-        there = item in self.beside.review(limit=None) if about is None else about.space == self.beside.space
+        if about is None:
+            there = item in self.beside.review(kinds=item.kind, limit=None)
+        else:
+            there = about.space == self.beside.space
         return self.beside.decide(item, decision, **options) if there else super().decide(item, decision, **options)
 
 

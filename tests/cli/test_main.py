@@ -61,7 +61,7 @@ def test_the_first_screen_says_how_many_review_items_wait(nacre: CommandLine) ->
     nacre.ok("remember", "Pears ripen in September.", "--id", "b")
     nacre.ok("graph", "link", "a", "b", "--relation", "hinders")  # a new relation waits to be confirmed
     assert nacre.ok("memory", "validate", "a") == nacre.ok("memory", "validate", "b") == ""
-    says = "1 review item waits for you, besides names that may be one; `nacre review` asks about them."
+    says = "1 review item waits for you (names that may be one are not counted); `nacre review` asks about them."
     assert nacre.ok().splitlines()[-1] == says
 
 

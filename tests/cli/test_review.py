@@ -8,6 +8,7 @@ import pytest
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.commands.review import current_item
+from nacre.engine import entities
 from nacre.model.review import DECISIONS
 from tests.cli.terminal import conversation
 from tests.command_line import CommandLine
@@ -283,6 +284,19 @@ def test_a_word_is_kept_or_merged_with_another(noted: CommandLine) -> None:
     noted.ok("link", "munich", "berlin", "--rel", "adores")
     noted.ok("review", "decide", "relation:adores", "keep")
     assert noted.json("review", "--kind", "word") == []
+
+
+def test_names_are_not_compared_for_what_cannot_be_two_names(
+    noted: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("all names were compared")
+
+    monkeypatch.setattr(entities, "suggestions", refuse)
+    noted.ok("review", "decide", "munich:berlin", "merge", "--text", "The office moved to Munich")
+    for item in ("ent", "entity:Ada"):
+        with pytest.raises(AssertionError, match="compared"):
+            noted("review", "decide", item, "distinct")
 
 
 def test_skipping_decides_nothing(noted: CommandLine) -> None:

@@ -98,7 +98,7 @@ def test_the_first_screen_counts_what_a_review_asks_about_besides_names(filled: 
     shop.ok("remember", "The till is blue", "--created-at", "2020-01-01")
     waiting = shop.json("review", "--list")
     assert {item["kind"] for item in waiting} == {"entity", "stale"} and len(waiting) == 3
-    assert shop.ok().splitlines()[-1].startswith("2 review items wait for you, besides names")
+    assert shop.ok().splitlines()[-1].startswith("2 review items wait for you (names")
 
 
 def test_the_chosen_space_is_used_alone(filled: Projects) -> None:

@@ -24,7 +24,6 @@ STORE_SUFFIX = ".db"  # of a store unless it is named otherwise
 SIMILAR_NAME = 0.8  # of difflib: two letters swapped, or one missing in a word of five
 
 MOST_WAITING = 100  # review items that are counted for the first screen
-COUNTED = ("conflict", "unvalidated", "stale", "word")  # of them; to compare all names may take seconds
 
 
 @dataclass(slots=True)
@@ -168,6 +167,7 @@ class CliContext:
         """How many review items wait, for the first screen. Empty where none does, where nothing is stored yet, or
         where the store cannot be read: the screen must come up all the same. A store over a network is not asked."""
         from nacre.errors import NacreError
+        from nacre.model.review import QUICK_KINDS
         from nacre.settings import ADDRESS
 
         try:
@@ -175,14 +175,13 @@ class CliContext:
             if ADDRESS.match(known.store) or not store_exists(known):
                 return ""
             with replace(self, may_ask=False)._opened(known, alone=False) as store:  # as `nacre review` opens it
-                waiting = len(store.review(kinds=COUNTED, limit=MOST_WAITING))
+                waiting = len(store.review(kinds=QUICK_KINDS, limit=MOST_WAITING))
         except (NacreError, OSError):
             return ""
         count = f"{waiting} or more" if waiting == MOST_WAITING else str(waiting)
         what = "review item waits" if waiting == 1 else "review items wait"
-        return (
-            f"{count} {what} for you, besides names that may be one; `nacre review` asks about them." if waiting else ""
-        )
+        line = f"{count} {what} for you (names that may be one are not counted); `nacre review` asks about them."
+        return line if waiting else ""
 
     def embedder(self) -> Embedder:
         """Without a store, for what makes stores of its own."""

@@ -115,6 +115,7 @@ class RememberResult:
 
 
 KINDS = ("conflict", "unvalidated", "stale", "word", "entity")
+QUICK_KINDS = tuple(kind for kind in KINDS if kind != "entity")  # to compare all names with each other may take seconds
 STALE_DAYS = 365.0  # after which a memory that nobody confirmed should be looked at again
 # `keep_both` says that both are true, `not_a_conflict` that the two are about different things; either way the pair is
 # not compared again. With `newer` the newer memory replaces the older one, with `older` the other way round.
@@ -150,6 +151,11 @@ class ReviewItem:
             self.conflict is not None and ":" in text and begins(f"{self.conflict.b.id}:{self.conflict.a.id}", text)
         )
         return turned or begins(self.id, text)
+
+
+def kinds_named(typed: str) -> tuple[str, ...]:
+    """The kinds of the items that this may name; the ids of two names begin with their kind."""
+    return KINDS if "entity".startswith(typed.partition(":")[0]) else QUICK_KINDS
 
 
 MOST_NAMED = 5  # ids in one sentence

@@ -25,7 +25,7 @@ from nacre.files import data_sections
 from nacre.model import Conflict, Memory
 from nacre.model.memory import Json
 from nacre.model.recollection import stands_since
-from nacre.model.review import DECISIONS, KINDS, STALE_DAYS, ReviewItem, item_named, newer_first
+from nacre.model.review import DECISIONS, KINDS, STALE_DAYS, ReviewItem, item_named, kinds_named, newer_first
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
@@ -85,7 +85,8 @@ def decide(cli: CliContext, item: str, decision: str, into: str, text: str, stal
     """
     with cli.open_both() as store:
         decision = decision.replace("-", "_")
-        matched = item_named(store.review(stale_days=stale_days, limit=None), item, decision)
+        waiting = store.review(kinds=kinds_named(item), stale_days=stale_days, limit=None)
+        matched = item_named(waiting, item, decision)
         done = store.decide(matched, decision, into=into, text=text, why=why, stale_days=stale_days)
     undo = " `nacre undo` takes it back." if done else ""
     say(f"{short_item(matched.id)}: {outcome_of(matched.kind, decision)}{undo}")

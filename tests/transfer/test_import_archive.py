@@ -92,6 +92,17 @@ def test_what_was_exported_never_costs_the_store_its_secret(tmp_path: Path, name
         assert redact or getattr(store.get("t"), "importance", 0) == token.importance
 
 
+def test_what_is_kept_for_its_secret_is_counted(tmp_path: Path) -> None:
+    file, path = tmp_path / "store.db", tmp_path / "all.jsonl"
+    with MemoryStore(file, settings=Settings(embedder="hashing", secrets="allow")) as store:
+        for sign in "ab":
+            store.remember(f"The token of {sign} is ghp_{sign}{'q1W2e3R4t5Z6u7I8o9P0a1S2d3F4g5H6j7K'}", id=sign)
+    with opened(file) as store:
+        export_file(store, path, Choice(redact=True), overwrite=True)
+        done = import_path(store, path, on_conflict="overwrite")
+    assert done.notes == ("2 memories are in the file without their secrets, and the store keeps what it has.",)
+
+
 def test_a_text_that_was_stored_without_a_secret_replaces_another(store: MemoryStore, tmp_path: Path) -> None:
     store.remember("Nobody knows the token", id="t")
     path = written(tmp_path / "one.nacre", memory("t", "The token is [REDACTED:github_token]"))

@@ -255,7 +255,7 @@ def test_a_note_without_its_secret_never_replaces_what_the_store_has(tmp_path: P
         kept = store.get(memory.id)
         done = import_path(store, folder, on_conflict=policy)
         assert (done.overwritten, done.skipped, done.batch) == (0, 1, "")
-        assert done.notes == ("1 memory is in the file without its secret, and the store keeps its own.",)
+        assert done.notes == ("1 memory is in the file without its secret, and the store keeps what it has.",)
         assert store.get(memory.id) == kept
         store.edit(memory.id, text="The token was revoked")
         assert import_path(store, folder, on_conflict=policy).overwritten == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -116,11 +117,20 @@ def test_a_wrong_source_is_refused_with_the_one_that_it_is(tmp_path: Path) -> No
         with pytest.raises(
             ArchiveRefused,
             match=r"not a SQLite database\. It is an export of mem0; import it with `--from mem0-export`",
-        ):
+        ) as renamed:
             import_path(store, path, source="mem0")
+        assert isinstance(renamed.value.__cause__, ArchiveRefused)
         path.write_text("{" * 1_000)
         with pytest.raises(ArchiveRefused, match=r"not a SQLite database\. Name the right file"):
             import_path(store, path, source="mem0")
+
+
+def test_the_cause_of_a_refusal_is_kept(tmp_path: Path) -> None:
+    path = unpacked("langgraph.db", tmp_path / "langgraph.db")
+    path.write_bytes(path.read_bytes()[:1024] + b"x" * 40_000)
+    with opened() as store, pytest.raises(ArchiveRefused) as refused:
+        import_path(store, path, source="langgraph")
+    assert isinstance(refused.value.__cause__, sqlite3.DatabaseError)
 
 
 def test_an_array_is_one_however_much_is_before_it(tmp_path: Path) -> None:

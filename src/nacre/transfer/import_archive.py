@@ -366,10 +366,12 @@ class Import:
             one = counts.outdated == 1
             which = "1 note differs" if one else f"{counts.outdated:,} notes differ"
             were = "it was" if one else "they were"
-            yield f"{which} {OUTDATED} {were} written, perhaps by an undo; the store keeps its own."
+            yield f"{which} {OUTDATED} {were} written, perhaps by an undo; the store keeps what it has."
         if counts.without_secret:
-            are = "1 memory is" if counts.without_secret == 1 else f"{counts.without_secret:,} memories are"
-            yield f"{are} in the file without its secret, and the store keeps its own."
+            one = counts.without_secret == 1
+            which = "1 memory is" if one else f"{counts.without_secret:,} memories are"
+            secrets = "its secret" if one else "their secrets"
+            yield f"{which} in the file without {secrets}, and the store keeps what it has."
         if counts.in_trash:
             yield f"{counts.in_trash:,} of the skipped memories are in the trash of this store."
         if counts.dropped_links:

@@ -210,12 +210,14 @@ def naming_the_kind(path: Path, kind: Kind) -> Iterator[None]:
     """Says what a refused path is, where it is of another kind than the one that was named."""
     try:
         yield
-    except ArchiveRefused as error:
+    except ArchiveRefused as refused:
+        other = kind
         with suppress(ArchiveRefused):
-            if (other := recognise(path)) is not kind:
-                remedy = f"It is {other.what}; import it with `--from {other.name}`."
-                error = ArchiveRefused(path, error.reason, remedy)
-        raise error from None
+            other = recognise(path)
+        if other is kind:
+            raise
+        remedy = f"It is {other.what}; import it with `--from {other.name}`."
+        raise ArchiveRefused(path, refused.reason, remedy) from refused
 
 
 def kind_of(path: Path, name: str | None = None) -> Kind:

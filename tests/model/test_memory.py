@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
+from dataclasses import MISSING, FrozenInstanceError, fields
 
 import pytest
 
@@ -33,3 +33,15 @@ def test_a_memory_made_of_its_values_is_the_same() -> None:
         same.text = "coffee"  # type: ignore[misc]
     with pytest.raises(ValueError, match="shorter"):
         Memory.from_values(["m", "tea"])
+
+
+def test_a_memory_made_of_some_fields_is_that_of_the_constructor() -> None:
+    checked = {"id": "m", "text": "tea", "importance": 0.9}
+    assert Memory.from_fields(checked) == Memory(id="m", text="tea", importance=0.9)
+    some, other = (Memory.from_fields({**checked, "unknown": 1}) for _ in range(2))
+    assert some == other and some.metadata is not other.metadata
+    for missing in ("id", "text"):
+        with pytest.raises(KeyError, match=missing):
+            Memory.from_fields({name: value for name, value in checked.items() if name != missing})
+    made_anew = [each.name for each in fields(Memory) if each.default_factory is not MISSING]
+    assert made_anew == ["metadata"]  # `from_fields` makes an empty one of it for each memory, and of no other

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacre.model import Filter, JournalFilter, Link, Memory
-from nacre.protocols import Backend, Listed, Order
+from nacre.protocols import Backend, Committed, Expected, Listed, Order
 from tests.samples import SPACE, derived, digest_of, ids, listed, memory, put, unit, writing
 
 EVERYTHING = Filter()
@@ -45,7 +45,8 @@ def test_an_id_that_no_memory_can_have_is_unknown(store: Backend) -> None:
 
 @pytest.mark.parametrize("asked", ["a\0b", "\0"])
 def test_a_string_that_nothing_stored_can_have_is_answered_with_nothing(store: Backend, asked: str) -> None:
-    put(store, memory("a", tags=("t",), links=(Link("b"),)))
+    put(store, memory("a", tags=("t", "\ufdd0"), links=(Link("b"),)))
+    assert store.count(SPACE, Filter.where(tags=asked)) == 0
     assert not store.edges(SPACE, out_of=[asked]) and not store.edges(SPACE, into=[asked])
     assert not store.edges(SPACE, rels=[asked]) and not store.replaced_by(SPACE, asked)
     assert not store.journal(SPACE, JournalFilter(batch=asked)) and not store.ids_like(SPACE, asked, 9)
@@ -53,6 +54,8 @@ def test_a_string_that_nothing_stored_can_have_is_answered_with_nothing(store: B
     assert store.terms(asked) == {} and store.term("type", asked) is None
     assert store.count(SPACE, Filter.where(id=asked)) == 0
     assert [each.id for each in store.page(SPACE, Filter.where(tags__none=(asked,)), limit=9).memories] == ["a"]
+    unknown = Expected({(SPACE, asked): None}, {("type", asked): None})
+    assert isinstance(store.commit([], unknown), Committed)
 
 
 def test_get_keeps_the_order_asked_for_gives_each_once_and_leaves_out_the_unknown(store: Backend) -> None:

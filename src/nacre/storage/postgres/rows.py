@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -16,7 +17,7 @@ from nacre.storage.tables import CONTENT, IDENTITY, SCALARS, from_json, put_list
 OPEN = 2**63 - 1  # `seq_to` of what is at present
 NOW = 2**62  # the entry that stands for the present state: above all that are written, below `OPEN`
 NOWHERE = 0  # the number of a space that does not exist
-NEVER_STORED = "\ufdd0"  # a code point that is no character
+NEVER_STORED = f"\ufdd0{os.urandom(16).hex()}"  # in place of what cannot be asked for; nobody can know it to store it
 FIELDS = (*IDENTITY, *CONTENT, *SCALARS, "version", "lists")
 PLACES = {name: place for place, name in enumerate((*FIELDS, *LISTS, "metadata", "links", "space"))}
 by_field = itemgetter(*(PLACES[name] for name in MEMORY_FIELDS))
@@ -77,7 +78,7 @@ class Clause:
         return f"{first}{f' ON {on}' if on else ''}{joins}"
 
     def bind(self, value: object, kind: str) -> str:
-        """A parameter of the statement with this value."""
+        """A parameter of the statement with this value, which any session may be asked with."""
         name = f"{self.prefix}{len(self.values)}"
         self.values |= askable({name: value})
         return f"%({name})s::{kind}"

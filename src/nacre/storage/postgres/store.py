@@ -148,7 +148,7 @@ class PostgresReader:
 
     def _ask(self, space: str, sql: str, values: Mapping[str, Any] | None = None, *, binary: bool = False) -> list[Any]:
         """The rows of one statement about a space, in one round trip where the number of the space is known."""
-        values = askable(values or {})
+        values = askable(values or {})  # once more those of a `Clause`, beside which most have others
         if getattr(self._here, "session", None) is not None:
             return self._read(space, lambda session, known: session.fetch(sql, {**known, **values}, binary=binary))
         self._uses.settle()
@@ -382,7 +382,7 @@ class PostgresReader:
             "SELECT status, n FROM counter WHERE space_id = %(space)s AND field = %(field)s"
             " AND name = ANY(%(names)s::text[]) AND status IN (SELECT status FROM counter WHERE space_id = %(space)s"
             f" AND field = '{TOTAL}')",
-            {**known, "field": field, "names": names},
+            {**known, **askable({"field": field, "names": names})},
         )
         return sum(int(n) for status, n in rows if has_status(status, rest))
 

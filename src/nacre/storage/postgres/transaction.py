@@ -23,7 +23,7 @@ from nacre.storage.candidates import COLUMN_WEIGHTS
 from nacre.storage.postgres import vector_index
 from nacre.storage.postgres.arrays import BIG, BOOLEAN, BYTES, DOUBLE, REAL, TEXT, VECTOR, column
 from nacre.storage.postgres.connection import Session, Statement
-from nacre.storage.postgres.rows import BY_ID, NOWHERE, OPEN, SELECTED, from_row, parsed
+from nacre.storage.postgres.rows import BY_ID, NOWHERE, OPEN, SELECTED, askable, from_row, parsed
 from nacre.storage.tables import (
     EMBEDDER_KEYS,
     QUESTION_MARKS,
@@ -274,7 +274,7 @@ class PostgresTransaction:
     def _load(self, name: str, ids: Sequence[str]) -> None:
         unknown = [id for id in dict.fromkeys(ids) if (name, id) not in self._stored]
         if unknown:
-            values = {"space": self._number(name), "ids": unknown}
+            values = askable({"space": self._number(name), "ids": unknown})
             self.add_stored(name, unknown, self._session.fetch(READ, values))
 
     def add_stored(self, name: str, asked: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
@@ -296,7 +296,7 @@ class PostgresTransaction:
     def term(self, kind: str, name: str) -> Mapping[str, Json] | None:
         if (kind, name) not in self._terms_read:
             sql = "SELECT data FROM vocabulary WHERE kind = %(kind)s AND name = %(name)s"
-            data = self._session.fetch(sql, {"kind": kind, "name": name})
+            data = self._session.fetch(sql, askable({"kind": kind, "name": name}))
             self._terms_read[kind, name] = parsed(data[0][0]) if data else None
         return self._terms_read[kind, name]
 

@@ -59,16 +59,16 @@ def test_the_decision_chooses_among_the_items_of_a_memory(nacre: CommandLine) ->
 
 
 def test_a_pair_is_asked_about_by_the_dates_that_are_shown(nacre: CommandLine) -> None:
-    """A decision for the oldest of three lets that one hold from then on."""
-    for id, text, created in (("b", "Berlin", "2024"), ("m", "Munich", "2025"), ("h", "Hamburg", "2026")):
+    """A decision between two of one day lets the chosen one hold from then on."""
+    for id, text, created in (("b", "Berlin", "2024"), ("h", "Hamburg", "2024"), ("m", "Munich", "2025")):
         nacre.ok("remember", f"The office is in {text}", "--id", id, "--created-at", f"{created}-01-01")
     with CliContext().open_both() as store:
         waiting = {item.id: item for item in store.review(kinds="conflict")}
-        assert store.decide(waiting["h:b"], "older")
-        item = current_item(store, waiting["m:b"])
+        assert store.decide(waiting["h:b"], "newer")
+        item = current_item(store, waiting["m:h"])
         assert item is not None and item.conflict is not None
-        assert (item.conflict.a.id, item.conflict.b.id, item.conflict.words) == ("b", "m", ("Berlin", "Munich"))
-        assert store.decide(item, "newer") and current_item(store, waiting["m:b"]) is None
+        assert (item.conflict.a.id, item.conflict.b.id, item.conflict.words) == ("h", "m", ("Hamburg", "Munich"))
+        assert store.decide(item, "newer") and current_item(store, waiting["m:h"]) is None
 
 
 def test_an_ignored_conflict_is_neither_reported_nor_noted(office: CommandLine) -> None:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import permutations
+from math import inf
 
 import pytest
 
@@ -530,6 +531,38 @@ def test_a_chain_that_is_decided_in_any_order_holds_each_value_until_the_next(
     assert [held(store, id).superseded_by for id in sorted(RENTS)] == ["y2025", "y2026", ""]
     for at, id in (("2024-06-01", "y2024"), ("2025-07-01", "y2025"), ("2026-07-01", "y2026")):
         assert [each.id for each in store.list_recent(valid_at=at)] == [id]
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+@pytest.mark.parametrize(
+    ("older", "held_in"),
+    [
+        ({"y2026:y2025"}, ["y2024", "y2025", "y2025"]),
+        ({"y2026:y2025", "y2026:y2024"}, ["y2024", "y2025", "y2025"]),
+        ({"y2025:y2024"}, ["y2024", "y2024", "y2026"]),
+        ({"y2026:y2025", "y2026:y2024", "y2025:y2024"}, ["y2024", "y2024", "y2024"]),
+    ],
+)
+def test_what_is_decided_to_be_wrong_has_never_held_in_any_order(
+    store: MemoryStore, clock: Ticking, older: set[str], held_in: list[str], order: Sequence[int]
+) -> None:
+    items = rents(store, clock)
+    for item in (items[at] for at in order):
+        if item in [each.id for each in store.review(kinds="conflict")]:
+            store.decide(item, "older" if item in older else "newer")
+    assert store.review(kinds="conflict") == []
+    for at, id in zip(("2024-06-01", "2025-07-01", "2026-07-01"), held_in, strict=True):
+        assert [each.id for each in store.list_recent(valid_at=at)] == [id]
+    assert all((each.valid_until or inf) >= each.created_at for each in content(store).values())
+
+
+def test_what_a_decision_had_rejected_can_be_restored(waiting: MemoryStore) -> None:
+    before = held(waiting, "new")
+    waiting.decide("new:old", "older")
+    assert not held(waiting, "new").holds_at(before.created_at)
+    assert waiting.restore("new")
+    assert held(waiting, "new").holds_at(before.created_at) and held(waiting, "new").valid_until is None
+    assert held(waiting, "old").valid_from is None
 
 
 def test_what_was_replaced_before_it_was_asked_about_still_waits(store: MemoryStore, clock: Ticking) -> None:

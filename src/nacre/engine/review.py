@@ -10,11 +10,11 @@ from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING
 
-from nacre.engine.engine import FOR_REVIEW, RELATION, Edit, Engine, Lookup
+from nacre.engine.engine import FOR_REVIEW, RELATION, Edit, Engine, Lookup, PendingChanges
 from nacre.engine.links import relation_hint, relations, with_relation_renamed
 from nacre.engine.merge import united
 from nacre.engine.remember import is_statement, with_conflict_links, without_notes
-from nacre.engine.supersede import SUPERSEDES, superseded
+from nacre.engine.supersede import SUPERSEDES, restored, superseded
 from nacre.errors import InvalidInput, UnknownName
 from nacre.model import Conflict, Edge, Filter, JournalFilter, Link, Memory, Operation
 from nacre.model.instants import DAY
@@ -169,7 +169,7 @@ class ReviewQueue:
                 yield from (item for item in items() if item.id.startswith(start))
 
     def conflicts(self, sources: Sequence[str] | None = None, start: str = "") -> Iterator[ReviewItem]:
-        """Noted ones whose two sides are still live, contradictions first; only those that `start` names.
+        """Noted ones that wait (see `is_open`), contradictions first; only those that `start` names.
 
         A pair is judged when its turn comes: a caller who wants a few does not wait for the rest.
         """
@@ -178,7 +178,7 @@ class ReviewQueue:
         for turn in self._named(sources, start) if start else self._worst_first():
             ids = [id for edge in turn for id in edge[:2]]
             memories = store.get_many(self.space, ids)
-            sides = {m.id: m for m in memories if live.admits(replace(m, superseded_by=""))}
+            sides = {m.id: m for m in memories if live.admits(replace(m, superseded_by="") if m.superseded_by else m)}
             for edge in turn:
                 both = [sides[id] for id in edge[:2] if id in sides]
                 if len(both) < 2 or (pair := frozenset(edge[:2])) in known:
@@ -311,8 +311,8 @@ def is_open(lookup: Lookup, newer: Memory, older: Memory, kind: str) -> bool:
     replaced = [each for each in (newer, older) if each.superseded_by]
     if not replaced:
         return True
-    begins = stands_since(newer)
-    if kind == "duplicate" or begins <= stands_since(older) or (older.valid_until or inf) <= begins:
+    since = stands_since(newer)
+    if kind == "duplicate" or since <= stands_since(older) or (older.valid_until or inf) <= since:
         return False
     return all(is_decided(lookup, each) for each in replaced) and not is_chained(lookup, newer, older)
 
@@ -360,24 +360,33 @@ def outcome(
         successor = edit(united(newer, older)) if decision == "merge" else newer
         after |= {change.subject.id: change.subject for change in superseded(lookup, older, successor, now)}
         if decision == "newer":
-            links = (with_mark(link) if link.to == older.id else link for link in after[newer.id].links)
-            after[newer.id] = replace(after[newer.id], links=tuple(links))
+            after[newer.id] = mark_decided(after[newer.id], older.id)
     return {id: confirmed(each, now) if id in right else each for id, each in after.items()}
 
 
-def with_mark(link: Link) -> Link:
-    return replace(link, data={**link.data, DECIDED: True}) if link.rel == SUPERSEDES else link
+def mark_decided(successor: Memory, replaced: str) -> Memory:
+    """Its link to what it replaced says that a person chose it."""
+    links = (
+        replace(link, data={**link.data, DECIDED: True}) if (link.to, link.rel) == (replaced, SUPERSEDES) else link
+        for link in successor.links
+    )
+    return replace(successor, links=tuple(links))
 
 
 def rejected_by_older(lookup: Lookup, newer: Memory, older: Memory, now: float) -> dict[str, Memory]:
-    """Where one of the two was replaced by a third one before, the newer has never held."""
+    """The newer one has never held: the older one replaces it, or what has replaced that since. A third one that it had
+    replaced by a decision, and that conflicts with the older one, waits again."""
+    pending = PendingChanges(lookup, [Change(newer, newer), Change(older, older)])
     if not (newer.superseded_by or older.superseded_by):
-        changes = superseded(lookup, newer, older, now)
-        return {change.subject.id: change.subject for change in changes}
-    last = chain(lookup, older)[-1]
-    changes = [] if newer.superseded_by else superseded(lookup, newer, last, now)
-    after = {newer.id: newer, **{change.subject.id: change.subject for change in changes}}
-    return {**after, newer.id: replace(after[newer.id], valid_until=stands_since(newer))}
+        for third in lookup.replaced_by(newer.space, newer.id):
+            if (conflict_links(third, older) or conflict_links(older, third)) and is_decided(pending, third):
+                pending.add(restored(pending, third, now))
+    if not newer.superseded_by:
+        last = pending.latest(chain(pending, older)[-1])
+        pending.add(superseded(pending, pending.latest(newer), last, now, stands_since(last)))
+    began = stands_since(newer)
+    never = replace(pending.latest(newer), valid_from=began, valid_until=began)
+    return {**{change.subject.id: change.subject for change in pending}, newer.id: never}
 
 
 def confirmed(memory: Memory, now: float) -> Memory:

@@ -49,14 +49,17 @@ def restore(engine: Engine, space: str, ids: Sequence[str], *, why: str = "") ->
     return bool(engine.commit("restore", plan, why))
 
 
-def superseded(lookup: Lookup, predecessor: Memory, successor: Memory, now: float) -> list[Change]:
-    """The changes that let one replace the other; none when it is so already. Raises `SupersedeCycle`."""
+def superseded(
+    lookup: Lookup, predecessor: Memory, successor: Memory, now: float, since: float | None = None
+) -> list[Change]:
+    """The changes that let one replace the other, `since` then or as `change_time` says; none when it is so already.
+    Raises `SupersedeCycle`."""
     if predecessor.superseded_by == successor.id:
         return []
     refuse_cycle(lookup, predecessor, successor)
     earlier = lookup.get(predecessor.space, predecessor.superseded_by) if predecessor.superseded_by else None
     free, left = released(predecessor, earlier, now) if predecessor.superseded_by else (predecessor, None)
-    replaced, linked = chained(free, successor, now)
+    replaced, linked = chained(free, successor, now, since)
     changes = [Change(predecessor, replaced), Change(successor, linked)]
     return changes if earlier is None or left is None else [*changes, Change(earlier, left)]
 
@@ -95,9 +98,9 @@ def first_cycle(ids: Iterable[str], successor_of: Callable[[str], str]) -> str |
     return None
 
 
-def chained(predecessor: Memory, successor: Memory, now: float) -> tuple[Memory, Memory]:
+def chained(predecessor: Memory, successor: Memory, now: float, since: float | None = None) -> tuple[Memory, Memory]:
     """Both after `successor` has replaced `predecessor`. Times that the caller gave are kept."""
-    changed_at = change_time(predecessor, successor, now)
+    changed_at = change_time(predecessor, successor, now) if since is None else since
     data = {SET_BY_US: True} if successor.valid_from is None else {}
     replaced = replace(
         predecessor,
@@ -154,6 +157,8 @@ def restored(lookup: Lookup, memory: Memory, now: float) -> list[Change]:
         return []
     successor = lookup.get(memory.space, memory.superseded_by)
     back, left = released(memory, successor, now)
+    if memory.valid_from is not None and memory.valid_from == memory.valid_until:
+        back = replace(back, valid_until=None)  # a decision had said that it never held
     changes = [Change(memory, back)]
     return changes if successor is None or left is None else [*changes, Change(successor, left)]
 

@@ -118,7 +118,8 @@ KINDS = ("conflict", "unvalidated", "stale", "word", "entity")
 QUICK_KINDS = tuple(kind for kind in KINDS if kind != "entity")  # to compare all names with each other may take seconds
 STALE_DAYS = 365.0  # after which a memory that nobody confirmed should be looked at again
 # `keep_both` says that both are true, `not_a_conflict` that the two are about different things; either way the pair is
-# not compared again. With `newer` the newer memory replaces the older one, with `older` the other way round.
+# not compared again. With `newer` the newer memory replaces the older one from its own time on; with `older` the
+# older one replaces the newer one, which has never held.
 DECISIONS: dict[str, tuple[str, ...]] = {
     "conflict": ("keep_both", "not_a_conflict", "newer", "older", "merge", "trash_newer", "trash_older", "skip"),
     "unvalidated": ("validate", "trash", "skip"),

@@ -349,10 +349,47 @@ def test_without_its_times_a_question_is_its_subject() -> None:
         ("Open from June to September", "2023-06-01", "2023-10-01"),
         ("Der Termin ist am 2.6. um neun", "2023-06-02", "2023-06-03"),
         ("Paid on 31.3.2022", "2022-03-31", "2022-04-01"),
+        ("vom 20.12. bis 3.1. geschlossen", "2022-12-20", "2023-01-04"),
+        ("Das Büro ist von 20.6. bis zum 3.7. zu", "2023-06-20", "2023-07-04"),
+        ("zu zwischen dem 20.12. und dem 3.1.", "2022-12-20", "2023-01-04"),
+        ("Urlaub 10.5. – 20.5.", "2023-05-10", "2023-05-21"),
+        ("vom 20.12. bis 3.1.2022 zu", "2021-12-20", "2022-01-04"),
+        ("vom 2022-12-20 bis 2023-01-03", "2022-12-20", "2023-01-04"),
+        ("Closed between 20 December and 3 January", "2022-12-20", "2023-01-04"),
+        ("24.6. Zahnarzt", "2023-06-24", "2023-06-25"),
+        ("3.11.", "2023-11-03", "2023-11-04"),
     ],
 )
 def test_a_text_names_the_nearest_date_before_or_after_it_was_written(text: str, first: str, after: str) -> None:
     assert [(each.start, each.end) for each in named_times(text, ASKED)] == span(first, after)
+
+
+def test_each_of_two_days_is_a_time() -> None:
+    days = [*span("2023-06-24", "2023-06-25"), *span("2023-06-30", "2023-07-01")]
+    assert [(each.start, each.end) for each in named_times("am 24.6. und 30.6. zu", ASKED)] == days
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1.2. Scope of the project",
+        "1.2. Ziele des Projekts",
+        "3.11. is the oldest Python",
+        "Version 24.04. und 26.04. laufen",
+        "von 24.04. auf 26.04. gebracht",
+        "Plan\n1.2. Scope of the project",
+    ],
+)
+def test_the_number_of_a_part_or_a_version_is_no_date(text: str) -> None:
+    assert named_times(text, ASKED) == ()
+
+
+@pytest.mark.parametrize(
+    "question", ["Wer hat vom 10.5. bis 30.5. Urlaub?", "Wer ist vom 10. Mai bis 30. Mai weg?", "10 May to 30 May"]
+)
+def test_a_stretch_that_is_going_on_is_the_one_that_is_meant(question: str) -> None:
+    assert [(each.start, each.end) for each in time_windows(question, ASKED)] == span("2023-05-10", "2023-05-31")
+    assert [(each.start, each.end) for each in coming_dates(question, ASKED)] == [(ASKED, at("2023-05-31"))]
 
 
 @pytest.mark.parametrize(
@@ -400,6 +437,8 @@ def test_a_date_without_a_year_may_be_the_next_one(question: str, first: str, af
         "the lab 10.12.",
         "Vietnam 3.5. kernel",
         "im Süden 3.5.",
+        "was war am 24.6.?",
+        "qué pasó el 24 de junio?",
     ],
 )
 def test_a_date_that_is_over_is_not_to_come(question: str) -> None:

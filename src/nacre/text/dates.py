@@ -33,6 +33,11 @@ OPEN_EDGE = 86400.0  # «before 5 May» has no width of its own; its one edge is
 ASKS_IN_ENGLISH = frozenset("what which who did does were how when where".split())
 ENGLISH = ASKS_IN_ENGLISH | frozenset("the is of are and you had has with this".split())
 PAST_TENSE = frozenset("did was were had happened went".split())
+# German, Spanish, French, Italian and Polish: «was war am 24.12.?»
+FOREIGN_PAST = frozenset(
+    "war waren hatte hatten gab geschah geschahen passierte fue fueron hubo pasó era eran était étaient avait avaient"
+    " erano aveva avevano było był była były".split()
+)
 WORD = re.compile(r"\w+")
 POSSESSIVES = ("'s", "’s")  # «last week's result»
 JOINING = frozenset(("and", "or", "to", "until", "till", "through", "-", "–"))
@@ -60,9 +65,9 @@ def time_windows(question: str, asked_at: float) -> tuple[Window, ...]:
     question, asked = question[:LONGEST], EPOCH + timedelta(seconds=asked_at)
     foreign: list[Window] = []
     for phrase in () if is_english(question) else foreign_phrases(question):
-        translated = windows(phrase.english, mentions(phrase.english, asked))
+        translated = windows_now(phrase.english, mentions(phrase.english, asked), asked)
         foreign += [each._replace(words=phrase.words, place=phrase.place) for each in translated]
-    english = windows(question, mentions(without(question, foreign), asked))
+    english = windows_now(question, mentions(without(question, foreign), asked), asked)
     return tuple(each for each in sorted((*foreign, *english), key=lambda each: each.place) if each.start < each.end)
 
 
@@ -73,7 +78,7 @@ def coming_dates(question: str, asked_at: float) -> tuple[Window, ...]:
     """
     question, asked = question[:LONGEST], EPOCH + timedelta(seconds=asked_at)
     english = is_english(question)
-    if english and not PAST_TENSE.isdisjoint(ascii_words(question)):
+    if not (PAST_TENSE if english else FOREIGN_PAST).isdisjoint(WORD.findall(question.lower())):
         return ()
     phrases = [] if english else foreign_phrases(question)
     texts = (*(phrase.english for phrase in phrases), without(question, phrases))
@@ -82,14 +87,24 @@ def coming_dates(question: str, asked_at: float) -> tuple[Window, ...]:
     return tuple(Window(max(each.start, asked_at), each.end, "") for each in coming if each.end > asked_at)
 
 
+def windows_now(text: str, mentioned: Sequence[Mention], asked: datetime) -> list[Window]:
+    """The last of each time, but of a stretch without a year the one that is going on: «from 10 to 20 November»."""
+    now = (asked - EPOCH).total_seconds()
+    last = list(windows(text, mentioned))
+    stretches = any(adjoin(text, *pair) and is_stretch(*pair) for pair in pairwise(mentioned))
+    ahead = windows_ahead(text, mentioned, asked) if stretches else []
+    going_on = {each.place: each for each in ahead if FIRST < each.start <= now < each.end < LAST}
+    return [going_on.get(each.place, each) for each in last]
+
+
 def windows_ahead(text: str, mentioned: Sequence[Mention], asked: datetime) -> list[Window]:
     """Those of dates without a year, each read as the next one. Of a stretch only its end is: its beginning follows."""
     known = {(each.start, each.end) for each in windows(text, mentioned)}
     follows: set[int] = set()
     for first, second in pairwise(mentioned):
         if adjoin(text, first, second):
-            reaches = first.said["lead"] == "between" or second.said["lead"] in REACHING
-            follows |= ({first.start} if reaches else set()) | (set() if first.reading.yearless else {second.start})
+            follows |= {first.start} if is_stretch(first, second) else set()
+            follows |= set() if first.reading.yearless else {second.start}
     again = [
         each.read_again(asked, "next") if each.reading.yearless and each.start not in follows else each
         for each in mentioned
@@ -194,7 +209,7 @@ def named_spans(text: str, written: datetime) -> Iterator[readings.Span]:
     waiting = deque(mentions(text, written))
     while waiting:
         first = waiting.popleft()
-        reaches = bool(waiting) and waiting[0].said["lead"] in REACHING and adjoin(text, first, waiting[0])
+        reaches = bool(waiting) and adjoin(text, first, waiting[0]) and is_stretch(first, waiting[0])
         if first.reading.yearless and not (reaches and not waiting[0].reading.yearless):
             first = first.read_again(written, "this")
         span, sure = first.reading.span, first.reading.sure
@@ -280,7 +295,7 @@ def windows(question: str, mentioned: Sequence[Mention]) -> Iterator[Window]:
             yield from alone(question, first)
             continue
         first, second = agreed(first, waiting.popleft())
-        if first.said["lead"] == "between" or second.said["lead"] in REACHING:
+        if is_stretch(first, second):
             start, end = first.reading.span.start, second.reading.span.end
             yield window(question, start, end, (first.start, second.end))
         else:
@@ -291,6 +306,11 @@ def windows(question: str, mentioned: Sequence[Mention]) -> Iterator[Window]:
 
 def adjoin(question: str, first: Mention, second: Mention) -> bool:
     return second.said["lead"] in JOINING and not question[first.end : second.start].strip(" ,")
+
+
+def is_stretch(first: Mention, second: Mention) -> bool:
+    """Whether two times that adjoin are the beginning and the end of one."""
+    return first.said["lead"] == "between" or second.said["lead"] in REACHING
 
 
 def agreed(first: Mention, second: Mention) -> tuple[Mention, Mention]:
@@ -403,18 +423,32 @@ def pattern(body: str) -> re.Pattern[str]:
 ASCII_WORD = re.compile(r"\w+", re.ASCII)
 CENTURIES = ("19", "20")
 ENDED_NUMBERS = tuple(f"{digit}." for digit in range(10))
-BEFORE_DATES = ("am", "zum", "vom", "bis", "ab", "seit", "den")  # German: «am 24.11.», where «Ubuntu 24.04.» is no date
+# German, before a date in numbers («am 24.11.», where «Ubuntu 24.04.» is no date), and the lead that each stands for.
+BEFORE_DATES = {
+    "am": "on", "den": "on", "zum": "on", "vom": "from", "bis": "until", "bis zum": "until", "ab": "since",
+    "ab dem": "since", "seit": "since", "seit dem": "since", "zwischen": "between", "zwischen dem": "between",
+}  # fmt: skip
+# Only beside another date: «von 24.04. auf 26.04.» may be versions.
+BESIDE_DATES = {"von": "from", "und": "and", "und dem": "and"}
+NUMBERS = r"(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\."
+TWO_DATES = r"(?=\d\d?\.\s?\d\d?\.\s?(?:bis\s(?:zum\s)?|[-–]\s?)\d\d?\.\s?\d\d?\.)"
 # As words of their own, also beside letters that are not ASCII: neither «Team 24.04.» nor «Süden 24.04.» is a date.
-AFTER_THEM = "|".join(rf"(?<=(?u:\b){word} )" for word in BEFORE_DATES)
+WORD_BEFORE = (
+    rf"(?u:\b)(?P<word>{either(BEFORE_DATES)}|von(?=\s+{TWO_DATES})|(?<=\d\. )und(?:\s+dem)?)\s+"
+    rf"|(?<![\d.]){TWO_DATES}|(?<=\d\.[-–])|(?<=\d\. [-–] )"
+)
+# At the very beginning («24.11. Zahnarzt»), but neither «3.11. is the oldest Python» nor the heading «1.2. Ziele».
+BEGINNING = rf"^(?!\d\.\s?\d\.\s*\w)(?!.*\b(?:{either(ENGLISH)})\b)"
 QUARTERS = frozenset(("q1", "q2", "q3", "q4"))
 # In this order: what an earlier rule has read, a later one does not see.
 RULES = (
-    Rule(CENTURIES, r"(?<!\w-)(?P<year>(?:19|20)\d\d)(?P<sign>[-/])(?P<month>\d\d?)(?P=sign)(?P<day>\d\d?)(?!\d)",
+    Rule(CENTURIES, rf"(?:{WORD_BEFORE})?"
+        r"(?<!\w-)(?P<year>(?:19|20)\d\d)(?P<sign>[-/])(?P<month>\d\d?)(?P=sign)(?P<day>\d\d?)(?!\d)",
         readings.read_numeric),
     Rule(CENTURIES, r"(?<![\w/]/)(?P<month>\d\d?)/(?P<day>\d\d?)/(?P<year>(?:19|20)\d\d)(?!\d)", readings.read_numeric),
-    Rule(CENTURIES, r"(?<![\d.])(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.\s?(?P<year>(?:19|20)\d\d)(?!\d)",
+    Rule(CENTURIES, rf"(?:{WORD_BEFORE})?(?<![\d.]){NUMBERS}\s?(?P<year>(?:19|20)\d\d)(?!\d)",
         readings.read_numeric),
-    Rule(ENDED_NUMBERS, rf"(?:^|{AFTER_THEM})(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\.(?!\s?\d)", readings.read_numeric),
+    Rule(ENDED_NUMBERS, rf"(?:{WORD_BEFORE}|{BEGINNING}){NUMBERS}(?!\s?\d)", readings.read_numeric),
     Rule(CENTURIES, r"(?<!\w-)(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])(?![\d-])", readings.read_numeric),
     Rule(MONTH_NAMES, rf"{ON_WEEKDAY}{DATE_NUMBERS}\s+(?P<of>of\s+)?{MONTH}{OF_YEAR}", readings.read_date),
     Rule(MONTH_NAMES, rf"{ON_WEEKDAY}{MONTH}\s+(?:the\s+)?{DATE_NUMBERS}{OF_YEAR}", readings.read_date),
@@ -479,9 +513,15 @@ def ascii_words(text: str) -> list[str]:
 
 
 def matching(rule: Rule, question: str, asked: datetime) -> Iterator[Mention]:
+    ended = 0
     for match in pattern(rule.body).finditer(question):
         groups = match.groupdict(default="")
         said = defaultdict(str, {name: " ".join(text.lower().split()) for name, text in groups.items()})
+        word = said["word"]
+        if BESIDE_DATES.get(word) == "and" and (not ended or question[ended : match.start()].strip()):
+            continue
+        said["lead"] = BEFORE_DATES.get(word) or BESIDE_DATES.get(word) or said["lead"]
         reading = readings.read(rule.reader, said, asked)
         if reading is not None:
+            ended = match.end()
             yield Mention(match.start(), match.end(), said, rule.reader, reading)

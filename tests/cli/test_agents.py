@@ -110,7 +110,7 @@ def test_hooks_and_permissions_are_only_for_clients_that_have_them(nacre: Comman
 def test_what_is_set_up_for_a_client_that_had_no_settings_goes_without_a_trace(
     client: str, nacre: CommandLine, elsewhere: Path
 ) -> None:
-    before = {each for each in elsewhere.rglob("*") if each.is_file()}
+    before = set(elsewhere.rglob("*"))
     allow = ["--allow"] if client == "claude-code" else []
     result = nacre("install", client, "--hooks", "--write-guidance", *allow)
     assert result.exit_code == 0 and ("/hooks" in result.stderr) == (client == "codex")
@@ -119,7 +119,101 @@ def test_what_is_set_up_for_a_client_that_had_no_settings_goes_without_a_trace(
         allowed = json.loads((elsewhere / ".claude" / "settings.json").read_text())["permissions"]["allow"]
         assert allowed == ["mcp__nacre"]
     nacre.ok("uninstall", client)
-    assert {each for each in elsewhere.rglob("*") if each.is_file()} == before
+    assert set(elsewhere.rglob("*")) == before
+
+
+@pytest.mark.parametrize("client", INSTALLERS)
+def test_a_client_that_is_not_here_does_not_seem_to_be_afterwards(client: str, nacre: CommandLine) -> None:
+    def listed() -> dict[str, object]:
+        return next(
+            each for each in json.loads(nacre.ok("install", "--list", "-f", "json")) if each["client"] == client
+        )
+
+    before = listed()
+    nacre.ok("install", client)
+    nacre.ok("uninstall", client)
+    assert listed() == before
+
+
+def test_no_backup_keeps_a_token_after_an_uninstall(nacre: CommandLine, elsewhere: Path) -> None:
+    token, file = "-".join(("a", "token", "of", "this", "test")), elsewhere / "token"
+    file.write_text(token)
+    remote = ("--http", "http://127.0.0.1:8765/mcp", "--token-file", str(file))
+    for client, name in (("claude-code", ".claude.json"), ("codex", ".codex/config.toml")):
+        settings = elsewhere / name
+        settings.parent.mkdir(exist_ok=True)
+        nacre.ok("install", client, *remote)
+        nacre.ok("install", client, "--yes")
+        backups = list(settings.parent.glob(f"{settings.name}{BACKUP}*"))
+        assert [token in each.read_text() for each in backups] == [True]
+        nacre.ok("uninstall", client)
+        assert not settings.exists() and not list(elsewhere.rglob(f"*{BACKUP}*"))
+
+
+def test_a_backup_loses_only_what_was_this_programs(nacre: CommandLine, elsewhere: Path) -> None:
+    settings, token = elsewhere / ".cursor" / "mcp.json", "-".join(("a", "token", "of", "this", "test"))
+    settings.parent.mkdir()
+    other, own = {"command": "other-memory"}, {"url": "http://x/mcp", "headers": {"Authorization": f"Bearer {token}"}}
+    settings.write_text(json.dumps({"mcpServers": {"nacre": other}}))
+    nacre.ok("install", "cursor", "--yes")
+    settings.write_text(json.dumps({"mcpServers": {"nacre": own, "beside": other}, "theme": "dark"}))
+    nacre.ok("install", "cursor", "--yes")
+    settings.write_text(json.dumps({"mcpServers": {"nacre": own, "beside": other}, "theme": "light"}))
+    nacre.ok("uninstall", "cursor")
+    first, second = sorted(settings.parent.glob(f"{settings.name}{BACKUP}*"))
+    assert json.loads(first.read_text()) == {"mcpServers": {"nacre": other}}
+    assert json.loads(second.read_text()) == {"mcpServers": {"beside": other}, "theme": "dark"}
+
+
+def test_an_unreadable_file_is_no_reason_to_advise_what_uninstall_does_not_have(
+    nacre: CommandLine, elsewhere: Path
+) -> None:
+    (elsewhere / ".claude.json").write_text("{half")
+    result = nacre("uninstall", "claude-code")
+    assert result.exit_code == 2 and "--force" not in result.stderr and "in an editor" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("address", "advice"),
+    [
+        ("127.0.0.1:8765", "http://127.0.0.1:8765/mcp"),
+        ("localhost:8765/mcp", "http://localhost:8765/mcp"),
+        ("ftp://x", "http://x/mcp"),
+        ("http://127.0.0.1:8765", "http://127.0.0.1:8765/mcp"),
+        ("http://127.0.0.1:8765/", "http://127.0.0.1:8765/mcp"),
+        ("http://127.0.0.1:99999/mcp", "Port out of range"),
+        ("http:///mcp", "is not the address of a server"),
+        ("http://a b/mcp", "is not the address of a server"),
+        ("", "is not the address of a server"),
+    ],
+)
+def test_an_address_that_cannot_be_right_is_refused(
+    nacre: CommandLine, elsewhere: Path, address: str, advice: str
+) -> None:
+    result = nacre("install", "cursor", "--http", address)
+    assert result.exit_code == 2 and advice in result.stderr
+    assert not (elsewhere / ".cursor").exists()
+
+
+def test_hooks_beside_a_server_need_a_file_that_is_named(nacre: CommandLine, elsewhere: Path) -> None:
+    words = ("install", "codex", "--hooks", "--http", "http://127.0.0.1:8765/mcp")
+    refused = nacre(*words)
+    assert refused.exit_code == 2 and "hooks cannot ask a server" in refused.stderr
+    assert not (elsewhere / ".codex").exists()
+    result = nacre("--store", str(elsewhere / "shared.db"), *words)
+    assert result.exit_code == 0 and f"Hooks use {elsewhere / 'shared.db'}" in result.stderr
+    assert str(elsewhere / "shared.db") in (elsewhere / ".codex" / "hooks.json").read_text()
+
+
+def test_all_that_would_be_written_is_printed_each_file_once(nacre: CommandLine, elsewhere: Path) -> None:
+    before = sorted(elsewhere.rglob("*"))
+    result = nacre("install", "claude-code", "--print", "--hooks", "--allow", "--write-guidance")
+    assert sorted(elsewhere.rglob("*")) == before
+    named = [line.removeprefix("For ").rstrip(":") for line in result.stderr.splitlines()]
+    files = [elsewhere / ".claude.json", elsewhere / ".claude/settings.json", elsewhere / ".claude/CLAUDE.md"]
+    assert named == [str(file) for file in files]
+    nacre.ok("install", "claude-code", "--hooks", "--allow", "--write-guidance")
+    assert result.stdout == "".join(f"{file.read_text().rstrip()}\n" for file in files)
 
 
 def test_a_server_that_runs_already_is_set_up_with_its_token(nacre: CommandLine, elsewhere: Path) -> None:

@@ -90,7 +90,7 @@ def test_hooks_use_the_same_store_and_space_as_the_server(elsewhere: Path) -> No
     assert shlex.split(command)[-6:] == [
         "--store", str(elsewhere / "my memories.db"), "--space", "work", "hook", "stop",
     ]  # fmt: skip
-    assert json.loads(installer.hooks_text()) == json.loads((elsewhere / ".claude" / "settings.json").read_text())
+    assert json.loads(installer.with_hooks("")) == json.loads((elsewhere / ".claude" / "settings.json").read_text())
     assert installer.remove_hooks() and not installer.remove_hooks()
 
 
@@ -118,4 +118,4 @@ def test_a_projects_hooks_name_nothing_of_this_machine(tmp_path: Path) -> None:
     for client in ("claude-code", "codex", "gemini-cli"):
         installer = installer_for(client)(folder=tmp_path, settings_path="")
         assert isinstance(installer, HookInstaller)
-        assert installer.hook_command() == ("nacre",) and str(tmp_path) not in installer.hooks_text()
+        assert installer.hook_command() == ("nacre",) and str(tmp_path) not in installer.with_hooks("")

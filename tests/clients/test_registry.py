@@ -122,7 +122,8 @@ def test_a_file_that_is_missing_or_empty_is_made(client: str, content: str | Non
     assert standing(installer) == installer.build_settings_block()
     assert installer.verify()
     assert installer.uninstall()
-    left = [each.name for each in installer.path.parent.iterdir() if each.is_file()]
+    folder = installer.path.parent
+    left = [each.name for each in folder.iterdir() if each.is_file()] if folder.exists() else []
     assert left == ([] if content is None else [installer.path.name])
     assert content is None or installer.path.read_text() == content
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from nacre.clients import jsonc
-from nacre.clients.files import FileChange, rewrite
+from nacre.clients.files import FileChange, folder_from, rewrite
 from nacre.clients.hooks import HookInstaller
-from nacre.clients.installer import any_exists, folder_from, guidance
+from nacre.clients.installer import any_exists, guidance
 
 ALLOWED = ("permissions", "allow")
 NOT_IN_A_RULE = re.compile(r"[^A-Za-z0-9_-]")  # Claude Code writes these signs of a server's name as underscores
@@ -54,12 +54,12 @@ class ClaudeCodeInstaller(HookInstaller):
 
     def allow(self) -> FileChange:
         """Lets the tools be used without asking, which a session without a person could not answer."""
-        return rewrite(self.hooks_path, self._allowed, replace_unreadable=self.overwrite_unparseable)
+        return rewrite(self.hooks_path, self.with_permission, replace_unreadable=self.overwrite_unparseable)
 
     def disallow(self) -> bool:
         return self.take_back(self.hooks_path, self._not_allowed)
 
-    def _allowed(self, text: str) -> str:
+    def with_permission(self, text: str) -> str:
         return text if self.rule in rules_of(text) else jsonc.append(text, ALLOWED, self.rule)
 
     def _not_allowed(self, text: str) -> str:

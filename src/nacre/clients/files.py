@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import count, takewhile
+from itertools import count
 from pathlib import Path
 
 from nacre.errors import ConfigError
@@ -14,6 +15,8 @@ from nacre.files import atomic_write
 
 BACKUP = ".nacre-backup"
 COMMENT = re.compile(r""""(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'|(//[^\n]*|/\*.*?\*/|#[^\n]*|<!--.*?-->)""", re.DOTALL)
+REPLACE = "Correct it, or replace it with --force; a backup is kept beside it."
+CORRECT = "Correct it and repeat this, or take the entry out in an editor."
 ATTEMPTS = 5  # a running client may rewrite its file meanwhile, but not five times in a row
 
 
@@ -39,16 +42,17 @@ def rewrite(
     replace_unreadable: bool = False,
     keep_backup: bool = True,
     mode: int | None = None,
+    remedy: str = REPLACE,
 ) -> FileChange:
     """`edit` gets the text, empty where there is no file, and raises `ValueError` for a text that it cannot read.
 
     Such a file is left alone with a `ConfigError`, or replaced by the edit of an empty text. Links are followed, the
-    mode stays unless one is given, and an edit that leaves nothing removes the file.
+    mode stays unless one is given, and an edit that leaves nothing removes the file. `remedy` ends the error.
     """
     real = file.resolve()
     for _ in range(ATTEMPTS):
         before = bytes_of(real)
-        after = edited_bytes(real, before, edit, replace_unreadable=replace_unreadable)
+        after = edited_bytes(real, before, edit, remedy, replace_unreadable=replace_unreadable)
         if after == (before or b""):
             return FileChange(file, changed=False)
         if before is not None and not os.access(real, os.W_OK):
@@ -65,7 +69,9 @@ def rewrite(
     raise ConfigError(f"{file} is being rewritten by another program; close that program and repeat.")
 
 
-def edited_bytes(file: Path, before: bytes | None, edit: Callable[[str], str], *, replace_unreadable: bool) -> bytes:
+def edited_bytes(
+    file: Path, before: bytes | None, edit: Callable[[str], str], remedy: str, *, replace_unreadable: bool
+) -> bytes:
     try:
         return edit((before or b"").decode("utf-8")).encode("utf-8")
     except CannotEdit as error:
@@ -73,15 +79,12 @@ def edited_bytes(file: Path, before: bytes | None, edit: Callable[[str], str], *
     except ValueError as error:
         if replace_unreadable:
             return edit("").encode("utf-8")
-        raise unreadable(file, error) from error
+        raise unreadable(file, error, remedy) from error
 
 
-def unreadable(file: Path, reason: Exception) -> ConfigError:
+def unreadable(file: Path, reason: Exception, remedy: str = REPLACE) -> ConfigError:
     first_line = f"{reason}".splitlines()[0]
-    return ConfigError(
-        f"{file} cannot be read ({first_line}), and was left as it is. "
-        "Correct it, or replace it with --force; a backup is kept beside it."
-    )
+    return ConfigError(f"{file} cannot be read ({first_line}), and was left as it is. {remedy}")
 
 
 def text_of(file: Path) -> str:
@@ -99,32 +102,102 @@ def bytes_of(file: Path) -> bytes | None:
         return None
 
 
-def take_back(file: Path, remove: Callable[[str], str], meaning: Callable[[str], object]) -> bool:
+def take_back(
+    file: Path,
+    remove: Callable[[str], str],
+    meaning: Callable[[str], object],
+    remove_from_backup: Callable[[str], str] | None = None,
+) -> bool:
     """Undoes an earlier `rewrite`; False where `remove` finds nothing to remove.
 
     Where what is left means the same as a backup, the file is that backup again, byte for byte; where there is none and
-    nothing is left, the file goes. Backups that equal the file are removed.
+    nothing is left, the file goes, with folders that are then empty. Backups lose what was removed, too, by
+    `remove_from_backup` if given: it may hold a token. Those that equal the file are removed.
     """
     real = file.resolve()
+    clean = remove_from_backup or remove
 
     def removed(text: str) -> str:
         after = remove(text)
         if after == text:
             return text
-        earlier = [each for each in map(text_of, backups_of(real)) if same_meaning(each, after, meaning)]
+        backups = [text_of_backup(each) for each in backups_of(real)]
+        earlier = [each for each in backups if each is not None and same_meaning(each, after, meaning)]
         if earlier:
             return earlier[-1]
-        return "" if not backups_of(real) and not meaning(after) and not comments(after) else after
+        made_here = all(each is not None and cleaned_text(each, clean) != each for each in backups)
+        return "" if made_here and not meaning(after) and not comments(after) else after
 
-    if not rewrite(file, removed, keep_backup=False).changed:
+    if not rewrite(file, removed, keep_backup=False, remedy=CORRECT).changed:
         return False
-    kept = {backup: backup.read_bytes() for backup in backups_of(real)}
-    if b"" in kept.values() and not real.exists():
+    backups = backups_of(real)
+    if any(backup.stat().st_size == 0 for backup in backups) and not real.exists():
         real.touch()  # it was there, and empty
-    for backup, content in kept.items():
-        if content == bytes_of(real):
-            backup.unlink()
+    for backup in backups:
+        clean_backup(backup, bytes_of(real), clean, meaning)
+    if not real.exists():
+        remove_empty_folders(real.parent)
     return True
+
+
+def clean_backup(
+    backup: Path, current: bytes | None, remove: Callable[[str], str], meaning: Callable[[str], object]
+) -> None:
+    content, text = backup.read_bytes(), text_of_backup(backup)
+    cleaned = "" if text is None else cleaned_text(text, remove)
+    changed = text is not None and cleaned != text
+    if content == current or (changed and same_meaning(cleaned, (current or b"").decode("utf-8", "replace"), meaning)):
+        backup.unlink()
+    elif changed:
+        atomic_write(backup, cleaned.encode("utf-8"), backup.stat().st_mode & 0o777)
+
+
+def cleaned_text(text: str, remove: Callable[[str], str]) -> str:
+    """As it is where `remove` cannot read it: so it was when the backup was made."""
+    try:
+        return remove(text)
+    except ValueError:
+        return text
+
+
+def remove_empty_folders(folder: Path) -> None:
+    """A client that was never here must not seem to be: `rewrite` makes missing folders. Those of the system, and the
+    one that the user works in, stay."""
+    lasting = {Path.home(), Path.cwd(), config_home(), settings_home()}
+    while folder not in {each.resolve() for each in lasting}:
+        try:
+            folder.rmdir()
+        except OSError:  # there is something else in it
+            return
+        folder = folder.parent
+
+
+def settings_home() -> Path:
+    """The settings folder of desktop programs: ~/.config, Application Support, or %APPDATA%."""
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support"
+    if sys.platform == "win32":
+        return folder_from("APPDATA", Path.home() / "AppData" / "Roaming")
+    return config_home()
+
+
+def config_home() -> Path:
+    """The settings folder of terminal programs, on every system."""
+    return folder_from("XDG_CONFIG_HOME", Path.home() / ".config")
+
+
+def folder_from(variable: str, otherwise: Path) -> Path:
+    """The folder that an environment variable names."""
+    value = os.environ.get(variable, "").strip()
+    return Path(value).expanduser() if value else otherwise
+
+
+def text_of_backup(backup: Path) -> str | None:
+    """None where it holds no text."""
+    try:
+        return backup.read_bytes().decode("utf-8")
+    except UnicodeDecodeError:
+        return None
 
 
 def same_meaning(one: str, other: str, meaning: Callable[[str], object]) -> bool:
@@ -149,8 +222,12 @@ def pruned(value: object) -> object:
 
 
 def backups_of(file: Path) -> list[Path]:
-    """Oldest first."""
-    return list(takewhile(Path.exists, backup_names(file)))
+    """Oldest first; some may be gone."""
+    if not file.parent.is_dir():
+        return []
+    name = re.compile(re.escape(file.name + BACKUP) + r"(?:-([0-9]+))?")
+    numbered = [(int(match[1] or 1), each) for each in file.parent.iterdir() if (match := name.fullmatch(each.name))]
+    return [each for _, each in sorted(numbered)]
 
 
 def backup_names(file: Path) -> Iterator[Path]:

@@ -87,14 +87,11 @@ class HookInstaller(Installer, ABC):
         chosen = {"--store": self.environment().get("NACRE_STORE", ""), "--space": self.space}
         return (*self.program(), *(word for flag, value in chosen.items() if value for word in (flag, value)))
 
-    def hooks_text(self) -> str:
-        return self._with_hooks("").rstrip("\n")
-
     def write_hooks(self) -> FileChange:
-        return rewrite(self.hooks_path, self._with_hooks, replace_unreadable=self.overwrite_unparseable)
+        return rewrite(self.hooks_path, self.with_hooks, replace_unreadable=self.overwrite_unparseable)
 
     def remove_hooks(self) -> bool:
         return self.take_back(self.hooks_path, without_hooks)
 
-    def _with_hooks(self, text: str) -> str:
+    def with_hooks(self, text: str) -> str:
         return with_hooks(text, self.hook_command(), self.events, self.timeout)

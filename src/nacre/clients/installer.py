@@ -34,28 +34,20 @@ def own_command() -> tuple[str, ...]:
     return (str(interpreter), "-P", "-m", "nacre")
 
 
-def settings_home() -> Path:
-    """The settings folder of desktop programs: ~/.config, Application Support, or %APPDATA%."""
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support"
-    if sys.platform == "win32":
-        return folder_from("APPDATA", Path.home() / "AppData" / "Roaming")
-    return config_home()
-
-
-def config_home() -> Path:
-    """The settings folder of terminal programs, on every system."""
-    return folder_from("XDG_CONFIG_HOME", Path.home() / ".config")
-
-
-def folder_from(variable: str, otherwise: Path) -> Path:
-    """The folder that an environment variable names."""
-    value = os.environ.get(variable, "").strip()
-    return Path(value).expanduser() if value else otherwise
-
-
 def any_exists(places: Iterable[Path], commands: Iterable[str]) -> bool:
     return any(place.exists() for place in places) or any(shutil.which(command) for command in commands)
+
+
+def is_own(entry: Mapping[str, object] | None) -> bool:
+    """Whether an entry starts this program, or holds the token of a server."""
+    if entry is None:
+        return False
+    command, arguments = entry.get("command"), entry.get("args")
+    started = [command] if isinstance(command, str) else command if isinstance(command, list) else []
+    words = [*started, *(arguments if isinstance(arguments, list) else [])]
+    headers = next((value for name, value in entry.items() if name.endswith("headers")), {})
+    named = isinstance(headers, dict) and "authorization" in {str(name).lower() for name in headers}
+    return named or any(Path(str(word)).name in (SHARED_COMMAND, SCRIPT) for word in words)
 
 
 BEGIN = "<!-- nacre:begin -->"
@@ -208,9 +200,12 @@ class Installer:
     def entry(self) -> dict[str, object] | None:
         """The server's entry in the settings. Raises `ConfigError` where they cannot be read."""
         try:
-            servers = self.notation.read(text_of(self.path)).get(self.section)
+            return self._entry_in(text_of(self.path))
         except ValueError as error:
             raise unreadable(self.path, error) from error
+
+    def _entry_in(self, text: str) -> dict[str, object] | None:
+        servers = self.notation.read(text).get(self.section)
         server = servers.get(self.server_name) if isinstance(servers, dict) else None
         return server if isinstance(server, dict) else None
 
@@ -218,22 +213,31 @@ class Installer:
         """Sets only its own entry. A second call changes nothing."""
         return self.write_settings().file
 
+    def with_server(self, text: str) -> str:
+        """The settings with its own entry."""
+        return self.notation.put(text, (self.section, self.server_name), self.build_mcp_block())
+
     def write_settings(self) -> FileChange:
-        place, block = (self.section, self.server_name), self.build_mcp_block()
         return rewrite(
             self.path,
-            lambda text: self.notation.put(text, place, block),
+            self.with_server,
             replace_unreadable=self.overwrite_unparseable,
             mode=PRIVATE_FILE if self.token or has_password(self.store) else None,
         )
 
     def uninstall(self) -> bool:
-        """Removes only its own entry, and a file that has nothing else; False where there was no entry."""
-        return take_back(
-            self.path,
-            lambda text: self.notation.take(text, (self.section, self.server_name)),
-            lambda text: pruned(self.notation.read(text)),
-        )
+        """Removes only its own entry, and a file that has nothing else; False where there was no entry.
+
+        Backups keep an entry of this name only where it starts another program.
+        """
+
+        def remove(text: str) -> str:
+            return self.notation.take(text, (self.section, self.server_name))
+
+        def remove_own(text: str) -> str:
+            return remove(text) if is_own(self._entry_in(text)) else text
+
+        return take_back(self.path, remove, lambda text: pruned(self.notation.read(text)), remove_own)
 
     def take_back(self, file: Path, remove: Callable[[str], str]) -> bool:
         """Of a JSON file beside the settings."""
@@ -249,11 +253,14 @@ class Installer:
     def guidance(self) -> str:
         return guidance(self.server_name)
 
+    def with_guidance(self, text: str) -> str:
+        return with_guidance(text, self.guidance(), self.guidance_header)
+
     def write_guidance(self) -> FileChange | None:
         place = self.guidance_path()
         if place is None:
             return None
-        return rewrite(place, lambda text: with_guidance(text, self.guidance(), self.guidance_header))
+        return rewrite(place, self.with_guidance)
 
     def remove_guidance(self) -> bool:
         place = self.guidance_path()

@@ -9,8 +9,9 @@ from typing import ClassVar
 
 from nacre.clients import toml
 from nacre.clients.claude_code import ClaudeCodeInstaller
+from nacre.clients.files import config_home, folder_from, settings_home
 from nacre.clients.hooks import EVENTS, TIMEOUT_SECONDS, HookInstaller
-from nacre.clients.installer import Installer, Notation, config_home, folder_from, settings_home
+from nacre.clients.installer import Installer, Notation
 from nacre.errors import UnknownName
 
 

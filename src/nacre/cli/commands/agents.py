@@ -208,6 +208,7 @@ def status_lines(state: HookStatus) -> list[str]:
 
 
 SERVER = "nacre"
+SERVED_AT = "/mcp"  # the path of `nacre mcp --http` and `nacre serve`
 STORE_SETTINGS = ("key", "embedder", "embedder_url")  # without these a server might not open it, or not find in it
 
 
@@ -296,6 +297,8 @@ def install_command(
     if listing:
         list_clients(cli, server_name, form)
         return
+    if http is not None:
+        check_server_url(http)
     installer = make_installer(
         cli, client, project=project, server_name=server_name, profile=profile or "", url=http or "",
         token=remote_token(http, token_file, project=project), starts_server=not (http or guidance),
@@ -303,22 +306,50 @@ def install_command(
     if not required and not installer.build_mcp_block().get("required"):
         raise UsageProblem(f"{installer.title} starts without the server anyway; leave out --not-required.")
     installer = replace(installer, required=required)
-    if hooks:
-        require_hooks(installer)
-    if allow:
-        require_permissions(installer)
+    check_extras(installer, hooks=hooks, allow=allow, write_guidance=write_guidance, names_store="store" in cli.flags)
     if not (guidance or printing or http) and find_spec("mcp_types") is None:  # the server would not start
         raise MissingExtra("The MCP server, which the client would start,", "mcp")
     if guidance:
         put(installer.guidance().rstrip("\n"))
     elif printing:
-        say(f"For {installer.path}:")
-        put(without_secrets(installer).config_text())
-        if hooks:
-            say(f"For {require_hooks(installer).hooks_path}:")
-            put(require_hooks(installer).hooks_text())
+        print_settings(without_secrets(installer), hooks=hooks, allow=allow, write_guidance=write_guidance)
     else:
         write_settings(installer, hooks=hooks, allow=allow, write_guidance=write_guidance, force=force, yes=yes)
+
+
+def check_extras(installer: Installer, *, hooks: bool, allow: bool, write_guidance: bool, names_store: bool) -> None:
+    """Raises `UsageProblem` for what this client cannot have."""
+    if hooks:
+        require_hooks(installer)
+        if installer.url and not names_store:
+            raise UsageProblem(
+                "hooks cannot ask a server at a URL, they need a store in a file. Leave out --hooks; or, where that "
+                "server's store is a file on this machine, name it with --store."
+            )
+    if allow:
+        require_permissions(installer)
+    if write_guidance:
+        require_guidance(installer)
+
+
+def check_server_url(url: str) -> None:
+    """Raises `UsageProblem` for what no client could reach."""
+    from urllib.parse import urlsplit
+
+    whole = "as `nacre mcp --http` and `nacre serve` print it"
+    try:
+        parts = urlsplit(url)
+        named, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise UsageProblem(f"{url!r} is not the address of a server ({error}); write it whole, {whole}.") from error
+    if parts.scheme not in ("http", "https") or not named or any(each.isspace() for each in url) or port == 0:
+        host = url.rpartition("://")[2].strip("/") or "127.0.0.1:8765"
+        example = f"http://{host}" if "/" in host else f"http://{host}{SERVED_AT}"
+        raise UsageProblem(f"{url!r} is not the address of a server; write it whole, {whole}: {example}")
+    if "@" in parts.netloc:
+        raise UsageProblem("a password does not belong into the address; put the token into a file for --token-file.")
+    if parts.path in ("", "/"):
+        raise UsageProblem(f"{url} has no path, and agents are served at one: {url.rstrip('/')}{SERVED_AT}")
 
 
 def refuse_unsuitable_store(client: type[Installer], store: str, *, project: bool) -> None:
@@ -328,7 +359,7 @@ def refuse_unsuitable_store(client: type[Installer], store: str, *, project: boo
 
     name = store_name(store)  # raises where it is no store at all
     if is_server(store):  # the client would start a server of its own, without the token
-        connect = f"nacre install {client.client} --http {name.rstrip('/')}/mcp --token-file FILE"
+        connect = f"nacre install {client.client} --http {name.rstrip('/')}{SERVED_AT} --token-file FILE"
         remedy = (
             f"connect the client to it: `{connect}`"
             if client.url_key
@@ -365,10 +396,6 @@ def write_settings(
     installer: Installer, *, hooks: bool, allow: bool, write_guidance: bool, force: bool, yes: bool
 ) -> None:
     installer = confirm_replacement(installer, force=force, yes=yes)
-    if write_guidance and installer.guidance_path() is None:
-        raise UsageProblem(
-            f"{installer.title} has no file of instructions here; paste what --guidance prints, or try --project."
-        )
     steps: list[tuple[str, Callable[[], FileChange | None]]] = []
     if hooks:  # first: their file is the one that nobody has looked at yet
         steps.append(("the hooks", require_hooks(installer).write_hooks))
@@ -382,6 +409,32 @@ def write_settings(
     say_what_next(installer, hooks=hooks)
 
 
+def print_settings(installer: Installer, *, hooks: bool, allow: bool, write_guidance: bool) -> None:
+    """Each file once, with all that would be written into it."""
+    texts = {installer.path: installer.with_server("")}
+    if hooks:
+        hooked = require_hooks(installer)
+        texts[hooked.hooks_path] = hooked.with_hooks(texts.get(hooked.hooks_path, ""))
+    if allow:
+        allowed = require_permissions(installer)
+        texts[allowed.hooks_path] = allowed.with_permission(texts.get(allowed.hooks_path, ""))
+    if write_guidance:
+        file = require_guidance(installer)
+        texts[file] = installer.with_guidance(texts.get(file, ""))
+    for file, text in texts.items():
+        say(f"For {file}:")
+        put(text.rstrip("\n"))
+
+
+def require_guidance(installer: Installer) -> Path:
+    file = installer.guidance_path()
+    if file is None:
+        raise UsageProblem(
+            f"{installer.title} has no file of instructions here; paste what --guidance prints, or try --project."
+        )
+    return file
+
+
 def say_what_next(installer: Installer, *, hooks: bool) -> None:
     from nacre.clients.installer import SHARED_COMMAND
     from nacre.settings import without_password
@@ -389,6 +442,8 @@ def say_what_next(installer: Installer, *, hooks: bool) -> None:
     store = "" if installer.url else installer.environment().get("NACRE_STORE", "")
     place = f"Memories are kept in {without_password(store)}. " if store else ""
     say(f"{place}Restart {installer.title} to use them.")
+    if hooks and installer.url:
+        say(f"Hooks use {installer.environment()['NACRE_STORE']}; the server must use the same file.")
     if hooks and installer.client == "codex":
         say("Codex runs hooks only after you have looked at them: type /hooks in it.")
     if installer.build_mcp_block().get("required"):

@@ -541,8 +541,9 @@ def set_up(installer: Installer) -> str:
 def uninstall_command(cli: CliContext, client: str | None, project: bool, server_name: str) -> None:
     """Remove this memory from an agent's program: the server, the hooks, the guidance, and nothing else.
 
-    A file that had nothing else is removed, and so are backups that equal what is left. The memories themselves stay
-    where they are. Ends with code 1 where there was nothing to take out.
+    A file that had nothing else is removed, with folders that are empty then, and so are backups that equal what is
+    left; no other backup keeps the server's entry and its token. The memories themselves stay where they are. Ends with
+    code 1 where there was nothing to take out.
     """
     from nacre.clients.claude_code import ClaudeCodeInstaller
     from nacre.clients.hooks import HookInstaller

@@ -336,16 +336,16 @@ def check_server_url(url: str) -> None:
     """Raises `UsageProblem` for what no client could reach."""
     from urllib.parse import urlsplit
 
-    whole = "as `nacre mcp --http` and `nacre serve` print it"
+    printed = "as `nacre mcp --http` and `nacre serve` print it"
     try:
         parts = urlsplit(url)
         named, port = parts.hostname, parts.port
     except ValueError as error:
-        raise UsageProblem(f"{url!r} is not the address of a server ({error}); write it whole, {whole}.") from error
+        raise UsageProblem(f"{url!r} is not the address of a server ({error}); write it whole, {printed}.") from error
     if parts.scheme not in ("http", "https") or not named or any(each.isspace() for each in url) or port == 0:
         host = url.rpartition("://")[2].strip("/") or "127.0.0.1:8765"
         example = f"http://{host}" if "/" in host else f"http://{host}{SERVED_AT}"
-        raise UsageProblem(f"{url!r} is not the address of a server; write it whole, {whole}: {example}")
+        raise UsageProblem(f"{url!r} is not the address of a server; write it whole, {printed}: {example}")
     if "@" in parts.netloc:
         raise UsageProblem("a password does not belong into the address; put the token into a file for --token-file.")
     if parts.path in ("", "/"):

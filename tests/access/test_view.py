@@ -387,3 +387,15 @@ def test_an_admin_may_do_what_an_open_store_does(store: str, tmp_path: Path) -> 
         assert list(opened.spaces()) == ["b"]
         admin.in_space("b").purge("crane")
         assert opened.in_space("b").get("crane") is None
+
+
+@pytest.mark.parametrize("store", ["sqlite", "in_memory"])
+def test_what_a_space_is_for_is_taken_back_by_an_admin_alone(store: str, tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "s.db" if store == "sqlite" else ":memory:", embedder=Moody(), space="a") as opened:
+        by_role = {role: opened.as_user(f"the {role}", user_capabilities(role)) for role in Role}
+        by_role[Role.ADMIN].create_space("a", "The harbour")
+        with pytest.raises(AccessDenied, match="create or describe a space"):
+            by_role[Role.REVIEWER].undo(opened.journal()[0].operation.batch)
+        assert [note.description for note in opened.space_notes()] == ["The harbour"]
+        by_role[Role.ADMIN].undo()
+        assert opened.space_notes() == []

@@ -11,12 +11,13 @@ from nacre.errors import EmbeddingError
 from nacre.hooks.inject import for_prompt
 from nacre.hooks.request import Request
 from nacre.model import Hit, Memory, Query
+from nacre.model.instants import iso, seconds
 from nacre.model.recollection import STRONG
 from nacre.models.calibration import SHIPPED, Closeness, Floor, Reading
 from nacre.models.shipped_embedder import ENGLISH, ShippedEmbedder
 from nacre.protocols import Vectors
 from nacre.recall.gather import understand
-from nacre.recall.recall import Judged, above_floor, judged_together, looks_up, with_relevance
+from nacre.recall.recall import Judged, above_floor, is_timely, judged_together, looks_up, with_relevance
 from nacre.recall.strategies import Scored, Sources
 from nacre.settings import Settings
 
@@ -184,6 +185,15 @@ def test_a_note_of_the_time_that_is_asked_for_is_not_silenced_because_its_text_h
         assert not store.recall("which vaccine did the puppy get in August?", asked_at="2026-11-17")
         others = store.recall("how long was the outage of the shop in August?", asked_at="2026-11-17")
         assert "2026-05-06" not in {hit.memory.id for hit in others}
+
+
+def test_what_is_only_of_the_next_such_date_is_judged_by_what_it_says() -> None:
+    """Many notes name a day to come; that alone does not make them an answer."""
+    question = understand(Query("what caused the outage on 24 November?", asked_at=seconds("2026-11-17")))
+    assert [iso(window.start)[:10] for window in (*question.windows, *question.coming)] == ["2025-11-24", "2026-11-24"]
+    for year, timely in (("2025", True), ("2026", False)):
+        planned = Memory("m", "The outage of the old pump", occurred_at=seconds(f"{year}-11-24T09:00:00Z"))
+        assert is_timely(Judged(Hit(planned, 0.5), Floor(0.5, 0.5), read=True), question) is timely
 
 
 @pytest.mark.parametrize(

@@ -181,6 +181,17 @@ def test_a_question_that_only_names_a_time_finds_what_fits_it(store: MemoryStore
     assert len(found(store, "What did I do yesterday?", min_relevance=0.0)) > 1
 
 
+def test_what_lies_in_the_time_is_not_cut_off_for_what_is_of_another(store: MemoryStore) -> None:
+    for days in range(20, 40):
+        store.remember(f"What did I do, shelf {days}", id=f"shelf{days}", created_at=NOW - days * DAY)
+    store.remember("Repaired the bicycle chain", id="chain", created_at=NOW - DAY)
+    store.remember("Lunch with Keiko at the harbour", id="lunch", created_at=NOW - DAY)
+    store.remember("Dentist at nine", id="dentist", occurred_at=NOW + DAY)
+    for k in (2, 3):
+        assert set(found(store, "What did I do yesterday?", k=k, min_relevance=0.0)[:2]) == {"chain", "lunch"}
+    assert set(found(store, "What did I do yesterday?", min_relevance=STRONG)) == {"chain", "lunch"}
+
+
 DATABASES = {"ended": "The staging database is PostgreSQL 15", "held": "The staging database runs on PostgreSQL 16"}
 CHANGED = NOW - 30 * DAY
 

@@ -122,7 +122,8 @@ def best_hits(
     """The best k of `factor` times k candidates."""
     gather_and_score = STRATEGIES[query.strategy]
     ranking = gather_and_score(question, replace(query, k=factor * query.k), sources)
-    hits, readings = adjusted_hits(ranking.scored, question, query, sources, factor), dict[str, Reading]()
+    hits, fits = adjusted_hits(load_hits(ranking.scored, sources), question, query, factor)
+    readings = dict[str, Reading]()
     if rerankers.reranker is None and query.strategy == "auto" and sources.calibrated:
         hits, readings = read_answers(hits, question, rerankers.answer_model)
     reranked, notes = rerank(hits, question, rerankers.reranker)
@@ -136,7 +137,8 @@ def best_hits(
         closeness = each.closeness or closeness_alone(hit.memory, question, each.cosine)
         result = with_relevance(hit, closeness, readings.get(hit.memory.id), sources)
         if only_time:
-            least = TIME_ALONE if event_match(hit.memory, question) >= 1 else 0.0
+            fit = fits[hit.memory.id] if fits else event_match(hit.memory, question)
+            least = TIME_ALONE if fit >= 1 else 0.0
             return result._replace(hit=replace(hit, relevance=max(result.hit.relevance, least)))
         return result._replace(floor=Floor(1.0, 1.0)) if unknown and (closeness.cosine or 0) < LIKE_A_WORD else result
 
@@ -152,9 +154,7 @@ def best_hits(
     # Who asks by mood or for the newest asks for another order.
     ordered = order_by_time(known if query.emotion else newer_first(known, question), question.order)
     if query.strategy in OWN_STRATEGIES:
-        ordered = scaled(ordered)
-        if asks_by_time_alone(question) and query.min_relevance is None:
-            ordered = of_the_time(ordered, question)
+        ordered = in_time_first(scaled(ordered), fits)
 
     def final(hit: Hit) -> Judged:
         """What has no closeness is judged late, because its text must be read."""
@@ -168,11 +168,21 @@ def best_hits(
 
 
 def adjusted_hits(
-    scored: Sequence[Scored], question: Question, query: Query, sources: Sources, factor: int
-) -> list[Hit]:
-    hits = adjust(load_hits(scored, sources), question, query)
-    by_time = asks_by_time_alone(question) and query.min_relevance is None
-    return of_the_time(hits, question)[: factor * query.k] if by_time else hits
+    hits: Sequence[Hit], question: Question, query: Query, factor: int
+) -> tuple[list[Hit], dict[str, float]]:
+    """Best first. Where the question only names a time, also how well each fits it, by id: first comes what lies in it,
+    and what does not touch it is left out, unless the query says how relevant a hit must be."""
+    if not asks_by_time_alone(question):
+        return adjust(hits, question, query), {}
+    fits = {hit.memory.id: event_match(hit.memory, question) for hit in hits}
+    if query.min_relevance is not None:
+        return in_time_first(adjust(hits, question, query), fits), fits
+    near = [hit for hit in hits if fits[hit.memory.id] >= TOUCHES_TIME]
+    return in_time_first(adjust(near, question, query), fits)[: factor * query.k], fits
+
+
+def in_time_first(hits: Sequence[Hit], fits: Mapping[str, float]) -> list[Hit]:
+    return sorted(hits, key=lambda hit: fits[hit.memory.id] < 1) if fits else list(hits)
 
 
 def complete_ids(question: Question, scored: Sequence[Scored]) -> set[str]:
@@ -213,13 +223,6 @@ def is_unknown_word(question: Question, scored: Sequence[Scored]) -> bool:
     """Whether the question is a single word that no candidate has. A model that reads may take it for anything."""
     alone = len(WORD.findall(question.text)) == len(question.terms) == 1
     return alone and all(each.closeness is not None and not each.closeness.coverage for each in scored)
-
-
-def of_the_time(hits: Sequence[Hit], question: Question) -> list[Hit]:
-    """Where a question only names a time: what fits it, and first what lies in it."""
-    fits = {hit.memory.id: event_match(hit.memory, question) for hit in hits}
-    near = [hit for hit in hits if fits[hit.memory.id] >= TOUCHES_TIME]
-    return sorted(near, key=lambda hit: fits[hit.memory.id] < 1)
 
 
 def with_relevance(hit: Hit, closeness: Closeness, reading: Reading | None, sources: Sources) -> Judged:

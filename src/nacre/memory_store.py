@@ -79,6 +79,7 @@ from nacre.remember.guard import SPEAKERS, guard_notes, mark_suspicious
 from nacre.remember.suggest import with_names, with_names_of_text
 from nacre.settings import DEFAULT, PERSONAL, Settings
 from nacre.settings import settings as read_settings
+from nacre.storage.pages import check_page
 from nacre.text.dates import moment, named_span
 
 if TYPE_CHECKING:
@@ -956,7 +957,8 @@ class MemoryStore(Closing):
         """Who and what live memories mention, the most mentioned first; all the names of one together."""
         from nacre.engine import entities  # slow to import
 
-        return entities.entities(self._store, self.space, Filter.live(self._clock()))[: at_least_zero(limit)]
+        check_page(limit or 0)
+        return entities.entities(self._store, self.space, Filter.live(self._clock()))[:limit]
 
     def resolve_entity(self, name: str) -> str:
         """The name of the entity that has this name or alias, in any spelling; without an entity, the name itself."""
@@ -995,9 +997,7 @@ class MemoryStore(Closing):
         reason."""
         from nacre.engine import entities  # slow to import
 
-        least = min(limit or 0, offset)
-        if least < 0:
-            raise InvalidInput(f"{least} names cannot be listed or left out; give 0 or more.")
+        check_page(limit or 0, offset)
         pairs = entities.suggestions(self._store, self.space, Filter.live(self._clock()))
         return pairs[offset:][:limit]
 
@@ -1114,7 +1114,3 @@ class MemoryStore(Closing):
 
     def health(self, *, thorough: bool = False) -> Health:
         return self._store.health(thorough=thorough)
-
-
-def at_least_zero(limit: int | None) -> int | None:
-    return None if limit is None else max(0, limit)

@@ -268,11 +268,14 @@ def test_merging_without_a_text_keeps_the_newer_one(waiting: MemoryStore) -> Non
 
 
 def test_nothing_waits_after_more_items_than_there_can_be(waiting: MemoryStore) -> None:
-    assert not waiting.review(offset=sys.maxsize, limit=5)
-    assert not waiting.entity_suggestions(5, offset=sys.maxsize)
+    assert not waiting.review(offset=sys.maxsize - 1, limit=5)
+    assert not waiting.entity_suggestions(5, offset=sys.maxsize - 1)
     for refused in (waiting.review, waiting.entity_suggestions):
-        with pytest.raises(InvalidInput, match=r"-1 .* cannot be .*left out"):
+        with pytest.raises(InvalidInput, match="offset is -1; give 0 or more"):
             refused(offset=-1)
+    for unlisted in (waiting.review, waiting.entity_suggestions, waiting.entities):
+        with pytest.raises(InvalidInput, match="limit is -1; give 0 or more"):
+            unlisted(limit=-1)
 
 
 @pytest.mark.parametrize(

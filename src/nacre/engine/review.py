@@ -34,7 +34,7 @@ from nacre.model.review import (
 )
 from nacre.protocols import ALL, AnyChange, Change, Progress, Reader, TermChange
 from nacre.remember.guard import is_suspicious, restore_trust
-from nacre.storage.pages import iterate_pages
+from nacre.storage.pages import check_page, iterate_pages
 
 if TYPE_CHECKING:
     from nacre.conflicts.candidates import Comparison
@@ -142,9 +142,7 @@ class ReviewQueue:
             "conflict": self.conflicts, "unvalidated": self.unvalidated, "stale": self.stale, "word": self.terms,
             "entity": self.entities,
         }  # fmt: skip
-        for number in (limit or 0, offset):
-            if number < 0:
-                raise InvalidInput(f"{number} items cannot be listed or left out; give 0 or more.")
+        check_page(limit or 0, offset)
         wanted = [UnknownName.get("kind of review", kind, sources) for kind in kinds]
         end = None if limit is None else min(offset + limit, sys.maxsize)
         return list(islice((item for items in wanted for item in items()), offset, end))

@@ -45,7 +45,8 @@ def read_cursor(cursor: str, order: Order) -> tuple[float, ...] | None:
     return tuple(values)
 
 
-def check_page(limit: int, offset: int) -> None:
+def check_page(limit: int, offset: int = 0) -> None:
+    """Raises `InvalidInput`."""
     for name, value in (("limit", limit), ("offset", offset)):
         if not 0 <= value < LARGEST:
             raise InvalidInput(f"The {name} is {value}; give 0 or more{'' if value < 0 else f', below {LARGEST}'}.")

@@ -194,5 +194,5 @@ def test_a_man_and_his_wife_are_not_taken_for_one(store: MemoryStore) -> None:
 
 @pytest.mark.parametrize("wrong", [{"limit": -1}, {"offset": -1}])
 def test_fewer_than_no_suggestions_cannot_be_asked_for(store: MemoryStore, wrong: dict[str, int]) -> None:
-    with pytest.raises(InvalidInput, match="(limit|offset) is -1; give 0 or more"):
+    with pytest.raises(InvalidInput, match=r"(limit|offset) is -1; give 0 or more"):
         store.entity_suggestions(**wrong)

@@ -450,14 +450,11 @@ class NoteSource(ForeignSource):
 
     foreign: int = 0
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        if not self.foreign:
-            return tuple(self.remarks)
-        which = "1 note that was not exported was" if self.foreign == 1 else (
-            f"{self.foreign:,} notes that were not exported were"
-        )  # fmt: skip
-        return (*self.remarks, f"{which} left out; `nacre ingest` stores such notes.")
+    def further_notes(self) -> Iterator[str]:
+        if self.foreign:
+            one = self.foreign == 1
+            which = "1 note that was not exported was" if one else f"{self.foreign:,} notes that were not exported were"
+            yield f"{which} left out; `nacre ingest` stores such notes."
 
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:
         self.foreign = number = 0

@@ -99,13 +99,10 @@ class Table(ForeignSource):
     has_text: bool = False
     positions: Counter[str] = field(default_factory=Counter)
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        made = list(self.remarks)
+    def further_notes(self) -> Iterator[str]:
         if self.left_out:
             names = ", ".join(map(printable, sorted(self.left_out)))
-            made.append(f"{LEFT_OUT_COLUMNS}: {names}.")
-        return tuple(made)
+            yield f"{LEFT_OUT_COLUMNS}: {names}."
 
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:
         self.seen.clear()

@@ -74,10 +74,9 @@ class Letta(ForeignSource):
     at: float
     left_out: int = 0
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        left = f"{self.left_out:,} messages of the system and of tools, and empty blocks, were left out."
-        return (*self.remarks, *([left] if self.left_out else []))
+    def further_notes(self) -> Iterator[str]:
+        if self.left_out:
+            yield f"{self.left_out:,} messages of the system and of tools, and empty blocks, were left out."
 
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:  # noqa: ARG002 - it is read already
         self.left_out = 0

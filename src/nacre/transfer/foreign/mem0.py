@@ -171,13 +171,10 @@ class Exported(ForeignSource):
     guard: Guard
     left_out: int = 0
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        notes = (*self.remarks, *(foreign.note(what, ids) for what, ids in self.partial.items()))
-        if not self.left_out:
-            return notes
+    def further_notes(self) -> Iterator[str]:
         were = "1 memory was" if self.left_out == 1 else f"{self.left_out:,} memories were"
-        return (*notes, f"{were} left out, which mem0 deleted or did not change (event DELETE or NONE).")
+        if self.left_out:
+            yield f"{were} left out, which mem0 deleted or did not change (event DELETE or NONE)."
 
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:  # noqa: ARG002 - one reading is quick
         self.partial.clear()

@@ -45,18 +45,13 @@ class Pieces(ForeignSource):
     tools: bool = False
     skipped: Counter[str] = field(default_factory=Counter)
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return self.piece_notes()
-
     def is_link(self, item: Item) -> bool:  # noqa: ARG002 - for notes that write a link as an item
         return False
 
-    def piece_notes(self) -> tuple[str, ...]:
-        if not self.skipped:
-            return tuple(self.remarks)
-        listed = ", ".join(f"{reason} ({count:,})" for reason, count in sorted(self.skipped.items()))
-        return (*self.remarks, f"Left out: {listed}.")
+    def further_notes(self) -> Iterator[str]:
+        if self.skipped:
+            listed = ", ".join(f"{reason} ({count:,})" for reason, count in sorted(self.skipped.items()))
+            yield f"Left out: {listed}."
 
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:
         self.skipped.clear()

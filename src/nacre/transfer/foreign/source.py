@@ -43,7 +43,11 @@ class ForeignSource:
     @property
     def notes(self) -> tuple[str, ...]:
         """Complete once the rows were read."""
-        return (*self.remarks, *(note(what, ids) for what, ids in self.partial.items()))
+        return (*self.remarks, *(note(what, ids) for what, ids in self.partial.items()), *self.further_notes())
+
+    def further_notes(self) -> Iterator[str]:
+        """What a kind of source has to say besides."""
+        yield from ()
 
     def lacks(self, id: str, what: str) -> None:
         self.partial.setdefault(what, []).append(printable(id))

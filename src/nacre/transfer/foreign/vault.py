@@ -69,11 +69,10 @@ class Vault(Pieces):
     starts: dict[str, str] = field(default_factory=dict)  # the same by the note's path
     unresolved: int = 0
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        made = self.piece_notes()
-        lost = f"{self.unresolved:,} links lead to notes that do not exist or hold no text, and were left out."
-        return (*made, *([lost] if self.unresolved else []))
+    def further_notes(self) -> Iterator[str]:
+        yield from Pieces.further_notes(self)
+        if self.unresolved:
+            yield f"{self.unresolved:,} links lead to notes that do not exist or hold no text, and were left out."
 
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:
         self.unresolved = 0

@@ -461,11 +461,11 @@ def store_instead(
 def refuse_earlier(new: Memory, old: Memory, explicit: Collection[str]) -> None:
     """Raises `InvalidInput` where the new one would replace what was written down after it: since when it holds would
     contradict its own date."""
-    said = {"occurred_at", "valid_from"}.isdisjoint(explicit) and "created_at" in explicit
-    if said and new.created_at < old.happened_at:
+    only_created = {"occurred_at", "valid_from"}.isdisjoint(explicit) and "created_at" in explicit
+    if only_created and new.created_at < old.happened_at:
         raise InvalidInput(
             f"What was written down on {day(new.created_at)} cannot replace {old.id}, which is of "
-            f"{day(old.happened_at)}; leave its time out, or give `valid_from` as well."
+            f"{day(old.happened_at)}; leave its time out, or also say since when it holds (valid_from)."
         )
 
 

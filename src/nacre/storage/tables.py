@@ -99,7 +99,12 @@ TERM = "term"  # the field of `counter` under which stems are counted
 
 
 def packed_stems(lines: Iterable[str]) -> str:
-    return "\n".join(clean_lines(*lines))
+    return joined_lines(clean_lines(*lines))
+
+
+def joined_lines(lines: Stems) -> str:
+    """As `packed_stems`, of lines that are clean already, as those of `Indexed` are: they are many in an import."""
+    return "\n".join(lines)
 
 
 def clean_lines(*lines: str) -> Stems:

@@ -371,15 +371,16 @@ def info_command(_cli: CliContext, file: str, form: Form) -> None:
 
     name = "stdin" if file == STREAM else file
     with archive_file(file) as path, progress_line() as progress:
-        refuse_other_kinds(path, file)
+        refuse_other_kinds(path, file, name)
         archive = info(path, progress=progress)
     print_facts(info_facts(archive, name), form, info_record(archive, name))
     if not archive.intact:
         raise StoreProblem(f"{name} is incomplete or damaged: {archive.problem}. It cannot be imported.")
 
 
-def refuse_other_kinds(path: Path, file: str) -> None:
-    """Raises `ArchiveRefused` for what `nacre import` reads and is not an archive."""
+def refuse_other_kinds(path: Path, file: str, name: str) -> None:
+    """Raises `ArchiveRefused` for what `nacre import` reads and is not an archive. `file` is as it was typed, `name` as
+    it is called in messages."""
     from nacre.transfer.archive import ARCHIVE
     from nacre.transfer.sources import UnknownForm, recognise
 
@@ -389,7 +390,6 @@ def refuse_other_kinds(path: Path, file: str) -> None:
         return  # reading it as an archive says what is wrong with it
     if kind.name != ARCHIVE:
         remedy = f"`nacre import --dry-run {shlex.quote(file)}` says what an import of it would bring."
-        name = "stdin" if file == STREAM else file
         raise ArchiveRefused(name, f"it is {kind.what}, and only archives are described", remedy)
 
 

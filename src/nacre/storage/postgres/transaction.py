@@ -39,6 +39,7 @@ from nacre.storage.tables import (
     content_lines,
     distinct_stems,
     indexed,
+    joined_lines,
     links_of,
     names_of,
     pack_lists,
@@ -480,7 +481,7 @@ class PostgresTransaction:
     ) -> None:
         """`lines` are the stems of its title, text and role, where they are known."""
         asks, pending = memory.text.endswith(QUESTION_MARKS), derived is None or derived.vectors is None
-        words = None if lines is None else "\n".join(lines)
+        words = None if lines is None else joined_lines(lines)
         self._add("content", space, number, memory.text, memory.title, memory.role, asks, words, pending)
         self._put_postings(space, number, lines or ())
         self._put_chunks(space, number, derived)
@@ -837,7 +838,7 @@ def version_row(stored: Stored) -> tuple[Any, ...]:
     memory = stored.memory
     return (
         stored.key, stored.seq_from, stored.content, memory.version, *scalars_of(memory), pack_lists(memory),
-        "\n".join(stored.stems), stored.length,
+        joined_lines(stored.stems), stored.length,
     )  # fmt: skip
 
 

@@ -38,6 +38,7 @@ from nacre.storage.tables import (
     put_lists,
     scalars_of,
     sql_values,
+    unpacked_stems,
 )
 
 Row: TypeAlias = Sequence[SQLValue]
@@ -509,8 +510,7 @@ def as_list(values: Sequence[SQLValue]) -> str:
 def tokens_of_line(*arguments: Any) -> str:
     """As a function in SQL: of a space, the `words` of a content, and the number of a line in these."""
     space, words, line = arguments
-    lines = str(words).split("\n") if words else ()
-    return tokens(space, lines[line]) if line < len(lines) else ""
+    return tokens(space, unpacked_stems(words, line + 1)[line])
 
 
 def tokens(space: int, stems: str) -> str:

@@ -778,14 +778,14 @@ def content_values(memory: Memory, derived: Derived | None) -> tuple[SQLValue, .
 
 
 def content_row(memory: Memory, words: tables.Indexed | None, *, pending: bool) -> tuple[SQLValue, ...]:
-    return (*rows.content_values(memory), None if words is None else "\n".join(words.content), int(pending))
+    return (*rows.content_values(memory), None if words is None else tables.joined_lines(words.content), int(pending))
 
 
 def version_row(space: int, stored: Stored) -> list[SQLValue]:
     memory = stored.memory
     return [
         stored.key, space, stored.seq_from, stored.anchor, stored.content, memory.version,
-        *rows.version_values(memory), "\n".join(stored.stems), stored.length,
+        *rows.version_values(memory), tables.joined_lines(stored.stems), stored.length,
     ]  # fmt: skip
 
 

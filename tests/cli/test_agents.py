@@ -135,6 +135,16 @@ def test_a_client_that_is_not_here_does_not_seem_to_be_afterwards(client: str, n
     assert listed() == before
 
 
+def test_guidance_that_another_client_reads_stays(nacre: CommandLine, elsewhere: Path) -> None:
+    for client in ("codex", "opencode"):
+        nacre.ok("install", client, "--project", "--write-guidance")
+    said = nacre("uninstall", "opencode", "--project").stderr
+    assert f"The guidance stays in {elsewhere / 'AGENTS.md'}, which Codex reads, too." in said
+    assert BEGIN in (elsewhere / "AGENTS.md").read_text()
+    nacre.ok("uninstall", "codex", "--project")
+    assert not (elsewhere / "AGENTS.md").exists()
+
+
 def test_no_backup_keeps_a_token_after_an_uninstall(nacre: CommandLine, elsewhere: Path) -> None:
     token, file = "-".join(("a", "token", "of", "this", "test")), elsewhere / "token"
     file.write_text(token)
@@ -182,6 +192,7 @@ def test_an_unreadable_file_is_no_reason_to_advise_what_uninstall_does_not_have(
         ("http://127.0.0.1:8765", "http://127.0.0.1:8765/mcp"),
         ("http://127.0.0.1:8765/", "http://127.0.0.1:8765/mcp"),
         ("http://127.0.0.1:99999/mcp", "Port out of range"),
+        ("ada:word@host", "does not belong into the address"),
         ("http:///mcp", "is not the address of a server"),
         ("http://a b/mcp", "is not the address of a server"),
         ("", "is not the address of a server"),
@@ -191,7 +202,7 @@ def test_an_address_that_cannot_be_right_is_refused(
     nacre: CommandLine, elsewhere: Path, address: str, advice: str
 ) -> None:
     result = nacre("install", "cursor", "--http", address)
-    assert result.exit_code == 2 and advice in result.stderr
+    assert result.exit_code == 2 and advice in result.stderr and "word" not in result.stderr.replace("password", "")
     assert not (elsewhere / ".cursor").exists()
 
 

@@ -336,6 +336,8 @@ def check_server_url(url: str) -> None:
     """Raises `UsageProblem` for what no client could reach."""
     from urllib.parse import urlsplit
 
+    if "@" in url:
+        raise UsageProblem("a password does not belong into the address; put the token into a file for --token-file.")
     printed = "as `nacre mcp --http` and `nacre serve` print it"
     try:
         parts = urlsplit(url)
@@ -346,8 +348,6 @@ def check_server_url(url: str) -> None:
         host = url.rpartition("://")[2].strip("/") or "127.0.0.1:8765"
         example = f"http://{host}" if "/" in host else f"http://{host}{SERVED_AT}"
         raise UsageProblem(f"{url!r} is not the address of a server; write it whole, {printed}: {example}")
-    if "@" in parts.netloc:
-        raise UsageProblem("a password does not belong into the address; put the token into a file for --token-file.")
     if parts.path in ("", "/"):
         raise UsageProblem(f"{url} has no path, and agents are served at one: {url.rstrip('/')}{SERVED_AT}")
 
@@ -441,7 +441,7 @@ def say_what_next(installer: Installer, *, hooks: bool) -> None:
 
     store = "" if installer.url else installer.environment().get("NACRE_STORE", "")
     place = f"Memories are kept in {without_password(store)}. " if store else ""
-    say(f"{place}Restart {installer.title} to use them.")
+    say(f"{place}Restart {installer.title} to use {'them' if place else 'its memory'}.")
     if hooks and installer.url:
         say(f"Hooks use {installer.environment()['NACRE_STORE']}; the server must use the same file.")
     if hooks and installer.client == "codex":
@@ -452,7 +452,10 @@ def say_what_next(installer: Installer, *, hooks: bool) -> None:
             "--not-required` lets it start, then sometimes without its memory."
         )
     if installer.folder is not None and not installer.url and shutil.which(SHARED_COMMAND) is None:
-        say(f"`{SHARED_COMMAND}` is not on the PATH, from which this file starts it; install it with `pipx install`.")
+        say(
+            f"`{SHARED_COMMAND}` is not on the PATH, from which this file starts it; run "
+            '`pipx install ".[mcp]"` in the checkout of Nacre.'
+        )
 
 
 def confirm_replacement(installer: Installer, *, force: bool, yes: bool) -> Installer:
@@ -554,8 +557,30 @@ def uninstall_command(cli: CliContext, client: str | None, project: bool, server
         removed.append(("the permission", installer.hooks_path))
     if isinstance(installer, HookInstaller) and installer.remove_hooks():
         removed.append(("the hooks", installer.hooks_path))
-    if (place := installer.guidance_path()) is not None and installer.remove_guidance():
+    place = installer.guidance_path()
+    readers = [each.title for each in readers_of(place, installer)]
+    if place is not None and not readers and installer.remove_guidance():
         removed.append(("the guidance", place))
     say(*(f"Took {what} out of {file}." for what, file in removed))
+    if removed and readers and has_guidance(place):
+        say(f"The guidance stays in {place}, which {' and '.join(readers)} reads, too.")
     if not removed:
         raise NotFound(f"{installer.path} holds no server {server_name!r}; `nacre install --list` shows more.")
+
+
+def readers_of(file: Path | None, installer: Installer) -> list[Installer]:
+    """The other clients that are set up and read the same file of instructions."""
+    from nacre.clients.registry import INSTALLERS
+
+    others = [
+        kind(settings_path="", server_name=installer.server_name, folder=installer.folder)
+        for kind in INSTALLERS.values()
+        if kind is not type(installer) and (installer.folder is None or kind.project_path(installer.folder))
+    ]
+    return [each for each in others if file and each.guidance_path() == file and set_up(each) == "yes"]
+
+
+def has_guidance(file: Path | None) -> bool:
+    from nacre.clients.installer import BEGIN
+
+    return file is not None and file.is_file() and BEGIN in file.read_text("utf-8", "replace")

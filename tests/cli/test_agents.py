@@ -178,9 +178,11 @@ def test_a_backup_loses_only_what_was_this_programs(nacre: CommandLine, elsewher
 def test_an_unreadable_file_is_no_reason_to_advise_what_uninstall_does_not_have(
     nacre: CommandLine, elsewhere: Path
 ) -> None:
+    nacre.ok("install", "claude-code", "--hooks")
     (elsewhere / ".claude.json").write_text("{half")
     result = nacre("uninstall", "claude-code")
     assert result.exit_code == 2 and "--force" not in result.stderr and "in an editor" in result.stderr
+    assert "Took the hooks out of" in result.stderr and not (elsewhere / ".claude").exists()
 
 
 @pytest.mark.parametrize(

@@ -548,24 +548,42 @@ def uninstall_command(cli: CliContext, client: str | None, project: bool, server
     left; no other backup keeps the server's entry and its token. The memories themselves stay where they are. Ends with
     code 1 where there was nothing to take out.
     """
+    installer = make_installer(cli, client, project=project, server_name=server_name)
+    guidance = installer.guidance_path()
+    readers = [each.title for each in readers_of(guidance, installer)]
+    removed, unreadable = False, None
+    for what, file, take_out in parts_of(installer):
+        if what == GUIDANCE and readers:
+            continue
+        try:
+            if take_out():
+                removed = True
+                say(f"Took {what} out of {file}.")
+        except ConfigError as error:  # the other files need not wait for it
+            unreadable = unreadable or error
+    if removed and readers and has_guidance(guidance):
+        say(f"The guidance stays in {guidance}, which {' and '.join(readers)} reads, too.")
+    if unreadable is not None:
+        raise unreadable
+    if not removed:
+        raise NotFound(f"{installer.path} holds no server {server_name!r}; `nacre install --list` shows more.")
+
+
+GUIDANCE = "the guidance"
+
+
+def parts_of(installer: Installer) -> Iterator[tuple[str, Path, Callable[[], bool]]]:
+    """What may be set up: what it is, its file, and what takes it out."""
     from nacre.clients.claude_code import ClaudeCodeInstaller
     from nacre.clients.hooks import HookInstaller
 
-    installer = make_installer(cli, client, project=project, server_name=server_name)
-    removed = [("the server", installer.path)] if installer.uninstall() else []
-    if isinstance(installer, ClaudeCodeInstaller) and installer.disallow():
-        removed.append(("the permission", installer.hooks_path))
-    if isinstance(installer, HookInstaller) and installer.remove_hooks():
-        removed.append(("the hooks", installer.hooks_path))
-    place = installer.guidance_path()
-    readers = [each.title for each in readers_of(place, installer)]
-    if place is not None and not readers and installer.remove_guidance():
-        removed.append(("the guidance", place))
-    say(*(f"Took {what} out of {file}." for what, file in removed))
-    if removed and readers and has_guidance(place):
-        say(f"The guidance stays in {place}, which {' and '.join(readers)} reads, too.")
-    if not removed:
-        raise NotFound(f"{installer.path} holds no server {server_name!r}; `nacre install --list` shows more.")
+    yield "the server", installer.path, installer.uninstall
+    if isinstance(installer, ClaudeCodeInstaller):
+        yield "the permission", installer.hooks_path, installer.disallow
+    if isinstance(installer, HookInstaller):
+        yield "the hooks", installer.hooks_path, installer.remove_hooks
+    if (file := installer.guidance_path()) is not None:
+        yield GUIDANCE, file, installer.remove_guidance
 
 
 def readers_of(file: Path | None, installer: Installer) -> list[Installer]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre import Link, MemoryStore
+from nacre import Link, Memory, MemoryStore
 from nacre.errors import SecretRefused, UnknownName
 from nacre.remember.guard import Guard
 from nacre.settings import Settings
@@ -84,3 +84,12 @@ def test_unknown_policies_are_refused() -> None:
         Guard("redacted")
     with pytest.raises(UnknownName, match="personal data"):
         Guard(personal="maybe")
+
+
+def test_a_password_that_was_taken_for_a_name_goes_with_that_in_the_text() -> None:
+    """It was stored before there was a guard; alone it does not look like a secret."""
+    word = "Quay" + "Tern7Lantern"
+    stored = Memory("a", f"The gate has password: {word}, says Odile", entities=("Odile", word, "Elsewhere"))
+    read = Guard().before_read(stored)
+    assert word not in read.text and read.entities == ("Odile", "Elsewhere")
+    assert Guard("allow").before_read(stored) == stored

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 from nacre.memory_store import MemoryStore
 from nacre.rest.endpoints import Endpoint
@@ -105,6 +106,22 @@ def values_of(endpoint: Endpoint, space: str, batch: str) -> dict[str, Any]:
     replaced = {name: fill(value, space, batch) for name, value in values.items()}
     assert replaced.keys() <= known, (endpoint.name, replaced.keys() - known)
     return replaced
+
+
+def request(endpoint: Endpoint, space: str, values: Mapping[str, Any]) -> tuple[str, str, object, object]:
+    """The method, the path, the body and the query that say so."""
+    known, path = {each.name: each for each in endpoint.parameters}, endpoint.path.replace("{space}", quote(space))
+    query: dict[str, object] = {}
+    body: dict[str, object] = {}
+    for name, value in values.items():
+        place = known[name].place
+        if place == "path":
+            path = path.replace(f"{{{name}}}", quote(str(value), safe=""))
+        elif place == "query":
+            query[name] = "null" if value is None else value
+        else:
+            body[name] = value
+    return endpoint.verb, path, None if endpoint.verb in ("GET", "DELETE") else body, query
 
 
 def fill(value: Any, space: str, batch: str) -> Any:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from nacre import Memory, MemoryStore
+from nacre import Link, Memory, MemoryStore
 from nacre.access.capabilities import AgentCapabilities, ScopeLevel
 from nacre.server.drawing import LONGEST_TEXT, Drawing, drawing_of
+from nacre.settings import Settings
 
 ALL = 100
 
@@ -73,9 +75,22 @@ def test_few_linked_memories_among_many_are_drawn_alike(store: MemoryStore, othe
         assert sorted(drawing_of(store, ALL).ids) == ["a", "b", "c", "d"]
 
 
+def test_a_secret_at_the_end_of_what_is_drawn_is_not_cut_in_half(tmp_path: Path) -> None:
+    secret = "gh" + "p_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
+    text = "word " * ((LONGEST_TEXT - 10) // 5) + secret
+    without_guard = replace(Settings(), secrets="allow")
+    with MemoryStore(tmp_path / "s.db", space="team", embedder="hashing", settings=without_guard) as store:
+        store.remember(text, id="a", title=secret)
+        store.remember("Another", id="b", links=[Link("a")])
+    with MemoryStore(tmp_path / "s.db", space="team", embedder="hashing") as store:
+        drawing = drawing_of(store, ALL)
+    assert set(drawing.ids) == {"a", "b"}
+    assert secret[:8] not in str(drawing)
+
+
 def test_an_empty_space_gives_an_empty_drawing(tmp_path: Path) -> None:
     with MemoryStore(tmp_path / "memory.db", space="team", embedder="hashing") as store:
-        assert drawing_of(store, ALL) == Drawing((), (), [], (), [], [], [], [], cut=False)
+        assert drawing_of(store, ALL) == Drawing([], [], [], [], [], [], [], [], cut=False)
 
 
 @pytest.mark.slow

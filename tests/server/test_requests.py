@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from urllib.parse import quote
 
 import pytest
 
@@ -14,7 +13,7 @@ from nacre.rest.wire import alternatives
 from nacre.server.api import all_endpoints
 from nacre.server.requests import MANY_IDS, MOST, MOST_LISTED, Route, check_bounds, find_route, read_values
 from tests.server.running import Caller, serving, tokens
-from tests.server.samples import filled, values_of
+from tests.server.samples import filled, request, values_of
 
 SPACE = "harbour"
 ODD = (None, 0, -1, 2**63, 10**30, 1e308, -1e308)
@@ -50,27 +49,12 @@ def test_every_number_of_every_endpoint_is_answered_or_refused_in_a_sentence(adm
         for parameter in numbers_of(endpoint):
             for value in ODD:
                 values = {**values_of(endpoint, SPACE, batch), parameter.name: value}
-                reply = caller(*request(endpoint, values))
+                reply = caller(*request(endpoint, SPACE, values))
                 tried += 1
                 about = (endpoint.name, parameter.name, value, reply.body[:200])
                 assert reply.status < 500, about
                 assert reply.status < 400 or reply.json["message"].endswith((".", "…")), about
     assert tried > 500
-
-
-def request(endpoint: Endpoint, values: dict[str, object]) -> tuple[str, str, object, object]:
-    known, path = {each.name: each for each in endpoint.parameters}, endpoint.path.replace("{space}", SPACE)
-    query: dict[str, object] = {}
-    body: dict[str, object] = {}
-    for name, value in values.items():
-        place = known[name].place
-        if place == "path":
-            path = path.replace(f"{{{name}}}", quote(str(value), safe=""))
-        elif place == "query":
-            query[name] = "null" if value is None else value
-        else:
-            body[name] = value
-    return endpoint.verb, path, None if endpoint.verb in ("GET", "DELETE") else body, query
 
 
 def test_no_endpoint_lists_without_an_end() -> None:

@@ -183,8 +183,7 @@ class ToolSession:
 
     def clean(self, conflict: Conflict) -> Conflict:
         """Without secrets that were stored before there was a guard; the results of a recall are clean already."""
-        newer, older = map(self.clean_text, conflict.words)
-        return replace(conflict, a=self.store.clean(conflict.a), b=self.store.clean(conflict.b), words=(newer, older))
+        return conflict.cleaned(self.store.clean)
 
     def clean_all(self, memories: Iterable[Memory]) -> list[Memory]:
         return [self.store.clean(each) for each in memories]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from nacre.model.instants import iso
 from nacre.model.memory import Json, Memory
 
 MEMORY = "memory"
+WITHHELD = "[REDACTED]"  # in the place of words that may be a secret
 SPACE_NAME = "space_name"  # the kind of an entry that renames a space
 JOURNAL = "journal"  # the kind of an entry that says what the journal dropped
 # The reason of operations that nobody asked for at the time.
@@ -153,6 +154,31 @@ class History:
 
     versions: tuple[Memory, ...]
     transitions: tuple[Transition, ...] = ()
+
+    def cleaned(self, clean: Callable[[Memory], Memory]) -> History:
+        """With the versions as `clean` returns them. What replaced another memory quotes only the words that differ,
+        and a secret that is quoted alone may not look like one: then it is left out."""
+        versions = tuple(map(clean, self.versions))
+        edits = {
+            each: replace(each, before=clean(Memory("", each.before)).text, after=clean(Memory("", each.after)).text)
+            for each in self.transitions
+            if each.old == each.new
+        }
+        pairs = [(before.text, after.text) for before, after in zip(self.versions, versions, strict=True)]
+        pairs += [
+            pair for one, other in edits.items() for pair in ((one.before, other.before), (one.after, other.after))
+        ]
+        unchanged = all(before == after for before, after in pairs)
+        shown = "\n".join(after for _, after in pairs)
+
+        def quoted(text: str) -> str:
+            return text if unchanged or text in shown else WITHHELD
+
+        transitions = tuple(
+            edits.get(each) or replace(each, before=quoted(each.before), after=quoted(each.after))
+            for each in self.transitions
+        )
+        return replace(self, versions=versions, transitions=transitions)
 
     @property
     def head(self) -> Memory:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 from nacre.errors import InvalidInput
 from nacre.model.memory import Memory, short_id
@@ -61,6 +61,16 @@ class Conflict:
         if newer and older and newer != older:
             return f"{reason}: new {newer!r}, old {older!r}"
         return f"{reason}: {(newer or older)!r}" if newer or older else reason
+
+    def cleaned(self, clean: Callable[[Memory], Memory]) -> Conflict:
+        """With both sides as `clean` returns them, and without words that only a text before it had: a secret that is
+        quoted alone may not look like one."""
+        sides = [(each, clean(each)) for each in (self.a, self.b)]
+        newer, older = (
+            word if after.text == before.text or word in after.text else ""
+            for word, (before, after) in zip(self.words, sides, strict=True)
+        )
+        return replace(self, a=sides[0][1], b=sides[1][1], words=(newer, older))
 
     def other(self, id: str) -> Memory:
         """The side that has not this id."""
@@ -145,6 +155,15 @@ class ReviewItem:
     @property
     def decisions(self) -> tuple[str, ...]:
         return DECISIONS[self.kind]
+
+    def cleaned(self, clean: Callable[[Memory], Memory]) -> ReviewItem:
+        """With its memories as `clean` returns them; the reason for a conflict quotes the words that differ."""
+        memory = None if self.memory is None else clean(self.memory)
+        if self.conflict is None:
+            return replace(self, memory=memory)
+        conflict = self.conflict.cleaned(clean)
+        why = self.why if conflict == self.conflict else conflict.explanation
+        return replace(self, memory=memory, conflict=conflict, why=why)
 
     def is_named(self, text: str) -> bool:
         """A pair goes by its two ids in either order."""

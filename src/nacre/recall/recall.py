@@ -569,8 +569,10 @@ def clean_recollection(recollection: Recollection, clean: Callable[[Memory], Mem
     def clean_hit(hit: Hit) -> Hit:
         memory, context = clean(hit.memory), tuple(map(clean, hit.context))
         was = None if hit.was is None else clean(hit.was)
+        conflicts = tuple(replace(each, text=clean(Memory("", each.text)).text) for each in hit.conflicts)
         same = memory is hit.memory and all(one is other for one, other in zip(context, hit.context, strict=True))
-        return hit if same and was is hit.was else replace(hit, memory=memory, context=context, was=was)
+        unchanged = same and was is hit.was and conflicts == hit.conflicts
+        return hit if unchanged else replace(hit, memory=memory, context=context, was=was, conflicts=conflicts)
 
     sessions = tuple(replace(each, hits=tuple(map(clean_hit, each.hits))) for each in recollection.sessions)
     nearest = recollection.nearest and clean_hit(recollection.nearest)

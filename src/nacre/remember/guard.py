@@ -110,6 +110,7 @@ class Guard:
         if self._ordinary(stored):
             return memory
         clean = {name: self._clean(name, value, []) for name, value in stored.items() if value}
+        clean |= without_quotes(stored, clean)
         changed = {name: value for name, value in clean.items() if value != stored[name]}
         return replace(memory, **changed) if changed else memory  # type: ignore[arg-type]
 
@@ -166,6 +167,16 @@ class Guard:
         from nacre.safety.secrets import Policy
 
         return Policy(personal=self.personal == "redact", allow=self.allow)
+
+
+def without_quotes(stored: Mapping[str, object], clean: Mapping[str, object]) -> dict[str, object]:
+    """The lists without what was removed from the title or the text: a password that was taken for a name there does
+    not look like a secret when it stands alone."""
+    before, after = (f"{fields.get('title', '')}\n{fields.get('text', '')}" for fields in (stored, clean))
+    if before == after:
+        return {}
+    lists = {name: cast("tuple[str, ...]", clean[name]) for name in LISTS if name in clean}
+    return {name: tuple(each for each in items if each not in before or each in after) for name, items in lists.items()}
 
 
 def guard_notes(kinds: tuple[str, ...], reasons: tuple[str, ...] = ()) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from nacre import errors
@@ -59,9 +59,10 @@ def status_of(error: NacreError) -> tuple[int, str]:
     return next((status, title) for kind, status, title in STATUSES if isinstance(error, kind))
 
 
-def problem(error: NacreError) -> dict[str, Json]:
+def problem(error: NacreError, write: Callable[[object], Json] = to_json) -> dict[str, Json]:
+    """`write` makes JSON of its facts."""
     status, title = status_of(error)
-    facts = {name: to_json(getattr(error, name)) for name in FACTS if name in vars(error)}
+    facts = {name: write(getattr(error, name)) for name in FACTS if name in vars(error)}
     return problem_of(type(error).__name__, status, title, str(error), **facts)
 
 

@@ -28,18 +28,13 @@ NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or f
 def to_json(value: object) -> Json:
     if value is None or isinstance(value, bool | int | str | float):
         return plain_scalar(value)
-    if isinstance(value, Listing):
-        return {"memories": [to_json(each) for each in value], "cursor": value.cursor}
     if isinstance(value, Filter):
         return [{"field": each.field, "op": each.op, "value": to_json(each.value)} for each in value.conditions]
     if isinstance(value, date):
         return value.isoformat()
-    if is_dataclass(value) and not isinstance(value, type):
-        names = (*field_names(type(value)), *COMPUTED.get(type(value), ()))
-        values = [(name, getattr(value, name)) for name in names]
-        return {name: each if type(each) in PLAIN else to_json(each) for name, each in values}
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        value = value._asdict()
+    record = record_values(value)
+    if record is not None:
+        return {name: each if type(each) in PLAIN else to_json(each) for name, each in record}
     if isinstance(value, Mapping):
         return {str(key): each if type(each) in PLAIN else to_json(each) for key, each in value.items()}
     if hasattr(value, "tolist"):  # numbers of numpy
@@ -47,6 +42,18 @@ def to_json(value: object) -> Json:
     if isinstance(value, Iterable):
         return [each if type(each) in PLAIN else to_json(each) for each in value]
     return str(value)
+
+
+def record_values(value: object) -> list[tuple[str, Any]] | None:
+    """The names and values of what is written as an object; None for anything else, also for a mapping."""
+    if isinstance(value, Listing):
+        return [("memories", list(value)), ("cursor", value.cursor)]
+    if is_dataclass(value) and not isinstance(value, type):
+        names = (*field_names(type(value)), *COMPUTED.get(type(value), ()))
+        return [(name, getattr(value, name)) for name in names]
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return list(value._asdict().items())
+    return None
 
 
 def plain_scalar(value: bool | int | str | float | None) -> Json:

@@ -28,15 +28,17 @@ from nacre import __version__
 from nacre.access.capabilities import Role
 from nacre.access.view import marker, performed
 from nacre.errors import AccessDenied, InvalidInput, IssuerUnreachable, MemoryNotFound, NacreError, StoreBusy
+from nacre.factory import make_guard
 from nacre.lifecycle.backups import restore
 from nacre.mcp.http import LOOPBACK
 from nacre.memory_store import MemoryStore
 from nacre.model import JournalEntry, Memory, RememberResult
 from nacre.rest.endpoints import arguments_of
-from nacre.rest.problems import CONTENT_TYPE, problem, problem_of, status_of
-from nacre.rest.wire import is_object, to_json
+from nacre.rest.problems import CONTENT_TYPE, problem_of, status_of
+from nacre.rest.wire import is_object
 from nacre.server.answers import Answer, Answers, KeyReused, Reservation
 from nacre.server.api import ServerApi
+from nacre.server.cleaning import CleanWriting
 from nacre.server.files import Download
 from nacre.server.jobs import Jobs
 from nacre.server.limits import Limits, RateLimiter
@@ -153,6 +155,10 @@ class Application:
         """Whether `identify` would send a request to the issuer."""
         return self.oauth is not None and not TOKEN.match(token) and self.oauth.must_ask(token)
 
+    def writing(self, space: str) -> CleanWriting:
+        """What writes every answer about this space."""
+        return CleanWriting(make_guard(self.stores.settings.for_space(space)))
+
     def drain(self) -> None:
         """Refuses new requests, and ends those that only wait."""
         self.draining = True
@@ -259,7 +265,8 @@ class Request:
         except NacreError as error:
             if status_of(error)[0] >= 500:
                 log.warning("%s failed: %s", self.route_name, type(error).__name__)
-            return JSONResponse(problem(error), status_of(error)[0], media_type=CONTENT_TYPE)
+            about = self.app.writing(self.space).problem(error)
+            return JSONResponse(about, status_of(error)[0], media_type=CONTENT_TYPE)
         except Exception:  # one request must not end the server
             log.exception("The request %s failed.", self.route_name)
             sentence = "The server failed unexpectedly; its log says more."
@@ -574,7 +581,7 @@ class Request:
             entries = await self.app.in_thread(partial(self._changes_since, who, since, limit))
             left = until - time.monotonic()
             if entries or left <= 0 or self.app.draining:
-                return JSONResponse({"result": to_json(entries)})
+                return JSONResponse({"result": self.app.writing(who.space).write(entries)})
             await self.app.written.wait(min(LOOK_SECONDS, left))
             await self._identity()  # refuses what was revoked or has expired meanwhile
 
@@ -589,7 +596,8 @@ class Request:
             entries = await self.app.in_thread(partial(self._changes_since, who, since, limit))
             for entry in entries:
                 since, sent_at = entry.seq, time.monotonic()
-                yield f"id: {entry.seq}\nevent: change\ndata: {json.dumps(to_json(entry))}\n\n"
+                data = json.dumps(self.app.writing(who.space).write(entry))
+                yield f"id: {entry.seq}\nevent: change\ndata: {data}\n\n"
             if not entries:
                 if time.monotonic() - sent_at > ALIVE_SECONDS:
                     sent_at = time.monotonic()
@@ -681,18 +689,9 @@ class Call:
         result = self._result(store)
         if result is None and endpoint.method == "get":
             raise MemoryNotFound(str(self.values["id"]), self.who.space)
-        body = to_json(cleaned(store, result))
+        body = self.app.writing(self.who.space).result(endpoint.method, result, self.values)
         sent = body if is_object(endpoint.returns) else {"result": body}
         return Answer(endpoint.status, json.dumps(sent, separators=(",", ":")).encode(), etag_of(result))
-
-
-def cleaned(store: MemoryStore, result: object) -> object:
-    """Without secrets that were stored before there was a guard; a recall is clean already."""
-    if isinstance(result, Memory):
-        return store.clean(result)
-    if isinstance(result, RememberResult):
-        return replace(result, memory=store.clean(result.memory))
-    return result
 
 
 def etag_of(result: object) -> str:

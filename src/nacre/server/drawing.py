@@ -9,7 +9,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from nacre.model import Filter
+from nacre.model import Filter, Memory
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
@@ -51,9 +51,10 @@ def drawing_of(store: MemoryStore, limit: int) -> Drawing:
     places = {row[0]: place for place, row in enumerate(rows[:limit])}
     drawn = [edge for edge in edges if edge[0] in places and edge[1] in places]
     relations = {rel: place for place, rel in enumerate(dict.fromkeys(map(REL, drawn)))}
-    ids, titles, texts, types = zip(*rows[:limit], strict=True) if places else ((), (), (), ())
+    clean = [store.clean(Memory(id, text, title=title, type=type)) for id, title, text, type in rows[:limit]]
     return Drawing(
-        ids, titles, [text[:LONGEST_TEXT] for text in texts], types, list(relations),
+        [each.id for each in clean], [each.title for each in clean], [each.text[:LONGEST_TEXT] for each in clean],
+        [each.type for each in clean], list(relations),
         list(map(places.__getitem__, map(SOURCE, drawn))), list(map(places.__getitem__, map(TARGET, drawn))),
         list(map(relations.__getitem__, map(REL, drawn))), len(rows) > limit,
     )  # fmt: skip

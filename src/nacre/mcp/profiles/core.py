@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, Literal
 
 from nacre.errors import InvalidInput
@@ -22,7 +21,6 @@ from nacre.model.fence import escaped, fenced
 from nacre.model.instants import iso
 from nacre.model.journal import JournalEntry
 from nacre.model.memory import SUSPICION, Json, Memory, short_id
-from nacre.model.review import ReviewItem
 
 NOTHING = "Nothing relevant is remembered."
 NEAREST = "Nothing that is remembered fits. The nearest, which probably does not answer:"
@@ -156,22 +154,13 @@ def review(
     if item and decision:
         done = session.store.decide(item, decision, text=text, why=why)
         return Answer({"decided": done, "items": []}, f"Decided: {escaped(decision)}." if done else "Left as it is.")
-    items = [cleaned(session, each) for each in session.store.review(limit=bounded("limit", limit))]
+    items = [each.cleaned(session.store.clean) for each in session.store.review(limit=bounded("limit", limit))]
     # The reason quotes the memories, so it is inside the fence with them.
     lines = [f"- {escaped(each.id)} ({each.kind}; {', '.join(each.decisions)}) {escaped(each.why)}" for each in items]
     pairs = ((each.conflict.a, each.conflict.b) if each.conflict else (each.memory,) for each in items)
     rendered = [line(memory) for pair in pairs for memory in pair if memory is not None]
     text = fenced([*lines, *rendered]) if items else "Nothing waits for a decision."
     return Answer({"items": [review_record(each) for each in items]}, text)
-
-
-def cleaned(session: ToolSession, item: ReviewItem) -> ReviewItem:
-    memory = None if item.memory is None else session.store.clean(item.memory)
-    if item.conflict is None:
-        return replace(item, memory=memory)
-    conflict = session.clean(item.conflict)
-    # The explanation quotes the words that differ.
-    return replace(item, memory=memory, conflict=conflict, why=conflict.explanation)
 
 
 def history(session: ToolSession, id: str | None = None, undo: str | None = None, limit: int = 10) -> Answer:
@@ -188,12 +177,12 @@ def undone(entries: Iterable[JournalEntry]) -> Answer:
 
 
 def versions(session: ToolSession, id: str) -> Answer:
-    past, clean = session.store.history(id), session.clean_text
-    memories = session.clean_all(past.versions)
+    past = session.store.history(id).cleaned(session.store.clean)
+    memories = past.versions
     lines = [line(each, f"written {iso(each.created_at)}", shorten=False) for each in memories]
     lines += [
         f"- {escaped(each.operation)} of {escaped(short_id(each.new))} at {iso(each.at)}: "
-        f"{escaped(clean(each.before), keep_lines=True)} -> {escaped(clean(each.after), keep_lines=True)}"
+        f"{escaped(each.before, keep_lines=True)} -> {escaped(each.after, keep_lines=True)}"
         + (f" [{escaped(each.why)}]" if each.why else "")
         for each in past.transitions
     ]

@@ -169,10 +169,10 @@ class History:
             pair for one, other in edits.items() for pair in ((one.before, other.before), (one.after, other.after))
         ]
         unchanged = all(before == after for before, after in pairs)
-        shown = "\n".join(after for _, after in pairs)
+        lines = "\n".join(after for _, after in pairs)
 
         def quoted(text: str) -> str:
-            return text if unchanged or text in shown else WITHHELD
+            return text if unchanged or text in lines else WITHHELD
 
         transitions = tuple(
             edits.get(each) or replace(each, before=quoted(each.before), after=quoted(each.after))

@@ -216,7 +216,7 @@ class Health:
     embedder: str
     problems: tuple[str, ...] = ()
     damage: tuple[str, ...] = ()  # the problems that rebuilding the indexes does not repair
-    notes: tuple[str, ...] = ()  # sentences about what passes by itself
+    notes: tuple[str, ...] = ()  # sentences about what passes by itself, or has to be corrected by hand
 
 
 Key: TypeAlias = tuple[str, str]  # the space and id of a memory, or the kind and name of a term

@@ -80,6 +80,17 @@ def test_a_damaged_sample_of_the_models_vectors_is_found_and_mended(nacre: Comma
     assert "salty" in nacre.ok("recall", "salty") and levels(nacre.json("doctor"))["embedder"] == "ok"
 
 
+def test_a_number_that_no_memory_can_have_is_named_with_the_command_that_corrects_it(nacre: CommandLine) -> None:
+    nacre.ok("remember", "The ferry leaves at nine", "--id", "ferry")
+    run_sql(nacre.store, "UPDATE version SET importance = 1e300")
+    warned = [each for each in nacre.json("doctor") if each["level"] == "warning"]
+    [said] = [each["message"] for each in warned if each["check"] == "integrity"]
+    assert "has the importance 1e+300, which must be from 0 to 1" in said
+    command = said.partition("`nacre ")[2].partition("`")[0].replace("NUMBER", "0.5").split()
+    nacre.ok(*command)
+    assert {each["level"] for each in nacre.json("doctor")} == {"ok"}
+
+
 def test_memories_that_wait_for_vectors_are_a_warning_and_fix_embeds_them(nacre: CommandLine) -> None:
     nacre.ok("remember", "x")
     run_sql(nacre.store, "UPDATE content SET pending = 1")

@@ -11,7 +11,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import InvalidInput
 from nacre.model import Link
-from nacre.model.validate import LONGEST_TEXT, validate_fields, with_moments
+from nacre.model.validate import CHECKS, LONGEST_TEXT, RANGES, TIME_FIELDS, validate_fields, with_moments
 from tests.embedders import WordBag
 
 DEEP: list[Any] = []
@@ -175,3 +175,17 @@ def test_times_in_words_become_seconds_and_the_rest_stays() -> None:
     read = with_moments(fields, lambda: 10.0, named_span)
     assert read == {"text": "last week", "occurred_at": 8.0, "expires_at": 9.0, "created_at": "2023-05-01"}
     assert with_moments({"occurred_at": "some day"}, lambda: 10.0, named_span) == {"occurred_at": "some day"}
+
+
+def test_the_ranges_of_numbers_are_those_that_are_checked() -> None:
+    def takes(name: str, value: object) -> bool:
+        try:
+            validate_fields({name: value}, ())
+        except InvalidInput:
+            return False
+        return True
+
+    numbers = {name for name in CHECKS if takes(name, 1) and name not in TIME_FIELDS} - {"pinned"}
+    assert numbers == RANGES.keys()
+    for name, (low, high) in RANGES.items():
+        assert [takes(name, value) for value in (low - 1, low, high, high + 1)] == [False, True, True, False]

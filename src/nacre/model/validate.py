@@ -303,6 +303,16 @@ def labels(name: str, value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for item in value if (text := label(name, item))))
 
 
+LARGEST_NUMBER = 2**53 - 1  # up to which every JSON reader keeps whole numbers exactly
+FRACTION, FEELING, NATURAL, LINK_WEIGHT = (0, 1), (-1, 1), (0, LARGEST_NUMBER), (0, 1_000_000)
+# The least and the greatest value of each number of a memory, apart from its times.
+RANGES = {
+    **dict.fromkeys(("importance", "salience", "confidence", "trust"), FRACTION),
+    **dict.fromkeys(("polarity", "valence", "arousal"), FEELING),
+    **dict.fromkeys(("position", "access_count"), NATURAL),
+}
+
+
 def number(name: str, value: object, low: float, high: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise InvalidInput(f"{name} must be a number from {low:g} to {high:g}, not {shortened(value)}.")
@@ -315,20 +325,17 @@ def shortened(value: object) -> str:
 
 
 def fraction(name: str, value: object) -> float:
-    return number(name, value, 0, 1)
+    return number(name, value, *FRACTION)
 
 
 def emotion_value(name: str, value: object) -> float:
-    return number(name, value, -1, 1)
+    return number(name, value, *FEELING)
 
 
 def polarity(name: str, value: object) -> int:
     if value not in (-1, 0, 1):
         raise InvalidInput(f"{name} is {value!r}; it must be -1, 0 or 1.")
     return int(value)
-
-
-LARGEST_NUMBER = 2**53 - 1  # up to which every JSON reader keeps whole numbers exactly
 
 
 def natural_number(name: str, value: object) -> int:
@@ -417,7 +424,7 @@ def link_tuple(name: str, value: object) -> tuple[Link, ...]:
         if not isinstance(item, Link):
             raise InvalidInput(f"{name} must hold links, not {type(item).__name__}; write Link(to=…, rel=…).")
         to, rel = required_label("a link's target", item.to), required_label("a link's relation", item.rel)
-        weight = number("a link's weight", item.weight, 0, 1_000_000)
+        weight = number("a link's weight", item.weight, *LINK_WEIGHT)
         links[to, rel] = Link(to, rel, weight, json_object("a link's data", item.data))
     return tuple(links.values())
 

@@ -46,6 +46,7 @@ from nacre.storage import candidates
 from nacre.storage.candidates import COLUMN_WEIGHTS, NO_KEYS, Posting, Reached, Successor, occurrences
 from nacre.storage.commit import TransactionalBackend, operations_since
 from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
+from nacre.storage.tables import has_right_numbers, range_notes, ranged_of
 
 SCHEMA = 1
 NO_WORDS = Derived(Words())
@@ -373,9 +374,10 @@ class InMemoryReader:
     def journal_begins(self, space: str) -> tuple[int, float]:
         return self._read().space(space).dropped
 
-    def health(self, *, thorough: bool = False) -> Health:  # noqa: ARG002
+    def health(self, *, thorough: bool = False) -> Health:
         state = self._read()
         present = [version for space in state.spaces.values() for version in space.versions_at()]
+        wrong = [each.memory for each in present if thorough and not has_right_numbers(each.memory)]
         return Health(
             schema=SCHEMA,
             memories=len(present),
@@ -384,6 +386,7 @@ class InMemoryReader:
             pending=sum(not each.embedded for each in present),
             bytes_on_disk=0,
             embedder=state.embedder.name,
+            notes=tuple(range_notes([(memory.space, memory.id, *ranged_of(memory)) for memory in wrong])),
         )
 
     def _seq(self, space: str) -> int | None:

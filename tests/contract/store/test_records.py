@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from nacre.model import Filter, JournalFilter, Link, Memory
@@ -228,3 +230,24 @@ def test_a_deleted_id_can_be_used_again_without_inheriting_anything(store: Backe
     assert store.get_many(SPACE, ["a"]) == [memory("a", "new")]
     assert store.count(SPACE, Filter.where(links__to="b")) == 0
     assert ids(store.pending(5)) == ["a"]
+
+
+def test_numbers_that_no_memory_can_have_are_named(store: Backend) -> None:
+    assert store.health(thorough=True).notes == ()
+    put(store, memory("sound", importance=1.0, trust=0.0, valence=-1.0, position=0, links=(Link("b", weight=2.5),)))
+    assert store.health(thorough=True).notes == ()
+    wrong: dict[str, Any] = {
+        "importance": 1e300, "salience": -0.5, "confidence": 2.0, "trust": -1e9, "polarity": 7, "valence": -3.0,
+        "arousal": 1.5, "position": -1, "access_count": -4,
+    }  # fmt: skip
+    for name, value in wrong.items():
+        put(store, memory(name, **{name: value}))
+        [note] = store.health(thorough=True).notes
+        assert f"The memory {name} (space {SPACE}) has the {name} {value:g}, which must be from" in note
+        assert store.health().notes == ()
+        put(store, memory(name))
+    put(store, memory("linked", links=(Link("b", weight=1e9),)))
+    [note] = store.health(thorough=True).notes
+    assert "The memory linked" in note and "a link with a weight that is not from 0 to 1,000,000" in note
+    put(store, *(memory(f"more{n}", trust=9.0) for n in range(6)))
+    assert len(store.health(thorough=True).notes) == 6 and store.health(thorough=True).notes[-1].startswith("2 more")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+from nacre.model.validate import RANGES
 from nacre.protocols import Health
 from nacre.storage.postgres.connection import Session
 from nacre.storage.postgres.migrations import newest
-from nacre.storage.postgres.rows import OPEN
+from nacre.storage.postgres.rows import JOIN_MEMORY, OPEN
 from nacre.storage.postgres.transaction import frequencies
-from nacre.storage.tables import TERM, unpacked_stems
+from nacre.storage.tables import OUT_OF_RANGE, TERM, WEIGHT_OUT_OF_RANGE, range_notes, unpacked_stems
 
 REINDEX = "Run `nacre store reindex` to compute it again; no memory is lost."
 BATCH = 5_000  # contents whose words are indexed again at once
@@ -24,7 +26,9 @@ def examine(session: Session, *, thorough: bool) -> Health:
     )
     embedder = session.fetch("SELECT value FROM meta WHERE key = 'embedder'")
     problems = tuple(disagreements(session)) if thorough else ()
-    return Health(newest(), memories, chunks, vectors, pending, size, embedder[0][0] if embedder else "", problems)
+    notes = tuple(range_notes(out_of_range(session))) if thorough else ()
+    name = embedder[0][0] if embedder else ""
+    return Health(newest(), memories, chunks, vectors, pending, size, name, problems, notes=notes)
 
 
 def disagreements(session: Session) -> Iterator[str]:
@@ -41,6 +45,17 @@ def disagreements(session: Session) -> Iterator[str]:
     ):
         if worded != indexed:
             yield f"The word index of the space {name} holds {indexed} of {worded} texts. {REINDEX}"
+
+
+def out_of_range(session: Session) -> list[tuple[Any, ...]]:
+    """What `range_notes` reads: memories with numbers that are none of theirs."""
+    return session.fetch(
+        f"SELECT spaces.name, memory.id, {', '.join(RANGES)} FROM version{JOIN_MEMORY}"
+        " JOIN spaces ON spaces.space_id = version.space_id WHERE version.seq_to = %(open)s"
+        f" AND ({OUT_OF_RANGE} OR (version.space_id, version.key) IN (SELECT link.space_id, link.key FROM link"
+        f" WHERE link.seq_to = %(open)s AND {WEIGHT_OUT_OF_RANGE})) ORDER BY version.space_id, version.key",
+        {"open": OPEN},
+    )
 
 
 def rebuild(session: Session) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import apsw
 
+from nacre.model.validate import RANGES
 from nacre.protocols import Health
 from nacre.storage.sqlite import damage, schema
 from nacre.storage.sqlite.connection import LEFT_IN_LOG, LEFT_IN_LOG_NOTE
-from nacre.storage.sqlite.rows import only_row
+from nacre.storage.sqlite.rows import Row, only_row
+from nacre.storage.tables import OUT_OF_RANGE, WEIGHT_OUT_OF_RANGE, range_notes
 
 REINDEX = "Run `nacre store reindex` to compute it again; no memory is lost."
 FIX = "Run `nacre doctor --fix`, which keeps everything that can be read, or `nacre store backup restore`."
@@ -25,8 +27,9 @@ def examine(connection: apsw.Connection, path: Path, *, thorough: bool) -> Healt
         faults = tuple(damages(connection))
         counters = () if faults else tuple(miscounted(connection))
         vectors = tuple(vector_damages(connection))
+        notes = health.notes if faults else (*health.notes, *range_notes(out_of_range(connection)))
     derived = (*word_damages(connection), *vectors)
-    return replace(health, problems=(*health.problems, *counters, *derived, *faults), damage=faults)
+    return replace(health, problems=(*health.problems, *counters, *derived, *faults), damage=faults, notes=notes)
 
 
 def counted(connection: apsw.Connection, path: Path) -> Health:
@@ -84,6 +87,16 @@ def miscounted(connection: apsw.Connection) -> Iterator[str]:
     )
     if worded != contents:
         yield f"The counters say {worded} texts with words, and there are {contents}. {REINDEX}"
+
+
+def out_of_range(connection: apsw.Connection) -> Sequence[Row]:
+    """What `range_notes` reads: memories with numbers that are none of theirs."""
+    return connection.execute(
+        f"SELECT (SELECT name FROM space WHERE number = version.space), memory.id, {', '.join(RANGES)}"
+        " FROM main.version NOT INDEXED CROSS JOIN memory ON memory.key = version.key WHERE version.seq_to IS NULL"
+        f" AND ({OUT_OF_RANGE} OR version.key IN (SELECT key FROM link WHERE seq_to IS NULL AND {WEIGHT_OUT_OF_RANGE}))"
+        " ORDER BY version.row"
+    ).fetchall()
 
 
 def damages(connection: apsw.Connection) -> Iterator[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.clients.files import BACKUP, CannotEdit, rewrite
+from nacre.clients.files import BACKUP, CannotEdit, backups_of, rewrite
 from nacre.errors import ConfigError
 
 
@@ -159,3 +159,14 @@ def test_nothing_half_written_is_left_behind(tmp_path: Path, monkeypatch: pytest
         rewrite(file, exclaimed)
     assert file.read_text() == "x"
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_backups_are_seen_though_an_earlier_one_is_gone(tmp_path: Path) -> None:
+    file = tmp_path / "a [1].json"
+    for number in range(12):
+        file.write_text(str(number))
+        rewrite(file, exclaimed)
+    (tmp_path / f"{file.name}{BACKUP}").unlink()
+    (tmp_path / f"b{file.name}{BACKUP}").touch()
+    assert [each.read_text() for each in backups_of(file)] == [str(number) for number in range(1, 12)]
+    assert backups_of(tmp_path / "nowhere" / "a") == []

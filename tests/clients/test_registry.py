@@ -128,6 +128,25 @@ def test_a_file_that_is_missing_or_empty_is_made(client: str, content: str | Non
     assert content is None or installer.path.read_text() == content
 
 
+@pytest.mark.parametrize("client", ["cursor", "vscode", "codex"])
+def test_the_folder_of_a_project_stays_though_nothing_else_is_in_it(
+    client: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    installer = installer_for(client)(folder=project, settings_path="")
+    installer.install()
+    assert installer.uninstall() and list(project.iterdir()) == []
+
+
+def test_the_folder_of_all_settings_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "empty"))
+    installer = made("opencode")
+    installer.install()
+    assert installer.uninstall() and list((tmp_path / "empty").iterdir()) == []
+
+
 REMOTE: dict[str, dict[str, object]] = {
     "claude-code": {"type": "http", "url": "URL", "headers": "HEADERS", "alwaysLoad": True},
     "cursor": {"url": "URL", "headers": "HEADERS"},

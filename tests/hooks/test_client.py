@@ -338,6 +338,19 @@ def test_the_limit_is_lifted_when_the_hook_is_done_and_when_it_failed(
     assert timer.done == ["start", "cancel"]
 
 
+def test_what_nobody_could_read_again_has_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    Timer.made = []
+    payload = b'{"prompt": "Which port?", "prompt_response": "5433"}'
+    monkeypatch.setattr(asking, "threading", SimpleNamespace(Timer=Timer))
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(payload)))
+    monkeypatch.setattr(asking, "answer", lambda _request: "")
+    monkeypatch.setenv("NACRE_HOOK_LIMIT", "7.5")
+    asking.run("stop", {})
+    assert [(timer.seconds, timer.arguments, timer.done) for timer in Timer.made] == [
+        (7.5, ("stop", 7.5), ["start", "cancel"]), (22.5, ("stop", 22.5), ["start", "cancel"]),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("given", ["", "soon"])
 def test_a_limit_that_is_no_number_is_the_usual_one(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
     monkeypatch.setenv("NACRE_HOOK_LIMIT", given)

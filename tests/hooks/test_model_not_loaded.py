@@ -55,8 +55,8 @@ def test_a_memory_is_stored_and_found_by_its_words_until_the_model_is_there() ->
         assert eventually(lambda: store.stats().waiting_for_model == 0)
 
 
-@pytest.mark.parametrize("prompt", ["Which port should the ship sail to?", "the port listens"])
+@pytest.mark.parametrize("prompt", ["Which port should the ship sail to?", "the port listens", "which port?"])
 def test_by_words_alone_half_of_them_must_be_found(prompt: str) -> None:
     with MemoryStore(":memory:", embedder=BackgroundEmbedder(Slow(), load=False)) as store:
         store.remember(PORT, on_conflict="ignore")
-        assert bool(asked(store, prompt)) == (prompt == "the port listens")
+        assert bool(asked(store, prompt)) == (prompt != "Which port should the ship sail to?")

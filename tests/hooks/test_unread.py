@@ -84,6 +84,8 @@ def test_one_that_fails_keeps_its_note_and_the_others_are_captured(file: Path, t
     assert {memory.text for memory in store.list_recent()} == {"of first", "of last"}
     assert [each.session for each in unread.left(file)] == ["bad"]
     assert log().count("the settings of this folder") == 1
+    capture_with_left(file, bad, opened)
+    assert log().count("the settings of this folder") == 2  # its own note is not tried again at once
 
 
 def test_a_note_stays_until_the_end_of_the_transcript_was_read(

@@ -392,6 +392,11 @@ def test_a_stretch_that_is_going_on_is_the_one_that_is_meant(question: str) -> N
     assert [(each.start, each.end) for each in coming_dates(question, ASKED)] == [(ASKED, at("2023-05-31"))]
 
 
+def test_beside_a_stretch_that_is_going_on_an_open_time_is_the_last_one() -> None:
+    stretch, before = time_windows("From 10 May to 30 May, was it before 24 June?", ASKED)
+    assert [(stretch.start, stretch.end)] == span("2023-05-10", "2023-05-31") and before.end == at("2022-06-24")
+
+
 @pytest.mark.parametrize(
     ("text", "first", "after"),
     [

@@ -29,7 +29,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
@@ -40,9 +40,10 @@ import numpy as np
 
 from growth_world import question, text
 from nacre import MemoryStore
-from nacre.protocols import ALL, Backend, Data, EntryRow, MemoryRow, RowBatch, RowTransfer, SpaceRow, VersionRow, Words
+from nacre.protocols import ALL, Backend, EntryRow, MemoryRow, RowBatch, RowTransfer, SpaceRow, VersionRow
 from nacre.server.users import Registry
 from nacre.settings import Settings
+from nacre.storage.tables import RECORD
 from postgres import database, process_seconds, server_seconds
 from results import machine
 
@@ -193,7 +194,8 @@ def copy_spaces(rows: RowTransfer, sizes: Sizes) -> None:
     space = next(each for each in rows.spaces() if each.name == name_of(1))
     memories = list(rows.memories(space.name))
     entries = list(rows.entries(space.name, images=rows.keeps_images))
-    assert all(mark_of(1) in row.versions[-1].derived.words.text for row in memories), "the mark is a word of its own"
+    marked = (mark_of(1) in str(row.versions[-1].content.words) for row in memories)
+    assert all(marked), "the mark is a word of its own"
     for number in range(2, sizes.spaces + 1):
         named = SpaceRow(name_of(number), space.seq, space.last_at, space.dropped)
         rows.write_rows(RowBatch(named, memories=[memory_in(row, number) for row in memories]))
@@ -266,24 +268,17 @@ def memory_in(row: MemoryRow, space: int) -> MemoryRow:
 
 
 def version_in(version: VersionRow, space: int) -> VersionRow:
-    memory, derived = version.memory, version.derived
-    words = Words(
-        *(moved(getattr(derived.words, line), space) for line in ("title", "text", "role", "tags", "entities"))
+    record = tuple(
+        moved(value, space) if name in ("id", "text") else value
+        for name, value in zip(RECORD, version.record, strict=True)
     )
-    own = replace(memory, id=moved(memory.id, space), space=name_of(space), text=moved(memory.text, space))
-    return replace(version, memory=own, derived=derived._replace(words=words))
+    content = version.content._replace(words=moved(version.content.words or "", space))
+    return version._replace(record=record, content=content, stems=moved(version.stems, space))
 
 
 def entry_in(row: EntryRow, space: int) -> EntryRow:
-    def image_in(image: Data | None) -> Data | None:
-        if image is None:
-            return None
-        own: Data = json.loads(moved(json.dumps(dict(image)), space).replace(name_of(1), name_of(space)))
-        return own
-
-    entry, id = row.entry, moved(row.entry.memory_id, space)
-    before, after = image_in(entry.before), image_in(entry.after)
-    return row._replace(entry=replace(entry, space=name_of(space), memory_id=id, before=before, after=after))
+    before, after = (None if image is None else moved(image, space) for image in (row.before, row.after))
+    return row._replace(memory_id=moved(row.memory_id, space), before=before, after=after)
 
 
 def moved(said: str, space: int) -> str:

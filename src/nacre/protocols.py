@@ -487,24 +487,38 @@ class FileFeatures(Protocol):
 # Moving a whole store to another backend
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class VersionRow:
+# Rows are carried as the tables have them: to make records of them and rows again would take most of the time.
+
+
+class ContentRow(NamedTuple):
+    """What is derived from the texts of a version. `words` are the stems of title, text and role, a line each; None:
+    nothing was derived. `chunks` have a start, an end and a digest each, and `vectors` their 16-bit floats; None: they
+    wait for the model."""
+
+    words: str | None = None
+    chunks: tuple[tuple[int, int, bytes], ...] = ()
+    vectors: tuple[bytes, ...] | None = None
+
+
+class VersionRow(NamedTuple):
     """A written state of a memory, from its journal entry `seq_from` until `seq_to`; None: it still is.
 
-    The memory has the uses of the present; `uses` are those when it was written (last access and count). `walks` are
-    those of its links, by target and relation. Single blanks separate stems; vectors are exact as 16-bit floats.
+    `record` has the columns `RECORD` of `storage.tables`, with the uses of the present; `uses` are those when it was
+    written (last access and count). `lists` are the names, links and metadata of the record. `stems` are those of tags
+    and entities, a line each, and `walks` those of its links, by target and relation. Single blanks separate stems.
     """
 
-    memory: Memory
-    derived: Derived
+    record: tuple[Any, ...]
+    lists: Mapping[str, Any]
+    content: ContentRow
+    stems: str
     seq_from: int
     seq_to: int | None
     uses: tuple[float, int]
-    walks: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    walks: Mapping[tuple[str, str], int]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MemoryRow:
+class MemoryRow(NamedTuple):
     """A memory with all its versions, oldest first. An id that was removed and written anew is another memory.
 
     `number` is the backend's own; they rise in the order of first writing. A row with 0 gets the next one.
@@ -516,13 +530,24 @@ class MemoryRow:
 
 class EntryRow(NamedTuple):
     """A journal entry, and what the space held after it: memories, their stems, and the latest time of creation or
-    change. `linked`: whether it ended and began a version, from which its images are made; None: it has its own."""
+    change. `before` and `after` are its images in JSON, in which null stands for the name of its own space. `linked`:
+    whether it ended and began a version, from which its images are made; None: it has its own."""
 
-    entry: JournalEntry
-    linked: tuple[bool, bool] | None
+    seq: int
+    memory_id: str
+    kind: str
+    act: str
+    actor: str
+    at: float
+    batch: str
+    why: str
+    before: str | None
+    after: str | None
+    latest: float
     memories: int
     stems: int
-    latest: float
+    linked: tuple[bool, bool] | None = None
+    damaged: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from nacre.protocols import MemoryRow, VersionRow
-from nacre.storage.transfer import labels_of, runs, spans
-from tests.samples import derived, memory, unit
+from nacre.protocols import ContentRow, MemoryRow, VersionRow
+from nacre.storage.tables import lists_of, record_of
+from nacre.storage.transfer import labels_of, runs, spans, stems_of
+from tests.samples import memory
 
 
-def version(seq_from: int, seq_to: int | None, text: str, *tags: str) -> VersionRow:
-    return VersionRow(memory(text=text, tags=tags), derived(text, unit(1)), seq_from, seq_to, (0.0, 0))
+def version(seq_from: int, seq_to: int | None, text: str, *tags: str, vector: bytes = b"12") -> VersionRow:
+    record = record_of(memory(text=text, tags=tags))
+    content = ContentRow(f"\n{text}\n", ((0, len(text), b"digest"),), (vector,))
+    return VersionRow(record, lists_of(record[-1]), content, "cup\n", seq_from, seq_to, (0.0, 0), {})
 
 
 def test_a_name_lasts_from_the_version_that_brings_it_to_the_one_without_it() -> None:
@@ -26,6 +29,12 @@ def test_a_name_that_is_listed_more_often_begins_anew() -> None:
 
 
 def test_contents_are_split_where_the_text_or_its_vectors_change() -> None:
-    again = VersionRow(memory(text="tea"), derived("tea", unit(0, 1)), 3, 4, (0.0, 0))
+    again = version(3, 4, "tea", vector=b"34")
     row = MemoryRow(1, (version(1, 2, "tea", "a"), version(2, 3, "tea"), again, version(4, None, "cup")))
     assert [[each.seq_from for each in run] for run in runs(row)] == [[1, 2], [3], [4]]
+
+
+def test_all_stems_of_a_version_are_those_of_its_content_and_of_its_names() -> None:
+    assert stems_of(version(1, None, "tea milk tea")) == ["tea", "milk", "tea", "cup"]
+    bare = version(1, None, "tea")._replace(content=ContentRow(), stems="\n")
+    assert stems_of(bare) == []

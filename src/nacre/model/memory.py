@@ -157,11 +157,7 @@ class Memory:
 
     def to_dict(self) -> dict[str, Json]:
         """Only what differs from the defaults, in plain JSON values; `from_dict` restores it exactly."""
-        return {
-            name: plain(name, value) if name in COMPOSED else value
-            for name, value, default in zip(NAMES, values_of(self), DEFAULT_VALUES, strict=True)
-            if value is not default and value != default
-        }
+        return changed_fields(values_of(self))
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Json]) -> Memory:
@@ -236,6 +232,15 @@ def typed(name: str, value: Json) -> object:
     if name == "links" and isinstance(value, list):
         return tuple(Link.from_dict(item) for item in value if isinstance(item, dict))
     return tuple(value) if isinstance(value, list) else value
+
+
+def changed_fields(values: Iterable[object]) -> dict[str, Json]:
+    """Those of the values of `NAMES` that differ from the defaults, in plain JSON values."""
+    return {
+        name: plain(name, value) if name in COMPOSED else value  # type: ignore[misc]
+        for name, value, default in zip(NAMES, values, DEFAULT_VALUES, strict=True)
+        if value is not default and value != default
+    }
 
 
 FIELDS = tuple(each.name for each in fields(Memory))

@@ -21,6 +21,8 @@ from nacre.protocols import (
     AnyOf,
     CandidateLink,
     Candidates,
+    Chunk,
+    ContentRow,
     Data,
     Derived,
     EmbedderIdentity,
@@ -46,7 +48,20 @@ from nacre.storage import candidates
 from nacre.storage.candidates import COLUMN_WEIGHTS, NO_KEYS, Posting, Reached, Successor, occurrences
 from nacre.storage.commit import TransactionalBackend, operations_since
 from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
-from nacre.storage.tables import has_right_numbers, range_notes, ranged_of
+from nacre.storage.tables import (
+    CONTENT,
+    STEM_FIELDS,
+    has_right_numbers,
+    image_of,
+    image_text,
+    indexed,
+    lists_of,
+    memory_of,
+    range_notes,
+    ranged_of,
+    record_of,
+    unpacked_stems,
+)
 
 SCHEMA = 1
 NO_WORDS = Derived(Words())
@@ -541,7 +556,7 @@ class InMemoryTransaction(InMemoryReader):
         space = self._state.spaces.setdefault(batch.space.name, Space())
         space.seq, space.last_at, space.dropped = batch.space.seq, batch.space.last_at, batch.space.dropped[:2]
         for row in batch.removed:
-            memory = row.versions[-1].memory
+            memory = memory_of(row.versions[-1].record, batch.space.name)
             left = tuple(each for each in space.versions[memory.id] if each.number != row.number)
             space.versions[memory.id] = left
             if not left:
@@ -550,19 +565,17 @@ class InMemoryTransaction(InMemoryReader):
                 forget_walks(space, Version(memory, NO_WORDS, row.number, 0), set())
         for row in batch.memories:
             space.numbered = max(space.numbered + (row.number == 0), row.number)
-            memory = row.versions[-1].memory
-            versions = (
-                Version(each.memory, each.derived, row.number or space.numbered, each.seq_from, each.seq_to)
-                for each in row.versions
-            )
-            others = space.versions.get(memory.id, ())
-            space.versions[memory.id] = tuple(sorted((*others, *versions), key=lambda each: each.number))
+            versions = [version_of(each, batch.space.name, row.number or space.numbered) for each in row.versions]
+            id = versions[-1].memory.id
+            others = space.versions.get(id, ())
+            space.versions[id] = tuple(sorted((*others, *versions), key=lambda each: each.number))
             if row.versions[-1].seq_to is None:
                 walks = row.versions[-1].walks.items()
-                space.walks.update({(memory.id, *link): count for link, count in walks if count})
-        gone = {*batch.dropped, *(row.entry.seq for row in batch.entries)}
+                space.walks.update({(id, *link): count for link, count in walks if count})
+        gone = {*batch.dropped, *(row.seq for row in batch.entries)}
         kept = [entry for entry in space.journal if entry.seq not in gone]
-        space.journal = sorted((*kept, *(row.entry for row in batch.entries)), key=lambda entry: entry.seq)
+        entries = (entry_of(row, batch.space.name) for row in batch.entries)
+        space.journal = sorted((*kept, *entries), key=lambda entry: entry.seq)
 
     def drop_space(self, name: str) -> None:
         self._state.spaces.pop(name, None)
@@ -661,7 +674,11 @@ class InMemoryRowReader:
         for entry in kept.journal:
             versions = kept.versions_at(entry.seq)
             times = (max(each.memory.created_at, each.memory.updated_at) for each in versions)
-            yield EntryRow(entry, None, len(versions), sum(map(length, versions)), max(times, default=0.0))
+            stems = sum(map(length, versions))
+            done, kind = entry.operation, entry.kind
+            sides = (image_text(entry.before, kind, space), image_text(entry.after, kind, space))
+            named = (entry.seq, entry.memory_id, kind, done.name, done.actor, done.at, done.batch, done.why)
+            yield EntryRow(*named, *sides, max(times, default=0.0), len(versions), stems)
 
     def terms(self) -> Iterator[TermSet]:
         words = self._read().vocabulary
@@ -699,10 +716,33 @@ def space_row(name: str, space: Space) -> SpaceRow:
 def version_row(space: Space, version: Version) -> VersionRow:
     memory = version.memory
     walks = {(link.to, link.rel): space.walks.get((memory.id, link.to, link.rel), 0) for link in memory.links}
-    uses = (memory.last_accessed, memory.access_count)
-    stems = {column: " ".join(getattr(version.derived.words, column).split()) for column in COLUMN_WEIGHTS}
-    derived = version.derived._replace(words=Words(**stems))
-    return VersionRow(memory, derived, version.seq_from, version.seq_to, uses, walks)
+    record, words = record_of(memory), indexed(version.derived.words)
+    content = content_row(version.derived, "\n".join(words.content))
+    stems, uses = "\n".join(words.names), (memory.last_accessed, memory.access_count)
+    return VersionRow(record, lists_of(record[-1]), content, stems, version.seq_from, version.seq_to, uses, walks)
+
+
+def content_row(derived: Derived, words: str) -> ContentRow:
+    chunks, vectors = tuple((chunk.start, chunk.end, chunk.digest) for chunk in derived.chunks), derived.vectors
+    if not chunks and vectors is None and not words.strip():
+        return ContentRow()
+    return ContentRow(words, chunks, None if vectors is None else tuple(map(bytes, vectors.astype("<f2"))))
+
+
+def version_of(row: VersionRow, space: str, number: int) -> Version:
+    words, chunks, halves = row.content
+    stems = Words(*unpacked_stems(words, len(CONTENT)), *unpacked_stems(row.stems, len(STEM_FIELDS)))
+    vectors = None
+    if halves is not None:
+        vectors = np.frombuffer(b"".join(halves), "<f2").astype(np.float32).reshape(len(halves), -1 if halves else 0)
+    derived = Derived(stems, tuple(Chunk(*chunk) for chunk in chunks), vectors)
+    return Version(memory_of(row.record, space), derived, number, row.seq_from, row.seq_to)
+
+
+def entry_of(row: EntryRow, space: str) -> JournalEntry:
+    before, after = (image_of(image, row.kind, space) for image in (row.before, row.after))
+    done = Operation(row.act, row.actor, row.at, row.batch, row.why)
+    return JournalEntry(row.seq, done, space, row.memory_id, before, after, row.kind)
 
 
 def with_uses(version: Version, present: Version) -> Version:

@@ -6,12 +6,13 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from nacre.model import Condition, Link, Memory
 from nacre.model.filter import SCALAR_FIELDS, Scalar, Value, scalar
-from nacre.model.memory import LISTS, size
+from nacre.model.journal import MEMORY
+from nacre.model.memory import FIELDS, LISTS, Json, size, week_of
 from nacre.model.validate import LINK_WEIGHT, RANGES
 from nacre.protocols import Words
 
@@ -22,6 +23,11 @@ CONTENT = ("text", "title", "role")
 SCALARS = tuple(name for name in SCALAR_FIELDS if name not in (*IDENTITY, *CONTENT, "space"))  # columns of `version`
 scalars_of, PINNED = attrgetter(*SCALARS), SCALARS.index("pinned")
 QUESTION_MARKS = ("?", "？")
+RECORD = (*IDENTITY, *CONTENT, *SCALARS, "version", "lists")  # the columns of a memory, of all tables together
+WHOLE_NUMBERS = ("access_count", "polarity", "position", "version")
+# Where its fields are among the values of a record with its lists after them.
+PLACES = {name: place for place, name in enumerate((*RECORD, *LISTS, "metadata", "links", "space"))}
+by_field = itemgetter(*(PLACES[name] for name in FIELDS))
 
 
 def table_of(field: str) -> str:
@@ -119,6 +125,51 @@ def unpack_lists(packed: str, fields: dict[str, object]) -> None:
         raise
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise DamagedRecord("its lists cannot be read") from error
+
+
+def memory_of(record: Sequence[Any], space: str) -> Memory:
+    """Of the columns `RECORD`."""
+    values: list[object] = [*record, (), (), (), (), {}, (), space]
+    put_lists(str(record[-1]), values, PLACES)
+    return Memory.from_values(by_field(values))
+
+
+def record_of(memory: Memory) -> tuple[Any, ...]:
+    """The columns `RECORD`, with the kinds of numbers that a typed column has."""
+    values = (memory.id, memory.last_accessed, memory.access_count, memory.text, memory.title, memory.role,
+              *scalars_of(memory), memory.version, pack_lists(memory))  # fmt: skip
+    return tuple(
+        float(value) if type(value) is int and name not in WHOLE_NUMBERS else value
+        for name, value in zip(RECORD, values, strict=True)
+    )
+
+
+def lists_of(packed: str) -> dict[str, object]:
+    """The lists of a record, by field. Raises `DamagedRecord`."""
+    fields: dict[str, object] = {}
+    if packed != NO_LISTS:
+        unpack_lists(packed, fields)
+    return fields
+
+
+def image_text(image: Mapping[str, Json] | None, kind: str, space: str) -> str | None:
+    """An image of an entry in JSON. The name of its space is left out, and filled in when it is read: the space may be
+    renamed."""
+    if image is None:
+        return None
+    if kind == MEMORY and image.get("space") == space:
+        image = {**image, "space": None}
+    return as_json(dict(image))
+
+
+def image_of(text: str | None, kind: str, space: str) -> dict[str, Json] | None:
+    """With the name that its space has by now: see `image_text`."""
+    if text is None:
+        return None
+    image: dict[str, Json] = from_json(text)
+    if kind == MEMORY and "space" in image and image["space"] is None:
+        return {**image, "space": space}
+    return image
 
 
 EMBEDDER_KEYS = ("embedder", "dimensions", "probe", "measured")  # of the table `meta`
@@ -225,24 +276,53 @@ def add_counts(counts: Counts, space: int, memory: Memory, times: int = 1) -> No
     """Adds what `counts_of` says, so many times."""
     if memory.expires_at is not None:
         return
-    status = memory.status + (SUPERSEDED if memory.superseded_by else "")
-    keys: list[tuple[SQLValue, ...]] = [
-        (space, TOTAL, status, ""),
-        (space, "type", status, memory.type),
-        (space, "source", status, memory.source),
-        (space, "week", status, memory.week),
-    ]
-    for field in LISTS:
-        if names := getattr(memory, field):
-            keys += [(space, field, status, name) for name in dict.fromkeys(names)]
-    for key in keys:
-        counts[key] = counts.get(key, 0) + times
+    add_field_counts(counts, space, counted_of(memory), {field: getattr(memory, field) for field in LISTS}, times)
     for field in COUNTED_METADATA if memory.metadata else ():
-        value = plain(scalar(memory, field))
+        status, value = counted_status(memory.status, memory.superseded_by), plain(scalar(memory, field))
         if countable(value):
             counts[space, field, status, value] += times
             if field == EXPERIENCE_TYPE:
                 counts[space, SIZE, status, value] += times * size(memory)
+
+
+COUNTED = ("status", "superseded_by", "type", "source", "created_at")
+counted_of, counted_in_record = attrgetter(*COUNTED), itemgetter(*(PLACES[name] for name in COUNTED))
+
+
+def add_field_counts(
+    counts: Counts, space: int, values: tuple[Any, ...], lists: Mapping[str, Sequence[str]], times: int
+) -> None:
+    """What a memory with these values of `COUNTED` adds, without what its metadata add."""
+    status, superseded_by, type, source, created_at = values
+    status = counted_status(status, superseded_by)
+    keys: list[tuple[SQLValue, ...]] = [
+        (space, TOTAL, status, ""),
+        (space, "type", status, type),
+        (space, "source", status, source),
+        (space, "week", status, week_of(created_at)),
+    ]
+    for field in LISTS:
+        if names := lists.get(field):
+            keys += [(space, field, status, name) for name in dict.fromkeys(names)]
+    for key in keys:
+        counts[key] = counts.get(key, 0) + times
+
+
+def counted_status(status: str, superseded_by: str) -> str:
+    return status + SUPERSEDED if superseded_by else status
+
+
+EXPIRES_AT = PLACES["expires_at"]
+
+
+def add_record_counts(
+    counts: Counts, space: int, record: tuple[Any, ...], lists: Mapping[str, Any], times: int = 1
+) -> None:
+    """As `add_counts`, of the columns `RECORD` and the lists in them."""
+    if "metadata" in lists:
+        add_counts(counts, space, memory_of(record, ""), times)
+    elif record[EXPIRES_AT] is None:
+        add_field_counts(counts, space, counted_in_record(record), lists, times)
 
 
 def countable(value: SQLValue) -> bool:

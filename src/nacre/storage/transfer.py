@@ -3,41 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from operator import itemgetter
 from typing import TypeVar
 
-import numpy as np
-
 from nacre.protocols import MemoryRow, VersionRow
-from nacre.storage.tables import content_lines, names_of, same_content
+from nacre.storage.tables import CONTENT, PLACES, STEM_FIELDS, Kept, Names, Target, listed_names, unpacked_stems
 
 Value = TypeVar("Value")
+texts_of = itemgetter(*(PLACES[name] for name in CONTENT))
+latest_of = itemgetter(PLACES["created_at"], PLACES["updated_at"])
 
 
 def runs(row: MemoryRow) -> list[list[VersionRow]]:
     """The versions, split where the content or what is derived from it changes."""
     split: list[list[VersionRow]] = []
     for version in row.versions:
-        if split and same_derived(split[-1][-1], version):
+        if split and same_content(split[-1][-1], version):
             split[-1].append(version)
         else:
             split.append([version])
     return split
 
 
-def same_derived(one: VersionRow, other: VersionRow) -> bool:
-    if not same_content(one.memory, other.memory):
-        return False
-    mine, others = one.derived, other.derived
-    if content_lines(mine.words) != content_lines(others.words) or mine.chunks != others.chunks:
-        return False
-    if mine.vectors is None or others.vectors is None:
-        return mine.vectors is others.vectors
-    return mine.vectors is others.vectors or np.array_equal(mine.vectors, others.vectors)
+def same_content(one: VersionRow, other: VersionRow) -> bool:
+    return one.content == other.content and texts_of(one.record) == texts_of(other.record)
 
 
-def labels_of(version: VersionRow) -> dict[tuple[str, str], int]:
-    words = version.derived.words
-    return names_of(version.memory, (words.tags, words.entities))
+def stems_of(version: VersionRow) -> list[str]:
+    """All of them, each as often as it occurs."""
+    return f"{version.content.words or ''}\n{version.stems}".split()
+
+
+def labels_of(version: VersionRow) -> Names:
+    return listed_names(version.lists, unpacked_stems(version.stems, len(STEM_FIELDS)))
+
+
+def links_in(version: VersionRow) -> dict[Target, Kept]:
+    return {(link.to, link.rel): (link.weight, link.kind) for link in version.lists.get("links", ())}
 
 
 def spans(

@@ -7,7 +7,6 @@ of each space compared with that of the source.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -16,7 +15,6 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import chain, islice
 from marshal import dumps
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -24,8 +22,6 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from nacre.engine.engine import long_operation
 from nacre.errors import InvalidInput, MigrationRefused, StoreDamaged
 from nacre.factory import IN_MEMORY, open_backend, store_file
-from nacre.model.journal import MEMORY
-from nacre.model.memory import NAMES, Link
 from nacre.protocols import (
     MIGRATION,
     Backend,
@@ -40,7 +36,6 @@ from nacre.protocols import (
     RowTransfer,
     SpaceRow,
     TermSet,
-    VersionRow,
 )
 from nacre.settings import ADDRESS, Settings
 
@@ -51,10 +46,10 @@ DIGEST_BYTES = 16
 READ_AHEAD = 500  # rows: as many as a backend reads together
 MOST_ROUNDS = 5  # that follow a source to which others write
 COPYING, COMPARING = "Copying", "Comparing"
-NESTED = ("metadata", "links")
-PLAIN_VALUES = attrgetter(*(name for name in NAMES if name not in NESTED))
 MARSHAL = 2  # the last version of the format in which equal values always give equal bytes
-VECTOR_TYPE = "<f2"  # as which every lasting backend keeps them
+ID = 0  # the place of the id in a record
+NO_STEMS = "\n\n"  # of title, text and role
+FACTS_OF_ENTRY = EntryRow._fields.index("latest")  # what is behind them are statistics
 
 Watch: TypeAlias = Callable[[int, int], None]  # how many rows were read, and of how many
 Row = TypeVar("Row")
@@ -304,14 +299,14 @@ class Walk:
         there, entries = self._rows.entries(pending.space.name, images=self.images), 0
         other = next(there, None)
         for row in read_ahead(state.entries(pending.space.name, images=self.images)):
-            seq, digest = row.entry.seq, entry_digest(row, images=self.images)
-            if row.entry.damaged:
+            seq, digest = row.seq, entry_digest(row, images=self.images)
+            if row.damaged:
                 raise StoreDamaged(self._name, f"entry {seq} of its journal cannot be read")
             note(digest)
-            while other is not None and other.entry.seq < seq:
-                pending.drop(other.entry.seq)
+            while other is not None and other.seq < seq:
+                pending.drop(other.seq)
                 other = next(there, None)
-            same = other if other is not None and other.entry.seq == seq else None
+            same = other if other is not None and other.seq == seq else None
             if same is None or entry_digest(same, images=self.images) != digest:
                 pending.record(row)
             if same is not None:
@@ -319,7 +314,7 @@ class Walk:
             entries += 1
             self.count(self._watch)
         for left in rest(other, there):
-            pending.drop(left.entry.seq)
+            pending.drop(left.seq)
         return entries
 
     def count(self, watch: Watch) -> None:
@@ -397,7 +392,7 @@ def place_of(space: SpaceRow) -> tuple[object, ...]:
 def is_same(row: MemoryRow, other: MemoryRow) -> bool:
     """Of one id, and not one that had ended before the other began."""
     ended = other.versions[-1].seq_to
-    same_id = row.versions[-1].memory.id == other.versions[-1].memory.id
+    same_id = row.versions[-1].record[ID] == other.versions[-1].record[ID]
     return same_id and (ended is None or ended > row.versions[0].seq_from)
 
 
@@ -423,44 +418,19 @@ def rest(first: Row | None, others: Iterator[Row]) -> Iterator[Row]:
 def memory_digest(row: MemoryRow) -> bytes:
     digest = blake2b(digest_size=DIGEST_BYTES)
     for version in row.versions:
-        digest.update(dumps(version_facts(version), MARSHAL))
-        vectors = version.derived.vectors
+        words, chunks, vectors = version.content
+        facts: tuple[Any, ...] = (version.record, words or NO_STEMS, version.stems, chunks)
+        state: tuple[Any, ...] = (version.seq_from, version.seq_to)
+        if version.seq_to is None:
+            walks = sorted((*link, count) for link, count in version.walks.items() if count)
+            state = (*state, vectors is None, tuple(walks))
+        digest.update(dumps((facts, state), MARSHAL))
         if vectors is not None:
-            digest.update(vectors.astype(VECTOR_TYPE).tobytes())
+            digest.update(b"".join(vectors))
     return digest.digest()
-
-
-def version_facts(version: VersionRow) -> Any:
-    memory, words = version.memory, version.derived.words
-    # A whole number may come back as another kind of number.
-    values = tuple(float(value) if type(value) is int else value for value in PLAIN_VALUES(memory))
-    composed = (canonical(memory.metadata) if memory.metadata else "", tuple(map(link_facts, memory.links)))
-    stems = (words.title, words.text, words.role, words.tags, words.entities)
-    chunks = tuple((chunk.start, chunk.end, chunk.digest) for chunk in version.derived.chunks)
-    state: tuple[object, ...] = (memory.version, version.seq_from, version.seq_to)
-    if version.seq_to is None:
-        walks = sorted((*link, count) for link, count in version.walks.items() if count)
-        state = (*state, version.derived.vectors is None, tuple(walks))
-    return values, composed, stems, chunks, state
-
-
-def link_facts(link: Link) -> tuple[object, ...]:
-    return link.to, link.rel, float(link.weight), canonical(link.data) if link.data else ""
 
 
 def entry_digest(row: EntryRow, *, images: bool) -> bytes:
     """With the images, or with what they are made from."""
-    entry, done = row.entry, row.entry.operation
-    facts = (entry.seq, entry.memory_id, entry.kind, done.name, done.actor, float(done.at), done.batch, done.why)
-    made = None if images else row.linked
-    sides = (image_facts(entry.before, entry.kind), image_facts(entry.after, entry.kind))
-    return blake2b(dumps((facts, entry.damaged, made, sides), MARSHAL), digest_size=DIGEST_BYTES).digest()
-
-
-def image_facts(image: Data | None, kind: str) -> Any:
-    if image is None or kind != MEMORY:
-        return "" if image is None else canonical(image)
-    return [(name, canonical(value) if name in NESTED else value) for name, value in sorted(image.items())]
-
-
-canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+    facts = (*row[:FACTS_OF_ENTRY], row.damaged, None if images else row.linked)
+    return blake2b(dumps(facts, MARSHAL), digest_size=DIGEST_BYTES).digest()

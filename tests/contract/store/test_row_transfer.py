@@ -414,10 +414,10 @@ def test_a_snapshot_reads_one_state_while_others_write(stores: tuple[Backend, Ba
     source, _ = stores
     fill(source)
     with rows(source).snapshot() as state:
-        before = [(row.versions[-1].memory, len(row.versions)) for row in state.memories(SPACE)]
+        before = [(row.versions[-1].record, len(row.versions)) for row in state.memories(SPACE)]
         spaces = state.spaces()
         in_thread(lambda: edit(source))
-        assert [(row.versions[-1].memory, len(row.versions)) for row in state.memories(SPACE)] == before
+        assert [(row.versions[-1].record, len(row.versions)) for row in state.memories(SPACE)] == before
         assert state.spaces() == spaces
     assert rows(source).spaces() != spaces
     numbers = [row.number for row in rows(source).memories(SPACE)]

@@ -50,7 +50,7 @@ class ByteStrings(Column): ...
 
 
 class HalfVectors(Column):
-    """Rows of numbers, or None."""
+    """Rows of numbers, or their 16-bit floats in bytes, lower byte first; or None."""
 
 
 COLUMNS: dict[str, type[Column]] = {
@@ -135,7 +135,8 @@ class HalfVectorsDumper(BinaryDumper):
     def items(self, values: Sequence[Any]) -> bytes:
         if len(set(map(len, values))) > 1:
             return self.with_nulls(values)
-        rows = np.asarray(values)
+        in_bytes = isinstance(values[0], bytes)
+        rows = np.frombuffer(b"".join(values), "<f2").reshape(len(values), -1) if in_bytes else np.asarray(values)
         count, width = rows.shape
         kind = np.dtype([("length", ">i4"), ("dimensions", ">i2"), ("unused", ">i2"), ("row", ">f2", (width,))])
         made = np.zeros(count, kind)

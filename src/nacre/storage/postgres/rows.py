@@ -5,28 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import itemgetter
 from typing import Any
 
-from nacre.model import Condition, Filter, Memory
+from nacre.model import Condition, Filter
 from nacre.model.filter import DOTTED, LIST_FIELDS, TEXT_FIELDS, Scalar, above, check_field
-from nacre.model.memory import FIELDS as MEMORY_FIELDS
-from nacre.model.memory import LISTS
-from nacre.storage.tables import CONTENT, IDENTITY, SCALARS, from_json, put_lists, table_of
+from nacre.storage.tables import RECORD, from_json, table_of
 
 OPEN = 2**63 - 1  # `seq_to` of what is at present
 NOW = 2**62  # the entry that stands for the present state: above all that are written, below `OPEN`
 NOWHERE = 0  # the number of a space that does not exist
 NEVER_STORED = f"\ufdd0{os.urandom(16).hex()}"  # in place of what cannot be asked for; nobody can know it to store it
-FIELDS = (*IDENTITY, *CONTENT, *SCALARS, "version", "lists")
-PLACES = {name: place for place, name in enumerate((*FIELDS, *LISTS, "metadata", "links", "space"))}
-by_field = itemgetter(*(PLACES[name] for name in MEMORY_FIELDS))
-SELECTED = ", ".join((
-    *(f"memory.{name}" for name in IDENTITY),
-    *(f"content.{name}" for name in CONTENT),
-    *(f"version.{name}" for name in SCALARS),
-    "version.version", "version.lists",
-))  # fmt: skip
+SELECTED = ", ".join(f"{table_of(name)}.{name}" for name in RECORD)
 JOIN_MEMORY = " JOIN memory ON memory.space_id = version.space_id AND memory.key = version.key"
 JOIN_CONTENT = " JOIN content ON content.space_id = version.space_id AND content.number = version.content"
 BY_ID = f"memory JOIN version ON version.space_id = memory.space_id AND version.key = memory.key{JOIN_CONTENT}"
@@ -38,13 +27,6 @@ COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 def of_state(table: str) -> str:
     """The condition that a row of a table with `seq_from` and `seq_to` belongs to the space and state asked about."""
     return f"{table}.space_id = %(space)s AND {table}.seq_from <= %(seq)s AND {table}.seq_to > %(seq)s"
-
-
-def from_row(row: Sequence[Any], space: str) -> Memory:
-    """Of the columns `SELECTED`."""
-    values: list[object] = [*row, (), (), (), (), {}, (), space]
-    put_lists(str(row[-1]), values, PLACES)
-    return Memory.from_values(by_field(values))
 
 
 @dataclass(slots=True)

@@ -26,8 +26,8 @@ from nacre.storage.candidates import (
 )
 from nacre.storage.postgres import vector_index
 from nacre.storage.postgres.connection import HalfVector, Row, Session, Statement
-from nacre.storage.postgres.rows import SELECTED, Clause, clause, from_row, of_state
-from nacre.storage.tables import unpacked_stems
+from nacre.storage.postgres.rows import SELECTED, Clause, clause, of_state
+from nacre.storage.tables import memory_of, unpacked_stems
 
 PLACE = (
     "version.content, memory.id, version.session, version.position, content.role, version.length, content.asks,"
@@ -299,7 +299,7 @@ class PostgresIndex(WordIndex):
 
     def _note_records(self, rows: Sequence[tuple[Any, ...]], width: int) -> None:
         if self.reads_records:
-            memories = (from_row(row[width:], self._space) for row in rows)
+            memories = (memory_of(row[width:], self._space) for row in rows)
             self.memories |= {memory.id: memory for memory in memories}
 
     def reached(self, keys: Keys, where: Filter, replaced: Filter | None, linked_by: str) -> Reached:

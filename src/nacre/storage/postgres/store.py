@@ -71,7 +71,6 @@ from nacre.storage.postgres.rows import (
     SELECTED,
     askable,
     clause,
-    from_row,
     of_state,
     parsed,
 )
@@ -87,6 +86,8 @@ from nacre.storage.tables import (
     answered_by_counters,
     answered_by_status,
     has_status,
+    image_of,
+    memory_of,
     sql_values,
     table_of,
 )
@@ -261,7 +262,7 @@ class PostgresReader:
             f"SELECT {SELECTED} FROM {BY_ID} WHERE {of_state('version')} AND memory.id = ANY(%(ids)s::text[])",
             {"ids": list(ids)},
         )
-        memories = {memory.id: memory for memory in (from_row(row, space) for row in rows)}
+        memories = {memory.id: memory for memory in (memory_of(row, space) for row in rows)}
         return [memories[id] for id in dict.fromkeys(ids) if id in memories]
 
     def ids_like(self, space: str, prefix: str, limit: int) -> list[str]:
@@ -298,7 +299,7 @@ class PostgresReader:
             + f" LIMIT {int(limit) + 1} OFFSET %(offset)s",
             {**made.values, "offset": offset},
         )
-        memories = [from_row(row[len(columns) :], space) for row in rows[:limit]]
+        memories = [memory_of(row[len(columns) :], space) for row in rows[:limit]]
         if not len(rows) > len(memories) > 0:
             return Page(memories, "")
         return Page(memories, make_cursor(order, rows[limit - 1][: len(columns)]))
@@ -426,7 +427,7 @@ class PostgresReader:
             missing = [p.id for p in result.places if p.id not in index.memories] if search.records else []
             if missing:
                 sql = f"SELECT {SELECTED} FROM {BY_ID} WHERE {of_state('version')} AND memory.id = ANY(%(ids)s::text[])"
-                more = (from_row(row, space) for row in session.fetch(sql, {**known, "ids": missing}))
+                more = (memory_of(row, space) for row in session.fetch(sql, {**known, "ids": missing}))
                 index.memories |= {memory.id: memory for memory in more}
             return replace(result, memories=index.memories)
 
@@ -505,7 +506,7 @@ class PostgresReader:
             " AND version.superseded_by <> '' ORDER BY version.created_at, version.key",
             {"id": id},
         )
-        return [from_row(row, space) for row in rows]
+        return [memory_of(row, space) for row in rows]
 
     def vectors(self, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
         import numpy as np
@@ -832,7 +833,7 @@ class PostgresBackend(PostgresReader, TransactionalBackend):
             " ORDER BY content.space_id, content.number LIMIT %(limit)s"
         )
         rows = self._read_all(lambda session: session.fetch(sql, {"limit": max(limit, 0)}))
-        return [from_row(row[1:], row[0]) for row in rows]
+        return [memory_of(row[1:], row[0]) for row in rows]
 
     def embedder(self) -> EmbedderIdentity:
         return stored_embedder(self._ask_all((EMBEDDER, {}))[0])
@@ -916,12 +917,5 @@ def whole_key(after: Sequence[float]) -> tuple[float, ...]:
 
 def from_entry_row(row: Sequence[Any], space: str) -> JournalEntry:
     seq, memory_id, kind, name, actor, at, batch, why, *images = row
-    before, after = (placed(parsed(image), space) if kind == MEMORY else parsed(image) for image in images)
+    before, after = (image_of(image, kind, space) for image in images)
     return JournalEntry(seq, Operation(name, actor, at, batch, why), space, memory_id, before, after, kind)
-
-
-def placed(image: dict[str, Any] | None, space: str) -> dict[str, Any] | None:
-    """With the name that its space has by now: see `stored_image`."""
-    if image is not None and "space" in image and image["space"] is None:
-        return {**image, "space": space}
-    return image

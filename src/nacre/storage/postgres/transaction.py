@@ -23,7 +23,7 @@ from nacre.storage.candidates import COLUMN_WEIGHTS
 from nacre.storage.postgres import vector_index
 from nacre.storage.postgres.arrays import BIG, BOOLEAN, BYTES, DOUBLE, REAL, TEXT, VECTOR, column
 from nacre.storage.postgres.connection import Session, Statement
-from nacre.storage.postgres.rows import BY_ID, NOWHERE, OPEN, SELECTED, askable, from_row, parsed
+from nacre.storage.postgres.rows import BY_ID, NOWHERE, OPEN, SELECTED, askable, parsed
 from nacre.storage.tables import (
     EMBEDDER_KEYS,
     QUESTION_MARKS,
@@ -38,9 +38,11 @@ from nacre.storage.tables import (
     as_json,
     content_lines,
     distinct_stems,
+    image_text,
     indexed,
     joined_lines,
     links_of,
+    memory_of,
     names_of,
     pack_lists,
     packed_stems,
@@ -281,7 +283,7 @@ class PostgresTransaction:
     def add_stored(self, name: str, asked: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
         self._stored.update({(name, id): None for id in asked})
         for key, content, seq_from, stems, length, *record in rows:
-            memory = from_row(record, name)
+            memory = memory_of(record, name)
             self._stored[name, memory.id] = Stored(key, content, seq_from, unpacked_stems(stems, 2), length, memory)
 
     def _number(self, name: str) -> int:
@@ -562,8 +564,8 @@ class PostgresTransaction:
             space.last_at = done.at
             self._add(
                 "journal", space, entry.seq, entry.memory_id, entry.kind, done.name, done.actor, done.at, done.batch,
-                done.why, stored_image(entry, entry.before), stored_image(entry, entry.after), space.latest,
-                *self._sizes[entry.space, entry.seq],
+                done.why, *(image_text(image, entry.kind, entry.space) for image in (entry.before, entry.after)),
+                space.latest, *self._sizes[entry.space, entry.seq],
             )  # fmt: skip
 
     def scrub(self, space: str, id: str) -> None:
@@ -840,15 +842,6 @@ def version_row(stored: Stored) -> tuple[Any, ...]:
         stored.key, stored.seq_from, stored.content, memory.version, *scalars_of(memory), pack_lists(memory),
         joined_lines(stored.stems), stored.length,
     )  # fmt: skip
-
-
-def stored_image(entry: JournalEntry, image: Mapping[str, Json] | None) -> str | None:
-    """As text. The name of its space is left out, and filled in when it is read: the space may be renamed."""
-    if image is None:
-        return None
-    if entry.kind == MEMORY and image.get("space") == entry.space:
-        image = {**image, "space": None}
-    return as_json(dict(image))
 
 
 # The key '' says whether contents wait for their vectors.

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nacre.protocols import Chunk, Derived, EntryRow, MemoryRow, RowBatch, SpaceRow, TermSet, VersionRow, Words
+from nacre.protocols import ContentRow, EntryRow, MemoryRow, RowBatch, SpaceRow, TermSet, VersionRow
 from nacre.storage.postgres.arrays import BIG, DOUBLE, TEXT, column
-from nacre.storage.postgres.connection import Session
-from nacre.storage.postgres.rows import NOWHERE, OPEN, RECORDS, SELECTED, from_row, parsed
-from nacre.storage.postgres.transaction import (
-    TABLES,
-    PostgresTransaction,
-    Space,
-    Stored,
-    insertion,
-    stored_image,
-    version_row,
-)
-from nacre.storage.tables import QUESTION_MARKS, Indexed, Stems, indexed, links_of, unpacked_stems
-from nacre.storage.transfer import labels_of, runs, spans
+from nacre.storage.postgres.connection import HALF_VECTOR_HEADER, Session
+from nacre.storage.postgres.rows import NOWHERE, OPEN, RECORDS, SELECTED, parsed
+from nacre.storage.postgres.transaction import TABLES, PostgresTransaction, Space, insertion
+from nacre.storage.tables import CONTENT, IDENTITY, PLACES, QUESTION_MARKS, add_record_counts, lists_of, unpacked_stems
+from nacre.storage.transfer import labels_of, latest_of, links_in, runs, spans, stems_of
 
 if TYPE_CHECKING:
     from nacre.storage.postgres.store import PostgresBackend
@@ -40,7 +33,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "target": TEXT, "rel": TEXT, "key": BIG, "weight": DOUBLE, "kind": TEXT, "walks": BIG, "seq_from": BIG,
         "seq_to": BIG,
     },
-    "journal": TABLES["journal"],
+    **{table: TABLES[table] for table in ("content", "chunk", "journal")},
 }  # fmt: skip
 SPACES = (
     "SELECT name, seq, last_at, dropped, dropped_at, dropped_memories, dropped_stems, (SELECT count(*) FROM memory"
@@ -54,7 +47,7 @@ VERSIONS = (
     " AND version.key = ANY(%(keys)s::bigint[]) ORDER BY version.key, version.seq_from"
 )
 CHUNKS = (
-    "SELECT content, start, stop, digest, embedding FROM chunk WHERE space_id = %(space)s"
+    "SELECT content, start, stop, digest, halfvec_send(embedding) FROM chunk WHERE space_id = %(space)s"
     " AND content = ANY(%(contents)s::bigint[]) ORDER BY number"
 )
 WALKS = (
@@ -62,9 +55,14 @@ WALKS = (
     " AND key = ANY(%(keys)s::bigint[]) AND walks > 0"
 )
 ENTRIES = (
-    "SELECT latest, memories, stems, seq, memory_id, kind, act, actor, at, batch, why, before, after FROM journal"
+    f"SELECT {', '.join(TABLES['journal'])} FROM journal"
     " WHERE space_id = %(space)s AND seq > %(after)s ORDER BY seq LIMIT %(limit)s"
 )
+OF_IDENTITY = len(IDENTITY)  # in a record, those of its content follow, and then those of its version
+OF_CONTENT = OF_IDENTITY + len(CONTENT)
+VERSION_AT = PLACES["version"]
+BEFORE_RECORD = 7  # columns in `VERSIONS`
+OF_ENTRY = len(TABLES["journal"])  # the first columns of an entry, as the table has them
 Ask = Callable[[Callable[[Session], Any]], Any]
 
 
@@ -95,7 +93,7 @@ class PostgresRowReader:
         after = 0
         while read := self._ask(partial(read_entries, space=space, after=after)):
             yield from read
-            after = read[-1].entry.seq
+            after = read[-1].seq
 
     def terms(self) -> Iterator[TermSet]:
         sql = "SELECT kind, name, data FROM vocabulary ORDER BY kind, name"
@@ -135,50 +133,57 @@ def read_memories(session: Session, space: str, after: int) -> tuple[int | None,
     if not keys:
         return None, []
     asked = {"space": number, "keys": keys}
-    read = session.fetch(VERSIONS, asked)
+    read = session.fetch(VERSIONS, asked, binary=True)
     contents = read_contents(session, number, {row[3]: (row[4], row[5]) for row in read})
     walks: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
     for key, *walk in session.fetch(WALKS, asked):
         walks[key].append(tuple(walk))
     versions: dict[int, list[VersionRow]] = defaultdict(list)
-    for key, seq_from, seq_to, content, _, _, stems, *record in read:
-        memory, (lines, chunks, vectors) = from_row(record, space), contents[content]
-        derived = Derived(Words(*lines, *unpacked_stems(stems, 2)), chunks, vectors)
-        uses = (memory.last_accessed, memory.access_count)
+    for row in read:
+        key, seq_from, seq_to, content, _, _, stems = row[:BEFORE_RECORD]
+        record = row[BEFORE_RECORD:]
         walked = {
             (target, rel): count for began, ended, target, rel, count in walks.get(key, ()) if began <= seq_from < ended
         }
-        ended = None if seq_to == OPEN else seq_to
-        versions[key].append(VersionRow(memory, derived, seq_from, ended, uses, walked))
+        versions[key].append(
+            VersionRow(
+                record, lists_of(record[-1]), contents[content], stems, seq_from, None if seq_to == OPEN else seq_to,
+                record[1:OF_IDENTITY], walked,
+            )
+        )  # fmt: skip
     return keys[-1], [MemoryRow(key, tuple(of_one)) for key, of_one in versions.items()]
 
 
-def read_contents(session: Session, space: int, wanted: Mapping[int, tuple[str | None, bool]]) -> dict[int, Any]:
-    """Stems of title, text and role, the chunks and their vectors, by content; versions in a row share them."""
-    chunks: dict[int, list[Chunk]] = defaultdict(list)
-    embedded: dict[int, list[Any]] = defaultdict(list)
+def read_contents(session: Session, space: int, wanted: Mapping[int, tuple[str | None, bool]]) -> dict[int, ContentRow]:
+    """By number; `wanted` has the words of each, and whether it waits for its vectors. Versions in a row share them."""
+    chunks: dict[int, list[tuple[int, int, bytes]]] = defaultdict(list)
+    embedded: dict[int, list[bytes]] = defaultdict(list)
     asked = {"space": space, "contents": list(wanted)}
-    for content, start, stop, digest, vector in session.fetch(CHUNKS, asked, binary=True):
-        chunks[content].append(Chunk(start, stop, bytes(digest)))
+    read = session.fetch(CHUNKS, asked, binary=True)
+    for (content, start, stop, digest, _), vector in zip(read, halves(row[-1] for row in read), strict=True):
+        chunks[content].append((start, stop, digest))
         if vector is not None:
             embedded[content].append(vector)
-    made: dict[int, Any] = {}
+    made: dict[int, ContentRow] = {}
     for content, (words, pending) in wanted.items():
-        own, vectors = tuple(chunks[content]), None
-        if not pending and len(embedded[content]) == len(own):
-            vectors = np.array(embedded[content]) if own else np.empty((0, 0), np.float32)
-        made[content] = (unpacked_stems(words, 3), own, vectors)
+        own, vectors = tuple(chunks[content]), tuple(embedded[content])
+        made[content] = ContentRow(words, own, None if pending or len(vectors) != len(own) else vectors)
     return made
 
 
-def read_entries(session: Session, space: str, after: int) -> list[EntryRow]:
-    from nacre.storage.postgres.store import from_entry_row
+def halves(sent: Iterable[bytes | None]) -> Iterator[bytes | None]:
+    """Vectors with the lower byte first, of those that the server sends: the bytes of all are exchanged together."""
+    bare = [None if vector is None else vector[HALF_VECTOR_HEADER:] for vector in sent]
+    exchanged, at = np.frombuffer(b"".join(filter(None, bare)), ">f2").astype("<f2").tobytes(), 0
+    for vector in bare:
+        size = len(vector or b"")
+        yield None if vector is None else exchanged[at : at + size]
+        at += size
 
+
+def read_entries(session: Session, space: str, after: int) -> list[EntryRow]:
     asked = {"space": number_of(session, space), "after": after, "limit": ENTRIES_AT_ONCE}
-    return [
-        EntryRow(from_entry_row(row, space), None, memories, stems, latest)
-        for latest, memories, stems, *row in session.fetch(ENTRIES, asked)
-    ]
+    return [EntryRow(*row) for row in session.fetch(ENTRIES, asked, binary=True)]
 
 
 class RowTransaction(PostgresTransaction):
@@ -187,10 +192,10 @@ class RowTransaction(PostgresTransaction):
         space.seq, space.last_at = batch.space.seq, batch.space.last_at
         self._note_dropped(space.space_id, *batch.space.dropped)
         for row in batch.removed:
-            self._count_row(space, row.versions[-1], indexed(row.versions[-1].derived.words), -1)
+            self._count_row(space, row.versions[-1], stems_of(row.versions[-1]), -1)
             self._delete(space, row.number)
         self.flush()  # erases the contents that nothing holds any more
-        if gone := [*batch.dropped, *(row.entry.seq for row in batch.entries)]:
+        if gone := [*batch.dropped, *(row.seq for row in batch.entries)]:
             sql = "DELETE FROM journal WHERE space_id = %(space)s AND seq = ANY(%(gone)s::bigint[])"
             self._session.send((sql, {"space": space.space_id, "gone": gone}))
         self._made: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
@@ -199,7 +204,7 @@ class RowTransaction(PostgresTransaction):
             if number % AT_ONCE == 0:
                 self._send(space)
         for number, entry_row in enumerate(batch.entries, start=1):
-            self._put_entry(entry_row)
+            self._made["journal"].append(entry_row[:OF_ENTRY])
             if number % AT_ONCE == 0:
                 self._send(space)
         self._send(space)
@@ -210,57 +215,49 @@ class RowTransaction(PostgresTransaction):
         self._empty(space)
         self._session.execute("DELETE FROM spaces WHERE space_id = %(space)s", {"space": space.space_id})
 
-    def _count_row(self, space: Space, last: VersionRow, words: Indexed, sign: int) -> None:
+    def _count_row(self, space: Space, last: VersionRow, stems: list[str], sign: int) -> None:
         """What a memory that exists adds to the counts of its space."""
         if last.seq_to is not None:
             return
         space.memories += sign
-        space.stems += sign * words.length
-        self._add_counts(space, last.memory, sign)
-        self._count_terms(space, *(frozenset[str](), words.distinct)[::sign])
+        space.stems += sign * len(stems)
+        add_record_counts(self._counts, space.space_id, last.record, last.lists, sign)
+        self._count_terms(space, *(frozenset[str](), frozenset(stems))[::sign])
 
     def _put_row(self, space: Space, row: MemoryRow) -> None:
         space.memory_key = max(space.memory_key + (row.number == 0), row.number)
         key, last = row.number or space.memory_key, row.versions[-1]
-        words = [indexed(version.derived.words) for version in row.versions]
-        self._count_row(space, last, words[-1], 1)
-        uses = (last.memory.last_accessed, last.memory.access_count)
-        self._made["memory"].append((key, last.memory.id, *uses, 0 if last.seq_to is None else key))
-        versions, done = self._made["version"], 0
+        self._made["memory"].append((key, *last.record[:OF_IDENTITY], 0 if last.seq_to is None else key))
+        stems, versions = list[str](), self._made["version"]
         for run in runs(row):
-            content = self._put_content(space, run[-1], words[done + len(run) - 1].content)
-            for version, own in zip(run, words[done:], strict=False):
-                memory = version.memory
-                stored = Stored(key, content, version.seq_from, own.names, own.length, memory)
-                versions.append((*version_row(stored), end_of(version.seq_to)))
-                space.latest = max(space.latest, memory.created_at, memory.updated_at)
-            done += len(run)
+            content = self._put_content(space, run[-1])
+            for version in run:
+                record, stems = version.record, stems_of(version)
+                versions.append((
+                    key, version.seq_from, content, record[VERSION_AT], *record[OF_CONTENT:VERSION_AT], record[-1],
+                    version.stems, len(stems), end_of(version.seq_to),
+                ))  # fmt: skip
+                space.latest = max(space.latest, *latest_of(record))
+        self._count_row(space, last, stems, 1)
         for label, times, began, ended, _ in spans(row, labels_of):
             self._made["label"].append((*label, key, began, times, end_of(ended)))
-        if any(version.memory.links for version in row.versions):
-            for target, kept, began, ended, version in spans(row, lambda each: links_of(each.memory)):
+        if any("links" in version.lists for version in row.versions):
+            for target, kept, began, ended, version in spans(row, links_in):
                 walks = version.walks.get(target, 0)
                 self._made["link"].append((*target, key, *kept, walks, began, end_of(ended)))
 
-    def _put_content(self, space: Space, last: VersionRow, lines: Stems) -> int:
+    def _put_content(self, space: Space, last: VersionRow) -> int:
         """The one of versions in a row, of which this is the last. Only what exists waits for its vectors."""
         space.content_number += 1
-        number, memory, derived = space.content_number, last.memory, last.derived
-        bare = not derived.chunks and derived.vectors is None and not any(lines)
-        waits = derived.vectors is None and last.seq_to is None
-        asks, words = memory.text.endswith(QUESTION_MARKS), None if bare else "\n".join(lines)
-        self._add("content", space, number, memory.text, memory.title, memory.role, asks, words, waits)
-        self._put_postings(space, number, lines)
-        self._put_chunks(space, number, derived)
+        number, (words, chunks, vectors) = space.content_number, last.content
+        text, title, role = last.record[OF_IDENTITY:OF_CONTENT]
+        waits, asks = vectors is None and last.seq_to is None, text.endswith(QUESTION_MARKS)
+        self._made["content"].append((number, text, title, role, asks, words, waits))
+        self._put_postings(space, number, unpacked_stems(words, len(CONTENT)))
+        for chunk, vector in zip(chunks, repeat(None) if vectors is None else vectors, strict=False):
+            space.chunk_number += 1
+            self._made["chunk"].append((space.chunk_number, number, *chunk, vector))
         return number
-
-    def _put_entry(self, row: EntryRow) -> None:
-        entry, done = row.entry, row.entry.operation
-        images = (stored_image(entry, entry.before), stored_image(entry, entry.after))
-        self._made["journal"].append((
-            entry.seq, entry.memory_id, entry.kind, done.name, done.actor, done.at, done.batch, done.why, *images,
-            row.latest, row.memories, row.stems,
-        ))  # fmt: skip
 
     def _send(self, space: Space) -> None:
         """Lets the server write them while the next rows are made."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -22,7 +22,7 @@ from nacre.model import Condition, Filter, Memory
 from nacre.model.filter import DOTTED, LIST_FIELDS, above, check_field
 from nacre.model.instants import FIRST, LAST
 from nacre.model.memory import FIELDS as MEMORY_FIELDS
-from nacre.model.memory import LISTS, Json
+from nacre.model.memory import LISTS, NAMES, Json
 from nacre.protocols import EmbedderIdentity
 from nacre.storage.tables import (
     CONTENT,
@@ -30,7 +30,9 @@ from nacre.storage.tables import (
     IDENTITY,
     PINNED,
     QUESTION_MARKS,
+    RECORD,
     SCALARS,
+    WHOLE_NUMBERS,
     DamagedRecord,
     SQLValue,
     pack_lists,
@@ -43,12 +45,13 @@ from nacre.storage.tables import (
 
 Row: TypeAlias = Sequence[SQLValue]
 
-FIELDS = ("space", *IDENTITY, *CONTENT, *SCALARS, "version", "lists")
+FIELDS = ("space", *RECORD)
 USES = slice(FIELDS.index("last_accessed"), FIELDS.index("access_count") + 1)
 # Where a memory's fields are among the values of a row with its lists after them.
 PLACES = {name: place for place, name in enumerate((*FIELDS, *LISTS, "metadata", "links"))}
 PINNED_AT, TEXT_AT = PLACES["pinned"], PLACES["text"]
 by_field = itemgetter(*(PLACES[name] for name in MEMORY_FIELDS))
+by_name = itemgetter(*(PLACES[name] for name in NAMES))
 SPACE_NAME = "(SELECT name FROM space WHERE space.number = version.space)"
 SELECTED = ", ".join((
     SPACE_NAME,
@@ -73,7 +76,8 @@ KINDS: dict[str, tuple[type, ...]] = {
 }  # fmt: skip
 TIMES = tuple(FIELDS.index(name) for name in FIELDS if name.endswith("_at") or name in (
     "valid_from", "valid_until", "last_accessed"))  # fmt: skip
-_sound: set[tuple[type, ...]] = set()  # the combinations of kinds that were seen and are right
+Conversions: TypeAlias = tuple[tuple[int, Callable[[Any], Any]], ...]  # of the columns in these places
+_sound: dict[tuple[type, ...], Conversions] = {}  # the combinations of kinds that were seen and are right
 
 log = logging.getLogger("nacre.damage")
 
@@ -110,17 +114,48 @@ def from_row(row: Row) -> Memory:
     return Memory.from_values(by_field(values))
 
 
-def check_kinds(row: Row) -> None:
+def record_of(row: Row) -> tuple[Any, ...]:
+    """The columns `RECORD` of a row, with values as columns that have a type would give them. Raises as `from_row`."""
+    values: list[Any] = list(row)
+    for place, converted in check_kinds(row):
+        values[place] = converted(values[place])
+    return tuple(values[1:])  # without the space
+
+
+def image_values(row: Row) -> tuple[object, ...]:
+    """Of the memory that `from_row` would make, without making it: its fields but the version."""
+    check_kinds(row)
+    values: list[object] = [*row, (), (), (), (), {}, ()]
+    values[PINNED_AT] = bool(values[PINNED_AT])
+    values[TEXT_AT] = plain_text(values[TEXT_AT])
+    put_lists(str(row[-1]), values, PLACES)
+    values_by_name: tuple[object, ...] = by_name(values)
+    return values_by_name
+
+
+def check_kinds(row: Row) -> Conversions:
+    """Returns what makes a record of it. Raises `DamagedRecord`."""
     kinds = tuple(map(type, row))
     if kinds not in _sound:
         for name, kind in zip(FIELDS, kinds, strict=True):
             if kind not in KINDS[name]:
                 raise DamagedRecord(f"its {name} is not of the right kind")
-        _sound.add(kinds)
+        _sound[kinds] = conversions(kinds)
     for place in TIMES:
         at = row[place]
         if at is not None and not FIRST <= at <= LAST:  # type: ignore[operator]
             raise DamagedRecord(f"its {FIELDS[place]} is not a time")
+    return _sound[kinds]
+
+
+def conversions(kinds: Sequence[type]) -> Conversions:
+    made: list[tuple[int, Callable[[Any], Any]]] = [(PINNED_AT, bool)]
+    for place, (name, kind) in enumerate(zip(FIELDS, kinds, strict=True)):
+        if name == "text" and kind is bytes:
+            made.append((place, plain_text))
+        elif name != "pinned" and kind in NUMBER and kind is not (wanted := int if name in WHOLE_NUMBERS else float):
+            made.append((place, wanted))
+    return tuple(made)
 
 
 def check_columns(names: Sequence[str], rows: Sequence[Row]) -> None:

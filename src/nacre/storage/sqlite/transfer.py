@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import json
+import zlib
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import apsw
 import numpy as np
 
 from nacre.errors import StoreDamaged
 from nacre.model import JournalFilter
-from nacre.protocols import Chunk, Derived, EntryRow, MemoryRow, RowBatch, SpaceRow, TermSet, VersionRow, Words
+from nacre.model.journal import MEMORY
+from nacre.model.memory import changed_fields, images
+from nacre.protocols import ContentRow, EntryRow, MemoryRow, RowBatch, SpaceRow, TermSet, VersionRow
 from nacre.storage import tables
 from nacre.storage.sqlite import rows
 from nacre.storage.sqlite.connection import translated
-from nacre.storage.sqlite.rows import AMONG, SELECTED, fetch, from_row
-from nacre.storage.sqlite.store import Versions, entry_rows, from_entry_row, versions_of
+from nacre.storage.sqlite.rows import AMONG, RECORDS, SELECTED, USES, fetch, from_row, image_values, record_of
+from nacre.storage.sqlite.store import all_legible, as_text, entry_rows, number, parsed
 from nacre.storage.sqlite.transaction import (
     INDEXED,
     INSERT_CHUNK,
@@ -30,14 +34,10 @@ from nacre.storage.sqlite.transaction import (
     VERSION,
     Space,
     SQLiteTransaction,
-    Stored,
-    content_row,
-    entry_row,
     insertion,
-    version_row,
 )
-from nacre.storage.tables import add_counts, links_of
-from nacre.storage.transfer import labels_of, runs, spans
+from nacre.storage.tables import CONTENT, IDENTITY, PLACES, QUESTION_MARKS, image_of, image_text, lists_of
+from nacre.storage.transfer import labels_of, latest_of, links_in, runs, spans, stems_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +52,11 @@ INSERT_VERSION = insertion("version", *VERSION, "seq_to")
 INSERT_LABEL = insertion("label", "space", "field", "name", "key", "times", "seq_from", "seq_to")
 REPLACE_ENTRY = INSERT_ENTRY.replace("INSERT", "INSERT OR REPLACE", 1)
 INSERT_LINK = insertion("link", "space", "target", "rel", "key", "weight", "kind", "walks", "seq_from", "seq_to")
-USES = VERSION.index("uses")
+BEFORE_RECORD = 8  # columns in `VERSIONS`
+OF_IDENTITY = len(IDENTITY)  # in a record, those of its content follow, and then those of its version
+OF_CONTENT = OF_IDENTITY + len(CONTENT)
+VERSION_AT = PLACES["version"]
+indexed_of = itemgetter(*(PLACES[name] for name in INDEXED))
 STATEMENTS = (INSERT_IDENTITY, INSERT_CONTENT, INSERT_VERSION, INSERT_LABEL, INSERT_LINK, INSERT_CHUNK)
 
 SPACES = (
@@ -72,6 +76,14 @@ CHUNKS = (
     "SELECT chunk.content, start, stop, digest, halves FROM chunk LEFT JOIN vector ON vector.chunk = chunk.id"
     f" WHERE chunk.content {AMONG} ORDER BY chunk.id"
 )
+# With the uses when they were written, for entries that are given by a key and a number each.
+VERSIONS_OF_ENTRIES = (
+    "SELECT version.key, version.seq_from, version.seq_to, version.uses,"
+    f" {SELECTED} FROM json_each(?) AS entry CROSS JOIN {RECORDS} WHERE version.key = entry.value ->> 0"
+    " AND (version.seq_from = entry.value ->> 1 OR version.seq_to = entry.value ->> 1)"
+)
+Versions: TypeAlias = dict[tuple[int, int, str], list[Any]]  # by key, entry, and whether it ended or began it
+NO_SPACE = '"space":null'
 WALKS = f"SELECT key, seq_from, seq_to, target, rel, walks FROM link WHERE key {AMONG} AND walks > 0"
 
 Connected = Callable[[], AbstractContextManager[apsw.Connection]]
@@ -101,7 +113,7 @@ class SQLiteRowReader:
         after = 0
         while read := self._read(partial(read_entries, space=space, after=after, images=images)):
             yield from read
-            after = read[-1].entry.seq
+            after = read[-1].seq
 
     def terms(self) -> Iterator[TermSet]:
         sql = "SELECT kind, name, data FROM vocabulary ORDER BY kind, name"
@@ -152,53 +164,96 @@ def read_memories(connection: apsw.Connection, keys: str) -> list[MemoryRow]:
     for key, *walk in fetch(connection, WALKS, (keys,)):
         walks[key].append(tuple(walk))
     versions: dict[int, list[VersionRow]] = defaultdict(list)
-    for key, seq_from, seq_to, content, _, _, stems, uses, *record in read:
-        lines, chunks, vectors = contents[content]
-        words = Words(*lines, *tables.unpacked_stems(stems, 2))
-        derived = Derived(words, chunks, vectors)
+    for row in read:
+        key, seq_from, seq_to, content, _, _, stems, uses = row[:BEFORE_RECORD]
+        record = record_of(row[BEFORE_RECORD:])
         walked = {
             (target, rel): count
             for began, ended, target, rel, count in walks.get(key, ())
             if began <= seq_from and (ended is None or ended > seq_from)
         }
         last, count = tables.from_json(uses)
-        versions[key].append(VersionRow(from_row(record), derived, seq_from, seq_to, (last, count), walked))
+        lists = lists_of(str(record[-1]))
+        versions[key].append(
+            VersionRow(record, lists, contents[content], str(stems), seq_from, seq_to, (last, count), walked)
+        )
     return [MemoryRow(key, tuple(of_one)) for key, of_one in versions.items()]
 
 
-def read_contents(connection: apsw.Connection, wanted: Mapping[int, tuple[Any, bool]]) -> dict[int, Any]:
-    """Stems of title, text and role, the chunks and their vectors, by content; versions in a row share them."""
-    chunks: dict[int, list[Chunk]] = defaultdict(list)
+def read_contents(connection: apsw.Connection, wanted: Mapping[int, tuple[Any, bool]]) -> dict[int, ContentRow]:
+    """By number; `wanted` has the words of each, and whether it waits for its vectors. Versions in a row share them."""
+    chunks: dict[int, list[tuple[int, int, bytes]]] = defaultdict(list)
     halves: dict[int, list[bytes]] = defaultdict(list)
     for content, start, stop, digest, vector in fetch(connection, CHUNKS, (json.dumps(list(wanted)),)):
-        chunks[content].append(Chunk(start, stop, digest))
+        chunks[content].append((start, stop, digest))
         if vector is not None:
             halves[content].append(vector)
-    made: dict[int, Any] = {}
+    made: dict[int, ContentRow] = {}
     for content, (words, pending) in wanted.items():
-        own, vectors = tuple(chunks[content]), None
-        if not pending and len(halves[content]) == len(own):
-            stacked = np.frombuffer(b"".join(halves[content]), "<f2").astype(np.float32)
-            vectors = stacked.reshape(len(own), -1) if own else stacked.reshape(0, 0)
-        made[content] = (tables.unpacked_stems(words, 3), own, vectors)
+        own, vectors = tuple(chunks[content]), tuple(halves[content])
+        made[content] = ContentRow(
+            None if words is None else str(words), own, None if pending or len(vectors) != len(own) else vectors
+        )
     return made
 
 
 def read_entries(connection: apsw.Connection, space: str, after: int, *, images: bool) -> list[EntryRow]:
-    number, *_ = rows.only_row(connection, "SELECT coalesce((SELECT number FROM space WHERE name = ?), 0)", space)
-    read = entry_rows(connection, number, JournalFilter(after=after), newest_first=False, limit=ENTRIES_AT_ONCE)
+    own, *_ = rows.only_row(connection, "SELECT coalesce((SELECT number FROM space WHERE name = ?), 0)", space)
+    read = entry_rows(connection, own, JournalFilter(after=after), newest_first=False, limit=ENTRIES_AT_ONCE)
     if not read:
         return []
-    linked = [None if key is None else (bool(old), bool(new)) for _, _, key, old, new, *_ in read]
+    linked = [(key, seq) for seq, _, key, *_ in read if key is not None] if images else []
+    versions = read_versions(connection, linked)
+    sql = "SELECT latest, memories, stems FROM journal WHERE place BETWEEN ? AND ? ORDER BY place"
+    sizes = fetch(connection, sql, rows.span(own, read[0][0], read[-1][0]))
+    return [
+        entry_of(row, (latest, memories, stems), space, versions if images else None)
+        for row, (latest, memories, stems) in zip(read, sizes, strict=True)
+    ]
+
+
+def read_versions(connection: apsw.Connection, entries: Sequence[tuple[int, int]]) -> Versions:
+    """By the entries (a key and a number each) that ended and began them."""
     versions: Versions = {}
-    if images:
-        versions = versions_of(connection, [(key, seq) for seq, _, key, *_ in read if key is not None])
-    else:
-        read = [(seq, at, None, None, None, *texts) for seq, at, _, _, _, *texts in read]
-    entries = [from_entry_row(row, space, versions) for row in read]
-    sql = "SELECT memories, stems, latest FROM journal WHERE place BETWEEN ? AND ? ORDER BY place"
-    sizes = fetch(connection, sql, rows.span(number, entries[0].seq, entries[-1].seq))
-    return [EntryRow(entry, sides, *size) for entry, sides, size in zip(entries, linked, sizes, strict=True)]
+    for key, began, ended, *row in fetch(connection, VERSIONS_OF_ENTRIES, (json.dumps(entries),)) if entries else ():
+        versions[key, began, "new"] = versions[key, ended, "old"] = row
+    return versions
+
+
+def entry_of(row: Sequence[Any], size: tuple[Any, Any, Any], space: str, versions: Versions | None) -> EntryRow:
+    """`versions` are those that give linked entries their images."""
+    seq, at, key, old, new, *texts = row
+    memory_id, kind, act, actor, batch, why, *stored = all_legible(texts)
+    damaged = {*map(type, (memory_id, kind, act, actor, batch, why))} != {str}
+    named = (as_text(memory_id), as_text(kind), as_text(act), as_text(actor), number(at), as_text(batch), as_text(why))
+    sides = None if key is None else (bool(old), bool(new))
+    before: str | None = None
+    after: str | None = None
+    try:
+        if key is None:
+            before, after = (image_text(parsed(image), named[1], space) for image in stored)
+        elif versions is not None:
+            before, after = linked_images(versions, key, seq, bool(old), bool(new))
+    except (KeyError, ValueError, TypeError, zlib.error):  # told with the number of the entry
+        before, after, damaged = None, None, True
+    return EntryRow(seq, *named, before, after, *size, sides, damaged)
+
+
+def linked_images(versions: Versions, key: int, seq: int, old: bool, new: bool) -> tuple[str | None, str | None]:
+    """Of a memory that came or went its record; of one that changed what differs. What went has the uses that were
+    counted since it was written."""
+    if old and new:
+        sides = [from_row(row[1:]) for row in (versions[key, seq, "old"], versions[key, seq, "new"])]
+        before, after = images(*sides)
+        return tables.as_json(before), tables.as_json(after)
+    uses, *row = versions[key, seq, "old" if old else "new"]
+    if new:
+        row[USES] = tables.from_json(uses)
+    image = changed_fields(image_values(row))
+    if "space" in image:
+        image["space"] = None  # its own: see `image_text`
+    text = tables.as_json(image)
+    return (text, None) if old else (None, text)
 
 
 class RowTransaction(SQLiteTransaction):
@@ -227,84 +282,79 @@ class RowTransaction(SQLiteTransaction):
 
     def _remove_row(self, space: Space, row: MemoryRow) -> None:
         self.scrubbed = True
-        self._count_row(space, row.versions[-1], tables.indexed(row.versions[-1].derived.words), -1)
+        self._count_row(space, row.versions[-1], stems_of(row.versions[-1]), -1)
         self._delete(space, row.number)
 
-    def _count_row(self, space: Space, last: VersionRow, words: tables.Indexed, sign: int) -> None:
+    def _count_row(self, space: Space, last: VersionRow, stems: list[str], sign: int) -> None:
         """What a memory that exists adds to the counts of its space."""
         if last.seq_to is not None:
             return
         space.memories += sign
-        space.stems += sign * words.length
-        add_counts(self._counts, space.number, last.memory, sign)
-        sides = (frozenset[str](), words.distinct)
+        space.stems += sign * len(stems)
+        tables.add_record_counts(self._counts, space.number, last.record, last.lists, sign)
+        sides = (frozenset[str](), frozenset(stems))
         self._count_terms(space, *sides[::sign])
 
     def _put_row(self, space: Space, row: MemoryRow) -> None:
         key, last = row.number or self._next("memory"), row.versions[-1]
-        words = [tables.indexed(version.derived.words) for version in row.versions]
-        self._count_row(space, last, words[-1], 1)
-        uses = (last.memory.last_accessed, last.memory.access_count)
-        self._add(INSERT_IDENTITY, key, space.number, 0 if last.seq_to is None else key, last.memory.id, *uses)
-        done = 0
+        gone = 0 if last.seq_to is None else key
+        self._add(INSERT_IDENTITY, key, space.number, gone, *last.record[:OF_IDENTITY])
+        stems = list[str]()
         for run in runs(row):
-            own, done = words[done : done + len(run)], done + len(run)
-            content, anchor = self._put_content(space, run[-1], own[-1]), run[0].seq_from
+            content, anchor = self._put_content(space, run[-1]), run[0].seq_from
             for place, version in enumerate(run):
-                if place and is_moved(run[place - 1], version):
+                if place and indexed_of(run[place - 1].record) != indexed_of(version.record):
                     anchor = version.seq_from
-                self._put_version(space, key, content, anchor, version, own[place])
-                space.latest = max(space.latest, version.memory.created_at, version.memory.updated_at)
+                record, stems = version.record, stems_of(version)
+                self._add(
+                    INSERT_VERSION, key, space.number, version.seq_from, anchor, content, record[VERSION_AT],
+                    *record[OF_CONTENT:VERSION_AT], record[-1], tables.as_json(list(version.uses)), version.stems,
+                    len(stems), version.seq_to,
+                )  # fmt: skip
+                space.latest = max(space.latest, *latest_of(record))
+        self._count_row(space, last, stems, 1)
         labels, links = self._rows[INSERT_LABEL], self._rows[INSERT_LINK]
         for label, times, began, ended, _ in spans(row, labels_of):
             labels.append((space.number, *label, key, times, began, ended))
-        if any(version.memory.links for version in row.versions):
-            for target, kept, began, ended, version in spans(row, lambda each: links_of(each.memory)):
+        if any("links" in version.lists for version in row.versions):
+            for target, kept, began, ended, version in spans(row, links_in):
                 links.append((space.number, *target, key, *kept, version.walks.get(target, 0), began, ended))
 
-    def _put_version(
-        self, space: Space, key: int, content: int, anchor: int, version: VersionRow, words: tables.Indexed
-    ) -> None:
-        stored = Stored(key, content, version.seq_from, anchor, words.names, words.length, version.memory)
-        values = version_row(space.number, stored)
-        values[USES] = tables.as_json(list(version.uses))
-        self._add(INSERT_VERSION, *values, version.seq_to)
-
-    def _put_content(self, space: Space, last: VersionRow, words: tables.Indexed) -> int:
+    def _put_content(self, space: Space, last: VersionRow) -> int:
         """The one of versions in a row, of which this is the last. Only what exists waits for its vectors."""
-        number, derived = self._next("content"), last.derived
-        bare = not derived.chunks and derived.vectors is None and not any(words.content)
-        waits = derived.vectors is None and last.seq_to is None
-        values = content_row(last.memory, None if bare else words, pending=waits)
-        self._add(INSERT_CONTENT, number, space.number, *values)
-        self._put_chunks(space, number, derived)
-        return number
+        content, (words, chunks, vectors) = self._next("content"), last.content
+        text, title, role = last.record[OF_IDENTITY:OF_CONTENT]
+        asks, waits = int(text.endswith(QUESTION_MARKS)), int(vectors is None and last.seq_to is None)
+        self._add(INSERT_CONTENT, content, space.number, text, title, role, len(text), asks, words, waits)
+        numbered = [(self._next("chunk"), chunk) for chunk in chunks]
+        for id, chunk in numbered:
+            self._add(INSERT_CHUNK, id, content, space.number, *chunk, int(vectors is not None))
+        if chunks and vectors is not None:
+            pairs = zip(numbered, vectors, strict=True)
+            self._vectors[space.number] += [(id, content, np.frombuffer(half, "<f2")) for (id, _), half in pairs]
+        return content
 
     def _write_entries(self, space: Space, batch: RowBatch) -> None:
         self._connection.executemany(
             "DELETE FROM journal WHERE place = ?", [(rows.place(space.number, seq),) for seq in batch.dropped]
         )
-        linked = self._linked(space, [row for row in batch.entries if row.linked is not None])
+        linked, name = self._linked(space, [row for row in batch.entries if row.linked is not None]), batch.space.name
         self._connection.executemany(
-            REPLACE_ENTRY,
-            [
-                (*entry_row(space.number, row.entry, linked.get(row.entry.seq)), row.latest, row.memories, row.stems)
-                for row in batch.entries
-            ],
+            REPLACE_ENTRY, [entry_values(space.number, name, row, linked.get(row.seq)) for row in batch.entries]
         )
 
     def _linked(self, space: Space, entries: Sequence[EntryRow]) -> dict[int, tuple[int, bool, bool]]:
         """By the number of an entry: its memory, and whether it ended and began a version of it."""
         if not entries:
             return {}
-        first, last = entries[0].entry.seq, entries[-1].entry.seq
+        first, last = entries[0].seq, entries[-1].seq
         began, ended = dict[tuple[str, int], int](), dict[tuple[str, int], int]()
         sql = (
             f"SELECT id, memory.key, seq_from, seq_to FROM memory CROSS JOIN main.version ON version.key = memory.key"
             f" WHERE memory.space = ?1 AND id {AMONG.replace('?', '?2')}"
             " AND (seq_from BETWEEN ?3 AND ?4 OR seq_to BETWEEN ?3 AND ?4)"
         )
-        ids = json.dumps(list({row.entry.memory_id for row in entries}))
+        ids = json.dumps(list({row.memory_id for row in entries}))
         for id, key, seq_from, seq_to in fetch(self._connection, sql, (space.number, ids, first, last)):
             began[id, seq_from] = key
             if seq_to is not None:
@@ -312,14 +362,29 @@ class RowTransaction(SQLiteTransaction):
         linked = {}
         for row in entries:
             old, new = row.linked or (False, False)
-            place = (row.entry.memory_id, row.entry.seq)
+            place = (row.memory_id, row.seq)
             keys = {*([ended.get(place)] if old else []), *([began.get(place)] if new else [])}
             key = keys.pop() if len(keys) == 1 else None
             if key is None:
-                raise tables.DamagedRecord(f"the version of entry {row.entry.seq} of its journal is missing")
-            linked[row.entry.seq] = (key, old, new)
+                raise tables.DamagedRecord(f"the version of entry {row.seq} of its journal is missing")
+            linked[row.seq] = (key, old, new)
         return linked
 
 
-def is_moved(one: VersionRow, other: VersionRow) -> bool:
-    return any(getattr(one.memory, name) != getattr(other.memory, name) for name in INDEXED)
+def entry_values(
+    number: int, space: str, row: EntryRow, versions: tuple[int, bool, bool] | None
+) -> tuple[tables.SQLValue, ...]:
+    """The columns of `INSERT_ENTRY`. `versions` give the entry's images; without them the images are stored."""
+    named = (row.memory_id, row.kind, row.act, row.actor, row.at, row.batch, row.why)
+    stored: tuple[str | None, ...] = (None, None)
+    if versions is None:
+        stored = tuple(with_space(image, row.kind, space) for image in (row.before, row.after))
+    place = rows.place(number, row.seq)
+    return (place, *named, *(versions or (None, None, None)), *stored, row.latest, row.memories, row.stems)
+
+
+def with_space(image: str | None, kind: str, space: str) -> str | None:
+    """A stored image has the name of its space: see `image_text`."""
+    if image is None or kind != MEMORY or NO_SPACE not in image:
+        return image
+    return tables.as_json(image_of(image, kind, space))

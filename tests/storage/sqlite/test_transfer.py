@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from pathlib import Path
 from random import Random
@@ -12,8 +13,12 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import StoreDamaged
 from nacre.factory import open_backend
+from nacre.model.journal import MEMORY
+from nacre.model.memory import Json
 from nacre.protocols import ALL
 from nacre.settings import Settings
+from nacre.storage.sqlite.transfer import with_space, without_space
+from nacre.storage.tables import image_text
 from nacre.transfer.migrate import migrate_store
 from tests.samples import derived, memory, put, unit
 
@@ -65,3 +70,20 @@ def test_many_vectors_are_searched_by_their_signs_afterwards(tmp_path: Path) -> 
         assert (health.vectors, health.problems) == (5_000, ())
         asked = unit(1, 0.5, 0.2)
         assert other.by_vector("here", asked, ALL, 20) == one.by_vector("here", asked, ALL, 20)
+
+
+def test_the_name_of_a_space_goes_into_an_image_and_out_of_it_again() -> None:
+    random, parts = Random(17), ['"space":null', '"', "\\", "{", "a", "ü", '"space":"a"', ","]
+
+    def text() -> str:
+        return "".join(random.choices(parts, k=random.randrange(6)))
+
+    for _ in range(300):
+        space, image = f"{text()}.", dict[str, Json](id=text(), text=text(), space=text(), metadata={"space": None})
+        chosen = {name: value for name, value in image.items() if random.random() < 0.8}
+        if random.random() < 0.5:
+            chosen = {**chosen, "space": space}
+        without = image_text(chosen, MEMORY, space)
+        stored = with_space(without, MEMORY, space)
+        assert json.loads(str(stored)) == chosen
+        assert without_space(stored, MEMORY, space) == without

@@ -112,7 +112,10 @@ class TransactionalBackend(ABC):
         present, actual = compare(cast("Reader", self), transaction, changes, expected)
         if actual != Expected():
             return Outdated(actual)
-        return ChangeSetWriter(transaction, present, operation).write(changes, clock)
+        return self._write(ChangeSetWriter(transaction, present, operation), changes, clock)
+
+    def _write(self, writer: ChangeSetWriter, changes: Sequence[AnyChange], clock: Clock) -> Committed:
+        return writer.write(changes, clock)
 
 
 class Observed:

@@ -46,7 +46,7 @@ from nacre.protocols import (
     Vectors,
 )
 from nacre.storage import candidates
-from nacre.storage.commit import TransactionalBackend, operations_since
+from nacre.storage.commit import ChangeSetWriter, TransactionalBackend, operations_since
 from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
 from nacre.storage.postgres import vector_index
 from nacre.storage.postgres.connection import (
@@ -732,6 +732,11 @@ class PostgresBackend(PostgresReader, TransactionalBackend):
         from nacre.storage.postgres.transfer import PostgresRows
 
         return PostgresRows(self)
+
+    def _write(self, writer: ChangeSetWriter, changes: Sequence[AnyChange], clock: Clock) -> Committed:
+        if isinstance(writer.transaction, PostgresTransaction):
+            writer.transaction.send_words(changes)
+        return super()._write(writer, changes, clock)
 
     @contextmanager
     def frozen(self) -> Iterator[Session]:

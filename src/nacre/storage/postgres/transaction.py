@@ -17,8 +17,8 @@ import numpy as np
 
 from nacre.model import JournalEntry, Memory
 from nacre.model.journal import MEMORY
-from nacre.model.memory import Json
-from nacre.protocols import Chunk, Derived, EmbedderIdentity, Key, Words
+from nacre.model.memory import Json, key_of
+from nacre.protocols import AnyChange, Change, Chunk, Derived, EmbedderIdentity, Key, Words
 from nacre.storage.candidates import COLUMN_WEIGHTS
 from nacre.storage.postgres import vector_index
 from nacre.storage.postgres.arrays import BIG, BOOLEAN, BYTES, DOUBLE, REAL, TEXT, VECTOR, column
@@ -30,6 +30,7 @@ from nacre.storage.tables import (
     SCALARS,
     TERM,
     Counts,
+    Indexed,
     Kept,
     Names,
     Stems,
@@ -258,6 +259,7 @@ class PostgresTransaction:
         self._stored: dict[Key, Stored | None] = {}
         self._contents: dict[tuple[int, int], Content] = {}  # by space and number
         self._waiting: set[Key] = set()  # memories whose rows wait
+        self._sent: dict[Key, tuple[int, Indexed]] = {}  # new memories whose words were sent, with the content's number
         self._rows: dict[tuple[str, int], list[tuple[Any, ...]]] = defaultdict(list)  # by statement and space
         self._columns: dict[tuple[str, int], list[list[Any]]] = {}  # the same, where they are collected by column
         self._sizes: dict[tuple[str, int], tuple[int, int]] = {}  # of a space after an entry: its memories and stems
@@ -336,6 +338,26 @@ class PostgresTransaction:
 
     # A memory
 
+    def send_words(self, changes: Sequence[AnyChange]) -> None:
+        """Sends the words of new memories, where there are many: the server writes them, a third of its work, while
+        the other rows are made."""
+        new: dict[Key, Derived] = {}
+        for change in changes:
+            if isinstance(change, Change) and change.after is not None and change.derived is not None:
+                key = key_of(change.after)
+                if key in self._stored and self._stored[key] is None:
+                    new.setdefault(key, change.derived)
+        if len(new) < SENT_AHEAD:
+            return
+        for key, derived in new.items():
+            space, words = self._spaces[key[0]], indexed(derived.words)
+            space.content_number += 1
+            self._sent[key] = space.content_number, words
+            self._put_postings(space, space.content_number, words.content)
+            self._stem_counts[space.space_id].update(words.distinct)
+        self._collect_counts()
+        self._session.send(*self._collected())
+
     def put(self, memory: Memory, derived: Derived | None, seq: int | None) -> None:
         old, space = self._old((memory.space, memory.id)), self._spaces[memory.space]
         new = self._put_new(space, memory, derived, seq) if old is None else self._put(space, memory, derived, old, seq)
@@ -347,16 +369,21 @@ class PostgresTransaction:
             self._session.send(*self._collected())
 
     def _put_new(self, space: Space, memory: Memory, derived: Derived | None, seq: int | None) -> Stored:
-        words = None if derived is None else indexed(derived.words)
-        space.content_number += 1
-        self._insert_content(space, space.content_number, memory, derived, None if words is None else words.content)
+        sent = self._sent.pop(key_of(memory), None)
+        if sent is None:
+            space.content_number += 1
+            content, words = space.content_number, None if derived is None else indexed(derived.words)
+            if words is not None:
+                self._put_postings(space, content, words.content)
+                self._stem_counts[space.space_id].update(words.distinct)
+        else:
+            content, words = sent
+        self._insert_content(space, content, memory, derived, None if words is None else words.content)
         stems, length = (("", ""), 0) if words is None else (words.names, words.length)
-        if words is not None:
-            self._stem_counts[space.space_id].update(words.distinct)
         space.stems += length
         space.memory_key += 1
         start = space.seq if seq is None else seq
-        new = Stored(space.memory_key, space.content_number, start, stems, length, memory)
+        new = Stored(space.memory_key, content, start, stems, length, memory)
         self._insert(space, new)
         return new
 
@@ -481,11 +508,10 @@ class PostgresTransaction:
     def _insert_content(
         self, space: Space, number: int, memory: Memory, derived: Derived | None, lines: Stems | None
     ) -> None:
-        """`lines` are the stems of its title, text and role, where they are known."""
+        """`lines` are the stems of its title, text and role, where they are known; their postings are put apart."""
         asks, pending = memory.text.endswith(QUESTION_MARKS), derived is None or derived.vectors is None
         words = None if lines is None else joined_lines(lines)
         self._add("content", space, number, memory.text, memory.title, memory.role, asks, words, pending)
-        self._put_postings(space, number, lines or ())
         self._put_chunks(space, number, derived)
 
     def _edit_content(
@@ -501,6 +527,7 @@ class PostgresTransaction:
         self._add(SET_PENDING, space, False, old.content)
         space.content_number += 1
         lines = None if derived is None else content_lines(derived.words)
+        self._put_postings(space, space.content_number, lines or ())
         self._insert_content(space, space.content_number, memory, derived, lines)
         return space.content_number, derived
 

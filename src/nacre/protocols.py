@@ -536,7 +536,7 @@ class EntryRow(NamedTuple):
     seq: int
     memory_id: str
     kind: str
-    act: str
+    operation: str
     actor: str
     at: float
     batch: str

@@ -55,6 +55,7 @@ from nacre.storage.tables import (
     image_of,
     image_text,
     indexed,
+    joined_lines,
     lists_of,
     memory_of,
     range_notes,
@@ -717,8 +718,8 @@ def version_row(space: Space, version: Version) -> VersionRow:
     memory = version.memory
     walks = {(link.to, link.rel): space.walks.get((memory.id, link.to, link.rel), 0) for link in memory.links}
     record, words = record_of(memory), indexed(version.derived.words)
-    content = content_row(version.derived, "\n".join(words.content))
-    stems, uses = "\n".join(words.names), (memory.last_accessed, memory.access_count)
+    content = content_row(version.derived, joined_lines(words.content))
+    stems, uses = joined_lines(words.names), (memory.last_accessed, memory.access_count)
     return VersionRow(record, lists_of(record[-1]), content, stems, version.seq_from, version.seq_to, uses, walks)
 
 
@@ -741,7 +742,7 @@ def version_of(row: VersionRow, space: str, number: int) -> Version:
 
 def entry_of(row: EntryRow, space: str) -> JournalEntry:
     before, after = (image_of(image, row.kind, space) for image in (row.before, row.after))
-    done = Operation(row.act, row.actor, row.at, row.batch, row.why)
+    done = Operation(row.operation, row.actor, row.at, row.batch, row.why)
     return JournalEntry(row.seq, done, space, row.memory_id, before, after, row.kind)
 
 

@@ -228,9 +228,17 @@ def read_versions(connection: apsw.Connection, entries: Sequence[tuple[int, int]
 def entry_of(row: Sequence[Any], size: tuple[Any, Any, Any], space: str, versions: Versions | None) -> EntryRow:
     """`versions` are those that give linked entries their images."""
     seq, at, key, old, new, *texts = row
-    memory_id, kind, act, actor, batch, why, *stored = all_legible(texts)
-    damaged = {*map(type, (memory_id, kind, act, actor, batch, why))} != {str}
-    named = (as_text(memory_id), as_text(kind), as_text(act), as_text(actor), number(at), as_text(batch), as_text(why))
+    memory_id, kind, operation, actor, batch, why, *stored = all_legible(texts)
+    damaged = {*map(type, (memory_id, kind, operation, actor, batch, why))} != {str}
+    named = (
+        as_text(memory_id),
+        as_text(kind),
+        as_text(operation),
+        as_text(actor),
+        number(at),
+        as_text(batch),
+        as_text(why),
+    )
     sides = None if key is None else (bool(old), bool(new))
     before: str | None = None
     after: str | None = None
@@ -380,7 +388,7 @@ def entry_values(
     number: int, space: str, row: EntryRow, versions: tuple[int, bool, bool] | None
 ) -> tuple[tables.SQLValue, ...]:
     """The columns of `INSERT_ENTRY`. `versions` give the entry's images; without them the images are stored."""
-    named = (row.memory_id, row.kind, row.act, row.actor, row.at, row.batch, row.why)
+    named = (row.memory_id, row.kind, row.operation, row.actor, row.at, row.batch, row.why)
     stored: tuple[str | None, ...] = (None, None)
     if versions is None:
         stored = tuple(with_space(image, row.kind, space) for image in (row.before, row.after))

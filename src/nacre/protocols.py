@@ -22,7 +22,7 @@ Order: TypeAlias = Literal["newest", "oldest", "importance", "confidence", "upda
 Tallied: TypeAlias = Literal["type", "status", "source", "tags", "contexts", "anti_contexts", "entities", "week"]
 Listed: TypeAlias = Literal[
     "id", "type", "title", "text", "importance", "pinned", "updated_at", "last_accessed", "access_count",
-    "last_validated_at",
+    "last_validated_at", "version",
 ]  # fmt: skip
 AnyOf: TypeAlias = "Sequence[str] | None"  # one of these ids or names; None: any
 Vectors: TypeAlias = "NDArray[np.float32]"

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import exp, log
 from pathlib import Path
 
 import apsw
 import pytest
 
-from nacre import Memory, MemoryStore
+from nacre import Conflict, Memory, MemoryStore
 from nacre.errors import UnknownName
 from nacre.lifecycle import decay
 from nacre.lifecycle.decay import DecayEngine
+from nacre.model import Link
 from nacre.storage.sqlite.rows import Row, from_row
 from tests.lifecycle.aged import DAY, NOW, Turned
 from tests.lifecycle.placed import acts, held, opened, whole
@@ -79,11 +80,10 @@ def test_protected_types_and_pinned_memories_are_never_let_go(store: MemoryStore
 
 
 def test_what_ties_lead_to_stays_unless_told_otherwise(store: MemoryStore) -> None:
-    for id in ("source", "target", "doubted", "replaced", "condensed"):
+    for id in ("target", "doubted", "replaced", "condensed"):
         kept(store, id)
-    store.link("source", "target", "needs")
-    for id, rel in (("doubted", "contradicts"), ("condensed", "derived_from"), ("replaced", "distinct_from")):
-        store.link("source", id, rel)
+    rels = {"target": "needs", "doubted": "contradicts", "condensed": "derived_from", "replaced": "distinct_from"}
+    kept(store, "source", links=[Link(*each) for each in rels.items()])
     assert set(ids(DecayEngine(store).prune(dry_run=True))) == {"source", "doubted", "replaced", "condensed"}
     assert "target" in ids(DecayEngine(store, protect_linked=False).prune())
 
@@ -225,3 +225,83 @@ def test_ties_count_into_a_score_by_strength(store: MemoryStore) -> None:
     assert engine.score(held(store, "m")) > alone == pytest.approx(0.3 * exp(-1))
     assert log(engine.score(held(store, "m")) / 0.3) == pytest.approx(-1 / 1.25)
     assert {memory.id: score for memory, score in engine.score_all()}["m"] == engine.score(held(store, "m"))
+
+
+BROUGHT_BACK: dict[str, Callable[[MemoryStore], object]] = {
+    "restored": lambda store: store.restore("m"),
+    "the decay undone": lambda store: store.undo(),
+    "taken out of the archive": lambda store: (store.undo(), store.archive("m"), store.unarchive("m")),
+    "restored, the restoring undone and done again": lambda store: (store.restore("m"), store.undo(store.undo()[0])),
+}
+CHANGED: dict[str, Callable[[MemoryStore], object]] = {
+    "edited": lambda store: store.edit("m", text="another text of m"),
+    "tagged": lambda store: store.tag("m", add=["kept"]),
+    "worth more": lambda store: store.bump("m", by=0.01),
+    "an edit taken back": lambda store: (store.edit("m", text="another text of m"), store.undo()),
+    "unpinned": lambda store: (store.pin("m"), store.unpin("m")),
+}
+
+
+@pytest.mark.parametrize("model", ["simple", "strength"])
+@pytest.mark.parametrize("way", BROUGHT_BACK)
+def test_what_somebody_brought_back_is_as_good_as_used_then(
+    store: MemoryStore, clock: Turned, way: str, model: str
+) -> None:
+    kept(store, "m", 400, importance=0.2)
+    kept(store, "other", 400, importance=0.2)
+    engine = DecayEngine(store, model=model)
+    assert len(engine.prune()) == 2
+    clock.at += DAY
+    BROUGHT_BACK[way](store)
+    clock.at += DAY
+    assert {memory.id for memory in store.list_recent()} == ({"m"} if way.startswith("restored") else {"m", "other"})
+    assert engine.plan() == ()
+    assert engine.score(held(store, "m")) == pytest.approx(0.2 * exp(-0.1), rel=1e-6)
+    assert {memory.id: score for memory, score in engine.score_all()}["m"] == engine.score(held(store, "m"))
+    clock.at += 30 * DAY
+    assert "m" in ids(engine.prune())  # nobody has used it since
+
+
+@pytest.mark.parametrize("way", CHANGED)
+def test_what_somebody_changed_is_as_good_as_used_then(store: MemoryStore, clock: Turned, way: str) -> None:
+    kept(store, "m")
+    kept(store, "left")
+    CHANGED[way](store)
+    clock.at += DAY
+    engine = DecayEngine(store)
+    assert ids(engine.prune()) == ["left"]
+    clock.at += 60 * DAY
+    assert ids(engine.prune()) == ["m"]
+
+
+def test_what_maintenance_and_other_memories_did_to_it_is_no_use(store: MemoryStore, clock: Turned) -> None:
+    for id in ("faded", "noted", "linked"):
+        kept(store, id)
+    kept(store, "new", 0, links=[Link("linked", "contradicts")])
+    clock.at += DAY
+    fading = decay.ConfidenceDecay(store, half_life_days=10)
+    assert fading.apply([each for each in fading.plan() if each.memory.id == "faded"]) == 1
+    store.note_conflicts([Conflict(held(store, "noted"), held(store, "new"), 0.9, "contradiction", "because")])
+    assert [held(store, id).updated_at for id in ("faded", "noted")] == [clock.at, clock.at]
+    assert set(ids(DecayEngine(store).prune())) == {"faded", "noted", "linked"}
+
+
+def test_what_was_let_go_and_brought_back_between_the_plan_and_the_act_stays(store: MemoryStore) -> None:
+    kept(store, "m")
+    engine = DecayEngine(store)
+    plan = engine.plan()
+    store.forget("m")
+    store.undo()
+    assert engine.apply(plan) == []
+    assert held(store, "m").status == "short_term"
+
+
+def test_a_compacted_journal_no_longer_says_who_changed_it_and_it_stays_all_the_same(
+    store: MemoryStore, clock: Turned
+) -> None:
+    kept(store, "m")
+    kept(store, "left")
+    store.edit("m", text="another text of m")
+    clock.at += DAY
+    assert store.compact(older_than_days=0) > 0
+    assert ids(DecayEngine(store).prune()) == ["left"]

@@ -187,3 +187,65 @@ def test_other_spaces_are_not_touched(store: MemoryStore) -> None:
     assert held(store, "there").status == "archived"
     store.space = "default"
     assert ids(store.list_recent(where=Filter.where(status="short_term"))) == ["here"]
+
+
+def test_what_expired_and_is_restored_no_longer_expires(store: MemoryStore, clock: Turned) -> None:
+    kept(store, "m", expires_at=NOW + DAY)
+    kept(store, "later", expires_at=NOW + 9 * DAY)
+    store.forget("later")
+    clock.at += 2 * DAY
+    before = whole(store)
+    assert ids(Retention(store).apply(Retention(store).plan())) == ["m"]
+    assert store.restore("m", "later")
+    assert set(ids(store.list_recent())) == {"m", "later"}
+    assert (held(store, "m").expires_at, held(store, "later").expires_at) == (None, NOW + 9 * DAY)
+    assert Retention(store).plan(now=NOW + 5 * DAY) == ()
+    store.undo(last=1)
+    assert held(store, "m").status == "trashed"
+    store.undo(store.journal(operation="retain")[0])
+    assert whole(store) == before
+
+
+def test_what_expired_while_it_was_superseded_or_archived_is_seen_again_when_it_is_brought_back(
+    store: MemoryStore, clock: Turned
+) -> None:
+    kept(store, "heir")
+    kept(store, "old", expires_at=NOW + DAY)
+    kept(store, "archived", expires_at=NOW + DAY)
+    store.supersede("old", "heir")
+    store.archive("archived")
+    clock.at += 2 * DAY
+    store.restore("old")
+    store.unarchive("archived")
+    assert set(ids(store.list_recent())) == {"heir", "old", "archived"}
+    assert Retention(store).plan() == ()
+
+
+def test_what_expired_and_an_undo_took_out_of_the_trash_is_left_there(store: MemoryStore, clock: Turned) -> None:
+    kept(store, "m", expires_at=NOW - DAY)
+    kept(store, "changed", expires_at=NOW - DAY)
+    before = whole(store)
+    Retention(store).apply(Retention(store).plan())
+    clock.at += DAY
+    store.undo()
+    assert whole(store) == before
+    assert Retention(store).plan() == ()
+    store.edit("changed", expires_at=NOW + 2 * DAY)
+    assert told(Retention(store).plan(now=NOW + 3 * DAY)) == {"changed": ("trash", "expired")}
+
+
+@pytest.mark.parametrize("outcome", ["archive", "trash"])
+@pytest.mark.parametrize("bound", [{"max_age_days": 90}, {"max_count": 2}, {"max_megabytes": 45e-6}])
+def test_what_was_beyond_the_bounds_and_somebody_brought_back_is_as_good_as_new(
+    store: MemoryStore, clock: Turned, bound: dict[str, float], outcome: str
+) -> None:
+    for id, days in (("oldest", 400), ("older", 200), ("young", 10)):
+        kept(store, id, days, importance=0.3)
+    retention = bounded(store, **bound, outcome=outcome)
+    assert "oldest" in ids(retention.apply(retention.plan()))
+    clock.at += DAY
+    store.unarchive("oldest") if outcome == "archive" else store.restore("oldest")
+    clock.at += DAY
+    kept(store, "older still", 300, importance=0.3)
+    assert "oldest" not in told(retention.plan()) and "older still" in told(retention.plan())
+    assert "oldest" in told(retention.plan(now=clock.at + 100 * DAY)) or "max_age_days" not in bound

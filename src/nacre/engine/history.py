@@ -12,7 +12,7 @@ from nacre.engine.operation_parts import undone_batches
 from nacre.errors import HistoryLost, InvalidInput, MemoryNotFound
 from nacre.model import Changed, Difference, Filter, History, JournalEntry, JournalFilter, Memory, Transition
 from nacre.model.instants import DAY, MONDAY, WEEK, day, iso
-from nacre.model.journal import MEMORY, OperationNote, TimelineBucket
+from nacre.model.journal import MEMORY, UNATTENDED, OperationNote, TimelineBucket
 from nacre.model.memory import JOURNALED, Json, plain
 from nacre.protocols import Backend, Reader
 
@@ -22,6 +22,11 @@ BUCKETS, MOST_BUCKETS = 30, 400  # of a timeline: by default, and a year of days
 Bucket: TypeAlias = Literal["day", "week", "month"]
 ARCHIVED = "archived"
 DEFAULT_STATUS = "long_term"  # of an unarchived memory whose earlier status the journal no longer has
+PUT_AWAY = (ARCHIVED, "trashed")
+# Operations that change a memory although nobody means it: upkeep, and what is done for another memory.
+NOT_MEANT = frozenset(
+    ("remember", "note_conflicts", "prune_links", "decay", "fade", "retain", "reflect", "consolidate", "purge")
+)
 
 
 def state_at(store: Backend, space: str, at: float) -> Reader:
@@ -214,6 +219,34 @@ def status_before_archive(store: Reader, space: str, id: str) -> str:
         if (entry.after or {}).get("status") == ARCHIVED and status not in ("", "trashed"):
             return status
     return DEFAULT_STATUS
+
+
+def handled_at(store: Reader, space: str, id: str, updated_at: float) -> float:
+    """When somebody last changed a memory on purpose or brought it back, an undo included; 0 where nobody has since it
+    was stored. What a compacted journal no longer says was perhaps done on purpose."""
+    last = next((entry.operation.at for entry in meant_entries(store, space, id)), None)
+    if last is not None:
+        return last
+    dropped, dropped_at = store.journal_begins(space)
+    return updated_at if dropped and updated_at <= dropped_at else 0.0
+
+
+def brought_back_at(store: Reader, space: str, id: str) -> float:
+    """When somebody last took a memory out of the trash or the archive; 0 where the journal does not say so."""
+    statuses = (
+        (entry.operation.at, (entry.before or {}).get("status"), (entry.after or {}).get("status"))
+        for entry in meant_entries(store, space, id)
+    )
+    return next((at for at, before, after in statuses if before in PUT_AWAY and after not in PUT_AWAY), 0.0)
+
+
+def meant_entries(store: Reader, space: str, id: str) -> Iterator[JournalEntry]:
+    """What was done to a memory on purpose since it was stored, newest first."""
+    for entry in newest_first(store, space, JournalFilter(memory_id=id)):
+        done = entry.operation
+        again = entry.before is not None or done.name == UNDO
+        if entry.kind == MEMORY and again and done.why != UNATTENDED and done.name not in NOT_MEANT:
+            yield entry
 
 
 def iterate_entries(store: Reader, space: str, where: JournalFilter) -> Iterator[JournalEntry]:

@@ -35,7 +35,8 @@ def supersede(engine: Engine, space: str, successors: Mapping[str, str], *, why:
 
 
 def restore(engine: Engine, space: str, ids: Sequence[str], *, why: str = "") -> bool:
-    """Takes memories out of the trash, or undoes their supersession; False when there is neither."""
+    """Takes memories out of the trash, or undoes their supersession; False when there is neither. An expiry that has
+    passed is removed: it would hide them."""
 
     def plan(reader: Reader) -> list[Change]:
         pending = PendingChanges(reader)
@@ -43,7 +44,11 @@ def restore(engine: Engine, space: str, ids: Sequence[str], *, why: str = "") ->
             memory = pending.latest(engine.get_required(reader, space, id))
             if is_redacted(memory):
                 raise InvalidInput(f"{id} was redacted; its content is gone for good.")
-            pending.add(restored(pending, memory, engine.clock()))  # the next memory may have the same successor
+            now = engine.clock()
+            back = restored(pending, memory, now)  # the next memory may have the same successor
+            pending.add(back)
+            if back:
+                pending.add([Change(memory, without_passed_expiry(pending.latest(memory), now))])
         return list(pending)
 
     return bool(engine.commit("restore", plan, why))
@@ -161,6 +166,15 @@ def restored(lookup: Lookup, memory: Memory, now: float) -> list[Change]:
         back = replace(back, valid_until=None)  # a decision had said that it never held
     changes = [Change(memory, back)]
     return changes if successor is None or left is None else [*changes, Change(successor, left)]
+
+
+def without_passed_expiry(memory: Memory, now: float) -> Memory:
+    """For what somebody brings back: an expiry that has passed would hide it, and let retention remove it again."""
+    return replace(memory, expires_at=None) if has_expired(memory, now) else memory
+
+
+def has_expired(memory: Memory, now: float) -> bool:
+    return memory.expires_at is not None and memory.expires_at <= now
 
 
 def chain_without(lookup: Lookup, removed: Memory, now: float) -> list[Change]:

@@ -10,6 +10,7 @@ from math import exp, log1p
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from nacre.engine.history import handled_at
 from nacre.engine.links import LASTING
 from nacre.engine.review import trashed
 from nacre.errors import InvalidInput, MissingExtra, UnknownName
@@ -43,6 +44,7 @@ class Fading(NamedTuple):
     last_accessed: float
     access_count: int
     last_validated_at: float | None
+    version: int
 
 
 class Model(Protocol):
@@ -92,7 +94,7 @@ class Faded:
 @dataclass(frozen=True, slots=True)
 class DecayEngine:
     """`model` is `simple` or `strength`. Pinned memories and protected types are never trashed, nor, with
-    `protect_linked`, memories with incoming links."""
+    `protect_linked`, memories with incoming links. What somebody changed or brought back counts as used then."""
 
     store: MemoryStore
     decay_rate: float = 0.1
@@ -129,9 +131,13 @@ class DecayEngine:
         def is_protected(each: Fading) -> bool:
             return each.type in self.protect_types or (self.protect_linked and support[each.id] > 0)
 
-        fading = (Faded(each, self._score(each, at, support)) for each in self._live(Filter.where(pinned=False)))
-        weak = (each for each in fading if each.score < self.min_score and not is_protected(each.memory))
-        return tuple(sorted(weak, key=lambda each: each.score))
+        model = MODELS[self.model]
+        weak = (
+            Faded(each, self._score(each, at, support))
+            for each in self._live(Filter.where(pinned=False))
+            if model(each, at, self.decay_rate, support[each.id]) < self.min_score and not is_protected(each)
+        )
+        return tuple(sorted((each for each in weak if each.score < self.min_score), key=lambda each: each.score))
 
     def apply(self, plan: Sequence[Faded], *, why: str = "") -> list[Memory]:
         """Trashes the planned memories in one operation, except those used, changed, pinned or linked since."""
@@ -144,7 +150,7 @@ class DecayEngine:
         def edit(memory: Memory) -> Memory:
             before[memory.id] = memory
             then, gone = planned[memory.id], memory.status == "trashed"
-            used = (memory.last_accessed, memory.updated_at) != (then.last_accessed, then.updated_at)
+            used = (memory.last_accessed, memory.version) != (then.last_accessed, then.version)
             return memory if used or gone or memory.pinned or linked[memory.id] else trashed(memory)
 
         engine = self.store.acting_as(ACTOR)
@@ -162,7 +168,7 @@ class DecayEngine:
         return map(Fading._make, reader.values(self.store.space, live, Fading._fields))  # type: ignore[arg-type]
 
     def _score(self, memory: Memory | Fading, now: float, support: Counter[str]) -> float:
-        return MODELS[self.model](memory, now, self.decay_rate, support[memory.id])
+        return MODELS[self.model](with_handling(self.store, memory), now, self.decay_rate, support[memory.id])
 
     def _support(self, ids: Sequence[str] | None = None) -> Counter[str]:
         edges = self.store.edges(into=ids)
@@ -170,6 +176,19 @@ class DecayEngine:
 
     def _now(self, now: float | None) -> float:
         return self.store.now() if now is None else now
+
+
+def with_handling(store: MemoryStore, memory: Memory | Fading) -> Memory | Fading:
+    last = last_handled(store, memory)
+    return memory._replace(last_accessed=last) if isinstance(memory, Fading) else replace(memory, last_accessed=last)
+
+
+def last_handled(store: MemoryStore, memory: Memory | Fading) -> float:
+    """When it was last used, or somebody changed it or brought it back, which proves as much."""
+    if memory.version == 1:  # nothing was written to it since it was stored
+        return memory.last_accessed
+    reader = store.acting_as(ACTOR).store
+    return max(memory.last_accessed, handled_at(reader, store.space, memory.id, memory.updated_at))
 
 
 CONFIDENCE_ACTOR = "confidence"

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import heapify, heappop, heappush
 from itertools import chain
 
+from nacre.engine.history import brought_back_at
 from nacre.engine.removal import purge
 from nacre.engine.review import trashed
 from nacre.engine.supersede import is_redacted
 from nacre.errors import InvalidInput, UnknownName
-from nacre.lifecycle.decay import strength
+from nacre.lifecycle.decay import strength, with_handling
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Memory
 from nacre.model.instants import DAY
@@ -87,7 +89,8 @@ class Leaving:
 @dataclass(frozen=True, slots=True)
 class Retention:
     """The bounds hold for the space or, with `types`, for each of these types. Expired memories are always trashed;
-    pinned memories and protected types count, but are never removed."""
+    pinned memories and protected types count, but are never removed. What somebody took out of the trash or the archive
+    counts as new then."""
 
     store: MemoryStore
     bounds: Bounds = Bounds()
@@ -125,15 +128,22 @@ class Retention:
         everywhere = self.store.iterate(
             where=where, include_expired=True, include_superseded=True, include_archived=True
         )
-        return (Leaving(memory, "trash", "expired") for memory in everywhere)
+        for memory in everywhere:
+            if memory.expires_at is not None and self._brought_back_at(memory) <= memory.expires_at:
+                yield Leaving(memory, "trash", "expired")
+
+    def _brought_back_at(self, memory: Memory) -> float:
+        reader = self.store.acting_as(ACTOR).store
+        return 0.0 if memory.version == 1 else brought_back_at(reader, self.store.space, memory.id)
 
     def _too_old(self, type: str | None, now: float) -> Iterator[Leaving]:
         bounds = self.bounds
         if bounds.max_age_days is None:
             return
-        old = Filter.where(created_at__lt=now - bounds.max_age_days * DAY, pinned=False)
+        edge = now - bounds.max_age_days * DAY
+        old = Filter.where(created_at__lt=edge, pinned=False)
         for memory in self.store.iterate(type=type, where=ACTIVE & old):
-            if memory.type not in self.protect_types:
+            if memory.type not in self.protect_types and self._brought_back_at(memory) < edge:
                 yield Leaving(memory, bounds.outcome, f"older than {bounds.max_age_days:g} days")
 
     def _too_many(self, type: str | None, now: float, gone: Mapping[str, Leaving]) -> Iterator[Leaving]:
@@ -145,12 +155,25 @@ class Retention:
         free = [m for m in memories if not m.pinned and m.type not in self.protect_types]
         over = 0 if bounds.max_count is None else len(memories) - bounds.max_count
         heavy = 0.0 if bounds.max_megabytes is None else sum(map(size, memories)) - bounds.max_megabytes * 1e6
-        for memory in sorted(free, key=lambda memory: strength(memory, now, GENTLE_RATE)):
+        for memory in self._weakest(free, now):
             if over <= 0 and heavy <= 0:
                 return
             why = f"more than {bounds.max_count:,}" if over > 0 else f"more than {bounds.max_megabytes:g} MB"
             yield Leaving(memory, bounds.outcome, why)
             over, heavy = over - 1, heavy - size(memory)
+
+
+    def _weakest(self, memories: Sequence[Memory], now: float) -> Iterator[Memory]:
+        """The journal is only asked about those that come next: what somebody changed or brought back comes later."""
+        heap = [(strength(memory, now, GENTLE_RATE), at, memory.version == 1) for at, memory in enumerate(memories)]
+        heapify(heap)
+        while heap:
+            _, at, known = heappop(heap)
+            if known:
+                yield memories[at]
+            else:
+                handled = with_handling(self.store, memories[at])
+                heappush(heap, (strength(handled, now, GENTLE_RATE), at, True))
 
 
 def compress_old(store: MemoryStore, older_than_days: float = COMPRESSED_AFTER_DAYS, now: float | None = None) -> int:

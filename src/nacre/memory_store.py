@@ -450,8 +450,8 @@ class MemoryStore(Closing):
         return merge.merge(self._engine, self.space, keep, others, self._edit_of_merged(text), why=why)
 
     def restore(self, *ids: str, why: str = "") -> bool:
-        """Reverses a `forget` or a `supersede` of several memories in one operation; False when there was neither. Those
-        that have expired meanwhile no longer expire."""
+        """Reverses a `forget` or a `supersede` of several memories in one operation; False when there was neither. What
+        has expired meanwhile no longer expires."""
         return supersede.restore(self._engine, self.space, ids, why=why)
 
     def validate(self, id: str, *, confidence: float | None = None, why: str = "") -> Memory:
@@ -707,8 +707,8 @@ class MemoryStore(Closing):
         return self._mark("archive", ids, lambda memory: replace(memory, status=ARCHIVED), why)
 
     def unarchive(self, *ids: str, why: str = "") -> list[Memory]:
-        """Takes them out of the archive, back to the status that the journal says they had. Those that have expired
-        meanwhile no longer expire."""
+        """Takes them out of the archive, back to the status that the journal says they had. What has expired meanwhile
+        no longer expires."""
         earlier = {id: history.status_before_archive(self._store, self.space, id) for id in ids}
 
         def edit(memory: Memory) -> Memory:

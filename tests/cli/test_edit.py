@@ -103,6 +103,19 @@ def test_restoring_what_is_not_away_finds_nothing(filled: CommandLine) -> None:
     assert result.exit_code == 1 and "neither" in result.stderr
 
 
+@pytest.mark.parametrize(("away", "back"), [("forget", "restore"), ("archive", "unarchive")])
+def test_what_expired_meanwhile_is_seen_again_and_the_answer_says_so(filled: CommandLine, away: str, back: str) -> None:
+    filled.ok("edit", "one", "--expires-at", "2020-02-03")
+    seen = filled("restore", "one").stderr
+    assert "neither" in seen and "--expires-at ''" in seen
+    filled.ok(*(away, "one", "--yes") if away == "forget" else (away, "one"))
+    result = filled(back, "one")
+    assert "one had expired on 2020-02-03; it no longer expires. `nacre edit one --expires-at TIME`" in result.stderr
+    assert "one" in [each["id"] for each in filled.json("list")]
+    filled.ok(*(away, "one", "--yes") if away == "forget" else (away, "one"))
+    assert "expire" not in filled(back, "one").stderr
+
+
 def test_a_circle_of_supersession_is_a_conflict(filled: CommandLine) -> None:
     filled.ok("supersede", "one", "two")
     result = filled("supersede", "two", "one")

@@ -13,6 +13,7 @@ import yaml
 
 from nacre.errors import InvalidInput, StorageError, UnknownName
 from nacre.lessons import LessonBook
+from nacre.lessons.import_plan import parse_document, plan_import
 from tests.lessons.factories import TickingClock, add_terms, file_of, new_book, titles
 
 
@@ -282,14 +283,53 @@ def test_a_lesson_that_stays_as_it_is_is_not_replaced_by_a_link_from_the_file() 
     assert book.get(old).data.superseded_by == ""  # type: ignore[union-attr]
 
 
-def test_a_lesson_from_the_trash_comes_back() -> None:
+@pytest.mark.parametrize("policy", ["skip", "newer"])
+def test_a_lesson_that_was_deleted_stays_in_the_trash(policy: str) -> None:
     book = full_book()
     document = json.dumps(exported(book))
     id = next(lesson.id for lesson in book.list().data)
     book.delete(id)
-    report = book.import_(io.StringIO(document)).data
-    assert (report.changed, report.skipped) == (1, 2)
+    report = book.import_(io.StringIO(document), on_existing=policy).data
+    assert (report.new, report.changed, report.skipped) == (0, 0, 3)
+    assert report.notes[-1].startswith("Lessons left in the trash") and report.notes[-1].endswith(": 1.")
+    assert book.get(id).data is None
+    only = {**json.loads(document), "lessons": [each for each in json.loads(document)["lessons"] if each["id"] == id]}
+    with pytest.raises(InvalidInput, match="exists already, in the trash"):
+        book.import_(io.StringIO(json.dumps({**only, "counts": {}})), on_existing="error")
+
+
+def test_a_lesson_from_the_trash_comes_back_where_it_is_overwritten() -> None:
+    book = full_book()
+    document = json.dumps(exported(book))
+    id = next(lesson.id for lesson in book.list().data)
+    book.delete(id)
+    report = book.import_(io.StringIO(document), on_existing="overwrite").data
+    assert "Lessons restored from the trash: 1." in report.notes
     assert book.get(id).data is not None
+
+
+@pytest.mark.parametrize("policy", ["skip", "newer", "overwrite"])
+def test_a_redacted_lesson_stays_redacted(policy: str) -> None:
+    book = new_book()
+    id = book.learn("Vault", "The door opens to the left.").data.id
+    values = {**exported(book)["lessons"][0], "updated_at": "2999-01-01"}
+    document = {**exported(book), "lessons": [values]}
+    book.store.redact(id)
+    report = book.import_(io.StringIO(json.dumps(document)), on_existing=policy).data
+    assert (report.new, report.changed, report.skipped) == (0, 0, 1)
+    assert "Lessons that were redacted and stay so: 1." in report.notes
+    memory = book.store.get(id)
+    assert memory is not None and (memory.text, memory.title, memory.status) == ("[redacted]", "", "trashed")
+
+
+def test_a_lesson_that_is_redacted_while_it_is_imported_stays_so() -> None:
+    book = new_book()
+    id = book.learn("Vault", "The door opens to the left.").data.id
+    document = parse_document(book.store, exported(book))
+    plan = plan_import(book.store, document, "overwrite")
+    book.store.redact(id)
+    book.store.write("import", edits=plan.edits())
+    assert book.store.get_many([id])[0].text == "[redacted]"
 
 
 def test_a_redacted_file_that_overwrites_is_reported() -> None:

@@ -11,6 +11,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import ConfigError, InvalidInput, UnknownName
 from nacre.lifecycle.jobs import JOBS, JobResult, backups_of
+from nacre.lifecycle.reflection import ReflectionEngine
 from nacre.settings import Settings
 from nacre.settings import settings as read_settings
 from tests.embedders import Moody
@@ -213,3 +214,24 @@ def test_a_result_says_in_a_line_what_came_of_it() -> None:
         "decay in notes: 2 memories were moved to the trash."
     )
     assert str(JobResult("backup", error="no room")) == "backup: failed: no room"
+
+
+@pytest.mark.parametrize("name", ["reflect", "consolidate"])
+def test_what_somebody_undid_is_not_done_again_by_itself(
+    store: MemoryStore, settings: Settings, clock: Turned, name: str
+) -> None:
+    count = prepare(name, store, clock)
+    assert run(name, store, settings).done == count
+    batch = store.journal(operation=name)[0].operation.batch
+    undone = store.undo(batch)
+    clock.at += DAY
+    for dry_run in (True, False):
+        assert run(name, store, settings, dry_run=dry_run, now=clock.at).done == 0
+    if name == "reflect":
+        assert len(ReflectionEngine(store).plan()) == count  # somebody may ask for it
+        for number in range(3):
+            store.remember(f"kestrel lantern meadow came {'ab'[number % 2]}", type="episodic")
+        assert run(name, store, settings, now=clock.at).done == 1
+    store.undo(undone[0])
+    clock.at += DAY
+    assert run(name, store, settings, now=clock.at).done == 0  # it is done already

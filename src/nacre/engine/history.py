@@ -13,7 +13,7 @@ from nacre.errors import HistoryLost, InvalidInput, MemoryNotFound
 from nacre.model import Changed, Difference, Filter, History, JournalEntry, JournalFilter, Memory, Transition
 from nacre.model.instants import DAY, MONDAY, WEEK, day, iso
 from nacre.model.journal import MEMORY, UNATTENDED, OperationNote, TimelineBucket
-from nacre.model.memory import JOURNALED, Json, plain
+from nacre.model.memory import JOURNALED, Json, json_list, plain, positioned
 from nacre.protocols import Backend, Reader
 
 PAGE = 1_000  # journal entries read at once
@@ -71,6 +71,16 @@ def undone_since(store: Reader, space: str, seq: int) -> set[str]:
         if entry.operation.batch not in undone:
             undone.update(undone_batches(entry.operation))
     return undone
+
+
+def undone_memories(store: Reader, space: str, name: str) -> set[str]:
+    """The memories that operations of this name changed, or linked new ones to, before somebody undid them."""
+    entries = list(newest_first(store, space, JournalFilter(operation=name)))
+    undone = undone_since(store, space, entries[-1].seq) if entries else set()
+    taken_back = [entry for entry in entries if entry.operation.batch in undone]
+    linked = (json_list((entry.after or {}).get("links")) for entry in taken_back)
+    targets = {link.to for links in linked for _, link in positioned(links)}
+    return {entry.memory_id for entry in taken_back} | targets
 
 
 def newest_first(store: Reader, space: str, where: JournalFilter) -> Iterator[JournalEntry]:

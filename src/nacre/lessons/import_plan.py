@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from nacre.engine.engine import Edit
-from nacre.engine.supersede import first_cycle
+from nacre.engine.supersede import first_cycle, is_redacted
 from nacre.engine.write_request import TermEdit
 from nacre.errors import AccessDenied, InvalidInput, LinkRefused, UnknownName
 from nacre.lessons.document import LESSON_FIELDS, import_error
@@ -228,6 +228,8 @@ class ImportPlan:
     successors: dict[str, str] = field(default_factory=dict)
     terms: dict[tuple[str, str], TermEdit] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    left_in_trash: int = 0
+    left_redacted: int = 0
 
     def choose_lessons(self, policy: str) -> None:
         for id, memory in self.document.lessons.items():
@@ -236,12 +238,15 @@ class ImportPlan:
                 self.new[id] = memory
             elif existing.type != LESSON:
                 raise import_error(f"the id {id!r} belongs to a memory that is not a lesson; import into another space")
-            elif existing.status == "trashed" or policy == "overwrite":
-                self.replaced[id] = memory
             elif policy == "error":
-                raise import_error(f"the lesson {id!r} exists already; choose skip or overwrite")
-            elif policy == "newer" and memory.updated_at > existing.updated_at:
+                where = ", in the trash" if existing.status == "trashed" else ""
+                raise import_error(f"the lesson {id!r} exists already{where}; choose skip or overwrite")
+            elif is_redacted(existing):  # whatever the policy: its content was removed for good
+                self.left_redacted += 1
+            elif policy == "overwrite" or (policy == "newer" and memory.updated_at > existing.updated_at):
                 self.replaced[id] = memory
+            elif existing.status == "trashed":
+                self.left_in_trash += 1
 
     def choose_links(self) -> None:
         """Leaves out links to missing memories. A lesson that stays unchanged is not superseded by a link alone."""
@@ -311,6 +316,8 @@ class ImportPlan:
         """Keeps links and a successor that the file cannot know of."""
 
         def edit(current: Memory) -> Memory:
+            if is_redacted(current):
+                return current
             others = by_target(link for link in current.links if self._outside(link))
             links = {**others, **by_target(imported.links)}
             after = replace(imported, links=tuple(links.values()), trashed_from="")
@@ -331,6 +338,8 @@ class ImportPlan:
         changed = sum(edit(self.existing[id]) != self.existing[id] for id, edit in self.edits().items())
         counts = {
             "Lessons restored from the trash": restored,
+            "Lessons left in the trash, from which `nacre trash restore` brings them back": self.left_in_trash,
+            "Lessons that were redacted and stay so": self.left_redacted,
             "Lessons imported without what looked like a secret": self.document.scrubbed,
             "New terms in the vocabulary": len(self.terms),
         }

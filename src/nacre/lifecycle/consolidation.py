@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import nlargest
 
@@ -62,11 +62,13 @@ def worth(memory: Memory, now: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Consolidator:
-    """`hard` removes the other members of a cluster; else the promoted one supersedes them. Pinned ones stay."""
+    """`hard` removes the other members of a cluster; else the promoted one supersedes them. Pinned ones stay. Those
+    `besides` are no candidates."""
 
     store: MemoryStore
     config: ConsolidationConfig = ConsolidationConfig()
     hard: bool = False
+    besides: Collection[str] = ()
 
     def should_consolidate(self) -> tuple[bool, str]:
         waiting, limit = self.store.count(status=SHORT_TERM), self.config.buffer_threshold
@@ -77,7 +79,10 @@ class Consolidator:
         """Short-term memories that are old enough, the most valuable first, at most one batch."""
         at = self.store.now() if now is None else now
         old = Filter.where(created_at__le=at - self.config.min_age_hours * 3600)
-        scored = (replace(m, salience=worth(m, at)) for m in self.store.iterate(status=SHORT_TERM, where=old))
+        waiting = (
+            memory for memory in self.store.iterate(status=SHORT_TERM, where=old) if memory.id not in self.besides
+        )
+        scored = (replace(memory, salience=worth(memory, at)) for memory in waiting)
         return nlargest(self.config.max_batch_size, scored, key=lambda memory: memory.salience)
 
     def clusters(self, memories: Sequence[Memory]) -> list[MemoryCluster]:

@@ -74,12 +74,13 @@ def decay(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) 
 
 
 def reflect(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
-    """Without `reflect_apply` it is always dry."""
+    """Without `reflect_apply` it is always dry. A reflection that somebody undid is not written again by itself."""
     from nacre.lifecycle.reflection import ReflectionEngine, summarizer_from
 
     dry = dry_run or not settings.reflect_apply
     writer = summarizer_from(settings)
-    engine = ReflectionEngine(store, min_cluster_size=MIN_CLUSTER, summarizer=writer)
+    undone = undone_memories(store, "reflect")
+    engine = ReflectionEngine(store, min_cluster_size=MIN_CLUSTER, summarizer=writer, besides=undone)
     done = len(engine.clusters()) if dry else len(engine.apply(engine.plan(now), "soft", why=WHY))
     return result_of("reflect", done, "condensed", dry, ("group of episodes", "groups of episodes"))
 
@@ -87,7 +88,15 @@ def reflect(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool
 def consolidate(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:  # noqa: ARG001
     from nacre.lifecycle.consolidation import Consolidator
 
-    return carry_out("consolidate", Consolidator(store), now, "promoted to the long term", dry_run)
+    planner = Consolidator(store, besides=undone_memories(store, "consolidate"))
+    return carry_out("consolidate", planner, now, "promoted to the long term", dry_run)
+
+
+def undone_memories(store: MemoryStore, job: str) -> set[str]:
+    """Those for which somebody undid the operation of a job: it must not do it again by itself."""
+    from nacre.engine import history
+
+    return history.undone_memories(store.acting_as(ACTOR).store, store.space, job)
 
 
 def retain(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:

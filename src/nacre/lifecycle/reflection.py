@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from difflib import Match, SequenceMatcher
 from functools import reduce
@@ -184,18 +184,19 @@ class Reflection:
 @dataclass(frozen=True, slots=True)
 class ReflectionEngine:
     """`summarizer` is central, extractive, or a function from memories to a text. Episodes that already have a
-    reflection are skipped unless `again` is set."""
+    reflection are skipped unless `again` is set, and those `besides` always."""
 
     store: MemoryStore
     similarity_threshold: float = 0.75
     min_cluster_size: int = 2
     summarizer: Summarizer | str | None = None
     again: bool = False
+    besides: Collection[str] = ()
 
     def clusters(self) -> list[list[Memory]]:
         """Groups of episodes, the most important of each first."""
-        condensed = set() if self.again else condensed_ids(self.store)
-        waiting = (memory for memory in self.store.iterate(type="episodic") if memory.id not in condensed)
+        skipped = {*self.besides, *(() if self.again else condensed_ids(self.store))}
+        waiting = (memory for memory in self.store.iterate(type="episodic") if memory.id not in skipped)
         episodes = sorted(waiting, key=lambda memory: -memory.importance)
         groups = (members for members, _ in grouped(self.store, episodes, by_seed, self.similarity_threshold))
         return [members for members in groups if len(members) >= self.min_cluster_size]

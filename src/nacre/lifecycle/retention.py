@@ -162,7 +162,6 @@ class Retention:
             yield Leaving(memory, bounds.outcome, why)
             over, heavy = over - 1, heavy - size(memory)
 
-
     def _weakest(self, memories: Sequence[Memory], now: float) -> Iterator[Memory]:
         """The journal is only asked about those that come next: what somebody changed or brought back comes later."""
         heap = [(strength(memory, now, GENTLE_RATE), at, memory.version == 1) for at, memory in enumerate(memories)]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from nacre import MemoryStore
 from nacre.mcp.calls import DATA
 from nacre.mcp.profiles import core, full
 from tests.hooks.hook_client import eventually
@@ -16,8 +17,12 @@ from tests.mcp.agents import Agent, stdio_agent
 
 
 @pytest.fixture(scope="module")
-def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
-    place = tmp_path_factory.mktemp("full")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("full")
+
+
+@pytest.fixture(scope="module")
+def agent(place: Path) -> Iterator[Agent]:
     with stdio_agent(place / "store.db", place, "full") as agent:
         yield agent
 
@@ -62,6 +67,17 @@ def test_memories_are_superseded_and_restored(agent: Agent) -> None:
     assert agent.ok("restore", ids=[old])["restored"]
     assert old in [each["id"] for each in agent.ok("list", limit=100)["memories"]]
     assert "itself" in agent.refused("supersede", old=old, new=old)
+
+
+def test_what_expired_and_is_restored_no_longer_expires(agent: Agent, place: Path) -> None:
+    id = keep(agent, "The crane is hired until March")
+    with MemoryStore(place / "store.db") as store:
+        space = next(name for name in store.spaces() if store.in_space(name).get(id))
+        store.in_space(space).edit(id, expires_at="2020-03-01")
+    agent.ok("forget", ids=[id])
+    assert agent.told("restore", ids=[id]) == "Restored. 1 had expired, and no longer expires."
+    assert id in [each["id"] for each in agent.ok("list", limit=100)["memories"]]
+    assert agent.told("restore", ids=[id]).startswith("Nothing to do")
 
 
 def test_memories_are_pinned_archived_and_validated(agent: Agent) -> None:

@@ -170,7 +170,10 @@ def mark_command(name: str, help: str, done: str) -> click.Command:
     def mark(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
         with cli.open_both() as store:
             method: Callable[..., list[Memory]] = getattr(store, name)
-            report_marked(method(*(memory.id for memory in find_untrashed(store, ids)), why=why), done)
+            memories = find_untrashed(store, ids)
+            changed = method(*(memory.id for memory in memories), why=why)
+        report_marked(changed, done)
+        report_no_longer_expiring(memories, changed)
 
     return mark
 
@@ -190,6 +193,15 @@ def report_marked(changed: Sequence[Memory], done: str) -> None:
         return
     what = f"{short(changed[0].id)}: {excerpt(changed[0])}" if len(changed) == 1 else f"{count_of(len(changed))}."
     say(f"{done} {what}", "`nacre undo` takes it back.")
+
+
+def report_no_longer_expiring(before: Sequence[Memory], after: Sequence[Memory]) -> None:
+    """Of what was brought back after it had expired."""
+    lasting = {memory.id for memory in after if memory.expires_at is None}
+    for memory in before:
+        if memory.expires_at is not None and memory.id in lasting:
+            set_anew = f"`nacre edit {short(memory.id)} --expires-at TIME` sets another time"
+            say(f"{short(memory.id)} had expired on {iso(memory.expires_at)[:10]}; it no longer expires. {set_anew}.")
 
 
 pin_command = mark_command("pin", "Protect memories from decay and limits.", "Pinned")
@@ -328,7 +340,7 @@ def forget_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -
 
 @command("restore ID...", why_option, group=trash_command)
 def restore_command(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
-    """Restore forgotten or superseded memories, in one operation."""
+    """Restore forgotten or superseded memories, in one operation. What has expired meanwhile no longer expires."""
     with cli.open_both() as store:
         try:
             memories = find_memories(store, ids)
@@ -338,9 +350,13 @@ def restore_command(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
             if is_redacted(memory):
                 raise Refused(f"{short(memory.id)} was redacted; its content is gone for good.")
             if memory.status != "trashed" and not memory.superseded_by:
-                raise NotFound(f"{short(memory.id)} is neither in the trash nor superseded.")
-        store.restore(*(memory.id for memory in memories), why=why)
+                neither = f"{short(memory.id)} is neither in the trash nor superseded."
+                raise NotFound(" ".join([neither, *expired_note(memory, cli.now())]))
+        restored = [memory.id for memory in memories]
+        store.restore(*restored, why=why)
+        after = store.get_many(restored)
     report_marked(memories, "Restored")
+    report_no_longer_expiring(memories, after)
 
 
 @command("redact ID...", yes_option, why_option, group=memory_command)

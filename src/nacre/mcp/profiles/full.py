@@ -57,8 +57,14 @@ def supersede(session: ToolSession, old: str, new: str, why: str = "") -> Answer
 
 
 def restore(session: ToolSession, ids: list[str], why: str = "") -> Answer:
-    done = session.store.restore(*(session.id(id) for id in ids), why=why)
-    return Answer({"restored": done}, "Restored." if done else "Nothing to do: none was forgotten or superseded.")
+    named = [session.id(id) for id in ids]
+    before = session.store.get_many(named)
+    if not session.store.restore(*named, why=why):
+        return Answer({"restored": False}, "Nothing to do: none was forgotten or superseded.")
+    lasting = {memory.id for memory in session.store.get_many(named) if memory.expires_at is None}
+    expired = sum(memory.expires_at is not None and memory.id in lasting for memory in before)
+    note = f" {expired} had expired, and no longer {'expires' if expired == 1 else 'expire'}." if expired else ""
+    return Answer({"restored": True}, f"Restored.{note}")
 
 
 def pin(session: ToolSession, ids: list[str], remove: bool = False, why: str = "") -> Answer:

@@ -298,24 +298,26 @@ def test_a_lesson_that_was_deleted_stays_in_the_trash(policy: str) -> None:
         book.import_(io.StringIO(json.dumps({**only, "counts": {}})), on_existing="error")
 
 
-def test_a_lesson_from_the_trash_comes_back_where_it_is_overwritten() -> None:
+@pytest.mark.parametrize("options", [{"on_existing": "overwrite"}, {"restore_deleted": True}])
+def test_a_lesson_from_the_trash_comes_back_where_that_is_asked_for(options: dict[str, Any]) -> None:
     book = full_book()
     document = json.dumps(exported(book))
     id = next(lesson.id for lesson in book.list().data)
     book.delete(id)
-    report = book.import_(io.StringIO(document), on_existing="overwrite").data
+    report = book.import_(io.StringIO(document), **options).data
     assert "Lessons restored from the trash: 1." in report.notes
     assert book.get(id).data is not None
 
 
+@pytest.mark.parametrize("deleted", [False, True])
 @pytest.mark.parametrize("policy", ["skip", "newer", "overwrite"])
-def test_a_redacted_lesson_stays_redacted(policy: str) -> None:
+def test_a_redacted_lesson_stays_redacted(policy: str, deleted: bool) -> None:
     book = new_book()
     id = book.learn("Vault", "The door opens to the left.").data.id
     values = {**exported(book)["lessons"][0], "updated_at": "2999-01-01"}
     document = {**exported(book), "lessons": [values]}
     book.store.redact(id)
-    report = book.import_(io.StringIO(json.dumps(document)), on_existing=policy).data
+    report = book.import_(io.StringIO(json.dumps(document)), on_existing=policy, restore_deleted=deleted).data
     assert (report.new, report.changed, report.skipped) == (0, 0, 1)
     assert "Lessons that were redacted and stay so: 1." in report.notes
     memory = book.store.get(id)

@@ -614,12 +614,15 @@ class LessonBook(StoreUser):
         return Answer(len(memories), warnings, validator.suggestions)
 
     def import_(
-        self, source: Source, *, format: str | None = None, on_existing: str = "skip", dry_run: bool = False
-    ) -> Answer[ImportReport]:
+        self, source: Source, *, format: str | None = None, on_existing: str = "skip", restore_deleted: bool = False,
+        dry_run: bool = False,
+    ) -> Answer[ImportReport]:  # fmt: skip
         """Imports what `export` wrote, in one operation. An existing lesson is left (`skip`), replaced (`overwrite`),
-        replaced when the file's is newer (`newer`), or refused (`error`). Raises `InvalidInput` for any other file."""
+        replaced when the file's is newer (`newer`), or refused (`error`); so is one in the trash, unless
+        `restore_deleted` brings it back. A redacted one stays redacted. Raises `InvalidInput` for any other file."""
         document = read(source, format)
-        plan = plan_import(self.store, parse_document(self.store, document), on_existing)
+        parsed = parse_document(self.store, document)
+        plan = plan_import(self.store, parsed, on_existing, restore_deleted=restore_deleted)
         report = plan.report()
         if document.get("redacted") and report.changed:
             note = "The file was exported without secrets and personal data; the changed lessons lose theirs too."

@@ -231,13 +231,15 @@ class ImportPlan:
     left_in_trash: int = 0
     left_redacted: int = 0
 
-    def choose_lessons(self, policy: str) -> None:
+    def choose_lessons(self, policy: str, *, restore_deleted: bool = False) -> None:
         for id, memory in self.document.lessons.items():
             existing = self.existing.get(id)
             if existing is None:
                 self.new[id] = memory
             elif existing.type != LESSON:
                 raise import_error(f"the id {id!r} belongs to a memory that is not a lesson; import into another space")
+            elif restore_deleted and existing.status == "trashed" and not is_redacted(existing):
+                self.replaced[id] = memory
             elif policy == "error":
                 where = ", in the trash" if existing.status == "trashed" else ""
                 raise import_error(f"the lesson {id!r} exists already{where}; choose skip or overwrite")
@@ -338,7 +340,7 @@ class ImportPlan:
         changed = sum(edit(self.existing[id]) != self.existing[id] for id, edit in self.edits().items())
         counts = {
             "Lessons restored from the trash": restored,
-            "Lessons left in the trash, from which `nacre trash restore` brings them back": self.left_in_trash,
+            "Lessons left in the trash (--restore-deleted brings them back)": self.left_in_trash,
             "Lessons that were redacted and stay so": self.left_redacted,
             "Lessons imported without what looked like a secret": self.document.scrubbed,
             "New terms in the vocabulary": len(self.terms),
@@ -348,10 +350,12 @@ class ImportPlan:
         return ImportReport(len(self.new), changed, skipped, notes)
 
 
-def plan_import(store: MemoryStore, document: ParsedDocument, policy: str) -> ImportPlan:
+def plan_import(
+    store: MemoryStore, document: ParsedDocument, policy: str, *, restore_deleted: bool = False
+) -> ImportPlan:
     UnknownName.check("policy for existing lessons", policy, POLICIES)
     plan = ImportPlan(store, document, {memory.id: memory for memory in store.get_many(list(document.lessons))})
-    plan.choose_lessons(policy)
+    plan.choose_lessons(policy, restore_deleted=restore_deleted)
     plan.choose_links()
     plan.check_cycles()
     plan.choose_terms(policy)

@@ -62,13 +62,17 @@ def export_command(
     choices=POLICIES,
     default="skip",
 )
-def import_command(cli: CliContext, file: Path, dry_run: bool, on_existing: str, form: Form) -> None:
+@option("--restore-deleted", "Bring lessons of the file that are in the trash back as the file has them.")
+def import_command(
+    cli: CliContext, file: Path, dry_run: bool, on_existing: str, restore_deleted: bool, form: Form
+) -> None:
     """Read lessons from a file or stdin that `nacre lesson export` wrote, in one operation."""
     from_stdin = str(file) == "-"
     if from_stdin and sys.stdin.isatty():
         raise click.UsageError("Name a FILE, or redirect one: nacre lesson import < lessons.json")
     with open_book(cli, make=True, dry_run=dry_run) as book:
-        report = book.import_(sys.stdin.buffer if from_stdin else file, on_existing=on_existing, dry_run=dry_run)
+        source = sys.stdin.buffer if from_stdin else file
+        report = book.import_(source, on_existing=on_existing, restore_deleted=restore_deleted, dry_run=dry_run)
     done = report.data
     counts = f"{done.new:,} new, {done.changed:,} changed, {done.skipped:,} unchanged"
     undo = "; `nacre undo` takes it back" if done.new or done.changed else ""

@@ -64,6 +64,7 @@ def run_native(name: str, arguments: tuple[str, ...]) -> int:
         passed += [] if {"--content", "-i", "--interactive"} & {*passed} else ["--content", "-"]
     if name == "search" and not any(each.startswith(("-n", "-k", "--limit")) for each in passed):
         passed = ["--limit", str(config.search.default_limit), *passed]
+    passed += ["--restore-deleted"] if name == "import" and "--help" not in passed else []  # its deleting has no trash
     passed += ["--yes"] if "--merge" in passed else []  # ai-lessons never asked; a merge can be undone
     native = PRUNE if name == "graph" and "--prune" in arguments else NATIVE[name]
     command = [sys.executable, "-m", "nacre", *native, *filter(None, passed)]

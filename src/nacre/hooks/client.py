@@ -94,8 +94,7 @@ def answer(request: Request) -> str:
         return ""  # there are no memories yet, and a question does not create a store
     if not request.injects:
         unread.note(file, request)
-    # A question may take the whole limit, whose timer runs; a capture leaves this process time to do it itself.
-    until = begun + (limit if request.injects else TAKING_SHARE * limit)
+    until = begun + patience(request)
     try:
         reply = ask_helper(request, places, until)
         if reply is None:
@@ -108,17 +107,23 @@ def answer(request: Request) -> str:
     return str(reply.get("output") or "")
 
 
+def patience(request: Request) -> float:
+    """Seconds that a hook waits for a helper. A question may take the whole limit, whose timer runs; a capture leaves
+    this process time to do it itself."""
+    return seconds_allowed() if request.injects else TAKING_SHARE * seconds_allowed()
+
+
 def ask_helper(request: Request, places: HelperFiles, until: float) -> Mapping[str, Json] | None:
     """Its reply; None where nobody listens or it ends in this moment.
 
     Raises `TimeoutError` where there is none by `until` (monotonic clock), or a question would wait too long for the
     model of a helper that still loads.
     """
-    patience = max(until - time.monotonic(), POLL_SECONDS)
+    seconds = max(until - time.monotonic(), POLL_SECONDS)
     if request.injects and (loaded := loads_until(request, places)) is not None:
-        patience = min(patience, max(loaded - time.time(), LEAST_SECONDS))
+        seconds = min(seconds, max(loaded - time.time(), LEAST_SECONDS))
     try:
-        return ask(channel_at(places.address), request.to_json(), patience)
+        return ask(channel_at(places.address), request.to_json(), seconds)
     except ConnectionError:
         return None
 
@@ -126,8 +131,7 @@ def ask_helper(request: Request, places: HelperFiles, until: float) -> Mapping[s
 def loads_until(request: Request, places: HelperFiles) -> float | None:
     """The time at which a hook no longer waits for a helper that still loads; None where none does."""
     try:
-        seconds = HELPER_SECONDS if request.injects else min(HELPER_SECONDS, TAKING_SHARE * seconds_allowed())
-        return places.starting.stat().st_mtime + seconds
+        return places.starting.stat().st_mtime + min(HELPER_SECONDS, patience(request))
     except FileNotFoundError:
         return None
 

@@ -12,20 +12,31 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack, cast
 from urllib.parse import quote, urlencode, urlsplit
 
 from nacre.engine.engine import UNDO
 from nacre.errors import ConfigError, InvalidInput, MemoryNotFound, StoreUnreachable, VersionMismatch
 from nacre.factory import service_key
-from nacre.memory_store import MemoryStore, Relations
-from nacre.model import Filter, JournalEntry, Listing, Memory
+from nacre.memory_store import MemoryStore
+from nacre.model import JournalEntry, Listing, Memory
 from nacre.model.instants import Instant
-from nacre.model.validate import label, required_label
+from nacre.model.journal import SPACE_NAME
+from nacre.model.validate import check_arguments, checks_arguments, hints_of, label, required_label
 from nacre.project_store import Choose, ProjectStore
 from nacre.protocols import Order, Progress, Vectors
 from nacre.recall_options import Scope, between
-from nacre.rest.endpoints import LOCAL_ONLY, VERSION, Endpoint, endpoints, plain_method
+from nacre.rest.endpoints import (
+    ARGUMENTS,
+    ELSEWHERE,
+    EXPECT,
+    LOCAL_ONLY,
+    VERSION,
+    Endpoint,
+    endpoints,
+    fits_path,
+    plain_method,
+)
 from nacre.rest.problems import error_of
 from nacre.rest.wire import Reading, is_object, to_json
 from nacre.settings import DEFAULT, PERSONAL, Settings, SpaceChoice, personal_space, without_password
@@ -41,7 +52,7 @@ PAUSES = (0.1, 0.5, 2.0, 5.0)  # seconds between them, where the server names no
 LONGEST_PAUSE = 30.0
 PAGE = 1_000  # memories or entries that a server gives at once
 LOOK_SECONDS = 0.5  # between two looks at a job
-IN_PAGES = ("review", "entity_suggestions")  # of which more may be asked for than a server gives at once
+IN_PAGES = ("review", "entity_suggestions", "entities")  # of which more may be asked for than a server gives at once
 NEWEST = 50  # operations among which the last one is found that was not undone
 READING = Reading(strict=False)
 
@@ -76,7 +87,11 @@ class Connection:
 
     def send(self, verb: str, path: str, body: object, *, writes: bool, headers: Mapping[str, str]) -> Any:
         """The JSON of the answer. Raises the error that the server met, and `StoreUnreachable`."""
-        return json.loads(self.send_raw(verb, path, body, writes=writes, headers=headers))
+        answer = self.send_raw(verb, path, body, writes=writes, headers=headers)
+        try:
+            return json.loads(answer)
+        except ValueError as error:
+            raise self.not_ours("its answer is not JSON") from error
 
     def send_raw(self, verb: str, path: str, body: object, *, writes: bool, headers: Mapping[str, str]) -> bytes:
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
@@ -87,19 +102,26 @@ class Connection:
         reason = ""
         for attempt in range(ATTEMPTS):
             try:
-                status, answer, wait = self._exchange(verb, path, data, sent)
+                status, answer, wait, leads_to = self._exchange(verb, path, data, sent)
             except ssl.SSLCertVerificationError as error:
                 raise self._unreachable(f"its certificate is not trusted: {error.verify_message}") from error
             except (OSError, http.client.HTTPException) as error:
                 reason = str(error) or type(error).__name__
                 time.sleep(PAUSES[min(attempt, len(PAUSES) - 1)])
                 continue
-            if status < 400:
+            if status < 300:
                 return answer
+            if status < 400:
+                raise self.not_ours(f"it answers {status}" + (f" and leads to {leads_to}" if leads_to else ""))
             if wait is None or attempt == ATTEMPTS - 1:
                 raise error_of(problem_in(answer, status))
             time.sleep(min(wait, LONGEST_PAUSE))
         raise self._unreachable(f"the server does not answer: {reason}")
+
+    def not_ours(self, reason: str) -> StoreUnreachable:
+        """Something else answers there: a proxy, a page, another service."""
+        remedy = "Check the address: it must be that of `nacre serve` itself, often with https://."
+        return StoreUnreachable(without_password(self.url), f"what answers there is no Nacre server: {reason}", remedy)
 
     def _unreachable(self, reason: str) -> StoreUnreachable:
         remedy = "Check the address, and that `nacre serve` runs there, or choose another store with --store."
@@ -107,8 +129,8 @@ class Connection:
 
     def _exchange(
         self, verb: str, path: str, data: bytes | None, headers: Mapping[str, str]
-    ) -> tuple[int, bytes, float | None]:
-        """The status, the body, and after how many seconds it should be sent again, if at all."""
+    ) -> tuple[int, bytes, float | None, str]:
+        """The status, the body, after how many seconds it should be sent again, if at all, and where it leads to."""
         connection = self._connection()
         try:
             connection.request(verb, self.place.path.rstrip("/") + path, data, dict(headers))
@@ -118,7 +140,8 @@ class Connection:
             connection.close()
             raise
         self._idle.append((connection, time.monotonic()))
-        return response.status, answer, float(wait) if wait.isdecimal() else None
+        leads_to = without_password(response.headers.get("Location", ""))
+        return response.status, answer, float(wait) if wait.isdecimal() else None, leads_to
 
     def _connection(self) -> http.client.HTTPConnection:
         """One that nobody uses just now, else a new one."""
@@ -164,6 +187,7 @@ class NotHere:
         )
 
 
+@checks_arguments
 class RemoteStore(MemoryStore):
     """A space of a store behind a server. Safe to use from any number of threads.
 
@@ -201,10 +225,8 @@ class RemoteStore(MemoryStore):
     def as_actor(self, name: str) -> Self:  # noqa: ARG002 (the token says who acts)
         return copy.copy(self)
 
-    def expecting(self, versions: Mapping[str, int]) -> Self:
-        if len(versions) > 1:
-            raise InvalidInput("A server compares the version of one memory at a time; name one.")
-        for id, version in versions.items():
+    def expecting(self, versions: Mapping[str, int], *, check: bool = True) -> Self:
+        for id, version in versions.items() if check else ():
             memory = self.get(id)
             if memory is None:
                 raise MemoryNotFound(id, self.space)
@@ -244,15 +266,17 @@ class RemoteStore(MemoryStore):
             memory: Memory | None = self._call("get", {"id": id, "as_of": as_of, "valid_at": valid_at})
         except MemoryNotFound:
             return None
+        if memory is None:
+            raise self._connected.not_ours("it answers with nothing")
         return memory
 
     def list_recent(
         self, limit: int = 20, *, order: Order = "newest", offset: int = 0, cursor: str = "", **scope: Unpack[Scope]
     ) -> Listing:
-        listing = Listing([], cursor)
+        listing, options = Listing([], cursor), settled(scope)
         while True:
             wanted = min(max(0, limit) - len(listing), PAGE)
-            values = {"limit": wanted, "order": order, "offset": offset, "cursor": listing.cursor, **scope}
+            values = {"limit": wanted, "order": order, "offset": offset, "cursor": listing.cursor, **options}
             page: Listing = self._call("list_recent", values)
             listing = Listing([*listing, *page], page.cursor)
             if not page.cursor or len(listing) >= limit:
@@ -260,9 +284,9 @@ class RemoteStore(MemoryStore):
             offset = 0
 
     def iterate(self, **scope: Unpack[Scope]) -> Iterator[Memory]:
-        cursor = ""
+        cursor, options = "", settled(scope)
         while True:
-            page = self.list_recent(PAGE, order="oldest", cursor=cursor, **scope)
+            page = self.list_recent(PAGE, order="oldest", cursor=cursor, **options)
             yield from page
             cursor = page.cursor
             if not cursor:
@@ -344,18 +368,13 @@ class RemoteStore(MemoryStore):
         else:
             options["batch"] = batch.operation.batch if isinstance(batch, JournalEntry) else batch
         entries: list[JournalEntry] = self._call("undo", options)
+        self.space = next((entry.space for entry in entries if entry.kind == SPACE_NAME), self.space)
         return entries
 
     def rename_space(self, new: str, *, why: str = "") -> None:
-        self._call("rename_space", {"new": new, "why": why})
-        self.space = new
-
-    def edges(
-        self, *, out_of: Sequence[str] | None = None, into: Sequence[str] | None = None, rel: Relations = None
-    ) -> Any:
-        if [] in (list(each) if each is not None else None for each in (out_of, into)):
-            return []  # a URL cannot say that a list is empty
-        return self._call("edges", {"out_of": out_of, "into": into, "rel": rel})
+        name = required_label("space", new)
+        self._call("rename_space", {"new": name, "why": why})
+        self.space = name
 
     def reindex(self, *, restart: bool = False, progress: Progress | None = None) -> int:
         """As a job of the server, which goes on when this program ends."""
@@ -398,30 +417,28 @@ class RemoteStore(MemoryStore):
     def _call(self, method: str, values: Mapping[str, Any]) -> Any:
         endpoint = self._endpoint(method, values)
         data = self._raw(method, values)
-        return READING.read("the answer", endpoint.returns, data)
+        try:
+            return READING.read("the answer", endpoint.returns, data)
+        except (InvalidInput, KeyError, TypeError) as error:
+            raise self._connected.not_ours("its answer cannot be read") from error
 
     def _raw(self, method: str, values: Mapping[str, Any]) -> Any:
         endpoint, values = self._endpoint(method, values), dict(values)
-        headers: dict[str, str] = {}
-        if endpoint.of_one and "id" in endpoint.path_names:
-            (values["id"],) = values.pop("ids")
-        for name in endpoint.path_names:
-            version = self._versions.get(str(values[name]))
-            if version is not None and not endpoint.reads:
-                headers["If-Match"] = f'"{version}"'
-        path, query, body = request_of(endpoint, self.space, values)
-        target = path + (f"?{urlencode(query, doseq=True)}" if query else "")
+        expected = self._versions and not endpoint.reads
+        headers = {EXPECT: json.dumps(dict(self._versions))} if expected else {}
+        target, body = request_of(endpoint, self.space, values)
         data = self._connected.send(endpoint.verb, target, body, writes=not endpoint.reads, headers=headers)
-        return data if is_object(endpoint.returns) else data["result"]
+        if is_object(endpoint.returns):
+            return data
+        if not isinstance(data, dict) or "result" not in data:
+            raise self._connected.not_ours("its answer has no result")
+        return data["result"]
 
     def _endpoint(self, method: str, values: Mapping[str, Any]) -> Endpoint:
-        """The first whose path can be filled. One memory, of which a version is expected, is named in the path."""
-        several = list(values.get("ids") or ())
+        """The first whose path can be filled. One memory alone is named like several."""
         for endpoint in (each for each in endpoints() if each.method == method):
-            if endpoint.of_one and endpoint.path_names == ("id",):
-                if len(several) == 1 and several[0] in self._versions:
-                    return endpoint
-            elif all(values.get(name) is not None for name in endpoint.path_names):
+            of_several = not (endpoint.of_one and endpoint.path_names == ("id",))
+            if of_several and all(values.get(name) is not None for name in endpoint.path_names):
                 return endpoint
         raise InvalidInput(f"{method} lacks an argument; name what it is about.")
 
@@ -431,32 +448,30 @@ def parts(ids: Sequence[str]) -> Iterator[list[str]]:
     yield from (list(ids[first : first + PAGE]) for first in range(0, len(ids), PAGE))
 
 
-def request_of(endpoint: Endpoint, space: str, values: Mapping[str, Any]) -> tuple[str, dict[str, Any], Any]:
-    """The path, the query and the body."""
+def request_of(endpoint: Endpoint, space: str, values: Mapping[str, Any]) -> tuple[str, Any]:
+    """The path with its query, and the body. Values go as JSON, also in a query: whatever the server reads is then what
+    was given, as in a local call."""
     known = {each.name: each for each in endpoint.parameters}
     path = endpoint.path.replace("{space}", quote(space, safe=""))
-    query: dict[str, Any] = {}
-    body: dict[str, Any] = {}
+    sent: dict[str, Any] = {}
     for name, value in values.items():
         parameter = known.get(name)
         if parameter is not None and parameter.place == "path":
-            path = path.replace(f"{{{name}}}", quote(str(value), safe=""))
-        elif parameter is not None and parameter.place == "body":
-            body[name] = to_json(value)
-        elif endpoint.verb in ("GET", "DELETE"):
-            if value is not None or (parameter is not None and parameter.default is not None):
-                query[name] = textual(value)
-        else:
-            body[name] = to_json(value)
-    return path, query, None if endpoint.verb in ("GET", "DELETE") else body
+            fits = fits_path(str(value))
+            path = path.replace(f"{{{name}}}", quote(str(value), safe="") if fits else ELSEWHERE)
+            if fits:
+                continue
+        in_query = parameter is None or parameter.place == "query"
+        if value is not None or not in_query or (parameter is not None and parameter.default is not None):
+            sent[name] = value if isinstance(value, float) else to_json(value)  # also one that is not finite
+    if endpoint.verb not in ("GET", "DELETE"):
+        return path, sent
+    return path + (f"?{urlencode({ARGUMENTS: json.dumps(sent)})}" if sent else ""), None
 
 
-def textual(value: Any) -> Any:
-    """As the query of a URL has it."""
-    if value is None or isinstance(value, bool | Filter | Mapping):
-        return json.dumps(to_json(value))
-    plain = to_json(value)
-    return plain if isinstance(plain, list) else str(plain)
+def settled(scope: Scope) -> Scope:
+    """With lists in the place of iterators, which can be read only once."""
+    return cast("Scope", {name: list(each) if isinstance(each, Iterator) else each for name, each in scope.items()})
 
 
 def remote(name: str) -> Callable[..., Any]:
@@ -467,6 +482,7 @@ def remote(name: str) -> Callable[..., Any]:
     @wraps(method)
     def call(self: RemoteStore, /, *arguments: Any, **options: Any) -> Any:
         bound, values = shape.bind(self, *arguments, **options), dict[str, Any]()
+        check_arguments(bound, hints_of(method))
         for each in list(shape.parameters.values())[1:]:
             if each.name not in bound.arguments:
                 continue
@@ -477,7 +493,7 @@ def remote(name: str) -> Callable[..., Any]:
                 refuse_function(each.name, value)
             else:
                 values[each.name] = list(value) if isinstance(value, Iterator | tuple) else value
-        if name in IN_PAGES and "limit" in values:
+        if name in IN_PAGES and ("limit" in values or name == "entities"):
             return in_pages(self, name, values)
         if name == "decide" and not isinstance(values["item"], str):
             values["item"] = values["item"].id
@@ -492,12 +508,12 @@ def remote(name: str) -> Callable[..., Any]:
 
 def in_pages(store: RemoteStore, name: str, values: Mapping[str, Any]) -> list[Any]:
     """One request for as many as a server lists at once, until there are no more."""
-    limit, offset, items = values["limit"], values.get("offset", 0), list[Any]()
+    limit, offset, items = values.get("limit"), values.get("offset", 0), list[Any]()
     while True:
         wanted = PAGE if limit is None else min(PAGE, limit - len(items))
         page = store._call(name, {**values, "limit": wanted, "offset": offset + len(items)})
         items += page
-        if len(page) < wanted or len(items) == limit:
+        if len(page) < wanted or wanted < PAGE or len(items) == limit:
             return items
 
 

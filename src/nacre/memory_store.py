@@ -185,10 +185,11 @@ class MemoryStore(Closing):
             raise InvalidInput("A user needs a role; make its capabilities with `user_capabilities`.")
         return self._view(self._parts.rebuilt(actor=name, capabilities=capabilities))
 
-    def expecting(self, versions: Mapping[str, int]) -> Self:
+    def expecting(self, versions: Mapping[str, int], *, check: bool = True) -> Self:
         """The same open store, which changes these memories only while they have these versions. Raises
-        `MemoryNotFound`, and `VersionMismatch`, which every later write raises too where one was changed meanwhile."""
-        for memory in self._engine.get_existing(self._store, self.space, list(versions)):
+        `MemoryNotFound`, and `VersionMismatch`, which every later write raises too where one was changed meanwhile.
+        Without `check`, only later writes compare them."""
+        for memory in self._engine.get_existing(self._store, self.space, list(versions)) if check else ():
             if memory.version != versions[memory.id]:
                 raise VersionMismatch(memory.id, versions[memory.id], memory.version)
         engine = replace(self._engine, versions=dict(versions))
@@ -674,7 +675,8 @@ class MemoryStore(Closing):
         self, *, out_of: Sequence[str] | None = None, into: Sequence[str] | None = None, rel: Relations = None
     ) -> list[Edge]:
         """The links themselves, from or to these memories; all of the space when neither is given."""
-        return self._store.edges(self.space, out_of=out_of, into=into, rels=relation_list(rel))
+        sources, targets = ([ids] if isinstance(ids, str) else ids for ids in (out_of, into))
+        return self._store.edges(self.space, out_of=sources, into=targets, rels=relation_list(rel))
 
     def relations(self) -> dict[str, str]:
         """Every known relation with its description. A restricted agent sees those of the links that it sees."""
@@ -785,7 +787,8 @@ class MemoryStore(Closing):
     ) -> list[JournalEntry]:
         """What was done; `batch` may be the first characters of one. A row that cannot be read is marked `damaged`."""
         where = JournalFilter(id, batch, operation, actor, *between(since, until, self._clock()))
-        entries = self._store.journal(self.space, where, newest_first=newest_first, limit=limit)
+        most = None if limit is None else max(0, limit)
+        entries = self._store.journal(self.space, where, newest_first=newest_first, limit=most)
         return list(map(self._visible_entry, entries))
 
     def iterate_journal(
@@ -813,7 +816,16 @@ class MemoryStore(Closing):
             )
         where = JournalFilter(after=max(0, since))
         entries = self._store.journal(self.space, where, newest_first=False, limit=max(0, limit))
+        if not entries and since > begins and since > self._last_seq():
+            raise HistoryLost(
+                f"The journal of {self.space!r} has no entry {since}: an older copy of the store took its place. Read "
+                "everything anew, and continue after its last entry."
+            )
         return list(map(self._visible_entry, entries))
+
+    def _last_seq(self) -> int:
+        last = self._store.journal(self.space, limit=1)
+        return last[0].seq if last else 0
 
     def operations(
         self,
@@ -957,12 +969,13 @@ class MemoryStore(Closing):
 
     # Entities and vocabulary
 
-    def entities(self, limit: int | None = None) -> list[Entity]:
+    def entities(self, limit: int | None = None, *, offset: int = 0) -> list[Entity]:
         """Who and what live memories mention, the most mentioned first; all the names of one together."""
         from nacre.engine import entities  # slow to import
 
-        check_page(limit or 0)
-        return entities.entities(self._store, self.space, Filter.live(self._clock()))[:limit]
+        check_page(limit or 0, offset)
+        every = entities.entities(self._store, self.space, Filter.live(self._clock()))
+        return every[offset:] if limit is None else every[offset : offset + limit]
 
     def resolve_entity(self, name: str) -> str:
         """The name of the entity that has this name or alias, in any spelling; without an entity, the name itself."""

@@ -16,6 +16,8 @@ DAY = 86_400.0
 WEEK = 7 * DAY
 MONDAY = 4 * DAY  # the first one of the epoch, which began on a Thursday
 MICROSECOND = timedelta(microseconds=1)  # the finest that a written time tells
+# A year, or a date without hyphens, in digits alone: never seconds since 1970, whatever is wrong with it.
+WRITTEN_DATE = re.compile(r"(19|20|21)\d\d(\d\d|\d{4}|\d{8}|\d{10})?(\.0+)?")
 STAMP = "%Y%m%dT%H%M%SZ"  # in UTC: sorts by time, and every file system accepts it
 # What a calendar can show: the years 1 to 9999.
 FIRST = datetime.min.replace(tzinfo=UTC).timestamp()

@@ -49,27 +49,30 @@ def checked(method: FunctionType) -> Callable[..., object]:
 
     @wraps(method)
     def call(*args: object, **kwargs: object) -> object:
-        signature = read_signature()
-        bound = signature.bind(*args, **kwargs)
-        hints = hints_of(method)
-        for name, value in bound.arguments.items():
-            kind = signature.parameters[name].kind
-            if kind is inspect.Parameter.VAR_KEYWORD:
-                for field, each in value.items():
-                    check_field(field, each)
-            elif name not in hints:
-                continue
-            elif kind is inspect.Parameter.VAR_POSITIONAL:
-                for each in value:
-                    check(name, each, hints[name])
-            else:
-                check(name, value, hints[name])
-                if isinstance(value, Iterator) and not hasattr(value, "read"):
-                    bound.arguments[name] = checked_items(name, value, hints[name])
+        bound = read_signature().bind(*args, **kwargs)
+        check_arguments(bound, hints_of(method))
         return method(*bound.args, **bound.kwargs)
 
     setattr(call, CHECKED, True)
     return call
+
+
+def check_arguments(bound: inspect.BoundArguments, hints: Mapping[str, object]) -> None:
+    """Raises `InvalidInput`; the items of an iterator are checked when it is read."""
+    for name, value in bound.arguments.items():
+        kind = bound.signature.parameters[name].kind
+        if kind is inspect.Parameter.VAR_KEYWORD:
+            for field, each in value.items():
+                check_field(field, each)
+        elif name not in hints:
+            continue
+        elif kind is inspect.Parameter.VAR_POSITIONAL:
+            for each in value:
+                check(name, each, hints[name])
+        else:
+            check(name, value, hints[name])
+            if isinstance(value, Iterator) and not hasattr(value, "read"):
+                bound.arguments[name] = checked_items(name, value, hints[name])
 
 
 def checked_items(name: str, values: Iterator[object], hint: object) -> Iterator[object]:

@@ -28,6 +28,12 @@ PATH_NAME = re.compile(r"{(\w+)}")
 # Functions of the caller's own program, which cannot be sent.
 LOCAL_ONLY = ("contradiction_fn", "progress", "token_counter")
 Place = Literal["path", "query", "body"]
+# In the query: any parameters as one JSON object, read as those of a body are. Text of digits, an empty list and null
+# cannot be told from other values otherwise.
+ARGUMENTS = "arguments"
+# In the place of a name in a path which no path can hold; the body or the arguments have it.
+ELSEWHERE = "-"
+EXPECT = "nacre-expect"  # the header with the versions of memories that a write expects, by their ids, as JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +191,17 @@ WAIT = Parameter("wait", "query", float, False, 0.0, "How many seconds to wait f
 @cache
 def endpoints() -> tuple[Endpoint, ...]:
     return table()
+
+
+@cache
+def fixed_parts() -> frozenset[str]:
+    """Words of paths. A name that is the same would lead elsewhere."""
+    return frozenset(part for each in endpoints() for part in each.path.split("/") if not part.startswith("{"))
+
+
+def fits_path(name: str) -> bool:
+    """Whether a name can be a part of a path: proxies take out empty parts and dots."""
+    return name not in ("", ".", "..") and name not in fixed_parts()
 
 
 def plain_method(name: str, owner: type = MemoryStore) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date
@@ -15,6 +16,7 @@ from typing import Any, ForwardRef, Literal, Union, get_args, get_origin, get_ty
 from nacre.errors import InvalidInput, UnknownName, WrongType
 from nacre.model import Hit, Listing, Memory
 from nacre.model.filter import Condition, Filter
+from nacre.model.instants import WRITTEN_DATE
 from nacre.model.memory import Json
 from nacre.model.review import ReviewItem
 
@@ -22,6 +24,7 @@ from nacre.model.review import ReviewItem
 COMPUTED: Mapping[type, tuple[str, ...]] = {Hit: ("strength", "marks"), ReviewItem: ("decisions",), Memory: ("date",)}
 TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 PLAIN = frozenset((str, int, bool, NoneType))  # these are JSON already, and most values are of these types
+LARGEST = sys.float_info.max
 NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false", dict: "an object"}
 
 
@@ -83,6 +86,8 @@ class Reading:
     def read(self, name: str, hint: Any, value: Any) -> Any:
         """Raises `InvalidInput`, which calls the value by this name."""
         kinds = alternatives(hint)
+        if self.textual and isinstance(value, str) and str in kinds and WRITTEN_DATE.fullmatch(value.strip()):
+            return value  # a year or a day; other numbers are seconds
         if value is None:
             if any(kind in (NoneType, Any, object) or isinstance(kind, ForwardRef | str) for kind in kinds):
                 return None
@@ -123,7 +128,7 @@ class Reading:
         if isinstance(value, bool):
             return NO
         if kind is float and isinstance(value, int | float):
-            return value
+            return value if abs(value) <= LARGEST or isinstance(value, float) else NO
         return value if isinstance(value, kind) else NO
 
     def _listing(self, name: str, _kind: Any, value: Any) -> Any:
@@ -173,12 +178,14 @@ class Reading:
         return {key: self.read(f"{name}.{key}", inner, each) for key, each in value.items()}
 
     def _several(self, name: str, kind: Any, value: Any) -> Any:
-        """A list, or in a URL a value that is there once."""
+        """A list, or in a URL a value that is there once. A text is several texts where the method takes any such."""
+        origin, inner = get_origin(kind) or kind, get_args(kind)
+        if not self.textual and isinstance(value, str) and inner == (str,) and isinstance(value, origin):
+            return value
         if not isinstance(value, list):
             if not self.textual:
                 return NO
             value = [value]
-        origin, inner = get_origin(kind) or kind, get_args(kind)
         if origin is tuple and inner and inner[-1] is not Ellipsis:
             if len(value) != len(inner):
                 raise InvalidInput(f"{name} must have {len(inner)} values, not {len(value)}.")
@@ -210,7 +217,7 @@ def textual_scalar(kind: Any, value: str) -> Any:
         number = kind(value)
     except ValueError:
         return NO
-    return number if isfinite(number) else NO
+    return number if isinstance(number, int) or isfinite(number) else NO
 
 
 def text_last(kind: Any) -> bool:

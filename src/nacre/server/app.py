@@ -33,7 +33,8 @@ from nacre.lifecycle.backups import restore
 from nacre.mcp.http import LOOPBACK
 from nacre.memory_store import MemoryStore
 from nacre.model import JournalEntry, Memory, RememberResult
-from nacre.rest.endpoints import arguments_of
+from nacre.model.validate import label, required_label
+from nacre.rest.endpoints import EXPECT, arguments_of
 from nacre.rest.problems import CONTENT_TYPE, problem_of, status_of
 from nacre.rest.wire import is_object
 from nacre.server.answers import Answer, Answers, KeyReused, Reservation
@@ -46,7 +47,7 @@ from nacre.server.metrics import Metrics, log_request
 from nacre.server.oauth import METADATA, RESOURCES, OAuth
 from nacre.server.openapi import docs_page, openapi
 from nacre.server.provider import Asker, UserStores, asker
-from nacre.server.requests import Route, find_route, parsed_body, read_values
+from nacre.server.requests import Route, find_route, parsed_body, parsed_object, read_values
 from nacre.server.sessions import Sessions, is_own_request, session_cookie, set_cookie
 from nacre.server.users import TOKEN, Identity, Registry
 from nacre.web.page import page_file
@@ -478,7 +479,7 @@ class Request:
         body = await self._body(self.app.options.longest_body)
         self._take(identity, writes=0, size=len(body))
         wanted = dict(parse_qsl(self.scope["query_string"].decode("latin-1"))).get("space", "")
-        self.space = wanted or self.app.stores.usual_space(identity)
+        self.space = label("space", wanted) or self._usual(identity)
         who = Asker(identity, self.space)
         await self.app.in_thread(partial(self.app.stores.view, who))  # a space that is not open ends here
         asker.set(who)
@@ -492,7 +493,7 @@ class Request:
             raise no_route(route)
         endpoint = route.endpoint
         self.route_name = f"{endpoint.verb} {endpoint.path}"
-        self.space = route.names.get("space") or self.app.stores.usual_space(identity)
+        self.space = required_label("space", route.names["space"]) if endpoint.in_space else self._usual(identity)
         if not identity.role.includes(endpoint.role):
             raise AccessDenied(
                 f"This needs the role {endpoint.role}, and the token has the role {identity.role}; ask an admin of the "
@@ -514,7 +515,7 @@ class Request:
         who = Asker(identity, self.space)
         if endpoint.method == "changes":
             return await self._changes(who, values)
-        call = Call(self.app, who, route, values, self._versions(route), upload)
+        call = Call(self.app, who, route, values, self._versions(route, values), self._expected(), upload)
         if endpoint.download:
             return await self._download(call)
         if endpoint.restores:
@@ -542,13 +543,28 @@ class Request:
             content_disposition_type="attachment",
         )  # fmt: skip
 
-    def _versions(self, route: Route) -> tuple[str, tuple[int, ...]] | None:
+    def _usual(self, identity: Identity) -> str:
+        return self.app.stores.usual_space(identity)
+
+    def _expected(self) -> Mapping[str, int]:
+        """The versions that memories must have to be changed, wherever the request names them."""
+        sent = self.headers.get(EXPECT, "")
+        versions = parsed_object(EXPECT, sent) if sent else {}
+        if not all(type(version) is int for version in versions.values()):
+            raise InvalidInput(f'{EXPECT} has the versions of memories by their ids; send {{"ID": 3}}.')
+        return versions
+
+    def _versions(self, route: Route, values: Mapping[str, Any]) -> tuple[str, tuple[int, ...]] | None:
         """What `If-Match` says about the memory in the path: its id, and the versions that it may have."""
         sent = [value.decode("latin-1") for name, value in self.scope["headers"] if name == b"if-match"]
         tags = [tag for tag in (part.strip() for part in ",".join(sent).split(",")) if tag]
-        id = next((route.names[name] for name in MEMORY_IDS if name in route.names), None)
-        if not tags or tags == ["*"] or id is None or route.endpoint.owner is not MemoryStore:
+        id = next((str(values[name]) for name in MEMORY_IDS if name in route.names), None)
+        if not tags or tags == ["*"] or route.endpoint.reads:
             return None
+        if id is None or route.endpoint.owner is not MemoryStore:
+            raise InvalidInput(
+                f'If-Match is about the memory in the path, and here is none; send {EXPECT}: {{"ID": 3}} instead.'
+            )
         numbers = [tag.removeprefix("W/").strip('"') for tag in tags]  # W/: as a proxy that compresses writes it
         if not all(number.isdecimal() and len(number) <= LONGEST_NUMBER for number in numbers):
             raise InvalidInput('If-Match is not a version; send what the ETag said, such as "3", or several of them.')
@@ -637,6 +653,7 @@ class Call:
     route: Route
     values: Mapping[str, Any]
     versions: tuple[str, tuple[int, ...]] | None  # a memory, and those of which it must have one
+    expected: Mapping[str, int] = field(default_factory=dict)
     upload: Path | None = None
 
     def answer(self, key: str, request: bytes) -> Answer:
@@ -670,12 +687,14 @@ class Call:
 
     def _store(self) -> MemoryStore:
         store = self.app.stores.view(self.who)
+        if self.expected:
+            store = store.expecting(self.expected, check=False)
         if self.versions is None:
             return store
         id, wanted = self.versions
         present = store.get(id) if len(wanted) > 1 else None
         expected = present.version if present is not None and present.version in wanted else wanted[-1]
-        return store.expecting({id: expected})
+        return store.expecting({**self.expected, id: expected})
 
     def _result(self, store: MemoryStore) -> Any:
         endpoint, owner = self.route.endpoint, cast("object", store)

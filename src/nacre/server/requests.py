@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from nacre.errors import InvalidInput, UnknownName
-from nacre.rest.endpoints import Endpoint
+from nacre.rest.endpoints import ARGUMENTS, ELSEWHERE, Endpoint
 from nacre.rest.wire import Reading, alternatives
 from nacre.server.api import all_endpoints
 
@@ -72,14 +72,17 @@ def read_values(route: Route, query: Iterable[tuple[str, str]], body: bytes) -> 
     endpoint, values = route.endpoint, dict[str, Any]()
     known = {each.name: each for each in endpoint.parameters}
     in_query = collected(query)
-    in_body = {} if endpoint.verb in ("GET", "DELETE") or endpoint.upload else parsed_body(body)
+    in_body = parsed_object(ARGUMENTS, in_query.pop(ARGUMENTS)) if ARGUMENTS in in_query else {}
+    if endpoint.verb not in ("GET", "DELETE") and not endpoint.upload:
+        in_body |= parsed_body(body)
+    expected = [each.name for each in known.values() if each.place != "path" or route.names[each.name] == ELSEWHERE]
     for name in (*in_query, *in_body):
-        UnknownName.check("parameter", name, [each.name for each in known.values() if each.place != "path"])
+        UnknownName.check("parameter", name, expected)
     for name, parameter in known.items():
-        if parameter.place == "path":
-            values[name] = IN_PATH.read(name, parameter.hint, route.names[name])
-        elif name in in_body:
+        if name in in_body:
             values[name] = IN_BODY.read(name, parameter.hint, in_body[name])
+        elif parameter.place == "path":
+            values[name] = IN_PATH.read(name, parameter.hint, route.names[name])
         elif name in in_query:
             value = in_query[name]
             null = value == NULL and NoneType in alternatives(parameter.hint) and parameter.default is not None
@@ -127,12 +130,15 @@ def collected(query: Iterable[tuple[str, str]]) -> dict[str, Any]:
 
 
 def parsed_body(body: bytes) -> dict[str, Any]:
-    if not body.strip():
-        return {}
+    return parsed_object("The body", body) if body.strip() else {}
+
+
+def parsed_object(name: str, written: Any) -> dict[str, Any]:
+    """`written` is a list where a query has the name twice."""
     try:
-        parsed = json.loads(body)
+        parsed = json.loads(written) if isinstance(written, str | bytes) else written
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"The body cannot be read as JSON ({error}); send an object.") from error
+        raise InvalidInput(f"{name} cannot be read as JSON ({error}); send an object.") from error
     if not isinstance(parsed, dict):
-        raise InvalidInput('The body is not an object; send one, such as {"text": "…"}.')
+        raise InvalidInput(f'{name} is not an object; send one, such as {{"text": "…"}}.')
     return parsed

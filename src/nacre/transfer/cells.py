@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from nacre.errors import InvalidInput
 from nacre.model import Memory
-from nacre.model.instants import DAY, LAST, iso, seconds
+from nacre.model.instants import DAY, LAST, WRITTEN_DATE, iso, seconds
 from nacre.model.memory import LISTS, NAMES
 from nacre.text.dates import named_span
 
@@ -24,8 +24,6 @@ INTEGERS = frozenset(("polarity", "position", "access_count"))
 OBJECTS = frozenset(("links", "metadata"))
 TRUE, FALSE = frozenset(("true", "yes", "1")), frozenset(("false", "no", "0"))
 MILLISECONDS = LAST  # no time in seconds is larger
-# A year, or a date without hyphens, in digits alone: never seconds since 1970, whatever is wrong with it.
-WRITTEN_DATE = re.compile(r"(19|20|21)\d\d(\d\d|\d{4}|\d{8}|\d{10})?(\.0+)?")
 DAY_IN_DIGITS = re.compile(r"(19|20|21)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")  # as seconds, summer of 1970
 LONGEST_SHOWN = 80  # characters of a value in a message
 

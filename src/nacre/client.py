@@ -461,8 +461,8 @@ def request_of(endpoint: Endpoint, space: str, values: Mapping[str, Any]) -> tup
             path = path.replace(f"{{{name}}}", quote(str(value), safe="") if fits else ELSEWHERE)
             if fits:
                 continue
-        in_query = parameter is None or parameter.place == "query"
-        if value is not None or not in_query or (parameter is not None and parameter.default is not None):
+        none_is_default = endpoint.reads or endpoint.verb == "DELETE"  # elsewhere it may delete what a field has
+        if value is not None or not none_is_default or (parameter is not None and parameter.default is not None):
             sent[name] = value if isinstance(value, float) else to_json(value)  # also one that is not finite
     if endpoint.verb not in ("GET", "DELETE"):
         return path, sent

@@ -301,7 +301,8 @@ def test_a_token_that_is_revoked_while_it_waits_for_changes_gets_none(
     with registry(place / "s.db") as users, ThreadPoolExecutor(1) as waiting:
         users.add_user("poller")
         token, secret = users.create_token("poller", "reader")
-        poll = partial(served.caller(secret), "GET", "/v1/spaces/team/changes", query={"since": 10**6, "wait": 50})
+        last = root("GET", "/v1/spaces/team").json["seq"]
+        poll = partial(served.caller(secret), "GET", "/v1/spaces/team/changes", query={"since": last, "wait": 50})
         reply = waiting.submit(poll)
         running = re.compile(rb"^nacre_requests_running (\S+)", re.MULTILINE)
         wait_for(lambda: float(running.findall(root("GET", "/metrics").body)[0]) > 1)

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from socketserver import BaseRequestHandler, ThreadingTCPServer
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -267,6 +268,109 @@ def test_a_version_that_is_expected_is_compared_by_the_server(remote: RemoteStor
             work()
     with pytest.raises(MemoryNotFound):
         store.expecting({"nobody": 1})
+
+
+def test_an_expected_version_counts_wherever_the_memory_is_named(remote: RemoteStore) -> None:
+    """In a list, as the end of a link, as what is replaced, or only by what is undone."""
+    with local() as near:
+        for number, store in enumerate((near, remote)):
+            for name, work in EXPECTING.items():
+                team = store.in_space(f"expecting {number} {name}")
+                for id in ("m1", "m2", "m3"):
+                    team.remember(f"The rope {id} hangs in the shed", id=id, on_conflict="ignore")
+                team.link("m1", "m3")
+                first = team.expecting({"m1": team.get_many(["m1"])[0].version})
+                team.edit("m1", title="By somebody else")
+                with pytest.raises(VersionMismatch):
+                    work(first)
+                assert first.edit("m2", title="Not expected").title == "Not expected"
+                assert team.get_many(["m1"])[0].title == "By somebody else"
+
+
+EXPECTING: dict[str, Callable[[MemoryStore], object]] = {
+    "tag": lambda store: store.tag("m1", "m2", add=["x"]),
+    "pin": lambda store: store.pin("m1", "m2"),
+    "forget": lambda store: store.forget("m1"),
+    "purge": lambda store: store.purge("m1", "m2"),
+    "unlink": lambda store: store.unlink("m1", "m3"),
+    "link": lambda store: store.link("m1", "m2"),
+    "supersede": lambda store: store.supersede("m2", "m1"),
+    "merge": lambda store: store.merge("m2", "m1"),
+    "replace": lambda store: store.remember("Another rope", replaces="m1"),
+    "undo": lambda store: store.undo(),
+    "delete": lambda store: store.delete_space(),
+}
+
+
+def test_a_store_follows_its_space_when_a_new_name_is_taken_back(remote: RemoteStore) -> None:
+    with local() as near:
+        for store in (near, remote.in_space("quay")):
+            space = store.space
+            store.remember("A buoy by the quay")
+            store.rename_space("  quay two ")
+            assert store.space == "quay two" and store.count() == 1
+            entries = store.undo()
+            assert store.space == space and store.count() == 1
+            assert "quay two" not in store.spaces()
+            store.undo(entries[0])
+            assert store.space == "quay two" and store.count() == 1
+            store.delete_space(purge=True)
+
+
+def test_all_entities_are_listed_however_many_there_are(remote: RemoteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = remote.in_space("names")
+    store.remember_many([{"text": f"Ada met friend {n}", "entities": [f"Friend {n}", "Ada"]} for n in range(6)])
+    every = store.entities()
+    assert len(every) == 7 and every[0].name == "Ada"
+    monkeypatch.setattr(client, "PAGE", 3)
+    assert store.entities() == every and store.entities(5) == every[:5] and store.entities(5, offset=2) == every[2:7]
+    assert store.entities(0) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (
+            b"HTTP/1.1 301 Moved\r\nLocation: https://ada:pw@elsewhere/\r\nContent-Length: 0\r\n\r\n",
+            "leads to https://",
+        ),
+        (b"HTTP/1.1 304 Not Modified\r\n\r\n", "answers 304"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\n<html></html>", "not JSON"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "not JSON"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nnull", "answer"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]", "answer"),
+        (b'HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n{"status":"ok"}', "answer"),
+    ],
+)
+def test_what_is_no_server_of_ours_is_named(answer: bytes, said: str) -> None:
+    calls: tuple[Callable[[RemoteStore], object], ...] = (
+        lambda store: store.remember("x"), lambda store: store.count(), lambda store: store.list_recent(),
+        lambda store: store.get("x"), lambda store: store.me(), lambda store: store.journal(),
+    )  # fmt: skip
+    with answering(answer) as url, RemoteStore(url, token="t") as store:
+        for call in calls:
+            with pytest.raises(StoreUnreachable, match="no Nacre server") as refused:
+                call(store)
+            assert said in str(refused.value) and "pw@" not in str(refused.value)
+
+
+@contextmanager
+def answering(answer: bytes) -> Iterator[str]:
+    """Whatever is asked gets this answer."""
+
+    class Page(BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(100_000)
+            self.request.sendall(answer)
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Page) as page:
+        serving = threading.Thread(target=page.serve_forever, daemon=True)
+        serving.start()
+        try:
+            yield f"http://127.0.0.1:{page.server_address[1]}"
+        finally:
+            page.shutdown()
+            serving.join()
 
 
 def test_functions_of_the_program_and_parts_of_the_store_are_refused(remote: RemoteStore) -> None:

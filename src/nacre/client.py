@@ -253,7 +253,9 @@ class RemoteStore(MemoryStore):
 
     def me(self) -> dict[str, Any]:
         """The user, the role and the spaces of the token."""
-        about: dict[str, Any] = self._connected.send("GET", f"{VERSION}/me", None, writes=False, headers={})
+        about = self._connected.send("GET", f"{VERSION}/me", None, writes=False, headers={})
+        if not isinstance(about, dict) or not {"user", "role", "spaces"} <= about.keys():
+            raise self._connected.not_ours("its answer does not say who you are")
         return about
 
     # What is not one request

@@ -87,3 +87,76 @@ def test_a_review_and_its_names_end_where_no_limit_is_given() -> None:
         assert read_values(route, [], b"").get("limit", 50) is not None
         with pytest.raises(InvalidInput):
             read_values(route, [("limit", "null")], b"")
+
+
+def test_text_of_digits_in_a_query_is_the_year_or_the_day_that_a_store_reads(admin: tuple[Caller, str]) -> None:
+    caller, _ = admin
+    caller.remember("An old note", SPACE, id="old", created_at="2024-03-05", on_conflict="ignore")
+
+    def ids(**query: str) -> set[str]:
+        reply = caller("GET", f"/v1/spaces/{SPACE}/memories", query={"limit": "100", **query})
+        return {each["id"] for each in reply.json["memories"]}
+
+    assert "m1" in ids() and "old" in ids()
+    assert ids(until="2024") == ids(until="20240331") == ids(until="1710000000") == {"old"}
+    assert "old" not in ids(since="2025") and "m1" in ids(since="2025")
+    assert ids(as_of="2030") == ids()
+    assert ids(arguments='{"tags": []}') == set() and ids(arguments='{"until": "2024"}') == {"old"}
+    for wrong in ('{"until": 2024.5, "unknown": 1}', "[]", "{", '{"limit": "3"}'):
+        assert caller("GET", f"/v1/spaces/{SPACE}/memories", query={"arguments": wrong}).status == 400, wrong
+
+
+def test_what_no_path_can_hold_is_named_in_the_arguments(admin: tuple[Caller, str]) -> None:
+    caller, _ = admin
+    caller.remember("Called like a word of the paths", SPACE, id="resolve", on_conflict="ignore")
+    root = f"/v1/spaces/{SPACE}/memories"
+    reply = caller("GET", f"{root}/-/history", query={"arguments": '{"id": "resolve"}'})
+    assert reply.json["versions"][0]["id"] == "resolve"
+    assert caller("GET", f"{root}/-", query={"arguments": '{"id": ""}'}).json["type"].endswith("MemoryNotFound")
+    assert caller("PATCH", f"{root}/-", {"id": "resolve", "title": "By its body"}).json["title"] == "By its body"
+    for path, query, body in ((f"{root}/m1", {"arguments": '{"id": "m2"}'}, None), (f"{root}/m1", {}, {"id": "m2"})):
+        assert caller("GET" if body is None else "PATCH", path, body, query).status == 400
+
+
+def test_a_number_with_hundreds_of_digits_and_a_path_without_a_space_are_refused(admin: tuple[Caller, str]) -> None:
+    caller, _ = admin
+    digits = "9" * 400
+    for query in ({"valid_at": digits}, {"as_of": digits}, {"limit": digits}, {"offset": digits}):
+        assert caller("GET", f"/v1/spaces/{SPACE}/memories", query=query).status == 400, query
+    assert caller("GET", f"/v1/spaces/{SPACE}/review", query={"stale_days": digits}).status == 400
+    assert caller("POST", f"/v1/spaces/{SPACE}/recall", {"query": "x", "min_relevance": 10**400}).status == 400
+    assert caller("GET", "/v1/spaces//memories").status == 400
+    assert caller("DELETE", "/v1/spaces/%20").status == 400
+    assert caller("GET", f"/v1/spaces/{SPACE}/journal", query={"limit": "-5"}).result == []
+
+
+def test_a_space_with_blanks_around_its_name_is_as_closed_as_without(admin: tuple[Caller, str]) -> None:
+    caller, _ = admin
+    caller.remember("Nobody else's", "personal@root")
+    made = caller("POST", "/v1/users", {"name": "guest"})
+    assert made.status == 201
+    token = caller("POST", "/v1/tokens", {"user": "guest", "role": "reader"}).json["secret"]
+    guest = Caller(caller.url, token)
+    replies = [guest("GET", f"/v1/spaces/{name}/memories") for name in ("personal@root", "%20personal@root")]
+    assert [reply.status for reply in replies] == [404, 404] and replies[0].json == replies[1].json
+    assert caller("GET", f"/v1/spaces/%20{SPACE}%20/count").result == caller("GET", f"/v1/spaces/{SPACE}/count").result
+
+
+def test_versions_are_expected_of_memories_that_no_path_names(admin: tuple[Caller, str]) -> None:
+    caller, _ = admin
+    root = f"/v1/spaces/{SPACE}"
+    version = caller("GET", f"{root}/memories/m1").json["version"]
+    link = {"source": "m1", "target": "m5", "rel": "refines"}
+    assert caller("POST", f"{root}/links", link, nacre_expect=f'{{"m1": {version - 1}}}').status == 412
+    assert caller("POST", f"{root}/links", link, if_match='"77"').status == 400
+    assert caller("POST", f"{root}/links", link, nacre_expect='{"m1": "x"}').status == 400
+    assert caller("POST", f"{root}/links", link, nacre_expect=f'{{"m1": {version}}}').status == 201
+
+
+def test_whoever_follows_a_journal_learns_that_an_older_one_took_its_place(admin: tuple[Caller, str]) -> None:
+    caller, _ = admin
+    root = f"/v1/spaces/{SPACE}"
+    last = caller("GET", root).json["seq"]
+    assert caller("GET", f"{root}/changes", query={"since": last}).result == []
+    lost = caller("GET", f"{root}/changes", query={"since": last + 1})
+    assert lost.status == 410 and "anew" in lost.json["message"]

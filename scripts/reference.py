@@ -46,11 +46,13 @@ REST_OPENING = """\
 `nacre serve` answers under `/v1`; `/v1/openapi.json` describes all of it for programs, and `/v1/docs` for people.
 Send the token as `Authorization: Bearer …`. A role includes those before it: reader, writer, reviewer, admin. Errors
 are `application/problem+json` with `detail` and `remedy`. A memory's `ETag` is its version; with `If-Match` a change
-is refused (412) if somebody changed it meanwhile. With an `Idempotency-Key` a request that is sent again is carried
-out once.
+is refused (412) if somebody changed it meanwhile; the header `Nacre-Expect: {"ID": 3}` says the same of any memories
+that a request changes. With an `Idempotency-Key` a request that is sent again is carried out once.
 
 Parameters in bold are required. A parameter that is not in the path is in the query of a GET or DELETE, and in the
-JSON body of other requests.
+JSON body of other requests. In a query `2025` is a year and `20250501` a day; other numbers are seconds since 1970. The
+parameter `arguments` has any others as one JSON object, for example an empty list. A name that no path can hold, such
+as an empty one, is written there or in the body, and `-` in its place in the path.
 
 | request | role | what it does | parameters |
 |---|---|---|---|"""

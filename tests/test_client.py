@@ -373,6 +373,16 @@ def answering(answer: bytes) -> Iterator[str]:
             serving.join()
 
 
+def test_a_list_that_is_too_long_for_an_address_is_sent_all_the_same(remote: RemoteStore) -> None:
+    store = remote.in_space("long")
+    for id in ("a", "b"):
+        store.remember(f"Mast {id}", id=id, on_conflict="ignore")
+    store.link("a", "b")
+    others = [f"{number:036d}" for number in range(3_000)]
+    assert [each.target for each in store.edges(out_of=[*others, "a"])] == ["b"]
+    assert store.edges(out_of=others) == [] and store.count(tags=others) == 0
+
+
 def test_functions_of_the_program_and_parts_of_the_store_are_refused(remote: RemoteStore) -> None:
     assert "contradiction_fn" in LOCAL_ONLY
     with pytest.raises(InvalidInput, match="function of your program"):
@@ -495,6 +505,10 @@ def test_the_command_line_works_over_a_server(
     assert nacre.json("list") == []
     nacre.ok("undo")
     assert "shell" in nacre.ok("spaces")
+    nacre.ok("space", "rename", "shell", "conch")
+    said = nacre("--space", "conch", "undo").stderr
+    assert "Undid rename_space" in said and "--space shell undo" in said
+    assert nacre.json("stats")["total"] == 1 and "conch" not in nacre.ok("spaces")
     result = nacre("prune")
     assert result.exit_code != 0 and "server" in result.stderr
     monkeypatch.setenv("NACRE_TOKEN", "env:NOT_SET_ANYWHERE")

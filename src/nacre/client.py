@@ -51,6 +51,7 @@ ATTEMPTS = 5
 PAUSES = (0.1, 0.5, 2.0, 5.0)  # seconds between them, where the server names none
 LONGEST_PAUSE = 30.0
 PAGE = 1_000  # memories or entries that a server gives at once
+LONGEST_QUERY = 4_000  # characters, of which proxies take about 8,000; more goes into the body
 LOOK_SECONDS = 0.5  # between two looks at a job
 IN_PAGES = ("review", "entity_suggestions", "entities")  # of which more may be asked for than a server gives at once
 NEWEST = 50  # operations among which the last one is found that was not undone
@@ -468,7 +469,8 @@ def request_of(endpoint: Endpoint, space: str, values: Mapping[str, Any]) -> tup
             sent[name] = value if isinstance(value, float) else to_json(value)  # also one that is not finite
     if endpoint.verb not in ("GET", "DELETE"):
         return path, sent
-    return path + (f"?{urlencode({ARGUMENTS: json.dumps(sent)})}" if sent else ""), None
+    query = f"?{urlencode({ARGUMENTS: json.dumps(sent)})}" if sent else ""
+    return (path + query, None) if len(query) <= LONGEST_QUERY else (path, sent)
 
 
 def settled(scope: Scope) -> Scope:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+
 from tests.command_line import CommandLine
 
 
@@ -36,6 +39,17 @@ def test_a_rename_can_be_tried_made_and_taken_back(nacre: CommandLine) -> None:
     nacre.ok("--space", "home", "undo")
     nacre.ok("--space", "work", "undo")
     assert spaces(nacre) == {"default": 1}
+
+
+def test_what_is_advised_after_a_rename_was_taken_back_works(nacre: CommandLine) -> None:
+    nacre.ok("--space", "pier", "remember", "one")
+    nacre.ok("space", "rename", "pier", "quay")
+    said = nacre("--space", "quay", "undo").stderr
+    advice = re.search(r"Undid rename_space \w+ .*`nacre (.*)` does it again", said)
+    assert advice is not None and "--space pier" in advice[1], said
+    assert spaces(nacre) == {"pier": 1}
+    nacre.ok(*shlex.split(advice[1]))
+    assert spaces(nacre) == {"quay": 1}
 
 
 def test_deleting_asks_for_the_name(nacre: CommandLine) -> None:

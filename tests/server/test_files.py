@@ -206,6 +206,9 @@ def test_a_file_is_imported_undone_and_downloaded(callers: tuple[Served, Caller,
     body = b"# Stove\n\n- The stove needs dry wood\n- The chimney is swept in May\n"
     query = {"name": "stove.md"}
     assert reader("POST", "/v1/spaces/team/jobs/import", body, query).status == 403
+    of_one = admin("POST", "/v1/tokens", {"user": "ada", "role": "admin", "spaces": ["team"]}).json["secret"]
+    refused = Caller(admin.url, of_one)("POST", "/v1/spaces/team/jobs/import", body, query)
+    assert refused.status == 403 and "admin in all spaces" in refused.json["message"]
     rehearsed = finished(admin, admin("POST", "/v1/spaces/team/jobs/import", body, {**query, "dry_run": "true"}).json)
     assert rehearsed["new"] == 2 and rehearsed["operations"] == []
     done = finished(admin, admin("POST", "/v1/spaces/team/jobs/import", body, query).json)

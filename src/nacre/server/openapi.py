@@ -114,7 +114,8 @@ def openapi() -> dict[str, Any]:
         "info": {
             "title": "Nacre", "version": __version__,
             "description": "Long-term memory for AI agents. Times are UTC seconds since 1970; in a request also dates "
-            "and words such as \"last week\".",
+            "and words such as \"last week\". In a query, `2025` is a year, `20250501` a day, and `arguments` has any "
+            "parameters as one JSON object; a name that no path can hold is there or in the body, and `-` in the path.",
         },
         "security": [{"token": []}],
         "paths": paths,

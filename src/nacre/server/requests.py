@@ -73,7 +73,7 @@ def read_values(route: Route, query: Iterable[tuple[str, str]], body: bytes) -> 
     known = {each.name: each for each in endpoint.parameters}
     in_query = collected(query)
     in_body = parsed_object(ARGUMENTS, in_query.pop(ARGUMENTS)) if ARGUMENTS in in_query else {}
-    if endpoint.verb not in ("GET", "DELETE") and not endpoint.upload:
+    if not endpoint.upload:  # what is too long for a URL is in the body of a GET, too
         in_body |= parsed_body(body)
     expected = [each.name for each in known.values() if each.place != "path" or route.names[each.name] == ELSEWHERE]
     for name in (*in_query, *in_body):

@@ -13,6 +13,7 @@ from nacre.errors import InvalidInput
 from nacre.memory_store import MemoryStore
 from nacre.model.memory import NAMES
 from nacre.transfer.export_files import export_file, format_of
+from nacre.transfer.import_archive import import_path
 from tests.transfer.archives import opened
 
 
@@ -75,3 +76,18 @@ def test_tables_can_be_written_to_a_stream(store: MemoryStore) -> None:
     export_file(store, out, format="csv")
     names, row = csv.reader(io.StringIO(out.getvalue().decode(), newline=""))
     assert tuple(names) == NAMES and row[NAMES.index("tags")] == '["ferry"]'
+
+
+@pytest.mark.parametrize("policy", ["newer", "overwrite"])
+@pytest.mark.parametrize("name", ["x.nacre", "x.jsonl", "x.csv", "notes"])
+def test_what_was_just_exported_is_no_news_when_it_is_imported_again(tmp_path: Path, name: str, policy: str) -> None:
+    at = 1_794_944_480.9278262  # written to the microsecond, it is a later time
+    store = MemoryStore(embedder="hashing", path=":memory:", clock=lambda: at)
+    for text in ("The ferry leaves at nine", "It left at eight", "The pier closes at dusk"):
+        store.remember(text, occurred_at=at - 9, expires_at=at + 9, on_conflict="ignore")
+    store.supersede(*[memory.id for memory in store.list_recent()][:2])
+    path = tmp_path / name
+    export_file(store, path, format="markdown" if name == "notes" else None)
+    before = [(memory, memory.version) for memory in store.iterate(include_superseded=True)]
+    assert import_path(store, path, on_conflict=policy).overwritten == 0
+    assert [(memory, memory.version) for memory in store.iterate(include_superseded=True)] == before

@@ -116,8 +116,7 @@ def written_over(current: Memory, imported: Memory) -> Memory:
     has lost, is not a change."""
     same_links = by_target(current.links) == by_target(imported.links)
     after = replace(
-        imported,
-        **same_times(current, imported),
+        with_same_times(current, imported),
         space=current.space,
         links=current.links if same_links else imported.links,
         last_accessed=current.last_accessed,
@@ -150,14 +149,16 @@ def with_stored_secrets(current: Memory, imported: Memory, row: MemoryRow) -> Me
     return replace(imported, **same)
 
 
-def same_times(current: Memory, imported: Memory) -> dict[str, Any]:
-    """The current times that are those of the import, but for what is lost when a time is written."""
+def with_same_times(current: Memory, imported: Memory) -> Memory:
+    """With the current times where the import has them but for what is lost when a time is written."""
     pairs = ((name, getattr(current, name), getattr(imported, name)) for name in WRITTEN_TIMES)
-    return {name: at for name, at, other in pairs if None not in (at, other) and abs(at - other) <= MICROSECOND}
+    same = {name: at for name, at, other in pairs if None not in (at, other) and abs(at - other) <= MICROSECOND}
+    return replace(imported, **same)
 
 
-WRITTEN_TIMES = ("created_at", "occurred_at", "valid_from", "valid_until", "expires_at", "last_validated_at")
-MICROSECOND = 1e-6  # seconds to which times are written in notes
+WRITTEN_TIMES = ("created_at", "updated_at", "occurred_at", "valid_from", "valid_until", "expires_at",
+                 "last_validated_at", "superseded_at")  # fmt: skip
+MICROSECOND = 1e-6  # seconds to which times are written in notes and tables
 ANY_SECRET = Guard(personal="redact")  # whatever the settings allow now, it may have been left out of an export
 POLICIES = ("skip", "overwrite", "rename", "error", "newer")
 LONGEST_CHAIN = 1_000  # successors that are followed to detect a cycle
@@ -376,6 +377,7 @@ class ImportPlanner:
         """Keeps what the archive cannot know: a later successor, and the use counts, which no undo could restore."""
         if self.policy == "error":
             raise ImportConflict([current.id], 1)
+        after = with_same_times(current, after)
         after = replace(after, last_accessed=current.last_accessed, access_count=current.access_count)
         successor = current.superseded_by
         if not successor or after.superseded_by or id_hash(successor) in self.ids:

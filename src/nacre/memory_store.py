@@ -395,10 +395,17 @@ class MemoryStore(Closing):
         return write_request.apply(self._engine, self.space, operation, wanted.guarded(self._guard), why=why)
 
     def edit(self, id: str, *, text: str | None = None, why: str = "", **fields: Unpack[Editable]) -> Memory:
-        """Embeds again only what changed; conflicts of a new text are handled as the store's `on_conflict` says."""
+        """Embeds again only what changed; conflicts of a new text are handled as the store's `on_conflict` says. Raises
+        `InvalidInput` for what was redacted."""
         changes = self._guarded_changes({**fields} if text is None else {**fields, "text": text})
         self._check_links(id, cast("tuple[Link, ...]", changes.get("links", ())))
-        return edit_one(self._engine, self.space, id, self._edit_of(changes), self._handling(None), why=why).memory
+        changed = self._edit_of(changes)
+
+        def edit(memory: Memory) -> Memory:
+            supersede.refuse_redacted(memory)
+            return changed(memory)
+
+        return edit_one(self._engine, self.space, id, edit, self._handling(None), why=why).memory
 
     def editing(self, **fields: Unpack[Changes]) -> Edit:
         """An edit for `write`, checked as `edit` would check it."""

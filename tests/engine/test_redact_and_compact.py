@@ -115,6 +115,8 @@ def test_what_is_redacted_comes_back_by_no_way(store: MemoryStore) -> None:
     stood, told = held(store, "s"), store.journal(limit=None)
     with pytest.raises(InvalidInput, match="redacted"):
         store.restore("s")
+    with pytest.raises(InvalidInput, match="redacted"):
+        store.edit("s", text="another text")
     with pytest.raises(UndoRefused, match="redacted"):
         store.undo(edited)
     with pytest.raises(UndoRefused, match="redact"):

@@ -20,6 +20,12 @@ def is_redacted(memory: Memory) -> bool:
     return memory.text == REDACTED and memory.metadata.get("redacted") is True
 
 
+def refuse_redacted(memory: Memory) -> None:
+    """The mark that is left must stay one: with another text, nothing would say that something was removed."""
+    if is_redacted(memory):
+        raise InvalidInput(f"{memory.id} was redacted; its content is gone for good. Store a new memory instead.")
+
+
 def supersede(engine: Engine, space: str, successors: Mapping[str, str], *, why: str = "") -> None:
     """Marks each memory as replaced by its successor; repeating it changes nothing."""
 
@@ -42,8 +48,7 @@ def restore(engine: Engine, space: str, ids: Sequence[str], *, why: str = "") ->
         pending = PendingChanges(reader)
         for id in dict.fromkeys(ids):
             memory = pending.latest(engine.get_required(reader, space, id))
-            if is_redacted(memory):
-                raise InvalidInput(f"{id} was redacted; its content is gone for good.")
+            refuse_redacted(memory)
             now = engine.clock()
             back = restored(pending, memory, now)  # the next memory may have the same successor
             pending.add(back)

@@ -135,7 +135,7 @@ def test_iterate_survives_writes_between_its_steps(store: Backend) -> None:
 
 FIELDS: tuple[Listed, ...] = (
     "id", "type", "title", "text", "importance", "pinned", "updated_at", "last_accessed", "access_count",
-    "last_validated_at",
+    "last_validated_at", "version",
 )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ from nacre.cli.ui.prompts import confirm_memories, count_of, text_argument
 from nacre.cli.ui.records import excerpt, expired_note, headline, marked_text, memory_record, short
 from nacre.cli.ui.times import age
 from nacre.engine.merge import refuse_unmergeable
-from nacre.engine.supersede import is_redacted
+from nacre.engine.supersede import is_redacted, refuse_redacted
 from nacre.errors import MemoryNotFound
 from nacre.factory import make_guard
 from nacre.memory_store import MemoryStore
@@ -183,6 +183,7 @@ def find_untrashed(store: MemoryStore, ids: Sequence[str]) -> list[Memory]:
     memories = find_memories(store, ids)
     trashed = next((memory for memory in memories if memory.status == "trashed"), None)
     if trashed is not None:
+        refuse_redacted(trashed)
         raise Refused(f"{short(trashed.id)} is in the trash; `nacre trash restore {short(trashed.id)}` brings it back.")
     return memories
 
@@ -347,8 +348,7 @@ def restore_command(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
         except MemoryNotFound as error:
             raise NotFound(str(error).replace("`nacre list` shows", "`nacre trash list` shows")) from error
         for memory in memories:
-            if is_redacted(memory):
-                raise Refused(f"{short(memory.id)} was redacted; its content is gone for good.")
+            refuse_redacted(memory)
             if memory.status != "trashed" and not memory.superseded_by:
                 neither = f"{short(memory.id)} is neither in the trash nor superseded."
                 raise NotFound(" ".join([neither, *expired_note(memory, cli.now())]))

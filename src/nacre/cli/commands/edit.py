@@ -33,7 +33,7 @@ from nacre.cli.ui.prompts import confirm_memories, count_of, text_argument
 from nacre.cli.ui.records import excerpt, expired_note, headline, marked_text, memory_record, short
 from nacre.cli.ui.times import age
 from nacre.engine.merge import refuse_unmergeable
-from nacre.engine.supersede import is_redacted, refuse_redacted
+from nacre.engine.supersede import is_redacted
 from nacre.errors import MemoryNotFound
 from nacre.factory import make_guard
 from nacre.memory_store import MemoryStore
@@ -186,6 +186,11 @@ def find_untrashed(store: MemoryStore, ids: Sequence[str]) -> list[Memory]:
         refuse_redacted(trashed)
         raise Refused(f"{short(trashed.id)} is in the trash; `nacre trash restore {short(trashed.id)}` brings it back.")
     return memories
+
+
+def refuse_redacted(memory: Memory) -> None:
+    if is_redacted(memory):
+        raise Refused(f"{short(memory.id)} was redacted; its content is gone for good.")
 
 
 def report_marked(changed: Sequence[Memory], done: str) -> None:

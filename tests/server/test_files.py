@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
+import socket
 import stat
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -18,7 +21,7 @@ from nacre.access.capabilities import Role
 from nacre.errors import ArchiveRefused, InvalidInput, UnknownName
 from nacre.server import files
 from nacre.server.api import ServerApi
-from nacre.server.files import export_download, import_upload, safe_name
+from nacre.server.files import export_download, import_upload, safe_name, temporary_prefix
 from nacre.server.jobs import Jobs
 from nacre.server.users import Identity, Registry
 from tests.server.running import Caller, Served, serving, tokens
@@ -296,3 +299,25 @@ def test_a_job_or_an_export_that_fails_leaves_no_file_behind(tmp_path: Path, mon
         with pytest.raises(InvalidInput, match="disk is full"):
             api.export("csv")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_server_left_behind_goes_with_the_next_start(tmp_path: Path) -> None:
+    held = tmp_path / "temporary"
+    held.mkdir()
+    (token,) = tokens(tmp_path / "s.db", ("ada", "admin", ()))
+    with serving(tmp_path / "s.db", tmp_path, new_interpreter=True, TMPDIR=str(held)) as served:
+        place = urlsplit(served.url)
+        with socket.create_connection((place.hostname, place.port), timeout=60) as sending:
+            head = f"Authorization: Bearer {token}\r\nHost: {place.netloc}\r\nContent-Length: 1000"
+            sending.sendall(f"POST /v1/spaces/x/jobs/import?name=a.md HTTP/1.1\r\n{head}\r\n\r\nThe first".encode())
+            wait_for(lambda: any(file.read_bytes() for file in held.iterdir()), "a part of the upload")
+            served.process.kill()
+            served.process.wait()
+    mine = held / f"{temporary_prefix('export')}x"  # of a process that lives
+    elsewhere = [held / f"nacre-upload-00000000-{number}-files" for number in (1, 2)]
+    for each in (mine, *elsewhere):
+        each.mkdir()
+    os.utime(elsewhere[0], (0, 0))
+    assert len(list(held.iterdir())) == 4
+    with serving(tmp_path / "s.db", tmp_path, TMPDIR=str(held)):
+        assert set(held.iterdir()) == {mine, elsewhere[1]}

@@ -177,7 +177,7 @@ class ServerApi:
     def export(self, format: str = "nacre") -> files.Download:
         """All of the space but the trash, without what looks like a secret."""
         UnknownName.check("format", format, files.EXPORTS)
-        folder = Path(tempfile.mkdtemp(prefix="nacre-export-"))
+        folder = Path(tempfile.mkdtemp(prefix=files.temporary_prefix("export")))
         try:
             return files.export_download(self.store, format, folder, self.store.now())
         except BaseException:  # a part of the memories may be in it already

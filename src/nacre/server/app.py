@@ -40,7 +40,7 @@ from nacre.rest.wire import is_object
 from nacre.server.answers import Answer, Answers, KeyReused, Reservation
 from nacre.server.api import ServerApi
 from nacre.server.cleaning import CleanWriting
-from nacre.server.files import Download
+from nacre.server.files import Download, temporary_prefix
 from nacre.server.jobs import Jobs
 from nacre.server.limits import Limits, RateLimiter
 from nacre.server.metrics import Metrics, log_request
@@ -572,7 +572,7 @@ class Request:
 
     async def _uploaded(self) -> Path:
         """The body in a file of its own, which whoever works with it removes."""
-        number, name = tempfile.mkstemp(prefix="nacre-upload-")
+        number, name = tempfile.mkstemp(prefix=temporary_prefix("upload"))
         try:
             async for part in self._parts(self.app.options.longest_upload):
                 await self.app.in_thread(partial(os.write, number, part))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import logging
+import os
 import re
 import shutil
 import stat
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nacre.errors import ArchiveRefused, InvalidInput, NacreError, UnknownName
-from nacre.model.instants import stamp
+from nacre.lifecycle.daemon import is_alive, this_host
+from nacre.model.instants import DAY, stamp
 from nacre.transfer.archive import ImportSummary
 from nacre.transfer.export_files import MARKDOWN, export_file
 from nacre.transfer.foreign.chroma import SeveralCollections
@@ -30,6 +35,8 @@ if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
     from nacre.protocols import Progress
 
+log = logging.getLogger("nacre")
+
 FOLDER, CONVERSATIONS = "folder", "conversations"
 NO_FORMAT = "in no known format"
 UNSAFE = re.compile(r"[^\w. @+,()-]+")
@@ -39,6 +46,7 @@ DEEPEST = 60  # folders in folders of a zip: paths on disk end at 4,096 characte
 MOST_BYTES = 1_000_000_000  # that a zip unpacks to
 MOST_FAULTS = 50  # that are named
 COPIED_AT_ONCE = 1_000_000  # bytes
+TEMPORARY = re.compile(r"nacre-(?:upload|export)-(?P<host>[0-9a-f]{8})-(?P<pid>\d{1,9})-")
 
 
 @dataclass(slots=True)
@@ -264,6 +272,38 @@ def unused(path: Path) -> Path:
     """Names that differ only in what no file system takes must not replace each other."""
     names = (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in counted(2))
     return path if not path.exists() else next(name for name in names if not name.exists())
+
+
+# What a server that was killed leaves behind
+
+
+def temporary_prefix(purpose: str) -> str:
+    """For a file or a folder with memories in the folder for temporary files; it says which process has it."""
+    return f"nacre-{purpose}-{host_digest()}-{os.getpid()}-"
+
+
+def host_digest() -> str:
+    return hashlib.sha256(this_host().encode()).hexdigest()[:8]
+
+
+def remove_leftovers(now: float) -> None:
+    """Removes files with memories whose server has ended. Those of another machine or container, which may use the
+    same folder, must be a day old."""
+    for path in Path(tempfile.gettempdir()).glob("nacre-*"):
+        named = TEMPORARY.match(path.name)
+        try:
+            about = path.lstat() if named else None
+            if named is None or about is None or (hasattr(os, "getuid") and about.st_uid != os.getuid()):
+                continue
+            here = named["host"] == host_digest()
+            if is_alive(int(named["pid"])) if here else now - about.st_mtime < DAY:
+                continue
+            if stat.S_ISDIR(about.st_mode):
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+        except OSError as error:  # the server can work all the same
+            log.warning("%s, which a server left behind, cannot be removed: %s", path, error)
 
 
 # Downloads

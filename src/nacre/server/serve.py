@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
@@ -76,6 +77,7 @@ def serve(
     import uvicorn
 
     from nacre.server.app import Application, ServerOptions
+    from nacre.server.files import remove_leftovers
     from nacre.server.provider import UserStores
 
     class Server(uvicorn.Server):
@@ -83,6 +85,7 @@ def serve(
             app.drain()
             super().handle_exit(sig, frame)
 
+    remove_leftovers(time.time())
     stores = UserStores(settings)
     with listen(options.place) as listening:
         port = int(listening.getsockname()[1])

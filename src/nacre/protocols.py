@@ -150,7 +150,7 @@ class Search:
     `records` the memories are read at once, which is worth it for a small pool.
 
     A superseded memory that `replaced` admits counts for each of its successors that `where` admits, as far as the
-    chain leads through what `replaced` admits. `linked_by` names a relation: what a link of it connects with a
+    chain leads through what `replaced` admits. `linked_by` names relations: what a link of these connects with a
     candidate, in either direction, is a candidate as well, and `Candidates.links` has the link.
     """
 
@@ -163,7 +163,7 @@ class Search:
     visible: Filter = ALL
     records: bool = False
     replaced: Filter | None = None
-    linked_by: str = ""
+    linked_by: tuple[str, ...] = ()
 
 
 class CandidateLink(NamedTuple):

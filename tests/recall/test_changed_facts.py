@@ -10,7 +10,9 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.access.capabilities import AgentCapabilities, ScopeLevel
-from nacre.model import Filter, Hit, Link
+from nacre.model import Filter, Hit, Link, Memory
+from nacre.model.instants import day
+from nacre.model.memory import MAY_REPLACE
 from nacre.model.recollection import conflicting_pairs
 from tests.embedders import WordBag
 from tests.recall.factories import DAY, NOW, found
@@ -50,6 +52,12 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Itera
 def recalled(store: MemoryStore, **options: object) -> dict[str, Hit]:
     hits = store.recall(ASKED, min_relevance=0.0, **options)  # type: ignore[arg-type]
     return {hit.memory.id: hit for hit in hits}
+
+
+def held(store: MemoryStore, id: str) -> Memory:
+    memory = store.get(id)
+    assert memory is not None
+    return memory
 
 
 def test_settling_an_update_does_not_make_the_answer_harder_to_find(store: MemoryStore) -> None:
@@ -215,3 +223,49 @@ def test_a_succession_is_no_unsettled_conflict() -> None:
     new = memory("new", "y", links=(Link("old", "conflicts"),))
     assert not conflicting_pairs([old, new])
     assert conflicting_pairs([replace(old, superseded_by=""), new])
+
+
+# what may be a newer version, and nobody has said so
+
+
+def test_a_likely_newer_version_stands_above_the_older_however_little_it_matches(store: MemoryStore) -> None:
+    assert found(store, ASKED, min_relevance=0.0)[0] == "old"
+    before = recalled(store)["old"]
+    store.link("new", "old", MAY_REPLACE, weight=0.6)
+    hits = recalled(store)
+    assert list(hits)[:2] == ["new", "old"]
+    assert (hits["new"].score, hits["new"].relevance) == (hits["old"].score, hits["old"].relevance)
+    assert hits["old"].relevance == before.relevance
+    assert "than old" in [reason.detail for reason in hits["new"].why if reason.signal == "newer"]
+    assert hits["new"].marks == hits["old"].marks == ()
+
+
+def test_a_possible_newer_version_stands_just_below_the_older(store: MemoryStore) -> None:
+    store.link("new", "old", MAY_REPLACE, weight=0.4)
+    hits = recalled(store)
+    assert list(hits)[:2] == ["old", "new"]
+    assert hits["new"].relevance >= 0.4 * hits["old"].relevance > 0
+    assert list(recalled(store, strategy="keyword"))[:2] != ["old", "new"]  # whose order is its formula's
+
+
+def test_of_several_newer_versions_the_likeliest_are_nearest(store: MemoryStore) -> None:
+    for number, weight in enumerate((0.2, 0.4, 0.3)):
+        store.remember(f"Letters are sent by carrier {number}", id=f"v{number}", created_at=NOW - number)
+        store.link(f"v{number}", "old", MAY_REPLACE, weight=weight)
+    assert list(recalled(store))[:3] == ["old", "v1", "v2"]
+
+
+def test_a_newer_version_stays_where_it_is_when_it_may_not_precede(store: MemoryStore) -> None:
+    store.link("new", "old", MAY_REPLACE, weight=0.9)
+    asked = f"{ASKED} on {day(NOW - 90 * DAY)}"
+    assert found(store, asked, min_relevance=0.0)[:1] == ["old"]
+    store.edit("new", trust=0.2)
+    assert found(store, ASKED, min_relevance=0.0)[:1] == ["old"]
+    store.edit("new", trust=held(store, "old").trust, valid_until=NOW - 5 * DAY)
+    assert found(store, ASKED, min_relevance=0.0)[:1] == ["old"]
+
+
+def test_an_older_version_is_not_moved_up(store: MemoryStore) -> None:
+    store.link("old", "new", MAY_REPLACE, weight=0.9)  # by hand, the wrong way round
+    assert next(iter(recalled(store))) == "old"
+    assert store.recall("Postmark invoices", min_relevance=0.0)[0].memory.id == "new"

@@ -19,6 +19,9 @@ CROWDED = 0.6  # where even the last of the nearest is so near, what is farther 
 # Of pairs below both, most verdicts that they conflict are wrong. Of those above, 20 wait for review in a store of 242
 # notes.
 PROMISING, FRAME_SHARED = 0.4, 0.5
+# What is less alike than this is not looked at as another version, and less likely ones are not linked. At 0.15 every
+# fourth note gets a link, of which a third lead to a version; the recall of changed facts needs the unlikely ones, too.
+LEAST_ALIKE, POSSIBLE = 0.3, 0.15
 # A pair with one of these links has been decided already.
 SETTLED = frozenset(("supersedes", "contradicts", "distinct_from"))
 
@@ -32,11 +35,13 @@ class Compared(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Compares with what `where` admits."""
+    """Compares with what `where` admits. Whether a memory is another version of one is said only with `known_cosines`:
+    those of the shipped embedders."""
 
     store: Reader
     where: Filter
     judge: PairJudge
+    known_cosines: bool = False
 
     def conflicts(
         self, memory: Memory, vector: Vectors | None, only: Callable[[Memory], bool] | None = None
@@ -60,6 +65,16 @@ class Comparison:
             if verdict is not None
         ]
         return Compared(sorted(conflicts, key=gravity), notes)
+
+    def older_version(self, memory: Memory, near: Sequence[tuple[Memory, float]]) -> tuple[Memory, float] | None:
+        """What the memory may be a newer version of, and how likely that is. `near` is what `likeness` gave; only the
+        most alike is read, since the others are seldom one."""
+        other, cosine = max(near, key=lambda pair: pair[1], default=(memory, 0.0))
+        if not self.known_cosines or cosine < LEAST_ALIKE or other.is_turn or is_decided(memory, other):
+            return None
+        newer, older = newer_first(memory, other)
+        probability = self.judge.version_probability(newer, older, cosine) if newer is memory else 0.0
+        return (older, probability) if probability >= POSSIBLE else None
 
     def candidates(
         self, memory: Memory, vector: Vectors | None, near: Sequence[tuple[Memory, float]] | None = None
@@ -102,14 +117,15 @@ class Comparison:
 
 
 def comparable(a: Memory, b: Memory) -> bool:
-    """Whether two memories can conflict: they share a tag if both have tags, none ended before the other began, and no
-    link says that it was decided."""
-    if a.ends_before(b) or b.ends_before(a):
-        return False
-    if a.tags and b.tags and not set(a.tags) & set(b.tags):
-        return False
+    """Whether two memories can conflict: they share a tag if both have tags, and nothing was decided."""
+    return not is_decided(a, b) and (not a.tags or not b.tags or not set(a.tags).isdisjoint(b.tags))
+
+
+def is_decided(a: Memory, b: Memory) -> bool:
+    """Whether one ended before the other began, or a link says how the two relate."""
     rels = {link.rel for link in a.links if link.to == b.id} | {link.rel for link in b.links if link.to == a.id}
-    return not rels & SETTLED and a.superseded_by != b.id and b.superseded_by != a.id
+    replaced = b.id == a.superseded_by or a.id == b.superseded_by
+    return a.ends_before(b) or b.ends_before(a) or replaced or not rels.isdisjoint(SETTLED)
 
 
 def overlap(one: set[str], other: set[str]) -> float:

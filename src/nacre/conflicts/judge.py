@@ -8,6 +8,7 @@ the others it is only looked whether a value has changed.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
@@ -46,6 +47,12 @@ APART = Verdict("apart", "subjects")  # decided: no conflict; callers of `verdic
 OWN_TYPES = frozenset(("sensory", "working", "emotional", "reflection", LESSON))
 # Pairs that the model reads for one memory, the most alike: some 10 ms each on one core, and two cores share them.
 MOST_READ = 6
+
+
+# How likely one of two memories is a newer version of the other: what adds up to the log odds, fitted on the facts that
+# change in `training/notes` of three authors (benchmarks/fit_versions.py).
+VERSION_CONSTANT, VERSION_CONFLICT, VERSION_DUPLICATE, VERSION_COSINE = -1.48, 0.459, 0.226, 3.86
+LEAST_PROBABILITY = 1e-4  # that the model's are taken for: what is rarer says no more
 
 
 class Judge(Protocol):
@@ -97,6 +104,20 @@ class PairJudge:
             for pair, (_, similarity), verdict in zip(pairs, others, verdicts, strict=True)
         ], notes
 
+    def version_probability(self, newer: Memory, older: Memory, cosine: float) -> float:
+        """How likely the newer is another version of what the older says; 0 where rules decide, or no model reads."""
+        a, b = without_placeholders(newer), without_placeholders(older)
+        if self.model is None or by_rules(a, b, cosine, self.threshold) is not None:
+            return 0.0
+        try:
+            (relation,) = self.model.relations([(b.text, a.text)])
+        except ConflictModelError as error:
+            log.warning("%s", error)
+            return 0.0
+        conflict, same = log_odds(relation.contradiction + relation.update), log_odds(relation.duplicate)
+        sum = VERSION_CONSTANT + VERSION_CONFLICT * conflict + VERSION_DUPLICATE * same + VERSION_COSINE * cosine
+        return 1 / (1 + math.exp(-sum))
+
     def with_second_opinion(self, a: Memory, b: Memory, similarity: float, verdict: Verdict | None) -> Verdict | None:
         """The verdict, or that of the caller's own judges where they see a conflict that nobody else saw."""
         seen = verdict is not None and (verdict.kind in CONFLICTING or verdict.reason == "identical text")
@@ -105,6 +126,11 @@ class PairJudge:
         if self.contradiction_fn is not None and self.contradiction_fn(a, b):
             return Verdict("contradiction", "custom_fn")
         return (self.second(a, b, similarity) if self.second is not None else None) or verdict
+
+
+def log_odds(probability: float) -> float:
+    least = min(max(probability, LEAST_PROBABILITY), 1 - LEAST_PROBABILITY)
+    return math.log(least / (1 - least))
 
 
 def without_placeholders(memory: Memory) -> Memory:

@@ -16,7 +16,9 @@ from nacre.protocols import AnyChange, Backend, Change, Reader
 
 WEAK = 0.3  # a link with less weight that was never followed may be pruned
 # Relations whose links are never pruned, and support no target: they record something besides closeness.
-LASTING = ("supersedes", "contradicts", "derived_from", "conflicts", "distinct_from", "transitioned_to")
+LASTING = (
+    "supersedes", "contradicts", "derived_from", "conflicts", "may_replace", "distinct_from", "transitioned_to",
+)  # fmt: skip
 
 
 def link(engine: Engine, space: str, source: str, wanted: Link, *, strict: bool, why: str = "") -> Linked:

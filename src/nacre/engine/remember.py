@@ -17,7 +17,7 @@ from nacre.engine.write_request import WriteRequest, apply_decided
 from nacre.errors import ConflictError, ConflictWarning, InvalidInput, UnknownName
 from nacre.model import Conflict, Filter, Link, Memory, RememberResult
 from nacre.model.instants import day
-from nacre.model.memory import CONFLICTS, LISTS, key_of, same_words
+from nacre.model.memory import CONFLICTS, LISTS, MAY_REPLACE, key_of, same_words
 from nacre.protocols import AnyChange, Change, Derived, Reader, Vectors
 from nacre.remember.derive import same_derived_input
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from nacre.conflicts.candidates import Comparison
 
 POLICIES = ("note", "ignore", "warn", "supersede", "raise")
+NOTING = ("note", "supersede")  # what links to others say of them is noted
 SAME_COSINE = 0.95  # texts that are this similar may say the same, and need not be stored twice
 PUNCTUATION = ".,;:!?'\"’“”«»()-–—"
 WORDINGS = "other_wordings"  # of one that was merged, in its metadata
@@ -129,7 +130,8 @@ def store_one(
     supersedes = handling.policy == "supersede"
     replaced = replaceable(memory, conflicts, handling) if supersedes else []
     noted = conflicts_to_note(memory, conflicts, replaced, handling.policy, duplicates=False)
-    draft = with_conflict_links(memory, noted)
+    version = version_link(memory, near, conflicts, handling.comparison) if handling.policy in NOTING else None
+    draft = with_link(with_conflict_links(memory, noted), version)
     known_sides = (each.other(memory.id) for each in conflicts if is_repetition(each))
     same = next((each for each in known_sides if handling.writable.admits(each)), None)
     if supersedes and same is not None and not noted and not replaced:
@@ -179,7 +181,7 @@ def conflicts_to_note(
 ) -> list[Conflict]:
     """Under the policy supersede, what a new memory repeats is not worth a note, and what an edited one repeats is
     (`duplicates`): it is merged into nothing."""
-    if policy not in ("note", "supersede"):
+    if policy not in NOTING:
         return []
     noted = [each for each in conflicts if each.other(new.id).id not in replaced]
     return noted if duplicates or policy == "note" else [each for each in noted if each.kind != "duplicate"]
@@ -196,7 +198,8 @@ def edit_one(
     if handling.policy == "ignore" or unread:
         return RememberResult(engine.change(space, [id], "edit", edit, why=why)[0])
     (derived,), notes = engine.derive([after])
-    compared, more_notes = handling.comparison.compare(after, vector_of(derived)) if is_statement(after) else ([], ())
+    near = handling.comparison.likeness(after, vector_of(derived)) if is_statement(after) else []
+    compared, more_notes = handling.comparison.compare(after, vector_of(derived), near=near) if near else ([], ())
     conflicts, notes = tuple(compared), (*notes, *more_notes)
     if conflicts and handling.policy == "raise":
         raise ConflictError(conflicts, id)
@@ -204,19 +207,22 @@ def edit_one(
     replaced = replaceable(after, conflicts, handling) if supersedes else []
     noted = conflicts_to_note(after, conflicts, replaced, handling.policy, duplicates=True)
     conflicting = {each.other(id).id for each in noted}
+    version = version_link(after, near, conflicts, handling.comparison) if handling.policy in NOTING else None
     compared_all = vector_of(derived) is not None and not more_notes
     stored: list[Memory] = []
 
     def plan(reader: Reader) -> list[AnyChange]:
         current = engine.get_required(reader, space, id)
         edited, others = edit(current), []
-        linking = {edge.source for edge in reader.edges(space, into=[id], rels=[CONFLICTS])}
+        inward = reader.edges(space, into=[id], rels=[CONFLICTS, MAY_REPLACE])
+        linking = {edge.source for edge in inward if edge.rel == CONFLICTS}
         if compared_all:  # what was noted of the former text and is not found of the new one no longer holds
             edited = without_notes(edited, {link.to for link in current.links})
-            sources = reader.get_many(space, sorted(linking - conflicting - set(replaced)))
+            sources = reader.get_many(space, sorted({edge.source for edge in inward} - conflicting - set(replaced)))
             others = [(each, without_notes(each, [id])) for each in sources if handling.writable.admits(each)]
         known = linking | {link.to for link in edited.links if link.rel == CONFLICTS}
         edited = with_conflict_links(edited, [each for each in noted if each.other(id).id not in known])
+        edited = with_link(edited, version)
         own = derived if same_derived_input(after, edited) else engine.prepare([(current, edited)]).get(id)
         successor, changes = replacing(engine, reader, edited, replaced)
         stored[:] = [replace(successor, updated_at=engine.clock())]
@@ -231,14 +237,14 @@ def edit_one(
 
 
 def without_notes(memory: Memory, others: Collection[str]) -> Memory:
-    """Without the links in which a comparison noted conflicts with these; what a user linked by hand stays."""
+    """Without the links in which a comparison noted how it relates to these; what a user linked by hand stays."""
     links = tuple(link for link in memory.links if link.to not in others or not is_note(link))
     return memory if links == memory.links else replace(memory, links=links)
 
 
 def is_note(link: Link) -> bool:
-    """Whether a comparison made it: see `with_conflict_links`."""
-    return link.rel == CONFLICTS and "kind" in link.data
+    """Whether a comparison made it: see `with_conflict_links` and `version_link`."""
+    return link.rel == MAY_REPLACE or (link.rel == CONFLICTS and "kind" in link.data)
 
 
 def caller_level() -> int:
@@ -530,6 +536,22 @@ def with_conflict_links(memory: Memory, conflicts: Sequence[Conflict]) -> Memory
         if each.other(memory.id).id not in linked
     ]
     return replace(memory, links=(*memory.links, *links)) if links else memory
+
+
+def version_link(
+    memory: Memory, near: Sequence[tuple[Memory, float]], conflicts: Sequence[Conflict], comparison: Comparison
+) -> Link | None:
+    """A link to what it may be a newer version of, unless the two conflict: a recall that finds the older one shows the
+    newer as well."""
+    older, probability = comparison.older_version(memory, near) or (None, 0.0)
+    if older is None or older.id in {each.other(memory.id).id for each in conflicts if each.kind != "duplicate"}:
+        return None
+    return Link(older.id, MAY_REPLACE, round(probability, 2))
+
+
+def with_link(memory: Memory, link: Link | None) -> Memory:
+    known = link is None or (link.to, link.rel) in {(each.to, each.rel) for each in memory.links}
+    return memory if link is None or known else replace(memory, links=(*memory.links, link))
 
 
 def may_replace(conflict: Conflict, writable: Filter) -> bool:

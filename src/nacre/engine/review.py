@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from nacre.engine.engine import FOR_REVIEW, RELATION, Edit, Engine, Lookup, PendingChanges
 from nacre.engine.links import relation_hint, relations, with_relation_renamed
 from nacre.engine.merge import united
-from nacre.engine.remember import is_statement, with_conflict_links, without_notes
+from nacre.engine.remember import is_statement, version_link, with_conflict_links, with_link, without_notes
 from nacre.engine.supersede import SUPERSEDES, restored, superseded
 from nacre.errors import InvalidInput, UnknownName
 from nacre.model import Conflict, Edge, Filter, JournalFilter, Link, Memory, Operation
@@ -85,16 +85,17 @@ def note_conflicts(engine: Engine, space: str, conflicts: Sequence[Conflict], *,
 
 
 def note(
-    engine: Engine, operation: Operation, space: str, conflicts: Sequence[Conflict], holder: str | None = None
-) -> int:
+    engine: Engine, operation: Operation, space: str, conflicts: Sequence[Conflict], holder: str = "",
+    link: Link | None = None,
+) -> int:  # fmt: skip
     """Notes them as a part of this operation; returns how many were not noted yet, by either side. The links are those
-    of the memory `holder`, else of the newer of each pair."""
+    of the memory `holder`, which gets the `link` as well, else of the newer of each pair."""
     noted = 0
 
     def plan(reader: Reader) -> list[AnyChange]:
         nonlocal noted
         noted = 0
-        by_holder: dict[str, list[Conflict]] = {}
+        by_holder: dict[str, list[Conflict]] = {holder: []} if holder else {}
         for conflict in conflicts:
             by_holder.setdefault(holder or conflict.a.id, []).append(conflict)
         changes: list[AnyChange] = []
@@ -103,9 +104,10 @@ def note(
             others = reader.get_many(space, [each.other(id).id for each in own])
             free = {each.id for each in others if not (conflict_links(memory, each) or conflict_links(each, memory))}
             new = [each for each in own if each.other(id).id in free]
-            if new:
+            after = with_link(with_conflict_links(memory, new), link)
+            if after is not memory:
                 noted += len(new)
-                changes.append(Change(memory, replace(with_conflict_links(memory, new), updated_at=engine.clock())))
+                changes.append(Change(memory, replace(after, updated_at=engine.clock())))
         return changes
 
     engine.commit_part(operation, plan)
@@ -126,8 +128,10 @@ def note_late(engine: Engine, comparison: Comparison, memory: Memory, *, restric
         return 0
     if len(engine.store.journal(memory.space, JournalFilter(batch=operation.batch), limit=2)) > 1:
         return 0
-    compared = comparison.compare(memory, vectors[0], partial(is_older, memory))
-    return note(engine, operation, memory.space, compared.conflicts, memory.id)
+    near = [each for each in comparison.likeness(memory, vectors[0]) if is_older(memory, each[0])]
+    compared = comparison.compare(memory, vectors[0], near=near)
+    version = version_link(memory, near, compared.conflicts, comparison)
+    return note(engine, operation, memory.space, compared.conflicts, memory.id, version)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ LESSON = "lesson"  # a type that the first lesson registers
 # Roles that every chat has: they name nobody.
 GENERIC_ROLES = frozenset(("user", "assistant", "system", "tool", "human", "ai"))
 CONFLICTS = "conflicts"  # the relation of a link that notes a conflict, as long as nobody has settled it
+# The relation of a link to what the memory may be a newer version of; its weight is how likely that is.
+MAY_REPLACE = "may_replace"
 DISTINCT = "distinct_from"  # the relation of a link to what it was compared with, and does not conflict with
 SUSPICION = "suspicion"  # the key in a memory's metadata that says why it is not trusted
 TRUST_GIVEN = "trust_given"  # beside it: the trust that the memory has again when the mark is lifted, unless that is 1

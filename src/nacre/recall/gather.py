@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nacre.errors import InvalidInput
 from nacre.model import GENERIC_ROLES, Condition, Filter, Query
 from nacre.model.instants import DAY
-from nacre.model.memory import CONFLICTS
+from nacre.model.memory import CONFLICTS, MAY_REPLACE
 from nacre.protocols import Candidates, Place, Reader, Search, Vectors
 from nacre.text.date_readings import MONTHS, WEEKDAYS
 from nacre.text.dates import NO_ORDER, Window, coming_dates, is_english, order_asked, time_windows, without
@@ -195,7 +195,7 @@ def gather(
         reach,
         windows,
         replaced=predecessors(question.where),
-        linked_by=CONFLICTS,
+        linked_by=(CONFLICTS, MAY_REPLACE),
     )
     return placed(without_terms(store.gather(space, search), frozenset(question.named) - frozenset(question.terms)))
 

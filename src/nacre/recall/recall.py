@@ -11,7 +11,7 @@ from typing import NamedTuple
 from nacre.errors import InvalidInput, RerankingError, UnknownName
 from nacre.model import ExpandSpec, Filter, Hit, Memory, Query, Reason, Recollection, SessionHit
 from nacre.model.instants import day
-from nacre.model.memory import SUSPICION, short_id
+from nacre.model.memory import MAY_REPLACE, SUSPICION, Link, short_id
 from nacre.model.recollection import RECENCY_BASES, STRONG, conflicting_pairs, stands_since, with_conflicts
 from nacre.models.calibration import Closeness, Floor, Reading, calibration_of, floor_of, weighed_together
 from nacre.protocols import AnswerModel, Data, Embedder, Reader, Reranker
@@ -40,6 +40,8 @@ TOUCHES_TIME = 0.4  # besides, what names a longer time
 MOST_LOOKED_UP = 3  # words of a question that is a list of words; more of them describe something
 ALL_WORDS = 0.999  # 1 but for rounding
 LOOKED_UP = STRONG  # of what has all these words
+LIKELY_VERSION = 0.55  # from this probability on, a newer version stands above the older one
+MOST_VERSIONS = 2  # of one memory that are moved up to it
 NOT_HELD = 0.5  # the factor of what has ended or not begun, where the question names no time: as of what is superseded
 WORD = re.compile(r"\w+")
 LIKE_A_WORD = 0.3  # cosine of a memory that has not the word but its meaning: about 0.5; of an unrelated one: 0.1
@@ -410,8 +412,36 @@ def newer_first(hits: Sequence[Hit], question: Question) -> list[Hit]:
         at = {hit.memory.id: i for i, hit in enumerate(ordered)}
         below, above = ordered[at[newer]], ordered[at[older]]
         if at[newer] > at[older] and may_precede(below.memory, above.memory, question):
-            ordered.insert(at[older], lifted(ordered.pop(at[newer]), above))
+            ordered.insert(at[older], raised(ordered.pop(at[newer]), above))
+    return with_newer_versions(ordered, question) if question.strategy in OWN_STRATEGIES else ordered
+
+
+def with_newer_versions(hits: Sequence[Hit], question: Question) -> list[Hit]:
+    """Moves what may be a newer version of a hit up to it: just above where that is likely, else just below, unless the
+    question asks for the time of the older."""
+    ordered = list(hits)
+    newer_ones = newer_versions(hits)
+    for older in hits:
+        for id, link in newer_ones.get(older.memory.id, ())[-MOST_VERSIONS:]:
+            at = {hit.memory.id: i for i, hit in enumerate(ordered)}
+            newer, here = ordered[at[id]], at[older.memory.id]
+            if at[id] > here and may_precede(newer.memory, older.memory, question):
+                del ordered[at[id]]
+                share = 1.0 if link.weight >= LIKELY_VERSION else link.weight
+                ordered.insert(here + (share < 1), raised(newer, ordered[here], share))
     return ordered
+
+
+def newer_versions(hits: Sequence[Hit]) -> dict[str, list[tuple[str, Link]]]:
+    """By the id of a hit: the ids of those that may be newer versions of it, with their links, the likeliest last."""
+    by_id = {hit.memory.id: hit.memory for hit in hits}
+    newer: dict[str, list[tuple[str, Link]]] = {}
+    for memory in by_id.values():
+        for link in memory.links:
+            older = by_id.get(link.to)
+            if link.rel == MAY_REPLACE and older is not None and not older.ends_before(memory):
+                newer.setdefault(link.to, []).append((memory.id, link))
+    return {id: sorted(each, key=lambda pair: pair[1].weight) for id, each in newer.items()}
 
 
 def may_precede(newer: Memory, older: Memory, question: Question) -> bool:
@@ -423,10 +453,11 @@ def may_precede(newer: Memory, older: Memory, question: Question) -> bool:
     return asked_for and stands_since(newer) > stands_since(older) and newer.trust >= older.trust
 
 
-def lifted(hit: Hit, above: Hit) -> Hit:
-    """With the score and the relevance of the hit that it takes the place of: it answers as well."""
-    why = (*hit.why, Reason("newer", above.score - hit.score, f"than {short_id(above.memory.id)}"))
-    return replace(hit, score=above.score, relevance=max(hit.relevance, above.relevance), why=why)
+def raised(newer: Hit, older: Hit, share: float = 1.0) -> Hit:
+    """With the score of the older hit that it stands beside, and at least this share of its relevance: it answers as
+    well, if it is a newer version of it."""
+    why = (*newer.why, Reason("newer", older.score - newer.score, f"than {short_id(older.memory.id)}"))
+    return replace(newer, score=older.score, relevance=max(newer.relevance, share * older.relevance), why=why)
 
 
 def with_reading(hit: Hit, score: float) -> Hit:

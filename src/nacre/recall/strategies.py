@@ -97,8 +97,8 @@ def score_candidates(
 
 
 def counterparts(candidates: PlacedCandidates, best: Sequence[int]) -> list[int]:
-    """The candidates that conflict with one of the best and are not among them, however little they match: an
-    outdated memory may match better than the one that should replace it."""
+    """The candidates that conflict with one of the best, or may be another version of it, and are not among them,
+    however little they match: an outdated memory may match better than the one that should replace it."""
     at = {place.id: i for i, place in enumerate(candidates.places)}
     wanted = {candidates.places[i].id for i in best}
     links = [

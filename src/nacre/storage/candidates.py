@@ -76,7 +76,7 @@ class Index(Protocol):
     def places(self, keys: Keys, where: Filter) -> list[Place]:
         """Of the memories that the filter admits, by rising key."""
 
-    def reached(self, keys: Keys, where: Filter, replaced: Filter | None, linked_by: str) -> Reached:
+    def reached(self, keys: Keys, where: Filter, replaced: Filter | None, linked_by: tuple[str, ...]) -> Reached:
         """As `places`, with the successors and the linked memories that `Search` describes."""
 
     def around(self, spots: Sequence[tuple[str, int]], reach: int, where: Filter) -> list[Place]:

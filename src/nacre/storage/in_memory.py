@@ -188,7 +188,7 @@ class SpaceIndex:
         wanted = set(keys.tolist())
         return [place_of(version) for version in self._admitted(where) if version.number in wanted]
 
-    def reached(self, keys: Keys, where: Filter, replaced: Filter | None, linked_by: str) -> Reached:
+    def reached(self, keys: Keys, where: Filter, replaced: Filter | None, linked_by: tuple[str, ...]) -> Reached:
         own = [self._versions[number] for number in keys.tolist()]
         successors = [
             Successor(version.number, version.memory.id, place_of(each))
@@ -201,7 +201,7 @@ class SpaceIndex:
             CandidateLink(version.memory.id, link.to, link.kind)
             for version in self._versions.values()
             for link in version.memory.links
-            if linked_by and link.rel == linked_by and (version.memory.id in ids or link.to in ids)
+            if link.rel in linked_by and (version.memory.id in ids or link.to in ids)
         ]
         linked = {id for link in links for id in link[:2]}
         wanted = {*keys.tolist(), *(each.place.key for each in successors)}

@@ -139,7 +139,7 @@ def near(values: Any) -> list[Near]:
 
 def answers(reader: Reader, space: str) -> dict[str, Any]:
     """All that one state can be asked."""
-    found = reader.gather(space, Search(WORDS, unit(1, 0.2), reach=1, windows=((0.0, 2.0),), linked_by="cites"))
+    found = reader.gather(space, Search(WORDS, unit(1, 0.2), reach=1, windows=((0.0, 2.0),), linked_by=("cites",)))
     terms, places = np.argsort(found.terms), np.argsort(ids(found.places))
     nearest = reader.by_vector(space, unit(1, 0.2), ALL, 9)
     asked: dict[str, Any] = {

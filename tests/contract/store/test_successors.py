@@ -131,19 +131,22 @@ def linked(store: Backend) -> None:
     )
 
 
-def test_what_a_link_of_the_relation_connects_with_a_candidate_is_one_too(store: Backend) -> None:
+def test_what_a_link_of_the_relations_connects_with_a_candidate_is_one_too(store: Backend) -> None:
     linked(store)
     for term in ("sendgrid", "milk"):
-        found = gathered(store, term, linked_by="conflicts")
+        found = gathered(store, term, linked_by=("conflicts",))
         assert ids(found.places) == ["old", "new"]
         assert found.links == (("new", "old", "update"),)
+    found = gathered(store, "sendgrid", linked_by=("refines", "conflicts"))
+    assert ids(found.places) == ["old", "new", "apart"]
+    assert set(found.links) == {("new", "old", "update"), ("apart", "old", "")}
     assert gathered(store, "sendgrid").links == ()
     assert ids(gathered(store, "sendgrid").places) == ["old"]
 
 
 def test_what_the_filter_hides_is_not_brought_along(store: Backend) -> None:
     linked(store)
-    found = gathered(store, "sendgrid", linked_by="conflicts", where=LIVE & Filter.where(id__ne="new"))
+    found = gathered(store, "sendgrid", linked_by=("conflicts",), where=LIVE & Filter.where(id__ne="new"))
     assert (ids(found.places), found.links) == (["old"], ())
-    found = gathered(store, "sendgrid", linked_by="conflicts", where=LIVE & Filter.where(id__ne="old"))
+    found = gathered(store, "sendgrid", linked_by=("conflicts",), where=LIVE & Filter.where(id__ne="old"))
     assert (ids(found.places), found.links) == ([], ())

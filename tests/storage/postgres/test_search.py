@@ -22,7 +22,7 @@ SEARCHES = (
     Search(terms=("tea", "cup"), vector=unit(1, 2)),
     Search(terms=("tea", "tea cup", "own3"), vector=unit(1, 2), pool=4, records=True),
     Search(terms=("tea",), vector=unit(1, 2), where=Filter.where(type="episodic"), replaced=SUPERSEDED, records=True),
-    Search(terms=("own7",), vector=unit(1, 5), reach=2, linked_by="contradicts", replaced=ALL, records=True),
+    Search(terms=("own7",), vector=unit(1, 5), reach=2, linked_by=("contradicts",), replaced=ALL, records=True),
     Search(terms=("tea",), visible=Filter.where(type="semantic")),
     Search(vector=unit(1, 3), pool=3),
     Search(),

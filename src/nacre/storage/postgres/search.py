@@ -302,7 +302,7 @@ class PostgresIndex(WordIndex):
             memories = (memory_of(row[width:], self._space) for row in rows)
             self.memories |= {memory.id: memory for memory in memories}
 
-    def reached(self, keys: Keys, where: Filter, replaced: Filter | None, linked_by: str) -> Reached:
+    def reached(self, keys: Keys, where: Filter, replaced: Filter | None, linked_by: tuple[str, ...]) -> Reached:
         if replaced is None and not linked_by:
             return Reached(self.places(keys, where))
         own = clause(self._space, where)
@@ -320,7 +320,8 @@ class PostgresIndex(WordIndex):
             linked, more = self._linked(where)
             selects += linked
             clauses += more
-        statements = [(chain + " UNION ALL ".join(selects), self._with(*clauses, keys=keys.tolist(), rel=linked_by))]
+        asked = self._with(*clauses, keys=keys.tolist(), rels=list(linked_by))
+        statements = [(chain + " UNION ALL ".join(selects), asked)]
         if self.reads_records:
             sql = f"SELECT {SELECTED} FROM {own.joined('memory', 'content')} WHERE {own.sql} AND {BY_CONTENT}"
             statements.append((sql, self._with(own, keys=keys.tolist())))
@@ -348,10 +349,10 @@ class PostgresIndex(WordIndex):
         return chain, select, [first, following, member]
 
     def _linked(self, where: Filter) -> tuple[list[str], list[Clause]]:
-        """The queries for what links of the relation lead to from the contents, and what leads to them."""
+        """The queries for what links of the relations lead to from the contents, and what leads to them."""
         near = (
             "version AS near JOIN memory AS ours ON ours.space_id = near.space_id AND ours.key = near.key"
-            f" JOIN link ON {{}} AND link.rel = %(rel)s AND {of_state('link')}"
+            f" JOIN link ON {{}} AND link.rel = ANY(%(rels)s) AND {of_state('link')}"
         )
         is_near = f"{of_state('near')} AND near.content = ANY(%(keys)s::bigint[])"
         source, target = clause(self._space, where, "a"), clause(self._space, where, "b")

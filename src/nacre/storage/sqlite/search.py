@@ -295,7 +295,7 @@ class SQLiteIndex(WordIndex):
             self.memories |= {memory.id: memory for memory in (from_row(row[width:]) for row in rows)}
         return [Place._make(row[:width]) for row in rows]
 
-    def reached(self, keys: Keys, where: Filter, replaced: Filter | None, linked_by: str) -> Reached:
+    def reached(self, keys: Keys, where: Filter, replaced: Filter | None, linked_by: tuple[str, ...]) -> Reached:
         """One statement, since each costs a recall time."""
         if replaced is None and not linked_by:
             return Reached(self.places(keys, where))
@@ -359,9 +359,10 @@ class SQLiteIndex(WordIndex):
         space = self._state.space
         return chain, select, [asked, *first.values, space, *next_one.values], [space, *member.values]
 
-    def _linked(self, where: Filter, rel: str) -> tuple[list[str], list[SQLValue]]:
-        """The queries for what links of the relation lead to from those that are admitted, and what leads to them."""
-        near = f"own CROSS JOIN link ON {{}} AND link.rel = ? AND {self._state.of('link')}"
+    def _linked(self, where: Filter, rels: tuple[str, ...]) -> tuple[list[str], list[SQLValue]]:
+        """The queries for what links of the relations lead to from those that are admitted, and what leads to them."""
+        among = ", ".join("?" * len(rels))
+        near = f"own CROSS JOIN link ON {{}} AND link.rel IN ({among}) AND {self._state.of('link')}"
         source = clause(self._state, where, by="version.key = link.key")
         target = clause(self._state, where, by="version.key = named.key")
         columns = f"own.content, own.id, link.kind, {PLACE}, vector.chunk, vector.halves"
@@ -372,7 +373,7 @@ class SQLiteIndex(WordIndex):
             " CROSS JOIN memory AS named ON named.space = link.space AND named.id = link.target"
             f" CROSS JOIN {target.joined('memory', 'content')}{self._with_vectors} WHERE {target.sql}",
         ]
-        return selects, [self._state.space, rel, *source.values, rel, *target.values]
+        return selects, [self._state.space, *rels, *source.values, *rels, *target.values]
 
     def around(self, spots: Sequence[tuple[str, int]], reach: int, where: Filter) -> list[Place]:
         if not spots:

@@ -1,0 +1,135 @@
+"""What a new memory may be a newer version of: the link that remembers it, and what becomes of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nacre import Memory, MemoryStore
+from nacre.model import Link
+from nacre.protocols import Vectors
+from nacre.settings import Settings
+from tests.embedders import Moody
+from tests.engine.conftest import Ticking
+
+SHIPPED = "nacre-english-1"
+TUESDAY = "The weekly sync is on Tuesday at ten in the small room"
+THURSDAY = "We meet on Thursdays now because of the customer calls"
+VANS, AGENCY = "Rosa books the vans for the tour", "Vans are booked by the agency this season"
+BACKUP, PARROT = "The staging database is refreshed every night", "The parrot of the neighbours sings at noon"
+
+
+class Paired(Moody):
+    """Two texts of one group have the cosine that `alike` gives the second."""
+
+    alike: Mapping[str, float] = {THURSDAY: 0.6, AGENCY: 0.5, PARROT: 0.5}
+    groups = ((TUESDAY, THURSDAY), (VANS, AGENCY), (BACKUP, PARROT))
+
+    def _row(self, text: str) -> Vectors:
+        row = np.zeros(self.dimensions, np.float32)
+        for number, group in enumerate(self.groups):
+            if text in group:
+                cosine = self.alike.get(text, 1.0)
+                row[2 * number : 2 * number + 2] = cosine, math.sqrt(1 - cosine**2)
+                return row
+        return super()._row(text)
+
+
+@pytest.fixture
+def embedder() -> Paired:
+    return Paired(identity=SHIPPED)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("in_memory", marks=pytest.mark.slow)])
+def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Ticking, embedder: Paired) -> Iterator[MemoryStore]:
+    place = tmp_path / "s.db" if request.param == "sqlite" else ":memory:"
+    with MemoryStore(place, embedder=embedder, clock=clock) as opened:
+        yield opened
+
+
+def held(store: MemoryStore, id: str) -> Memory:
+    memory = store.get(id)
+    assert memory is not None
+    return memory
+
+
+def versions(memory: Memory) -> list[Link]:
+    return [link for link in memory.links if link.rel == "may_replace"]
+
+
+def test_a_memory_is_linked_with_what_it_may_be_a_newer_version_of(store: MemoryStore) -> None:
+    store.remember(TUESDAY, id="tuesday")
+    store.remember(THURSDAY, id="thursday")
+    ((to, weight),) = [(link.to, link.weight) for link in versions(held(store, "thursday"))]
+    assert to == "tuesday" and 0.15 <= weight <= 0.9
+    assert not versions(held(store, "tuesday"))
+    assert store.review(kinds="word") == []  # the relation is known
+    store.undo()
+    assert store.get("thursday") is None
+
+
+def test_what_is_unlike_or_unrelated_gets_no_link(store: MemoryStore, embedder: Paired) -> None:
+    store.remember(BACKUP)
+    assert not versions(store.remember(PARROT))
+    embedder.alike = {THURSDAY: 0.2}
+    store.remember(TUESDAY)
+    assert not versions(store.remember(THURSDAY))
+
+
+def test_a_conflict_that_is_noted_needs_no_second_link(store: MemoryStore) -> None:
+    store.remember(VANS, id="rosa")
+    memory = store.remember(AGENCY, id="agency")
+    assert [(link.to, link.rel) for link in memory.links] == [("rosa", "conflicts")]
+
+
+def test_only_what_is_newer_is_linked(store: MemoryStore) -> None:
+    store.remember(TUESDAY, id="tuesday")
+    assert not versions(store.remember(THURSDAY, id="thursday", created_at="1969-01-01"))
+
+
+@pytest.mark.parametrize("policy", ["ignore", "warn", "raise"])
+def test_policies_that_note_nothing_link_nothing(store: MemoryStore, policy: str) -> None:
+    store.remember(TUESDAY)
+    assert not versions(store.remember(THURSDAY, on_conflict=policy))
+
+
+def test_what_was_settled_is_not_linked_again(store: MemoryStore) -> None:
+    store.remember(TUESDAY, id="tuesday")
+    linked = store.remember(THURSDAY, id="thursday", links=[Link("tuesday", "distinct_from")])
+    assert not versions(linked)
+
+
+def test_cosines_of_another_embedder_say_nothing_of_versions(tmp_path: Path, clock: Ticking) -> None:
+    with MemoryStore(tmp_path / "s.db", embedder=Paired(), clock=clock) as store:
+        store.remember(TUESDAY)
+        assert not versions(store.remember(THURSDAY))
+
+
+def test_without_a_model_that_reads_nothing_is_linked(tmp_path: Path, clock: Ticking) -> None:
+    settings = Settings(conflict_judge="rules")
+    with MemoryStore(tmp_path / "s.db", embedder=Paired(identity=SHIPPED), clock=clock, settings=settings) as store:
+        store.remember(TUESDAY)
+        assert not versions(store.remember(THURSDAY))
+
+
+def test_an_edit_of_either_text_takes_the_link_away(store: MemoryStore) -> None:
+    store.remember(TUESDAY, id="tuesday")
+    store.remember(THURSDAY, id="thursday")
+    assert versions(held(store, "thursday"))
+    store.edit("thursday", text=PARROT)
+    assert not versions(held(store, "thursday"))
+    store.edit("thursday", text=THURSDAY)
+    assert [link.to for link in versions(held(store, "thursday"))] == ["tuesday"]
+    store.edit("tuesday", text=BACKUP)
+    assert not versions(held(store, "thursday"))
+
+
+def test_pruning_weak_links_leaves_it(store: MemoryStore) -> None:
+    store.remember(TUESDAY, id="tuesday")
+    store.remember("Somebody writes code", id="thursday")
+    store.link("thursday", "tuesday", "may_replace", weight=0.2)
+    assert store.weak_links() == []

@@ -10,10 +10,12 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.access.capabilities import AgentCapabilities, ScopeLevel
-from nacre.model import Filter, Hit, Link, Memory
+from nacre.model import Filter, Hit, Link, Memory, Query
 from nacre.model.instants import day
 from nacre.model.memory import MAY_REPLACE
 from nacre.model.recollection import conflicting_pairs
+from nacre.recall.gather import understand
+from nacre.recall.recall import with_newer_versions
 from tests.embedders import WordBag
 from tests.recall.factories import DAY, NOW, found
 from tests.samples import memory
@@ -269,3 +271,11 @@ def test_an_older_version_is_not_moved_up(store: MemoryStore) -> None:
     store.link("old", "new", MAY_REPLACE, weight=0.9)  # by hand, the wrong way round
     assert next(iter(recalled(store))) == "old"
     assert store.recall("Postmark invoices", min_relevance=0.0)[0].memory.id == "new"
+
+
+@pytest.mark.parametrize(("score", "order"), [(0.61, ["best", "late", "weak"]), (0.59, ["best", "weak", "late"])])
+def test_what_matches_little_itself_brings_no_newer_version_along(score: float, order: list[str]) -> None:
+    late = memory("late", created_at=NOW, links=(Link("weak", MAY_REPLACE, 0.9),))
+    hits = [Hit(memory("best"), 1.0, ()), Hit(memory("weak", created_at=NOW - DAY), score, ()), Hit(late, 0.1, ())]
+    ordered = with_newer_versions(hits, understand(Query(ASKED, asked_at=NOW)))
+    assert [hit.memory.id for hit in ordered] == order

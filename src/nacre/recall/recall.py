@@ -28,7 +28,8 @@ WIDE, WIDEST = 3, 16
 LONGEST_READ = 800
 RERANKED = 30  # hits that the reranker reads; a model of 20 million parameters needs about 10 ms a text on one core
 BLEND = 0.5  # share of the reranker; any share from 0.3 to 0.7 is as good in published trials with small cross-encoders
-# For "the latest" and "originally": only hits with at least this share of the best score are ordered by time.
+# For "the latest" and "originally" only hits with at least this share of the best score are ordered by time, and only
+# these bring their newer versions along.
 NEAR_BEST = 0.6
 ORDER_SPAN = 0.5  # share of its score that the last in that order loses
 # The share of its gain that reading gives to a turn, of which the model sees neither who said it nor when.
@@ -417,11 +418,11 @@ def newer_first(hits: Sequence[Hit], question: Question) -> list[Hit]:
 
 
 def with_newer_versions(hits: Sequence[Hit], question: Question) -> list[Hit]:
-    """Moves what may be a newer version of a hit up to it: just above where that is likely, else just below, unless the
-    question asks for the time of the older."""
-    ordered = list(hits)
-    newer_ones = newer_versions(hits)
-    for older in hits:
+    """Moves what may be a newer version of one of the best hits up to it: just above where that is likely, else just
+    below, unless the question asks for the time of the older."""
+    ordered, newer_ones = list(hits), newer_versions(hits)
+    least = NEAR_BEST * max([0.0, *(hit.score for hit in hits)])
+    for older in (hit for hit in hits if hit.score >= least):
         for id, link in newer_ones.get(older.memory.id, ())[-MOST_VERSIONS:]:
             at = {hit.memory.id: i for i, hit in enumerate(ordered)}
             newer, here = ordered[at[id]], at[older.memory.id]

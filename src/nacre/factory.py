@@ -450,7 +450,6 @@ def compare_late(options: StoreOptions, engine: Engine, memory: Memory) -> None:
     from nacre.conflicts.candidates import Comparison
     from nacre.conflicts.judge import PairJudge
     from nacre.engine.review import note_late
-    from nacre.models.calibration import has_shipped_cosines
 
     settings = options.settings.for_space(memory.space)
     if (options.on_conflict or settings.on_conflict) in ("note", "supersede"):
@@ -461,8 +460,8 @@ def compare_late(options: StoreOptions, engine: Engine, memory: Memory) -> None:
             make_second_judge(settings),
         )
         access = late_access(settings, options, memory)
-        store, known_cosines = restricted(engine.store, access), has_shipped_cosines(engine.embedder.identity)
-        comparison = Comparison(store, Filter.live(options.clock()), judge, known_cosines)
+        store = restricted(engine.store, access)
+        comparison = Comparison(store, Filter.live(options.clock()), judge, engine.embedder.identity)
         note_late(engine, comparison, memory, restricted=access is not None)
 
 

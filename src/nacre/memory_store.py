@@ -366,7 +366,6 @@ class MemoryStore(Closing):
     def _comparison(self, threshold: float | None = None, contradiction_fn: ConflictFn | None = None) -> Comparison:
         from nacre.conflicts.candidates import Comparison  # only writing compares
         from nacre.conflicts.judge import PairJudge
-        from nacre.models.calibration import has_shipped_cosines
 
         if contradiction_fn is not None and not callable(contradiction_fn):
             raise InvalidInput("contradiction_fn must be a function of two memories that returns True or False.")
@@ -374,8 +373,7 @@ class MemoryStore(Closing):
             self._parts.conflict_model, self._parts.conflict_threshold if threshold is None else threshold,
             contradiction_fn or self._parts.options.contradiction_fn, self._parts.second_judge,
         )  # fmt: skip
-        known_cosines = has_shipped_cosines(self._engine.embedder.identity)
-        return Comparison(self._store, Filter.live(self._clock()), judge, known_cosines)
+        return Comparison(self._store, Filter.live(self._clock()), judge, self._engine.embedder.identity)
 
     # Changing what is stored
 

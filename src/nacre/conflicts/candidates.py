@@ -22,6 +22,7 @@ PROMISING, FRAME_SHARED = 0.4, 0.5
 # What is less alike than this is not looked at as another version, and less likely ones are not linked. At 0.15 every
 # fourth note gets a link, of which a third lead to a version; the recall of changed facts needs the unlikely ones, too.
 LEAST_ALIKE, POSSIBLE = 0.3, 0.15
+FITTED_TO = ("nacre-multilingual-1", "nacre-english-1")  # what the cosines of others mean for versions is not known
 # A pair with one of these links has been decided already.
 SETTLED = frozenset(("supersedes", "contradicts", "distinct_from"))
 
@@ -35,13 +36,12 @@ class Compared(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Compares with what `where` admits. Whether a memory is another version of one is said only with `known_cosines`:
-    those of the shipped embedders."""
+    """Compares with what `where` admits; `embedder` is the identity of what made the vectors."""
 
     store: Reader
     where: Filter
     judge: PairJudge
-    known_cosines: bool = False
+    embedder: str = ""
 
     def conflicts(
         self, memory: Memory, vector: Vectors | None, only: Callable[[Memory], bool] | None = None
@@ -70,7 +70,7 @@ class Comparison:
         """What the memory may be a newer version of, and how likely that is. `near` is what `likeness` gave; only the
         most alike is read, since the others are seldom one."""
         other, cosine = max(near, key=lambda pair: pair[1], default=(memory, 0.0))
-        if not self.known_cosines or cosine < LEAST_ALIKE or other.is_turn or is_decided(memory, other):
+        if self.embedder not in FITTED_TO or cosine < LEAST_ALIKE or other.is_turn or is_decided(memory, other):
             return None
         newer, older = newer_first(memory, other)
         probability = self.judge.version_probability(newer, older, cosine) if newer is memory else 0.0

@@ -178,11 +178,6 @@ def is_calibrated(identity: str) -> bool:
     return identity in CALIBRATIONS
 
 
-def has_shipped_cosines(identity: str) -> bool:
-    """Whether its cosines mean what those of the shipped embedders mean."""
-    return CALIBRATIONS.get(identity) is SHIPPED
-
-
 def rescaled(unrelated: float, related: float) -> Calibration | None:
     """For an embedder with these median cosines; None where they are too near to each other to mean anything."""
     if related - unrelated < LEAST_GAP:

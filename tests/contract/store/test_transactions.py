@@ -212,3 +212,30 @@ def test_after_a_change_vectors_of_the_new_size_are_found(filled: Backend) -> No
     filled.commit([anew, Change(before, memory("a"), derived("old word", unit(0, 1)[:4]))])
     assert ids(filled.by_vector(SPACE, unit(0, 1)[:4], EVERYTHING, 5)) == ["a"]
     assert ids(filled.pending(5)) == ["b"]
+
+
+def test_many_new_memories_have_the_words_and_counts_that_a_few_at_a_time_have(store: Backend) -> None:
+    """As many as a backend may send to a server in parts, between changes of other kinds."""
+    texts = [f"word stem{number % 7}" for number in range(140)]
+    for space, others in ((SPACE, ["old"]), ("elsewhere", ["new word", "second", "word"])):
+        put(store, *((memory(f"other {other}", space=space), derived(other)) for other in others))
+    known, first = store.get(SPACE, "other old"), memory("m0")
+    changes: list[AnyChange] = [
+        Change(known, memory("other old", "changed"), derived("new word")),
+        Change(None, first, derived("first")),
+        *(Change(None, memory(f"m{number}"), derived(text)) for number, text in enumerate(texts[1:], start=1)),
+        Change(None, memory("bare")),
+        Change(first, replace(first, text="changed"), derived("second")),
+        Change(None, memory("last"), derived("word")),
+    ]
+    assert isinstance(store.commit(changes, None, OPERATION), Committed)
+    for part in (range(1, 70), range(70, 140)):
+        put(store, *((memory(f"m{number}", space="elsewhere"), derived(texts[number])) for number in part))
+    put(store, memory("bare", space="elsewhere"))
+    for term, expected in (("old", 0), ("first", 0), ("second", 1), ("new", 1), ("stem0", 19), ("word", 141)):
+        matches = store.by_words(SPACE, [term], EVERYTHING, 200)
+        assert len(matches) == expected, term
+        others_matches = store.by_words("elsewhere", [term], EVERYTHING, 200)
+        assert sorted(each.score for each in matches) == pytest.approx(sorted(each.score for each in others_matches))
+    assert store.count(SPACE, EVERYTHING) == store.count("elsewhere", EVERYTHING) == 143
+    assert store.health(thorough=True).problems == ()

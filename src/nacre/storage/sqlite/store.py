@@ -91,6 +91,12 @@ ENTRY_CONDITIONS = {
 LAST_CHARACTER = "\U0010ffff"
 INDEXED_BATCH = 8  # characters of a batch by which an index finds it
 
+# Of the versions that entries ended and began, with the uses when they were written; by a key and a number each.
+VERSIONS_OF_ENTRIES = (
+    "SELECT version.key, version.seq_from, version.seq_to, version.uses,"
+    f" {SELECTED} FROM json_each(?) AS entry CROSS JOIN {RECORDS} WHERE version.key = entry.value ->> 0"
+    " AND (version.seq_from = entry.value ->> 1 OR version.seq_to = entry.value ->> 1)"
+)
 Versions: TypeAlias = dict[tuple[SQLValue, SQLValue, str], Memory]  # by key, entry, and whether it ended or began it
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -688,13 +694,8 @@ def versions_of(connection: apsw.Connection, entries: Sequence[tuple[int, int]])
     the end with the uses that were counted since. What cannot be read is left out."""
     if not entries:
         return {}
-    sql = (
-        "SELECT version.key, version.seq_from, version.seq_to, version.uses,"
-        f" {SELECTED} FROM json_each(?) AS entry CROSS JOIN {RECORDS} WHERE version.key = entry.value ->> 0"
-        " AND (version.seq_from = entry.value ->> 1 OR version.seq_to = entry.value ->> 1)"
-    )
     versions: Versions = {}
-    for key, began, ended, uses, *record in fetch(connection, sql, (json.dumps(entries),)):
+    for key, began, ended, uses, *record in fetch(connection, VERSIONS_OF_ENTRIES, (json.dumps(entries),)):
         with suppress(ValueError, TypeError, zlib.error):
             counted, record[rows.USES] = record[rows.USES], from_json(uses)
             versions[key, ended, "old"] = versions[key, began, "new"] = from_row(record)

@@ -24,8 +24,8 @@ from nacre.protocols import ContentRow, EntryRow, MemoryRow, RowBatch, SpaceRow,
 from nacre.storage import tables
 from nacre.storage.sqlite import rows
 from nacre.storage.sqlite.connection import translated
-from nacre.storage.sqlite.rows import AMONG, RECORDS, SELECTED, USES, fetch, from_row, image_values, record_of
-from nacre.storage.sqlite.store import all_legible, as_text, entry_rows, number, parsed
+from nacre.storage.sqlite.rows import AMONG, SELECTED, USES, fetch, from_row, image_values, record_of
+from nacre.storage.sqlite.store import VERSIONS_OF_ENTRIES, all_legible, as_text, entry_rows, number, parsed
 from nacre.storage.sqlite.transaction import (
     INDEXED,
     INSERT_CHUNK,
@@ -76,12 +76,6 @@ VERSIONS = (
 CHUNKS = (
     "SELECT chunk.content, start, stop, digest, halves FROM chunk LEFT JOIN vector ON vector.chunk = chunk.id"
     f" WHERE chunk.content {AMONG} ORDER BY chunk.id"
-)
-# With the uses when they were written, for entries that are given by a key and a number each.
-VERSIONS_OF_ENTRIES = (
-    "SELECT version.key, version.seq_from, version.seq_to, version.uses,"
-    f" {SELECTED} FROM json_each(?) AS entry CROSS JOIN {RECORDS} WHERE version.key = entry.value ->> 0"
-    " AND (version.seq_from = entry.value ->> 1 OR version.seq_to = entry.value ->> 1)"
 )
 Versions: TypeAlias = dict[tuple[int, int, str], list[Any]]  # by key, entry, and whether it ended or began it
 NULL = "null"
@@ -247,7 +241,7 @@ def entry_of(row: Sequence[Any], size: tuple[Any, Any, Any], space: str, version
             before, after = (without_space(image, named[1], space) for image in stored)
         elif versions is not None:
             before, after = linked_images(versions, key, seq, bool(old), bool(new))
-    except (KeyError, ValueError, TypeError, zlib.error):  # told with the number of the entry
+    except (KeyError, ValueError, TypeError, zlib.error):  # reported with the number of the entry
         before, after, damaged = None, None, True
     return EntryRow(seq, *named, before, after, *size, sides, damaged)
 
@@ -255,6 +249,8 @@ def entry_of(row: Sequence[Any], size: tuple[Any, Any, Any], space: str, version
 def linked_images(versions: Versions, key: int, seq: int, old: bool, new: bool) -> tuple[str | None, str | None]:
     """Of a memory that came or went its record; of one that changed what differs. What went has the uses that were
     counted since it was written."""
+    if not old and not new:
+        return None, None
     if old and new:
         sides = [from_row(row[1:]) for row in (versions[key, seq, "old"], versions[key, seq, "new"])]
         before, after = images(*sides)

@@ -325,6 +325,11 @@ def test_all_entities_are_listed_however_many_there_are(remote: RemoteStore, mon
     monkeypatch.setattr(client, "PAGE", 3)
     assert store.entities() == every and store.entities(5) == every[:5] and store.entities(5, offset=2) == every[2:7]
     assert store.entities(0) == []
+    wanted = ["friends"]
+    store.tag(*(memory.id for memory in store.list_recent(9)), add=wanted)
+    for count in (2, 5, 9):
+        assert len(store.list_recent(count, tags=iter(wanted))) == min(count, 6)
+    assert len(list(store.iterate(tags=iter(wanted)))) == 6
 
 
 @pytest.mark.parametrize(

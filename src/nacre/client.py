@@ -220,7 +220,7 @@ class RemoteStore(MemoryStore):
 
     def in_space(self, name: str) -> Self:
         view = copy.copy(self)
-        view.space, view.beside = required_label("space", name), None
+        view.space, view.beside, view._versions = required_label("space", name), None, {}
         return view
 
     def as_actor(self, name: str) -> Self:  # noqa: ARG002 (the token says who acts)

@@ -813,7 +813,7 @@ class MemoryStore(Closing):
 
     def changes(self, since: int = 0, *, limit: int = 100) -> list[JournalEntry]:
         """The journal entries after the one with the number `since`, oldest first: what a copy elsewhere has to follow.
-        Raises `HistoryLost` when the journal no longer has all of them."""
+        Raises `HistoryLost` when the journal no longer has all of them, or not the one with this number."""
         self._demand_numbers("follow the journal by its numbers")
         begins, _ = self._store.journal_begins(self.space)
         if since < begins:
@@ -825,8 +825,8 @@ class MemoryStore(Closing):
         entries = self._store.journal(self.space, where, newest_first=False, limit=max(0, limit))
         if not entries and since > begins and since > self._last_seq():
             raise HistoryLost(
-                f"The journal of {self.space!r} has no entry {since}: an older copy of the store took its place. Read "
-                "everything anew, and continue after its last entry."
+                f"The journal of {self.space!r} has no entry {since}: the space was deleted for good, or an older copy "
+                "of the store took its place. Read everything anew, and continue after the last entry."
             )
         return list(map(self._visible_entry, entries))
 

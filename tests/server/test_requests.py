@@ -160,3 +160,5 @@ def test_whoever_follows_a_journal_learns_that_an_older_one_took_its_place(admin
     assert caller("GET", f"{root}/changes", query={"since": last}).result == []
     lost = caller("GET", f"{root}/changes", query={"since": last + 1})
     assert lost.status == 410 and "anew" in lost.json["message"]
+    stream = caller("GET", f"{root}/changes", query={"since": last + 1}, accept="text/event-stream")
+    assert b"event: lost" in stream.body and b"anew" in stream.body

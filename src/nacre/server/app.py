@@ -27,7 +27,15 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from nacre import __version__
 from nacre.access.capabilities import Role
 from nacre.access.view import marker, performed
-from nacre.errors import AccessDenied, InvalidInput, IssuerUnreachable, MemoryNotFound, NacreError, StoreBusy
+from nacre.errors import (
+    AccessDenied,
+    HistoryLost,
+    InvalidInput,
+    IssuerUnreachable,
+    MemoryNotFound,
+    NacreError,
+    StoreBusy,
+)
 from nacre.factory import make_guard
 from nacre.lifecycle.backups import restore
 from nacre.mcp.http import LOOPBACK
@@ -606,13 +614,18 @@ class Request:
         return self.app.stores.view(who).changes(since, limit=limit)
 
     async def _stream(self, who: Asker, since: int, limit: int) -> AsyncIterator[str]:
-        sent_at = time.monotonic()
+        sent_at, writing = time.monotonic(), self.app.writing(who.space)
         yield ": changes\n\n"
         while not self.app.draining and await self._still_known():
-            entries = await self.app.in_thread(partial(self._changes_since, who, since, limit))
+            try:
+                entries = await self.app.in_thread(partial(self._changes_since, who, since, limit))
+            except HistoryLost as error:  # a client that connects again would meet it at once
+                about = json.dumps(writing.problem(error))
+                yield f"event: lost\ndata: {about}\n\n"
+                return
             for entry in entries:
                 since, sent_at = entry.seq, time.monotonic()
-                data = json.dumps(self.app.writing(who.space).write(entry))
+                data = json.dumps(writing.write(entry))
                 yield f"id: {entry.seq}\nevent: change\ndata: {data}\n\n"
             if not entries:
                 if time.monotonic() - sent_at > ALIVE_SECONDS:

@@ -129,9 +129,6 @@ class NoteFolder:
                 except HistoryLost:
                     return self.write()
                 if not entries:
-                    newest = self.store.journal(limit=1)
-                    if (newest[0].seq if newest else 0) < self.seq:
-                        return self.write()  # the space was purged, and begins anew
                     break
                 ids = list(dict.fromkeys(entry.memory_id for entry in entries if entry.kind == MEMORY))
                 self._update(ids, changes)

@@ -32,6 +32,7 @@ from nacre.models.background import embedder_of_store
 from nacre.models.calibration import calibration_of
 from nacre.protocols import Backend, Embedder, Health, Progress
 from nacre.settings import Settings
+from nacre.storage.tables import ALTERED
 
 if TYPE_CHECKING:
     from nacre.storage.sqlite.repair import Repaired
@@ -123,7 +124,7 @@ def judged_contents(health: Health) -> Iterator[Finding]:
         fixed_by: Remedy = "repair" if problem in health.damage else "reindex"
         yield Finding("integrity", "problem", problem, fixed_by=fixed_by)
     yield from (Finding("integrity", "warning", note) for note in health.notes)
-    if not health.problems:
+    if not health.problems and not any(ALTERED in note for note in health.notes):
         memories = f"{health.memories:,} {'memory' if health.memories == 1 else 'memories'}"
         vectors = f"{health.vectors:,} {'vector' if health.vectors == 1 else 'vectors'}"
         counts = f"{memories} with {vectors}"

@@ -61,6 +61,18 @@ def range_notes(rows: Sequence[Sequence[Any]]) -> Iterator[str]:
         yield f"{len(rows) - MOST_NAMED:,} more memories have such numbers; they are named once these are corrected."
 
 
+ALTERED = "and its digest disagree: bytes of the file have changed"
+
+
+def altered_notes(names: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Sentences about memories, by space and id, whose texts are not what was cut into chunks."""
+    for space, id in names[:MOST_NAMED]:
+        remedy = f"`nacre --space {space} edit {id}` corrects it, and `nacre store reindex` confirms one that is right"
+        yield f"The text of {id} (space {space}) {ALTERED}. Compare it with a backup; {remedy}."
+    if len(names) > MOST_NAMED:
+        yield f"{len(names) - MOST_NAMED:,} more texts disagree with their digests; they are named after these."
+
+
 def is_in_range(name: str, value: float | None) -> bool:
     low, high = RANGES[name]
     return value is None or low <= value <= high

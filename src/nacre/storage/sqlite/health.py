@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import apsw
 
+from nacre.model.memory import embedded_head, piece_digest
 from nacre.model.validate import RANGES
 from nacre.protocols import Health
 from nacre.storage.sqlite import damage, schema
 from nacre.storage.sqlite.connection import LEFT_IN_LOG, LEFT_IN_LOG_NOTE
-from nacre.storage.sqlite.rows import Row, only_row
-from nacre.storage.tables import OUT_OF_RANGE, WEIGHT_OUT_OF_RANGE, range_notes
+from nacre.storage.sqlite.rows import Row, only_row, plain_text
+from nacre.storage.tables import OUT_OF_RANGE, WEIGHT_OUT_OF_RANGE, altered_notes, range_notes
 
 REINDEX = "Run `nacre store reindex` to compute it again; no memory is lost."
 FIX = "Run `nacre doctor --fix`, which keeps everything that can be read, or `nacre store backup restore`."
@@ -27,7 +29,10 @@ def examine(connection: apsw.Connection, path: Path, *, thorough: bool) -> Healt
         faults = tuple(damages(connection))
         counters = () if faults else tuple(miscounted(connection))
         vectors = tuple(vector_damages(connection))
-        notes = health.notes if faults else (*health.notes, *range_notes(out_of_range(connection)))
+        notes = health.notes
+        if not faults:
+            altered = altered_notes(altered_texts(connection))
+            notes = (*notes, *range_notes(out_of_range(connection)), *altered)
     derived = (*word_damages(connection), *vectors)
     return replace(health, problems=(*health.problems, *counters, *derived, *faults), damage=faults, notes=notes)
 
@@ -97,6 +102,30 @@ def out_of_range(connection: apsw.Connection) -> Sequence[Row]:
         f" AND ({OUT_OF_RANGE} OR version.key IN (SELECT key FROM link WHERE seq_to IS NULL AND {WEIGHT_OUT_OF_RANGE}))"
         " ORDER BY version.row"
     ).fetchall()
+
+
+def altered_texts(connection: apsw.Connection) -> list[tuple[str, str]]:
+    """The space and id of each memory whose text is not the one that was cut into chunks: a changed byte that leaves
+    the text legible is nowhere else to be seen."""
+    rows = connection.execute(
+        "SELECT (SELECT name FROM space WHERE number = version.space), memory.id, content.title, content.role,"
+        " content.text, chunk.start, chunk.stop, chunk.digest FROM main.version NOT INDEXED"
+        " CROSS JOIN memory ON memory.key = version.key CROSS JOIN content ON content.number = version.content"
+        " CROSS JOIN chunk ON chunk.content = content.number WHERE version.seq_to IS NULL ORDER BY version.row"
+    )
+    altered = ((str(space), str(id)) for space, id, *columns in rows if not has_digest(*columns))
+    return list(dict.fromkeys(altered))
+
+
+def has_digest(title: Any, role: Any, text: Any, start: Any, stop: Any, digest: Any) -> bool:
+    """Whether the chunk is of this text. Of a long title, a model reads the beginning alone."""
+    if not isinstance(start, int) or not isinstance(stop, int):
+        return False
+    title, piece = plain_text(title) or "", plain_text(text)[start:stop]
+    if piece_digest(embedded_head(title, role or "") + piece) == digest:
+        return True
+    starts = (title[:end].rstrip() for end in range(len(title) - 1, 0, -1))
+    return any(piece_digest(embedded_head(start, role or "") + piece) == digest for start in starts)
 
 
 def damages(connection: apsw.Connection) -> Iterator[str]:

@@ -235,3 +235,12 @@ def test_what_somebody_undid_is_not_done_again_by_itself(
     store.undo(undone[0])
     clock.at += DAY
     assert run(name, store, settings, now=clock.at).done == 0  # it is done already
+
+
+def test_a_reflection_that_changed_no_source_and_was_undone_is_not_written_by_itself(
+    store: MemoryStore, settings: Settings, clock: Turned
+) -> None:
+    count = prepare("reflect", store, clock)
+    assert len(ReflectionEngine(store).reflect()) == count
+    store.undo()
+    assert run("reflect", store, settings, now=clock.at).done == 0

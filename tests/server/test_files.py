@@ -228,8 +228,12 @@ def test_a_file_is_imported_undone_and_downloaded(callers: tuple[Served, Caller,
 def test_a_backup_is_made_and_restored_while_the_server_runs(callers: tuple[Served, Caller, Caller]) -> None:
     served, admin, reader = callers
     admin.remember("The anchor lies at the slipway", id="anchor")
+    revoked = admin("POST", "/v1/tokens", {"user": "bea", "role": "reader"}).json
     made = finished(admin, admin("POST", "/v1/jobs/backup", {}).json)["name"]
     admin.remember("The anchor was painted", id="paint")
+    assert admin("DELETE", f"/v1/tokens/{revoked['token']['id']}").status == 200
+    admin("POST", "/v1/users", {"name": "cleo"})
+    newer = admin("POST", "/v1/tokens", {"user": "cleo", "role": "reader"}).json
     assert reader("GET", "/v1/backups").status == reader("POST", f"/v1/backups/{made}/restore", {}).status == 403
     (note,) = admin("GET", "/v1/backups").result
     assert note["name"] == made and not note["replaced"]
@@ -239,6 +243,9 @@ def test_a_backup_is_made_and_restored_while_the_server_runs(callers: tuple[Serv
     assert admin("POST", f"/v1/backups/{made}/restore", {}).result == made
     assert admin("GET", "/v1/spaces/team/memories/paint").status == 404
     assert reader("GET", "/v1/spaces/team/memories/anchor").status == 200
+    by_token = [served.caller(each["secret"])("GET", "/v1/me").status for each in (revoked, newer)]
+    assert by_token == [401, 200]  # a copy brings memories back, not tokens
+    assert "cleo" in {each["name"] for each in admin("GET", "/v1/users").result}
     replaced = next(each["name"] for each in admin("GET", "/v1/backups").result if each["replaced"])
     assert admin("POST", f"/v1/backups/{replaced}/restore", {}).status == 200
     assert admin("GET", "/v1/spaces/team/memories/paint").status == 200

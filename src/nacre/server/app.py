@@ -34,6 +34,7 @@ from nacre.errors import (
     IssuerUnreachable,
     MemoryNotFound,
     NacreError,
+    StorageError,
     StoreBusy,
 )
 from nacre.factory import make_guard
@@ -57,7 +58,7 @@ from nacre.server.openapi import docs_page, openapi
 from nacre.server.provider import Asker, UserStores, asker
 from nacre.server.requests import Route, find_route, parsed_body, parsed_object, read_values
 from nacre.server.sessions import Sessions, is_own_request, session_cookie, set_cookie
-from nacre.server.users import TOKEN, Identity, Registry
+from nacre.server.users import TOKEN, Admitted, Identity, Registry
 from nacre.web.page import page_file
 
 if TYPE_CHECKING:
@@ -222,6 +223,7 @@ class Application:
     def _restore(self, copy: str) -> None:
         settings = self.stores.settings
         self.jobs.demand_none("restore a backup")  # one may have begun before the store was closed to requests
+        admitted = self._admitted()
         self.stores.close()
         try:
             restore(settings, copy, time.time())
@@ -229,6 +231,16 @@ class Application:
             backend = self.stores.backend()
             for each in (self.registry, self.answers, self.jobs, self.sessions):
                 each.use(backend)
+        if admitted is not None:
+            self.registry.admit_only(admitted)
+
+    def _admitted(self) -> Admitted | None:
+        """None where the store is so damaged that they cannot be read: then those of the copy count."""
+        try:
+            return self.registry.admitted()
+        except StorageError as error:
+            log.warning("The users and tokens are those of the restored copy, since others cannot be read: %s", error)
+            return None
 
 
 class Request:

@@ -27,6 +27,7 @@ ID_BYTES = 6
 TOKEN = re.compile(rf"{PREFIX}_([0-9a-f]{{{2 * ID_BYTES}}})_([A-Za-z0-9_-]{{20,}})\Z")
 USER_NAME = re.compile(r"[\w.@+-]{1,40}\Z")
 LONGEST_DAYS = 36_500.0  # a token that lives longer than anybody is one without an end; later dates have no name
+Admitted = Mapping[str, Mapping[str, Data]]  # the data of users and tokens, by kind and name
 ATTEMPTS = 100  # of a change that others overtake
 
 
@@ -91,6 +92,17 @@ class Registry:
     def use(self, backend: Backend) -> None:
         """Another file is in the store's place."""
         self._backend = backend
+
+    def admitted(self) -> Admitted:
+        """All users and tokens, as they are kept."""
+        return {kind: dict(self._backend.terms(kind)) for kind in (USER_KIND, TOKEN_KIND)}
+
+    def admit_only(self, admitted: Admitted) -> None:
+        """For a store that took another one's place: a token that was revoked must not come back with it."""
+        for kind, known in admitted.items():
+            present = self._backend.terms(kind)
+            changes = [TermSet(kind, name, known.get(name)) for name in {*present, *known}]
+            self._backend.commit([each for each in changes if present.get(each.name) != each.data])
 
     def users(self) -> list[User]:
         return [User(name, **fields(data)) for name, data in sorted(self._backend.terms(USER_KIND).items())]

@@ -158,7 +158,13 @@ def test_the_tokens_of_a_hook_are_a_number_or_a_switch(value: str, tokens: float
         ("postgresql://ada:{}@x@db/mem?application_name=a@b", "postgresql://ada@db/mem?application_name=a@b"),
         ("postgresql://db/mem?user=ada&password={}&sslmode=require", "postgresql://db/mem?user=ada&password=…&sslmode=require"),
         ("postgresql://db/mem?sslpassword={}", "postgresql://db/mem?sslpassword=…"),
+        ("postgresql://db/mem?pass%77ord={}&sslmode=require", "postgresql://db/mem?pass%77ord=…&sslmode=require"),
+        ("postgresql://db/mem?PASSWORD={}", "postgresql://db/mem?PASSWORD=…"),
+        ("host=db password='{} two' user=ada", "host=db password=… user=ada"),
         ("https://ada:{}@memory.example.org/", "https://ada@memory.example.org/"),
+        ("https://ada[1]:{}@memory.example.org/", "https://ada[1]@memory.example.org/"),
+        ("postgresql://[ada:{}@db/mem", "postgresql://[ada@db/mem"),
+        ("postgresql://ada:{}@[::1]:5432/mem", "postgresql://ada@[::1]:5432/mem"),
     ],
 )  # fmt: skip
 def test_an_address_is_shown_without_its_password(address: str, shown: str) -> None:
@@ -178,6 +184,8 @@ def test_an_address_is_shown_without_its_password(address: str, shown: str) -> N
         "https://host:8443?mail=ada@example.org",
         "https://host:8443#@here",
         "http://[::1]:8080/@team",
+        "postgresql://one,[fe80::1%eth0]:5432/mem?user=ada@example",
+        "postgresql://one:5432/mem@home",
         "postgresql://one:5432,two:5433/mem?user=ada@example",
     ],
 )
@@ -185,7 +193,7 @@ def test_a_port_before_an_at_sign_is_no_password(address: str) -> None:
     assert not has_password(address) and without_password(address) == address
 
 
-@pytest.mark.parametrize("password", ["1234", "12,34", "5432@x", "a/b"])
+@pytest.mark.parametrize("password", ["1234", "12,34", "5432@x", "a/b", "2024#x", "12?x", "12,x?y", "12/x"])
 def test_a_password_of_digits_or_with_signs_is_hidden(password: str) -> None:
     shown = without_password(f"postgresql://ada:{password}@host:5432/mem")
     assert password not in shown and shown.startswith("postgresql://ada@")

@@ -32,11 +32,15 @@ KEYS = ("key", "token", "embedder_key", "language_model_key")
 # Which key goes to which URL.
 SERVICES = {"store": "token", "embedder_url": "embedder_key", "language_model_url": "language_model_key"}
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):[/\\]")  # of a service, not of a file; C:/ is a drive
-# In the address of a database or a server: after the user, also one with an @ in it, or as a parameter. A port with
+# In the address of a database or a server: after the user, also one with an @ in it, or as a parameter, whose name may
+# be escaped. What PostgreSQL's client takes for a password is always one: all from the first colon to an @ before the
+# first slash. It is hidden too where it has a slash, and the next one ends the host. In other addresses a port with
 # nothing of a user behind it is none, whatever the path or the query has, nor are the colons of an IPv6 address.
+IPV6 = r"\[[\da-fA-F.]*:[\da-fA-F:.]*(?:%\w+)?\]"
 PASSWORD = re.compile(
-    r"(//[^:/@\[]*):(?!\d+(?:,[^/?#@]*)?[/?#])[^@]*@(?:[^/?#@\s]*@)*"
-    r"|(password=)[^&\s]+"
+    r"(postgres(?:ql)?://[^:/@]*):(?:[^/@]*|[^?@]*(?=@[^/?@]*/))@(?:[^/?#@\s]*@)*"
+    rf"|(//(?:(?!{IPV6})[^:/@])*):(?!\d+(?:,[^/?#@]*)?[/?#])[^@]*@(?:[^/?#@\s]*@)*"
+    rf"|((?i:{''.join(f'(?:{sign}|%{ord(sign):x})' for sign in 'password')})=)(?:'[^']*'|[^&\s]+)"
 )
 PERSONAL = "personal"
 PERSONAL_PREFIX = f"{PERSONAL}@"  # on a server, before the name of the user whose space it is; no project has the sign
@@ -514,9 +518,10 @@ def without_password(address: object, instead: str = "") -> str:
     """For a message, or with `instead` in its place."""
 
     def hidden(match: re.Match[str]) -> str:
-        if match[2]:
-            return f"{match[2]}{instead or '…'}"
-        return f"{match[1]}:{instead}@" if instead else f"{match[1]}@"
+        if match[3]:
+            return f"{match[3]}{instead or '…'}"
+        user = match[1] or match[2]
+        return f"{user}:{instead}@" if instead else f"{user}@"
 
     return PASSWORD.sub(hidden, str(address))
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 import pytest
@@ -28,11 +29,16 @@ class Databases:
         self._in_use: set[str] = set()
         self._backends: list[Backend] = []
         self._open_backend = factory.open_backend
+        self._lock = RLock()  # a server opens its store in the background, perhaps while the test ends
 
     def open(self, path: Path | str, settings: Settings | None = None) -> Backend:
         self.opened += 1
         if factory.is_database(path):
             return self._open_backend(path, settings)
+        with self._lock:
+            return self._open(path, settings)
+
+    def _open(self, path: Path | str, settings: Settings | None) -> Backend:
         name = str(path)
         kept = name != factory.IN_MEMORY
         address = self._by_path.get(name) or self._next()
@@ -50,15 +56,20 @@ class Databases:
     def address(self, path: Path | str) -> str:
         """The database of a path, for processes of their own."""
         self.opened += 1
-        return self._by_path.setdefault(str(path), self._next())
+        with self._lock:
+            return self._by_path.setdefault(str(path), self._next())
 
     def close(self) -> None:
         """Also what a test left open: a file needs no closing, and psycopg warns of an open connection."""
         import psycopg
 
-        for backend in self._backends:
-            backend.close()
-        with psycopg.connect(postgres_server.server(), autocommit=True) as connection:  # what nobody closes adds up
+        with self._lock:
+            for backend in self._backends:
+                backend.close()
+        with (
+            self._lock,
+            psycopg.connect(postgres_server.server(), autocommit=True) as connection,
+        ):  # what nobody closes adds up
             connection.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                 " WHERE usename = %s AND starts_with(datname, %s)",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from nacre.errors import UnknownName
 from nacre.mcp.calls import metadata
 from nacre.mcp.profiles import PROFILES, profile_named
 from nacre.mcp.server import ALWAYS_LOAD, costs, described_prompts, tool_list
-from nacre.mcp.store_provider import actor_of
+from nacre.mcp.store_provider import StoreProvider, actor_of
 from nacre.mcp.tool import Tool, input_schema
+from nacre.settings import Settings
 from tests.command_line import CommandLine
 from tests.mcp.agents import Agent, stdio_agent
 
@@ -216,3 +218,16 @@ def test_a_model_that_fails_is_done_without(place: Path) -> None:
 )
 def test_a_clients_name_is_fit_for_the_journal(client: str, actor: str) -> None:
     assert actor_of(client) == actor
+
+
+def test_a_server_that_ends_before_its_store_was_opened_opens_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nacre.mcp.store_provider.PREPARE_DELAY", 0.05)
+    before = set(threading.enumerate())
+    provider = StoreProvider(Settings(store=str(tmp_path / "store.db"), embedder="hashing"))
+    provider.prepare()
+    provider.close()
+    for thread in set(threading.enumerate()) - before:
+        thread.join()
+    assert not (tmp_path / "store.db").exists()

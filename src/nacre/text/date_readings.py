@@ -226,13 +226,22 @@ def yearly(make: Callable[[int], Span], said: Said, asked: datetime, sure: bool)
 def read_numeric(said: Said, asked: datetime) -> Reading | None:
     month, day = int(said["month"]), int(said["day"] or 0)
     if not said["year"]:
-        return yearly(lambda year: days(datetime(year, month, day, tzinfo=UTC)), said, asked, sure=True)
+        return yearly(lambda year: last_days(year, month, day, said["first"]), said, asked, sure=True)
     year = int(said["year"])
     if not day:
         return Reading(months(year, month), said["lead"] in TIME_LEADS)
     if month > 12 and said["sign"] != "-":  # 25/12/2023; where both readings are possible the American one is taken
         month, day = day, month
-    return Reading(days(datetime(year, month, day, tzinfo=UTC)))
+    return Reading(last_days(year, month, day, said["first"]))
+
+
+def last_days(year: int, month: int, day: int, first: str) -> Span:
+    """That day, or those since the `first`: of its month, or of the one before where that number is the larger."""
+    last = datetime(year, month, day, tzinfo=UTC)
+    if not first:
+        return days(last)
+    start = last if int(first) <= day else last.replace(day=1) - DAY
+    return Span(start.replace(day=int(first)), last + DAY)
 
 
 def read_date(said: Said, asked: datetime) -> Reading | None:

@@ -18,6 +18,7 @@ from nacre.text.date_readings import COUNTS, DAY_NAMES, FEASTS, HOURS, ORDINALS,
 from nacre.text.foreign_dates import ForeignPhrase, foreign_phrases
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LEAP_YEAR = timedelta(days=366)
 LONGEST = 2000  # signs; a longer text is a document, and the times deep inside it are not what is asked for
 
 # A window's edge is soft: people use the same words for what happened just outside. Beyond its edge the weight falls
@@ -99,18 +100,28 @@ def windows_now(text: str, mentioned: Sequence[Mention], asked: datetime) -> lis
 
 def windows_ahead(text: str, mentioned: Sequence[Mention], asked: datetime) -> list[Window]:
     """Those of dates without a year, each read as the next one. Of a stretch only its end is: its beginning follows."""
-    known = {(each.start, each.end) for each in windows(text, mentioned)}
+    begins: set[int] = set()  # a stretch of two dates
     follows: set[int] = set()
     for first, second in pairwise(mentioned):
         if adjoin(text, first, second):
-            follows |= {first.start} if is_stretch(first, second) else set()
+            begins |= {first.start} if is_stretch(first, second) else set()
             follows |= set() if first.reading.yearless else {second.start}
-    again = [
-        each.read_again(asked, "next") if each.reading.yearless and each.start not in follows else each
+    going_on = {
+        each.start
         for each in mentioned
-        if each.said["lead"] != "since"
+        if (each.said["first"] or each.said["until"]) and each.reading.span.start <= asked < each.reading.span.end
+    }
+    last = {
+        (each.start, each.end) for each in windows(text, [each for each in mentioned if each.start not in going_on])
+    }
+    again = [
+        each.read_again(asked, "next")
+        if each.reading.yearless and each.start not in begins | follows | going_on
+        else each
+        for each in mentioned
+        if each.said["lead"] != "since" or each.start in begins
     ]
-    return [each for each in windows(text, again) if (each.start, each.end) not in known]
+    return [each for each in windows(text, again) if (each.start, each.end) not in last]
 
 
 def moment(value: Instant, now: float, side: str = "start") -> float:
@@ -317,7 +328,13 @@ def agreed(first: Mention, second: Mention) -> tuple[Mention, Mention]:
     """Gives the year of one to the other: «March and May 2023», «from November 2022 to February»."""
     if second.reading.yearless and not first.reading.yearless:
         return first, second.read_again(first.reading.span.start, "next")
-    return first.read_again(second.reading.span.start) if first.reading.yearless else first, second
+    if not first.reading.yearless:
+        return first, second
+    before = first.read_again(second.reading.span.start)
+    too_long = second.reading.span.start - before.reading.span.start > LEAP_YEAR  # 29 February is not in every year
+    if too_long and second.said["month"] and not second.said["year"]:
+        return before, second.read_again(before.reading.span.start, "next")
+    return before, second
 
 
 def equally_sure(first: Mention, second: Mention) -> tuple[Mention, Mention]:
@@ -431,12 +448,22 @@ BEFORE_DATES = {
 # Only beside another date: «von 24.04. auf 26.04.» may be versions.
 BESIDE_DATES = {"von": "from", "und": "and", "und dem": "and"}
 NUMBERS = r"(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\."
-TWO_DATES = r"(?=\d\d?\.\s?\d\d?\.\s?(?:bis\s(?:zum\s)?|[-–]\s?)\d\d?\.\s?\d\d?\.)"
+REACHES = r"\s?(?:bis\s(?:zum\s)?|[-–]\s?)"
+TWO_DATES = rf"(?=(?:\d\d?\.\s?)?\d\d?\.{REACHES}\d\d?\.\s?\d\d?\.)"
+# Without a word before them: of two numbers with the same beginning («3.9. - 3.11.») the parts or versions are meant.
+NUMBERED = "kapitel abschnitt abschnitte punkt punkte teil version versionen release releases chapter section".split()
+TWO_BARE_DATES = (
+    rf"(?<![\d.]){''.join(f'(?<!{word} )' for word in NUMBERED)}(?!.*\b(?:{either(ENGLISH)})\b)"
+    rf"(?=(?P<bare>\d\d?)\.\s?\d\d?\.{REACHES}(?!(?P=bare)\.)\d\d?\.\s?\d\d?\.)"
+)
+SAME_MONTH = rf"(?:(?P<first>\d\d?)\.(?:{REACHES}|\s?(?P<joined>und)\s(?:dem\s)?))?"  # «vom 24. bis 31.12.»
 # As words of their own, also beside letters that are not ASCII: neither «Team 24.04.» nor «Süden 24.04.» is a date.
 WORD_BEFORE = (
-    rf"(?u:\b)(?P<word>{either(BEFORE_DATES)}|von(?=\s+{TWO_DATES})|(?<=\d\. )und(?:\s+dem)?)\s+"
-    rf"|(?<![\d.]){TWO_DATES}|(?<=\d\.[-–])|(?<=\d\. [-–] )"
+    rf"(?u:\b)(?P<word>{either(BEFORE_DATES)}|von(?=\s+{TWO_DATES})|(?:(?<=\d\. )|(?<=\d ))und(?:\s+dem)?)\s+"
+    rf"{SAME_MONTH}|{TWO_BARE_DATES}|(?<=\d\.[-–])|(?<=\d\. [-–] )"
 )
+NO_DATE = "none"
+DATE_BEFORE = re.compile(r"\d\.\s?\d\d?\.\s*$")
 # At the very beginning («24.11. Zahnarzt»), but neither «3.11. is the oldest Python» nor the heading «1.2. Ziele».
 BEGINNING = rf"^(?!\d\.\s?\d\.\s*\w)(?!.*\b(?:{either(ENGLISH)})\b)"
 QUARTERS = frozenset(("q1", "q2", "q3", "q4"))
@@ -517,11 +544,22 @@ def matching(rule: Rule, question: str, asked: datetime) -> Iterator[Mention]:
     for match in pattern(rule.body).finditer(question):
         groups = match.groupdict(default="")
         said = defaultdict(str, {name: " ".join(text.lower().split()) for name, text in groups.items()})
-        word = said["word"]
-        if BESIDE_DATES.get(word) == "and" and (not ended or question[ended : match.start()].strip()):
-            continue
-        said["lead"] = BEFORE_DATES.get(word) or BESIDE_DATES.get(word) or said["lead"]
-        reading = readings.read(rule.reader, said, asked)
+        if rule.reader is readings.read_numeric:
+            said["lead"] = lead_in_numbers(said, question[ended : match.start()], follows=bool(ended))
+        reading = None if said["lead"] == NO_DATE else readings.read(rule.reader, said, asked)
         if reading is not None:
             ended = match.end()
             yield Mention(match.start(), match.end(), said, rule.reader, reading)
+
+
+def lead_in_numbers(said: readings.Said, before: str, follows: bool) -> str:
+    """What leads to a date in numbers, of the words `before` it, which another date `follows` or not."""
+    lead = BEFORE_DATES.get(said["word"]) or BESIDE_DATES.get(said["word"]) or said["lead"]
+    if said["first"]:
+        return NO_DATE if said["joined"] and lead != "between" else "from"  # «am 24. und 31.12.» are two days
+    if follows and not before.strip():
+        return lead
+    beside, after_date = before.rstrip().endswith(ENDED_NUMBERS), DATE_BEFORE.search(before)
+    if not said["year"] and (lead == "and" or (beside and (after_date or lead in ("-", "–")))):
+        return NO_DATE  # what stands before it was none
+    return "on" if lead == "until" and said["word"] and beside and not after_date else lead  # «24. bis 31.12.»

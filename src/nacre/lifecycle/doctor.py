@@ -32,7 +32,7 @@ from nacre.models.background import embedder_of_store
 from nacre.models.calibration import calibration_of
 from nacre.protocols import Backend, Embedder, Health, Progress
 from nacre.settings import Settings
-from nacre.storage.tables import ALTERED
+from nacre.storage.health_notes import ALTERED
 
 if TYPE_CHECKING:
     from nacre.storage.sqlite.repair import Repaired

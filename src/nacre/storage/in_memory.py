@@ -47,19 +47,17 @@ from nacre.protocols import (
 from nacre.storage import candidates
 from nacre.storage.candidates import COLUMN_WEIGHTS, NO_KEYS, Posting, Reached, Successor, occurrences
 from nacre.storage.commit import TransactionalBackend, operations_since
+from nacre.storage.health_notes import has_right_numbers, range_notes, ranged_of
 from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
 from nacre.storage.tables import (
     CONTENT,
     STEM_FIELDS,
-    has_right_numbers,
     image_of,
     image_text,
     indexed,
     joined_lines,
     lists_of,
     memory_of,
-    range_notes,
-    ranged_of,
     record_of,
     unpacked_stems,
 )

@@ -7,11 +7,12 @@ from typing import Any
 
 from nacre.model.validate import RANGES
 from nacre.protocols import Health
+from nacre.storage.health_notes import OUT_OF_RANGE, WEIGHT_OUT_OF_RANGE, range_notes
 from nacre.storage.postgres.connection import Session
 from nacre.storage.postgres.migrations import newest
 from nacre.storage.postgres.rows import JOIN_MEMORY, OPEN
 from nacre.storage.postgres.transaction import frequencies
-from nacre.storage.tables import OUT_OF_RANGE, TERM, WEIGHT_OUT_OF_RANGE, range_notes, unpacked_stems
+from nacre.storage.tables import TERM, unpacked_stems
 
 REINDEX = "Run `nacre store reindex` to compute it again; no memory is lost."
 BATCH = 5_000  # contents whose words are indexed again at once

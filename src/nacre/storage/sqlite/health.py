@@ -12,10 +12,10 @@ import apsw
 from nacre.model.memory import embedded_head, piece_digest
 from nacre.model.validate import RANGES
 from nacre.protocols import Health
+from nacre.storage.health_notes import OUT_OF_RANGE, WEIGHT_OUT_OF_RANGE, altered_notes, range_notes
 from nacre.storage.sqlite import damage, schema
 from nacre.storage.sqlite.connection import LEFT_IN_LOG, LEFT_IN_LOG_NOTE
 from nacre.storage.sqlite.rows import Row, only_row, plain_text
-from nacre.storage.tables import OUT_OF_RANGE, WEIGHT_OUT_OF_RANGE, altered_notes, range_notes
 
 REINDEX = "Run `nacre store reindex` to compute it again; no memory is lost."
 FIX = "Run `nacre doctor --fix`, which keeps everything that can be read, or `nacre store backup restore`."

@@ -20,6 +20,8 @@ def test_every_endpoint_is_described_with_its_parameters_and_role() -> None:
         body = about.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
         described = {each["name"] for each in about["parameters"]} | set(body.get("properties", {}))
         assert {each.name for each in endpoint.parameters} <= described
+        assert ("Nacre-Expect" in described) == (not endpoint.reads)
+        assert ("arguments" in described) == (endpoint.verb in ("GET", "DELETE") and bool(endpoint.parameters))
     ids = [about["operationId"] for each in paths.values() for about in each.values()]
     assert sum(ids.count(id) > 1 for id in ids) == 2  # the two ways to look for conflicts
 

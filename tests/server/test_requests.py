@@ -108,6 +108,19 @@ def test_text_of_digits_in_a_query_is_the_year_or_the_day_that_a_store_reads(adm
         assert caller("GET", f"/v1/spaces/{QUIET}/memories", query={"arguments": wrong}).status == 400, wrong
 
 
+def test_what_is_no_object_is_refused_with_an_example_of_one(admin: tuple[Caller, str]) -> None:
+    caller, _ = admin
+    root = f"/v1/spaces/{SPACE}/memories"
+    refused = (
+        (caller("GET", root, query={"arguments": "3"}), '{"limit": 20}'),
+        (caller("PATCH", f"{root}/m1", {"title": "x"}, nacre_expect="3"), '{"ID": 3}'),
+        (caller("PATCH", f"{root}/m1", {"title": "x"}, nacre_expect="{"), '{"ID": 3}'),
+        (caller("PATCH", f"{root}/m1", [3]), '{"text": "…"}'),
+    )
+    for reply, example in refused:
+        assert reply.status == 400 and f"such as {example}." in reply.json["message"]
+
+
 def test_what_no_path_can_hold_is_named_in_the_arguments(admin: tuple[Caller, str]) -> None:
     caller, _ = admin
     caller.remember("Called like a word of the paths", QUIET, id="resolve", on_conflict="ignore")

@@ -79,6 +79,7 @@ RESTORE_SECONDS = 15.0  # that a restore waits for running requests; new ones wa
 LOOK_SECONDS = 0.5  # between two looks for what other instances wrote
 ALIVE_SECONDS = 15.0  # between two comments in a stream: proxies cut silent connections
 MOST_DROPPED = 100_000_000  # bytes of a body that is too long
+VERSIONS_EXAMPLE = '{"ID": 3}'  # of what `EXPECT` takes
 OPERATION = "nacre-operation"  # the header that names the operation which a request wrote, so that it can be undone
 MEMORY_IDS = ("id", "old", "keep")  # names in a path of the memory that `If-Match` is about
 SCHEME = "bearer "
@@ -569,9 +570,9 @@ class Request:
     def _expected(self) -> Mapping[str, int]:
         """The versions that memories must have to be changed, wherever the request names them."""
         sent = self.headers.get(EXPECT, "")
-        versions = parsed_object(EXPECT, sent) if sent else {}
+        versions = parsed_object(EXPECT, sent, VERSIONS_EXAMPLE) if sent else {}
         if not all(type(version) is int for version in versions.values()):
-            raise InvalidInput(f'{EXPECT} has the versions of memories by their ids; send {{"ID": 3}}.')
+            raise InvalidInput(f"{EXPECT} has the versions of memories by their ids; send {VERSIONS_EXAMPLE}.")
         return versions
 
     def _versions(self, route: Route, values: Mapping[str, Any]) -> tuple[str, tuple[int, ...]] | None:
@@ -583,7 +584,8 @@ class Request:
             return None
         if id is None or route.endpoint.owner is not MemoryStore:
             raise InvalidInput(
-                f'If-Match is about the memory in the path, and here is none; send {EXPECT}: {{"ID": 3}} instead.'
+                "If-Match is about the memory in the path, and here is none; "
+                f"send {EXPECT}: {VERSIONS_EXAMPLE} instead."
             )
         numbers = [tag.removeprefix("W/").strip('"') for tag in tags]  # W/: as a proxy that compresses writes it
         if not all(number.isdecimal() and len(number) <= LONGEST_NUMBER for number in numbers):

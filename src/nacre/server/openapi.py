@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args, get_origin
 from nacre import __version__
 from nacre.model import Listing
 from nacre.model.filter import Filter
-from nacre.rest.endpoints import PATH_NAME, Endpoint, Parameter
+from nacre.rest.endpoints import ARGUMENTS, PATH_NAME, Endpoint, Parameter
 from nacre.rest.problems import CONTENT_TYPE
 from nacre.rest.wire import COMPUTED, alternatives, field_hints, field_names, is_object, to_json
 from nacre.server.api import all_endpoints
@@ -36,6 +36,17 @@ KEY_HEADER: Schema = {
 MATCH_HEADER: Schema = {
     "name": "If-Match", "in": "header", "schema": {"type": "string"},
     "description": "The ETag that you have read: the memory is changed only if it still has it, else 412.",
+}  # fmt: skip
+EXPECT_HEADER: Schema = {
+    "name": "Nacre-Expect", "in": "header", "content": {"application/json": {"schema": {
+        "type": "object", "additionalProperties": {"type": "integer"},
+    }}},
+    "description": "The versions that memories must have, by their ids, such as {\"ID\": 3}: if one has another, "
+    "nothing is changed (412).",
+}  # fmt: skip
+IN_ONE: Schema = {
+    "name": ARGUMENTS, "in": "query", "content": {"application/json": {"schema": {"type": "object"}}},
+    "description": "Any of the parameters as one JSON object, such as {\"limit\": 20}, instead of one by one.",
 }  # fmt: skip
 
 
@@ -135,9 +146,11 @@ def described(endpoint: Endpoint, schemas: Schemas) -> dict[str, Any]:
     if endpoint.in_space:
         parameters.insert(0, SPACE_NAME)
     if not endpoint.reads:
-        parameters.append(KEY_HEADER)
+        parameters += [KEY_HEADER, EXPECT_HEADER]
         if PATH_NAME.search(endpoint.path.partition("/memories/")[2]):
             parameters.append(MATCH_HEADER)
+    if endpoint.verb in ("GET", "DELETE") and endpoint.parameters:
+        parameters.append(IN_ONE)
     description: dict[str, Any] = {
         "operationId": endpoint.name, "summary": endpoint.about, "x-role": str(endpoint.role),
         "parameters": parameters, "responses": responses(endpoint, schemas),

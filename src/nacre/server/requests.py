@@ -72,7 +72,7 @@ def read_values(route: Route, query: Iterable[tuple[str, str]], body: bytes) -> 
     endpoint, values = route.endpoint, dict[str, Any]()
     known = {each.name: each for each in endpoint.parameters}
     in_query = collected(query)
-    in_body = parsed_object(ARGUMENTS, in_query.pop(ARGUMENTS)) if ARGUMENTS in in_query else {}
+    in_body = parsed_object(ARGUMENTS, in_query.pop(ARGUMENTS), '{"limit": 20}') if ARGUMENTS in in_query else {}
     if not endpoint.upload:  # what is too long for a URL is in the body of a GET, too
         in_body |= parsed_body(body)
     expected = [each.name for each in known.values() if each.place != "path" or route.names[each.name] == ELSEWHERE]
@@ -130,15 +130,15 @@ def collected(query: Iterable[tuple[str, str]]) -> dict[str, Any]:
 
 
 def parsed_body(body: bytes) -> dict[str, Any]:
-    return parsed_object("The body", body) if body.strip() else {}
+    return parsed_object("The body", body, '{"text": "…"}') if body.strip() else {}
 
 
-def parsed_object(name: str, written: Any) -> dict[str, Any]:
-    """`written` is a list where a query has the name twice."""
+def parsed_object(name: str, written: Any, example: str) -> dict[str, Any]:
+    """`written` is a list where a query has the name twice. Raises `InvalidInput`, with the example."""
     try:
         parsed = json.loads(written) if isinstance(written, str | bytes) else written
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{name} cannot be read as JSON ({error}); send an object.") from error
+        raise InvalidInput(f"{name} cannot be read as JSON ({error}); send an object, such as {example}.") from error
     if not isinstance(parsed, dict):
-        raise InvalidInput(f'{name} is not an object; send one, such as {{"text": "…"}}.')
+        raise InvalidInput(f"{name} is not an object; send one, such as {example}.")
     return parsed

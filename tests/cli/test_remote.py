@@ -223,6 +223,19 @@ def test_users_tokens_and_the_doctor_are_those_of_the_server(over_server: Comman
     assert {"store", "models"} & {each["check"] for each in over_server.json("doctor")}
 
 
+def test_the_curve_of_a_memory_that_was_changed_is_drawn_from_a_server_as_from_its_file(
+    over_server: CommandLine, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over_server.ok("remember", "The crane lifts nine tons")
+    id = over_server.json("list")[0]["id"]
+    over_server.ok("edit", id, "--title", "Cranes")
+    plot = ["maintenance", "decay", "plot", id, "--days", "400"]
+    remote = over_server.json(*plot)["curves"]
+    monkeypatch.setenv("NACRE_STORE", str(place / "s.db"))
+    (local,), (drawn,) = over_server.json(*plot)["curves"], remote
+    assert [at for _, at in drawn["points"]] == pytest.approx([at for _, at in local["points"]], abs=0.001)
+
+
 def test_a_file_is_imported_by_the_server_and_a_space_exported_from_it(over_server: CommandLine) -> None:
     lines = [{"text": f"Bollard {number} is painted red"} for number in range(3)]
     Path("bollards.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))

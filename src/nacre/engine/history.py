@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias
@@ -12,7 +12,7 @@ from nacre.engine.operation_parts import undone_batches
 from nacre.errors import HistoryLost, InvalidInput, MemoryNotFound
 from nacre.model import Changed, Difference, Filter, History, JournalEntry, JournalFilter, Memory, Transition
 from nacre.model.instants import DAY, MONDAY, WEEK, day, iso
-from nacre.model.journal import MEMORY, UNATTENDED, OperationNote, TimelineBucket
+from nacre.model.journal import MEMORY, UNATTENDED, UPKEEP, OperationNote, TimelineBucket
 from nacre.model.memory import JOURNALED, Json, json_list, plain, positioned
 from nacre.protocols import Backend, Reader
 
@@ -24,9 +24,7 @@ ARCHIVED = "archived"
 DEFAULT_STATUS = "long_term"  # of an unarchived memory whose earlier status the journal no longer has
 PUT_AWAY = (ARCHIVED, "trashed")
 # Operations that change a memory although nobody means it: upkeep, and what is done for another memory.
-NOT_MEANT = frozenset(
-    ("remember", "note_conflicts", "prune_links", "decay", "fade", "retain", "reflect", "consolidate", "purge")
-)
+NOT_MEANT = frozenset((*UPKEEP, "remember", "note_conflicts", "prune_links", "purge"))
 
 
 def state_at(store: Backend, space: str, at: float) -> Reader:
@@ -231,28 +229,30 @@ def status_before_archive(store: Reader, space: str, id: str) -> str:
     return DEFAULT_STATUS
 
 
-def handled_at(store: Reader, space: str, id: str, updated_at: float) -> float:
-    """When somebody last changed a memory on purpose or brought it back, an undo included; 0 where nobody has since it
-    was stored. What a compacted journal no longer says was perhaps done on purpose."""
-    last = next((entry.operation.at for entry in meant_entries(store, space, id)), None)
+def handled_at(entries: Sequence[JournalEntry], updated_at: float) -> float:
+    """When somebody last changed a memory on purpose or brought it back, an undo included, by the entries about it,
+    newest first; 0 where nobody has since it was stored. What a compacted journal no longer says was perhaps done on
+    purpose."""
+    last = next((entry.operation.at for entry in meant_entries(entries)), None)
     if last is not None:
         return last
-    dropped, dropped_at = store.journal_begins(space)
-    return updated_at if dropped and updated_at <= dropped_at else 0.0
+    oldest = entries[-1] if entries else None
+    is_said = oldest is not None and (oldest.before is None or oldest.operation.at <= updated_at)
+    return 0.0 if is_said else updated_at
 
 
 def brought_back_at(store: Reader, space: str, id: str) -> float:
     """When somebody last took a memory out of the trash or the archive; 0 where the journal does not say so."""
     statuses = (
         (entry.operation.at, (entry.before or {}).get("status"), (entry.after or {}).get("status"))
-        for entry in meant_entries(store, space, id)
+        for entry in meant_entries(newest_first(store, space, JournalFilter(memory_id=id)))
     )
     return next((at for at, before, after in statuses if before in PUT_AWAY and after not in PUT_AWAY), 0.0)
 
 
-def meant_entries(store: Reader, space: str, id: str) -> Iterator[JournalEntry]:
-    """What was done to a memory on purpose since it was stored, newest first."""
-    for entry in newest_first(store, space, JournalFilter(memory_id=id)):
+def meant_entries(entries: Iterable[JournalEntry]) -> Iterator[JournalEntry]:
+    """What was done to a memory on purpose since it was stored, of the entries about it."""
+    for entry in entries:
         done = entry.operation
         again = entry.before is not None or done.name == UNDO
         if entry.kind == MEMORY and again and done.why != UNATTENDED and done.name not in NOT_MEANT:

@@ -12,6 +12,7 @@ from nacre.lifecycle.clustering import DERIVED_FROM, all_unchanged, by_centroid,
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Link, Memory
 from nacre.model.instants import DAY
+from nacre.model.journal import CONSOLIDATE
 from nacre.model.memory import Json
 from nacre.protocols import AnyChange, Change, Reader, Vectors
 from nacre.text.emotion import salience
@@ -63,12 +64,12 @@ def worth(memory: Memory, now: float) -> float:
 @dataclass(frozen=True, slots=True)
 class Consolidator:
     """`hard` removes the other members of a cluster; else the promoted one supersedes them. Pinned ones stay. Those
-    `besides` are no candidates."""
+    `excluded` are no candidates."""
 
     store: MemoryStore
     config: ConsolidationConfig = ConsolidationConfig()
     hard: bool = False
-    besides: Collection[str] = ()
+    excluded: Collection[str] = ()
 
     def should_consolidate(self) -> tuple[bool, str]:
         waiting, limit = self.store.count(status=SHORT_TERM), self.config.buffer_threshold
@@ -80,7 +81,7 @@ class Consolidator:
         at = self.store.now() if now is None else now
         old = Filter.where(created_at__le=at - self.config.min_age_hours * 3600)
         waiting = (
-            memory for memory in self.store.iterate(status=SHORT_TERM, where=old) if memory.id not in self.besides
+            memory for memory in self.store.iterate(status=SHORT_TERM, where=old) if memory.id not in self.excluded
         )
         scored = (replace(memory, salience=worth(memory, at)) for memory in waiting)
         return nlargest(self.config.max_batch_size, scored, key=lambda memory: memory.salience)
@@ -125,7 +126,7 @@ class Consolidator:
             return changes
 
         if plan:
-            engine.commit("consolidate", carry_out, why)
+            engine.commit(CONSOLIDATE, carry_out, why)
         return done
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, log1p
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from nacre.engine.history import handled_at
 from nacre.engine.links import LASTING
@@ -18,6 +18,7 @@ from nacre.files import create_private
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Memory
 from nacre.model.instants import DAY
+from nacre.model.journal import DECAY, FADE
 from nacre.model.memory import LESSON
 
 # What each adds to the lifetime of a memory, in units of the lifetime of an unused one.
@@ -45,6 +46,9 @@ class Fading(NamedTuple):
     access_count: int
     last_validated_at: float | None
     version: int
+
+
+Handled = TypeVar("Handled", Memory, Fading)
 
 
 class Model(Protocol):
@@ -132,7 +136,7 @@ class DecayEngine:
             return each.type in self.protect_types or (self.protect_linked and support[each.id] > 0)
 
         model = MODELS[self.model]
-        weak = (
+        weak = (  # the journal is only asked about those that are weak without it
             Faded(each, self._score(each, at, support))
             for each in self._live(Filter.where(pinned=False))
             if model(each, at, self.decay_rate, support[each.id]) < self.min_score and not is_protected(each)
@@ -154,7 +158,7 @@ class DecayEngine:
             return memory if used or gone or memory.pinned or linked[memory.id] else trashed(memory)
 
         engine = self.store.acting_as(ACTOR)
-        done = engine.change_present(self.store.space, list(planned), "decay", edit, why=why)
+        done = engine.change_present(self.store.space, list(planned), DECAY, edit, why=why)
         return [before[memory.id] for memory in done]
 
     def prune(self, dry_run: bool = False, now: float | None = None) -> list[Memory]:
@@ -167,7 +171,7 @@ class DecayEngine:
         live = Filter.live(self.store.now()) & where
         return map(Fading._make, reader.values(self.store.space, live, Fading._fields))  # type: ignore[arg-type]
 
-    def _score(self, memory: Memory | Fading, now: float, support: Counter[str]) -> float:
+    def _score(self, memory: Handled, now: float, support: Counter[str]) -> float:
         return MODELS[self.model](with_handling(self.store, memory), now, self.decay_rate, support[memory.id])
 
     def _support(self, ids: Sequence[str] | None = None) -> Counter[str]:
@@ -178,7 +182,8 @@ class DecayEngine:
         return self.store.now() if now is None else now
 
 
-def with_handling(store: MemoryStore, memory: Memory | Fading) -> Memory | Fading:
+def with_handling(store: MemoryStore, memory: Handled) -> Handled:
+    """As if it had been used then, too: see `last_handled`."""
     last = last_handled(store, memory)
     return memory._replace(last_accessed=last) if isinstance(memory, Fading) else replace(memory, last_accessed=last)
 
@@ -187,8 +192,7 @@ def last_handled(store: MemoryStore, memory: Memory | Fading) -> float:
     """When it was last used, or somebody changed it or brought it back, which proves as much."""
     if memory.version == 1:  # nothing was written to it since it was stored
         return memory.last_accessed
-    reader = store.acting_as(ACTOR).store
-    return max(memory.last_accessed, handled_at(reader, store.space, memory.id, memory.updated_at))
+    return max(memory.last_accessed, handled_at(store.journal(memory.id, limit=None), memory.updated_at))
 
 
 CONFIDENCE_ACTOR = "confidence"
@@ -257,7 +261,7 @@ class ConfidenceDecay:
             return replace(memory, confidence=round(each.confidence, 4), metadata=metadata)
 
         engine = self.store.acting_as(CONFIDENCE_ACTOR)
-        return len(engine.change_present(self.store.space, list(planned), "fade", edit, why=why))
+        return len(engine.change_present(self.store.space, list(planned), FADE, edit, why=why))
 
 
 def noticeable(memory: Memory, worth: float) -> bool:

@@ -12,7 +12,7 @@ from nacre.errors import InvalidInput
 from nacre.factory import is_database, store_file
 from nacre.model import JournalFilter
 from nacre.model.instants import DAY, parse_duration
-from nacre.model.journal import UNATTENDED
+from nacre.model.journal import CONSOLIDATE, REFLECT, UNATTENDED
 from nacre.settings import IN_MEMORY, Settings
 
 if TYPE_CHECKING:  # listing the jobs must not import the store
@@ -79,8 +79,8 @@ def reflect(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool
 
     dry = dry_run or not settings.reflect_apply
     writer = summarizer_from(settings)
-    undone = undone_memories(store, "reflect")
-    engine = ReflectionEngine(store, min_cluster_size=MIN_CLUSTER, summarizer=writer, besides=undone)
+    undone = undone_memories(store, REFLECT)
+    engine = ReflectionEngine(store, min_cluster_size=MIN_CLUSTER, summarizer=writer, excluded=undone)
     done = len(engine.clusters()) if dry else len(engine.apply(engine.plan(now), "soft", why=WHY))
     return result_of("reflect", done, "condensed", dry, ("group of episodes", "groups of episodes"))
 
@@ -88,7 +88,7 @@ def reflect(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool
 def consolidate(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:  # noqa: ARG001
     from nacre.lifecycle.consolidation import Consolidator
 
-    planner = Consolidator(store, besides=undone_memories(store, "consolidate"))
+    planner = Consolidator(store, excluded=undone_memories(store, CONSOLIDATE))
     return carry_out("consolidate", planner, now, "promoted to the long term", dry_run)
 
 

@@ -20,6 +20,7 @@ from nacre.memory_store import MemoryStore
 from nacre.model import Link, Memory
 from nacre.model.fence import json_line
 from nacre.model.instants import iso
+from nacre.model.journal import REFLECT
 from nacre.model.validate import memory_text
 from nacre.protocols import AnyChange, Change, LanguageModel, Progress, Reader
 from nacre.settings import Settings
@@ -184,18 +185,18 @@ class Reflection:
 @dataclass(frozen=True, slots=True)
 class ReflectionEngine:
     """`summarizer` is central, extractive, or a function from memories to a text. Episodes that already have a
-    reflection are skipped unless `again` is set, and those `besides` always."""
+    reflection are skipped unless `again` is set, and those `excluded` always."""
 
     store: MemoryStore
     similarity_threshold: float = 0.75
     min_cluster_size: int = 2
     summarizer: Summarizer | str | None = None
     again: bool = False
-    besides: Collection[str] = ()
+    excluded: Collection[str] = ()
 
     def clusters(self) -> list[list[Memory]]:
         """Groups of episodes, the most important of each first."""
-        skipped = {*self.besides, *(() if self.again else condensed_ids(self.store))}
+        skipped = {*self.excluded, *(() if self.again else condensed_ids(self.store))}
         waiting = (memory for memory in self.store.iterate(type="episodic") if memory.id not in skipped)
         episodes = sorted(waiting, key=lambda memory: -memory.importance)
         groups = (members for members, _ in grouped(self.store, episodes, by_seed, self.similarity_threshold))
@@ -244,7 +245,7 @@ class ReflectionEngine:
                     saved.append(each.summary)
             return changes
 
-        engine.commit("reflect", carry_out, why)
+        engine.commit(REFLECT, carry_out, why)
         return self.store.get_many([memory.id for memory in saved])
 
     def reflect(self, dry_run: bool = False, consolidate: Consolidate = False) -> list[Memory]:

@@ -16,6 +16,7 @@ from nacre.lifecycle.decay import strength, with_handling
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Memory
 from nacre.model.instants import DAY
+from nacre.model.journal import RETAIN
 from nacre.model.memory import size
 from nacre.protocols import Compressed
 
@@ -121,7 +122,7 @@ class Retention:
             return trashed(memory) if each.outcome == "trash" else replace(memory, status="archived")
 
         engine = self.store.acting_as(ACTOR)
-        return engine.change_present(self.store.space, list(planned), "retain", edit, why=why)
+        return engine.change_present(self.store.space, list(planned), RETAIN, edit, why=why)
 
     def _expired(self, now: float) -> Iterator[Leaving]:
         where = Filter.where(expires_at__le=now)

@@ -18,6 +18,9 @@ UNATTENDED = "maintenance"
 PERSON = "cli"
 # Tools journal under their own names, unless a person runs them.
 TOOLS = ("import", "reflection", "consolidation", "decay", "confidence", "retention", "trash")
+# Operations of upkeep: a memory that one of these changes is not used or kept by anybody thereby.
+DECAY, FADE, RETAIN, REFLECT, CONSOLIDATE = "decay", "fade", "retain", "reflect", "consolidate"
+UPKEEP = (DECAY, FADE, RETAIN, REFLECT, CONSOLIDATE)
 
 # The kind, in each space, of the terms of undos that have begun and not ended. With blanks, so that no archive has it.
 UNDO_UNDER_WAY = "undo under way"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter, deque
-from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
@@ -280,14 +279,12 @@ def plot(
     **options: Unpack[DecayOptions],
 ) -> None:  # fmt: skip
     """Plot how memories will fade if nobody uses them: those with these IDs, or examples."""
-    from nacre.lifecycle.decay import curve, last_handled, write_plot
+    from nacre.lifecycle.decay import curve, with_handling, write_plot
 
     now = cli.now()
     with cli.open() as store:
         engine = engine_of(store, options)
-        memories = [
-            replace(memory, last_accessed=last_handled(store, memory)) for memory in find_memories(store, ids)
-        ] if ids else [
+        memories = [with_handling(store, memory) for memory in find_memories(store, ids)] if ids else [
             Memory("", f"importance {share:g}", importance=share, created_at=now, last_accessed=now)
             for share in importance
         ]  # fmt: skip

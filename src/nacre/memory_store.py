@@ -399,16 +399,10 @@ class MemoryStore(Closing):
         `InvalidInput` for what was redacted."""
         changes = self._guarded_changes({**fields} if text is None else {**fields, "text": text})
         self._check_links(id, cast("tuple[Link, ...]", changes.get("links", ())))
-        changed = self._edit_of(changes)
-
-        def edit(memory: Memory) -> Memory:
-            supersede.refuse_redacted(memory)
-            return changed(memory)
-
-        return edit_one(self._engine, self.space, id, edit, self._handling(None), why=why).memory
+        return edit_one(self._engine, self.space, id, self._edit_of(changes), self._handling(None), why=why).memory
 
     def editing(self, **fields: Unpack[Changes]) -> Edit:
-        """An edit for `write`, checked as `edit` would check it."""
+        """An edit for `write`, checked as `edit` would check it; also refuses what was redacted."""
         return self._edit_of(self._guarded_changes(fields))
 
     def _guarded_changes(self, fields: Mapping[str, object]) -> dict[str, object]:
@@ -416,6 +410,7 @@ class MemoryStore(Closing):
 
     def _edit_of(self, changes: Mapping[str, object]) -> Edit:
         def edit(memory: Memory) -> Memory:
+            supersede.refuse_redacted(memory)
             after = with_names_of_text(write_request.with_fields(memory, changes), memory, changes)
             return self._guard.edited(after, memory, trust_given="trust" in changes)
 

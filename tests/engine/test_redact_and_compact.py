@@ -117,6 +117,8 @@ def test_what_is_redacted_comes_back_by_no_way(store: MemoryStore) -> None:
         store.restore("s")
     with pytest.raises(InvalidInput, match="redacted"):
         store.edit("s", text="another text")
+    with pytest.raises(InvalidInput, match="redacted"):
+        store.write("edit", edits={"s": store.editing(text="another text")})
     with pytest.raises(UndoRefused, match="redacted"):
         store.undo(edited)
     with pytest.raises(UndoRefused, match="redact"):

@@ -42,6 +42,15 @@ def test_a_key_can_be_overwritten_deleted_and_written_again(store: MemoryStore) 
     assert store.recall("three")[0].memory.id == "k"
 
 
+def test_a_key_whose_content_was_redacted_can_be_written_again(store: MemoryStore) -> None:
+    records.put(store, {"k": {"text": "one", "metadata": {"n": 1}}})
+    store.redact("k")
+    assert records.get(store, ["k"]) == {}
+    records.put(store, {"k": {"text": "two"}})
+    memory = records.get(store, ["k"])["k"]
+    assert (memory.text, dict(memory.metadata), memory.status) == ("two", {}, "short_term")
+
+
 def test_what_has_expired_is_not_there_and_can_be_written_again(store: MemoryStore) -> None:
     records.put(store, {"k": {"text": "one", "expires_at": store.now() - 1}})
     assert records.get(store, ["k"]) == {}

@@ -23,7 +23,11 @@ def is_redacted(memory: Memory) -> bool:
 def refuse_redacted(memory: Memory) -> None:
     """The mark that is left must stay one: with another text, nothing would say that something was removed."""
     if is_redacted(memory):
-        raise InvalidInput(f"{memory.id} was redacted; its content is gone for good. Store a new memory instead.")
+        raise InvalidInput(f"{redaction_note(memory.id)} Store a new memory instead.")
+
+
+def redaction_note(id: str) -> str:
+    return f"{id} was redacted; its content is gone for good."
 
 
 def supersede(engine: Engine, space: str, successors: Mapping[str, str], *, why: str = "") -> None:
@@ -176,6 +180,12 @@ def restored(lookup: Lookup, memory: Memory, now: float) -> list[Change]:
 def without_passed_expiry(memory: Memory, now: float) -> Memory:
     """For what somebody brings back: an expiry that has passed would hide it, and let retention remove it again."""
     return replace(memory, expires_at=None) if has_expired(memory, now) else memory
+
+
+def no_longer_expiring(before: Iterable[Memory], after: Iterable[Memory]) -> list[Memory]:
+    """Of those that were brought back, as they were before, the ones whose expiry that removed."""
+    lasting = {memory.id for memory in after if memory.expires_at is None}
+    return [memory for memory in before if memory.expires_at is not None and memory.id in lasting]
 
 
 def has_expired(memory: Memory, now: float) -> bool:

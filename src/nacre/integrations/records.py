@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from nacre.engine.supersede import is_redacted
 from nacre.errors import InvalidInput
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Hit, Memory
@@ -26,7 +27,7 @@ PART = 256  # records in one operation, so that others can write in between
 
 def put(store: MemoryStore, records: Mapping[str, Mapping[str, Any]]) -> None:
     """Stores the fields of each record (`text` and those of `MemoryStore.remember`) under its key, in place of what was
-    there, also of what is in the trash."""
+    there, also of what is in the trash or was redacted."""
     items = list(records.items())
     check_keys(records)
     for start in range(0, len(items), PART):
@@ -55,6 +56,8 @@ def overwriting(store: MemoryStore, stored: Memory, fields: Mapping[str, Any]) -
     edit = store.editing(**{"metadata": {}, "tags": (), "expires_at": None, **revived, **fields})
 
     def overwrite(memory: Memory) -> Memory:
+        if is_redacted(memory):  # a framework goes on using its key
+            memory = replace(memory, metadata={})
         after = replace(edit(memory), superseded_by="", superseded_at=None)
         if after.text != memory.text:
             return after  # the guard has judged the new text

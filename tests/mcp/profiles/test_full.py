@@ -80,6 +80,16 @@ def test_what_expired_and_is_restored_no_longer_expires(agent: Agent, place: Pat
     assert agent.told("restore", ids=[id]).startswith("Nothing to do")
 
 
+def test_what_expired_and_leaves_the_archive_no_longer_expires(agent: Agent, place: Path) -> None:
+    id = keep(agent, "The barge is hired until April")
+    agent.ok("archive", ids=[id])
+    with MemoryStore(place / "store.db") as store:
+        space = next(name for name in store.spaces() if store.in_space(name).get(id))
+        store.in_space(space).edit(id, expires_at="2020-04-01")
+    assert agent.told("archive", ids=[id], remove=True).endswith(" 1 had expired, and no longer expires.")
+    assert "expire" not in agent.told("archive", ids=[id])
+
+
 def test_memories_are_pinned_archived_and_validated(agent: Agent) -> None:
     id = keep(agent, "Spare keys hang in the pilot house")
     assert agent.ok("pin", ids=[id])["changed"] == [id]

@@ -33,7 +33,7 @@ from nacre.cli.ui.prompts import confirm_memories, count_of, text_argument
 from nacre.cli.ui.records import excerpt, expired_note, headline, marked_text, memory_record, short
 from nacre.cli.ui.times import age
 from nacre.engine.merge import refuse_unmergeable
-from nacre.engine.supersede import is_redacted
+from nacre.engine.supersede import is_redacted, no_longer_expiring, redaction_note
 from nacre.errors import MemoryNotFound
 from nacre.factory import make_guard
 from nacre.memory_store import MemoryStore
@@ -190,7 +190,7 @@ def find_untrashed(store: MemoryStore, ids: Sequence[str]) -> list[Memory]:
 
 def refuse_redacted(memory: Memory) -> None:
     if is_redacted(memory):
-        raise Refused(f"{short(memory.id)} was redacted; its content is gone for good.")
+        raise Refused(redaction_note(short(memory.id)))
 
 
 def report_marked(changed: Sequence[Memory], done: str) -> None:
@@ -203,11 +203,9 @@ def report_marked(changed: Sequence[Memory], done: str) -> None:
 
 def report_no_longer_expiring(before: Sequence[Memory], after: Sequence[Memory]) -> None:
     """Of what was brought back after it had expired."""
-    lasting = {memory.id for memory in after if memory.expires_at is None}
-    for memory in before:
-        if memory.expires_at is not None and memory.id in lasting:
-            set_anew = f"`nacre edit {short(memory.id)} --expires-at TIME` sets another time"
-            say(f"{short(memory.id)} had expired on {iso(memory.expires_at)[:10]}; it no longer expires. {set_anew}.")
+    for memory in no_longer_expiring(before, after):
+        set_anew = f"`nacre edit {short(memory.id)} --expires-at TIME` sets another time"
+        say(f"{short(memory.id)} had expired on {iso(memory.expires_at)[:10]}; it no longer expires. {set_anew}.")
 
 
 pin_command = mark_command("pin", "Protect memories from decay and limits.", "Pinned")

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
+from nacre.engine.supersede import no_longer_expiring
 from nacre.errors import MemoryNotFound
 from nacre.mcp.profiles import core
 from nacre.mcp.profiles.maintenance import MAINTENANCE
@@ -61,10 +62,13 @@ def restore(session: ToolSession, ids: list[str], why: str = "") -> Answer:
     before = session.store.get_many(named)
     if not session.store.restore(*named, why=why):
         return Answer({"restored": False}, "Nothing to do: none was forgotten or superseded.")
-    lasting = {memory.id for memory in session.store.get_many(named) if memory.expires_at is None}
-    expired = sum(memory.expires_at is not None and memory.id in lasting for memory in before)
-    note = f" {expired} had expired, and no longer {'expires' if expired == 1 else 'expire'}." if expired else ""
-    return Answer({"restored": True}, f"Restored.{note}")
+    return Answer({"restored": True}, f"Restored.{expiry_note(before, session.store.get_many(named))}")
+
+
+def expiry_note(before: Iterable[Memory], after: Iterable[Memory]) -> str:
+    """Of what was brought back after it had expired."""
+    expired = len(no_longer_expiring(before, after))
+    return f" {expired} had expired, and no longer {'expires' if expired == 1 else 'expire'}." if expired else ""
 
 
 def pin(session: ToolSession, ids: list[str], remove: bool = False, why: str = "") -> Answer:
@@ -73,8 +77,13 @@ def pin(session: ToolSession, ids: list[str], remove: bool = False, why: str = "
 
 
 def archive(session: ToolSession, ids: list[str], remove: bool = False, why: str = "") -> Answer:
-    mark = session.store.unarchive if remove else session.store.archive
-    return changed_answer(mark(*map(session.id, ids), why=why))
+    named = [session.id(id) for id in ids]
+    if not remove:
+        return changed_answer(session.store.archive(*named, why=why))
+    before = session.store.get_many(named)
+    changed = session.store.unarchive(*named, why=why)
+    answer = changed_answer(changed)
+    return replace(answer, text=answer.text + expiry_note(before, changed))
 
 
 def changed_answer(memories: Iterable[Memory]) -> Answer:

@@ -169,6 +169,9 @@ def test_a_distance_is_blurred_as_people_round_it(question: str, first: str, aft
         ("May 3 – May 5, 2022", "2022-05-03", "2022-05-06"),
         ("from April to June 2022", "2022-04-01", "2022-07-01"),
         ("from 2019 to 2021", "2019-01-01", "2022-01-01"),
+        ("from 29 February to 3 March", "2020-02-29", "2020-03-04"),
+        ("from 29 February to yesterday", "2020-02-29", "2023-05-24"),
+        ("vom 24. bis 31.12.", "2022-12-24", "2023-01-01"),
     ],
 )
 def test_two_times_make_a_range_and_share_their_year(question: str, first: str, after: str) -> None:
@@ -358,6 +361,18 @@ def test_without_its_times_a_question_is_its_subject() -> None:
         ("Closed between 20 December and 3 January", "2022-12-20", "2023-01-04"),
         ("24.6. Zahnarzt", "2023-06-24", "2023-06-25"),
         ("3.11.", "2023-11-03", "2023-11-04"),
+        ("vom 24. bis 31.12. zu", "2022-12-24", "2023-01-01"),
+        ("zwischen dem 24. und dem 30.6. zu", "2023-06-24", "2023-07-01"),
+        ("von 28. - 3.7. zu", "2023-06-28", "2023-07-04"),
+        ("vom 24. bis zum 31.12.2021", "2021-12-24", "2022-01-01"),
+        ("Urlaub 24. bis 30.6.", "2023-06-30", "2023-07-01"),
+        ("zu 24. bis 31.12.2021", "2021-12-31", "2022-01-01"),
+        ("- 5.6. - 8.6. Urlaub", "2023-06-05", "2023-06-09"),
+        ("Version 1.2. am 24.6. fertig", "2023-06-24", "2023-06-25"),
+        ("Version 1.2. bis 24.6. fertig", "2023-06-24", "2023-06-25"),
+        ("zwischen 1.1.2022 und 1.2.2022", "2022-01-01", "2022-02-02"),
+        ("zwischen dem 2022-01-01 und dem 2022-02-01", "2022-01-01", "2022-02-02"),
+        ("zwischen 1.1. und 1.2.2022", "2022-01-01", "2022-02-02"),
     ],
 )
 def test_a_text_names_the_nearest_date_before_or_after_it_was_written(text: str, first: str, after: str) -> None:
@@ -378,6 +393,13 @@ def test_each_of_two_days_is_a_time() -> None:
         "Version 24.04. und 26.04. laufen",
         "von 24.04. auf 26.04. gebracht",
         "Plan\n1.2. Scope of the project",
+        "Release 2.3. - 2.5. fixes",
+        "Kapitel 2.3. bis 2.5. lesen",
+        "Kapitel 2.3. - 4.5. lesen",
+        "Abschnitt 1.1.-1.4. fertig",
+        "Python 3.9. - 3.11. is supported",
+        "Python 3.9. - 4.1. is supported",
+        "am 24. und 30.6.",
     ],
 )
 def test_the_number_of_a_part_or_a_version_is_no_date(text: str) -> None:
@@ -385,7 +407,17 @@ def test_the_number_of_a_part_or_a_version_is_no_date(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "question", ["Wer hat vom 10.5. bis 30.5. Urlaub?", "Wer ist vom 10. Mai bis 30. Mai weg?", "10 May to 30 May"]
+    "question",
+    [
+        "Wer hat vom 10.5. bis 30.5. Urlaub?",
+        "Wer ist vom 10. Mai bis 30. Mai weg?",
+        "10 May to 30 May",
+        "Wer hat ab dem 10.5. bis zum 30.5. Urlaub?",
+        "seit 10.5. bis 30.5. zu",
+        "Wer hat vom 10. bis 30.5. Urlaub?",
+        "from 10 to 30 May",
+        "Who is away between 10 and 30 May?",
+    ],
 )
 def test_a_stretch_that_is_going_on_is_the_one_that_is_meant(question: str) -> None:
     assert [(each.start, each.end) for each in time_windows(question, ASKED)] == span("2023-05-10", "2023-05-31")
@@ -424,6 +456,8 @@ def test_words_that_are_no_time_are_refused_with_examples(text: str) -> None:
         ("What is between 20 December and 3 January?", "2023-12-20", "2024-01-04"),
         ("From 20 May to 3 June", "2023-05-24T15:00:00Z", "2023-06-04"),
         ("What is due before 24 June?", "2023-05-24T15:00:00Z", "2023-06-24"),
+        ("Was ist vom 24. bis 31.12.?", "2023-12-24", "2024-01-01"),
+        ("What is on from 5 to 8 December?", "2023-12-05", "2023-12-09"),
     ],
 )
 def test_a_date_without_a_year_may_be_the_next_one(question: str, first: str, after: str) -> None:

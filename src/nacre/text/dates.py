@@ -453,8 +453,8 @@ TWO_DATES = rf"(?=(?:\d\d?\.\s?)?\d\d?\.{REACHES}\d\d?\.\s?\d\d?\.)"
 # Without a word before them: of two numbers with the same beginning («3.9. - 3.11.») the parts or versions are meant.
 NUMBERED = "kapitel abschnitt abschnitte punkt punkte teil version versionen release releases chapter section".split()
 TWO_BARE_DATES = (
-    rf"(?<![\d.]){''.join(f'(?<!{word} )' for word in NUMBERED)}(?!.*\b(?:{either(ENGLISH)})\b)"
-    rf"(?=(?P<bare>\d\d?)\.\s?\d\d?\.{REACHES}(?!(?P=bare)\.)\d\d?\.\s?\d\d?\.)"
+    rf"(?<![\d.])(?=(?P<bare>\d\d?)\.\s?\d\d?\.{REACHES}(?!(?P=bare)\.)\d\d?\.\s?\d\d?\.)"
+    rf"{''.join(f'(?<!{word} )' for word in NUMBERED)}(?!.*\b(?:{either(ENGLISH)})\b)"
 )
 SAME_MONTH = rf"(?:(?P<first>\d\d?)\.(?:{REACHES}|\s?(?P<joined>und)\s(?:dem\s)?))?"  # «vom 24. bis 31.12.»
 # As words of their own, also beside letters that are not ASCII: neither «Team 24.04.» nor «Süden 24.04.» is a date.
@@ -463,7 +463,7 @@ WORD_BEFORE = (
     rf"{SAME_MONTH}|{TWO_BARE_DATES}|(?<=\d\.[-–])|(?<=\d\. [-–] )"
 )
 NO_DATE = "none"
-DATE_BEFORE = re.compile(r"\d\.\s?\d\d?\.\s*$")
+DATE_BEFORE = re.compile(r"(\d\d?)\.\s?\d\d?\.\s*$")
 # At the very beginning («24.11. Zahnarzt»), but neither «3.11. is the oldest Python» nor the heading «1.2. Ziele».
 BEGINNING = rf"^(?!\d\.\s?\d\.\s*\w)(?!.*\b(?:{either(ENGLISH)})\b)"
 QUARTERS = frozenset(("q1", "q2", "q3", "q4"))
@@ -553,13 +553,17 @@ def matching(rule: Rule, question: str, asked: datetime) -> Iterator[Mention]:
 
 
 def lead_in_numbers(said: readings.Said, before: str, follows: bool) -> str:
-    """What leads to a date in numbers, of the words `before` it, which another date `follows` or not."""
+    """What leads to a date in numbers: the word, as English has it. `before` is the text since the date that it
+    `follows`, else all before it."""
     lead = BEFORE_DATES.get(said["word"]) or BESIDE_DATES.get(said["word"]) or said["lead"]
     if said["first"]:
         return NO_DATE if said["joined"] and lead != "between" else "from"  # «am 24. und 31.12.» are two days
     if follows and not before.strip():
         return lead
-    beside, after_date = before.rstrip().endswith(ENDED_NUMBERS), DATE_BEFORE.search(before)
-    if not said["year"] and (lead == "and" or (beside and (after_date or lead in ("-", "–")))):
+    numbers = DATE_BEFORE.search(before)
+    beside = before.rstrip().endswith(ENDED_NUMBERS)
+    if not said["year"] and (lead == "and" or (beside and lead in ("-", "–"))):
         return NO_DATE  # what stands before it was none
-    return "on" if lead == "until" and said["word"] and beside and not after_date else lead  # «24. bis 31.12.»
+    if lead == "until" and said["word"] and numbers and numbers[1] == said["day"] and not said["year"]:
+        return NO_DATE  # «Kapitel 2.3. bis 2.5.»
+    return "on" if lead == "until" and said["word"] and beside and not numbers else lead  # «24. bis 31.12.»

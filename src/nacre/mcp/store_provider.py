@@ -33,27 +33,25 @@ class StoreProvider:
         self._choose = choose
         self._lock = ThreadLock()
         self._opened: MemoryStore | None = None
-        self._prepared = False
+        self._preparing: threading.Timer | None = None
+        self._closed = False
         self.embedder: BackgroundEmbedder | None = None
 
     def store(self, client: str = "") -> MemoryStore:
         """Raises what opening a store raises, and tries again at the next call."""
         with self._lock:
-            if self._opened is None:
-                self._opened = self._open()
-            opened = self._opened
+            opened = self._opened = self._opened or self._open()
         if self.embedder is not None:
             self.embedder.start()
         return opened.as_actor(actor_of(client))
 
     def prepare(self) -> None:
         """Opens the store and loads the model in the background, once: a client has connected."""
-        if self._prepared:
+        if self._preparing is not None:
             return
-        self._prepared = True
-        timer = threading.Timer(PREPARE_DELAY, self._prepare)
-        timer.daemon = True
-        timer.start()
+        self._preparing = threading.Timer(PREPARE_DELAY, self._prepare)
+        self._preparing.daemon = True
+        self._preparing.start()
 
     def written(self) -> None:
         """To be called after a write: makes the automatic copy of the store where one is due. Never raises."""
@@ -65,14 +63,21 @@ class StoreProvider:
             start_if_due(opened, self.settings)
 
     def close(self) -> None:
+        """Nothing is opened in the background after it."""
         with self._lock:
+            self._closed = True
             if self._opened is not None:
                 self._opened.close()
                 self._opened = None
 
     def _prepare(self) -> None:
         try:
-            self.store()
+            with self._lock:
+                if self._closed:
+                    return
+                self._opened = self._opened or self._open()
+            if self.embedder is not None:
+                self.embedder.start()
         except NacreError as error:
             log.warning("The store could not be opened yet: %s", error)  # the first call says it to the client
 

@@ -128,7 +128,7 @@ def outcome(work: Callable[..., Any], values: dict[str, Any]) -> Any:
 
 
 @given(call=calls())
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_server_answers_as_the_store_itself_does(pair: Pair, call: tuple[str, dict[str, Any]]) -> None:
     method, values = call
     local, remote = (outcome(getattr(store, method), dict(values)) for store in pair)

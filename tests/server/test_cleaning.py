@@ -22,7 +22,7 @@ from nacre.settings import Settings
 from tests.server.running import Caller, Served, serving, tokens
 from tests.server.samples import filled, request, values_of
 
-SPACE = "team"
+SPACE, SHED = "team", "shed"
 # Made of parts, so that nothing here looks like one. The second is known only by the word before it.
 TOKEN = "gh" + "p_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
 WORD = "zw4" + "ktq9" + "vrx2"
@@ -77,6 +77,7 @@ def callers(place: Path) -> Iterator[tuple[Served, Caller, Caller, str]]:
     without_guard = replace(Settings(), secrets="allow", conflict_judge="rules", rerank_ms=0.0)
     with MemoryStore(file, space=SPACE, embedder="hashing", settings=without_guard) as store:
         with_secrets(store)
+        store.in_space(SHED).remember(f"The shed needs password: {OLDER_WORD} at the gate", id="s1", source=TOKEN)
         batch = store.journal("m9", limit=1)[0].operation.batch
     reader, admin = tokens(file, ("rea", "reader", (SPACE,)), ("root", "admin", ()))
     with serving(file, place, "--limit-requests", "0", "--limit-writes", "0") as served:
@@ -107,21 +108,15 @@ def test_no_address_answers_with_a_stored_secret(callers: tuple[Served, Caller, 
     assert answered > 80
 
 
-def test_the_stream_of_changes_and_a_refusal_are_clean_too(place: Path) -> None:
-    home = place / "stream"
-    home.mkdir()
-    without_guard = replace(Settings(), secrets="allow", conflict_judge="rules", rerank_ms=0.0)
-    with MemoryStore(home / "s.db", space=SPACE, embedder="hashing", settings=without_guard) as store:
-        store.remember(f"The shed needs password: {OLDER_WORD} at the gate", id="s1", source=TOKEN)
-    (writer,) = tokens(home / "s.db", ("wil", "writer", (SPACE,)))
-    with serving(home / "s.db", home, NACRE_SECRETS="redact") as served:
-        refused = served.caller(writer)(
-            "POST", f"/v1/spaces/{SPACE}/memories",
-            {"text": f"The shed needs password: {WORD} at the gate", "on_conflict": "raise"},
-        )  # fmt: skip
-        assert refused.status == 409 and refused.json["facts"]["conflicts"]
-        assert not secrets_in(refused.body)
-        first = next(events(served, writer))
+def test_the_stream_of_changes_and_a_refusal_are_clean_too(callers: tuple[Served, Caller, Caller, str]) -> None:
+    served, _, admin, _ = callers
+    refused = admin(
+        "POST", f"/v1/spaces/{SHED}/memories",
+        {"text": f"The shed needs password: {WORD} at the gate", "on_conflict": "raise"},
+    )  # fmt: skip
+    assert refused.status == 409 and refused.json["facts"]["conflicts"]
+    assert not secrets_in(refused.body)
+    first = next(events(served, admin.token))
     assert json.loads(first)["memory_id"] == "s1" and not secrets_in(first)
 
 
@@ -129,7 +124,7 @@ def events(served: Served, token: str) -> Iterator[bytes]:
     from urllib.request import Request, urlopen
 
     headers = {"Accept": "text/event-stream", "Authorization": f"Bearer {token}"}
-    with urlopen(Request(f"{served.url}/v1/spaces/{SPACE}/changes", headers=headers), timeout=60) as stream:
+    with urlopen(Request(f"{served.url}/v1/spaces/{SHED}/changes", headers=headers), timeout=60) as stream:
         for line in stream:
             if line.startswith(b"data: "):
                 yield line.removeprefix(b"data: ")

@@ -308,6 +308,7 @@ def test_a_job_or_an_export_that_fails_leaves_no_file_behind(tmp_path: Path, mon
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_what_a_killed_server_left_behind_goes_with_the_next_start(tmp_path: Path) -> None:
     held = tmp_path / "temporary"
     held.mkdir()

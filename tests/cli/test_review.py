@@ -194,6 +194,17 @@ def test_an_empty_queue_is_no_failure(nacre: CommandLine) -> None:
     assert "Nothing waits" in result.stderr
 
 
+def test_show_says_what_a_memory_may_replace_until_somebody_decides(nacre: CommandLine) -> None:
+    nacre.ok("remember", "The kettle is blue", "--id", "blue-kettle")
+    nacre.ok("remember", "Tea is made in a pot", "--id", "pot-of-tea")
+    nacre.ok("graph", "link", "pot", "blue", "--rel", "may_replace", "--weight", "0.61")
+    told = " ".join(nacre.ok("show", "pot").split())
+    assert "may replace blue-ket (61% likely); `nacre memory supersede blue-ket pot-of-t` settles it" in told
+    nacre.ok("memory", "supersede", "blue", "pot")
+    told = nacre.ok("show", "pot")
+    assert "supersedes →" in told and "may replace" not in told
+
+
 def test_show_says_that_a_review_waits(noted: CommandLine) -> None:
     assert "for a decision on munich-m" in noted.ok("show", "berlin")
     assert noted.json("show", "munich")["waits_for_review"] == ["berlin-memory"]

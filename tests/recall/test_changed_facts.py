@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -230,52 +231,114 @@ def test_a_succession_is_no_unsettled_conflict() -> None:
 # what may be a newer version, and nobody has said so
 
 
-def test_a_likely_newer_version_stands_above_the_older_however_little_it_matches(store: MemoryStore) -> None:
-    assert found(store, ASKED, min_relevance=0.0)[0] == "old"
-    before = recalled(store)["old"]
-    store.link("new", "old", MAY_REPLACE, weight=0.6)
-    hits = recalled(store)
-    assert list(hits)[:2] == ["new", "old"]
-    assert (hits["new"].score, hits["new"].relevance) == (hits["old"].score, hits["old"].relevance)
-    assert hits["old"].relevance == before.relevance
-    assert "than old" in [reason.detail for reason in hits["new"].why if reason.signal == "newer"]
-    assert hits["new"].marks == hits["old"].marks == ()
+def hits_with(newer: Hit) -> list[Hit]:
+    old = Hit(memory("older", created_at=NOW - DAY), 1.0, (), relevance=0.8)
+    others = [Hit(memory(f"other{score}"), score, ()) for score in (0.75, 0.65, 0.3)]
+    return sorted([old, *others, newer], key=lambda hit: -hit.score)
 
 
-def test_a_possible_newer_version_stands_just_below_the_older(store: MemoryStore) -> None:
-    store.link("new", "old", MAY_REPLACE, weight=0.4)
-    hits = recalled(store)
-    assert list(hits)[:2] == ["old", "new"]
-    assert hits["new"].relevance >= 0.4 * hits["old"].relevance > 0
-    assert list(recalled(store, strategy="keyword"))[:2] != ["old", "new"]  # whose order is its formula's
+def raised(newer: Hit) -> list[Hit]:
+    return with_newer_versions(hits_with(newer), understand(Query(ASKED, asked_at=NOW)))
 
 
-def test_of_several_newer_versions_the_likeliest_are_nearest(store: MemoryStore) -> None:
+def may_replace(weight: float, score: float, to: str = "older", **fields: object) -> Hit:
+    link = Link(to, MAY_REPLACE, weight)
+    return Hit(memory("newer", created_at=NOW, links=(link,), **fields), score, (), relevance=0.1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("weight", "own", "place", "score", "relevance"),
+    [
+        (0.5, 0.45, 0, 1.0, 0.4),  # likely, and it matches by itself
+        (0.39, 0.45, 2, 0.695, 0.312),  # not likely enough
+        (0.7, 0.39, 1, 0.85, 0.56),  # likely, but it matches little
+        (0.2, 0.1, 3, 0.6, 0.16),
+        (0.2, 0.62, 3, 0.62, 0.1),  # it has more by itself
+    ],
+)
+def test_what_may_be_a_newer_version_rises_the_more_the_likelier_it_is(
+    weight: float, own: float, place: int, score: float, relevance: float
+) -> None:
+    ordered = raised(may_replace(weight, own))
+    newer = ordered[place]
+    assert newer.memory.id == "newer"
+    assert (newer.score, newer.relevance) == pytest.approx((score, relevance))
+    assert [hit.memory.id for hit in ordered if hit is not newer] == ["older", "other0.75", "other0.65", "other0.3"]
+    why = [reason.detail for reason in newer.why if reason.signal == "newer"]
+    assert why == ([] if score == own else ["perhaps, than older"])
+
+
+def test_what_matches_little_itself_brings_no_newer_version_along() -> None:
+    newer = may_replace(0.9, 0.1, to="other0.3")
+    assert raised(newer) == hits_with(newer)
+    assert raised(may_replace(0.9, 0.1, to="other0.65")) != hits_with(may_replace(0.9, 0.1, to="other0.65"))
+
+
+def test_what_was_settled_raises_nothing() -> None:
+    for rel in ("distinct_from", "contradicts", "supersedes"):
+        newer = may_replace(0.9, 0.5)
+        settled = replace(newer, memory=replace(newer.memory, links=(*newer.memory.links, Link("older", rel))))
+        assert raised(settled) == hits_with(settled)
+
+
+def test_of_what_was_superseded_it_is_a_newer_version_of_the_successor() -> None:
+    newer = may_replace(0.9, 0.5, to="first")
+    hits = [replace(hit, was=memory("first")) if hit.memory.id == "older" else hit for hit in hits_with(newer)]
+    ordered = with_newer_versions(hits, understand(Query(ASKED, asked_at=NOW)))
+    assert [hit.memory.id for hit in ordered][:2] == ["newer", "older"]
+
+
+def test_of_several_newer_versions_the_two_likeliest_rise(store: MemoryStore) -> None:
     for number, weight in enumerate((0.2, 0.4, 0.3)):
         store.remember(f"Letters are sent by carrier {number}", id=f"v{number}", created_at=NOW - number)
         store.link(f"v{number}", "old", MAY_REPLACE, weight=weight)
-    assert list(recalled(store))[:3] == ["old", "v1", "v2"]
+    hits = recalled(store, k=10)
+    assert [id for id, hit in hits.items() if any(each.signal == "newer" for each in hit.why)] == ["v1", "v2"]
+    assert hits["v1"].score > hits["v2"].score
 
 
 def test_a_newer_version_stays_where_it_is_when_it_may_not_precede(store: MemoryStore) -> None:
+    def score() -> float:
+        return recalled(store)["new"].score
+
+    alone = score()
     store.link("new", "old", MAY_REPLACE, weight=0.9)
-    asked = f"{ASKED} on {day(NOW - 90 * DAY)}"
-    assert found(store, asked, min_relevance=0.0)[:1] == ["old"]
+    assert score() > 2 * alone
     store.edit("new", trust=0.2)
-    assert found(store, ASKED, min_relevance=0.0)[:1] == ["old"]
+    assert score() <= alone
     store.edit("new", trust=held(store, "old").trust, valid_until=NOW - 5 * DAY)
-    assert found(store, ASKED, min_relevance=0.0)[:1] == ["old"]
+    assert score() <= alone
+    asked = f"{ASKED} on {day(NOW - 90 * DAY)}"
+    store.edit("new", valid_until=None)
+    assert found(store, asked, min_relevance=0.0)[:1] == ["old"]
 
 
-def test_an_older_version_is_not_moved_up(store: MemoryStore) -> None:
-    store.link("old", "new", MAY_REPLACE, weight=0.9)  # by hand, the wrong way round
-    assert next(iter(recalled(store))) == "old"
-    assert store.recall("Postmark invoices", min_relevance=0.0)[0].memory.id == "new"
+def test_an_older_version_does_not_rise() -> None:
+    newer = may_replace(0.9, 0.5)
+    older = replace(newer, memory=replace(newer.memory, created_at=NOW - 2 * DAY))
+    assert raised(older) == hits_with(older)
 
 
-@pytest.mark.parametrize(("score", "order"), [(0.61, ["best", "late", "weak"]), (0.59, ["best", "weak", "late"])])
-def test_what_matches_little_itself_brings_no_newer_version_along(score: float, order: list[str]) -> None:
-    late = memory("late", created_at=NOW, links=(Link("weak", MAY_REPLACE, 0.9),))
-    hits = [Hit(memory("best"), 1.0, ()), Hit(memory("weak", created_at=NOW - DAY), score, ()), Hit(late, 0.1, ())]
+def test_each_version_of_a_chain_lets_the_next_one_rise() -> None:
+    texts = [("first", 1.0, 9), ("second", 0.5, 7), ("third", 0.45, 5), ("fourth", 0.42, 3)]
+    links = {name: (Link(before, MAY_REPLACE, 0.6),) for (before, *_), (name, *_) in pairwise(texts)}
+    hits = [
+        Hit(memory(name, created_at=NOW - days * DAY, links=links.get(name, ())), score, ())
+        for name, score, days in texts
+    ]
     ordered = with_newer_versions(hits, understand(Query(ASKED, asked_at=NOW)))
-    assert [hit.memory.id for hit in ordered] == order
+    assert [hit.memory.id for hit in ordered] == ["fourth", "third", "second", "first"]
+
+
+@pytest.mark.parametrize("asked", [f"{ASKED} two days ago", "which email provider did we use originally"])
+def test_who_asks_for_what_held_before_gets_no_newer_version(asked: str) -> None:
+    newer = may_replace(0.9, 0.5)
+    question = understand(Query(asked, asked_at=NOW + DAY))
+    assert with_newer_versions(hits_with(newer), question) == hits_with(newer)
+
+
+def test_who_asks_for_what_was_valid_then_gets_no_newer_version(store: MemoryStore) -> None:
+    before = recalled(store, valid_at=NOW - 30 * DAY)
+    store.link("new", "old", MAY_REPLACE, weight=0.9)
+    after = recalled(store, valid_at=NOW - 30 * DAY)
+    assert list(after) == list(before)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,11 +20,10 @@ CROWDED = 0.6  # where even the last of the nearest is so near, what is farther 
 # notes.
 PROMISING, FRAME_SHARED = 0.4, 0.5
 # What is less alike than this is not looked at as another version, and less likely ones are not linked. At 0.15 every
-# fourth note gets a link, of which a third lead to a version; the recall of changed facts needs the unlikely ones, too.
+# fourth of the development notes gets a link, and a third of these lead to a version; the recall of changed facts needs
+# the unlikely ones, too.
 LEAST_ALIKE, POSSIBLE = 0.3, 0.15
 FITTED_TO = ("nacre-multilingual-1", "nacre-english-1")  # what the cosines of others mean for versions is not known
-# A pair with one of these links has been decided already.
-SETTLED = frozenset(("supersedes", "contradicts", "distinct_from"))
 
 
 class Compared(NamedTuple):
@@ -67,14 +66,19 @@ class Comparison:
         return Compared(sorted(conflicts, key=gravity), notes)
 
     def older_version(self, memory: Memory, near: Sequence[tuple[Memory, float]]) -> tuple[Memory, float] | None:
-        """What the memory may be a newer version of, and how likely that is. `near` is what `likeness` gave; only the
-        most alike is read, since the others are seldom one."""
-        other, cosine = max(near, key=lambda pair: pair[1], default=(memory, 0.0))
-        if self.embedder not in FITTED_TO or cosine < LEAST_ALIKE or other.is_turn or is_decided(memory, other):
+        """What the memory may be a newer version of, and how likely that is. `near` is what `likeness` gave; of what it
+        can be, only the most alike is read, since the others are seldom one."""
+        if self.embedder not in FITTED_TO:
             return None
-        newer, older = newer_first(memory, other)
-        probability = self.judge.version_probability(newer, older, cosine) if newer is memory else 0.0
-        return (older, probability) if probability >= POSSIBLE else None
+        older = [each for each in near if each[1] >= LEAST_ALIKE and can_be_version(memory, each[0])]
+        other, cosine = max(older, key=lambda pair: pair[1], default=(memory, 0.0))
+        probability = self.judge.version_probability(memory, other, cosine) if older else 0.0
+        return (other, probability) if probability >= POSSIBLE else None
+
+    def newer_versions(self, memory: Memory, near: Sequence[tuple[Memory, float]], ids: Collection[str]) -> set[str]:
+        """Which of these, that were newer versions of what it said before, may be so of what it says now."""
+        likely = self.judge.version_probability
+        return {other.id for other, cosine in near if other.id in ids and likely(other, memory, cosine) >= POSSIBLE}
 
     def candidates(
         self, memory: Memory, vector: Vectors | None, near: Sequence[tuple[Memory, float]] | None = None
@@ -116,16 +120,14 @@ class Comparison:
         return [(candidates.memories[id], cosines[id]) for id in dict.fromkeys([*near, *framed])]
 
 
+def can_be_version(newer: Memory, older: Memory) -> bool:
+    follows = newer_first(newer, older)[0] is newer
+    return follows and not older.is_turn and not newer.is_settled_with(older)
+
+
 def comparable(a: Memory, b: Memory) -> bool:
     """Whether two memories can conflict: they share a tag if both have tags, and nothing was decided."""
-    return not is_decided(a, b) and (not a.tags or not b.tags or not set(a.tags).isdisjoint(b.tags))
-
-
-def is_decided(a: Memory, b: Memory) -> bool:
-    """Whether one ended before the other began, or a link says how the two relate."""
-    rels = {link.rel for link in a.links if link.to == b.id} | {link.rel for link in b.links if link.to == a.id}
-    replaced = b.id == a.superseded_by or a.id == b.superseded_by
-    return a.ends_before(b) or b.ends_before(a) or replaced or not rels.isdisjoint(SETTLED)
+    return not a.is_settled_with(b) and (not a.tags or not b.tags or not set(a.tags).isdisjoint(b.tags))
 
 
 def overlap(one: set[str], other: set[str]) -> float:

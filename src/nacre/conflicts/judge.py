@@ -52,7 +52,7 @@ MOST_READ = 6
 # How likely one of two memories is a newer version of the other: what adds up to the log odds, fitted on the facts that
 # change in `training/notes` of three authors (benchmarks/fit_versions.py).
 VERSION_CONSTANT, VERSION_CONFLICT, VERSION_DUPLICATE, VERSION_COSINE = -1.48, 0.459, 0.226, 3.86
-LEAST_PROBABILITY = 1e-4  # that the model's are taken for: what is rarer says no more
+LEAST_PROBABILITY = 1e-4  # the model's are kept within this and its complement: beyond, they say nothing more
 
 
 class Judge(Protocol):
@@ -115,8 +115,8 @@ class PairJudge:
             log.warning("%s", error)
             return 0.0
         conflict, same = log_odds(relation.contradiction + relation.update), log_odds(relation.duplicate)
-        sum = VERSION_CONSTANT + VERSION_CONFLICT * conflict + VERSION_DUPLICATE * same + VERSION_COSINE * cosine
-        return 1 / (1 + math.exp(-sum))
+        odds = VERSION_CONSTANT + VERSION_CONFLICT * conflict + VERSION_DUPLICATE * same + VERSION_COSINE * cosine
+        return 1 / (1 + math.exp(-odds))
 
     def with_second_opinion(self, a: Memory, b: Memory, similarity: float, verdict: Verdict | None) -> Verdict | None:
         """The verdict, or that of the caller's own judges where they see a conflict that nobody else saw."""
@@ -129,8 +129,8 @@ class PairJudge:
 
 
 def log_odds(probability: float) -> float:
-    least = min(max(probability, LEAST_PROBABILITY), 1 - LEAST_PROBABILITY)
-    return math.log(least / (1 - least))
+    clamped = min(max(probability, LEAST_PROBABILITY), 1 - LEAST_PROBABILITY)
+    return math.log(clamped / (1 - clamped))
 
 
 def without_placeholders(memory: Memory) -> Memory:

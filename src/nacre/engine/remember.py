@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from nacre.conflicts.candidates import Comparison
 
 POLICIES = ("note", "ignore", "warn", "supersede", "raise")
-NOTING = ("note", "supersede")  # what links to others say of them is noted
+NOTING = ("note", "supersede")  # under which links note what a comparison said
+VERSION = "version"  # the kind of a `may_replace` link that a comparison made
 SAME_COSINE = 0.95  # texts that are this similar may say the same, and need not be stored twice
 PUNCTUATION = ".,;:!?'\"’“”«»()-–—"
 WORDINGS = "other_wordings"  # of one that was merged, in its metadata
@@ -173,7 +174,7 @@ def replacing(engine: Engine, reader: Reader, memory: Memory, replaced: Sequence
 
 def replaceable(new: Memory, conflicts: Sequence[Conflict], handling: ConflictHandling) -> list[str]:
     """The ids of those that the new memory may replace without review."""
-    return [each.b.id for each in conflicts if each.a.id == new.id and may_replace(each, handling.writable)]
+    return [each.b.id for each in conflicts if each.a.id == new.id and replaces_unreviewed(each, handling.writable)]
 
 
 def conflicts_to_note(
@@ -208,6 +209,8 @@ def edit_one(
     noted = conflicts_to_note(after, conflicts, replaced, handling.policy, duplicates=True)
     conflicting = {each.other(id).id for each in noted}
     version = version_link(after, near, conflicts, handling.comparison) if handling.policy in NOTING else None
+    later = {edge.source for edge in engine.store.edges(space, into=[id], rels=[MAY_REPLACE])}
+    still_later = handling.comparison.newer_versions(after, near, later)
     compared_all = vector_of(derived) is not None and not more_notes
     stored: list[Memory] = []
 
@@ -218,7 +221,8 @@ def edit_one(
         linking = {edge.source for edge in inward if edge.rel == CONFLICTS}
         if compared_all:  # what was noted of the former text and is not found of the new one no longer holds
             edited = without_notes(edited, {link.to for link in current.links})
-            sources = reader.get_many(space, sorted({edge.source for edge in inward} - conflicting - set(replaced)))
+            outdated = {edge.source for edge in inward} - conflicting - still_later - set(replaced)
+            sources = reader.get_many(space, sorted(outdated))
             others = [(each, without_notes(each, [id])) for each in sources if handling.writable.admits(each)]
         known = linking | {link.to for link in edited.links if link.rel == CONFLICTS}
         edited = with_conflict_links(edited, [each for each in noted if each.other(id).id not in known])
@@ -244,7 +248,7 @@ def without_notes(memory: Memory, others: Collection[str]) -> Memory:
 
 def is_note(link: Link) -> bool:
     """Whether a comparison made it: see `with_conflict_links` and `version_link`."""
-    return link.rel == MAY_REPLACE or (link.rel == CONFLICTS and "kind" in link.data)
+    return link.rel in (CONFLICTS, MAY_REPLACE) and "kind" in link.data
 
 
 def caller_level() -> int:
@@ -546,15 +550,16 @@ def version_link(
     older, probability = comparison.older_version(memory, near) or (None, 0.0)
     if older is None or older.id in {each.other(memory.id).id for each in conflicts if each.kind != "duplicate"}:
         return None
-    return Link(older.id, MAY_REPLACE, round(probability, 2))
+    return Link(older.id, MAY_REPLACE, round(probability, 2), {"kind": VERSION})
 
 
 def with_link(memory: Memory, link: Link | None) -> Memory:
-    known = link is None or (link.to, link.rel) in {(each.to, each.rel) for each in memory.links}
-    return memory if link is None or known else replace(memory, links=(*memory.links, link))
+    if link is None or any((each.to, each.rel) == (link.to, link.rel) for each in memory.links):
+        return memory
+    return replace(memory, links=(*memory.links, link))
 
 
-def may_replace(conflict: Conflict, writable: Filter) -> bool:
+def replaces_unreviewed(conflict: Conflict, writable: Filter) -> bool:
     """Whether the newer memory may replace the older one without review. A pinned memory, one of more trust, a turn of
     a conversation, and one that was written later or is true later are only noted."""
     new, old = conflict.a, conflict.b

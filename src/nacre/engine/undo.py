@@ -31,7 +31,17 @@ from nacre.errors import InvalidInput, NacreError, StoreFull, UndoBlocked, UndoR
 from nacre.model import TYPES, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.graph import RELATIONS
 from nacre.model.journal import MEMORY, SPACE_NAME, TOOLS, UNATTENDED, UNDO_UNDER_WAY, OperationStatus
-from nacre.model.memory import Json, by_target, difference, has_values, journaled, json_list, positioned, set_back
+from nacre.model.memory import (
+    MAY_REPLACE,
+    Json,
+    by_target,
+    difference,
+    has_values,
+    journaled,
+    json_list,
+    positioned,
+    set_back,
+)
 from nacre.protocols import AnyChange, Backend, Change, Expected, Reader, TermChange, TermSet
 
 log = logging.getLogger("nacre")
@@ -538,7 +548,8 @@ class Reversal:
 
     def refuse_dangling_links(self) -> None:
         """Raises `UndoBlocked` when other operations linked memories to one that would go, since it was created. One
-        that goes, too, has only links of the operations that are undone: otherwise it would have been refused."""
+        that goes, too, has only links of the operations that are undone: otherwise it would have been refused. A link
+        to what a memory may replace, which nobody asked for, leads nowhere then."""
         created = {
             entry.memory_id: entry
             for entry in self.entries
@@ -546,7 +557,8 @@ class Reversal:
         }
         edges = self.store.edges(self.space, into=list(created)) if created else []
         for edge in edges:
-            if hash(edge.source) in self.besides or self.after.get(edge.source, self) is None:
+            goes_too = hash(edge.source) in self.besides or self.after.get(edge.source, self) is None
+            if goes_too or edge.rel == MAY_REPLACE:
                 continue
             if later := self._linked_since(self.space, edge, created[edge.target].seq):
                 raise UndoBlocked(edge.target, later, f"was linked from {edge.source}")

@@ -22,6 +22,7 @@ CONFLICTS = "conflicts"  # the relation of a link that notes a conflict, as long
 # The relation of a link to what the memory may be a newer version of; its weight is how likely that is.
 MAY_REPLACE = "may_replace"
 DISTINCT = "distinct_from"  # the relation of a link to what it was compared with, and does not conflict with
+SETTLED = frozenset(("supersedes", "contradicts", DISTINCT))  # links of these say how two memories relate
 SUSPICION = "suspicion"  # the key in a memory's metadata that says why it is not trusted
 TRUST_GIVEN = "trust_given"  # beside it: the trust that the memory has again when the mark is lifted, unless that is 1
 LIVE_STATUSES = ("short_term", "consolidating", "long_term", "archived")
@@ -147,6 +148,12 @@ class Memory:
         """Whether it had ceased to hold when the other one began: two such memories do not conflict."""
         times = self.valid_until, other.valid_from
         return times[0] is not None and times[1] is not None and times[0] <= times[1]
+
+    def is_settled_with(self, other: Memory) -> bool:
+        """Whether one ended before the other began, or a link says how the two relate."""
+        rels = {link.rel for one, two in ((self, other), (other, self)) for link in one.links if link.to == two.id}
+        replaced = other.id == self.superseded_by or self.id == other.superseded_by
+        return self.ends_before(other) or other.ends_before(self) or replaced or not rels.isdisjoint(SETTLED)
 
     @property
     def held_until(self) -> float | None:

@@ -41,8 +41,12 @@ TOUCHES_TIME = 0.4  # besides, what names a longer time
 MOST_LOOKED_UP = 3  # words of a question that is a list of words; more of them describe something
 ALL_WORDS = 0.999  # 1 but for rounding
 LOOKED_UP = STRONG  # of what has all these words
-LIKELY_VERSION = 0.55  # from this probability on, a newer version stands above the older one
-MOST_VERSIONS = 2  # of one memory that are moved up to it
+# From this probability on a newer version stands above the older one, if it has this share of its score by itself: of
+# the links of this weight, more than half lead to something else.
+LIKELY_VERSION, MATCHES_ITSELF = 0.4, 0.4
+POSSIBLE_VERSION = 0.5  # the least share of the older one's score that a newer version gets
+MOST_VERSIONS = 2  # of one memory that are raised
+VALIDITY = ("valid_from", "valid_until")
 NOT_HELD = 0.5  # the factor of what has ended or not begun, where the question names no time: as of what is superseded
 WORD = re.compile(r"\w+")
 LIKE_A_WORD = 0.3  # cosine of a memory that has not the word but its meaning: about 0.5; of an unrelated one: 0.1
@@ -402,12 +406,12 @@ def holds(memory: Memory, question: Question) -> bool:
     asked = question.windows or question.coming or question.order == "oldest"
     if asked or memory.superseded_by or memory.holds_at(question.asked_at):
         return True
-    return any(each.field in ("valid_from", "valid_until") for each in question.where.conditions)
+    return any(each.field in VALIDITY for each in question.where.conditions)
 
 
 def newer_first(hits: Sequence[Hit], question: Question) -> list[Hit]:
     """Where two hits conflict and nobody has settled it, moves the newer one to just above the older, unless the
-    question asks for the time of the older."""
+    question asks for the time of the older. Then raises what may be a newer version."""
     ordered = list(hits)
     for newer, older in conflicting_pairs([hit.memory for hit in hits]):
         at = {hit.memory.id: i for i, hit in enumerate(ordered)}
@@ -418,47 +422,62 @@ def newer_first(hits: Sequence[Hit], question: Question) -> list[Hit]:
 
 
 def with_newer_versions(hits: Sequence[Hit], question: Question) -> list[Hit]:
-    """Moves what may be a newer version of one of the best hits up to it: just above where that is likely, else just
-    below, unless the question asks for the time of the older."""
-    ordered, newer_ones = list(hits), newer_versions(hits)
+    """Raises what may be a newer version of one of the best hits, the more the likelier that is; to just above it only
+    what matches by itself. Not where the question asks for the time of the older."""
+    ordered, newer_ones = list(hits), {} if asks_for_earlier(question) else newer_versions(hits)
     least = NEAR_BEST * max([0.0, *(hit.score for hit in hits)])
-    for older in (hit for hit in hits if hit.score >= least):
-        for id, link in newer_ones.get(older.memory.id, ())[-MOST_VERSIONS:]:
+    for id in newer_ones:
+        for later, link in newer_ones[id][-MOST_VERSIONS:]:
             at = {hit.memory.id: i for i, hit in enumerate(ordered)}
-            newer, here = ordered[at[id]], at[older.memory.id]
-            if at[id] > here and may_precede(newer.memory, older.memory, question):
-                del ordered[at[id]]
-                share = 1.0 if link.weight >= LIKELY_VERSION else link.weight
-                ordered.insert(here + (share < 1), raised(newer, ordered[here], share))
+            older, newer = ordered[at[id]], ordered[at[later]]
+            above = link.weight >= LIKELY_VERSION and newer.score >= MATCHES_ITSELF * older.score
+            share = 1.0 if above else POSSIBLE_VERSION + (1 - POSSIBLE_VERSION) * link.weight
+            rises = older.score >= least and newer.score < share * older.score
+            if rises and may_precede(newer.memory, older.memory, question):
+                del ordered[at[later]]
+                lower = (i for i, hit in enumerate(ordered) if i > at[id] and hit.score < share * older.score)
+                place = at[id] if above else next(lower, len(ordered))
+                ordered.insert(place, raised(newer, older, share, link.weight * older.relevance, "perhaps, than"))
     return ordered
 
 
+def asks_for_earlier(question: Question) -> bool:
+    """Whether it asks for what held before: by its words ("originally"), or by a filter."""
+    return question.order == "oldest" or any(each.field in VALIDITY for each in question.where.conditions)
+
+
 def newer_versions(hits: Sequence[Hit]) -> dict[str, list[tuple[str, Link]]]:
-    """By the id of a hit: the ids of those that may be newer versions of it, with their links, the likeliest last."""
-    by_id = {hit.memory.id: hit.memory for hit in hits}
+    """By the id of a hit: the ids of those that may be newer versions of it, or of what it superseded, with their
+    links, the likeliest last; the oldest hit first, so that a version that rose lets the next one rise."""
+    by_id = {hit.was.id: hit.memory for hit in hits if hit.was} | {hit.memory.id: hit.memory for hit in hits}
     newer: dict[str, list[tuple[str, Link]]] = {}
-    for memory in by_id.values():
+    for memory in (hit.memory for hit in hits):
         for link in memory.links:
             older = by_id.get(link.to)
-            if link.rel == MAY_REPLACE and older is not None and not older.ends_before(memory):
-                newer.setdefault(link.to, []).append((memory.id, link))
-    return {id: sorted(each, key=lambda pair: pair[1].weight) for id, each in newer.items()}
+            if link.rel == MAY_REPLACE and older not in (None, memory) and not memory.is_settled_with(older):
+                newer.setdefault(older.id, []).append((memory.id, link))
+    age = {hit.memory.id: stands_since(hit.memory) for hit in hits}
+    return {id: sorted(newer[id], key=lambda pair: pair[1].weight) for id in sorted(newer, key=age.__getitem__)}
 
 
 def may_precede(newer: Memory, older: Memory, question: Question) -> bool:
-    """Not where they are equally old, nor where the newer one is trusted less or does not hold while the older does."""
+    """Not where they are equally old, nor where the newer one is trusted less or does not hold while the older does,
+    nor where it began after the time that the question names."""
     if not holds(newer, question) and holds(older, question):
         return False
     fits = (time_match(each, question) for each in (newer, older))
-    asked_for = not question.windows or next(fits) >= next(fits)
+    ends = [window.end for window in question.windows]
+    asked_for = not ends or (stands_since(newer) <= max(ends) and next(fits) >= next(fits))
     return asked_for and stands_since(newer) > stands_since(older) and newer.trust >= older.trust
 
 
-def raised(newer: Hit, older: Hit, share: float = 1.0) -> Hit:
-    """With the score of the older hit that it stands beside, and at least this share of its relevance: it answers as
-    well, if it is a newer version of it."""
-    why = (*newer.why, Reason("newer", older.score - newer.score, f"than {short_id(older.memory.id)}"))
-    return replace(newer, score=older.score, relevance=max(newer.relevance, share * older.relevance), why=why)
+def raised(newer: Hit, older: Hit, share: float = 1.0, relevance: float | None = None, how: str = "than") -> Hit:
+    """With a share of the score of the older hit that it stands beside, and its relevance unless another is given: it
+    answers as well."""
+    score = share * older.score
+    why = (*newer.why, Reason("newer", score - newer.score, f"{how} {short_id(older.memory.id)}"))
+    least = older.relevance if relevance is None else relevance
+    return replace(newer, score=score, relevance=max(newer.relevance, least), why=why)
 
 
 def with_reading(hit: Hit, score: float) -> Hit:

@@ -54,7 +54,7 @@ from nacre.engine.spaces import Stats
 from nacre.memory_store import MemoryStore
 from nacre.model import Edge, Filter, JournalEntry, Memory
 from nacre.model.instants import iso
-from nacre.model.memory import CONFLICTS
+from nacre.model.memory import CONFLICTS, MAY_REPLACE
 from nacre.model.recollection import stands_since
 from nacre.protocols import Order
 from nacre.recall_options import Scope
@@ -82,6 +82,11 @@ class MemoryDetails:
         noted = [link.to for link in self.memory.links if link.rel == CONFLICTS]
         noted += [edge.source for edge in self.inward if edge.rel == CONFLICTS]
         return [id for id in noted if id in self.near and is_current(self.near[id])] if is_current(self.memory) else []
+
+    def may_replace(self) -> list[tuple[str, float]]:
+        """The ids of memories that it may be a newer version of, until somebody decides, and how likely that is."""
+        links = [link for link in self.memory.links if link.rel == MAY_REPLACE and link.to in self.near]
+        return [(each.to, each.weight) for each in links if not self.memory.is_settled_with(self.near[each.to])]
 
 
 @command("show ID", time_options, form_option("text", "json"))
@@ -122,6 +127,10 @@ def memory_lines(details: MemoryDetails, now: float) -> Iterator[str]:
     yield from link_lines(details)
     for id in details.waiting():
         yield label_line("waits", f"for a decision on {short(id)}; `nacre review` asks for it")
+    for id, likely in details.may_replace():
+        other, own = short(id), short(memory.id)
+        how = f"`nacre memory supersede {other} {own}` settles it, `nacre graph unlink {own} {other}` denies it"
+        yield label_line("may replace", f"{other} ({likely:.0%} likely); {how}")
     yield ""
     yield wrapped(printable(memory.text), sys.stdout)
     if details.history:
@@ -133,7 +142,7 @@ def memory_lines(details: MemoryDetails, now: float) -> Iterator[str]:
 
 
 def link_lines(details: MemoryDetails) -> Iterator[str]:
-    outward = [(f"{link.rel} →", link.to) for link in details.memory.links]
+    outward = [(f"{link.rel} →", link.to) for link in details.memory.links if link.rel != MAY_REPLACE]
     inward = [(f"{edge.rel} ←", edge.source) for edge in details.inward]
     for several in (outward, inward):
         for label, id in several[:MOST_LINKS]:

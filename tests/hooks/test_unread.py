@@ -55,7 +55,7 @@ def test_what_a_client_gives_with_the_call_is_not_noted(file: Path) -> None:
 
 
 @pytest.mark.parametrize("fate", ["old", "gone", "broken"])
-def test_a_note_of_no_use_is_removed(file: Path, tmp_path: Path, fate: str) -> None:
+def test_a_note_of_no_use_is_not_listed_and_goes_with_the_next_capture(file: Path, tmp_path: Path, fate: str) -> None:
     transcript = written(tmp_path, "a", "hello")
     unread.note(file, request_for(transcript))
     (noted,) = unread.notes_folder().iterdir()
@@ -66,7 +66,10 @@ def test_a_note_of_no_use_is_removed(file: Path, tmp_path: Path, fate: str) -> N
         transcript.unlink()
     else:
         noted.write_text("{half of")
-    assert list(unread.left(file)) == [] and not noted.exists()
+    assert list(unread.left(file)) == [] and noted.exists()  # looking removes nothing
+    store = MemoryStore(":memory:", embedder="hashing")
+    capture_with_left(file, request_for(written(tmp_path, "b", "bye")), lambda _: nullcontext(store))
+    assert not noted.exists() and [memory.text for memory in store.list_recent()] == ["bye"]
 
 
 def test_one_that_fails_keeps_its_note_and_the_others_are_captured(file: Path, tmp_path: Path) -> None:

@@ -88,6 +88,8 @@ def capture_each(
     *,
     until: float | None = None,
 ) -> None:
+    """Removes the note of each that was captured to its end, and those that are of no use any more."""
+    unread.remove_useless(file)
     for request in requests:
         try:
             with opened(request) as store:

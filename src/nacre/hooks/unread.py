@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from nacre.files import atomic_write, private_folder, user_folder
 from nacre.hooks.request import Request
-from nacre.settings import ENVIRONMENT, SERVICES
+from nacre.settings import ENVIRONMENT, KEYS
 
 if TYPE_CHECKING:
     from nacre.model.memory import Json
@@ -28,7 +28,7 @@ DAYS_KEPT = 14.0  # a transcript that could not be captured for so long is given
 DAY_SECONDS = 86_400.0
 NOTED = ("session_id", "transcript_path", "cwd")  # of a payload
 # The process that reads a note has its own.
-SECRETS = frozenset(ENVIRONMENT + name.upper() for name in ("key", *SERVICES.values()))
+SECRETS = frozenset(ENVIRONMENT + name.upper() for name in KEYS)
 
 
 def note(store: Path, request: Request) -> None:
@@ -52,14 +52,23 @@ def remove(store: Path, request: Request) -> None:
 
 
 def left(store: Path) -> Iterator[Request]:
-    """The requests whose transcripts nobody is known to have captured. Removes notes that are of no use any more."""
-    for file in sorted(notes_folder().glob(f"{digest(str(store))}-*.json")):
+    """The requests whose transcripts nobody is known to have captured."""
+    for file in note_files(store):
         request = read(file)
-        if request is None:
+        if request is not None:
+            yield request
+
+
+def remove_useless(store: Path) -> None:
+    """Removes the notes that `left` does not list."""
+    for file in note_files(store):
+        if read(file) is None:
             with suppress(OSError):
                 file.unlink()
-        else:
-            yield request
+
+
+def note_files(store: Path) -> list[Path]:
+    return sorted(notes_folder().glob(f"{digest(str(store))}-*.json"))
 
 
 def read(file: Path) -> Request | None:

@@ -240,6 +240,8 @@ class ImportPlan:
                 raise import_error(f"the id {id!r} belongs to a memory that is not a lesson; import into another space")
             elif restore_deleted and existing.status == "trashed" and not is_redacted(existing):
                 self.replaced[id] = memory
+            elif policy == "error" and is_redacted(existing):
+                raise import_error(f"the lesson {id!r} was redacted; choose skip, which leaves it so")
             elif policy == "error":
                 where = ", in the trash" if existing.status == "trashed" else ""
                 raise import_error(f"the lesson {id!r} exists already{where}; choose skip or overwrite")

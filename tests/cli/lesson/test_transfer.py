@@ -74,6 +74,9 @@ def test_one_that_is_here_can_be_a_fault(book: CommandLine, tmp_path: Path) -> N
     book.ok("lesson", "export", "-o", str(file))
     result = book("lesson", "import", str(file), "--on-existing", "error")
     assert result.exit_code == 2 and "exists already" in result.stderr
+    book.ok("memory", "redact", "one", "--yes")
+    refused = book("lesson", "import", str(file), "--on-existing", "error").stderr
+    assert "'one' was redacted; choose skip" in refused and "overwrite" not in refused
 
 
 def test_what_is_no_file_of_lessons_is_refused_in_one_sentence(book: CommandLine, tmp_path: Path) -> None:

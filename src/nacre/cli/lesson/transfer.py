@@ -62,7 +62,10 @@ def export_command(
     choices=POLICIES,
     default="skip",
 )
-@option("--restore-deleted", "Bring lessons of the file that are in the trash back as the file has them.")
+@option(
+    "--restore-deleted",
+    "Bring lessons of the file that are in the trash back as the file has them, whatever --on-existing says.",
+)
 def import_command(
     cli: CliContext, file: Path, dry_run: bool, on_existing: str, restore_deleted: bool, form: Form
 ) -> None:

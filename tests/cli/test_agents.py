@@ -139,7 +139,7 @@ def test_guidance_that_another_client_reads_stays(nacre: CommandLine, elsewhere:
     for client in ("codex", "opencode"):
         nacre.ok("install", client, "--project", "--write-guidance")
     said = nacre("uninstall", "opencode", "--project").stderr
-    assert f"The guidance stays in {elsewhere / 'AGENTS.md'}, which Codex reads, too." in said
+    assert f"The guidance stays in {elsewhere / 'AGENTS.md'}, which is read by Codex, too." in said
     assert BEGIN in (elsewhere / "AGENTS.md").read_text()
     nacre.ok("uninstall", "codex", "--project")
     assert not (elsewhere / "AGENTS.md").exists()
@@ -194,7 +194,7 @@ def test_an_unreadable_file_is_no_reason_to_advise_what_uninstall_does_not_have(
         ("http://127.0.0.1:8765", "http://127.0.0.1:8765/mcp"),
         ("http://127.0.0.1:8765/", "http://127.0.0.1:8765/mcp"),
         ("http://127.0.0.1:99999/mcp", "Port out of range"),
-        ("ada:word@host", "does not belong into the address"),
+        ("ada:word@host", "does not belong in the address"),
         ("http:///mcp", "is not the address of a server"),
         ("http://a b/mcp", "is not the address of a server"),
         ("", "is not the address of a server"),

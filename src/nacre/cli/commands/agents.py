@@ -24,6 +24,7 @@ from nacre.cli.ui.prompts import confirm, count_of
 from nacre.cli.ui.records import count_column
 from nacre.errors import ConfigError, InvalidInput, MissingExtra
 from nacre.model.instants import iso
+from nacre.settings import listed
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -127,9 +128,9 @@ def list_tools(profile: str, form: Form) -> None:
     print_table(costs_of[profile], columns, {"profile": profile, "tools": tools, "totals": totals}, form)
     if form in DATA:
         return
-    for name, listed in costs_of.items():
-        tokens, results = totals[name], sum(each.schema for each in listed)
-        say(f"{name}: {len(listed)} tools, about {tokens:,} tokens, {results:,} of them for the shapes of results")
+    for name, tools in costs_of.items():
+        tokens, results = totals[name], sum(each.schema for each in tools)
+        say(f"{name}: {len(tools)} tools, about {tokens:,} tokens, {results:,} of them for the shapes of results")
 
 
 @click.group("hook", cls=HelpGroup)
@@ -174,7 +175,10 @@ def end(cli: CliContext) -> None:
     elif ends:
         say("The helper ends.")
     else:
-        say("The helper does not answer. Hooks do without it; its process is `python -P -m nacre.hooks.helper`.")
+        say(
+            "The helper does not answer. End its process, `python -P -m nacre.hooks.helper`, or wait: hooks go on "
+            "without it."
+        )
 
 
 DAYS_SHOWN = 7
@@ -191,7 +195,7 @@ def status_lines(state: HookStatus) -> list[str]:
     ]
     added = [
         f"{day}: {count_of(each['memories'])}, {each['tokens']:,} tokens, "
-        f"at {count_of(each['times'], 'prompt', 'prompts')}"
+        f"with {count_of(each['times'], 'prompt', 'prompts')}"
         for day, each in list(state.added.items())[-DAYS_SHOWN:]
     ]
     return [
@@ -337,13 +341,13 @@ def check_server_url(url: str) -> None:
     from urllib.parse import urlsplit
 
     if "@" in url:
-        raise UsageProblem("a password does not belong into the address; put the token into a file for --token-file.")
+        raise UsageProblem("a password does not belong in the address; put the token into a file for --token-file.")
     printed = "as `nacre mcp --http` and `nacre serve` print it"
     try:
         parts = urlsplit(url)
         named, port = parts.hostname, parts.port
     except ValueError as error:
-        raise UsageProblem(f"{url!r} is not the address of a server ({error}); write it whole, {printed}.") from error
+        raise UsageProblem(f"{url!r} is not the address of a server ({error}); write it {printed}.") from error
     if parts.scheme not in ("http", "https") or not named or any(each.isspace() for each in url) or port == 0:
         host = url.rpartition("://")[2].strip("/") or "127.0.0.1:8765"
         example = f"http://{host}" if "/" in host else f"http://{host}{SERVED_AT}"
@@ -540,6 +544,13 @@ def set_up(installer: Installer) -> str:
         return "unreadable"
 
 
+def is_set_up(installer: Installer) -> bool:
+    try:
+        return installer.entry() is not None
+    except ConfigError:
+        return False
+
+
 @command("uninstall [CLIENT]", client_options)
 def uninstall_command(cli: CliContext, client: str | None, project: bool, server_name: str) -> None:
     """Remove this memory from an agent's program: the server, the hooks, the guidance, and nothing else.
@@ -552,9 +563,7 @@ def uninstall_command(cli: CliContext, client: str | None, project: bool, server
     guidance = installer.guidance_path()
     readers = [each.title for each in readers_of(guidance, installer)]
     removed, unreadable = False, None
-    for what, file, take_out in parts_of(installer):
-        if what == GUIDANCE and readers:
-            continue
+    for what, file, take_out in parts_of(installer, guidance=not readers):
         try:
             if take_out():
                 removed = True
@@ -562,17 +571,14 @@ def uninstall_command(cli: CliContext, client: str | None, project: bool, server
         except ConfigError as error:  # the other files need not wait for it
             unreadable = unreadable or error
     if removed and readers and has_guidance(guidance):
-        say(f"The guidance stays in {guidance}, which {' and '.join(readers)} reads, too.")
+        say(f"The guidance stays in {guidance}, which is read by {listed(readers)}, too.")
     if unreadable is not None:
         raise unreadable
     if not removed:
         raise NotFound(f"{installer.path} holds no server {server_name!r}; `nacre install --list` shows more.")
 
 
-GUIDANCE = "the guidance"
-
-
-def parts_of(installer: Installer) -> Iterator[tuple[str, Path, Callable[[], bool]]]:
+def parts_of(installer: Installer, *, guidance: bool) -> Iterator[tuple[str, Path, Callable[[], bool]]]:
     """What may be set up: what it is, its file, and what takes it out."""
     from nacre.clients.claude_code import ClaudeCodeInstaller
     from nacre.clients.hooks import HookInstaller
@@ -582,8 +588,8 @@ def parts_of(installer: Installer) -> Iterator[tuple[str, Path, Callable[[], boo
         yield "the permission", installer.hooks_path, installer.disallow
     if isinstance(installer, HookInstaller):
         yield "the hooks", installer.hooks_path, installer.remove_hooks
-    if (file := installer.guidance_path()) is not None:
-        yield GUIDANCE, file, installer.remove_guidance
+    if guidance and (file := installer.guidance_path()) is not None:
+        yield "the guidance", file, installer.remove_guidance
 
 
 def readers_of(file: Path | None, installer: Installer) -> list[Installer]:
@@ -595,7 +601,7 @@ def readers_of(file: Path | None, installer: Installer) -> list[Installer]:
         for kind in INSTALLERS.values()
         if kind is not type(installer) and (installer.folder is None or kind.project_path(installer.folder))
     ]
-    return [each for each in others if file and each.guidance_path() == file and set_up(each) == "yes"]
+    return [each for each in others if file and each.guidance_path() == file and is_set_up(each)]
 
 
 def has_guidance(file: Path | None) -> bool:

@@ -21,7 +21,7 @@ from nacre.factory import service_key
 from nacre.memory_store import MemoryStore
 from nacre.model import JournalEntry, Listing, Memory
 from nacre.model.instants import Instant
-from nacre.model.journal import SPACE_NAME
+from nacre.model.journal import renamed_to
 from nacre.model.validate import check_arguments, checks_arguments, hints_of, label, required_label
 from nacre.project_store import Choose, ProjectStore
 from nacre.protocols import Order, Progress, Vectors
@@ -371,7 +371,7 @@ class RemoteStore(MemoryStore):
         else:
             options["batch"] = batch.operation.batch if isinstance(batch, JournalEntry) else batch
         entries: list[JournalEntry] = self._call("undo", options)
-        self.space = next((entry.space for entry in entries if entry.kind == SPACE_NAME), self.space)
+        self.space = renamed_to(entries) or self.space
         return entries
 
     def rename_space(self, new: str, *, why: str = "") -> None:

@@ -50,7 +50,7 @@ from nacre.model import (
 from nacre.model import Path as LinkPath
 from nacre.model.graph import Entity, EntityPair
 from nacre.model.instants import DAY, Instant, stamp
-from nacre.model.journal import PERSON, SPACE_NAME, OperationNote, OperationStatus, TimelineBucket
+from nacre.model.journal import PERSON, OperationNote, OperationStatus, TimelineBucket, renamed_to
 from nacre.model.memory import Json
 from nacre.model.review import KINDS, STALE_DAYS, ReviewItem
 from nacre.model.validate import (
@@ -880,8 +880,8 @@ class MemoryStore(Closing):
             count = 1 if last is None else last
             batches = undo.last_batches(self._engine, self.space, count, any_actor=any_actor)
         entries = undo.undo(self._engine, self.space, batches, cascade=cascade, why=why)
-        renamed = next((entry.space for entry in entries if entry.kind == SPACE_NAME), self.space)
-        if renamed != self.space:
+        renamed = renamed_to(entries)
+        if renamed is not None and renamed != self.space:
             self._bind(self._parts.rebuilt(space=renamed))
         return list(map(self._visible_entry, entries))
 
@@ -975,7 +975,7 @@ class MemoryStore(Closing):
         """Who and what live memories mention, the most mentioned first; all the names of one together."""
         from nacre.engine import entities  # slow to import
 
-        check_page(limit or 0, offset)
+        check_page(limit, offset)
         every = entities.entities(self._store, self.space, Filter.live(self._clock()))
         return every[offset:] if limit is None else every[offset : offset + limit]
 
@@ -1016,7 +1016,7 @@ class MemoryStore(Closing):
         reason."""
         from nacre.engine import entities  # slow to import
 
-        check_page(limit or 0, offset)
+        check_page(limit, offset)
         pairs = entities.suggestions(self._store, self.space, Filter.live(self._clock()))
         return pairs[offset:][:limit]
 

@@ -146,7 +146,7 @@ class ReviewQueue:
             "conflict": self.conflicts, "unvalidated": self.unvalidated, "stale": self.stale, "word": self.terms,
             "entity": self.entities,
         }  # fmt: skip
-        check_page(limit or 0, offset)
+        check_page(limit, offset)
         wanted = [UnknownName.get("kind of review", kind, sources) for kind in kinds]
         end = None if limit is None else min(offset + limit, sys.maxsize)
         return list(islice((item for items in wanted for item in items()), offset, end))
@@ -316,10 +316,11 @@ def is_open(lookup: Lookup, newer: Memory, older: Memory, kind: str) -> bool:
     since = stands_since(newer)
     if kind == "duplicate" or since <= stands_since(older) or (older.valid_until or inf) <= since:
         return False
-    return all(is_decided(lookup, each) for each in replaced) and not is_chained(lookup, newer, older)
+    return all(was_chosen(lookup, each) for each in replaced) and not is_chained(lookup, newer, older)
 
 
-def is_decided(lookup: Lookup, replaced: Memory) -> bool:
+def was_chosen(lookup: Lookup, replaced: Memory) -> bool:
+    """Whether a decision of the review let its successor replace it."""
     successor = lookup.get(replaced.space, replaced.superseded_by)
     links = () if successor is None else successor.links
     return any(link.to == replaced.id and link.rel == SUPERSEDES and link.data.get(DECIDED) for link in links)
@@ -381,7 +382,7 @@ def rejected_by_older(lookup: Lookup, newer: Memory, older: Memory, now: float) 
     pending = PendingChanges(lookup, [Change(newer, newer), Change(older, older)])
     if not (newer.superseded_by or older.superseded_by):
         for third in lookup.replaced_by(newer.space, newer.id):
-            if (conflict_links(third, older) or conflict_links(older, third)) and is_decided(pending, third):
+            if (conflict_links(third, older) or conflict_links(older, third)) and was_chosen(pending, third):
                 pending.add(restored(pending, third, now))
     if not newer.superseded_by:
         last = pending.latest(chain(pending, older)[-1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from nacre.model.instants import iso
@@ -111,6 +111,11 @@ class TimelineBucket:
     created: int
     changes: int
     forgotten: int
+
+
+def renamed_to(entries: Iterable[JournalEntry]) -> str | None:
+    """The name that a space has after the entries of an operation; None where none of them renames it."""
+    return next((entry.space for entry in entries if entry.kind == SPACE_NAME), None)
 
 
 def to_line(entry: JournalEntry) -> dict[str, Json]:

@@ -128,7 +128,8 @@ class Reading:
         if isinstance(value, bool):
             return NO
         if kind is float and isinstance(value, int | float):
-            return value if abs(value) <= LARGEST or isinstance(value, float) else NO
+            too_large = isinstance(value, int) and abs(value) > LARGEST  # no float can hold it
+            return NO if too_large else value
         return value if isinstance(value, kind) else NO
 
     def _listing(self, name: str, _kind: Any, value: Any) -> Any:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count as counted
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from nacre.errors import ArchiveRefused, InvalidInput, NacreError, UnknownName
 from nacre.lifecycle.daemon import is_alive, this_host
@@ -46,7 +46,8 @@ DEEPEST = 60  # folders in folders of a zip: paths on disk end at 4,096 characte
 MOST_BYTES = 1_000_000_000  # that a zip unpacks to
 MOST_FAULTS = 50  # that are named
 COPIED_AT_ONCE = 1_000_000  # bytes
-TEMPORARY = re.compile(r"nacre-(?:upload|export)-(?P<host>[0-9a-f]{8})-(?P<pid>\d{1,9})-")
+Purpose: TypeAlias = Literal["upload", "export"]  # of a temporary file or folder
+TEMPORARY = re.compile(rf"nacre-(?:{'|'.join(get_args(Purpose))})-(?P<host>[0-9a-f]{{8}})-(?P<pid>\d{{1,9}})-")
 
 
 @dataclass(slots=True)
@@ -277,7 +278,7 @@ def unused(path: Path) -> Path:
 # What a server that was killed leaves behind
 
 
-def temporary_prefix(purpose: str) -> str:
+def temporary_prefix(purpose: Purpose) -> str:
     """For a file or a folder with memories in the folder for temporary files; it says which process has it."""
     return f"nacre-{purpose}-{host_digest()}-{os.getpid()}-"
 

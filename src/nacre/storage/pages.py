@@ -45,9 +45,9 @@ def read_cursor(cursor: str, order: Order) -> tuple[float, ...] | None:
     return tuple(values)
 
 
-def check_page(limit: int, offset: int = 0) -> None:
-    """Raises `InvalidInput`."""
-    for name, value in (("limit", limit), ("offset", offset)):
+def check_page(limit: int | None, offset: int) -> None:
+    """Without a limit there is none to check. Raises `InvalidInput`."""
+    for name, value in (("limit", limit or 0), ("offset", offset)):
         if not 0 <= value < LARGEST:
             raise InvalidInput(f"The {name} is {value}; give 0 or more{'' if value < 0 else f', below {LARGEST}'}.")
 

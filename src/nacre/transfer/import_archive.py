@@ -86,7 +86,7 @@ def check_allowed(store: MemoryStore, options: ImportOptions) -> None:
     policy = options.get("on_conflict", "skip")
     if not store.may_teach and not store.agent:  # a user of a server
         raise AccessDenied(
-            "To import an archive needs the role admin in all spaces, because an import chooses ids and teaches terms. "
+            "Importing an archive needs the role admin in all spaces, because an import chooses ids and teaches terms. "
             "Ask an admin of the server."
         )
     if not store.may_teach:

@@ -38,6 +38,7 @@ from nacre.protocols import (
     TermSet,
 )
 from nacre.settings import ADDRESS, Settings
+from nacre.storage.tables import RECORD
 
 # Versions and entries in a transaction: with fewer of them the same counters are written more often, and the disk is
 # waited for; 5,000 take some 40 MB.
@@ -47,7 +48,7 @@ READ_AHEAD = 500  # rows: as many as a backend reads together
 MOST_ROUNDS = 5  # that follow a source to which others write
 COPYING, COMPARING = "Copying", "Comparing"
 MARSHAL = 2  # the last version of the format in which equal values always give equal bytes
-ID = 0  # the place of the id in a record
+ID = RECORD.index("id")
 NO_STEMS = "\n\n"  # of title, text and role
 FACTS_OF_ENTRY = EntryRow._fields.index("latest")  # what is behind them are statistics
 

@@ -50,7 +50,7 @@ from nacre.errors import MemoryNotFound, UndoRefused
 from nacre.memory_store import MemoryStore
 from nacre.model import Difference, JournalEntry, Memory, Operation, Transition
 from nacre.model.instants import iso
-from nacre.model.journal import MEMORY, SPACE_NAME
+from nacre.model.journal import MEMORY, renamed_to
 from nacre.model.memory import Json
 
 
@@ -237,9 +237,8 @@ def undo_command(
     with cli.open_both() as store:
         batch = find_operation(store, operation) if operation is not None and last is None else operation
         entries = store.undo(batch, last=last, any_actor=any_actor, cascade=cascade, why=why)
-        for entry in entries:
-            if entry.kind == SPACE_NAME:  # what is advised must name the space as it is called now
-                cli.flags["space"] = entry.space
+        if renamed := renamed_to(entries):  # what is advised must name the space as it is called now
+            cli.flags["space"] = renamed
         report_undo(store, entries, cli.now())
 
 

@@ -149,7 +149,7 @@ class PostgresReader:
 
     def _ask(self, space: str, sql: str, values: Mapping[str, Any] | None = None, *, binary: bool = False) -> list[Any]:
         """The rows of one statement about a space, in one round trip where the number of the space is known."""
-        values = askable(values or {})  # once more those of a `Clause`, beside which most have others
+        values = askable(values or {})  # those of a `Clause` have been through it, and stay as they are
         if getattr(self._here, "session", None) is not None:
             return self._read(space, lambda session, known: session.fetch(sql, {**known, **values}, binary=binary))
         self._uses.settle()

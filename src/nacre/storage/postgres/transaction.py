@@ -508,7 +508,7 @@ class PostgresTransaction:
     def _insert_content(
         self, space: Space, number: int, memory: Memory, derived: Derived | None, lines: Stems | None
     ) -> None:
-        """`lines` are the stems of its title, text and role, where they are known; their postings are put apart."""
+        """`lines` are the stems of its title, text and role, where they are known; the caller puts their postings."""
         asks, pending = memory.text.endswith(QUESTION_MARKS), derived is None or derived.vectors is None
         words = None if lines is None else joined_lines(lines)
         self._add("content", space, number, memory.text, memory.title, memory.role, asks, words, pending)

@@ -128,6 +128,17 @@ def test_a_file_that_is_missing_or_empty_is_made(client: str, content: str | Non
     assert content is None or installer.path.read_text() == content
 
 
+@pytest.mark.parametrize("client", INSTALLERS)
+def test_an_entry_of_our_name_that_starts_another_program_stays(client: str) -> None:
+    installer = made(client)
+    installer.install()
+    own = installer.launch().command
+    theirs = installer.path.read_text().replace(json.dumps(own)[1:-1], "/opt/mine/other-program")
+    installer.path.write_text(theirs)
+    assert not installer.uninstall()
+    assert installer.path.read_text() == theirs
+
+
 @pytest.mark.parametrize("client", ["cursor", "vscode", "codex"])
 def test_the_folder_of_a_project_stays_though_nothing_else_is_in_it(
     client: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

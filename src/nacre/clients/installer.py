@@ -228,11 +228,13 @@ class Installer:
     def uninstall(self) -> bool:
         """Removes only its own entry, and a file that has nothing else; False where there was no entry.
 
-        Backups keep an entry of this name only where it starts another program.
+        An entry of this name that starts another program stays, also in backups.
         """
 
         def remove(text: str) -> str:
-            return self.notation.take(text, (self.section, self.server_name))
+            entry = self._entry_in(text)
+            foreign = entry is not None and "command" in entry and not is_own(entry)
+            return text if foreign else self.notation.take(text, (self.section, self.server_name))
 
         def remove_own(text: str) -> str:
             return remove(text) if is_own(self._entry_in(text)) else text

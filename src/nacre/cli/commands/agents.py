@@ -128,9 +128,9 @@ def list_tools(profile: str, form: Form) -> None:
     print_table(costs_of[profile], columns, {"profile": profile, "tools": tools, "totals": totals}, form)
     if form in DATA:
         return
-    for name, tools in costs_of.items():
-        tokens, results = totals[name], sum(each.schema for each in tools)
-        say(f"{name}: {len(tools)} tools, about {tokens:,} tokens, {results:,} of them for the shapes of results")
+    for name, costed in costs_of.items():
+        tokens, results = totals[name], sum(each.schema for each in costed)
+        say(f"{name}: {len(costed)} tools, about {tokens:,} tokens, {results:,} of them for the shapes of results")
 
 
 @click.group("hook", cls=HelpGroup)

@@ -568,6 +568,40 @@ def test_what_a_decision_had_rejected_can_be_restored(waiting: MemoryStore) -> N
     assert held(waiting, "old").valid_from is None
 
 
+@pytest.mark.parametrize("end", [None, 1_800_000_000.0])
+@pytest.mark.parametrize("start", [None, 1_200_000_000.0])
+@pytest.mark.parametrize("purged", [False, True])
+def test_what_a_decision_had_rejected_gets_the_times_back_that_were_given(
+    waiting: MemoryStore, start: float | None, end: float | None, purged: bool
+) -> None:
+    waiting.edit("new", valid_from=start, valid_until=end)
+    before = held(waiting, "new")
+    waiting.decide("new:old", "older")
+    rejected = held(waiting, "new")
+    assert rejected.valid_from == rejected.valid_until
+    if purged:
+        waiting.purge("old")
+    waiting.restore("new")
+    back = held(waiting, "new")
+    assert (back.valid_from, back.valid_until, back.metadata) == (start, end, before.metadata)
+
+
+def test_a_time_that_was_changed_after_a_decision_stays(waiting: MemoryStore) -> None:
+    waiting.decide("new:old", "older")
+    waiting.edit("new", valid_until=1_800_000_000.0)
+    waiting.restore("new")
+    assert (held(waiting, "new").valid_from, held(waiting, "new").valid_until) == (None, 1_800_000_000.0)
+
+
+def test_what_was_replaced_and_rejected_holds_again_without_an_end(store: MemoryStore, clock: Ticking) -> None:
+    rents(store, clock)
+    store.decide("y2026:y2025", "newer")
+    store.decide("y2025:y2024", "older")
+    store.purge("y2026")
+    store.restore("y2025")
+    assert (held(store, "y2025").valid_from, held(store, "y2025").valid_until) == (None, None)
+
+
 def test_what_was_replaced_before_it_was_asked_about_still_waits(store: MemoryStore, clock: Ticking) -> None:
     rents(store, clock)
     store.decide("y2026:y2025", "newer")

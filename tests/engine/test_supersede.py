@@ -248,3 +248,13 @@ def test_a_tree_of_versions_is_told_what_was_replaced_before_what_replaced_it(st
     store.supersede("b", "c")
     store.supersede("c", "d")
     assert [version.id for version in store.history("b").versions] == ["a", "b", "c", "d"]
+
+
+def test_what_is_true_at_one_moment_keeps_its_times_when_it_is_restored(store: MemoryStore) -> None:
+    day = 1_683_244_800.0
+    store.remember("The fair was open for a moment", id="fair", valid_from=day, valid_until=day)
+    store.remember("The harbour has a crane", id="crane")
+    store.supersede("fair", "crane")
+    store.restore("fair")
+    fair = store.get("fair")
+    assert fair is not None and (fair.valid_from, fair.valid_until) == (day, day)

@@ -101,3 +101,14 @@ def test_a_key_with_blanks_around_it_is_refused(store: MemoryStore) -> None:
     with pytest.raises(InvalidInput, match="has blanks around it"):
         records.delete(store, ["key "])
     assert store.count() == 0
+
+
+def test_a_key_that_a_decision_had_rejected_holds_again_when_it_is_written(store: MemoryStore) -> None:
+    records.put(store, {"old": {"text": "The port is 8080"}, "k": {"text": "The port is 9090", "metadata": {"n": 1}}})
+    store.link("k", "old", "conflicts", data={"kind": "update", "reason": "value", "sure": True})
+    store.decide("k:old", "older")
+    rejected = records.get(store, ["k"])["k"]
+    assert rejected.valid_until is not None and records.own_metadata(rejected) == {"n": 1}
+    records.put(store, {"k": {"text": "The port is 9090", "metadata": {"n": 2}}})
+    memory = records.get(store, ["k"])["k"]
+    assert (memory.valid_from, memory.valid_until, dict(memory.metadata)) == (None, None, {"n": 2})

@@ -14,7 +14,7 @@ from nacre.engine.engine import FOR_REVIEW, RELATION, Edit, Engine, Lookup, Pend
 from nacre.engine.links import relation_hint, relations, with_relation_renamed
 from nacre.engine.merge import united
 from nacre.engine.remember import is_statement, version_link, with_conflict_links, with_link, without_notes
-from nacre.engine.supersede import SUPERSEDES, restored, superseded
+from nacre.engine.supersede import SUPERSEDES, never_held, released, restored, superseded, with_times_given
 from nacre.errors import InvalidInput, UnknownName
 from nacre.model import Conflict, Edge, Filter, JournalFilter, Link, Memory, Operation
 from nacre.model.instants import DAY
@@ -384,11 +384,13 @@ def rejected_by_older(lookup: Lookup, newer: Memory, older: Memory, now: float) 
         for third in lookup.replaced_by(newer.space, newer.id):
             if (conflict_links(third, older) or conflict_links(older, third)) and was_chosen(pending, third):
                 pending.add(restored(pending, third, now))
-    if not newer.superseded_by:
+    given = with_times_given(pending.latest(newer))
+    if newer.superseded_by:
+        given, _ = released(given, pending.get(newer.space, newer.superseded_by), now)
+    else:
         last = pending.latest(chain(pending, older)[-1])
         pending.add(superseded(pending, pending.latest(newer), last, now, stands_since(last)))
-    began = stands_since(newer)
-    never = replace(pending.latest(newer), valid_from=began, valid_until=began)
+    never = never_held(pending.latest(newer), given, stands_since(newer))
     return {**{change.subject.id: change.subject for change in pending}, newer.id: never}
 
 

@@ -8,10 +8,13 @@ from dataclasses import replace
 from nacre.engine.engine import Engine, Lookup, PendingChanges
 from nacre.errors import InvalidInput, SupersedeCycle
 from nacre.model import Link, Memory
+from nacre.model.memory import Json
 from nacre.protocols import Change, Reader
 
 SUPERSEDES = "supersedes"
 SET_BY_US = "valid_from"  # in the link's data: the successor's own `valid_from` was empty before
+# In the metadata of what a decision says has never held: the time that it `set`, and the times from before.
+TIMES_GIVEN = "times_given"
 REDACTED = "[redacted]"  # the text of a memory whose content was removed for good
 PURGED = "[purged]"  # the successor of a memory whose own successor was removed for good
 
@@ -170,11 +173,34 @@ def restored(lookup: Lookup, memory: Memory, now: float) -> list[Change]:
     if not memory.superseded_by:
         return []
     successor = lookup.get(memory.space, memory.superseded_by)
-    back, left = released(memory, successor, now)
-    if memory.valid_from is not None and memory.valid_from == memory.valid_until:
-        back = replace(back, valid_until=None)  # a decision had said that it never held
+    given = with_times_given(memory)
+    back, left = released(given, successor, now)
+    if given is not memory:
+        back = replace(back, valid_until=given.valid_until)
     changes = [Change(memory, back)]
     return changes if successor is None or left is None else [*changes, Change(successor, left)]
+
+
+def never_held(memory: Memory, given: Memory, began: float) -> Memory:
+    """Valid at no time; the times of `given` are kept for `restore`."""
+    kept: dict[str, Json] = {"set": began, "valid_from": given.valid_from, "valid_until": given.valid_until}
+    return replace(memory, valid_from=began, valid_until=began, metadata={**memory.metadata, TIMES_GIVEN: kept})
+
+
+def with_times_given(memory: Memory) -> Memory:
+    """Without the mark of `never_held`, and with the times from before; one that was changed since stays."""
+    kept = memory.metadata.get(TIMES_GIVEN)
+    if not isinstance(kept, dict):
+        return memory
+    rest = {key: value for key, value in memory.metadata.items() if key != TIMES_GIVEN}
+    valid_from, valid_until = (
+        (float(time) if isinstance(time, int | float) else None) if current == kept.get("set") else current
+        for current, time in (
+            (memory.valid_from, kept.get("valid_from")),
+            (memory.valid_until, kept.get("valid_until")),
+        )
+    )
+    return replace(memory, metadata=rest, valid_from=valid_from, valid_until=valid_until)
 
 
 def without_passed_expiry(memory: Memory, now: float) -> Memory:

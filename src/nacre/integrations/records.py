@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from nacre.engine.supersede import is_redacted
+from nacre.engine.supersede import TIMES_GIVEN, is_redacted, with_times_given
 from nacre.errors import InvalidInput
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Hit, Memory
@@ -58,6 +58,7 @@ def overwriting(store: MemoryStore, stored: Memory, fields: Mapping[str, Any]) -
     def overwrite(memory: Memory) -> Memory:
         if is_redacted(memory):  # a framework goes on using its key
             memory = replace(memory, metadata={})
+        memory = with_times_given(memory)
         after = replace(edit(memory), superseded_by="", superseded_at=None)
         if after.text != memory.text:
             return after  # the guard has judged the new text
@@ -120,7 +121,7 @@ def is_present(store: MemoryStore, memory: Memory) -> bool:
 
 def own_metadata(memory: Memory) -> dict[str, Json]:
     """Without what Nacre itself has noted there."""
-    return {key: value for key, value in memory.metadata.items() if key not in (*MARKS, BLANKS)}
+    return {key: value for key, value in memory.metadata.items() if key not in (*MARKS, TIMES_GIVEN, BLANKS)}
 
 
 def text_fields(content: str, stand_in: str, metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -586,6 +586,18 @@ def test_what_a_decision_had_rejected_gets_the_times_back_that_were_given(
     assert (back.valid_from, back.valid_until, back.metadata) == (start, end, before.metadata)
 
 
+@pytest.mark.parametrize("redacted", [False, True])
+def test_what_was_deleted_stays_so_when_what_had_replaced_it_is_rejected(
+    store: MemoryStore, clock: Ticking, redacted: bool
+) -> None:
+    rents(store, clock)
+    store.decide("y2026:y2025", "newer")
+    assert store.redact("y2025") if redacted else store.forget("y2025")
+    before = held(store, "y2025")
+    store.decide("y2026:y2024", "older")
+    assert held(store, "y2025") == before and before.status == "trashed"
+
+
 def test_a_time_that_was_changed_after_a_decision_stays(waiting: MemoryStore) -> None:
     waiting.decide("new:old", "older")
     waiting.edit("new", valid_until=1_800_000_000.0)

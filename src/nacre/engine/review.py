@@ -382,15 +382,16 @@ def rejected_by_older(lookup: Lookup, newer: Memory, older: Memory, now: float) 
     pending = PendingChanges(lookup, [Change(newer, newer), Change(older, older)])
     if not (newer.superseded_by or older.superseded_by):
         for third in lookup.replaced_by(newer.space, newer.id):
-            if (conflict_links(third, older) or conflict_links(older, third)) and was_chosen(pending, third):
+            conflicts = conflict_links(third, older) or conflict_links(older, third)
+            if conflicts and third.status != "trashed" and was_chosen(pending, third):  # what was deleted stays so
                 pending.add(restored(pending, third, now))
-    given = with_times_given(pending.latest(newer))
+    former = with_times_given(pending.latest(newer))
     if newer.superseded_by:
-        given, _ = released(given, pending.get(newer.space, newer.superseded_by), now)
+        former, _ = released(former, pending.get(newer.space, newer.superseded_by), now)
     else:
         last = pending.latest(chain(pending, older)[-1])
         pending.add(superseded(pending, pending.latest(newer), last, now, stands_since(last)))
-    never = never_held(pending.latest(newer), given, stands_since(newer))
+    never = never_held(pending.latest(newer), former, stands_since(newer))
     return {**{change.subject.id: change.subject for change in pending}, newer.id: never}
 
 

@@ -173,17 +173,17 @@ def restored(lookup: Lookup, memory: Memory, now: float) -> list[Change]:
     if not memory.superseded_by:
         return []
     successor = lookup.get(memory.space, memory.superseded_by)
-    given = with_times_given(memory)
-    back, left = released(given, successor, now)
-    if given is not memory:
-        back = replace(back, valid_until=given.valid_until)
+    former = with_times_given(memory)
+    back, left = released(former, successor, now)
+    if former is not memory:
+        back = replace(back, valid_until=former.valid_until)
     changes = [Change(memory, back)]
     return changes if successor is None or left is None else [*changes, Change(successor, left)]
 
 
-def never_held(memory: Memory, given: Memory, began: float) -> Memory:
-    """Valid at no time; the times of `given` are kept for `restore`."""
-    kept: dict[str, Json] = {"set": began, "valid_from": given.valid_from, "valid_until": given.valid_until}
+def never_held(memory: Memory, former: Memory, began: float) -> Memory:
+    """Valid at no time; the times of `former` are kept for `restore`."""
+    kept: dict[str, Json] = {"set": began, "valid_from": former.valid_from, "valid_until": former.valid_until}
     return replace(memory, valid_from=began, valid_until=began, metadata={**memory.metadata, TIMES_GIVEN: kept})
 
 

@@ -478,6 +478,7 @@ def test_a_date_without_a_year_may_be_the_next_one(question: str, first: str, af
         "im Süden 3.5.",
         "was war am 24.6.?",
         "qué pasó el 24 de junio?",
+        "29 to 3 June",
     ],
 )
 def test_a_date_that_is_over_is_not_to_come(question: str) -> None:

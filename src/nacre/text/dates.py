@@ -85,7 +85,9 @@ def coming_dates(question: str, asked_at: float) -> tuple[Window, ...]:
     texts = (*(phrase.english for phrase in phrases), without(question, phrases))
     coming = (each for text in texts for each in windows_ahead(text, mentions(text, asked), asked))
     # «before 24 December» begins now
-    return tuple(Window(max(each.start, asked_at), each.end, "") for each in coming if each.end > asked_at)
+    return tuple(
+        Window(max(each.start, asked_at), each.end, "") for each in coming if each.end > max(each.start, asked_at)
+    )
 
 
 def windows_now(text: str, mentioned: Sequence[Mention], asked: datetime) -> list[Window]:

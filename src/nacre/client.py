@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, Unpack, cast
 from urllib.parse import quote, urlencode, urlsplit
 
 from nacre.engine.engine import UNDO
@@ -68,6 +68,13 @@ LOCAL_METHODS: Mapping[str, str] = {
 }
 
 
+class Reply(NamedTuple):
+    status: int
+    body: bytes
+    wait: float | None  # seconds after which the request should be sent again; None: it should not
+    leads_to: str  # the address that the server names instead
+
+
 class Connection:
     """Sends requests, from any number of threads. A write has a key of its own, so that it can be sent again when an
     answer is lost, and is carried out once."""
@@ -103,20 +110,21 @@ class Connection:
         reason = ""
         for attempt in range(ATTEMPTS):
             try:
-                status, answer, wait, leads_to = self._exchange(verb, path, data, sent)
+                reply = self._exchange(verb, path, data, sent)
             except ssl.SSLCertVerificationError as error:
                 raise self._unreachable(f"its certificate is not trusted: {error.verify_message}") from error
             except (OSError, http.client.HTTPException) as error:
                 reason = str(error) or type(error).__name__
                 time.sleep(PAUSES[min(attempt, len(PAUSES) - 1)])
                 continue
-            if status < 300:
-                return answer
-            if status < 400:
-                raise self.not_ours(f"it answers {status}" + (f" and leads to {leads_to}" if leads_to else ""))
-            if wait is None or attempt == ATTEMPTS - 1:
-                raise error_of(problem_in(answer, status))
-            time.sleep(min(wait, LONGEST_PAUSE))
+            if reply.status < 300:
+                return reply.body
+            if reply.status < 400:
+                leads_to = f" and leads to {reply.leads_to}" if reply.leads_to else ""
+                raise self.not_ours(f"it answers {reply.status}{leads_to}")
+            if reply.wait is None or attempt == ATTEMPTS - 1:
+                raise error_of(problem_in(reply.body, reply.status))
+            time.sleep(min(reply.wait, LONGEST_PAUSE))
         raise self._unreachable(f"the server does not answer: {reason}")
 
     def not_ours(self, reason: str) -> StoreUnreachable:
@@ -128,10 +136,7 @@ class Connection:
         remedy = "Check the address, and that `nacre serve` runs there, or choose another store with --store."
         return StoreUnreachable(without_password(self.url), reason, remedy)
 
-    def _exchange(
-        self, verb: str, path: str, data: bytes | None, headers: Mapping[str, str]
-    ) -> tuple[int, bytes, float | None, str]:
-        """The status, the body, after how many seconds it should be sent again, if at all, and where it leads to."""
+    def _exchange(self, verb: str, path: str, data: bytes | None, headers: Mapping[str, str]) -> Reply:
         connection = self._connection()
         try:
             connection.request(verb, self.place.path.rstrip("/") + path, data, dict(headers))
@@ -142,7 +147,7 @@ class Connection:
             raise
         self._idle.append((connection, time.monotonic()))
         leads_to = without_password(response.headers.get("Location", ""))
-        return response.status, answer, float(wait) if wait.isdecimal() else None, leads_to
+        return Reply(response.status, answer, float(wait) if wait.isdecimal() else None, leads_to)
 
     def _connection(self) -> http.client.HTTPConnection:
         """One that nobody uses just now, else a new one."""

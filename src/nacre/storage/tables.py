@@ -21,6 +21,7 @@ IDENTITY = ("id", "last_accessed", "access_count")  # columns of `memory`
 CONTENT = ("text", "title", "role")
 SCALARS = tuple(name for name in SCALAR_FIELDS if name not in (*IDENTITY, *CONTENT, "space"))  # columns of `version`
 scalars_of, PINNED = attrgetter(*SCALARS), SCALARS.index("pinned")
+contents_of = attrgetter(*CONTENT)
 QUESTION_MARKS = ("?", "？")
 RECORD = (*IDENTITY, *CONTENT, *SCALARS, "version", "lists")  # the columns of a memory, of all tables together
 WHOLE_NUMBERS = ("access_count", "polarity", "position", "version")
@@ -65,11 +66,8 @@ def from_json(text: str) -> Any:
 
 def put_lists(packed: str, values: list[object], places: Mapping[str, int]) -> None:
     """Puts them among the other values of a record, where they have no value yet. Raises `DamagedRecord`."""
-    if packed != NO_LISTS:
-        fields: dict[str, object] = {}
-        unpack_lists(packed, fields)
-        for name, value in fields.items():
-            values[places[name]] = value
+    for name, value in lists_of(packed).items():
+        values[places[name]] = value
 
 
 def unpack_lists(packed: str, fields: dict[str, object]) -> None:
@@ -201,7 +199,7 @@ STEM_FIELDS = ("tag_stems", "entity_stems")
 
 
 def same_content(one: Memory, other: Memory) -> bool:
-    return (one.text, one.title, one.role) == (other.text, other.title, other.role)
+    return bool(contents_of(one) == contents_of(other))
 
 
 def content_lines(stems: Words) -> Stems:

@@ -18,14 +18,14 @@ def runs(row: MemoryRow) -> list[list[VersionRow]]:
     """The versions, split where the content or what is derived from it changes."""
     split: list[list[VersionRow]] = []
     for version in row.versions:
-        if split and same_content(split[-1][-1], version):
+        if split and same_version_content(split[-1][-1], version):
             split[-1].append(version)
         else:
             split.append([version])
     return split
 
 
-def same_content(one: VersionRow, other: VersionRow) -> bool:
+def same_version_content(one: VersionRow, other: VersionRow) -> bool:
     return one.content == other.content and texts_of(one.record) == texts_of(other.record)
 
 

@@ -330,9 +330,10 @@ class TextRecovery:
             " VALUES (?, ?, ?, 0, ?, ?)",
             (key, content.space, memory.id, memory.last_accessed, memory.access_count),
         )
+        texts = rows.content_values(*tables.contents_of(memory))
         self.new.execute(
             "INSERT OR IGNORE INTO content VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)",
-            (number, content.space, content.text, *rows.content_values(memory)[1:], content.words),
+            (number, content.space, content.text, *texts[1:], content.words),
         )
         self.new.execute("UPDATE content SET pending = 1 WHERE number = ?", (number,))
         length = len(" ".join(tables.unpacked_stems(content.words, 3)).split())

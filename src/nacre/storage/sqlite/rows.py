@@ -48,10 +48,10 @@ Row: TypeAlias = Sequence[SQLValue]
 FIELDS = ("space", *RECORD)
 USES = slice(FIELDS.index("last_accessed"), FIELDS.index("access_count") + 1)
 # Where a memory's fields are among the values of a row with its lists after them.
-PLACES = {name: place for place, name in enumerate((*FIELDS, *LISTS, "metadata", "links"))}
-PINNED_AT, TEXT_AT = PLACES["pinned"], PLACES["text"]
-by_field = itemgetter(*(PLACES[name] for name in MEMORY_FIELDS))
-by_name = itemgetter(*(PLACES[name] for name in NAMES))
+ROW_PLACES = {name: place for place, name in enumerate((*FIELDS, *LISTS, "metadata", "links"))}
+PINNED_AT, TEXT_AT = ROW_PLACES["pinned"], ROW_PLACES["text"]
+by_memory_field = itemgetter(*(ROW_PLACES[name] for name in MEMORY_FIELDS))
+by_name = itemgetter(*(ROW_PLACES[name] for name in NAMES))
 SPACE_NAME = "(SELECT name FROM space WHERE space.number = version.space)"
 SELECTED = ", ".join((
     SPACE_NAME,
@@ -95,26 +95,36 @@ def version_values(memory: Memory) -> list[SQLValue]:
     """The columns `SCALARS`, `lists` and `uses` of a version."""
     values = list(scalars_of(memory))
     values[PINNED] = int(memory.pinned)
-    values += (pack_lists(memory), f"[{memory.last_accessed!r},{memory.access_count!r}]")
+    values += (pack_lists(memory), uses_text(memory.last_accessed, memory.access_count))
     return values
 
 
-def content_values(memory: Memory) -> list[SQLValue]:
+def uses_text(last_accessed: float, access_count: int) -> str:
+    """The column `uses` of a version."""
+    return f"[{last_accessed!r},{access_count!r}]"
+
+
+def content_values(text: str, title: str, role: str) -> list[SQLValue]:
     """The columns `CONTENT`, `characters` and `asks` of a content."""
-    return [memory.text, memory.title, memory.role, len(memory.text), int(memory.text.endswith(QUESTION_MARKS))]
+    return [text, title, role, len(text), int(text.endswith(QUESTION_MARKS))]
 
 
 def from_row(row: Row) -> Memory:
     """Raises `DamagedRecord`, and `zlib.error` for a compressed text, where it cannot be read."""
+    return Memory.from_values(by_memory_field(values_of_row(row)))
+
+
+def values_of_row(row: Row) -> list[object]:
+    """The values of the columns `FIELDS`, and then the lists that are packed in the last of them: see `ROW_PLACES`."""
     check_kinds(row)
     values: list[object] = [*row, (), (), (), (), {}, ()]
     values[PINNED_AT] = bool(values[PINNED_AT])
     values[TEXT_AT] = plain_text(values[TEXT_AT])
-    put_lists(str(row[-1]), values, PLACES)
-    return Memory.from_values(by_field(values))
+    put_lists(str(row[-1]), values, ROW_PLACES)
+    return values
 
 
-def record_of(row: Row) -> tuple[Any, ...]:
+def record_of_row(row: Row) -> tuple[Any, ...]:
     """The columns `RECORD` of a row, with values as columns that have a type would give them. Raises as `from_row`."""
     values: list[Any] = list(row)
     for place, converted in check_kinds(row):
@@ -124,13 +134,8 @@ def record_of(row: Row) -> tuple[Any, ...]:
 
 def image_values(row: Row) -> tuple[object, ...]:
     """Of the memory that `from_row` would make, without making it: its fields but the version."""
-    check_kinds(row)
-    values: list[object] = [*row, (), (), (), (), {}, ()]
-    values[PINNED_AT] = bool(values[PINNED_AT])
-    values[TEXT_AT] = plain_text(values[TEXT_AT])
-    put_lists(str(row[-1]), values, PLACES)
-    values_by_name: tuple[object, ...] = by_name(values)
-    return values_by_name
+    values: tuple[object, ...] = by_name(values_of_row(row))
+    return values
 
 
 def check_kinds(row: Row) -> Conversions:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import cache, partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 import apsw
 
@@ -705,10 +705,32 @@ def versions_of(connection: apsw.Connection, entries: Sequence[tuple[int, int]])
     return versions
 
 
-def from_entry_row(row: Sequence[SQLValue], space: str, versions: Versions) -> JournalEntry:
-    seq, at, key, old, new, *texts = row
+class EntryHead(NamedTuple):
+    """What an entry of the journal says besides its images, in the order of `EntryRow`."""
+
+    memory_id: str
+    kind: str
+    operation: str
+    actor: str
+    at: float
+    batch: str
+    why: str
+
+
+def split_entry(row: Sequence[SQLValue]) -> tuple[EntryHead, list[SQLValue], bool]:
+    """Of the columns `SELECTED_ENTRY`: the head, the stored images, and whether a text of the head is damaged."""
+    _, at, _, _, _, *texts = row
     memory_id, kind, name, actor, batch, why, *stored = all_legible(texts)
     damaged = {*map(type, (memory_id, kind, name, actor, batch, why))} != {str}
+    head = EntryHead(
+        as_text(memory_id), as_text(kind), as_text(name), as_text(actor), number(at), as_text(batch), as_text(why)
+    )
+    return head, stored, damaged
+
+
+def from_entry_row(row: Sequence[SQLValue], space: str, versions: Versions) -> JournalEntry:
+    seq, _, key, old, new, *_ = row
+    head, stored, damaged = split_entry(row)
     before: Mapping[str, Json] | None = None
     after: Mapping[str, Json] | None = None
     try:
@@ -721,12 +743,12 @@ def from_entry_row(row: Sequence[SQLValue], space: str, versions: Versions) -> J
         damaged = True
     return JournalEntry(
         seq=int(seq),  # type: ignore[arg-type]
-        operation=Operation(as_text(name), as_text(actor), number(at), as_text(batch), as_text(why)),
+        operation=Operation(head.operation, head.actor, head.at, head.batch, head.why),
         space=space,
-        memory_id=as_text(memory_id),
+        memory_id=head.memory_id,
         before=None if damaged else before,
         after=None if damaged else after,
-        kind=as_text(kind),
+        kind=head.kind,
         damaged=damaged,
     )
 

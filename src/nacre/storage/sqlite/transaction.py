@@ -778,7 +778,8 @@ def content_values(memory: Memory, derived: Derived | None) -> tuple[SQLValue, .
 
 
 def content_row(memory: Memory, words: tables.Indexed | None, *, pending: bool) -> tuple[SQLValue, ...]:
-    return (*rows.content_values(memory), None if words is None else tables.joined_lines(words.content), int(pending))
+    lines = None if words is None else tables.joined_lines(words.content)
+    return (*rows.content_values(*tables.contents_of(memory)), lines, int(pending))
 
 
 def version_row(space: int, stored: Stored) -> list[SQLValue]:

@@ -24,8 +24,8 @@ from nacre.protocols import ContentRow, EntryRow, MemoryRow, RowBatch, SpaceRow,
 from nacre.storage import tables
 from nacre.storage.sqlite import rows
 from nacre.storage.sqlite.connection import translated
-from nacre.storage.sqlite.rows import AMONG, SELECTED, USES, fetch, from_row, image_values, record_of
-from nacre.storage.sqlite.store import VERSIONS_OF_ENTRIES, all_legible, as_text, entry_rows, number, parsed
+from nacre.storage.sqlite.rows import AMONG, SELECTED, USES, fetch, from_row, image_values, record_of_row
+from nacre.storage.sqlite.store import VERSIONS_OF_ENTRIES, entry_rows, parsed, split_entry
 from nacre.storage.sqlite.transaction import (
     INDEXED,
     INSERT_CHUNK,
@@ -37,7 +37,7 @@ from nacre.storage.sqlite.transaction import (
     SQLiteTransaction,
     insertion,
 )
-from nacre.storage.tables import CONTENT, IDENTITY, PLACES, QUESTION_MARKS, image_of, image_text, lists_of
+from nacre.storage.tables import CONTENT, IDENTITY, PLACES, image_of, image_text, lists_of
 from nacre.storage.transfer import labels_of, latest_of, links_in, runs, spans, stems_of
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ CHUNKS = (
     "SELECT chunk.content, start, stop, digest, halves FROM chunk LEFT JOIN vector ON vector.chunk = chunk.id"
     f" WHERE chunk.content {AMONG} ORDER BY chunk.id"
 )
-Versions: TypeAlias = dict[tuple[int, int, str], list[Any]]  # by key, entry, and whether it ended or began it
+StoredVersions: TypeAlias = dict[tuple[int, int, str], list[Any]]  # by key, entry, and whether it ended or began it
 NULL = "null"
 NO_SPACE = f'"space":{NULL}'
 # How the image of a new memory begins: to exchange the name in it takes a tenth of the time of writing it anew.
@@ -110,7 +110,7 @@ class SQLiteRowReader:
 
     def entries(self, space: str, *, images: bool = True) -> Iterator[EntryRow]:
         after = 0
-        while read := self._read(partial(read_entries, space=space, after=after, images=images)):
+        while read := self._read(partial(read_entries, space=space, after=after, with_images=images)):
             yield from read
             after = read[-1].seq
 
@@ -165,7 +165,7 @@ def read_memories(connection: apsw.Connection, keys: str) -> list[MemoryRow]:
     versions: dict[int, list[VersionRow]] = defaultdict(list)
     for row in read:
         key, seq_from, seq_to, content, _, _, stems, uses = row[:BEFORE_RECORD]
-        record = record_of(row[BEFORE_RECORD:])
+        record = record_of_row(row[BEFORE_RECORD:])
         walked = {
             (target, rel): count
             for began, ended, target, rel, count in walks.get(key, ())
@@ -196,57 +196,47 @@ def read_contents(connection: apsw.Connection, wanted: Mapping[int, tuple[Any, b
     return made
 
 
-def read_entries(connection: apsw.Connection, space: str, after: int, *, images: bool) -> list[EntryRow]:
+def read_entries(connection: apsw.Connection, space: str, after: int, *, with_images: bool) -> list[EntryRow]:
     own, *_ = rows.only_row(connection, "SELECT coalesce((SELECT number FROM space WHERE name = ?), 0)", space)
     read = entry_rows(connection, own, JournalFilter(after=after), newest_first=False, limit=ENTRIES_AT_ONCE)
     if not read:
         return []
-    linked = [(key, seq) for seq, _, key, *_ in read if key is not None] if images else []
+    linked = [(key, seq) for seq, _, key, *_ in read if key is not None] if with_images else []
     versions = read_versions(connection, linked)
     sql = "SELECT latest, memories, stems FROM journal WHERE place BETWEEN ? AND ? ORDER BY place"
     sizes = fetch(connection, sql, rows.span(own, read[0][0], read[-1][0]))
     return [
-        entry_of(row, (latest, memories, stems), space, versions if images else None)
+        entry_of(row, (latest, memories, stems), space, versions if with_images else None)
         for row, (latest, memories, stems) in zip(read, sizes, strict=True)
     ]
 
 
-def read_versions(connection: apsw.Connection, entries: Sequence[tuple[int, int]]) -> Versions:
+def read_versions(connection: apsw.Connection, entries: Sequence[tuple[int, int]]) -> StoredVersions:
     """By the entries (a key and a number each) that ended and began them."""
-    versions: Versions = {}
+    versions: StoredVersions = {}
     for key, began, ended, *row in fetch(connection, VERSIONS_OF_ENTRIES, (json.dumps(entries),)) if entries else ():
         versions[key, began, "new"] = versions[key, ended, "old"] = row
     return versions
 
 
-def entry_of(row: Sequence[Any], size: tuple[Any, Any, Any], space: str, versions: Versions | None) -> EntryRow:
+def entry_of(row: Sequence[Any], size: tuple[Any, Any, Any], space: str, versions: StoredVersions | None) -> EntryRow:
     """`versions` are those that give linked entries their images."""
-    seq, at, key, old, new, *texts = row
-    memory_id, kind, operation, actor, batch, why, *stored = all_legible(texts)
-    damaged = {*map(type, (memory_id, kind, operation, actor, batch, why))} != {str}
-    named = (
-        as_text(memory_id),
-        as_text(kind),
-        as_text(operation),
-        as_text(actor),
-        number(at),
-        as_text(batch),
-        as_text(why),
-    )
+    seq, _, key, old, new, *_ = row
+    head, stored, damaged = split_entry(row)
     sides = None if key is None else (bool(old), bool(new))
     before: str | None = None
     after: str | None = None
     try:
         if key is None:
-            before, after = (without_space(image, named[1], space) for image in stored)
+            before, after = (without_space(image, head.kind, space) for image in stored)
         elif versions is not None:
             before, after = linked_images(versions, key, seq, bool(old), bool(new))
     except (KeyError, ValueError, TypeError, zlib.error):  # reported with the number of the entry
         before, after, damaged = None, None, True
-    return EntryRow(seq, *named, before, after, *size, sides, damaged)
+    return EntryRow(seq, *head, before, after, *size, sides, damaged)
 
 
-def linked_images(versions: Versions, key: int, seq: int, old: bool, new: bool) -> tuple[str | None, str | None]:
+def linked_images(versions: StoredVersions, key: int, seq: int, old: bool, new: bool) -> tuple[str | None, str | None]:
     """Of a memory that came or went its record; of one that changed what differs. What went has the uses that were
     counted since it was written."""
     if not old and not new:
@@ -317,7 +307,7 @@ class RowTransaction(SQLiteTransaction):
                 record, stems = version.record, stems_of(version)
                 self._add(
                     INSERT_VERSION, key, space.number, version.seq_from, anchor, content, record[VERSION_AT],
-                    *record[OF_CONTENT:VERSION_AT], record[-1], "[{!r},{!r}]".format(*version.uses), version.stems,
+                    *record[OF_CONTENT:VERSION_AT], record[-1], rows.uses_text(*version.uses), version.stems,
                     len(stems), version.seq_to,
                 )  # fmt: skip
                 space.latest = max(space.latest, *latest_of(record))
@@ -332,9 +322,9 @@ class RowTransaction(SQLiteTransaction):
     def _put_content(self, space: Space, last: VersionRow) -> int:
         """The one of versions in a row, of which this is the last. Only what exists waits for its vectors."""
         content, (words, chunks, vectors) = self._next("content"), last.content
-        text, title, role = last.record[OF_IDENTITY:OF_CONTENT]
-        asks, waits = int(text.endswith(QUESTION_MARKS)), int(vectors is None and last.seq_to is None)
-        self._add(INSERT_CONTENT, content, space.number, text, title, role, len(text), asks, words, waits)
+        waits = int(vectors is None and last.seq_to is None)
+        texts = rows.content_values(*last.record[OF_IDENTITY:OF_CONTENT])
+        self._add(INSERT_CONTENT, content, space.number, *texts, words, waits)
         numbered = [(self._next("chunk"), chunk) for chunk in chunks]
         for id, chunk in numbered:
             self._add(INSERT_CHUNK, id, content, space.number, *chunk, int(vectors is not None))
@@ -381,14 +371,14 @@ class RowTransaction(SQLiteTransaction):
 
 
 def entry_values(
-    number: int, space: str, row: EntryRow, versions: tuple[int, bool, bool] | None
+    space_number: int, space: str, row: EntryRow, versions: tuple[int, bool, bool] | None
 ) -> tuple[tables.SQLValue, ...]:
     """The columns of `INSERT_ENTRY`. `versions` give the entry's images; without them the images are stored."""
     named = (row.memory_id, row.kind, row.operation, row.actor, row.at, row.batch, row.why)
     stored: tuple[str | None, ...] = (None, None)
     if versions is None:
         stored = tuple(with_space(image, row.kind, space) for image in (row.before, row.after))
-    place = rows.place(number, row.seq)
+    place = rows.place(space_number, row.seq)
     return (place, *named, *(versions or (None, None, None)), *stored, row.latest, row.memories, row.stems)
 
 

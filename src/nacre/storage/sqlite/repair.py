@@ -673,10 +673,10 @@ def put_version(
         version["uses"] = tables.as_json([memory.last_accessed, memory.access_count])
     uses = (memory.last_accessed, memory.access_count)
     put_memory(new, (key, space, memory.id, gone, *uses), names)
-    pending, values = int(version["seq_to"] is None), rows.content_values(*tables.contents_of(memory))
+    pending, written = int(version["seq_to"] is None), rows.content_values(*tables.contents_of(memory))
     new.execute(
         "INSERT OR IGNORE INTO content VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (content, version["space"], texts_of[0], *values[1:], stems, pending),
+        (content, version["space"], texts_of[0], *written[1:], stems, pending),
     )
     if pending:
         new.execute("UPDATE content SET pending = 1 WHERE number = ?", (content,))

@@ -301,7 +301,7 @@ def test_the_status_shows_what_was_added_and_what_waits(client: Client, nacre: C
     ((day, added),) = told["added"].items()
     assert (added["times"], added["memories"], told["unread"]) == (1, 1, [str(client.transcript)])
     lines = nacre.ok("hook", "status")
-    assert f"added     {day}: 1 memory, {added['tokens']} tokens, at 1 prompt" in lines
+    assert f"added     {day}: 1 memory, {added['tokens']} tokens, with 1 prompt" in lines
     assert f"waiting   {client.transcript}" in lines
 
 

@@ -29,7 +29,7 @@ PATH_NAME = re.compile(r"{(\w+)}")
 LOCAL_ONLY = ("contradiction_fn", "progress", "token_counter")
 Place = Literal["path", "query", "body"]
 # In the query: any parameters as one JSON object, read as those of a body are. Text of digits, an empty list and null
-# cannot be told from other values otherwise.
+# cannot be distinguished from other values otherwise.
 ARGUMENTS = "arguments"
 # In the place of a name in a path which no path can hold; the body or the arguments have it.
 ELSEWHERE = "-"

@@ -131,6 +131,8 @@ def note_late(engine: Engine, comparison: Comparison, memory: Memory, *, restric
     near = [each for each in comparison.likeness(memory, vectors[0]) if is_older(memory, each[0])]
     compared = comparison.compare(memory, vectors[0], near=near)
     version = version_link(memory, near, compared.conflicts, comparison)
+    if not compared.conflicts and version is None:
+        return 0
     return note(engine, operation, memory.space, compared.conflicts, memory.id, version)
 
 

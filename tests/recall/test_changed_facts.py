@@ -254,6 +254,7 @@ def may_replace(weight: float, score: float, to: str = "older", **fields: object
         (0.7, 0.39, 1, 0.85, 0.56),  # likely, but it matches little
         (0.2, 0.1, 3, 0.6, 0.16),
         (0.2, 0.62, 3, 0.62, 0.1),  # it has more by itself
+        (5.0, 0.1, 1, 1.0, 0.8),  # by hand
     ],
 )
 def test_what_may_be_a_newer_version_rises_the_more_the_likelier_it_is(

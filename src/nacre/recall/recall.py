@@ -430,14 +430,15 @@ def with_newer_versions(hits: Sequence[Hit], question: Question) -> list[Hit]:
         for later, link in newer_ones[id][-MOST_VERSIONS:]:
             at = {hit.memory.id: i for i, hit in enumerate(ordered)}
             older, newer = ordered[at[id]], ordered[at[later]]
-            above = link.weight >= LIKELY_VERSION and newer.score >= MATCHES_ITSELF * older.score
-            share = 1.0 if above else POSSIBLE_VERSION + (1 - POSSIBLE_VERSION) * link.weight
+            likely = min(1.0, link.weight)  # a link by hand may have any weight
+            above = likely >= LIKELY_VERSION and newer.score >= MATCHES_ITSELF * older.score
+            share = 1.0 if above else POSSIBLE_VERSION + (1 - POSSIBLE_VERSION) * likely
             rises = older.score >= least and newer.score < share * older.score
             if rises and may_precede(newer.memory, older.memory, question):
                 del ordered[at[later]]
                 lower = (i for i, hit in enumerate(ordered) if i > at[id] and hit.score < share * older.score)
                 place = at[id] if above else next(lower, len(ordered))
-                ordered.insert(place, raised(newer, older, share, link.weight * older.relevance, "perhaps, than"))
+                ordered.insert(place, raised(newer, older, share, likely * older.relevance, "perhaps, than"))
     return ordered
 
 

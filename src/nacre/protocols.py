@@ -566,8 +566,8 @@ class SpaceRow:
 @dataclass(frozen=True, slots=True, eq=False)
 class RowBatch:
     """Rows to write into a space, which gets the values of its row. `removed` memories are as this store gave them; one
-    of `memories` with the number of a removed one takes its place. An entry takes the place of that with its number;
-    `dropped` are the numbers of entries that go."""
+    of `memories` with the number of a removed one takes its place. `dropped` are the numbers of entries that go; one of
+    `entries` with such a number takes its place."""
 
     space: SpaceRow
     removed: Sequence[MemoryRow] = ()

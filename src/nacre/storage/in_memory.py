@@ -571,8 +571,7 @@ class InMemoryTransaction(InMemoryReader):
             if row.versions[-1].seq_to is None:
                 walks = row.versions[-1].walks.items()
                 space.walks.update({(id, *link): count for link, count in walks if count})
-        gone = {*batch.dropped, *(row.seq for row in batch.entries)}
-        kept = [entry for entry in space.journal if entry.seq not in gone]
+        kept = [entry for entry in space.journal if entry.seq not in batch.dropped]
         entries = (entry_of(row, batch.space.name) for row in batch.entries)
         space.journal = sorted((*kept, *entries), key=lambda entry: entry.seq)
 

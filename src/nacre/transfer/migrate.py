@@ -308,9 +308,12 @@ class Walk:
                 pending.drop(other.seq)
                 other = next(there, None)
             same = other if other is not None and other.seq == seq else None
-            if same is None or entry_digest(same, images=self.images) != digest:
+            if same is None:
                 pending.record(row)
-            if same is not None:
+            else:
+                if entry_digest(same, images=self.images) != digest:
+                    pending.drop(seq)
+                    pending.record(row)
                 other = next(there, None)
             entries += 1
             self.count(self._watch)

@@ -12,7 +12,9 @@ from nacre.errors import StorageError
 from nacre.factory import open_backend
 from nacre.protocols import MIGRATION
 from nacre.settings import Settings
-from nacre.storage.postgres.transfer import PostgresRows
+from nacre.storage.postgres import PostgresBackend
+from nacre.storage.postgres.connection import Session
+from nacre.storage.postgres.transfer import VERSIONS, PostgresRows
 from nacre.transfer.migrate import migrate_store
 from tests import postgres_server
 
@@ -59,3 +61,19 @@ def test_a_lost_server_leaves_an_unfinished_migration_that_continues(
         assert store.term(*MIGRATION) == {"source": str(source.resolve())}
     monkeypatch.undo()
     assert sum(space.memories for space in migrate_store(source, address, Settings()).spaces) == 5
+
+
+def test_the_memories_of_a_part_are_found_by_their_keys(source: Path) -> None:
+    """And not among all of the space, which older servers prefer for a list of keys in their order."""
+    address = postgres_server.empty_database()
+    migrate_store(source, address, Settings())
+    sql = VERSIONS % {"space": "$1", "first": "$2", "last": "$3"}
+
+    def plan(session: Session) -> list[str]:
+        session.execute(f"PREPARE versions(bigint, bigint, bigint) AS {sql}")
+        return [line for (line,) in session.fetch("EXPLAIN EXECUTE versions(1, 2, 3)")]
+
+    with closing(open_backend(address)) as store:
+        assert isinstance(store, PostgresBackend)
+        found = [line for line in store._read_all(plan) if "Index Cond" in line and "space_id = $1" in line]
+    assert "(key >= $2) AND (key <= $3)" in found[0]

@@ -13,7 +13,7 @@ import numpy as np
 
 from nacre.protocols import ContentRow, EntryRow, MemoryRow, RowBatch, SpaceRow, TermSet, VersionRow
 from nacre.storage.postgres.arrays import BIG, DOUBLE, TEXT, column
-from nacre.storage.postgres.connection import HALF_VECTOR_HEADER, Session
+from nacre.storage.postgres.connection import HALF_VECTOR_HEADER, Session, Statement
 from nacre.storage.postgres.rows import NOWHERE, OPEN, RECORDS, SELECTED, parsed
 from nacre.storage.postgres.transaction import TABLES, PostgresTransaction, Space, insertion
 from nacre.storage.tables import CONTENT, IDENTITY, PLACES, QUESTION_MARKS, add_record_counts, lists_of, unpacked_stems
@@ -41,10 +41,11 @@ SPACES = (
 )
 NUMBER = "SELECT space_id FROM spaces WHERE name = %(name)s"
 KEYS = "SELECT key FROM memory WHERE space_id = %(space)s AND key > %(after)s ORDER BY key LIMIT %(limit)s"
+# Between two keys, and not with a list of them: servers before PostgreSQL 17 read a whole space for a list in order.
 VERSIONS = (
     "SELECT version.key, version.seq_from, version.seq_to, version.content, content.words, content.pending,"
     f" version.stems, {SELECTED} FROM {RECORDS} WHERE version.space_id = %(space)s"
-    " AND version.key = ANY(%(keys)s::bigint[]) ORDER BY version.key, version.seq_from"
+    " AND version.key BETWEEN %(first)s AND %(last)s ORDER BY version.key, version.seq_from"
 )
 CHUNKS = (
     "SELECT content, start, stop, digest, halfvec_send(embedding) FROM chunk WHERE space_id = %(space)s"
@@ -52,7 +53,7 @@ CHUNKS = (
 )
 WALKS = (
     "SELECT key, seq_from, seq_to, target, rel, walks FROM link WHERE space_id = %(space)s"
-    " AND key = ANY(%(keys)s::bigint[]) AND walks > 0"
+    " AND key BETWEEN %(first)s AND %(last)s AND walks > 0"
 )
 ENTRIES = (
     f"SELECT {', '.join(TABLES['journal'])} FROM journal"
@@ -132,7 +133,7 @@ def read_memories(session: Session, space: str, after: int) -> tuple[int | None,
     keys = [key for (key,) in session.fetch(KEYS, {"space": number, "after": after, "limit": AT_ONCE})]
     if not keys:
         return None, []
-    asked = {"space": number, "keys": keys}
+    asked = {"space": number, "first": keys[0], "last": keys[-1]}
     read = session.fetch(VERSIONS, asked, binary=True)
     contents = read_contents(session, number, {row[3]: (row[4], row[5]) for row in read})
     walks: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
@@ -195,9 +196,9 @@ class RowTransaction(PostgresTransaction):
             self._count_row(space, row.versions[-1], stems_of(row.versions[-1]), -1)
             self._delete(space, row.number)
         self.flush()  # erases the contents that nothing holds any more
-        if gone := [*batch.dropped, *(row.seq for row in batch.entries)]:
+        if batch.dropped:
             sql = "DELETE FROM journal WHERE space_id = %(space)s AND seq = ANY(%(gone)s::bigint[])"
-            self._session.send((sql, {"space": space.space_id, "gone": gone}))
+            self._session.send((sql, {"space": space.space_id, "gone": batch.dropped}))
         self._made: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
         for number, row in enumerate(batch.memories, start=1):
             self._put_row(space, row)
@@ -260,15 +261,15 @@ class RowTransaction(PostgresTransaction):
         return number
 
     def _send(self, space: Space) -> None:
-        """Lets the server write them while the next rows are made."""
-        statements = self._collected()
+        """Lets the server write them. The words come last: they take it longest, and the next rows are made meanwhile."""
+        statements: list[Statement] = []
         for table, made in self._made.items():
             columns = COLUMNS[table]
             pairs = zip(columns.items(), zip(*made, strict=True), strict=True)
             values: dict[str, Any] = {field: column(kind, each) for (field, kind), each in pairs}
             statements.append((insertion(table, columns), {**values, "space": space.space_id}))
         self._made.clear()
-        self._session.send(*statements)
+        self._session.send(*statements, *self._collected())
 
 
 def end_of(seq: int | None) -> int:

@@ -51,7 +51,6 @@ BULK_CACHE_KIB = 65_536
 
 INSERT_VERSION = insertion("version", *VERSION, "seq_to")
 INSERT_LABEL = insertion("label", "space", "field", "name", "key", "times", "seq_from", "seq_to")
-REPLACE_ENTRY = INSERT_ENTRY.replace("INSERT", "INSERT OR REPLACE", 1)
 INSERT_LINK = insertion("link", "space", "target", "rel", "key", "weight", "kind", "walks", "seq_from", "seq_to")
 BEFORE_RECORD = 8  # columns in `VERSIONS`
 OF_IDENTITY = len(IDENTITY)  # in a record, those of its content follow, and then those of its version
@@ -339,7 +338,7 @@ class RowTransaction(SQLiteTransaction):
         )
         linked, name = self._linked(space, [row for row in batch.entries if row.linked is not None]), batch.space.name
         self._connection.executemany(
-            REPLACE_ENTRY, [entry_values(space.number, name, row, linked.get(row.seq)) for row in batch.entries]
+            INSERT_ENTRY, [entry_values(space.number, name, row, linked.get(row.seq)) for row in batch.entries]
         )
 
     def _linked(self, space: Space, entries: Sequence[EntryRow]) -> dict[int, tuple[int, bool, bool]]:

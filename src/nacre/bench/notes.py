@@ -14,7 +14,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias, TypedDict, TypeVar
 
 from nacre.bench.datasets import Corpus, Question, Turn
@@ -29,7 +28,18 @@ from nacre.bench.metrics import (
     share,
     summarize,
 )
-from nacre.bench.run import DEFAULT, DEFAULTS, RANKERS, WARM_UP, Stored, measured_settings, selected_rankers, timed
+from nacre.bench.run import (
+    DEFAULT,
+    DEFAULTS,
+    RANKERS,
+    WARM_UP,
+    Place,
+    Stored,
+    measured_settings,
+    selected_rankers,
+    temporary_file,
+    timed,
+)
 from nacre.errors import InvalidInput
 from nacre.memory_store import MemoryStore
 from nacre.model import Recollection
@@ -275,16 +285,17 @@ def run_notes(
     settings: Settings = DEFAULTS,
     progress: Progress | None = None,
     only: Collection[str] | None = None,
+    place: Place = temporary_file,
 ) -> NotesReport:
-    """`only` names the rankers to compare; the default is always included."""
+    """`only` names the rankers to compare; the default is always included. The store is made at a new `place`."""
     if not notes.memories or not notes.questions:
         raise InvalidInput(f"There is nothing to measure; give {FORM}.")
     step, used = progress or no_progress, measured_settings(settings)
     embedder.embed([WARM_UP])  # loads the model before anything is timed, and fails here when there is none
-    with TemporaryDirectory(prefix="nacre-bench-", ignore_cleanup_errors=True) as folder:
+    with place() as where:
 
         def opened(clock: Callable[[], float]) -> MemoryStore:
-            return MemoryStore(Path(folder) / "notes.db", embedder=embedder, clock=clock, settings=used)
+            return MemoryStore(where, embedder=embedder, clock=clock, settings=used)
 
         world = World(notes, opened, step)
         with world.store:

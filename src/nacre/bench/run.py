@@ -33,6 +33,8 @@ from nacre.settings import Settings
 from nacre.text.tokens import STOP_WORDS, words
 
 DEPTH = 20
+# Where a store is made, as a path or an address, and removed in the end.
+Place: TypeAlias = Callable[[], AbstractContextManager[Path | str]]
 # A baseline ranks a session by its best turn: it reads this many times more turns until there are twenty sessions.
 DEEPER = 3
 
@@ -262,17 +264,28 @@ class RunProgress:
 
 
 @contextmanager
+def temporary_file() -> Iterator[Path]:
+    """For a store that ends with the measurement."""
+    with TemporaryDirectory(prefix="nacre-bench-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder) / "bench.db"
+
+
+@contextmanager
 def store_of(
-    corpus: Corpus, embedder: Embedder, progress: Progress, settings: Settings = DEFAULTS
+    corpus: Corpus,
+    embedder: Embedder,
+    progress: Progress,
+    settings: Settings = DEFAULTS,
+    place: Place = temporary_file,
 ) -> Iterator[MemoryStore]:
-    """A temporary store.
+    """A store of the corpus alone.
 
     The clock is set to the end of the corpus, so that a question without a date gets the same answer every day.
     """
     now = corpus.ended_at
     with (
-        TemporaryDirectory(prefix="nacre-bench-", ignore_cleanup_errors=True) as folder,
-        MemoryStore(Path(folder) / "bench.db", embedder=embedder, clock=lambda: now, settings=settings) as store,
+        place() as where,
+        MemoryStore(where, embedder=embedder, clock=lambda: now, settings=settings) as store,
     ):
         store.remember_many([fields(turn) for turn in corpus.turns], progress=progress)
         yield store
@@ -358,18 +371,20 @@ def run(
     settings: Settings = DEFAULTS,
     progress: Progress | None = None,
     only: Collection[str] | None = None,
+    place: Place = temporary_file,
 ) -> Report:
-    """`only` names the rankers to compare; the default is always included."""
+    """`only` names the rankers to compare; the default is always included. Each store is made at a new `place`."""
     used = measured_settings(settings)
     once = CachingEmbedder(embedder)
     # Loads the model before anything is timed, and fails here when there is none.
     once.embed([WARM_UP])
     total = sum(len(corpus.turns) + len(corpus.questions) for corpus in suite.corpora)
     steps, rankers = RunProgress(once, total, progress), selected_rankers(only)
+    opened = partial(store_of, embedder=once, progress=steps, settings=used, place=place)
     asked = [
         each
         for number, corpus in enumerate(suite.corpora)
-        for each in measure(number, corpus, suite.unit, partial(store_of, corpus, once, steps, used), steps, rankers)
+        for each in measure(number, corpus, suite.unit, partial(opened, corpus), steps, rankers)
     ]
     return report(suite, once.identity, asked, steps.per_second)
 

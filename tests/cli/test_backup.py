@@ -70,6 +70,27 @@ def test_a_restore_asks_and_a_dry_run_changes_nothing(nacre: CommandLine) -> Non
     assert texts(nacre) == ["first"]
 
 
+def test_a_restore_brings_no_revoked_token_back(nacre: CommandLine) -> None:
+    nacre.ok("user", "add", "ada")
+    token = nacre.ok("token", "create", "--user", "ada", "--role", "writer")
+    copy = nacre.ok("backup", "create")
+    nacre.ok("token", "revoke", token.split("_")[1])
+    nacre.ok("user", "add", "ben")
+    assert "stay as they were" in nacre("backup", "restore", copy, "--yes").stderr
+    assert json.loads(nacre.ok("token", "list", "-f", "json")) == []
+    assert [user["name"] for user in json.loads(nacre.ok("user", "list", "-f", "json"))] == ["ada", "ben"]
+
+
+def test_a_restore_where_nobody_was_admitted_brings_the_users_of_the_copy(nacre: CommandLine, tmp_path: Path) -> None:
+    nacre.ok("user", "add", "ada")
+    copy = nacre.ok("backup", "create")
+    kept = tmp_path / "kept.db"
+    kept.write_bytes(Path(copy).read_bytes())
+    nacre.ok("user", "remove", "ada", "--yes")
+    assert "stay as they were" not in nacre("backup", "restore", str(kept), "--yes").stderr
+    assert [user["name"] for user in json.loads(nacre.ok("user", "list", "-f", "json"))] == ["ada"]
+
+
 def test_a_store_that_another_has_open_is_left_alone(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     nacre.ok("remember", "first")
     copy = nacre.ok("backup", "create")

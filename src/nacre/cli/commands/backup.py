@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -16,7 +18,7 @@ from nacre.cli.options import command, dry_run_option, form_option, option, yes_
 from nacre.cli.ui.output import Column, Form, print_items, print_record, put, say
 from nacre.cli.ui.prompts import confirm, count_of, read_new_passphrase
 from nacre.cli.ui.times import age
-from nacre.errors import NotAStore, WrongKey
+from nacre.errors import NotAStore, StorageError, WrongKey
 from nacre.factory import (
     is_encrypted,
     is_typed,
@@ -34,6 +36,7 @@ from nacre.settings import KEY_FILE, Settings
 
 if TYPE_CHECKING:
     from nacre.lifecycle.backups import StoredCopy
+    from nacre.server.users import Admitted
     from nacre.storage.sqlite.backup import Copy
 
 MEGABYTE = 1_000_000
@@ -136,7 +139,8 @@ def restore_command(cli: CliContext, file: str, key: str | None, dry_run: bool, 
     """Replace the store with a copy. The present file is kept beside it under another name.
 
     The copy is checked first, and nothing is changed while another process has the store open. An encrypted store stays
-    encrypted with its own key, whatever the copy was.
+    encrypted with its own key, whatever the copy was. Users and tokens of a server stay as they are now, if there are
+    any: a token that was revoked does not come back.
     """
     from nacre.lifecycle.backups import restore
 
@@ -147,11 +151,40 @@ def restore_command(cli: CliContext, file: str, key: str | None, dry_run: bool, 
         say(f"{store} would become {description}; nothing was changed.")
         return
     confirm(f"Replace {store} with {file} ({description})? The present file is kept beside it.", yes=yes)
+    admitted = admitted_now(settings)
     stored = restore(settings, file, cli.now(), key=key)
     say(f"{store} is restored: {description}.")
+    if admitted and admit_only(settings, admitted):
+        say("The users and tokens of the server are not those of the copy, but stay as they were.")
     if stored is not None:
         put(str(stored))
         say("What was there before is kept under this name; `nacre store backup restore` puts it back.")
+
+
+def admitted_now(settings: Settings) -> Admitted | None:
+    """None where the store has no users, or is not there, or is so damaged that they cannot be read: then those of the
+    copy count."""
+    from nacre.server.users import Registry
+
+    if not store_file(settings.store).is_file():
+        return None
+    try:
+        with closing(open_backend(settings.store, settings)) as backend:
+            admitted = Registry(backend, time.time).admitted()
+    except StorageError:
+        return None
+    return admitted if any(admitted.values()) else None
+
+
+def admit_only(settings: Settings, admitted: Admitted) -> bool:
+    """Whether the copy had others."""
+    from nacre.server.users import Registry
+
+    with closing(open_backend(settings.store, settings)) as backend:
+        registry = Registry(backend, time.time)
+        others = registry.admitted() != admitted
+        registry.admit_only(admitted)
+    return others
 
 
 def verified(settings: Settings, file: str, key: str | None) -> Copy:

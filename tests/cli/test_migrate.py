@@ -50,7 +50,7 @@ def test_a_store_that_holds_something_a_missing_one_and_the_same_one_are_refused
     other = str(tmp_path / "other.db")
     filled.ok("--store", other, "remember", "mine")
     refused = filled("migrate", str(filled.store), other)
-    assert refused.exit_code == 3 and "is not empty" in refused.stderr
+    assert refused.exit_code == 3 and "has memories already" in refused.stderr
     itself = filled("migrate", str(filled.store), str(tmp_path / "." / "store.db"))
     assert itself.exit_code == 3 and "cannot be moved to itself" in itself.stderr
     (tmp_path / "missing.txt").touch()  # no store, however similar its name

@@ -13,8 +13,10 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import MigrationRefused
 from nacre.factory import open_backend
-from nacre.protocols import MIGRATION, UPKEEP
+from nacre.protocols import MIGRATION, UPKEEP, RowBatch
+from nacre.server.users import Registry
 from nacre.settings import Settings
+from nacre.storage.sqlite.transfer import SQLiteRows
 from nacre.transfer.migrate import Migrated, address, entry_digest, memory_digest, migrate_store
 
 SETTINGS = Settings(embedder="hashing")
@@ -88,9 +90,45 @@ def test_a_target_without_a_mark_is_complete(source: Path, target: Path) -> None
     moved(source, target)
     with closing(open_backend(target)) as backend:
         assert backend.term(*MIGRATION) is None and backend.terms(UPKEEP) == {}
-    with pytest.raises(MigrationRefused, match="is not empty"):
+    with pytest.raises(MigrationRefused, match="has memories already"):
         moved(source, target)
     assert digests(target) == digests(source)
+
+
+def test_a_target_with_users_alone_is_named_as_such(source: Path, target: Path) -> None:
+    with opened(source) as store:
+        store.remember("A line")
+    with closing(open_backend(target)) as backend:
+        registry = Registry(backend, lambda: 0.0)
+        registry.add_user("ada")
+        registry.create_token("ada", "admin")
+    with pytest.raises(MigrationRefused, match="has users and tokens already"):
+        moved(source, target)
+
+
+def test_a_space_that_took_the_name_of_a_copied_one_is_copied_anew(
+    source: Path, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(source) as store:
+        store.in_space("b").remember_many(["The kettle is red", "Dogs bark at noon"])
+        store.in_space("c").remember("The cat is here")
+    write = SQLiteRows.write_rows
+
+    def stopping(self: SQLiteRows, batch: RowBatch) -> None:
+        if batch.space.name == "c":
+            raise KeyboardInterrupt
+        write(self, batch)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(SQLiteRows, "write_rows", stopping)
+        moved(source, target)
+    with opened(source) as store:
+        store.in_space("b").rename_space("z")
+        store.in_space("b").remember("A new note in b")
+    moved(source, target)
+    assert digests(target) == digests(source)
+    with opened(target) as store:
+        assert (store.spaces()["b"], store.health(thorough=True).problems) == (1, ())
 
 
 @pytest.mark.slow

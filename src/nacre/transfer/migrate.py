@@ -24,6 +24,7 @@ from nacre.errors import InvalidInput, MigrationRefused, StoreDamaged
 from nacre.factory import IN_MEMORY, open_backend, store_file
 from nacre.protocols import (
     MIGRATION,
+    TOKEN_KIND,
     Backend,
     Data,
     EmbedderBound,
@@ -183,14 +184,23 @@ class Migration:
         source, target = self._names
         mark = self._target.term(*MIGRATION)
         if mark is None:
-            if self._to.spaces() or next(self._to.terms(), None) is not None or self._target.embedder().name:
-                raise MigrationRefused(f"{target} is not empty, and would be overwritten; name a new store.")
+            if found := self._found():
+                raise MigrationRefused(f"{target} has {found} already, which would be overwritten; name a new store.")
             self._target.commit([TermSet(*MIGRATION, {"source": source})])
         elif mark.get("source") != source:
             raise MigrationRefused(
                 f"{target} holds an interrupted migration of {mark.get('source')}, and not of {source}. Finish that "
                 "one, or name a new store."
             )
+
+    def _found(self) -> str:
+        """What the target holds; empty for nothing."""
+        if self._to.spaces():
+            return "memories"
+        kinds = {term.kind for term in self._to.terms()}
+        if TOKEN_KIND in kinds:
+            return "users and tokens"
+        return "settings of its own" if kinds or self._target.embedder().name else ""
 
     def _stamp(self, reader: RowReader) -> object:
         """What tells that the source was written to; uses are counted at any time, and do not count here."""
@@ -242,8 +252,11 @@ class Walk:
         self.spaces, self._watch = [], watch
         self._embedder()
         self._terms(state)
-        for gone in known.keys() - {space.name for space in self.wanted}:
-            self._rows.drop_space(gone)
+        last = {space.name: space.seq for space in self.wanted}
+        for space in list(known.values()):
+            if space.seq > last.get(space.name, -1):  # it is gone, or another one has its name, or an earlier state
+                self._rows.drop_space(space.name)
+                del known[space.name]
         with ThreadPoolExecutor(1) as writer:  # the target writes while the source is read
             for space in self.wanted:
                 self._space(state, space, known.get(space.name), writer)

@@ -61,6 +61,12 @@ def versions(memory: Memory) -> list[Link]:
     return [link for link in memory.links if link.rel == "may_replace"]
 
 
+def replaceable(store: MemoryStore, id: str) -> list[str]:
+    """The ids of what it may be a newer version of, by the present texts."""
+    memory = held(store, id)
+    return [link.to for link in versions(memory) if memory.version_link(held(store, link.to)) == link]
+
+
 def test_a_memory_is_linked_with_what_it_may_be_a_newer_version_of(store: MemoryStore) -> None:
     store.remember(TUESDAY, id="tuesday")
     store.remember(THURSDAY, id="thursday")
@@ -124,15 +130,51 @@ def test_an_edit_takes_the_link_away_where_the_texts_are_no_versions_any_more(st
     assert not versions(held(store, "thursday"))
     store.edit("thursday", text=THURSDAY)
     assert [link.to for link in versions(held(store, "thursday"))] == ["tuesday"]
+    assert replaceable(store, "thursday") == ["tuesday"]
     store.edit("tuesday", text=BACKUP)
-    assert not versions(held(store, "thursday"))
+    assert not replaceable(store, "thursday")
 
 
-def test_an_edit_of_the_older_text_that_changes_little_leaves_the_link(store: MemoryStore) -> None:
+@pytest.mark.parametrize("text", [TUESDAY.upper(), f" {TUESDAY} "])
+def test_an_edit_of_the_older_text_that_leaves_its_words_leaves_the_link(store: MemoryStore, text: str) -> None:
     store.remember(TUESDAY, id="tuesday")
     before = store.remember(THURSDAY, id="thursday")
-    store.edit("tuesday", text=f"{TUESDAY}!")
-    assert held(store, "thursday") == before
+    store.edit("tuesday", text=text)
+    assert held(store, "thursday") == before and replaceable(store, "thursday") == ["tuesday"]
+
+
+def test_an_edit_of_one_memory_writes_to_no_other_for_its_versions(store: MemoryStore) -> None:
+    """So that later changes of the other do not prevent its undo."""
+    store.remember(TUESDAY, id="tuesday")
+    store.remember(THURSDAY, id="thursday")
+    store.edit("tuesday", text=BACKUP)
+    edited = store.operations()[0].operation
+    store.tag("thursday", add=["x"])
+    store.undo(edited.batch)
+    assert held(store, "tuesday").text == TUESDAY and replaceable(store, "thursday") == ["tuesday"]
+
+
+def test_a_text_that_is_edited_in_the_trash_has_no_newer_version_any_more(store: MemoryStore) -> None:
+    store.remember(TUESDAY, id="tuesday")
+    store.remember(THURSDAY, id="thursday")
+    store.forget("tuesday")
+    store.edit("tuesday", text=BACKUP)
+    store.restore("tuesday")
+    assert not replaceable(store, "thursday")
+
+
+def test_a_text_that_is_edited_while_nothing_can_be_compared_replaces_nothing(
+    store: MemoryStore, embedder: Paired
+) -> None:
+    store.remember(TUESDAY, id="tuesday")
+    store.remember(THURSDAY, id="thursday")
+    embedder.well = False
+    store.edit("thursday", text=PARROT)
+    embedder.well = True
+    store.catch_up()
+    assert not replaceable(store, "thursday")
+    store.edit("thursday", text=THURSDAY)
+    assert replaceable(store, "thursday") == ["tuesday"]
 
 
 def test_a_link_that_a_person_made_outlives_edits(store: MemoryStore) -> None:

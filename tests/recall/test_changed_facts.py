@@ -331,11 +331,33 @@ def test_each_version_of_a_chain_lets_the_next_one_rise() -> None:
     assert [hit.memory.id for hit in ordered] == ["fourth", "third", "second", "first"]
 
 
-@pytest.mark.parametrize("asked", [f"{ASKED} two days ago", "which email provider did we use originally"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        f"{ASKED} two days ago",
+        "which email provider did we use originally",
+        "which email provider did we use previously",
+        "which email provider did our team use to have",
+        "which email provider was it before the switch",
+        "welchen E-Mail-Anbieter hatten wir früher",
+    ],
+)
 def test_who_asks_for_what_held_before_gets_no_newer_version(asked: str) -> None:
     newer = may_replace(0.9, 0.5)
     question = understand(Query(asked, asked_at=NOW + DAY))
     assert with_newer_versions(hits_with(newer), question) == hits_with(newer)
+
+
+def test_who_asks_what_something_is_used_to_do_asks_for_nothing_earlier() -> None:
+    newer = may_replace(0.9, 0.5)
+    question = understand(Query("which email provider is used to send invoices", asked_at=NOW + DAY))
+    assert with_newer_versions(hits_with(newer), question) != hits_with(newer)
+
+
+def test_what_stands_above_its_older_version_already_does_not_fall() -> None:
+    newer = may_replace(0.9, 0.5)
+    hits = [newer, *(hit for hit in hits_with(newer) if hit != newer)]
+    assert with_newer_versions(hits, understand(Query(ASKED, asked_at=NOW))) == hits
 
 
 def test_who_asks_for_what_was_valid_then_gets_no_newer_version(store: MemoryStore) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -74,11 +74,6 @@ class Comparison:
         other, cosine = max(older, key=lambda pair: pair[1], default=(memory, 0.0))
         probability = self.judge.version_probability(memory, other, cosine) if older else 0.0
         return (other, probability) if probability >= POSSIBLE else None
-
-    def newer_versions(self, memory: Memory, near: Sequence[tuple[Memory, float]], ids: Collection[str]) -> set[str]:
-        """Which of these, that were newer versions of what it said before, may be so of what it says now."""
-        likely = self.judge.version_probability
-        return {other.id for other, cosine in near if other.id in ids and likely(other, memory, cosine) >= POSSIBLE}
 
     def candidates(
         self, memory: Memory, vector: Vectors | None, near: Sequence[tuple[Memory, float]] | None = None

@@ -17,7 +17,7 @@ from nacre.engine.write_request import WriteRequest, apply_decided
 from nacre.errors import ConflictError, ConflictWarning, InvalidInput, UnknownName
 from nacre.model import Conflict, Filter, Link, Memory, RememberResult
 from nacre.model.instants import day
-from nacre.model.memory import CONFLICTS, LISTS, MAY_REPLACE, key_of, same_words
+from nacre.model.memory import COMPARED, CONFLICTS, LISTS, MAY_REPLACE, compared, key_of, same_words
 from nacre.protocols import AnyChange, Change, Derived, Reader, Vectors
 from nacre.remember.derive import same_derived_input
 
@@ -209,19 +209,16 @@ def edit_one(
     noted = conflicts_to_note(after, conflicts, replaced, handling.policy, duplicates=True)
     conflicting = {each.other(id).id for each in noted}
     version = version_link(after, near, conflicts, handling.comparison) if handling.policy in NOTING else None
-    later = {edge.source for edge in engine.store.edges(space, into=[id], rels=[MAY_REPLACE])}
-    still_later = handling.comparison.newer_versions(after, near, later)
     compared_all = vector_of(derived) is not None and not more_notes
     stored: list[Memory] = []
 
     def plan(reader: Reader) -> list[AnyChange]:
         current = engine.get_required(reader, space, id)
         edited, others = edit(current), []
-        inward = reader.edges(space, into=[id], rels=[CONFLICTS, MAY_REPLACE])
-        linking = {edge.source for edge in inward if edge.rel == CONFLICTS}
+        linking = {edge.source for edge in reader.edges(space, into=[id], rels=[CONFLICTS])}
         if compared_all:  # what was noted of the former text and is not found of the new one no longer holds
             edited = without_notes(edited, {link.to for link in current.links})
-            outdated = {edge.source for edge in inward} - conflicting - still_later - set(replaced)
+            outdated = linking - conflicting - set(replaced)
             sources = reader.get_many(space, sorted(outdated))
             others = [(each, without_notes(each, [id])) for each in sources if handling.writable.admits(each)]
         known = linking | {link.to for link in edited.links if link.rel == CONFLICTS}
@@ -550,13 +547,18 @@ def version_link(
     older, probability = comparison.older_version(memory, near) or (None, 0.0)
     if older is None or older.id in {each.other(memory.id).id for each in conflicts if each.kind != "duplicate"}:
         return None
-    return Link(older.id, MAY_REPLACE, round(probability, 2), {"kind": VERSION})
+    data = {"kind": VERSION, COMPARED: compared(memory, older)}
+    return Link(older.id, MAY_REPLACE, round(probability, 2), data)
 
 
 def with_link(memory: Memory, link: Link | None) -> Memory:
-    if link is None or any((each.to, each.rel) == (link.to, link.rel) for each in memory.links):
+    """In the place of one that a comparison of earlier texts made; not beside one that was made by hand."""
+    if link is None or link in memory.links:
         return memory
-    return replace(memory, links=(*memory.links, link))
+    same = [each for each in memory.links if (each.to, each.rel) == (link.to, link.rel)]
+    if any(not is_note(each) for each in same):
+        return memory
+    return replace(memory, links=(*(each for each in memory.links if each not in same), link))
 
 
 def replaces_unreviewed(conflict: Conflict, writable: Filter) -> bool:

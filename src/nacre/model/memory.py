@@ -21,6 +21,7 @@ GENERIC_ROLES = frozenset(("user", "assistant", "system", "tool", "human", "ai")
 CONFLICTS = "conflicts"  # the relation of a link that notes a conflict, as long as nobody has settled it
 # The relation of a link to what the memory may be a newer version of; its weight is how likely that is.
 MAY_REPLACE = "may_replace"
+COMPARED = "compared"  # the key in the data of such a link that names the two texts, where a comparison made it
 DISTINCT = "distinct_from"  # the relation of a link to what it was compared with, and does not conflict with
 SETTLED = frozenset(("supersedes", "contradicts", DISTINCT))  # links of these say how two memories relate
 SUSPICION = "suspicion"  # the key in a memory's metadata that says why it is not trusted
@@ -154,6 +155,12 @@ class Memory:
         rels = {link.rel for one, two in ((self, other), (other, self)) for link in one.links if link.to == two.id}
         replaced = other.id == self.superseded_by or self.id == other.superseded_by
         return self.ends_before(other) or other.ends_before(self) or replaced or not rels.isdisjoint(SETTLED)
+
+    def version_link(self, older: Memory) -> Link | None:
+        """The link which says that it may be a newer version of the other; None where there is none, or one of the
+        texts that were compared was edited since. One made by hand stays."""
+        links = (link for link in self.links if (link.to, link.rel) == (older.id, MAY_REPLACE))
+        return next((each for each in links if each.data.get(COMPARED) in (None, compared(self, older))), None)
 
     @property
     def held_until(self) -> float | None:
@@ -301,6 +308,12 @@ def key_of(memory: Memory) -> tuple[str, str]:
 def same_words(text: str) -> str:
     """The text without what does not make it another one: case and blanks."""
     return " ".join(text.casefold().split())
+
+
+def compared(newer: Memory, older: Memory) -> str:
+    """A digest of the two texts."""
+    texts = f"{same_words(newer.text)}\n{same_words(older.text)}"
+    return blake2b(texts.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
 
 
 Images = tuple[dict[str, Json] | None, dict[str, Json] | None]

@@ -19,6 +19,7 @@ from nacre.recall.gather import OWN_STRATEGIES, Question, asks_by_time_alone, un
 from nacre.recall.sessions import ScoredSession, rank_sessions
 from nacre.recall.signals import adjust, closeness_alone, event_match, time_match
 from nacre.recall.strategies import STRATEGIES, Scored, Sources
+from nacre.text.dates import asks_for_former
 from nacre.text.tokens import STOP_WORDS, excerpt, words
 
 GROUPINGS = ("session",)
@@ -433,7 +434,7 @@ def with_newer_versions(hits: Sequence[Hit], question: Question) -> list[Hit]:
             likely = min(1.0, link.weight)  # a link by hand may have any weight
             above = likely >= LIKELY_VERSION and newer.score >= MATCHES_ITSELF * older.score
             share = 1.0 if above else POSSIBLE_VERSION + (1 - POSSIBLE_VERSION) * likely
-            rises = older.score >= least and newer.score < share * older.score
+            rises = older.score >= least and newer.score < share * older.score and at[later] > at[id]
             if rises and may_precede(newer.memory, older.memory, question):
                 del ordered[at[later]]
                 lower = (i for i, hit in enumerate(ordered) if i > at[id] and hit.score < share * older.score)
@@ -443,19 +444,22 @@ def with_newer_versions(hits: Sequence[Hit], question: Question) -> list[Hit]:
 
 
 def asks_for_earlier(question: Question) -> bool:
-    """Whether it asks for what held before: by its words ("originally"), or by a filter."""
-    return question.order == "oldest" or any(each.field in VALIDITY for each in question.where.conditions)
+    """Whether it asks for what held before: by its words ("originally", "formerly"), or by a filter."""
+    by_words = question.order == "oldest" or asks_for_former(question.text)
+    return by_words or any(each.field in VALIDITY for each in question.where.conditions)
 
 
 def newer_versions(hits: Sequence[Hit]) -> dict[str, list[tuple[str, Link]]]:
     """By the id of a hit: the ids of those that may be newer versions of it, or of what it superseded, with their
     links, the likeliest last; the oldest hit first, so that a version that rose lets the next one rise."""
-    by_id = {hit.was.id: hit.memory for hit in hits if hit.was} | {hit.memory.id: hit.memory for hit in hits}
+    linked = {hit.was.id: (hit.was, hit.memory) for hit in hits if hit.was}
+    linked |= {hit.memory.id: (hit.memory, hit.memory) for hit in hits}
     newer: dict[str, list[tuple[str, Link]]] = {}
     for memory in (hit.memory for hit in hits):
-        for link in memory.links:
-            older = by_id.get(link.to)
-            if link.rel == MAY_REPLACE and older not in (None, memory) and not memory.is_settled_with(older):
+        for id in (link.to for link in memory.links if link.rel == MAY_REPLACE and link.to in linked):
+            former, older = linked[id]
+            link = memory.version_link(former)
+            if link is not None and older is not memory and not memory.is_settled_with(older):
                 newer.setdefault(older.id, []).append((memory.id, link))
     age = {hit.memory.id: stands_since(hit.memory) for hit in hits}
     return {id: sorted(newer[id], key=lambda pair: pair[1].weight) for id in sorted(newer, key=age.__getitem__)}

@@ -12,6 +12,7 @@ import numpy as np
 from nacre.errors import EmbeddingError
 from nacre.model import Link, Memory, Query, Reason
 from nacre.model.instants import DAY
+from nacre.model.memory import MAY_REPLACE
 from nacre.models.calibration import Calibration, Closeness
 from nacre.protocols import Embedder, Match, Reader, Vectors
 from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, PlacedCandidates, Question, asks_by_time_alone, gather
@@ -219,7 +220,8 @@ def sum_reasons(reasons_by_id: Mapping[str, Sequence[Reason]], cosines: Mapping[
 
 
 def graph(question: Question, query: Query, sources: Sources) -> Ranking:
-    """Starts at the best answers of `auto` and follows their links both ways; each hop passes on part of the score."""
+    """Starts at the best answers of `auto` and follows their links both ways; each hop passes on part of the score.
+    Possible newer versions are not followed: they are raised afterwards, by how well they match themselves."""
     start = auto(question, query, sources)
     scored = {each.id: each for each in start.scored}
     frontier = sources.reader.get_many(sources.space, list(scored)[:SEEDS])
@@ -237,12 +239,16 @@ def graph(question: Question, query: Query, sources: Sources) -> Ranking:
 def linked(memories: Sequence[Memory], question: Question, sources: Sources) -> list[tuple[str, Memory, Link]]:
     """For each link between one of the memories and another that the filter admits: the id here, the memory there."""
     here = {memory.id for memory in memories}
-    targets = {link.to for memory in memories for link in memory.links}
+    targets = {link.to for memory in memories for link in followed(memory)}
     outward = {m.id: m for m in sources.reader.get_many(sources.space, sorted(targets)) if question.where.admits(m)}
-    pairs = [(m.id, outward[link.to], link) for m in memories for link in m.links if link.to in outward]
+    pairs = [(m.id, outward[link.to], link) for m in memories for link in followed(m) if link.to in outward]
     source_ids = [edge.source for edge in sources.reader.edges(sources.space, into=sorted(here))] if here else []
     inward = [memory for memory in sources.reader.get_many(sources.space, source_ids) if question.where.admits(memory)]
-    return pairs + [(link.to, memory, link) for memory in inward for link in memory.links if link.to in here]
+    return pairs + [(link.to, memory, link) for memory in inward for link in followed(memory) if link.to in here]
+
+
+def followed(memory: Memory) -> list[Link]:
+    return [link for link in memory.links if link.rel != MAY_REPLACE]
 
 
 STRATEGIES: Mapping[str, Strategy] = {

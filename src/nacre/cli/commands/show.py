@@ -85,9 +85,15 @@ class MemoryDetails:
 
     def may_replace(self) -> list[tuple[str, float]]:
         """The ids of memories that it may be a newer version of, until somebody decides, and how likely that is."""
-        links = {link.to: link.weight for link in self.memory.links if link.rel == MAY_REPLACE and link.to in self.near}
-        open_ones = (id for id in links if not self.memory.is_settled_with(self.near[id]))
-        return [(id, min(1.0, links[id])) for id in open_ones]
+        if not is_current(self.memory):
+            return []
+        older = (self.near[link.to] for link in self.memory.links if link.rel == MAY_REPLACE and link.to in self.near)
+        links = ((each, self.memory.version_link(each)) for each in dict.fromkeys(older) if is_current(each))
+        return [
+            (each.id, min(1.0, link.weight))
+            for each, link in links
+            if link is not None and not self.memory.is_settled_with(each)
+        ]
 
 
 @command("show ID", time_options, form_option("text", "json"))
@@ -130,7 +136,8 @@ def memory_lines(details: MemoryDetails, now: float) -> Iterator[str]:
         yield label_line("waits", f"for a decision on {short(id)}; `nacre review` asks for it")
     for id, likely in details.may_replace():
         other, own = short(id), short(memory.id)
-        how = f"`nacre memory supersede {other} {own}` settles it, `nacre graph unlink {own} {other}` denies it"
+        denied = f"`nacre graph unlink {own} {other} --relation {MAY_REPLACE}`"
+        how = f"`nacre memory supersede {other} {own}` settles it, {denied} denies it"
         yield label_line("may replace", f"{other} ({likely:.0%} likely); {how}")
     yield ""
     yield wrapped(printable(memory.text), sys.stdout)

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from nacre import MemoryStore
+from nacre.cli.commands.migrate import report
 from nacre.cli.ui.prompts import duration, progress_text
 from nacre.errors import StoreIncomplete
+from nacre.transfer.migrate import Migrated, MovedSpace
 from tests.command_line import CommandLine
 
 
@@ -114,3 +116,16 @@ def test_the_rate_and_the_time_left_are_told_once_they_are_known() -> None:
     rate = progress_text("Copying", 1_000, 100_000, 10.0, columns=120)
     assert rate == f"Copying: [{'-' * 20}] 1,000 of 100,000, 1 %, 100 a second, 16 min 30 s left"
     assert duration(59.4) == "59 s"
+
+
+@pytest.mark.parametrize(
+    ("target", "space", "told"),
+    [("postgresql://me@db/memory", "personal", True), ("postgresql://me@db/memory", "work", False),
+     ("/tmp/other.db", "personal", False)],
+)  # fmt: skip
+def test_who_moves_personal_notes_to_a_database_is_told_who_could_read_them(
+    target: str, space: str, told: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = Migrated("/tmp/own.db", target, (MovedSpace(space, 1, 1, 1, "00"),), 0, 1, 1.0)
+    report(done, encrypted_before=False, key="")
+    assert ("space rename personal personal@USER" in capsys.readouterr().err) is told

@@ -12,7 +12,7 @@ from nacre.cli.options import command, form_option, option
 from nacre.cli.ui.output import DATA, Form, print_data, say
 from nacre.cli.ui.prompts import count_of, duration, progress_line
 from nacre.factory import is_encrypted, make_access
-from nacre.settings import ADDRESS, IN_MEMORY, Settings
+from nacre.settings import ADDRESS, IN_MEMORY, PERSONAL, PERSONAL_PREFIX, Settings
 
 if TYPE_CHECKING:
     from nacre.transfer.migrate import Migrated
@@ -90,4 +90,9 @@ def report(done: Migrated, *, encrypted_before: bool, key: str) -> None:
         say(f"{done.source} was written to meanwhile; {done.target} has that, too.")
     if encrypted_before and not key:
         say(f"{done.source} is encrypted, and {done.target} is not by Nacre: see to its protection.")
+    if is_address(done.target) and any(space.name == PERSONAL and space.memories for space in done.spaces):
+        say(
+            f"On a server, everybody with a token for all spaces reads the space {PERSONAL}. Before you share it, give the "
+            f"space to its owner: nacre --store {done.target} space rename {PERSONAL} {PERSONAL_PREFIX}USER"
+        )
     say(f"{done.source} is unchanged. To use the other one: nacre config set store {done.target}")

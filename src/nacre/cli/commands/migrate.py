@@ -92,7 +92,7 @@ def report(done: Migrated, *, encrypted_before: bool, key: str) -> None:
         say(f"{done.source} is encrypted, and {done.target} is not by Nacre: see to its protection.")
     if is_address(done.target) and any(space.name == PERSONAL and space.memories for space in done.spaces):
         say(
-            f"On a server, everybody with a token for all spaces reads the space {PERSONAL}. Before you share it, give the "
-            f"space to its owner: nacre --store {done.target} space rename {PERSONAL} {PERSONAL_PREFIX}USER"
+            f"On a server, everybody with a token for all spaces reads the space {PERSONAL}. Before you share it, give "
+            f"that space to its owner: nacre --store {done.target} space rename {PERSONAL} {PERSONAL_PREFIX}USER"
         )
     say(f"{done.source} is unchanged. To use the other one: nacre config set store {done.target}")

@@ -26,6 +26,11 @@ EXAMPLES: list[tuple[errors.NacreError, type[Exception], str]] = [
         KeyError,
         "it opens a, b. Choose one of these, or ask an admin for a token.",
     ),
+    (
+        errors.SpaceNotOpen("x", ["a"], "with ?space=NAME"),
+        KeyError,
+        "of these with ?space=NAME, or ask an admin for a token.",
+    ),
     (errors.SpaceNotOpen("x", []), KeyError, "'x'; choose another space, or ask an admin for a token."),
     (errors.ArchiveRefused("f", "it is cut short", "Export it again."), OSError, "Export it again."),
     (errors.ImportConflict(["a", "b"], 2), ValueError, "import into another space."),

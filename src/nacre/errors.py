@@ -200,10 +200,12 @@ class SpaceNotFound(NacreError, KeyError):
 
 
 class SpaceNotOpen(SpaceNotFound):
-    """`opened` are the spaces that the token names; none means all but the personal spaces of other users."""
+    """`opened` are the spaces that the token names; none means all but the personal spaces of other users. `how` says
+    how to choose one, where the interface is known."""
 
-    def __init__(self, name: str, opened: Sequence[str]) -> None:
+    def __init__(self, name: str, opened: Sequence[str], how: str = "") -> None:
         others = f"it opens {', '.join(opened)}. Choose one of these" if opened else "choose another space"
+        others += f" {how}" if how else ""
         NacreError.__init__(
             self, f"This token does not open the space {name!r}; {others}, or ask an admin for a token."
         )

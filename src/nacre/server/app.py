@@ -500,10 +500,8 @@ class Request:
         body = await self._body(self.app.options.longest_body)
         self._take(identity, writes=0, size=len(body))
         wanted = dict(parse_qsl(self.scope["query_string"].decode("latin-1"))).get("space", "")
-        self.space = label("space", wanted) or self._usual(identity)
-        who = Asker(identity, self.space)
-        await self.app.in_thread(partial(self.app.stores.view, who))  # a space that is not open ends here
-        asker.set(who)
+        self.space = self.app.stores.agent_space(identity, label("space", wanted))
+        asker.set(Asker(identity, self.space))
         async with self.app.using():
             await self.app.mcp(self.scope, replayed(body, self.receive), self._send)
 

@@ -253,6 +253,12 @@ class RemoteStore(MemoryStore):
     def may_teach(self) -> bool:
         return False
 
+    @property
+    def user_rights(self) -> tuple[str, tuple[str, ...]]:
+        """Asks the server."""
+        me = self.me()
+        return str(me["role"]), tuple(map(str, me["spaces"]))
+
     def clean(self, memory: Memory) -> Memory:
         """As it is: the server has removed secrets."""
         return memory

@@ -228,6 +228,13 @@ class MemoryStore(Closing):
         """Whether the vocabulary, which everybody shares, may be changed through this store."""
         return self._access is None or self._access.unrestricted
 
+    @property
+    def user_rights(self) -> tuple[str, tuple[str, ...]] | None:
+        """The role of the server's user who works with this store, and the spaces that are open to it; none means all.
+        None where the store is no server's."""
+        can = None if self._access is None else self._access.capabilities
+        return None if can is None or can.role is None else (str(can.role), tuple(can.allowed_spaces))
+
     def now(self) -> float:
         return self._clock()
 

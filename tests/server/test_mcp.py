@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.mcp.agents import stdio_agent
 from tests.server.running import Caller, Served, serving, tokens
 
 ASKED = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -68,7 +69,25 @@ def test_a_token_for_several_spaces_without_the_personal_one_has_to_choose(calle
     refused = callers["cat"]("POST", "/mcp", ASKED)
     assert refused.status == 404
     assert refused.json["message"] == (
-        "This token does not open the space 'personal@cat'; it opens team, ops. Choose one of these with ?space=NAME at "
-        "the end of the address, or ask an admin for a token."
+        "This token does not open the space 'personal@cat'; it opens team, ops. Choose one of these with ?space=NAME "
+        "at the end of the address, or ask an admin for a token."
     )
     assert "the space ops" in said(callers["cat"].tool("remember", "/mcp?space=ops", text="The pager is in the drawer"))
+
+
+def test_the_status_tells_the_role_and_the_spaces_but_not_where_the_store_is(callers: dict[str, Caller]) -> None:
+    told = {user: callers[user].tool("status") for user in ("bob", "eve", "ada")}
+    assert "access: reader in team" in said(told["bob"])
+    assert "access: writer in all spaces" in said(told["eve"])
+    for answer in told.values():
+        assert "s.db" not in str(answer) and "unrestricted" not in str(answer) and "store:" not in said(answer)
+
+
+def test_the_status_works_over_a_server_for_an_mcp_server_of_ones_own(
+    served: Served, by_user: dict[str, str], tmp_path: Path
+) -> None:
+    settings = {"NACRE_TOKEN": by_user["cat"], "NACRE_SPACE": "team"}
+    with stdio_agent(served.url, tmp_path, settings=settings) as agent:  # type: ignore[arg-type]
+        told = agent.told("status")
+    assert "search by meaning: by the server (" in told
+    assert "access: writer in team, ops" in told and f"store: {served.url}" in told

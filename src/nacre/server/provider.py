@@ -63,8 +63,8 @@ class UserStores(StoreProvider):
         return view
 
     def agent_space(self, identity: Identity, named: str = "") -> str:
-        """The space of an agent: by the rule of the commands where it names none, the one space of a token for one, else
-        the user's own. Raises `SpaceNotOpen`."""
+        """Where an agent names no space, that of the commands: the one of a token for one, else the user's own. Raises
+        `SpaceNotOpen`."""
         by_rule = identity.spaces[0] if len(identity.spaces) == 1 else personal_space(identity.user)
         space = named or by_rule
         if not identity.reaches(space):

@@ -23,7 +23,9 @@ from nacre.errors import (
     HistoryLost,
     InvalidInput,
     MemoryNotFound,
+    OperationNotFound,
     StorageError,
+    UndoRefused,
     VersionMismatch,
 )
 from nacre.factory import EmbedFunction, StoreOptions, StoreParts, open_parts
@@ -855,8 +857,11 @@ class MemoryStore(Closing):
         return history.operations(self._store, self.space, where, max(0, limit))
 
     def operation(self, batch: str) -> OperationStatus:
-        """An operation, whether it can be undone, and what blocks that. Raises `UndoRefused` when there is none."""
-        status = undo.status(self._engine, self.space, self.resolve_operation(batch))
+        """An operation, whether it can be undone, and what blocks that. Raises `OperationNotFound`."""
+        try:
+            status = undo.status(self._engine, self.space, self.resolve_operation(batch))
+        except UndoRefused as error:
+            raise OperationNotFound(batch) from error
         return replace(status, entries=tuple(map(self._visible_entry, status.entries)))
 
     def _visible_entry(self, entry: JournalEntry) -> JournalEntry:
@@ -902,8 +907,11 @@ class MemoryStore(Closing):
         return history.timeline(self._store, self.space, bucket, start, self._clock() if end is None else end)
 
     def resolve_operation(self, prefix: str) -> str:
-        """The only batch that begins so. Raises `UndoRefused` or `InvalidInput`."""
-        return undo.resolve_batch(self._store, self.space, prefix)
+        """The only batch that begins so. Raises `OperationNotFound` or `InvalidInput`."""
+        try:
+            return undo.resolve_batch(self._store, self.space, prefix)
+        except UndoRefused as error:
+            raise OperationNotFound(prefix) from error
 
     def compact(self, *, older_than_days: float | None = None, why: str = "") -> int:
         """Drops journal entries older than this, by default than the setting `journal_days`; returns how many. Their

@@ -419,3 +419,38 @@ def test_a_request_that_waits_for_changes_sees_those_of_a_restored_store(tmp_pat
         call.remember("The tug is at berth three")
         (change,) = polled.result(PATIENCE).result
         assert change["after"]["text"] == "The tug is at berth three"
+
+
+def test_what_a_path_names_and_is_not_there_is_not_found(root: Caller, writer: Caller) -> None:
+    writer.remember("The weir was painted")
+    job = writer("POST", "/v1/spaces/team/jobs/scan", {}).json["id"]
+    wait_for(lambda: writer("GET", f"/v1/jobs/{job}").json["state"] == "done", "the scan")
+    for verb, path, sentence in (
+        ("GET", "/v1/jobs/nosuch", "There is no job 'nosuch'; /v1/jobs lists them."),
+        ("GET", "/v1/spaces/team/operations/zz", "as 'zz'; `nacre journal` lists them."),
+        ("GET", f"/v1/spaces/team/operations/{uuid.uuid4()}", "`nacre journal` lists them."),
+        ("GET", "/v1/spaces/team/operations/resolve/zz", "`nacre journal` lists them."),
+        ("POST", "/v1/spaces/team/operations/zz/undo", "`nacre journal` lists them."),
+        ("DELETE", "/v1/tokens/nosuch", "There is no token 'nosuch'; `nacre token list` lists them."),
+        ("DELETE", "/v1/users/nosuch", "There is no user 'nosuch'; `nacre user list` lists them."),
+    ):
+        refused = root(verb, path, {} if verb == "POST" else None)
+        assert refused.status == 404 and refused.json["message"].endswith(sentence), (path, refused.body)
+
+
+def test_an_admin_of_one_space_learns_no_names_of_users_whom_it_cannot_see(served: Served, place: Path) -> None:
+    with registry(place / "s.db") as users:
+        for name in ("fay", "gil", "new"):
+            users.add_user(name)
+        ops = served.caller(users.create_token("fay", "admin", ["ops"])[1])
+        users.create_token("gil", "admin", ["harbour"])
+    sentences = []
+    for name in ("newguy", "gil"):  # one that is not there, and one that is hidden
+        refused = ops("POST", "/v1/tokens", {"user": name, "role": "writer", "spaces": ["ops"]})
+        assert refused.status == 403
+        sentences.append(refused.json["message"].replace(name, "X"))
+    assert (
+        sentences
+        == ["You see no user 'X' (you see fay); ask an admin of all spaces to add the user, or to make this token."] * 2
+    )
+    assert ops("POST", "/v1/tokens", {"user": "new", "role": "writer", "spaces": ["ops"]}).status == 201

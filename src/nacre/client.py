@@ -55,6 +55,8 @@ LONGEST_QUERY = 4_000  # characters, of which proxies take about 8,000; more goe
 LOOK_SECONDS = 0.5  # between two looks at a job
 IN_PAGES = ("review", "entity_suggestions", "entities")  # of which more may be asked for than a server gives at once
 NEWEST = 50  # operations among which the last one is found that was not undone
+UNAUTHORIZED = "Unauthorized"  # the problem of a request without a token that the server knows
+HOW_TO_SET_TOKEN = "set NACRE_TOKEN, or name its file with `nacre config set token file:PATH`"
 READING = Reading(strict=False)
 
 # Methods of `MemoryStore` that a server cannot carry out, with the reason.
@@ -123,9 +125,20 @@ class Connection:
                 leads_to = f" and leads to {reply.leads_to}" if reply.leads_to else ""
                 raise self.not_ours(f"it answers {reply.status}{leads_to}")
             if reply.wait is None or attempt == ATTEMPTS - 1:
-                raise error_of(problem_in(reply.body, reply.status))
+                raise error_of(self._problem(reply))
             time.sleep(min(reply.wait, LONGEST_PAUSE))
         raise self._unreachable(f"the server does not answer: {reason}")
+
+    def _problem(self, reply: Reply) -> dict[str, Any]:
+        """With how to set a token, where the server wants another one: it speaks of the header, which this class
+        sends."""
+        about = problem_in(reply.body, reply.status)
+        if str(about["type"]).rpartition(":")[2] != UNAUTHORIZED:
+            return about
+        sentence = f"This server needs a token; {HOW_TO_SET_TOKEN}."
+        if "Authorization" in self._headers:
+            sentence = f"{about.get('message') or 'This token is refused.'} To use another token, {HOW_TO_SET_TOKEN}."
+        return {"type": "urn:nacre:error:AccessDenied", "message": sentence}
 
     def not_ours(self, reason: str) -> StoreUnreachable:
         """Something else answers there: a proxy, a page, another service."""
@@ -176,8 +189,7 @@ def problem_in(answer: bytes, status: int) -> dict[str, Any]:
     except ValueError:
         about = None
     if isinstance(about, dict) and "type" in about:
-        kind = str(about["type"]).rpartition(":")[2]
-        return {**about, "type": "urn:nacre:error:AccessDenied"} if kind == "Unauthorized" else about
+        return about
     return {"type": "urn:nacre:error:StorageError", "message": f"The server answered {status}; check its address."}
 
 

@@ -405,6 +405,8 @@ def test_a_wrong_token_and_a_space_that_is_not_open(served: Served, place: Path)
             store.count()
         assert "`nacre config set token file:PATH`" in str(refused.value) and "Bearer" not in str(refused.value)
     (limited,) = tokens(place / "s.db", ("ben", "reader", ("open",)))
+    with RemoteStore(served.url, token=limited) as store:  # the one space that the token opens
+        assert store.count() == 0 and store.space == "open"
     with RemoteStore(served.url, token=limited, space="open") as store:
         assert store.count() == 0 and store.me() == {"user": "ben", "role": "reader", "spaces": ["open"]}
         with pytest.raises(SpaceNotOpen, match="does not open the space 'closed'; it opens open"):

@@ -210,8 +210,9 @@ class RemoteStore(MemoryStore):
     """A space of a store behind a server. Safe to use from any number of threads.
 
     `url` is the server's address, such as https://memory.example.org; without a `token`, the setting `token` names it
-    (the variable NACRE_TOKEN, for example). Errors of the server are raised as the same classes as locally. The
-    server's settings decide about secrets, conflicts and models, and the token's user is the actor.
+    (the variable NACRE_TOKEN, for example); without a `space`, it is that of a token for exactly one, else `default`.
+    Errors of the server are raised as the same classes as locally. The server's settings decide about secrets,
+    conflicts and models, and the token's user is the actor.
     """
 
     def __init__(
@@ -229,11 +230,23 @@ class RemoteStore(MemoryStore):
         self._connected = Connection(
             common.store if url is None else url, service_key(common, "token") if token is None else token, seconds
         )
-        self.space = label("space", common.space if space is None else space) or DEFAULT
+        self._space = label("space", common.space if space is None else space)
         self.agent = self.session = ""
         self._settings, self._clock, self._access = common, time.time, None
         self._parts = self._engine = self._store = self._guard = NotHere()  # type: ignore[assignment]
         self._versions: Mapping[str, int] = {}
+
+    @property
+    def space(self) -> str:
+        """Where none was named, the server is asked once: the one space of a token for one, else `default`."""
+        if not self._space:
+            opened = self.me()["spaces"]
+            self._space = str(opened[0]) if len(opened) == 1 else DEFAULT
+        return self._space
+
+    @space.setter
+    def space(self, name: str) -> None:
+        self._space = name
 
     def in_space(self, name: str) -> Self:
         view = copy.copy(self)

@@ -302,6 +302,7 @@ def test_a_token_that_is_revoked_while_it_waits_for_changes_gets_none(
     with registry(place / "s.db") as users, ThreadPoolExecutor(1) as waiting:
         users.add_user("poller")
         token, secret = users.create_token("poller", "reader")
+        root.remember("The space is there")
         last = root("GET", "/v1/spaces/team").json["seq"]
         poll = partial(served.caller(secret), "GET", "/v1/spaces/team/changes", query={"since": last, "wait": 50})
         reply = waiting.submit(poll)
@@ -455,3 +456,10 @@ def test_an_admin_of_one_space_learns_no_names_of_users_whom_it_cannot_see(serve
         == ["You see no user 'X' (you see fay); ask an admin of all spaces to add the user, or to make this token."] * 2
     )
     assert ops("POST", "/v1/tokens", {"user": "new", "role": "writer", "spaces": ["ops"]}).status == 201
+
+
+def test_what_a_token_may_not_know_of_the_store_is_null_and_not_nothing(writer: Caller, root: Caller) -> None:
+    writer.remember("The dredger works at night")
+    hidden, seen = (caller("GET", "/v1/health").json for caller in (writer, root))
+    assert (hidden["chunks"], hidden["vectors"]) == (None, None) and hidden["memories"] > 0
+    assert seen["chunks"] > 0 and seen["vectors"] > 0

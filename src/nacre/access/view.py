@@ -461,7 +461,7 @@ class RestrictedReader:
         if self._access.unrestricted:
             return self._reader.health(thorough=thorough)
         seen = self._reader.count(self._access.space, self._access.readable)
-        bare = replace(self._reader.health(), chunks=0, vectors=0, pending=0, bytes_on_disk=0, problems=())
+        bare = replace(self._reader.health(), chunks=None, vectors=None, pending=0, bytes_on_disk=0, problems=())
         return replace(bare, memories=seen)
 
     def _narrowed(self, space: str, where: Filter) -> Filter:

@@ -463,3 +463,21 @@ def test_what_a_token_may_not_know_of_the_store_is_null_and_not_nothing(writer: 
     hidden, seen = (caller("GET", "/v1/health").json for caller in (writer, root))
     assert (hidden["chunks"], hidden["vectors"]) == (None, None) and hidden["memories"] > 0
     assert seen["chunks"] > 0 and seen["vectors"] > 0
+
+
+def test_what_is_refused_outside_of_its_spaces_is_said_without_terms_of_the_code(served: Served, place: Path) -> None:
+    with registry(place / "s.db") as users:
+        users.add_user("hal")
+        ops = served.caller(users.create_token("hal", "admin", ["dock"])[1])
+    ops.remember("The dock is dry", "dock")
+    copied = ops("POST", "/v1/spaces/dock/copy", {"target": "elsewhere"})
+    assert copied.status == 403 and copied.json["message"] == (
+        "This token does not open the space 'elsewhere', so that nothing was written there. Choose another space, or "
+        "ask an admin for a token."
+    )
+    made = ops("POST", "/v1/spaces", {"name": "elsewhere"})
+    assert made.status == 403 and made.json["message"].startswith(
+        "The user 'hal' may not create or describe the space 'elsewhere': that concerns the store as a whole"
+    )
+    typed = ops("POST", "/v1/spaces/dock/types", {"name": "buoy"})
+    assert typed.status == 403 and "may not change the memory type 'buoy'" in typed.json["message"], typed.body

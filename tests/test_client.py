@@ -400,10 +400,13 @@ def test_functions_of_the_program_and_parts_of_the_store_are_refused(remote: Rem
 
 
 def test_a_wrong_token_and_a_space_that_is_not_open(served: Served, place: Path) -> None:
-    for wrong, sentence in (("wrong", "not known"), ("", "needs a token")):
-        with RemoteStore(served.url, token=wrong) as store, pytest.raises(AccessDenied, match=sentence):
+    for wrong, sentence in (("wrong", "not known here; ask an admin"), ("", "needs a token; set NACRE_TOKEN")):
+        with RemoteStore(served.url, token=wrong) as store, pytest.raises(AccessDenied, match=sentence) as refused:
             store.count()
+        assert "`nacre config set token file:PATH`" in str(refused.value) and "Bearer" not in str(refused.value)
     (limited,) = tokens(place / "s.db", ("ben", "reader", ("open",)))
+    with RemoteStore(served.url, token=limited) as store:  # the one space that the token opens
+        assert store.count() == 0 and store.space == "open"
     with RemoteStore(served.url, token=limited, space="open") as store:
         assert store.count() == 0 and store.me() == {"user": "ben", "role": "reader", "spaces": ["open"]}
         with pytest.raises(SpaceNotOpen, match="does not open the space 'closed'; it opens open"):

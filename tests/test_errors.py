@@ -13,6 +13,9 @@ EXAMPLES: list[tuple[errors.NacreError, type[Exception], str]] = [
     (errors.UnknownName("memory type", "epsodic", ["episodic", "semantic"]), ValueError, "did you mean 'episodic'?"),
     (errors.UnknownName("status", "zzz", ["a", "b"]), ValueError, "use one of: a, b."),
     (errors.UnknownName("argument of status", "x", []), ValueError, "'x'; there are none."),
+    (errors.NameNotFound("user", "adda", ["ada"], "X"), errors.UnknownName, "did you mean 'ada'? X lists them."),
+    (errors.NameNotFound("job", "x", [], "/v1/jobs"), ValueError, "no job 'x'; /v1/jobs lists them."),
+    (errors.OperationNotFound("x"), errors.UndoRefused, "as 'x'; `nacre journal` lists them."),
     (errors.AmbiguousId("ab", ["ab1", "ab2"]), ValueError, "give more characters."),
     (
         errors.MissingExtra("A plot", "plot", "write text"),
@@ -25,6 +28,11 @@ EXAMPLES: list[tuple[errors.NacreError, type[Exception], str]] = [
         errors.SpaceNotOpen("x", ["a", "b"]),
         KeyError,
         "it opens a, b. Choose one of these, or ask an admin for a token.",
+    ),
+    (
+        errors.SpaceNotOpen("x", ["a"], "with ?space=NAME"),
+        KeyError,
+        "of these with ?space=NAME, or ask an admin for a token.",
     ),
     (errors.SpaceNotOpen("x", []), KeyError, "'x'; choose another space, or ask an admin for a token."),
     (errors.ArchiveRefused("f", "it is cut short", "Export it again."), OSError, "Export it again."),

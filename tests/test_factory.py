@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nacre import MemoryStore
-from nacre.errors import ConfigError, EmbeddingMismatch, UnknownName
+from nacre.errors import ConfigError, EmbeddingMismatch, InvalidInput, UnknownName
 from nacre.factory import embedder_from, make_embedder, open_backend, store_file
 from nacre.models.background import BackgroundEmbedder
 from nacre.settings import Settings
@@ -28,6 +28,24 @@ def test_a_path_opens_a_file_and_the_name_of_memory_opens_none(tmp_path: Path) -
 def test_a_folder_gets_a_file_of_its_own_and_the_home_is_understood(tmp_path: Path, elsewhere: Path) -> None:
     assert store_file(tmp_path) == tmp_path / "nacre.db"
     assert store_file("~/x.db") == elsewhere / "x.db"
+
+
+@pytest.mark.parametrize("address", ["localhost:18790", "memory.example.org:443", "[::1]:8790", "127.0.0.1:8790/"])
+def test_a_server_without_its_scheme_is_not_taken_for_a_file(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInput) as refused:
+        MemoryStore(address, embedder="hashing")
+    assert f"write http://{address} for" in str(refused.value) and list(tmp_path.iterdir()) == []
+
+
+def test_a_file_may_be_named_like_a_host_with_a_port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert store_file("./notes:2024") == Path("notes:2024")
+    Path("notes:2024").touch()
+    assert store_file("notes:2024") == Path("notes:2024")
+    assert store_file("notes:2024.db") == Path("notes:2024.db")
 
 
 @pytest.mark.parametrize("name", ["minilm2", "openai", "openai:", "sentence-transformers", ""])

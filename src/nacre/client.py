@@ -55,6 +55,8 @@ LONGEST_QUERY = 4_000  # characters, of which proxies take about 8,000; more goe
 LOOK_SECONDS = 0.5  # between two looks at a job
 IN_PAGES = ("review", "entity_suggestions", "entities")  # of which more may be asked for than a server gives at once
 NEWEST = 50  # operations among which the last one is found that was not undone
+UNAUTHORIZED = "Unauthorized"  # the problem of a request without a token that the server knows
+HOW_TO_SET_TOKEN = "set NACRE_TOKEN, or name its file with `nacre config set token file:PATH`"
 READING = Reading(strict=False)
 
 # Methods of `MemoryStore` that a server cannot carry out, with the reason.
@@ -123,9 +125,20 @@ class Connection:
                 leads_to = f" and leads to {reply.leads_to}" if reply.leads_to else ""
                 raise self.not_ours(f"it answers {reply.status}{leads_to}")
             if reply.wait is None or attempt == ATTEMPTS - 1:
-                raise error_of(problem_in(reply.body, reply.status))
+                raise error_of(self._problem(reply))
             time.sleep(min(reply.wait, LONGEST_PAUSE))
         raise self._unreachable(f"the server does not answer: {reason}")
+
+    def _problem(self, reply: Reply) -> dict[str, Any]:
+        """With how to set a token, where the server wants another one: it speaks of the header, which this class
+        sends."""
+        about = problem_in(reply.body, reply.status)
+        if str(about["type"]).rpartition(":")[2] != UNAUTHORIZED:
+            return about
+        sentence = f"This server needs a token; {HOW_TO_SET_TOKEN}."
+        if "Authorization" in self._headers:
+            sentence = f"{about.get('message') or 'This token is refused.'} To use another token, {HOW_TO_SET_TOKEN}."
+        return {"type": "urn:nacre:error:AccessDenied", "message": sentence}
 
     def not_ours(self, reason: str) -> StoreUnreachable:
         """Something else answers there: a proxy, a page, another service."""
@@ -176,8 +189,7 @@ def problem_in(answer: bytes, status: int) -> dict[str, Any]:
     except ValueError:
         about = None
     if isinstance(about, dict) and "type" in about:
-        kind = str(about["type"]).rpartition(":")[2]
-        return {**about, "type": "urn:nacre:error:AccessDenied"} if kind == "Unauthorized" else about
+        return about
     return {"type": "urn:nacre:error:StorageError", "message": f"The server answered {status}; check its address."}
 
 
@@ -198,8 +210,9 @@ class RemoteStore(MemoryStore):
     """A space of a store behind a server. Safe to use from any number of threads.
 
     `url` is the server's address, such as https://memory.example.org; without a `token`, the setting `token` names it
-    (the variable NACRE_TOKEN, for example). Errors of the server are raised as the same classes as locally. The
-    server's settings decide about secrets, conflicts and models, and the token's user is the actor.
+    (the variable NACRE_TOKEN, for example); without a `space`, it is that of a token for exactly one, else `default`.
+    Errors of the server are raised as the same classes as locally. The server's settings decide about secrets,
+    conflicts and models, and the token's user is the actor.
     """
 
     def __init__(
@@ -217,11 +230,23 @@ class RemoteStore(MemoryStore):
         self._connected = Connection(
             common.store if url is None else url, service_key(common, "token") if token is None else token, seconds
         )
-        self.space = label("space", common.space if space is None else space) or DEFAULT
+        self._space = label("space", common.space if space is None else space)
         self.agent = self.session = ""
         self._settings, self._clock, self._access = common, time.time, None
         self._parts = self._engine = self._store = self._guard = NotHere()  # type: ignore[assignment]
         self._versions: Mapping[str, int] = {}
+
+    @property
+    def space(self) -> str:
+        """Where none was named, the server is asked once: the one space of a token for one, else `default`."""
+        if not self._space:
+            opened = self.me()["spaces"]
+            self._space = str(opened[0]) if len(opened) == 1 else DEFAULT
+        return self._space
+
+    @space.setter
+    def space(self, name: str) -> None:
+        self._space = name
 
     def in_space(self, name: str) -> Self:
         view = copy.copy(self)
@@ -252,6 +277,12 @@ class RemoteStore(MemoryStore):
     @property
     def may_teach(self) -> bool:
         return False
+
+    @property
+    def user_rights(self) -> tuple[str, tuple[str, ...]]:
+        """Asks the server."""
+        me = self.me()
+        return str(me["role"]), tuple(map(str, me["spaces"]))
 
     def clean(self, memory: Memory) -> Memory:
         """As it is: the server has removed secrets."""

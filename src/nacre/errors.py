@@ -3,6 +3,7 @@
 NacreError
 ├── InvalidInput (ValueError)        the input cannot be stored or searched
 │   ├── UnknownName                  a name outside a known set, with the nearest one
+│   │   └── NameNotFound             a user, a token or a job that a request names and is not there
 │   ├── WrongType (TypeError)        a value of the wrong type
 │   ├── AmbiguousId                  an id prefix that fits several memories
 │   ├── SecretRefused                a text with a secret, where the settings refuse such texts
@@ -23,6 +24,7 @@ NacreError
 ├── ConflictError (ValueError)       what `on_conflict="raise"` found; nothing was stored
 ├── ImportConflict (ValueError)      ids of an archive that are here already, where that is an error
 ├── UndoRefused (RuntimeError)       there is no such operation, or no way back
+│   ├── OperationNotFound            the journal of the space has no such operation
 │   └── UndoBlocked                  later operations changed the same memories; they are named
 ├── MigrationRefused (RuntimeError)  a store that cannot be moved to where it was asked
 ├── OperationStopped (RuntimeError)  what it had written was undone, or its space renamed or deleted
@@ -118,6 +120,16 @@ class UnknownName(InvalidInput):
         return known[name]
 
 
+class NameNotFound(UnknownName):
+    """`known` are the names that the caller may see, `where` says where they are listed."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], where: str) -> None:
+        short = shortened(str(name))
+        near = nearest_name(short, sorted(known))
+        meant = f"did you mean {near!r}? " if near else ""
+        NacreError.__init__(self, f"There is no {kind} {short!r}; {meant}{where} lists them.")
+
+
 class WrongType(InvalidInput, TypeError):
     def __init__(self, name: str, wanted: str, value: object) -> None:
         super().__init__(f"{name} must be {wanted}, not {type(value).__name__}; convert it first.")
@@ -200,10 +212,12 @@ class SpaceNotFound(NacreError, KeyError):
 
 
 class SpaceNotOpen(SpaceNotFound):
-    """`opened` are the spaces that the token names; none means all but the personal spaces of other users."""
+    """`opened` are the spaces that the token names; none means all but the personal spaces of other users. `how` says
+    how to choose one, where the interface is known."""
 
-    def __init__(self, name: str, opened: Sequence[str]) -> None:
+    def __init__(self, name: str, opened: Sequence[str], how: str = "") -> None:
         others = f"it opens {', '.join(opened)}. Choose one of these" if opened else "choose another space"
+        others += f" {how}" if how else ""
         NacreError.__init__(
             self, f"This token does not open the space {name!r}; {others}, or ask an admin for a token."
         )
@@ -301,6 +315,13 @@ class ImportConflict(NacreError, ValueError):
 
 class UndoRefused(NacreError, RuntimeError):
     pass
+
+
+class OperationNotFound(UndoRefused):
+    def __init__(self, batch: str) -> None:
+        super().__init__(
+            f"There is no such operation in the journal as {shortened(batch)!r}; `nacre journal` lists them."
+        )
 
 
 class UndoBlocked(UndoRefused):

@@ -32,7 +32,7 @@ from nacre.protocols import (
     Reranker,
 )
 from nacre.remember.suggest import Suggester
-from nacre.settings import ADDRESS, OPENAI, STORE_FILE, Settings, without_password
+from nacre.settings import ADDRESS, HOST_AND_PORT, OPENAI, STORE_FILE, Settings, without_password
 from nacre.settings import IN_MEMORY as IN_MEMORY
 
 if TYPE_CHECKING:
@@ -222,6 +222,11 @@ def store_file(path: Path | str) -> Path:
             "a database as postgresql://USER@HOST/DATABASE, or a server as https://HOST."
         )
     file = Path(path).expanduser()
+    if isinstance(path, str) and HOST_AND_PORT.fullmatch(path) and not file.exists():
+        raise InvalidInput(
+            f"{path} looks like the address of a server without http:// or https://; write http://{path} for a server "
+            f"on this machine, https://{path} for another one, or ./{path} for a file of this name."
+        )
     return file / STORE_FILE if file.is_dir() or str(path).endswith(("/", "\\")) else file
 
 

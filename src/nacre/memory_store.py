@@ -23,7 +23,9 @@ from nacre.errors import (
     HistoryLost,
     InvalidInput,
     MemoryNotFound,
+    OperationNotFound,
     StorageError,
+    UndoRefused,
     VersionMismatch,
 )
 from nacre.factory import EmbedFunction, StoreOptions, StoreParts, open_parts
@@ -227,6 +229,13 @@ class MemoryStore(Closing):
     def may_teach(self) -> bool:
         """Whether the vocabulary, which everybody shares, may be changed through this store."""
         return self._access is None or self._access.unrestricted
+
+    @property
+    def user_rights(self) -> tuple[str, tuple[str, ...]] | None:
+        """The role of the server's user who works with this store, and the spaces that are open to it; none means all.
+        None where the store is no server's."""
+        can = None if self._access is None else self._access.capabilities
+        return None if can is None or can.role is None else (str(can.role), tuple(can.allowed_spaces))
 
     def now(self) -> float:
         return self._clock()
@@ -848,8 +857,11 @@ class MemoryStore(Closing):
         return history.operations(self._store, self.space, where, max(0, limit))
 
     def operation(self, batch: str) -> OperationStatus:
-        """An operation, whether it can be undone, and what blocks that. Raises `UndoRefused` when there is none."""
-        status = undo.status(self._engine, self.space, self.resolve_operation(batch))
+        """An operation, whether it can be undone, and what blocks that. Raises `OperationNotFound`."""
+        try:
+            status = undo.status(self._engine, self.space, self.resolve_operation(batch))
+        except UndoRefused as error:
+            raise OperationNotFound(batch) from error
         return replace(status, entries=tuple(map(self._visible_entry, status.entries)))
 
     def _visible_entry(self, entry: JournalEntry) -> JournalEntry:
@@ -895,8 +907,11 @@ class MemoryStore(Closing):
         return history.timeline(self._store, self.space, bucket, start, self._clock() if end is None else end)
 
     def resolve_operation(self, prefix: str) -> str:
-        """The only batch that begins so. Raises `UndoRefused` or `InvalidInput`."""
-        return undo.resolve_batch(self._store, self.space, prefix)
+        """The only batch that begins so. Raises `OperationNotFound` or `InvalidInput`."""
+        try:
+            return undo.resolve_batch(self._store, self.space, prefix)
+        except UndoRefused as error:
+            raise OperationNotFound(prefix) from error
 
     def compact(self, *, older_than_days: float | None = None, why: str = "") -> int:
         """Drops journal entries older than this, by default than the setting `journal_days`; returns how many. Their

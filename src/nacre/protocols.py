@@ -205,12 +205,13 @@ class Page(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The state of a backend; `problems` are sentences with a remedy, empty when all is well."""
+    """The state of a backend; `problems` are sentences with a remedy, empty when all is well. Who sees only a part of
+    the store gets None for `chunks` and `vectors`, and 0 for `bytes_on_disk`."""
 
     schema: int
     memories: int
-    chunks: int
-    vectors: int
+    chunks: int | None
+    vectors: int | None
     pending: int
     bytes_on_disk: int
     embedder: str

@@ -32,6 +32,7 @@ KEYS = ("key", "token", "embedder_key", "language_model_key")
 # Which key goes to which URL.
 SERVICES = {"store": "token", "embedder_url": "embedder_key", "language_model_url": "language_model_key"}
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):[/\\]")  # of a service, not of a file; C:/ is a drive
+HOST_AND_PORT = re.compile(r"([A-Za-z0-9][A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}/?")  # without http://
 # In the address of a database or a server: after the user, also one with an @ in it, or as a parameter, whose name may
 # be escaped. What PostgreSQL's client takes for a password is always one: all from the first colon to an @ before the
 # first slash. It is hidden too where it has a slash, and the next one ends the host. In other addresses a port with
@@ -437,7 +438,8 @@ def parsed(content: bytes, file: Path) -> dict[str, object]:
     }
     for key in PATHS:
         value = str(read.get(key, ""))
-        if value not in ("", IN_MEMORY) and not ADDRESS.match(value):
+        address = ADDRESS.match(value) or (key == "store" and HOST_AND_PORT.fullmatch(value))
+        if value not in ("", IN_MEMORY) and not address:
             # A relative path in a file starts from the folder of the file.
             read[key] = relative_to_file(file, value)
     if "spaces" in read:

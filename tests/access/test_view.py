@@ -31,6 +31,7 @@ UNTOLD = {
     "close",
     "now",
     "embedder",
+    "user_rights",
     "acting_as",
     "reading",
     "as_actor",

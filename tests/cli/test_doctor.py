@@ -131,6 +131,12 @@ def test_what_the_backend_complains_of_is_printed_word_for_word() -> None:
     assert [each.message for each in judged_contents(ill)] == ["The vector index is short. Run it again."]
 
 
+def test_a_database_is_not_called_a_file() -> None:
+    told = {database: next(judged_contents(WELL, database=database)).message for database in (False, True)}
+    assert told[False].startswith("The file is undamaged, and") and told[True].startswith("The tables can be read, and")
+    assert "file" not in told[True]
+
+
 @pytest.mark.parametrize(("free", "level"), [(10**12, "ok"), (10**8, "warning"), (10**6, "problem")])
 def test_little_room_on_the_disk_is_reported_in_time(free: int, level: str) -> None:
     assert [each.level for each in judged_disk(Path("store.db"), free)] == [level]

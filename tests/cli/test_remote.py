@@ -296,7 +296,9 @@ def test_what_is_personal_is_each_users_own(
     ada.ok("remember", "--personal", "My salary is 71000 euros")
     ada.ok("remember", "My desk is by the window")
     assert {each["text"] for each in ada.json("list")} == {"My salary is 71000 euros", "My desk is by the window"}
-    assert "Here: personal@ada, because" in ada("space", "list").stderr
+    told = " ".join(ada("space", "list").stderr.split())
+    assert "Here: personal@ada, because" in told
+    assert "else personal@ada. A project's memories are searched together with those in personal@ada." in told
     bob = as_user("bob")
     assert "71000" not in bob("recall", "what is the salary?", "--all").output
     refused = bob("--space", "personal@ada", "list")
@@ -313,6 +315,7 @@ def test_a_token_for_one_space_needs_no_option(as_user: Callable[[str], CommandL
     cem.ok("remember", "The release is on Thursday")
     assert [each["space"] for each in cem.json("list")] == ["team"]
     assert "Here: team, because the token opens it alone" in cem("space", "list").stderr
+    assert "bytes on disk" not in cem.ok("stats", "-f", "table") and cem.json("stats")["bytes_on_disk"] is None
     cem.ok("undo")
     assert cem.json("list") == []
 

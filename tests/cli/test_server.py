@@ -32,9 +32,25 @@ def test_a_user_that_is_not_there_is_added_with_its_first_token_and_removed_with
     assert "Added the user 'bea'" in made.stderr and "once" in made.stderr
     assert [each["name"] for each in nacre.json("user", "list")] == ["bea"]
     assert nacre("user", "add", "bea").exit_code == 2
-    assert "1 tokens were revoked" in nacre("user", "remove", "bea", "-y").stderr
+    assert "1 token was revoked" in nacre("user", "remove", "bea", "-y").stderr
     assert nacre.json("user", "list") == [] and nacre.json("token", "list") == []
     assert nacre("user", "remove", "bea", "-y").exit_code == 2
+
+
+def test_who_removes_the_last_admin_of_all_spaces_is_told_before_and_after(nacre: CommandLine) -> None:
+    for words in (("ada", "admin"), ("bea", "writer"), ("cleo", "admin", "--space", "team")):
+        nacre.ok("token", "create", "--user", words[0], "--role", *words[1:])
+    nacre.ok("token", "create", "--user", "dan", "--role", "admin")
+    assert "admin for all spaces" not in nacre("user", "remove", "dan", "--yes").stderr  # ada is left
+    asked = nacre("user", "remove", "ada", input="n\n")
+    assert asked.exit_code == 2 and "Nobody else has a token with the role admin for all spaces" in asked.stderr
+    assert "1 token was revoked" not in asked.stderr
+    removed = nacre("user", "remove", "ada", "--yes").stderr
+    assert "No token with the role admin for all spaces is left" in removed
+    assert "token create --user NAME --role admin" in removed.replace("\n", " ")
+    nacre.ok("token", "create", "--user", "ada", "--role", "admin")
+    (only,) = [each["id"] for each in nacre.json("token", "list") if each["user"] == "ada"]
+    assert "No token with the role admin" in nacre("token", "revoke", only).stderr
 
 
 def test_what_is_mistyped_is_refused(nacre: CommandLine) -> None:

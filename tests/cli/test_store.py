@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from nacre.cli.catalogue import members
+from nacre.settings import parsed
 from tests.command_line import CommandLine
 
 
@@ -23,3 +26,13 @@ def test_a_store_is_copied_and_indexed_through_the_group(nacre: CommandLine) -> 
     copy = nacre.ok("store", "backup", "create")
     assert copy.endswith(".db") and nacre("store", "backup", "verify", copy).exit_code == 0
     assert "Reindexed 1 memory" in nacre("store", "reindex").stderr
+
+
+def test_a_server_without_its_scheme_is_answered_with_how_to_write_it(nacre: CommandLine, tmp_path: Path) -> None:
+    config = tmp_path / "named.toml"
+    config.write_text('store = "localhost:18790"\n')
+    for words in (["list"], ["remember", "x"], ["stats"], ["doctor"]):
+        refused = nacre("--store", "localhost:18790", *words)
+        assert refused.exit_code == 2, refused.output
+        assert "write http://localhost:18790 for a server" in " ".join(refused.stderr.split())
+    assert parsed(config.read_bytes(), config)["store"] == "localhost:18790"

@@ -63,6 +63,15 @@ class Caller:
         finally:
             connection.close()
 
+    def tool(self, name: str, path: str = "/mcp", **arguments: object) -> Any:
+        """What an MCP tool answers, over HTTP."""
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+        accept = "application/json, text/event-stream"
+        reply = self("POST", path, message, Content_Type="application/json", Accept=accept)
+        assert reply.status == 200, reply.body
+        (answer,) = [line[len(b"data: ") :] for line in reply.body.splitlines() if line.startswith(b"data: {")]
+        return json.loads(answer)["result"]
+
     def remember(self, text: str, space: str = "team", **fields: object) -> Any:
         reply = self("POST", f"/v1/spaces/{quote(space, safe='')}/memories", {"text": text, **fields})
         assert reply.status == 201, reply.body

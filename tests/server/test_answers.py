@@ -66,8 +66,8 @@ def view(store: MemoryStore) -> MemoryStore:
 
 def test_an_answer_is_given_again_and_is_not_readable_in_the_store(answers: Answers, store: MemoryStore) -> None:
     first = reserved(answers)
-    answers.finish(first, Answer(201, b'{"text": "walnut"}', '"1"'))
-    assert answers.begin("ada", KEY, REQUEST) == Answer(201, b'{"text": "walnut"}', '"1"')
+    answers.finish(first, Answer(201, b'{"text": "walnut"}', '"1"', "0f"))
+    assert answers.begin("ada", KEY, REQUEST) == Answer(201, b'{"text": "walnut"}', '"1"', "0f")
     kept = json.dumps(store.acting_as("x").store.terms(ANSWER_KIND))
     assert "walnut" not in kept and KEY not in kept and '"ada"' not in kept  # random digits may be ada
     assert isinstance(answers.begin("bea", KEY, REQUEST), Reservation)  # another user's key

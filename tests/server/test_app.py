@@ -152,7 +152,8 @@ def test_a_request_with_the_same_key_is_carried_out_once(writer: Caller, reader:
     first = writer("POST", "/v1/spaces/team/memories", body, Idempotency_Key=key)
     again = writer("POST", "/v1/spaces/team/memories", body, Idempotency_Key=key)
     assert (first.status, again.status) == (201, 201)
-    assert (again.body, again.headers["etag"]) == (first.body, first.headers["etag"])
+    named = [{name: value for name, value in each.headers.items() if name != "date"} for each in (first, again)]
+    assert again.body == first.body and named[0] == named[1] and {"etag", "nacre-operation"} <= named[1].keys()
     other = writer("POST", "/v1/spaces/team/memories", {"text": "Something else"}, Idempotency_Key=key)
     assert other.status == 409 and "another request" in other.json["detail"]
     refused = writer("POST", "/v1/spaces/team/memories", {"text": ""}, Idempotency_Key=(failed := str(uuid.uuid4())))
@@ -301,6 +302,7 @@ def test_a_token_that_is_revoked_while_it_waits_for_changes_gets_none(
     with registry(place / "s.db") as users, ThreadPoolExecutor(1) as waiting:
         users.add_user("poller")
         token, secret = users.create_token("poller", "reader")
+        root.remember("The space is there")
         last = root("GET", "/v1/spaces/team").json["seq"]
         poll = partial(served.caller(secret), "GET", "/v1/spaces/team/changes", query={"since": last, "wait": 50})
         reply = waiting.submit(poll)
@@ -419,3 +421,63 @@ def test_a_request_that_waits_for_changes_sees_those_of_a_restored_store(tmp_pat
         call.remember("The tug is at berth three")
         (change,) = polled.result(PATIENCE).result
         assert change["after"]["text"] == "The tug is at berth three"
+
+
+def test_what_a_path_names_and_is_not_there_is_not_found(root: Caller, writer: Caller) -> None:
+    writer.remember("The weir was painted")
+    job = writer("POST", "/v1/spaces/team/jobs/scan", {}).json["id"]
+    wait_for(lambda: writer("GET", f"/v1/jobs/{job}").json["state"] == "done", "the scan")
+    for verb, path, sentence in (
+        ("GET", "/v1/jobs/nosuch", "There is no job 'nosuch'; /v1/jobs lists them."),
+        ("GET", "/v1/spaces/team/operations/zz", "as 'zz'; `nacre journal` lists them."),
+        ("GET", f"/v1/spaces/team/operations/{uuid.uuid4()}", "`nacre journal` lists them."),
+        ("GET", "/v1/spaces/team/operations/resolve/zz", "`nacre journal` lists them."),
+        ("POST", "/v1/spaces/team/operations/zz/undo", "`nacre journal` lists them."),
+        ("DELETE", "/v1/tokens/nosuch", "There is no token 'nosuch'; `nacre token list` lists them."),
+        ("DELETE", "/v1/users/nosuch", "There is no user 'nosuch'; `nacre user list` lists them."),
+    ):
+        refused = root(verb, path, {} if verb == "POST" else None)
+        assert refused.status == 404 and refused.json["message"].endswith(sentence), (path, refused.body)
+
+
+def test_an_admin_of_one_space_learns_no_names_of_users_whom_it_cannot_see(served: Served, place: Path) -> None:
+    with registry(place / "s.db") as users:
+        for name in ("fay", "gil", "new"):
+            users.add_user(name)
+        ops = served.caller(users.create_token("fay", "admin", ["ops"])[1])
+        users.create_token("gil", "admin", ["harbour"])
+    sentences = []
+    for name in ("newguy", "gil"):  # one that is not there, and one that is hidden
+        refused = ops("POST", "/v1/tokens", {"user": name, "role": "writer", "spaces": ["ops"]})
+        assert refused.status == 403
+        sentences.append(refused.json["message"].replace(name, "X"))
+    assert (
+        sentences
+        == ["You see no user 'X' (you see fay); ask an admin of all spaces to add the user, or to make this token."] * 2
+    )
+    assert ops("POST", "/v1/tokens", {"user": "new", "role": "writer", "spaces": ["ops"]}).status == 201
+
+
+def test_what_a_token_may_not_know_of_the_store_is_null_and_not_nothing(writer: Caller, root: Caller) -> None:
+    writer.remember("The dredger works at night")
+    hidden, seen = (caller("GET", "/v1/health").json for caller in (writer, root))
+    assert (hidden["chunks"], hidden["vectors"]) == (None, None) and hidden["memories"] > 0
+    assert seen["chunks"] > 0 and seen["vectors"] > 0
+
+
+def test_what_is_refused_outside_of_its_spaces_is_said_without_terms_of_the_code(served: Served, place: Path) -> None:
+    with registry(place / "s.db") as users:
+        users.add_user("hal")
+        ops = served.caller(users.create_token("hal", "admin", ["dock"])[1])
+    ops.remember("The dock is dry", "dock")
+    copied = ops("POST", "/v1/spaces/dock/copy", {"target": "elsewhere"})
+    assert copied.status == 403 and copied.json["message"] == (
+        "This token does not open the space 'elsewhere', so that nothing was written there. Choose another space, or "
+        "ask an admin for a token."
+    )
+    made = ops("POST", "/v1/spaces", {"name": "elsewhere"})
+    assert made.status == 403 and made.json["message"].startswith(
+        "The user 'hal' may not create or describe the space 'elsewhere': that concerns the store as a whole"
+    )
+    typed = ops("POST", "/v1/spaces/dock/types", {"name": "buoy"})
+    assert typed.status == 403 and "may not change the memory type 'buoy'" in typed.json["message"], typed.body

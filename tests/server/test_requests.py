@@ -142,7 +142,6 @@ def test_a_number_with_hundreds_of_digits_and_a_path_without_a_space_are_refused
     assert caller("POST", f"/v1/spaces/{QUIET}/recall", {"query": "x", "min_relevance": 10**400}).status == 400
     assert caller("GET", "/v1/spaces//memories").status == 400
     assert caller("DELETE", "/v1/spaces/%20").status == 400
-    assert caller("GET", f"/v1/spaces/{QUIET}/journal", query={"limit": "-5"}).result == []
 
 
 def test_a_space_with_blanks_around_its_name_is_as_closed_as_without(admin: tuple[Caller, str]) -> None:
@@ -177,3 +176,24 @@ def test_whoever_follows_a_journal_learns_that_an_older_one_took_its_place(admin
     assert lost.status == 410 and "anew" in lost.json["message"]
     stream = caller("GET", f"{root}/changes", query={"since": last + 1}, accept="text/event-stream")
     assert b"event: lost" in stream.body and b"anew" in stream.body
+
+
+def test_a_limit_below_none_is_refused_everywhere_and_0_asks_for_none() -> None:
+    limited = [endpoint for endpoint in all_endpoints() if "limit" in {each.name for each in endpoint.parameters}]
+    assert len(limited) > 8
+    for endpoint in limited:
+        with pytest.raises(InvalidInput, match="limit is -1; give a number from 0 to 1,000"):
+            check_bounds(endpoint, {**needed(endpoint), "limit": -1})
+        values = {**needed(endpoint), "limit": 0}
+        check_bounds(endpoint, values)
+        assert values["limit"] == 0
+
+
+def test_lists_of_0_are_empty_and_of_fewer_are_refused(admin: tuple[Caller, str]) -> None:
+    caller, _ = admin
+    for place in ("memories", "journal", "changes", "operations", "review", "entities"):
+        path = f"/v1/spaces/{QUIET}/{place}"
+        none = caller("GET", path, query={"limit": 0}).json
+        assert none.get("result", none.get("memories")) == [], place
+        refused = caller("GET", path, query={"limit": -1})
+        assert (refused.status, refused.json["remedy"]) == (400, "Give a number from 0 to 1,000."), place

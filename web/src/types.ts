@@ -220,8 +220,8 @@ export interface Stats {
 export interface Health {
   schema: number;
   memories: number;
-  chunks: number;
-  vectors: number;
+  chunks: number | null;
+  vectors: number | null;
   pending: number;
   bytes_on_disk: number;
   embedder: string;

@@ -117,6 +117,14 @@ OF_ALL: tuple[tuple[type, str], ...] = (
 )
 
 
+# What a term is, for who may not write it.
+CHANGED_TERM = {
+    SPACE: "create or describe the space {name!r}",
+    RELATION: "change the relation {name!r}",
+    "type": "change the memory type {name!r}",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Permission:
     """Reads `below`, the store as it is; what it reads must still be so when the changes are written."""
@@ -199,7 +207,7 @@ class Permission:
         if self.access.is_own_undo(kind, data or known):
             return True
         if kind != RELATION or (data is not None and FOR_REVIEW not in data):
-            self.access.demand("change the store's vocabulary")
+            self.access.demand(CHANGED_TERM.get(kind, "change a name that others use, too").format(name=name))
         elif not self.access.unrestricted and FOR_REVIEW not in (known or {FOR_REVIEW: True}):
             return False
         return data is not None or not any(self.below.edges(space, rels=[name]) for space in self.below.spaces())
@@ -219,6 +227,11 @@ class Permission:
     def _demand(self, memory: Memory) -> None:
         if not self.writes(memory):
             self.access.demand_role(Role.WRITER, "write")
+            if not self.access.is_agent:
+                raise AccessDenied(
+                    f"This token does not open the space {memory.space!r}, so that nothing was written there. Choose "
+                    "another space, or ask an admin for a token."
+                )
             raise AccessDenied(
                 f"{self.access.who} may write only what is its own in its scope "
                 f"({self.access.capabilities.scope}); nothing was changed. Ask for a wider scope."
@@ -461,7 +474,7 @@ class RestrictedReader:
         if self._access.unrestricted:
             return self._reader.health(thorough=thorough)
         seen = self._reader.count(self._access.space, self._access.readable)
-        bare = replace(self._reader.health(), chunks=0, vectors=0, pending=0, bytes_on_disk=0, problems=())
+        bare = replace(self._reader.health(), chunks=None, vectors=None, pending=0, bytes_on_disk=0, problems=())
         return replace(bare, memories=seen)
 
     def _narrowed(self, space: str, where: Filter) -> Filter:

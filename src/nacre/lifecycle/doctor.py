@@ -87,7 +87,8 @@ def examined_store(settings: Settings, embedder: Embedder | None) -> list[Findin
         store.close()
     opened = Finding("store", "ok", f"{store_name(settings.store)} opens.")
     identity = embedder_of_store(embedder, lambda: health.embedder).identity if embedder is not None else ""
-    return [opened, *judged_contents(health), *judged_vectors(health, identity, mismatch, calibrated=calibrated)]
+    contents = judged_contents(health, database=is_database(settings.store))
+    return [opened, *contents, *judged_vectors(health, identity, mismatch, calibrated=calibrated)]
 
 
 def other_vectors(store: Backend, embedder: Embedder | None) -> str:
@@ -119,18 +120,19 @@ def examined_embedder(settings: Settings) -> tuple[Embedder | None, list[Finding
         return None, [Finding("model", "problem", str(error))]
 
 
-def judged_contents(health: Health) -> Iterator[Finding]:
+def judged_contents(health: Health, *, database: bool = False) -> Iterator[Finding]:
     for problem in health.problems:
         fixed_by: Remedy = "repair" if problem in health.damage else "reindex"
         yield Finding("integrity", "problem", problem, fixed_by=fixed_by)
     yield from (Finding("integrity", "warning", note) for note in health.notes)
     if not health.problems and not any(ALTERED in note for note in health.notes):
         memories = f"{health.memories:,} {'memory' if health.memories == 1 else 'memories'}"
-        vectors = f"{health.vectors:,} {'vector' if health.vectors == 1 else 'vectors'}"
-        counts = f"{memories} with {vectors}"
-        if health.vectors > health.memories:
+        vectors = health.vectors or 0
+        counts = f"{memories} with {vectors:,} {'vector' if vectors == 1 else 'vectors'}"
+        if vectors > health.memories:
             counts += "; a long text has several, and earlier versions and what was undone keep theirs"
-        yield Finding("integrity", "ok", f"The file is undamaged, and its indexes fit its memories ({counts}).")
+        sound = "The tables can be read" if database else "The file is undamaged"
+        yield Finding("integrity", "ok", f"{sound}, and the indexes fit the memories ({counts}).")
 
 
 def judged_vectors(health: Health, identity: str, mismatch: str = "", *, calibrated: bool) -> Iterator[Finding]:

@@ -17,6 +17,8 @@ from nacre.errors import (
     LinkRefused,
     MemoryNotFound,
     NacreError,
+    NameNotFound,
+    OperationNotFound,
     OperationStopped,
     SpaceNotFound,
     StorageError,
@@ -35,6 +37,8 @@ CONTENT_TYPE = "application/problem+json"
 STATUSES: tuple[tuple[type[NacreError], int, str], ...] = (
     (MemoryNotFound, 404, "There is no such memory"),
     (SpaceNotFound, 404, "There is no such space"),
+    (NameNotFound, 404, "There is nothing of this name"),
+    (OperationNotFound, 404, "There is no such operation"),
     (VersionMismatch, 412, "The memory was changed meanwhile"),
     (AccessDenied, 403, "This token does not allow it"),
     (ConflictError, 409, "It conflicts with what is stored"),

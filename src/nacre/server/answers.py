@@ -39,7 +39,7 @@ class Answer:
     status: int
     body: bytes
     etag: str = ""
-    operation: str = ""  # that was written; one that is sent again has none
+    operation: str = ""  # that was written
 
 
 @dataclass(slots=True)
@@ -97,7 +97,8 @@ class Answers:
         if "answer" in stored:
             status, _, rest = unsealed(secret, str(stored["answer"])).partition(b"\n")
             etag, _, body = rest.partition(b"\n")
-            return Answer(int(status), body, etag.decode())
+            operation = str(stored.get("operation", ""))  # an earlier version kept none
+            return Answer(int(status), body, etag.decode(), operation)
         age = self._clock() - float(str(stored["at"]))
         if stored["state"] == "reserved" and age > GIVEN_UP_SECONDS:
             return None
@@ -112,7 +113,7 @@ class Answers:
         """Keeps an answer; one that is too long is not kept, only that there was one."""
         plain = b"%d\n%s\n%s" % (answer.status, answer.etag.encode(), answer.body)
         packed = sealed(reservation.secret, plain)
-        kept = {**reservation.data, "state": "done"}
+        kept: dict[str, Json] = {**reservation.data, "state": "done", "operation": answer.operation}
         self._set(reservation, {**kept, "answer": packed} if len(packed) <= LONGEST_ANSWER else kept)
 
     def abandon(self, reservation: Reservation) -> None:

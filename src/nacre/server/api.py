@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from nacre.access.capabilities import Role
 from nacre.access.view import performed
-from nacre.errors import AccessDenied, SpaceNotFound, UnknownName
+from nacre.errors import AccessDenied, NameNotFound, SpaceNotFound, UnknownName
 from nacre.hooks.inject import InjectionDay, injection_days
 from nacre.lifecycle.doctor import Finding, compute_missing, examine
 from nacre.lifecycle.jobs import JOBS, backups_of
@@ -210,14 +210,28 @@ class ServerApi:
         if not self.asker.manages(spaces):
             raise AccessDenied("This token may make tokens only for its own spaces; name some of these.")
         others = [token for token in self.registry.tokens() if token.user == user]
+        if self.asker.spaces:
+            self._demand_visible(user, has_tokens=bool(others))
         if user != self.asker.user and not all(self.asker.manages(token.spaces) for token in others):
             raise AccessDenied(f"{user} has tokens for other spaces, too; an admin of all spaces must make this one.")
         days = parse_duration(expires) / DAY if expires else None
         return NewToken(*self.registry.create_token(user, role, spaces, days=days, note=note))
 
+    def _demand_visible(self, user: str, *, has_tokens: bool) -> None:
+        """An admin of some spaces must not learn who else is a user. One without a token may get its first from it."""
+        seen = [each.name for each in self.users()]
+        new = not has_tokens and any(each.name == user for each in self.registry.users())
+        if user not in seen and not new:
+            names = ", ".join(seen) or "none"
+            raise AccessDenied(
+                f"You see no user {user!r} (you see {names}); ask an admin of all spaces to add the user, or to make "
+                "this token."
+            )
+
     def revoke_token(self, id: str) -> bool:
         known = [token.id for token in self.tokens()]
-        UnknownName.check("token", id, known)
+        if id not in known:
+            raise NameNotFound("token", id, known, "`nacre token list`")
         self.registry.revoke(id)
         return True
 

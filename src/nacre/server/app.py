@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from shutil import rmtree
@@ -500,10 +500,8 @@ class Request:
         body = await self._body(self.app.options.longest_body)
         self._take(identity, writes=0, size=len(body))
         wanted = dict(parse_qsl(self.scope["query_string"].decode("latin-1"))).get("space", "")
-        self.space = label("space", wanted) or self._usual(identity)
-        who = Asker(identity, self.space)
-        await self.app.in_thread(partial(self.app.stores.view, who))  # a space that is not open ends here
-        asker.set(who)
+        self.space = self.app.stores.agent_space(identity, label("space", wanted))
+        asker.set(Asker(identity, self.space))
         async with self.app.using():
             await self.app.mcp(self.scope, replayed(body, self.receive), self._send)
 
@@ -684,12 +682,6 @@ class Call:
     upload: Path | None = None
 
     def answer(self, key: str, request: bytes) -> Answer:
-        operations: list[str] = []
-        performed.set(operations)
-        answer = self._answer(key, request)
-        return replace(answer, operation=operations[-1]) if operations else answer
-
-    def _answer(self, key: str, request: bytes) -> Answer:
         if not key:
             return self._run()
         self.app.stores.view(self.who)  # a space that is not open ends here
@@ -731,13 +723,15 @@ class Call:
         return getattr(owner, endpoint.method)(*arguments, **options)
 
     def _run(self) -> Answer:
-        endpoint, store = self.route.endpoint, self._store()
+        endpoint, store, operations = self.route.endpoint, self._store(), list[str]()
+        performed.set(operations)
         result = self._result(store)
         if result is None and endpoint.method == "get":
             raise MemoryNotFound(str(self.values["id"]), self.who.space)
         body = self.app.writing(self.who.space).result(endpoint.method, result, self.values)
         sent = body if is_object(endpoint.returns) else {"result": body}
-        return Answer(endpoint.status, json.dumps(sent, separators=(",", ":")).encode(), etag_of(result))
+        written = operations[-1] if operations else ""
+        return Answer(endpoint.status, json.dumps(sent, separators=(",", ":")).encode(), etag_of(result), written)
 
 
 def etag_of(result: object) -> str:

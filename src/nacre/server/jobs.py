@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from nacre.access.view import JOB_KIND
-from nacre.errors import InvalidInput, NacreError, UnknownName
+from nacre.errors import InvalidInput, NacreError, NameNotFound
 from nacre.files import ThreadLock
 from nacre.model.memory import Json
 from nacre.protocols import Backend, Clock, Progress, TermSet
@@ -103,11 +103,11 @@ class Jobs:
             return replace(current, state=FAILED, error={"title": "It failed unexpectedly; see the server's log."})
 
     def get(self, id: str, asker: Identity) -> Job:
-        """Raises `UnknownName` for one that is not there, or not to be seen."""
+        """Raises `NameNotFound` for one that is not there, or not to be seen."""
         data = self._backend.term(JOB_KIND, id)
         job = None if data is None else self._seen(id, data)
         if job is None or not visible(job, asker):
-            raise UnknownName("job", id, [])
+            raise NameNotFound("job", id, [], "/v1/jobs")
         return job
 
     def list(self, asker: Identity) -> list[Job]:

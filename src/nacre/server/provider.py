@@ -62,8 +62,18 @@ class UserStores(StoreProvider):
                 self._views.popitem(last=False)
         return view
 
+    def agent_space(self, identity: Identity, named: str = "") -> str:
+        """Where an agent names no space, that of the commands: the one of a token for one, else the user's own. Raises
+        `SpaceNotOpen`."""
+        by_rule = identity.spaces[0] if len(identity.spaces) == 1 else personal_space(identity.user)
+        space = named or by_rule
+        if not identity.reaches(space):
+            raise SpaceNotOpen(space, identity.spaces, "with ?space=NAME at the end of the address")
+        return space
+
     def usual_space(self, identity: Identity) -> str:
-        """Where no space is named: the first that the token opens, or the one of the settings."""
+        """For what the page shows first, and for requests about no space: the first that the token opens, or the one of
+        the settings."""
         return identity.spaces[0] if identity.spaces else self.settings.space or DEFAULT
 
     def opened(self) -> MemoryStore:

@@ -16,7 +16,7 @@ from typing import Any
 
 from nacre.access.capabilities import AgentCapabilities, Role, opens, user_capabilities
 from nacre.access.view import USER_KIND
-from nacre.errors import AccessDenied, InvalidInput, UnknownName
+from nacre.errors import AccessDenied, InvalidInput, NameNotFound, UnknownName
 from nacre.model.instants import iso
 from nacre.model.validate import required_label, storable_text
 from nacre.protocols import TOKEN_KIND, Backend, Clock, Data, Expected, Outdated, TermSet
@@ -122,7 +122,7 @@ class Registry:
         return user
 
     def remove_user(self, name: str) -> int:
-        """Removes the user and revokes its tokens; returns how many. What it wrote stays. Raises `UnknownName`."""
+        """Removes the user and revokes its tokens; returns how many. What it wrote stays. Raises `NameNotFound`."""
         self._change(USER_KIND, name, lambda before: self._known("user", USER_KIND, name, before))
         own = [token.id for token in self.tokens() if token.user == name]
         for id in own:
@@ -156,7 +156,7 @@ class Registry:
         return token, f"{PREFIX}_{id}_{secret}"
 
     def revoke(self, id: str) -> None:
-        """Raises `UnknownName`."""
+        """Raises `NameNotFound`."""
         self._change(TOKEN_KIND, id, lambda before: self._known("token", TOKEN_KIND, id, before))
 
     def identify(self, text: str) -> Identity:
@@ -175,7 +175,7 @@ class Registry:
 
     def _known(self, what: str, kind: str, name: str, before: Data | None) -> None:
         if before is None:
-            raise UnknownName(what, name, self._backend.terms(kind))
+            raise NameNotFound(what, name, self._backend.terms(kind), f"`nacre {what} list`")
 
     def _change(self, kind: str, name: str, plan: Callable[[Data | None], Data | None]) -> None:
         change_term(self._backend, kind, name, plan)

@@ -19,7 +19,7 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import UsageProblem
 from nacre.cli.options import command, form_option, option, yes_option
 from nacre.cli.ui.output import Column, Form, print_items, put, say
-from nacre.cli.ui.prompts import confirm
+from nacre.cli.ui.prompts import confirm, count_of
 from nacre.errors import MissingExtra
 from nacre.model.instants import iso
 from nacre.settings import personal_space
@@ -29,7 +29,13 @@ if TYPE_CHECKING:
     from nacre.server.users import Registry, Token, User
 
 ROLES = ("reader", "writer", "reviewer", "admin")
+ADMIN = ROLES[-1]
 PROFILES = ("core", "full")
+LAST_ADMIN = "Nobody else has a token with the role admin for all spaces, which users, backups and upkeep need."
+NO_ADMIN = (
+    "No token with the role admin for all spaces is left. Whoever has the store itself makes one, with "
+    "`nacre --store STORE token create --user NAME --role admin`."
+)
 
 
 @command("serve")
@@ -176,13 +182,23 @@ def list_users(cli: CliContext, form: Form) -> None:
 @command("remove NAME", yes_option, group=user_command)
 def remove(cli: CliContext, name: str, yes: bool) -> None:
     """Remove a user, and revoke its tokens. What it wrote stays."""
-    confirm(f"Remove the user {name!r} and revoke all its tokens?", yes=yes)
     with registry(cli) as users:
+        admins = {token.user for token in admin_tokens(users, cli.now())}
+        last = admins == {name}
+        confirm(f"{f'{LAST_ADMIN} ' if last else ''}Remove the user {name!r} and revoke all its tokens?", yes=yes)
         revoked = users.remove_user(name)
-    say(f"Removed the user {name!r}; {revoked} tokens were revoked.")
+    say(f"Removed the user {name!r}; {count_of(revoked, 'token was', 'tokens were')} revoked.")
+    if last:
+        say(NO_ADMIN)
     own = personal_space(name)
     say(f"A space {own!r}, if there is one, stays: a later user of that name would open it. `nacre space --help` says "
         "how to export or empty it.")  # fmt: skip
+
+
+def admin_tokens(users: Registry | RemoteUsers, now: float) -> list[Token]:
+    """Those with which the server as a whole is managed."""
+    valid = (token for token in users.tokens() if token.expires_at is None or token.expires_at > now)
+    return [token for token in valid if token.role == ADMIN and not token.spaces]
 
 
 @click.group("token", cls=HelpGroup)
@@ -236,8 +252,11 @@ def revoke(cli: CliContext, id: str) -> None:
         matches = [token.id for token in users.tokens() if token.id.startswith(id)]
         if len(matches) > 1:
             raise UsageProblem(f"several tokens begin with {id!r}; give more characters.")
+        last = [token.id for token in admin_tokens(users, cli.now())] == matches
         users.revoke(matches[0] if matches else id)
     say(f"Revoked the token {matches[0]}.")
+    if last:
+        say(NO_ADMIN)
 
 
 def vars_of(value: User | Token) -> dict[str, object]:

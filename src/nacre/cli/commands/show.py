@@ -222,13 +222,14 @@ def stats_command(cli: CliContext, form: Form) -> None:
     """Count what is there, and on a terminal draw it: types, tags, and how many memories came each week."""
     with cli.open() as store:
         counted = store.stats()
-    facts = asdict(counted)
+    known = {**asdict(counted), "bytes_on_disk": counted.bytes_on_disk or None}  # only admins of a server are told it
+    facts = dict(known)
     if chosen_form(form) == "table":
         print_facts({name: value for name, value in facts.items() if not isinstance(value, dict)}, form)
         draw_stats(counted)
     else:
         facts["growth"] = {f"week of {first}": count for first, count in counted.growth.items()}
-        print_facts(facts, form, asdict(counted))
+        print_facts(facts, form, known)
 
 
 def draw_stats(stats: Stats) -> None:

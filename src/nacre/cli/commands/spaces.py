@@ -23,11 +23,15 @@ if TYPE_CHECKING:
     from nacre.settings import SpaceChoice
 
 
-RULE = (
-    "The space is the one that you choose (--space, NACRE_SPACE or the setting space), else that of the project (the "
-    "repository of the folder, shared by its clones and worktrees), else personal. A project's memories are searched "
-    "together with those in personal."
-)
+def rule(personal: str) -> str:
+    """`personal` is the name of the personal space: on a server, each user has one of its own."""
+    return (
+        "The space is the one that you choose (--space, NACRE_SPACE or the setting space), else that of the project "
+        f"(the repository of the folder, shared by its clones and worktrees), else {personal}. A project's memories "
+        f"are searched together with those in {personal}."
+    )
+
+
 HOW_TO_STORE_THERE = "`nacre remember --personal` stores there."
 EMPTY_STORE = "The store is empty; `nacre remember TEXT` stores a first memory."
 
@@ -40,7 +44,7 @@ def space_command() -> None:
     """
 
 
-WHAT_SPACES_DOES = f"List the spaces, and say which this folder uses and why.\n\n{RULE} {HOW_TO_STORE_THERE}"
+WHAT_SPACES_DOES = f"List the spaces, and say which this folder uses and why.\n\n{rule(PERSONAL)} {HOW_TO_STORE_THERE}"
 
 
 @command("list", form_option(), group=space_command, help=WHAT_SPACES_DOES)
@@ -63,7 +67,10 @@ def spaces_command(cli: CliContext, form: Form) -> None:
         return {**fields, "here": uses.get(note.name, "")}
 
     print_items(notes, columns, record, form, EMPTY_STORE)
-    say(RULE, f"Here: {choice.space}, because {choice.reason}{f'; {choice.beside} too' if choice.beside else ''}.")
+    say(
+        rule(store.personal_space),
+        f"Here: {choice.space}, because {choice.reason}{f'; {choice.beside} too' if choice.beside else ''}.",
+    )
     say(*(how_to_copy(note, choice.space) for note in notes if is_unread_default(note, choice)))
 
 

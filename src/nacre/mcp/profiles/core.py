@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from nacre.errors import InvalidInput
+from nacre.factory import is_server
 from nacre.mcp.records import (
     conflict_record,
     hit_lines,
@@ -21,6 +22,10 @@ from nacre.model.fence import escaped, fenced
 from nacre.model.instants import iso
 from nacre.model.journal import JournalEntry
 from nacre.model.memory import SUSPICION, Json, Memory, short_id
+from nacre.settings import without_password
+
+if TYPE_CHECKING:
+    from nacre.memory_store import MemoryStore
 
 NOTHING = "Nothing relevant is remembered."
 NEAREST = "Nothing that is remembered fits. The nearest, which probably does not answer:"
@@ -190,7 +195,8 @@ def versions(session: ToolSession, id: str) -> Answer:
 
 
 def status(session: ToolSession) -> Answer:
-    counted, known, model = session.store.stats(), session.store.settings, session.store.embedder
+    counted, (ready, model) = session.store.stats(), model_state(session.store)
+    access = access_of(session.store)
     waiting, beside = len(session.store.review(limit=MOST)), session.store.beside
     kinds = ", ".join(f"{count:,} {escaped(kind)}" for kind, count in counted.by_type.items())
     pending = f"; {counted.waiting_for_model:,} memories wait for it" if counted.waiting_for_model else ""
@@ -198,22 +204,42 @@ def status(session: ToolSession) -> Answer:
         f"{counted.active:,} memories in the space {escaped(session.store.space)}" + (f": {kinds}" if kinds else ""),
         *([] if beside is None else [f"{beside.count():,} in the space {escaped(beside.space)}, which is read too"]),
         f"{waiting} wait for a decision (`review`)",
-        f"search by meaning: {'ready' if model.ready else 'not ready'} ({escaped(model.identity)}){pending}",
-        f"access: {escaped(known.scope or 'unrestricted')}",
-        f"store: {escaped(known.store)}",
+        f"search by meaning: {model} ({escaped(counted.embedder)}){pending}",
+        *(f"{name}: {escaped(str(value))}" for name, value in access.items()),
     ]
     if counted.top_tags:
         lines.append(fenced([f"- tags: {', '.join(map(escaped, counted.top_tags))}"]))
     data: dict[str, Json] = {
         "memories": counted.active,
         "review": waiting,
-        "model_ready": model.ready,
+        "model_ready": ready,
         "waiting_for_model": counted.waiting_for_model,
         "space": session.store.space,
         "also_read": "" if beside is None else beside.space,
-        "store": known.store,
+        **access,
     }
     return Answer(data, "\n".join(lines))
+
+
+def model_state(store: MemoryStore) -> tuple[bool | None, str]:
+    """Whether the model is loaded, in words, too; only a server knows that of its own."""
+    if is_server(store.settings.store):
+        return None, "by the server"
+    return store.embedder.ready, "ready" if store.embedder.ready else "not ready"
+
+
+def access_of(store: MemoryStore) -> dict[str, Json]:
+    """What may be done here, and where."""
+    rights, place = store.user_rights, place_of(store)
+    role, spaces = rights or ("", ())
+    allowed = f"{role} in {', '.join(spaces) or 'all spaces'}" if rights else store.settings.scope or "unrestricted"
+    return {"access": allowed, **({"store": place} if place else {})}
+
+
+def place_of(store: MemoryStore) -> str:
+    """Where the store is; empty for a user of a server, which tells nobody where it keeps its own."""
+    place = store.settings.store
+    return without_password(place) if is_server(place) or store.user_rights is None else ""
 
 
 def without_none(**values: Any) -> dict[str, Any]:

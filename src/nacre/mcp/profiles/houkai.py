@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Literal, cast
 
 from nacre.errors import ConflictError, NacreError
+from nacre.mcp.profiles.core import place_of
 from nacre.mcp.profiles.maintenance import ARCHIVES, tick
 from nacre.mcp.records import suspicion
 from nacre.mcp.tool import ToolSession, read_profile
@@ -81,7 +82,7 @@ def list_recent(session: ToolSession, limit: int = 20, include_superseded: bool 
 
 def stats(session: ToolSession) -> dict[str, Json]:
     store = session.store
-    return {"count": store.count(include_superseded=True), "path": store.settings.store, "collection": store.space}
+    return {"count": store.count(include_superseded=True), "path": place_of(store), "collection": store.space}
 
 
 def link(session: ToolSession, src_id: str, dst_id: str, rel: str = "related") -> dict[str, Json]:

@@ -578,7 +578,7 @@ class MemoryStore(Closing):
         """A list of memories whose `cursor` continues it in the next call; it is empty at the end. A walk by cursors
         meets each memory once, also while others write. Raises `InvalidInput` for a damaged cursor."""
         reader, where = self._at(scope.get("as_of")), self._filter(scope)
-        page = reader.page(self.space, where, order=order, limit=max(0, limit), cursor=cursor, offset=offset)
+        page = reader.page(self.space, where, order=order, limit=limit, cursor=cursor, offset=offset)
         return Listing(page.memories, page.cursor)
 
     def iterate(self, **scope: Unpack[Scope]) -> Iterator[Memory]:
@@ -798,8 +798,8 @@ class MemoryStore(Closing):
     ) -> list[JournalEntry]:
         """What was done; `batch` may be the first characters of one. A row that cannot be read is marked `damaged`."""
         where = JournalFilter(id, batch, operation, actor, *between(since, until, self._clock()))
-        most = None if limit is None else max(0, limit)
-        entries = self._store.journal(self.space, where, newest_first=newest_first, limit=most)
+        check_page(limit, 0)
+        entries = self._store.journal(self.space, where, newest_first=newest_first, limit=limit)
         return list(map(self._visible_entry, entries))
 
     def iterate_journal(
@@ -826,7 +826,8 @@ class MemoryStore(Closing):
                 f"everything anew, and continue after {begins}."
             )
         where = JournalFilter(after=max(0, since))
-        entries = self._store.journal(self.space, where, newest_first=False, limit=max(0, limit))
+        check_page(limit, 0)
+        entries = self._store.journal(self.space, where, newest_first=False, limit=limit)
         if not entries and since > begins and since > self._last_seq():
             raise HistoryLost(
                 f"The journal of {self.space!r} has no entry {since}: the space was deleted for good, or an older copy "
@@ -854,7 +855,8 @@ class MemoryStore(Closing):
         upto = None if before is None else before - 1
         since, until = between(since, until, self._clock())
         where = JournalFilter(operation=operation, actor=actor, since=since, until=until, upto=upto)
-        return history.operations(self._store, self.space, where, max(0, limit))
+        check_page(limit, 0)
+        return history.operations(self._store, self.space, where, limit)
 
     def operation(self, batch: str) -> OperationStatus:
         """An operation, whether it can be undone, and what blocks that. Raises `OperationNotFound`."""
@@ -1004,12 +1006,13 @@ class MemoryStore(Closing):
         """The memories that mention the entity by any of its names, in any spelling, newest first."""
         from nacre.engine import entities  # slow to import
 
+        check_page(limit, 0)
         reader, where = self._at(scope.get("as_of")), self._filter(scope)
         names = entities.spellings(reader, self.space, name, where)
         if not names:
             return []
         about = where & Filter.where(entities__any=tuple(names))
-        return reader.page(self.space, about, limit=max(0, limit)).memories
+        return reader.page(self.space, about, limit=limit).memories
 
     def merge_entities(self, into: str, *others: str, why: str = "") -> bool:
         """Makes the others aliases of `into`, with all their own aliases, in one operation that `undo` takes back; the

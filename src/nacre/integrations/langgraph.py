@@ -143,10 +143,10 @@ class NacreStore(BaseStore):
             matching = [memory.id for memory in view.iterate() if matches(value_of(memory), op.filter)]
             where = Filter.where(id__in=matching)
         if not op.query:
-            return [(None, memory) for memory in view.list_recent(wanted, where=where)]
+            return [(None, memory) for memory in view.list_recent(max(0, wanted), where=where)]
         indexed = where & Filter.where(tags__none=[UNINDEXED])
         hits = records.ranked(view, op.query, wanted, indexed)
-        rest = view.list_recent(wanted - len(hits), where=where, tag=UNINDEXED)
+        rest = view.list_recent(max(0, wanted - len(hits)), where=where, tag=UNINDEXED)
         return [*((hit.relevance, hit.memory) for hit in hits), *((None, memory) for memory in rest)]
 
     def _renew(self, view: MemoryStore, memories: Iterable[Memory]) -> None:

@@ -60,7 +60,7 @@ class NacreSession:
         if limit is None:
             stored = list(self.store.iterate(session=self.session_id, tag=TAG, include_archived=True))
         else:
-            stored = self.store.list_recent(limit, session=self.session_id, tag=TAG, include_archived=True)
+            stored = self.store.list_recent(max(0, limit), session=self.session_id, tag=TAG, include_archived=True)
         return sorted(stored, key=lambda memory: (memory.position or 0, memory.created_at))
 
 

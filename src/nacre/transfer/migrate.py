@@ -184,8 +184,8 @@ class Migration:
         source, target = self._names
         mark = self._target.term(*MIGRATION)
         if mark is None:
-            if found := self._found():
-                raise MigrationRefused(f"{target} has {found} already, which would be overwritten; name a new store.")
+            if held := self._held():
+                raise MigrationRefused(f"{target} has {held} already, which would be overwritten; name a new store.")
             self._target.commit([TermSet(*MIGRATION, {"source": source})])
         elif mark.get("source") != source:
             raise MigrationRefused(
@@ -193,7 +193,7 @@ class Migration:
                 "one, or name a new store."
             )
 
-    def _found(self) -> str:
+    def _held(self) -> str:
         """What the target holds; empty for nothing."""
         if self._to.spaces():
             return "memories"

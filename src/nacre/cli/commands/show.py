@@ -87,8 +87,9 @@ class MemoryDetails:
         """The ids of memories that it may be a newer version of, until somebody decides, and how likely that is."""
         if not is_current(self.memory):
             return []
-        older = (self.near[link.to] for link in self.memory.links if link.rel == MAY_REPLACE and link.to in self.near)
-        links = ((each, self.memory.version_link(each)) for each in dict.fromkeys(older) if is_current(each))
+        ids = dict.fromkeys(link.to for link in self.memory.links if link.rel == MAY_REPLACE and link.to in self.near)
+        older = [self.near[id] for id in ids if is_current(self.near[id])]
+        links = ((each, self.memory.version_link(each)) for each in older)
         return [
             (each.id, min(1.0, link.weight))
             for each, link in links

@@ -76,7 +76,7 @@ def forget(session: ToolSession, memory_id: str) -> dict[str, Json]:
 
 
 def list_recent(session: ToolSession, limit: int = 20, include_superseded: bool = False) -> list[Json]:
-    memories = session.store.list_recent(limit, include_superseded=include_superseded)
+    memories = session.store.list_recent(max(0, limit), include_superseded=include_superseded)
     return [dated(each) for each in session.clean_all(memories)]
 
 

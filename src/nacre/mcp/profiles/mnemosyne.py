@@ -99,7 +99,7 @@ def delete_memory(session: ToolSession, memory_id: str) -> dict[str, Json]:
 
 
 def get_recent_memories(session: ToolSession, hours: float = 24, limit: int = 20) -> dict[str, Json]:
-    stored = session.store.list_recent(limit, since=session.store.now() - hours * HOUR)
+    stored = session.store.list_recent(max(0, limit), since=session.store.now() - hours * HOUR)
     memories: list[Json] = [memory_record(session.store.clean(each), session) for each in stored]
     return {"hours": hours, "count": len(memories), "memories": memories}
 

@@ -486,7 +486,9 @@ class MemoryStore:
         return after
 
     def list_recent(self, limit: int = 20, include_superseded: bool = False) -> list[Memory]:
-        return [Memory.of(each) for each in self.native.list_recent(limit, include_superseded=include_superseded)]
+        return [
+            Memory.of(each) for each in self.native.list_recent(max(0, limit), include_superseded=include_superseded)
+        ]
 
     def count(self) -> int:
         return self.collection.count()

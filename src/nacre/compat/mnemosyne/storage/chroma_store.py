@@ -155,7 +155,7 @@ class ChromaMemoryStore:
         return self.memories.count(status=IN[status])
 
     def get_all_short_term(self, limit: int = 1000) -> list[Memory]:
-        result = self.memories.list_recent(limit, order="oldest", status=SHORT_TERM)
+        result = self.memories.list_recent(max(0, limit), order="oldest", status=SHORT_TERM)
         return [memory_of(self.memories.clean(each)) for each in result]
 
     def get_short_term_count(self) -> int:

@@ -76,9 +76,10 @@ def scores(summary: Summary) -> Scores:
 
 REPORT_TEXT = """# Recall on PostgreSQL beside SQLite
 
-`python benchmarks/recall_backends.py --data FOLDER`, {date}: {machine}. Development data, the questions with an
-answer; all figures are per cent, also `mrr`. In the chat suites nothing is read. In the notes reading is not limited by
-time, so that only what is found counts.
+`python benchmarks/recall_backends.py --data FOLDER`, {date}: {machine}.
+
+Development data, the questions with an answer; all figures are per cent, also `mrr`. In the chat suites nothing is read.
+In the notes reading is not limited by time, so that only what is found counts.
 
 | suite | measure | SQLite | PostgreSQL |
 |---|---|---:|---:|

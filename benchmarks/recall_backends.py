@@ -78,7 +78,7 @@ REPORT_TEXT = """# Recall on PostgreSQL beside SQLite
 
 `python benchmarks/recall_backends.py --data FOLDER`, {date}: {machine}.
 
-Development data, the questions with an answer; all figures are per cent, also `mrr`. In the chat suites nothing is read.
+Development data, the questions with an answer; all figures are per cent, `mrr`, too. In chat suites nothing is read.
 In the notes reading is not limited by time, so that only what is found counts.
 
 | suite | measure | SQLite | PostgreSQL |

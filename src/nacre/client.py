@@ -314,7 +314,7 @@ class RemoteStore(MemoryStore):
     ) -> Listing:
         listing, options = Listing([], cursor), settled(scope)
         while True:
-            wanted = min(max(0, limit) - len(listing), PAGE)
+            wanted = min(limit - len(listing), PAGE)
             values = {"limit": wanted, "order": order, "offset": offset, "cursor": listing.cursor, **options}
             page: Listing = self._call("list_recent", values)
             listing = Listing([*listing, *page], page.cursor)

@@ -208,12 +208,12 @@ class ProjectStore(MemoryStore):
     ) -> Listing:
         if self.beside is None:
             return super().list_recent(limit, order=order, offset=offset, cursor=cursor, **scope)
-        check_page(max(0, limit), offset)
+        check_page(limit, offset)
         cursors = cursor.split(BETWEEN) if cursor else ["", ""]
         if len(cursors) != 2:
             raise InvalidInput("This cursor belongs to a list of one space; begin again without one.")
         stores, listing = (super().list_recent, self.beside.list_recent), Listing([], "")
-        wanted = min(max(0, limit) + offset, MOST_LISTED)
+        wanted = min(limit + offset, MOST_LISTED)
         lists = [
             listing if at == END else read(wanted, order=order, cursor=at, **scope)
             for read, at in zip(stores, cursors, strict=True)
@@ -238,7 +238,7 @@ class ProjectStore(MemoryStore):
     def memories_about(self, name: str, limit: int = 20, **scope: Unpack[Scope]) -> list[Memory]:
         own = super().memories_about(name, limit, **scope)
         others = [] if self.beside is None else self.beside.memories_about(name, limit, **scope)
-        return in_order((own, others), "newest")[: max(0, limit)]
+        return in_order((own, others), "newest")[:limit]
 
     # What is named by its id
 

@@ -236,6 +236,18 @@ def test_where_nothing_fits_the_page_says_so(context: BrowserContext, watched: W
         page.close()
 
 
+def test_who_sees_one_space_alone_sees_its_health(context: BrowserContext, watched: Watched, tmp_path: Path) -> None:
+    store = tmp_path / "memory.db"
+    with MemoryStore(store, space=SPACE, embedder="hashing") as opened_store:
+        opened_store.remember("The ferry leaves at nine")
+    (token,) = tokens(store, ("ada", "reader", (SPACE,)))
+    with serving(store, tmp_path, NACRE_EMBEDDER="hashing") as served:
+        page = opener(context, Site(served, token, served.session(token)), watched)("health")
+        expect(page.get_by_text("No problem was found.")).to_be_visible()
+        expect(page.get_by_text("Vectors")).to_have_count(0)
+        page.close()
+
+
 @pytest.mark.slow
 def test_the_server_filters_the_journal(opened: Opener, site: Site) -> None:
     caller = site.served.caller(site.token)

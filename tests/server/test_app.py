@@ -472,7 +472,7 @@ def test_what_is_refused_outside_of_its_spaces_is_said_without_terms_of_the_code
     ops.remember("The dock is dry", "dock")
     copied = ops("POST", "/v1/spaces/dock/copy", {"target": "elsewhere"})
     assert copied.status == 403 and copied.json["message"] == (
-        "This token does not open the space 'elsewhere', so that nothing was written there. Choose another space, or "
+        "This token does not open the space 'elsewhere'; nothing was written. Choose another space, or "
         "ask an admin for a token."
     )
     made = ops("POST", "/v1/spaces", {"name": "elsewhere"})

@@ -229,8 +229,8 @@ class Permission:
             self.access.demand_role(Role.WRITER, "write")
             if not self.access.is_agent:
                 raise AccessDenied(
-                    f"This token does not open the space {memory.space!r}, so that nothing was written there. Choose "
-                    "another space, or ask an admin for a token."
+                    f"This token does not open the space {memory.space!r}; nothing was written. Choose another "
+                    "space, or ask an admin for a token."
                 )
             raise AccessDenied(
                 f"{self.access.who} may write only what is its own in its scope "

@@ -17,7 +17,15 @@ from nacre.engine.write_request import WriteRequest, apply_decided
 from nacre.errors import ConflictError, ConflictWarning, InvalidInput, UnknownName
 from nacre.model import Conflict, Filter, Link, Memory, RememberResult
 from nacre.model.instants import day
-from nacre.model.memory import COMPARED, CONFLICTS, LISTS, MAY_REPLACE, compared, key_of, same_words
+from nacre.model.memory import (
+    COMPARED_TEXTS,
+    CONFLICTS,
+    LISTS,
+    MAY_REPLACE,
+    digest_of_texts,
+    key_of,
+    same_words,
+)
 from nacre.protocols import AnyChange, Change, Derived, Reader, Vectors
 from nacre.remember.derive import same_derived_input
 
@@ -547,7 +555,7 @@ def version_link(
     older, probability = comparison.older_version(memory, near) or (None, 0.0)
     if older is None or older.id in {each.other(memory.id).id for each in conflicts if each.kind != "duplicate"}:
         return None
-    data = {"kind": VERSION, COMPARED: compared(memory, older)}
+    data = {"kind": VERSION, COMPARED_TEXTS: digest_of_texts(memory, older)}
     return Link(older.id, MAY_REPLACE, round(probability, 2), data)
 
 

@@ -21,7 +21,8 @@ GENERIC_ROLES = frozenset(("user", "assistant", "system", "tool", "human", "ai")
 CONFLICTS = "conflicts"  # the relation of a link that notes a conflict, as long as nobody has settled it
 # The relation of a link to what the memory may be a newer version of; its weight is how likely that is.
 MAY_REPLACE = "may_replace"
-COMPARED = "compared"  # the key in the data of such a link that names the two texts, where a comparison made it
+# The key in the data of such a link that has a digest of the two texts, where a comparison made it: an edit voids it.
+COMPARED_TEXTS = "compared"
 DISTINCT = "distinct_from"  # the relation of a link to what it was compared with, and does not conflict with
 SETTLED = frozenset(("supersedes", "contradicts", DISTINCT))  # links of these say how two memories relate
 SUSPICION = "suspicion"  # the key in a memory's metadata that says why it is not trusted
@@ -160,7 +161,9 @@ class Memory:
         """The link which says that it may be a newer version of the other; None where there is none, or one of the
         texts that were compared was edited since. One made by hand stays."""
         links = (link for link in self.links if (link.to, link.rel) == (older.id, MAY_REPLACE))
-        return next((each for each in links if each.data.get(COMPARED) in (None, compared(self, older))), None)
+        return next(
+            (each for each in links if each.data.get(COMPARED_TEXTS) in (None, digest_of_texts(self, older))), None
+        )
 
     @property
     def held_until(self) -> float | None:
@@ -310,8 +313,7 @@ def same_words(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def compared(newer: Memory, older: Memory) -> str:
-    """A digest of the two texts."""
+def digest_of_texts(newer: Memory, older: Memory) -> str:
     texts = f"{same_words(newer.text)}\n{same_words(older.text)}"
     return blake2b(texts.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
 

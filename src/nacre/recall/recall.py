@@ -50,8 +50,16 @@ MOST_VERSIONS = 2  # of one memory that are raised
 # Asks for a person. The shipped model learned from questions in other words than their notes, and takes a statement in
 # the same words for the question itself: such a statement gets what the model gives it in other words.
 WHO = re.compile(r"\W*(?:who|wer|qui|quién|quien|chi|kto)\b", re.IGNORECASE)
-STATED = Answer(gain=0.68, log_odds=1.7)  # «The platform team is led by Anna», asked who leads it
-LEAST_STATED = 2  # words of the question besides who
+# What denies, asks or leaves open, in the same languages.
+NO_STATEMENT = re.compile(
+    r"n['’]t\b|\b(?:who|whoever|not?|never|nobody|none|somebody|someone|anybody|anyone|if|whether|maybe|perhaps|used|former"
+    r"|formerly|until|might|should|wer|nicht|keine?|nie|niemand|jemand|ob|wenn|vielleicht|früher|qui|ne|pas|plus|personne"
+    r"|si|quién|quien|nadie|nunca|ya|quizás?|chi|non|nessuno|mai|se|forse|kto|nikt|czy|może)\b",
+    re.IGNORECASE,
+)
+# Read on «The platform team is led by Anna» when asked who leads it, which the model takes for an answer.
+STATED = Answer(gain=0.68, log_odds=1.7)
+LEAST_WORDS_ASKED = 2  # besides who
 SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")
 VALIDITY = ("valid_from", "valid_until")
 NOT_HELD = 0.5  # the factor of what has ended or not begun, where the question names no time: as of what is superseded
@@ -392,18 +400,20 @@ def says_who(text: str, question: Question) -> bool:
     who = WHO.match(question.text)
     asked = [word.lower() for word in WORD.findall(question.text[who.end() :])] if who else []
     stems = [stem(word) for word in asked if word not in STOP_WORDS]
-    return len(stems) >= LEAST_STATED and any(names_whom(each, stems) for each in SENTENCE_END.split(text))
+    return len(stems) >= LEAST_WORDS_ASKED and any(names_before(stems, each) for each in SENTENCE_END.split(text))
 
 
-def names_whom(sentence: str, asked: Sequence[str]) -> bool:
-    """Whether it has these stems in their order, and a name before them."""
+def names_before(asked: Sequence[str], sentence: str) -> bool:
+    """Whether it states these stems in their order, and just before them a name."""
     said = WORD.findall(sentence)
     stems = [stem(word.lower()) for word in said]
-    if sentence.endswith("?") or asked[0] not in stems or any(WHO.match(word) for word in said):
+    if asked[0] not in stems or sentence.endswith("?") or NO_STATEMENT.search(sentence):
         return False
     before, left = said[: stems.index(asked[0])], iter(stems)
-    named = any(word[0].isupper() and word.lower() not in STOP_WORDS for word in before)
-    return named and all(each in left for each in asked)
+    while before and before[-1] in STOP_WORDS:  # «Nadia is on call»
+        before.pop()
+    named = before and before[-1][0].isupper() and before[-1].lower() not in STOP_WORDS
+    return bool(named) and all(each in left for each in asked)
 
 
 def read_text(hit: Hit, question: Question) -> str:

@@ -264,8 +264,8 @@ OLDEST = re.compile(
 # What asks for a former state, though not for the first one. «It is used to deploy» does not.
 FORMER = re.compile(
     r"\b(?:formerly|previously|in\s+the\s+past|back\s+then|used\s+to\s+be|did\s+(?:\w+\s+){1,3}use\s+to"
-    r"|before\s+(?:the|that|this)\s+(?:change|move|switch)|früher|damals|vorher|zuvor|antes|anteriormente|auparavant"
-    r"|autrefois|in\s+passato|precedentemente|dawniej|wcześniej)\b|以前|之前|过去",
+    r"|früher|damals|antes(?!\s+(?:de|que)\b)|anteriormente|auparavant|autrefois|in\s+passato|precedentemente|dawniej"
+    r"|wcześniej)\b|以前|过去|\bbefore(?:\s+(?:the|that|this)\s+(?:change|move|switch))?\W*$",
     re.IGNORECASE,
 )
 

@@ -254,7 +254,7 @@ class Walk:
         self._terms(state)
         last = {space.name: space.seq for space in self.wanted}
         for space in list(known.values()):
-            if space.seq > last.get(space.name, -1):  # it is gone, or another one has its name, or an earlier state
+            if space.seq > last.get(space.name, -1):  # gone, or made anew under its name, or an earlier state restored
                 self._rows.drop_space(space.name)
                 del known[space.name]
         with ThreadPoolExecutor(1) as writer:  # the target writes while the source is read

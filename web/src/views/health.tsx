@@ -74,10 +74,11 @@ function StoreHealth() {
     <section>
       <h2>The store</h2>
       <dl class="about">
-        <div><dt>Memories</dt><dd>{number(shown.memories)} in all spaces</dd></div>
+        <div><dt>Memories</dt><dd>{number(shown.memories)} in all spaces that you see</dd></div>
         {shown.bytes_on_disk > 0 && <div><dt>Size</dt><dd>{size(shown.bytes_on_disk)}</dd></div>}
         <div><dt>Embedder</dt><dd>{shown.embedder || "none yet"}</dd></div>
-        <div><dt>Vectors</dt><dd>{number(shown.vectors)}{shown.pending > 0 && `; ${plural(shown.pending, "memory", "memories")} waiting for the model`}</dd></div>
+        {shown.vectors !== null && <div><dt>Vectors</dt><dd>{number(shown.vectors)}</dd></div>}
+        {shown.pending > 0 && <div><dt>Waiting</dt><dd>{plural(shown.pending, "memory", "memories")} for the model</dd></div>}
       </dl>
       {shown.problems.map((each) => <p class="note bad" key={each}>{each}</p>)}
       {shown.notes.map((each) => <p class="note" key={each}>{each}</p>)}

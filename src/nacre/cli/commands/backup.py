@@ -154,37 +154,40 @@ def restore_command(cli: CliContext, file: str, key: str | None, dry_run: bool, 
     admitted = admitted_now(settings)
     stored = restore(settings, file, cli.now(), key=key)
     say(f"{store} is restored: {description}.")
-    if admitted and admit_only(settings, admitted):
-        say("The users and tokens of the server are not those of the copy, but stay as they were.")
     if stored is not None:
         put(str(stored))
         say("What was there before is kept under this name; `nacre store backup restore` puts it back.")
+    others = admit_only(settings, admitted)
+    if others and admitted:
+        say("The users and tokens of the server are not those of the copy, but stay as they were.")
+    elif others:
+        say("The users and tokens of the server are those of the copy: revoke again what was revoked since.")
 
 
-def admitted_now(settings: Settings) -> Admitted | None:
-    """None where the store has no users, or is not there, or is so damaged that they cannot be read: then those of the
-    copy count."""
+def admitted_now(settings: Settings) -> Admitted:
+    """Nobody where the store has no users, is not there, or cannot be read: then those of the copy count."""
     from nacre.server.users import Registry
 
     if not store_file(settings.store).is_file():
-        return None
+        return {}
     try:
         with closing(open_backend(settings.store, settings)) as backend:
             admitted = Registry(backend, time.time).admitted()
     except StorageError:
-        return None
-    return admitted if any(admitted.values()) else None
+        return {}
+    return admitted if any(admitted.values()) else {}
 
 
 def admit_only(settings: Settings, admitted: Admitted) -> bool:
-    """Whether the copy had others."""
+    """Whether the copy had others. Nothing is changed where nobody was admitted before."""
     from nacre.server.users import Registry
 
     with closing(open_backend(settings.store, settings)) as backend:
         registry = Registry(backend, time.time)
-        others = registry.admitted() != admitted
-        registry.admit_only(admitted)
-    return others
+        of_copy = registry.admitted()
+        if admitted:
+            registry.admit_only(admitted)
+    return any(of_copy.values()) if not admitted else of_copy != admitted
 
 
 def verified(settings: Settings, file: str, key: str | None) -> Copy:

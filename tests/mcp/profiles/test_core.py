@@ -73,7 +73,8 @@ def test_a_context_keeps_to_its_budget_and_says_so(agent: Agent) -> None:
         agent.ok("remember", text=f"Quay {number} is repaired with granite from the northern quarry")
     packed = agent.ok("context", task="repair the quay with granite", budget=40)
     assert packed["used_tokens"] <= 40 and packed["truncated"] and packed["memories"]
-    assert "Nothing that is remembered fits" in agent.told("context", task="zymurgy")
+    # Whether something is named as the nearest depends on what else the other tests have stored.
+    assert agent.told("context", task="zymurgy").startswith(("Nothing that is remembered fits", "Nothing relevant"))
     assert agent.ok("context", task="zymurgy")["memories"] == []
 
 

@@ -23,9 +23,7 @@ from nacre.errors import (
     HistoryLost,
     InvalidInput,
     MemoryNotFound,
-    OperationNotFound,
     StorageError,
-    UndoRefused,
     VersionMismatch,
 )
 from nacre.factory import EmbedFunction, StoreOptions, StoreParts, open_parts
@@ -860,10 +858,7 @@ class MemoryStore(Closing):
 
     def operation(self, batch: str) -> OperationStatus:
         """An operation, whether it can be undone, and what blocks that. Raises `OperationNotFound`."""
-        try:
-            status = undo.status(self._engine, self.space, self.resolve_operation(batch))
-        except UndoRefused as error:
-            raise OperationNotFound(batch) from error
+        status = undo.status(self._engine, self.space, self.resolve_operation(batch))
         return replace(status, entries=tuple(map(self._visible_entry, status.entries)))
 
     def _visible_entry(self, entry: JournalEntry) -> JournalEntry:
@@ -910,10 +905,7 @@ class MemoryStore(Closing):
 
     def resolve_operation(self, prefix: str) -> str:
         """The only batch that begins so. Raises `OperationNotFound` or `InvalidInput`."""
-        try:
-            return undo.resolve_batch(self._store, self.space, prefix)
-        except UndoRefused as error:
-            raise OperationNotFound(prefix) from error
+        return undo.resolve_batch(self._store, self.space, prefix)
 
     def compact(self, *, older_than_days: float | None = None, why: str = "") -> int:
         """Drops journal entries older than this, by default than the setting `journal_days`; returns how many. Their

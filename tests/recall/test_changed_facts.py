@@ -332,35 +332,24 @@ def test_each_version_of_a_chain_lets_the_next_one_rise() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    ("asked", "earlier"),
     [
-        f"{ASKED} two days ago",
-        "which email provider did we use originally",
-        "which email provider did we use previously",
-        "which email provider did our team use to have",
-        "which email provider was it before the switch",
-        "which email provider was used before?",
-        "welchen E-Mail-Anbieter hatten wir früher",
+        (f"{ASKED} two days ago", True),
+        ("which email provider did we use originally", True),
+        ("which email provider did we use previously", True),
+        ("which email provider did our team use to have", True),
+        ("which email provider was it before the switch", True),
+        ("which email provider was used before?", True),
+        ("welchen E-Mail-Anbieter hatten wir früher", True),
+        ("which email provider is used to send invoices", False),
+        ("which email provider is asked before the change is merged", False),
+        ("¿qué proveedor de email hay que avisar antes de desplegar?", False),
     ],
 )
-def test_who_asks_for_what_held_before_gets_no_newer_version(asked: str) -> None:
+def test_only_who_asks_for_what_held_before_gets_no_newer_version(asked: str, earlier: bool) -> None:
     newer = may_replace(0.9, 0.5)
     question = understand(Query(asked, asked_at=NOW + DAY))
-    assert with_newer_versions(hits_with(newer), question) == hits_with(newer)
-
-
-@pytest.mark.parametrize(
-    "asked",
-    [
-        "which email provider is used to send invoices",
-        "which email provider is asked before the change is merged",
-        "¿qué proveedor de email hay que avisar antes de desplegar?",
-    ],
-)
-def test_who_asks_what_comes_before_something_else_asks_for_nothing_earlier(asked: str) -> None:
-    newer = may_replace(0.9, 0.5)
-    question = understand(Query(asked, asked_at=NOW + DAY))
-    assert with_newer_versions(hits_with(newer), question) != hits_with(newer)
+    assert (with_newer_versions(hits_with(newer), question) == hits_with(newer)) is earlier
 
 
 def test_what_stands_above_its_older_version_already_does_not_fall() -> None:

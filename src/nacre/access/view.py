@@ -117,7 +117,7 @@ OF_ALL: tuple[tuple[type, str], ...] = (
 )
 
 
-# What a term is, for who may not write it.
+# What a refused change of a term is called in the error, by the kind of the term.
 CHANGED_TERM = {
     SPACE: "create or describe the space {name!r}",
     RELATION: "change the relation {name!r}",

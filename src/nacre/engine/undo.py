@@ -27,7 +27,7 @@ from nacre.engine.engine import (
     renamed,
 )
 from nacre.engine.operation_parts import refuse_stopped, undone_batches, undone_by
-from nacre.errors import InvalidInput, NacreError, StoreFull, UndoBlocked, UndoRefused
+from nacre.errors import InvalidInput, NacreError, OperationNotFound, StoreFull, UndoBlocked, UndoRefused
 from nacre.model import TYPES, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.graph import RELATIONS
 from nacre.model.journal import MEMORY, SPACE_NAME, TOOLS, UNATTENDED, UNDO_UNDER_WAY, OperationStatus
@@ -59,7 +59,6 @@ ACTOR_NAMES = {"cli": "the command line", "lib": "the library", "mcp": "the agen
 TOOL_ENTRIES = 32  # of each tool, to find its last operation
 LOOK_BACK = (32, 1024, None)  # entries read to find the last operations; the first few are nearly always enough
 Term: TypeAlias = Callable[[str, str], Mapping[str, Json] | None]  # the data of a term, by its kind and name
-NOTHING_TO_UNDO = "There is no such operation in the journal; `nacre journal` shows what can be undone."
 
 
 def undo(
@@ -88,7 +87,7 @@ def check(engine: Engine, space: str, batches: Sequence[str]) -> None:
     """Raises what an undo of these operations would raise now; nothing is written."""
     first = next(parts(engine.store, space, batches), None)
     if first is None:
-        raise UndoRefused(NOTHING_TO_UNDO)
+        raise OperationNotFound(", ".join(batches))
     refuse_undone(engine.store, space, batches)
     if first.more:
         check_all(engine.store, space, batches)
@@ -113,10 +112,10 @@ def refuse_undone(store: Backend, space: str, batches: Sequence[str]) -> None:
 
 
 def status(engine: Engine, space: str, batch: str) -> OperationStatus:
-    """Raises `UndoRefused` when the journal has no such operation."""
+    """Raises `OperationNotFound`."""
     entries = engine.store.journal(space, JournalFilter(batch=batch), limit=FIRST_ENTRIES)
     if not entries:
-        raise UndoRefused(NOTHING_TO_UNDO)
+        raise OperationNotFound(batch)
     count = len(entries)
     if count == FIRST_ENTRIES:
         count = sum(1 for _ in pages_of(engine.store, space, batch, None))
@@ -137,7 +136,7 @@ def undo_exactly(engine: Engine, space: str, batches: Sequence[str], why: str) -
     """
     first = next(parts(engine.store, space, batches), None)
     if first is None:
-        raise UndoRefused(NOTHING_TO_UNDO)
+        raise OperationNotFound(", ".join(batches))
     named = ",".join(batches)
     with long_operation() if first.more else nullcontext():
         if first.more:
@@ -506,13 +505,13 @@ def reversible(operations: Iterable[Operation], readable: Collection[str], count
 
 
 def resolve_batch(store: Backend, space: str, prefix: str) -> str:
-    """The only batch that begins so. Raises `UndoRefused` or `InvalidInput`."""
+    """The only batch that begins so. Raises `OperationNotFound` or `InvalidInput`."""
     if len(prefix) >= BATCH_LENGTH:
         return prefix
     entries = store.journal(space, JournalFilter(batch=prefix)) if prefix else []
     batches = dict.fromkeys(entry.operation.batch for entry in entries)
     if not batches:
-        raise UndoRefused(f"There is no such operation in the journal as {prefix!r}; `nacre journal` lists them.")
+        raise OperationNotFound(prefix)
     if len(batches) > 1:
         raise InvalidInput(f"{len(batches)} operations begin with {prefix!r}; give more characters.")
     return next(iter(batches))

@@ -25,7 +25,7 @@ MOST: Mapping[str, int] = {
     **dict.fromkeys(("limit", "k", "max_items", "last"), MOST_LISTED),
     "with_context": MOST_TURNS, "overfetch": MOST_OVERFETCH,
 }  # fmt: skip
-FROM_NONE = ("limit", "with_context", "overfetch")  # 0 asks for none; the others are at least 1
+MAY_BE_ZERO = ("limit", "with_context", "overfetch")  # 0 asks for none; the others are at least 1
 MANY_IDS = ("get_many", "vectors")  # whose answers grow with the ids; other lists of ids are one operation
 IN_PATH = Reading(strict=True, textual=True)
 IN_BODY = Reading(strict=True)
@@ -103,7 +103,7 @@ def check_bounds(endpoint: Endpoint, values: dict[str, Any]) -> None:
         value = values.get(name)
         if isinstance(value, int) and value > most:
             raise InvalidInput(f"{name} is {value:,}, and {most:,} are the most of one request; ask several times.")
-        if name in FROM_NONE and isinstance(value, int) and value < 0:
+        if name in MAY_BE_ZERO and isinstance(value, int) and value < 0:
             raise InvalidInput(f"{name} is {value:,}; give a number from 0 to {most:,}.")
         if name != "limit" or value is not None:
             continue

@@ -87,9 +87,7 @@ class MemoryDetails:
         """The ids of memories that it may be a newer version of, until somebody decides, and how likely that is."""
         if not is_current(self.memory):
             return []
-        ids = dict.fromkeys(link.to for link in self.memory.links if link.rel == MAY_REPLACE and link.to in self.near)
-        older = [self.near[id] for id in ids if is_current(self.near[id])]
-        links = ((each, self.memory.version_link(each)) for each in older)
+        links = ((each, self.memory.version_link(each)) for each in self.near.values() if is_current(each))
         return [
             (each.id, min(1.0, link.weight))
             for each, link in links
@@ -223,7 +221,7 @@ def stats_command(cli: CliContext, form: Form) -> None:
     """Count what is there, and on a terminal draw it: types, tags, and how many memories came each week."""
     with cli.open() as store:
         counted = store.stats()
-    known = {**asdict(counted), "bytes_on_disk": counted.bytes_on_disk or None}  # only admins of a server are told it
+    known = {**asdict(counted), "bytes_on_disk": counted.bytes_on_disk or None}  # only admins of a server see it
     facts = dict(known)
     if chosen_form(form) == "table":
         print_facts({name: value for name, value in facts.items() if not isinstance(value, dict)}, form)

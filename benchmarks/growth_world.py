@@ -1,7 +1,8 @@
 """The stores that `growth.py` measures: memories of our own with the word distribution of real texts, at any size.
 
-Word frequencies follow Zipf's law: function words come first, then invented content words. Everything is a function of
-a memory's number, so that a fill can be continued and a question asked about any memory.
+Word frequencies follow Zipf's law: function words come first, then words of the shipped vocabulary, so that a text has
+as many tokens as a real one of its length. Everything is a function of a memory's number, so that a fill can be
+continued and a question asked about any memory.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from numpy.typing import NDArray
 
 from nacre import Link, MemoryStore
 from nacre.model.memory import Json
+from nacre.models.cross_encoder import VOCABULARY as WORDPIECES
+from nacre.models.shipped import shipped
 from nacre.protocols import Embedder, Progress
 
 DIMENSIONS = 384
@@ -34,11 +37,9 @@ FUNCTION_WORDS = (
     "the of and to in is that for it on with as was at by be this from are or an have not which but were their has had"
     " been its all more when than will one if would there can about after also they other some only into over new"
 ).split()
-SYLLABLES = (
-    "ba be da do fe ga gi ka ko la le lo ma me mi na ne no pa pe ra re ro sa se si ta te ti to va ve vi zo".split()
-)
 FUNCTION_SET = frozenset(FUNCTION_WORDS)
-CONTENT_WORDS = 6_000
+COMMON_WORD, COMMON_EVERY = "project", 3  # as frequent as a function word, but a question may ask for it
+CONTENT_WORDS, SHORTEST_WORD = 6_000, 4
 TOPICS = 300
 PER_SESSION = 30  # memories
 # Of the content words, the shares that come from the conversation's own few words and from those or the topic's: real
@@ -49,16 +50,14 @@ NAMES = 400  # entities: a person or product is mentioned about as often as its 
 
 
 def vocabulary() -> list[str]:
-    random = Random("vocabulary")
-    invented: dict[str, None] = {}
-    while len(invented) < CONTENT_WORDS:
-        invented["".join(random.choices(SYLLABLES, k=random.choice((2, 2, 3, 3, 4))))] = None
-    return [*FUNCTION_WORDS, *invented]
+    known = shipped(WORDPIECES).read_text(encoding="utf-8").split()
+    words = [word for word in known if len(word) >= SHORTEST_WORD and word.isascii() and word.isalpha()]
+    content = [word for word in words if word not in FUNCTION_SET and word != COMMON_WORD]
+    return [*FUNCTION_WORDS, *Random("vocabulary").sample(content, CONTENT_WORDS)]
 
 
 VOCABULARY = vocabulary()
 NAME_LIST = [word.capitalize() for word in VOCABULARY[-NAMES:]]
-COMMON_WORD, COMMON_EVERY = "project", 3  # as frequent as a function word, but a question may ask for it
 
 
 def zipf(count: int) -> NDArray[np.float64]:

@@ -1,7 +1,8 @@
-"""Trains a smaller reader for the head *answers*: fewer layers, taught by the shipped one.
+"""Trains the head *answers* of the shipped graph further, or a smaller reader for it that is taught by the shipped one.
 
 python training/student.py OUT --graph cross_encoder.onnx --lists LISTS.jsonl.gz… --measure LISTS.jsonl.gz
     --tokenizer FILE [--examples examples.jsonl.gz] [--xquad FILE] --layers 0 1 2 4 7 10 [--shared 0] [--first-only]
+    --shared 6 --taught 0 --soften --labels 1    # instead: all layers, from what is shipped, by the labels alone
 
 The teacher is read back from the int8 graph, with the embeddings, which stay as they are. `--layers` names the layers
 of the teacher that the student begins with; the first `--shared` of them stay as they are too. With `--first-only` the
@@ -26,7 +27,7 @@ from pathlib import Path
 import numpy as np
 import torch
 import weights
-from answers import List, Pieces, drawn, list_loss, measured, noisy, of_examples, of_xquad, read_lists
+from answers import List, Pieces, drawn, list_loss, measured, noisy, of_examples, of_xquad, read_lists, softened
 from embedder import DEVICE, SEED
 from torch import nn
 from torch.nn.functional import gelu, kl_div, layer_norm, scaled_dot_product_attention, smooth_l1_loss
@@ -48,10 +49,12 @@ OF_LIST, OF_SCORE, OF_POOLED = 2.0, 0.5, 1.0  # weights of what the teacher says
 Tensors = Mapping[str, np.ndarray]
 
 
-def path_of_answers(tensors: Tensors) -> list[str]:
-    """The names of the layers that the head *answers* reads with, in the graph."""
-    own = sorted({int(name.split("_")[1]) for name in tensors if name.startswith("qkv_") and "_answers_" in name})
-    return [*map(str, range(own[0])), *(f"{layer}_answers" for layer in own)]
+def layers_of_head(tensors: Tensors, head: str) -> list[str]:
+    """The names of the layers that a head reads with, in the graph."""
+    names = [name for name in tensors if name.startswith("qkv_") and name.endswith("_weight")]
+    own = sorted(int(name.split("_")[1]) for name in names if f"_{head}_" in name)
+    shared = range(own[0]) if own else range(sum("answers" not in name for name in names))
+    return [*map(str, shared), *(f"{layer}_{head}" for layer in own)]
 
 
 class Layer(nn.Module):
@@ -102,9 +105,13 @@ def set_to(parameter: torch.Tensor, values: np.ndarray) -> None:
 class Reader(nn.Module):
     """The embeddings and some layers of the shipped reader, and its head on the first state beside the mean of all."""
 
-    def __init__(self, tensors: Tensors, layers: Sequence[int], first_only: bool = False) -> None:
+    def __init__(
+        self, tensors: Tensors, layers: Sequence[int] | None = None, first_only: bool = False, head: str = "answers"
+    ) -> None:
+        """All layers of the head, unless some are named."""
         super().__init__()
-        names = path_of_answers(tensors)
+        names = layers_of_head(tensors, head)
+        layers = range(len(names)) if layers is None else layers
         table = tensors["words"].astype(np.float32) * tensors["words_scale"]
         for name, array in (("words", table), ("places", tensors["positions"][0]), ("kinds", tensors["kinds"])):
             self.register_buffer(name, torch.from_numpy(np.array(array)))
@@ -112,11 +119,12 @@ class Reader(nn.Module):
         for layer, at in zip(self.layers, layers, strict=True):
             layer.begin(tensors, names[at])
         self.gain, self.shift = nn.Parameter(torch.ones(WIDTH)), nn.Parameter(torch.zeros(WIDTH))
-        set_to(self.gain, tensors["gain_last_answers"])
-        set_to(self.shift, tensors["shift_last_answers"])
-        self.head = nn.Linear(2 * WIDTH, 1)
-        set_to(self.head.weight, tensors["answers_head"].T)
-        set_to(self.head.bias, tensors["answers_head_bias"])
+        last = f"last_{head}" if f"gain_last_{head}" in tensors else "last"
+        set_to(self.gain, tensors[f"gain_{last}"])
+        set_to(self.shift, tensors[f"shift_{last}"])
+        self.name, self.head = head, nn.Linear(*tensors[f"{head}_head"].shape)
+        set_to(self.head.weight, tensors[f"{head}_head"].T)
+        set_to(self.head.bias, tensors[f"{head}_head_bias"])
         self.to(DEVICE)
 
     def read(self, ids: torch.Tensor, segments: torch.Tensor, mask: torch.Tensor) -> tuple[list, torch.Tensor]:
@@ -132,7 +140,7 @@ class Reader(nn.Module):
         return every, torch.cat([each * self.gain + self.shift for each in (every[-1][:, 0], mean)], -1)
 
     def forward(self, head: str, *batch: torch.Tensor) -> torch.Tensor:
-        assert head == "answers"
+        assert head == self.name
         return self.head(self.read(*batch)[1])
 
 
@@ -206,32 +214,38 @@ def prepare(given: argparse.Namespace, pieces: Pieces, notes: Sequence[List], ot
     queue.put(None)
 
 
-def taught_loss(student: Reader, teacher: Reader, batch: Prepared, labels: float, of_states: float) -> torch.Tensor:
-    """`labels` and `of_states` are the weights of the labels and of the teacher's states."""
+def taught_loss(
+    student: Reader, teacher: Reader, batch: Prepared, given: argparse.Namespace, passed: float
+) -> torch.Tensor:
+    """`passed` is the share of the time that is over: the teacher's states count less and less."""
     step, loss, order = batch.step, torch.zeros((), device=DEVICE), list[int]()
     all_said, all_own, count = [], [], sum(len(places) for places, _ in batch.parts)
     for places, arrays in batch.parts:
         read = torch.from_numpy(arrays).to(DEVICE).long().unbind()
-        with torch.no_grad():
-            states, pooled = teacher.read(*read)
-            all_said.append(teacher.head(pooled)[:, 0])
         own_states, own_pooled = student.read(*read)
         all_own.append(student.head(own_pooled)[:, 0])
         order += places
+        if not given.taught:
+            continue
+        with torch.no_grad():
+            states, pooled = teacher.read(*read)
+            all_said.append(teacher.head(pooled)[:, 0])
         share = len(places) / count
         loss = loss + share * OF_POOLED * smooth_l1_loss(own_pooled, pooled)
         mask, deeper = read[2][..., None], len(states) / len(own_states)
         for number, each in enumerate(own_states, 1):
             if each.shape == states[0].shape and student.layers[number - 1].gain.requires_grad:
                 apart = (each - states[round(number * deeper) - 1]).square() * mask
-                weight = share * of_states / len(own_states)
+                weight = share * given.states * (1 - passed) / len(own_states)
                 loss = loss + weight * apart.sum() / mask.sum() / WIDTH
     back = torch.tensor(np.argsort(order), device=DEVICE)
-    said, own = (torch.cat(each)[back] for each in (all_said, all_own))
-    table, own_table = (with_nothing(each, step).log_softmax(-1) for each in (said, own))
-    loss = loss + OF_LIST * kl_div(own_table, table, reduction="batchmean", log_target=True)
-    loss = loss + OF_SCORE * smooth_l1_loss(own, said)
-    return loss + labels * list_loss(own, step.groups, 1.0) if labels else loss
+    own = torch.cat(all_own)[back]
+    if given.taught:
+        said = torch.cat(all_said)[back]
+        table, own_table = (with_nothing(each, step).log_softmax(-1) for each in (said, own))
+        loss = loss + OF_LIST * kl_div(own_table, table, reduction="batchmean", log_target=True)
+        loss = given.taught * (loss + OF_SCORE * smooth_l1_loss(own, said))
+    return loss + given.labels * list_loss(own, step.groups, 1.0) if given.labels else loss
 
 
 def train(
@@ -252,7 +266,7 @@ def train(
             break
         for group in optimizer.param_groups:
             group["lr"] = given.rate * min(passed / WARM, (1 - passed) / (1 - WARM))
-        loss = taught_loss(student, teacher, step, given.labels, given.states * (1 - passed))
+        loss = taught_loss(student, teacher, step, given, passed)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(values, 1.0)
@@ -311,10 +325,12 @@ def main() -> None:
     parser.add_argument("--tokenizer", type=Path, required=True)
     parser.add_argument("--examples", type=Path)
     parser.add_argument("--xquad", type=Path)
-    parser.add_argument("--layers", type=int, nargs="+", required=True)
+    parser.add_argument("--layers", type=int, nargs="+", help="all of the teacher's, unless some are named")
     parser.add_argument("--shared", type=int, default=0)
     parser.add_argument("--first-only", action="store_true")
     parser.add_argument("--begin", type=Path, help="a student to go on with")
+    parser.add_argument("--taught", type=float, default=1.0, help="weight of all that the teacher says")
+    parser.add_argument("--soften", action="store_true", help="read the relation of other texts to the answers first")
     parser.add_argument("--states", type=float, default=1.0, help="weight of the teacher's states at first")
     parser.add_argument("--labels", type=float, default=0.2, help="weight of the labels")
     parser.add_argument("--epochs", type=int, default=30)
@@ -331,12 +347,14 @@ def main() -> None:
     checks = [each for path in given.measure for each in read_lists(path)]
     pieces.learn([text for each in (*notes, *others, *checks) for text in (each.question, *each.texts)])
     print(len(notes), len(others), len(checks), f"{time.time() - began:.0f} s", flush=True)
+    if given.soften:
+        notes = softened(Reader(tensors, head="relation"), pieces, notes)
     count = given.epochs * len(epoch_of(notes, others, pieces, given.size, given.seed))
-    queue: multiprocessing.Queue = multiprocessing.Queue(QUEUED)
-    worker = multiprocessing.Process(target=prepare, args=(given, pieces, notes, others, queue), daemon=True)
-    worker.start()  # before anything is on the GPU, which a forked process cannot use
-    teacher = Reader(tensors, range(len(path_of_answers(tensors))))
-    student = Reader(tensors, given.layers, given.first_only)
+    processes = multiprocessing.get_context("spawn")  # a forked one could not, where the GPU is in use
+    queue = processes.Queue(QUEUED)
+    worker = processes.Process(target=prepare, args=(given, pieces, notes, others, queue), daemon=True)
+    worker.start()
+    teacher, student = Reader(tensors), Reader(tensors, given.layers, given.first_only)
     if given.begin:
         resume(student, weights.unpack(given.begin), given.shared)
 

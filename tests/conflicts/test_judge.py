@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from nacre.conflicts.judge import MOST_READ, PairJudge
+from nacre.conflicts.judge import FEWEST_READ, LETTERS_READ, MOST_READ, PairJudge
 from nacre.errors import ConflictModelError
 from nacre.model.memory import Link, Memory
 from nacre.model.review import Verdict
@@ -173,6 +173,19 @@ def test_only_the_most_alike_are_read_and_in_one_call() -> None:
     verdicts, _ = PairJudge(reader).verdicts(OFF, others)
     assert [bool(verdict) for verdict in verdicts] == [False] * 3 + [True] * MOST_READ
     assert len(reader.read) == MOST_READ
+
+
+def test_of_long_texts_fewer_are_read_but_two_at_least() -> None:
+    def read(letters: int) -> int:
+        reader = Reader(UNRELATED)
+        others = [(Memory(str(n), f"{n} {'la ' * letters}"[:letters]), 0.9) for n in range(MOST_READ + 1)]
+        PairJudge(reader).verdicts(OFF, others)
+        return len(reader.read)
+
+    taken = len(OFF.text)
+    assert [read(letters) for letters in (100, LETTERS_READ // 5 - taken, LETTERS_READ // 2, LETTERS_READ * 3)] == [
+        MOST_READ, 5, FEWEST_READ, FEWEST_READ,
+    ]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import logging
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Protocol, TypeAlias
 
 from nacre.conflicts.difference import (
@@ -45,8 +47,9 @@ SAME_PROBABILITY = 0.9  # from this probability on, more than 90 % of the pairs 
 APART = Verdict("apart", "subjects")  # decided: no conflict; callers of `verdicts` get None instead
 # Passing impressions, and what other parts of the program keep: they do not conflict with memories of other types.
 OWN_TYPES = frozenset(("sensory", "working", "emotional", "reflection", LESSON))
-# Pairs that the model reads for one memory, the most alike: some 10 ms each on one core, and two cores share them.
-MOST_READ = 6
+# Pairs that the model reads for one memory, the most alike: some 10 ms each on one core, and two cores share them. Of
+# long texts, which take ten times as long, fewer are read.
+MOST_READ, FEWEST_READ, LETTERS_READ = 6, 2, 2_400
 
 
 # How likely one of two memories is a newer version of the other: what adds up to the log odds, fitted on the facts that
@@ -86,12 +89,12 @@ class PairJudge:
         undecided.sort(key=lambda at: -others[at][1])
         notes: tuple[str, ...] = ()
         if self.model is not None and undecided:
-            read = undecided[:MOST_READ]
+            read = undecided[: affordable([read_pairs[at] for at in undecided])]
             try:
                 relations = self.model.relations([(read_pairs[at][1].text, read_pairs[at][0].text) for at in read])
                 for at, relation in zip(read, relations, strict=True):
                     verdicts[at] = verdict_by_model(*read_pairs[at], relation, self.model) or APART
-                for at in undecided[MOST_READ:]:
+                for at in undecided[len(read) :]:
                     verdicts[at] = by_value(*read_pairs[at])
                 undecided = []
             except ConflictModelError as error:
@@ -126,6 +129,12 @@ class PairJudge:
         if self.contradiction_fn is not None and self.contradiction_fn(a, b):
             return Verdict("contradiction", "custom_fn")
         return (self.second(a, b, similarity) if self.second is not None else None) or verdict
+
+
+def affordable(pairs: Sequence[tuple[Memory, Memory]]) -> int:
+    """How many of these are read."""
+    letters = list(accumulate(len(a.text) + len(b.text) for a, b in pairs))
+    return min(MOST_READ, max(FEWEST_READ, bisect_right(letters, LETTERS_READ)))
 
 
 def log_odds(probability: float) -> float:

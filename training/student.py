@@ -38,7 +38,7 @@ QUEUED = 20  # steps that are prepared
 EPSILON = 1e-12
 
 # CROSS_ENCODER.md compares layers, labels and steps; of the numbers below it has no comparison.
-EACH = {"hotpot": 500, "qmsum": 100, "longmemeval": 150, "xquad": 1000}  # questions of an epoch, besides all notes
+EACH = {"hotpot": 700, "qmsum": 300, "longmemeval": 237, "xquad": 1000}  # questions of an epoch, besides all notes
 DROPOUT = 0.05
 KEPT = 0.998  # the student is the mean of its weights over about the last 1 / (1 - KEPT) = 500 steps
 WARM = 0.04  # share of the time in which the rate rises
@@ -146,7 +146,10 @@ class Reader(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class Step:
+    """Questions, each with its texts and labels; those about notes and the others are not mixed."""
+
     groups: list[tuple[str, list[str], list[float]]]
+    of_notes: bool
 
     def pairs(self) -> list[tuple[str, str]]:
         return [(asked, text) for asked, texts, _ in self.groups for text in texts]
@@ -163,17 +166,22 @@ def varied_question(question: str, chance: random.Random) -> str:
 def epoch_of(notes: Sequence[List], others: Sequence[List], pieces: Pieces, size: int, seed: int) -> list[Step]:
     """As that of `answers.py`, with other changes of the questions."""
     chance = random.Random(SEED + seed)
-    taken = list(notes)
+    taken = []
     for source, count in EACH.items():
         own = [each for each in others if each.source == source]
         taken += chance.sample(own, min(count, len(own)))
-    rows = [drawn(each, chance) for each in taken]
+    made = [*steps_of(notes, True, pieces, size, chance), *steps_of(taken, False, pieces, size, chance)]
+    chance.shuffle(made)
+    return made
+
+
+def steps_of(lists: Sequence[List], of_notes: bool, pieces: Pieces, size: int, chance: random.Random) -> list[Step]:
+    """Texts of similar length together, so that little is padded."""
+    rows = [drawn(each, chance) for each in lists]
     rows = [(varied_question(asked, chance), texts, [*map(float, labels)]) for asked, texts, labels in rows]
     pieces.learn([asked for asked, _, _ in rows])
     rows.sort(key=lambda row: np.mean([pieces.length(row[0], text) for text in row[1]]) * chance.uniform(0.8, 1.25))
-    made = [Step(rows[start : start + size]) for start in range(0, len(rows) - size + 1, size)]
-    chance.shuffle(made)
-    return made
+    return [Step(rows[start : start + size], of_notes) for start in range(0, len(rows) - size + 1, size)]
 
 
 def with_nothing(scores: torch.Tensor, step: Step) -> torch.Tensor:
@@ -219,13 +227,14 @@ def taught_loss(
 ) -> torch.Tensor:
     """`passed` is the share of the time that is over: the teacher's states count less and less."""
     step, loss, order = batch.step, torch.zeros((), device=DEVICE), list[int]()
+    taught = given.taught_on_notes if step.of_notes else given.taught
     all_said, all_own, count = [], [], sum(len(places) for places, _ in batch.parts)
     for places, arrays in batch.parts:
         read = torch.from_numpy(arrays).to(DEVICE).long().unbind()
         own_states, own_pooled = student.read(*read)
         all_own.append(student.head(own_pooled)[:, 0])
         order += places
-        if not given.taught:
+        if not taught:
             continue
         with torch.no_grad():
             states, pooled = teacher.read(*read)
@@ -240,11 +249,11 @@ def taught_loss(
                 loss = loss + weight * apart.sum() / mask.sum() / WIDTH
     back = torch.tensor(np.argsort(order), device=DEVICE)
     own = torch.cat(all_own)[back]
-    if given.taught:
+    if taught:
         said = torch.cat(all_said)[back]
         table, own_table = (with_nothing(each, step).log_softmax(-1) for each in (said, own))
         loss = loss + OF_LIST * kl_div(own_table, table, reduction="batchmean", log_target=True)
-        loss = given.taught * (loss + OF_SCORE * smooth_l1_loss(own, said))
+        loss = taught * (loss + OF_SCORE * smooth_l1_loss(own, said))
     return loss + given.labels * list_loss(own, step.groups, 1.0) if given.labels else loss
 
 
@@ -330,6 +339,7 @@ def main() -> None:
     parser.add_argument("--first-only", action="store_true")
     parser.add_argument("--begin", type=Path, help="a student to go on with")
     parser.add_argument("--taught", type=float, default=1.0, help="weight of all that the teacher says")
+    parser.add_argument("--taught-on-notes", type=float, help="the same for questions about notes")
     parser.add_argument("--soften", action="store_true", help="read the relation of other texts to the answers first")
     parser.add_argument("--states", type=float, default=1.0, help="weight of the teacher's states at first")
     parser.add_argument("--labels", type=float, default=0.2, help="weight of the labels")
@@ -339,6 +349,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=4e-4)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
+    given.taught_on_notes = given.taught if given.taught_on_notes is None else given.taught_on_notes
     torch.manual_seed(SEED + given.seed)
     torch.set_float32_matmul_precision("high")
     pieces, tensors, began = Pieces(given.tokenizer), weights.from_graph(given.graph), time.time()

@@ -12,6 +12,8 @@ import pytest
 from nacre import MemoryStore
 from nacre.cli.main import nacre as command_line
 from nacre.lessons import LessonBook
+from nacre.model.review import DECISIONS
+from tests.cli.terminal import conversation
 from tests.command_line import CommandLine
 from tests.server.running import Served, serving, tokens
 from tests.server.samples import filled
@@ -208,6 +210,20 @@ def test_every_command_works_or_says_what_to_do_instead(over_server: CommandLine
         if not fine:
             wrong.append(f"{path}: {result.exit_code}, {said[-2:]}")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(("role", "allows"), [("reader", "read"), ("writer", "read and write, and not decide")])
+def test_a_token_that_may_not_decide_is_told_before_it_is_asked_anything(
+    over_server: CommandLine, place: Path, monkeypatch: pytest.MonkeyPatch, role: str, allows: str
+) -> None:
+    over_server.ok("graph", "link", "m1", "m5", "--rel", f"unknown to the {role}")
+    waiting = over_server.json("review")
+    monkeypatch.setenv("NACRE_TOKEN", tokens(place / "s.db", (f"only-{role}", role, ()))[0])
+    seen, code = conversation("review")
+    assert code == 0 and "[q]" not in seen and waiting[0]["id"][:4] in seen
+    assert f"This token may only {allows}; ask an admin of the server for one of a reviewer." in " ".join(seen.split())
+    refused = over_server("review", "decide-all", waiting[0]["kind"], DECISIONS[waiting[0]["kind"]][0])
+    assert refused.exit_code != 0 and f"may only {allows};" in refused.stderr and "Settle" not in refused.stderr
 
 
 @pytest.mark.slow

@@ -226,6 +226,26 @@ def test_a_token_that_may_not_decide_is_told_before_it_is_asked_anything(
     assert refused.exit_code != 0 and f"may only {allows};" in refused.stderr and "Settle" not in refused.stderr
 
 
+def test_what_is_advised_about_lessons_works_through_the_server_or_says_where(
+    over_server: CommandLine, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with MemoryStore(place / "s.db", space="quay", embedder="hashing") as store:
+        store.remember("The quay is long")
+        book = LessonBook(store=store)
+        monkeypatch.setenv("NACRE_SPACE", "quay")
+        assert "`nacre lesson add` stores one, where the server runs." in over_server("lesson", "list").stderr
+        contexts = over_server("lesson", "contexts").stderr
+        assert "`nacre lesson edit ID --context …` sets one, where the server runs." in contexts
+        book.learn("Ropes", "A wet rope is a heavy rope", source="somewhere new")
+    sources = over_server("lesson", "sources", "--review")
+    assert "somewhere" in sources.stdout and "replaces it, where the server runs." in sources.stderr
+    seen, code = conversation("lesson", "sources", "--review")
+    assert code == 0 and "[q]" not in seen and "replaces it, where the server runs." in " ".join(seen.split())
+    monkeypatch.setenv("NACRE_STORE", str(place / "empty.db"))
+    over_server.ok("space", "create", "quay")
+    assert "`nacre lesson add` stores one.\n" in over_server("lesson", "list").stderr
+
+
 @pytest.mark.slow
 def test_users_tokens_and_the_doctor_are_those_of_the_server(over_server: CommandLine, served: Served) -> None:
     secret = over_server.ok("token", "create", "--user", "cleo", "--space", SPACE, "--role", "reader").strip()

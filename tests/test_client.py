@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from socketserver import BaseRequestHandler, ThreadingTCPServer
 from typing import Any
@@ -36,7 +38,9 @@ from nacre.model import ExpandSpec
 from nacre.rest.endpoints import LOCAL_ONLY
 from nacre.rest.wire import to_json
 from nacre.settings import Settings
+from tests.cli.terminal import conversation
 from tests.command_line import CommandLine
+from tests.loopback import running
 from tests.server.running import Served, serving, tokens
 
 OWN = (
@@ -67,8 +71,8 @@ def token(place: Path) -> str:
 @pytest.fixture(scope="module")
 def served(place: Path, token: str) -> Iterator[Served]:
     assert token  # is made before it starts
-    with serving(place / "s.db", place) as running:
-        yield running
+    with serving(place / "s.db", place) as started:
+        yield started
 
 
 @pytest.fixture
@@ -424,6 +428,47 @@ def test_what_cannot_be_reached_says_so(monkeypatch: pytest.MonkeyPatch) -> None
     for url in ("ftp://x", "http://", "memory.example.org"):
         with pytest.raises(ConfigError):
             RemoteStore(url, token="x")
+
+
+@contextmanager
+def busy_at_first() -> Iterator[str]:
+    """The address of what wants the first request again later, and knows nobody."""
+    busy = {"type": "urn:nacre:error:TooMany", "detail": "This token has used up its share of this minute."}
+    answers = [(429, busy)]
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            status, about = answers.pop() if answers else (403, {"type": "urn:nacre:error:AccessDenied"})
+            body = json.dumps(about).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            if status == 429:
+                self.send_header("Retry-After", "0")
+            self.end_headers()
+            self.wfile.write(body)
+
+    with running(Handler) as url:
+        yield url
+
+
+AGAIN = "This token has used up its share of this minute. The request is sent again in 0 s."
+
+
+def test_what_a_request_waits_for_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with busy_at_first() as url, RemoteStore(url, token="x") as store, pytest.raises(AccessDenied):
+        store.me()
+    assert [(each.levelname, each.getMessage()) for each in caplog.records] == [("WARNING", AGAIN)]
+
+
+def test_who_waits_at_a_terminal_reads_why_and_a_pipe_has_the_answer_alone(
+    nacre: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NACRE_TOKEN", "x")
+    with busy_at_first() as url:
+        seen, _ = conversation("--store", url, "list")
+    assert f"nacre: {AGAIN}" in " ".join(seen.split())
+    with busy_at_first() as url:
+        assert "sent again" not in nacre("--store", url, "list").output
 
 
 class LosingAnswers:

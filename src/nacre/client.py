@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import http.client
 import json
+import logging
 import ssl
 import time
 import uuid
@@ -44,6 +45,8 @@ from nacre.settings import settings as read_settings
 
 if TYPE_CHECKING:
     from nacre.protocols import Embedder
+
+log = logging.getLogger("nacre.waiting")
 
 SECONDS = 120.0  # that an answer may take: a server's model may still be loading
 IDLE_SECONDS = 4.0  # a server closes a connection that was not used for five
@@ -126,8 +129,13 @@ class Connection:
                 raise self.not_ours(f"it answers {reply.status}{leads_to}")
             if reply.wait is None or attempt == ATTEMPTS - 1:
                 raise error_of(self._problem(reply))
-            time.sleep(min(reply.wait, LONGEST_PAUSE))
+            self._wait(reply, min(reply.wait, LONGEST_PAUSE))
         raise self._unreachable(f"the server does not answer: {reason}")
+
+    def _wait(self, reply: Reply, seconds: float) -> None:
+        reason = problem_in(reply.body, reply.status).get("detail") or f"The server answered {reply.status}."
+        log.warning("%s The request is sent again in %g s.", reason, seconds)
+        time.sleep(seconds)
 
     def _problem(self, reply: Reply) -> dict[str, Any]:
         """With how to set a token, where the server wants another one: it speaks of the header, which this class

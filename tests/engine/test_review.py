@@ -586,6 +586,16 @@ def test_what_a_decision_had_rejected_gets_the_times_back_that_were_given(
     assert (back.valid_from, back.valid_until, back.metadata) == (start, end, before.metadata)
 
 
+def test_other_metadata_does_not_take_the_times_from_what_was_rejected(waiting: MemoryStore) -> None:
+    waiting.edit("new", valid_from=1_200_000_000.0)
+    waiting.decide("new:old", "older")
+    waiting.edit("new", metadata={"seen": True})
+    assert not held(waiting, "new").holds_at(1_300_000_000.0)
+    waiting.restore("new")
+    back = held(waiting, "new")
+    assert (back.valid_from, back.valid_until, back.metadata) == (1_200_000_000.0, None, {"seen": True})
+
+
 @pytest.mark.parametrize("redacted", [False, True])
 def test_what_was_deleted_stays_so_when_what_had_replaced_it_is_rejected(
     store: MemoryStore, clock: Ticking, redacted: bool

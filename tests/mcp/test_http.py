@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -179,9 +180,18 @@ def test_a_host_that_is_not_here_is_named(host: str, says: str) -> None:
     assert "port" not in str(refused.value) and "Unknown error" not in str(refused.value)
 
 
+def test_who_meets_a_taken_port_reads_the_option_of_this_command_alone(nacre: CommandLine) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        address = f"127.0.0.1:{port}"
+        for words in (["serve", "--http", address], ["mcp", "--http", address], ["web", "--port", str(port)]):
+            said = nacre(*words).stderr
+            assert f"choose another port with {words[1]}." in said and "`nacre" not in said
+
+
 @pytest.mark.slow
 def test_a_port_that_is_taken_is_one_clear_error(nacre: CommandLine, server: HttpServer) -> None:
     taken = server.url.partition("//")[2].partition("/")[0]
     result = nacre("mcp", "--http", taken)
     assert result.exit_code != 0 and "is not available (Address already in use); choose another port" in result.stderr
-    assert "--port" in result.stderr and "attempting" not in result.stderr
+    assert "--http" in result.stderr and "attempting" not in result.stderr

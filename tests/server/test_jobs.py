@@ -12,6 +12,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.access.capabilities import Role
 from nacre.errors import InvalidInput, UnknownName
+from nacre.lifecycle.jobs import backups_of
 from nacre.model.memory import Json
 from nacre.protocols import Progress
 from nacre.server.api import ServerApi
@@ -130,3 +131,15 @@ def test_an_archive_is_imported_as_a_job(store: MemoryStore, jobs: Jobs, tmp_pat
     imported = store.get("m1")
     assert imported is not None and imported.text == "From elsewhere" and not (tmp_path / "a.nacre").exists()
     assert replace(done, result=None).kind == "import"
+
+
+def test_a_backup_of_a_database_is_refused_at_once_as_without_a_server(store: MemoryStore, jobs: Jobs) -> None:
+    asked = store.as_user("root", ROOT.capabilities)
+    asked._settings = replace(store.settings, store="postgresql://ada@host/db")
+    registry = Registry(store.acting_as("server").store, store.now)
+    with pytest.raises(InvalidInput) as direct:
+        backups_of(asked.settings)
+    with pytest.raises(InvalidInput) as refused:
+        ServerApi(ROOT, asked, registry, jobs).start_backup()
+    assert str(refused.value) == str(direct.value) and "pg_dump makes a backup" in str(refused.value)
+    assert jobs.list(ROOT) == []

@@ -280,12 +280,20 @@ def configure_logging(*, debug: bool) -> None:
         logging.basicConfig(level=logging.DEBUG)
     else:
         logging.getLogger("nacre").addHandler(logging.NullHandler())
-        damage = logging.getLogger("nacre.damage")  # nobody else says that a record is damaged and left out
-        if not damage.handlers:
-            import click
+        add_stderr(logging.getLogger("nacre.damage"))  # nobody else says that a record is damaged and left out
+        if sys.stderr.isatty():  # as a progress line
+            add_stderr(logging.getLogger("nacre.waiting"))  # nor what a command waits for
 
-            class Stderr(logging.Handler):
-                def emit(self, record: logging.LogRecord) -> None:
-                    click.echo(f"nacre: {record.getMessage()}", err=True)
 
-            damage.addHandler(Stderr())
+def add_stderr(log: logging.Logger) -> None:
+    """Its sentences are shown to the person."""
+    import logging
+
+    import click
+
+    class Stderr(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            click.echo(f"nacre: {record.getMessage()}", err=True)
+
+    if not log.handlers:
+        log.addHandler(Stderr())

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TypeAlias
 
 from nacre.engine.engine import Edit, Engine, PendingChanges, insertions
-from nacre.engine.supersede import superseded
+from nacre.engine.supersede import TIMES_GIVEN, superseded
 from nacre.errors import InvalidInput
 from nacre.model import Memory
 from nacre.model.instants import iso
@@ -61,8 +61,11 @@ def check_period(memory: Memory) -> Memory:
 
 
 def with_fields(memory: Memory, fields: Mapping[str, object]) -> Memory:
-    """A memory that is edited into the trash remembers its status, for `restore`. Raises `InvalidInput`."""
+    """A memory that is edited into the trash remembers its status, and one that was rejected the times that were given,
+    for `restore`. Raises `InvalidInput`."""
     after = replace(memory, **fields)  # type: ignore[arg-type]
+    if TIMES_GIVEN in memory.metadata:
+        after = replace(after, metadata={TIMES_GIVEN: memory.metadata[TIMES_GIVEN], **after.metadata})
     if not PERIOD.isdisjoint(fields):
         check_period(after)
     if "status" not in fields or after.status == memory.status:

@@ -110,7 +110,8 @@ class Address:
         return f"[{self.host}]" if ":" in self.host else self.host
 
 
-def listen(place: Address) -> socket.socket:
+def listen(place: Address, option: str = "--http") -> socket.socket:
+    """`option` is the one with which the command is given another port."""
     try:
         family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
         socket.getaddrinfo(place.host, place.port, family)  # `create_server` hides that it is the name
@@ -128,8 +129,7 @@ def listen(place: Address) -> socket.socket:
                 f"{place.host} is not an address of this machine ({reason}); write one that is, such as 127.0.0.1."
             ) from error
         raise InvalidInput(
-            f"{place.host}:{place.port} is not available ({reason}); choose another port, with --port of `nacre web` "
-            "or --http of `nacre serve` and `nacre mcp`."
+            f"{place.host}:{place.port} is not available ({reason}); choose another port with {option}."
         ) from error
     # asyncio does this only for sockets that it made; without it every short answer is delayed by 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

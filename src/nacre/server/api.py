@@ -154,11 +154,13 @@ class ServerApi:
         return backup_notes(self.store.settings)
 
     def start_backup(self) -> Job:
+        """Raises `InvalidInput` for a store that is not a file."""
         self._demand_all_spaces("make a backup")
         store = self.store
+        backups = backups_of(store.settings)
 
         def work(_progress: Progress) -> Json:
-            return {"name": backups_of(store.settings).make(store, store.now()).name}
+            return {"name": backups.make(store, store.now()).name}
 
         return self._jobs.start("backup", "", self.asker.user, work)
 

@@ -87,7 +87,7 @@ def serve(
 
     remove_leftovers(time.time())
     stores = UserStores(settings)
-    with listen(options.place) as listening:
+    with listen(options.place, "--http" if open_page is None else "--port") as listening:
         port = int(listening.getsockname()[1])
         known = ServerOptions(
             hosts=[options.place.name, *options.names], local=options.place.local, limits=options.limits

@@ -322,6 +322,25 @@ def test_numbers_go_on_above_every_version_where_the_journal_is_lost(
     edit_after_repair(copy, next(iter(sound[1])))
 
 
+def test_entries_that_were_compacted_away_are_not_lost_with_the_row_of_their_space(tmp_path: Path) -> None:
+    with MemoryStore(settings=settings(tmp_path / "s.db"), clock=count(1_760_000_000).__next__) as store:
+        memory = store.remember("The pump is red")
+        store.remember_many(["The quay is long", "The crane is tall"])
+        assert store.compact(older_than_days=0) == 3
+        store.edit(memory.id, importance=0.3)
+        kept = [entry.seq for entry in store.journal()]
+    destroy(tmp_path / "s.db", "space")
+    assert "Journal entries" not in str(fix(tmp_path / "s.db"))
+    with opened(tmp_path / "s.db") as store:
+        assert [entry.seq for entry in store.journal()] == kept
+
+
+def test_an_entry_whose_number_has_a_flipped_bit_is_one_lost_entry(copy: Path) -> None:
+    change(copy, "UPDATE journal SET place = place + 65536 WHERE seq = 120")
+    destroy(copy, "counter")  # so that a new file is made
+    assert "Journal entries that could not be read: 1." in str(fix(copy))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("last", [0, 150])
 def test_numbers_that_would_be_given_again_are_a_problem_that_a_repair_in_place_mends(

@@ -20,7 +20,7 @@ from nacre.cli.ui.output import Column, Form, one_line, print_items, printable, 
 from nacre.cli.ui.prompts import END, confirm, count_of, key_reader, progress_line
 from nacre.cli.ui.records import excerpt, is_current, marked_text, memory_record, short
 from nacre.cli.ui.times import age
-from nacre.errors import InvalidInput, MemoryNotFound, UnknownName
+from nacre.errors import AccessDenied, InvalidInput, MemoryNotFound, UnknownName
 from nacre.files import data_sections
 from nacre.model import Conflict, Memory
 from nacre.model.memory import Json
@@ -29,6 +29,8 @@ from nacre.model.review import DECISIONS, KINDS, STALE_DAYS, ReviewItem, item_na
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
+
+WITHOUT_DECISIONS = {"reader": "read", "writer": "read and write, and not decide"}  # what these roles allow
 
 stale_option = option(
     "--stale-days DAYS", "Days without confirmation after which a memory is stale.", default=STALE_DAYS
@@ -58,8 +60,11 @@ def review_command(
     with cli.open_both() as store:
         items = store.review(kinds=kinds or KINDS, stale_days=stale_days, limit=limit or None)
         if items and not listed and is_interactive(form):
-            review_steps([partial(item_step, store, item, cli) for item in items], store)
-            return
+            refusal = refusal_to_decide(store)
+            if not refusal:
+                review_steps([partial(item_step, store, item, cli) for item in items], store)
+                return
+            say(f"{refusal} This waits:")
     columns: list[Column[ReviewItem]] = [
         Column("item", lambda item: item.id, lambda item: short_item(item.id), style="cyan"),
         Column("kind", lambda item: item.kind, style="magenta"),
@@ -109,6 +114,8 @@ def decide_all(cli: CliContext, kind: str, decision: str, stale_days: float, yes
         if not items:
             say("Nothing waits for a decision.")
             return
+        if refusal := refusal_to_decide(store):
+            raise AccessDenied(refusal)
         if not yes:
             show_some(items)
         confirm(f"Settle {count_of(len(items), 'item', 'items')} with the decision {decision!r}?", yes=yes)
@@ -120,6 +127,13 @@ def decide_all(cli: CliContext, kind: str, decision: str, stale_days: float, yes
         say(f"{count_of(passed, 'item', 'items')} no longer waited: settled by a decision before, or by somebody else.")
     if settled:
         say(f"`nacre undo --last {len(settled)}` takes it back.")
+
+
+def refusal_to_decide(store: MemoryStore) -> str:
+    """Why a user of a server would be refused at the end; empty for who may decide."""
+    rights = store.user_rights
+    allows = WITHOUT_DECISIONS.get(rights[0]) if rights else None
+    return f"This token may only {allows}; ask an admin of the server for one of a reviewer." if allows else ""
 
 
 MOST_SHOWN = 10  # items above the question whether all are settled: a screen has room for the question

@@ -15,6 +15,7 @@ from nacre.cli.options import Decorator, combine, option
 from nacre.cli.ui.output import DATA, Column, Form, print_data, print_items, say, shortened
 from nacre.cli.ui.records import ROOMY, short
 from nacre.cli.ui.times import age
+from nacre.factory import is_server
 from nacre.lessons import Answer, Lesson, LessonBook
 from nacre.lessons.lesson import to_json
 from nacre.model import Memory
@@ -44,6 +45,16 @@ def open_book(cli: CliContext, *, make: bool = False, dry_run: bool = False) -> 
         opened = cli.open()
     with opened as store, LessonBook(store=store) as book:
         yield book
+
+
+def is_remote(book: LessonBook) -> bool:
+    """Whether it is behind a server, through which lessons are neither added nor edited, nor their terms."""
+    return is_server(book.store.settings.store)
+
+
+def advice(book: LessonBook, sentence: str) -> str:
+    """A sentence about a command that works on the store itself, with its full stop."""
+    return f"{sentence}, where the server runs." if is_remote(book) else f"{sentence}."
 
 
 def find_lesson(book: LessonBook, prefix: str) -> Memory:

@@ -13,6 +13,7 @@ from nacre.cli.errors import NotFound
 from nacre.cli.lesson.common import (
     LEVELS,
     UNDO,
+    advice,
     find_lesson,
     lesson_columns,
     name_lesson,
@@ -76,8 +77,9 @@ def list_command(cli: CliContext, limit: int, form: Form, **filters: Unpack[Less
     """List the newest lessons, or those that match filters."""
     with open_book(cli) as book:
         lessons = book.list(limit, **filters)
-    filtered = any(value for name, value in filters.items() if name != "match")
-    empty = "No lesson matches." if filtered else "There are no lessons yet; `nacre lesson add` stores one."
+        empty = advice(book, "There are no lessons yet; `nacre lesson add` stores one")
+    if any(value for name, value in filters.items() if name != "match"):
+        empty = "No lesson matches."
     print_list(lessons, lesson_columns(lambda lesson: lesson, cli.now()), form, empty)
 
 

@@ -10,7 +10,17 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.commands.review import Choice, Step, ask_text, is_interactive, review_steps
 from nacre.cli.errors import UsageProblem
-from nacre.cli.lesson.common import LEVELS, UNDO, open_book, print_answer, print_list, terms_column, terms_option
+from nacre.cli.lesson.common import (
+    LEVELS,
+    UNDO,
+    advice,
+    is_remote,
+    open_book,
+    print_answer,
+    print_list,
+    terms_column,
+    terms_option,
+)
 from nacre.cli.options import command, form_option, option, why_option, yes_option
 from nacre.cli.ui.output import DATA, Column, Form, printable, say
 from nacre.cli.ui.prompts import confirm as ask_confirmation
@@ -181,7 +191,8 @@ def list_contexts(book: LessonBook, form: Form) -> None:
         terms_column("also", lambda each: each.aliases),
         terms_column("in", lambda each: each.parents, wide=True),
     ]
-    print_list(contexts, columns, form, "No lesson has a context; `nacre lesson edit ID --context …` sets one.")
+    empty = advice(book, "No lesson has a context; `nacre lesson edit ID --context …` sets one")
+    print_list(contexts, columns, form, empty)
 
 
 @command("sources", yes_option, why_option, form_option())
@@ -242,7 +253,7 @@ def print_source(answer: Answer[SourceInfo], form: Form, outcome: str) -> None:
 
 def list_sources(book: LessonBook, form: Form, *, review: bool) -> None:
     sources = book.sources(review=review)
-    if review and sources.data and is_interactive(form):
+    if review and sources.data and is_interactive(form) and not is_remote(book):
         review_steps([partial(source_step, book, each) for each in sources.data], book.store)
         return
     columns: list[Column[SourceInfo]] = [
@@ -254,7 +265,7 @@ def list_sources(book: LessonBook, form: Form, *, review: bool) -> None:
     ]
     print_list(sources, columns, form, "No source waits for review." if review else "")
     if review and sources.data:
-        say("`nacre lesson sources --confirm NAME` accepts one, --merge OLD NEW replaces it.")
+        say(advice(book, "`nacre lesson sources --confirm NAME` accepts one, --merge OLD NEW replaces it"))
 
 
 def source_status(source: SourceInfo) -> str:

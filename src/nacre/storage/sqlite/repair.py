@@ -423,7 +423,7 @@ def salvage(file: Path, path: Path, key: Key | None, fresh: Path, now: float) ->
         carry_meta(old, new)
         for table in ("vocabulary", "space", "quarantine"):
             carry_table(old, new, table)
-        restore_spaces(old, new)
+        without_row = restore_spaces(old, new)
         carry_journal(old, new)
         done = carry_memories(old, new, lost_records.scanned(old, size), now)
         mark_entries(new)
@@ -431,9 +431,9 @@ def salvage(file: Path, path: Path, key: Key | None, fresh: Path, now: float) ->
         rebuild_names(new)
         carry_walks(old, new)
         rebuild_words(new)
+        entries = damage.missing_entries(new, without_row)
         continue_numbers(new, now)
         recount(new)
-        entries = damage.missing_entries(new)
         begin_journal(new)
         new.execute("COMMIT")
         return replace(done, entries=entries, invented_spaces=invented_spaces(space_names(old), new))
@@ -517,8 +517,10 @@ def carry_table(old: apsw.Connection, new: apsw.Connection, table: str) -> None:
                 new.execute(f"INSERT OR IGNORE INTO {table} VALUES ({places})", values)
 
 
-def restore_spaces(old: apsw.Connection, new: apsw.Connection) -> None:
-    """Spaces whose row is lost: by their name in the index, else by the number that memories and versions agree on."""
+def restore_spaces(old: apsw.Connection, new: apsw.Connection) -> set[int]:
+    """Spaces whose row is lost: by their name in the index, else by the number that memories and versions agree on.
+    Returns their numbers."""
+    known: list[tuple[Any, ...]] = new.execute("SELECT number FROM space").fetchall()
     for order in ("", " ORDER BY name DESC"):
         for number, name in walk(
             old, f"SELECT number, CAST(name AS BLOB) FROM space INDEXED BY sqlite_autoindex_space_1{order}"
@@ -532,6 +534,8 @@ def restore_spaces(old: apsw.Connection, new: apsw.Connection) -> None:
     ]  # fmt: skip
     for number in numbers[0] & numbers[1]:
         new.execute("INSERT OR IGNORE INTO space(number, name) VALUES (?, ?)", (number, invented_name(number)))
+    present: list[tuple[Any, ...]] = new.execute("SELECT number FROM space").fetchall()
+    return {row[0] for row in present if row not in known}
 
 
 def space_names(connection: apsw.Connection) -> dict[int, str]:

@@ -55,7 +55,9 @@ class ForeignSource:
 
 @dataclass(slots=True, kw_only=True)
 class DatabaseSource(ForeignSource, ABC):
-    """A source whose records are rows of one SQLite file; `read` gives them without their numbers."""
+    """A source whose records are rows of one SQLite file; `read` gives them without their numbers. `rows` raises
+    `ArchiveRefused` where there are none, and before the first the error of SQLite, which `open_database` translates.
+    """
 
     database: sqlite3.Connection
 
@@ -68,12 +70,27 @@ class DatabaseSource(ForeignSource, ABC):
         try:
             for number, row in enumerate(self.read(), 1):
                 yield replace(row, line=number)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, MemoryError) as error:  # a damaged length may be that of a text as large as memory
+            if not number:
+                raise sqlite3.DatabaseError(str(error) or "a record is too long") from error
             yield BadRow(number + 1, f"the rest cannot be read ({error})")
+        if not number:
+            raise no_memories(self.path)
 
 
 def no_memories(path: Path) -> ArchiveRefused:
-    return ArchiveRefused(path, "it holds no memories", "Name the file that holds them.")
+    """SQLite leaves out what is damaged in the changes beside a file, without a word."""
+    beside = unfinished(path)
+    if not beside:
+        return ArchiveRefused(path, "it holds no memories", "Name the file that holds them.")
+    reason = f"it holds no memories, also with the changes in {beside[0].name}"
+    return ArchiveRefused(path, reason, "Close the program that uses it, and take another copy of both.")
+
+
+def unfinished(path: Path) -> list[Path]:
+    """The files with changes that a writer has not yet moved into the database itself."""
+    beside = (path.with_name(path.name + ending) for ending in UNFINISHED)
+    return [each for each in beside if each.is_file() and each.stat().st_size]
 
 
 def note(what: str, ids: list[str]) -> str:
@@ -136,9 +153,9 @@ def open_database(path: Path) -> Iterator[sqlite3.Connection]:
     would have to write to apply them. Raises `ArchiveRefused`."""
     if not path.is_file():
         raise ArchiveRefused(path, "there is no such file", "Check the path.")
-    beside = [each for ending in UNFINISHED if (each := path.with_name(path.name + ending)).is_file()]
     try:
-        if not any(each.stat().st_size for each in beside):
+        beside = unfinished(path)
+        if not beside:
             with closing(connect(path, "mode=ro&immutable=1")) as database:
                 yield database
             return

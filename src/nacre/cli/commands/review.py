@@ -133,7 +133,7 @@ def refusal_to_decide(store: MemoryStore) -> str:
     """Why a user of a server would be refused at the end; empty for who may decide."""
     rights = store.user_rights
     allows = WITHOUT_DECISIONS.get(rights[0]) if rights else None
-    return f"This token may only {allows}; ask an admin of the server for one of a reviewer." if allows else ""
+    return f"This token may only {allows}; ask an admin of the server for a reviewer's token." if allows else ""
 
 
 MOST_SHOWN = 10  # items above the question whether all are settled: a screen has room for the question

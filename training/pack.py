@@ -1,7 +1,7 @@
 """Packs starting weights and training data into a folder small enough to carry to a GPU machine.
 
 python training/pack.py OUT --gte model.onnx --minilm model.safetensors --tokenizer tokenizer.json --hotpot FILE
-    --snli FILE --memo FILE --longmemeval FILE --training FOLDER [--held-out author5]
+    --snli FILE --memo FILE --longmemeval FILE --training FOLDER [--held-out author5 author{10..33}]
 """
 
 from __future__ import annotations

@@ -221,7 +221,7 @@ def test_a_token_that_may_not_decide_is_told_before_it_is_asked_anything(
     monkeypatch.setenv("NACRE_TOKEN", tokens(place / "s.db", (f"only-{role}", role, ()))[0])
     seen, code = conversation("review")
     assert code == 0 and "[q]" not in seen and waiting[0]["id"][:4] in seen
-    assert f"This token may only {allows}; ask an admin of the server for one of a reviewer." in " ".join(seen.split())
+    assert f"This token may only {allows}; ask an admin of the server for a reviewer's token." in " ".join(seen.split())
     refused = over_server("review", "decide-all", waiting[0]["kind"], DECISIONS[waiting[0]["kind"]][0])
     assert refused.exit_code != 0 and f"may only {allows};" in refused.stderr and "Settle" not in refused.stderr
 

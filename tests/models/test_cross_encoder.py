@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from nacre.models import cross_encoder
 from nacre.models.cross_encoder import constants, failure, graph, is_loaded
@@ -61,3 +62,21 @@ def test_a_note_that_only_mentions_what_is_asked_for_is_no_answer() -> None:
         texts = [model.pair(asked, note) for asked in (answered, missed, "Which paint is on the bathroom wall?")]
         right, near, foreign = (float(score[0]) for (score,) in model.scores(texts, "answers"))
         assert min(right - near, right - foreign) > 2, note
+
+
+@pytest.mark.parametrize(
+    ("note", "answered", "missed"),
+    [
+        ("Petra waters the ferns.", "who waters the ferns?", "who waters the orchids?"),
+        ("The gateway uses port 9443.", "which port does the gateway use?", "which port does the mail relay use?"),
+        ("There are 14 chairs in the blue room.", "how many chairs are in the blue room?", "how many lamps are there?"),
+        ("Der Schornsteinfeger kommt am Dienstag.", "wann kommt der Schornsteinfeger?", "wann kommt der Klempner?"),
+        ("The spare key is under the flower pot.", "where is the spare key?", "where is the car key?"),
+    ],
+)
+def test_a_plain_statement_answers_in_its_own_words_but_not_about_another_subject(
+    note: str, answered: str, missed: str
+) -> None:
+    model = graph()
+    (right,), (other,) = model.scores([model.pair(answered, note), model.pair(missed, note)], "answers")
+    assert float(right[0]) > 2 and float(other[0]) < 0

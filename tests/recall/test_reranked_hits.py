@@ -13,7 +13,7 @@ from nacre.model import Hit, Query
 from nacre.models.calibration import SHIPPED, Closeness, Reading
 from nacre.protocols import Answer
 from nacre.recall.gather import Question, understand
-from nacre.recall.recall import BLEND, RERANKED, read_answers, rerank, says_who
+from nacre.recall.recall import BLEND, RERANKED, read_answers, rerank
 from tests.embedders import WordBag
 from tests.samples import memory
 
@@ -159,48 +159,3 @@ def test_copies_are_read_once_and_leave_room_for_others() -> None:
     read, _ = read_answers(copied, ASKED, Counting(2, t3=1.0))
     assert asked == [["t0", "t3"]]
     assert read[0].memory.text == "t3" and all(str(hit.why[-1]).startswith("reading") for hit in read)
-
-
-@pytest.mark.parametrize(
-    ("asked", "text", "stated"),
-    [
-        ("who leads the platform team?", "Anna leads the platform team", True),
-        ("Who leads the platform team", "Since May Anna Petrova has led it. Anna leads the platform team.", True),
-        ("wer leitet das Plattform-Team?", "Anna leitet das Plattform-Team", True),
-        ("who leads the platform team?", "Who leads the platform team", False),
-        ("who leads the platform team?", "Somebody asked who leads the platform team", False),
-        ("who leads the platform team?", "Does Anna lead the platform team?", False),
-        ("who leads the platform team?", "The platform team is led by Anna", False),  # the model reads that well
-        ("who leads the platform team?", "they lead the platform team", False),
-        ("who is on call this week?", "Nadia is on call this week", True),
-        ("who leads the platform team?", "Anna no longer leads the platform team.", False),
-        ("who leads the platform team?", "Anna doesn't lead the platform team.", False),
-        ("who leads the platform team?", "Nobody leads the platform team.", False),
-        ("who leads the platform team?", "Ask whether Anna leads the platform team before May.", False),
-        ("who leads the platform team?", "If Anna leads the platform team, Ben quits.", False),
-        ("who leads the platform team?", "Tomorrow we discuss the lead of the platform team.", False),
-        ("who leads the platform team?", "Anna used to lead the platform team.", False),
-        ("who leads the platform team?", "Since May, a new person leads the platform team.", False),
-        ("wer leitet das Team?", "Anna leitet das Team nicht", False),
-        ("why does Anna lead the platform team?", "Anna leads the platform team", False),
-        ("who is it?", "Anna is it", False),
-    ],
-)
-def test_a_name_in_the_place_of_who_is_an_answer(asked: str, text: str, stated: bool) -> None:
-    assert says_who(text, understand(Query(asked, asked_at=0.0))) is stated
-
-
-def test_a_statement_in_the_words_of_the_question_counts_whatever_the_model_reads() -> None:
-    class Doubting:
-        identity = "doubting"
-
-        def answers(self, question: str, texts: Sequence[str]) -> list[Answer]:  # noqa: ARG002
-            return [Answer(0.05, -2.5) for _ in texts]
-
-    note = Hit(memory("note", "Anna leads the platform team"), 0.6, ())
-    turn = Hit(memory("turn", "Ben leads the platform team", session="s", role="ben", position=1), 0.6, ())
-    other = Hit(memory("other", "The platform team meets on Mondays"), 0.7, ())
-    question = understand(Query("who leads the platform team?", asked_at=0.0))
-    hits, readings = read_answers([other, note, turn], question, Doubting())
-    assert hits[0].memory.id == "note"
-    assert [readings[id].log_odds for id in ("note", "turn", "other")] == [1.7, -2.5, -2.5]

@@ -1,12 +1,14 @@
 """Fits what depends on the cross-encoder's answers head: its weight in the score, the curves of relevance, the floors.
 
-python benchmarks/fit_answers.py WEIGHTS_FOLDER --stores FOLDER --notes NOTES… [--locomo FILE] [--beam FILE]
+python benchmarks/fit_answers.py WEIGHTS_FOLDER --stores FOLDER --notes NOTES… [--restated NOTES…] [--locomo FILE]
+    [--beam FILE]
 python training/digests.py WEIGHTS_FOLDER
 
 To be run again for new weights, or for a new embedder. Written are `cross_encoder.json` in the folder (the weight) and
 `src/nacre/models/calibration.txt` (curves and floors). NOTES are as for `nacre bench recall`, with `NAME.silent.jsonl`
-beside them (questions that nothing answers), and must not have been trained on. Of a store with more than MOST
-questions about as many are asked.
+beside them (questions that nothing answers), and must not have been trained on. Questions in the words of their notes
+are given as `--restated`, and count where hits were read: without reading they only say that the words are the same. Of
+a store with more than MOST questions about as many are asked.
 
 The installed models find and read the best hits of each question, with vectors and by words alone. A curve is a
 logistic regression: does this hit answer? Notes that were read are then weighed together: a second regression on the
@@ -22,7 +24,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -184,10 +186,14 @@ class Sample:
     place: NDArray[np.int64]
 
     @classmethod
-    def of(cls, case: str, everything: Sequence[Ranked]) -> Sample:
+    def of(cls, case: str, everything: Sequence[Ranked], when_read: Container[str]) -> Sample:
+        """Without the groups that count only `when_read`, where nothing was."""
         turns = case.endswith("turns")
         asked = [
-            each for each in everything if each.by_words == case.startswith("words") and each.closeness[0].turn == turns
+            each
+            for each in everything
+            if each.by_words == case.startswith("words") and each.closeness[0].turn == turns
+            if ", read" in case or each.group not in when_read
         ]
         rows = [each.rows(case) for each in asked]
         counts = {group: sum(each.group == group for each in asked) for group in {each.group for each in asked}}
@@ -303,6 +309,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--notes", type=Path, nargs="+", required=True)
+    parser.add_argument("--restated", type=Path, nargs="*", default=[])
     parser.add_argument("--stores", type=Path, required=True, help="a folder where the filled stores are kept")
     parser.add_argument("--locomo", type=Path)
     parser.add_argument("--beam", type=Path)
@@ -310,7 +317,7 @@ def main() -> None:
     given.stores.mkdir(parents=True, exist_ok=True)
     embedder, reader = CachingEmbedder(make_embedder(Settings(embedder="multilingual"))), Reader()
     everything: list[Ranked] = []
-    for path in given.notes:
+    for path in (*given.notes, *given.restated):
         everything += ranked(path.name, asked_of_notes([path], given.stores, embedder), embedder, reader, MOST["notes"])
     for suite in ("locomo", "beam"):
         if file := getattr(given, suite):
@@ -320,7 +327,7 @@ def main() -> None:
     print("weight", weight)
     curves, found, together = {}, {}, np.zeros(3)
     for case in CASES:
-        sample = Sample.of(case, everything)
+        sample = Sample.of(case, everything, {path.name for path in given.restated})
         curves[case], values = sample.fit(), sample.unseen()
         for group in dict.fromkeys(each.group for each in sample.asked):
             print(f"{case}: {group}: {figures(sample, values, weight, group)}")

@@ -2,7 +2,7 @@
 
 python training/student.py OUT --graph cross_encoder.onnx --lists LISTS.jsonl.gz… --measure LISTS.jsonl.gz
     --tokenizer FILE [--examples examples.jsonl.gz] [--xquad FILE] --layers 0 1 2 4 7 10 [--shared 0] [--first-only]
-    --shared 6 --taught 0 --soften --labels 1    # instead: all layers, from what is shipped, by the labels alone
+    --shared 6 --soften --labels 1 --states 0 --taught-on-notes 0    # instead: all layers, from what is shipped
 
 The teacher is read back from the int8 graph, with the embeddings, which stay as they are. `--layers` names the layers
 of the teacher that the student begins with; the first `--shared` of them stay as they are too. With `--first-only` the
@@ -340,7 +340,11 @@ def main() -> None:
     parser.add_argument("--begin", type=Path, help="a student to go on with")
     parser.add_argument("--taught", type=float, default=1.0, help="weight of all that the teacher says")
     parser.add_argument("--taught-on-notes", type=float, help="the same for questions about notes")
-    parser.add_argument("--soften", action="store_true", help="read the relation of other texts to the answers first")
+    parser.add_argument(
+        "--soften",
+        action="store_true",
+        help="leave out what repeats an answer",
+    )
     parser.add_argument("--states", type=float, default=1.0, help="weight of the teacher's states at first")
     parser.add_argument("--labels", type=float, default=0.2, help="weight of the labels")
     parser.add_argument("--epochs", type=int, default=30)
@@ -361,7 +365,7 @@ def main() -> None:
     if given.soften:
         notes = softened(Reader(tensors, head="relation"), pieces, notes)
     count = given.epochs * len(epoch_of(notes, others, pieces, given.size, given.seed))
-    processes = multiprocessing.get_context("spawn")  # a forked one could not, where the GPU is in use
+    processes = multiprocessing.get_context("spawn")  # a forked process could not use the GPU that is in use already
     queue = processes.Queue(QUEUED)
     worker = processes.Process(target=prepare, args=(given, pieces, notes, others, queue), daemon=True)
     worker.start()

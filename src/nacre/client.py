@@ -133,8 +133,9 @@ class Connection:
         raise self._unreachable(f"the server does not answer: {reason}")
 
     def _wait(self, reply: Reply, seconds: float) -> None:
-        reason = problem_in(reply.body, reply.status).get("detail") or f"The server answered {reply.status}."
-        log.warning("%s The request is sent again in %g s.", reason, seconds)
+        detail = problem_in(reply.body, reply.status).get("detail")
+        reason = detail if isinstance(detail, str) and detail else f"The server answered {reply.status}"
+        log.warning("%s. The request is sent again in %g s.", reason.removesuffix("."), seconds)
         time.sleep(seconds)
 
     def _problem(self, reply: Reply) -> dict[str, Any]:

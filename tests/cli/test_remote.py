@@ -212,7 +212,7 @@ def test_every_command_works_or_says_what_to_do_instead(over_server: CommandLine
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize(("role", "allows"), [("reader", "read"), ("writer", "read and write, and not decide")])
+@pytest.mark.parametrize(("role", "allows"), [("reader", "only read"), ("writer", "read and write, but not decide")])
 def test_a_token_that_may_not_decide_is_told_before_it_is_asked_anything(
     over_server: CommandLine, place: Path, monkeypatch: pytest.MonkeyPatch, role: str, allows: str
 ) -> None:
@@ -221,9 +221,9 @@ def test_a_token_that_may_not_decide_is_told_before_it_is_asked_anything(
     monkeypatch.setenv("NACRE_TOKEN", tokens(place / "s.db", (f"only-{role}", role, ()))[0])
     seen, code = conversation("review")
     assert code == 0 and "[q]" not in seen and waiting[0]["id"][:4] in seen
-    assert f"This token may only {allows}; ask an admin of the server for a reviewer's token." in " ".join(seen.split())
+    assert f"This token may {allows}; ask an admin of the server for a reviewer's token." in " ".join(seen.split())
     refused = over_server("review", "decide-all", waiting[0]["kind"], DECISIONS[waiting[0]["kind"]][0])
-    assert refused.exit_code != 0 and f"may only {allows};" in refused.stderr and "Settle" not in refused.stderr
+    assert refused.exit_code != 0 and f"may {allows};" in refused.stderr and "Settle" not in refused.stderr
 
 
 def test_what_is_advised_about_lessons_works_through_the_server_or_says_where(
@@ -233,14 +233,14 @@ def test_what_is_advised_about_lessons_works_through_the_server_or_says_where(
         store.remember("The quay is long")
         book = LessonBook(store=store)
         monkeypatch.setenv("NACRE_SPACE", "quay")
-        assert "`nacre lesson add` stores one, where the server runs." in over_server("lesson", "list").stderr
+        assert "`nacre lesson add` stores one, on the machine of the server." in over_server("lesson", "list").stderr
         contexts = over_server("lesson", "contexts").stderr
-        assert "`nacre lesson edit ID --context …` sets one, where the server runs." in contexts
+        assert "`nacre lesson edit ID --context …` sets one, on the machine of the server." in contexts
         book.learn("Ropes", "A wet rope is a heavy rope", source="somewhere new")
     sources = over_server("lesson", "sources", "--review")
-    assert "somewhere" in sources.stdout and "replaces it, where the server runs." in sources.stderr
+    assert "somewhere" in sources.stdout and "replaces it, on the machine of the server." in sources.stderr
     seen, code = conversation("lesson", "sources", "--review")
-    assert code == 0 and "[q]" not in seen and "replaces it, where the server runs." in " ".join(seen.split())
+    assert code == 0 and "[q]" not in seen and "replaces it, on the machine of the server." in " ".join(seen.split())
     monkeypatch.setenv("NACRE_STORE", str(place / "empty.db"))
     over_server.ok("space", "create", "quay")
     assert "`nacre lesson add` stores one.\n" in over_server("lesson", "list").stderr

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from nacre.conflicts.judge import FEWEST_READ, LETTERS_READ, MOST_READ, PairJudge
+from nacre.conflicts.judge import CHARACTERS_READ, FEWEST_READ, MOST_READ, PairJudge
 from nacre.errors import ConflictModelError
 from nacre.model.memory import Link, Memory
 from nacre.model.review import Verdict
@@ -182,8 +182,7 @@ def test_of_long_texts_fewer_are_read_but_two_at_least() -> None:
         PairJudge(reader).verdicts(OFF, others)
         return len(reader.read)
 
-    taken = len(OFF.text)
-    assert [read(letters) for letters in (100, LETTERS_READ // 5 - taken, LETTERS_READ // 2, LETTERS_READ * 3)] == [
+    assert [read(letters) for letters in (100, CHARACTERS_READ // 5 - len(OFF.text), 1_000, 10_000)] == [
         MOST_READ, 5, FEWEST_READ, FEWEST_READ,
     ]  # fmt: skip
 

@@ -16,7 +16,7 @@ from nacre.model.instants import day
 from nacre.model.memory import MAY_REPLACE
 from nacre.model.recollection import conflicting_pairs
 from nacre.recall.gather import understand
-from nacre.recall.recall import with_newer_versions
+from nacre.recall.recall import newer_first, with_newer_versions
 from tests.embedders import WordBag
 from tests.recall.factories import DAY, NOW, found
 from tests.samples import memory
@@ -251,7 +251,7 @@ def may_replace(weight: float, score: float, to: str = "older", **fields: object
     [
         (0.5, 0.45, 0, 1.0, 0.4),  # likely, and it matches by itself
         (0.39, 0.45, 2, 0.695, 0.312),  # not likely enough
-        (0.7, 0.39, 1, 0.85, 0.56),  # likely, but it matches little
+        (0.7, 0.39, 1, 0.85, 0.45),  # likely, but it matches little; never strong for that
         (0.2, 0.1, 3, 0.6, 0.16),
         (0.2, 0.62, 3, 0.62, 0.1),  # it has more by itself
         (5.0, 0.1, 1, 1.0, 0.8),  # by hand
@@ -267,6 +267,44 @@ def test_what_may_be_a_newer_version_rises_the_more_the_likelier_it_is(
     assert [hit.memory.id for hit in ordered if hit is not newer] == ["older", "other0.75", "other0.65", "other0.3"]
     why = [reason.detail for reason in newer.why if reason.signal == "newer"]
     assert why == ([] if score == own else ["perhaps, than older"])
+
+
+def noted(*, sure: bool) -> Link:
+    return Link("older", "conflicts", data={"kind": "update", "sure": sure})
+
+
+@pytest.mark.parametrize(
+    ("link", "of_older", "of_newer", "first"),
+    [
+        (Link("older", MAY_REPLACE, 0.5), 0.9, 0.08, "older"),
+        (Link("older", MAY_REPLACE, 0.5), 0.9, 0.1, "newer"),
+        (Link("older", MAY_REPLACE, 0.5), 0.5, 0.04, "older"),
+        (noted(sure=False), 0.9, 0.08, "older"),
+        (noted(sure=False), 0.9, 0.1, "newer"),
+        (noted(sure=False), 0.74, 0.01, "newer"),  # where it is not sure that the older one answers
+    ],
+)
+def test_a_sure_answer_stays_above_what_is_far_less_relevant(
+    link: Link, of_older: float, of_newer: float, first: str
+) -> None:
+    assert first_of_two(link, of_older, of_newer)[0].memory.id == first
+
+
+def first_of_two(link: Link, of_older: float, of_newer: float, own: float = 0.5) -> list[Hit]:
+    older = Hit(memory("older", created_at=NOW - DAY), 1.0, (), relevance=of_older)
+    newer = Hit(memory("newer", created_at=NOW, links=(link,)), own, (), relevance=of_newer)
+    return newer_first([older, newer], understand(Query(ASKED, asked_at=NOW)))
+
+
+def test_the_newer_side_of_a_sure_conflict_comes_first_however_little_it_matches() -> None:
+    assert [hit.memory.id for hit in first_of_two(noted(sure=True), 0.9, 0.01)] == ["newer", "older"]
+
+
+@pytest.mark.parametrize("own", [0.1, 0.8])
+def test_the_newer_side_of_an_unsure_conflict_stays_in_sight(own: float) -> None:
+    older, newer = first_of_two(noted(sure=False), 0.9, 0.001, own)
+    assert older.memory.id == "older" and newer.relevance == pytest.approx(0.27)
+    assert newer.score == pytest.approx(max(own, 0.65))
 
 
 def test_what_matches_little_itself_brings_no_newer_version_along() -> None:

@@ -282,18 +282,20 @@ def configure_logging(*, debug: bool) -> None:
         logging.getLogger("nacre").addHandler(logging.NullHandler())
         add_stderr(logging.getLogger("nacre.damage"))  # nobody else says that a record is damaged and left out
         if sys.stderr.isatty():  # as a progress line
-            add_stderr(logging.getLogger("nacre.waiting"))  # nor what a command waits for
+            add_stderr(logging.getLogger("nacre.waiting"))  # nobody else says what a command waits for
 
 
 def add_stderr(log: logging.Logger) -> None:
-    """Its sentences are shown to the person."""
+    """Shows the messages of this logger on stderr; a server may have written a part of them."""
     import logging
 
     import click
 
+    from nacre.cli.ui.output import printable
+
     class Stderr(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            click.echo(f"nacre: {record.getMessage()}", err=True)
+            click.echo(f"nacre: {printable(record.getMessage())}", err=True)
 
     if not log.handlers:
         log.addHandler(Stderr())

@@ -48,8 +48,10 @@ APART = Verdict("apart", "subjects")  # decided: no conflict; callers of `verdic
 # Passing impressions, and what other parts of the program keep: they do not conflict with memories of other types.
 OWN_TYPES = frozenset(("sensory", "working", "emotional", "reflection", LESSON))
 # Pairs that the model reads for one memory, the most alike: some 10 ms each on one core, and two cores share them. Of
-# long texts, which take ten times as long, fewer are read.
-MOST_READ, FEWEST_READ, LETTERS_READ = 6, 2, 2_400
+# long texts, which take ten times as long, fewer are read: so many characters are six pairs of notes that are long for
+# notes, or two and a half of which the model reads as much as it can.
+MOST_READ, FEWEST_READ, CHARACTERS_READ = 6, 2, 2_400
+LONGEST_READ = 1_000  # characters of a pair; about what the model reads of it
 
 
 # How likely one of two memories is a newer version of the other: what adds up to the log odds, fitted on the facts that
@@ -89,7 +91,7 @@ class PairJudge:
         undecided.sort(key=lambda at: -others[at][1])
         notes: tuple[str, ...] = ()
         if self.model is not None and undecided:
-            read = undecided[: affordable([read_pairs[at] for at in undecided])]
+            read = undecided[: pairs_to_read([read_pairs[at] for at in undecided])]
             try:
                 relations = self.model.relations([(read_pairs[at][1].text, read_pairs[at][0].text) for at in read])
                 for at, relation in zip(read, relations, strict=True):
@@ -131,10 +133,10 @@ class PairJudge:
         return (self.second(a, b, similarity) if self.second is not None else None) or verdict
 
 
-def affordable(pairs: Sequence[tuple[Memory, Memory]]) -> int:
-    """How many of these are read."""
-    letters = list(accumulate(len(a.text) + len(b.text) for a, b in pairs))
-    return min(MOST_READ, max(FEWEST_READ, bisect_right(letters, LETTERS_READ)))
+def pairs_to_read(pairs: Sequence[tuple[Memory, Memory]]) -> int:
+    """How many of these pairs, the most alike first, are read."""
+    characters = list(accumulate(min(LONGEST_READ, len(a.text) + len(b.text)) for a, b in pairs))
+    return min(MOST_READ, max(FEWEST_READ, bisect_right(characters, CHARACTERS_READ)))
 
 
 def log_odds(probability: float) -> float:

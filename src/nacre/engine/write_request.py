@@ -64,7 +64,7 @@ def with_fields(memory: Memory, fields: Mapping[str, object]) -> Memory:
     """A memory that is edited into the trash remembers its status, and one that was rejected the times that were given,
     for `restore`. Raises `InvalidInput`."""
     after = replace(memory, **fields)  # type: ignore[arg-type]
-    if TIMES_GIVEN in memory.metadata:
+    if memory.superseded_by and isinstance(memory.metadata.get(TIMES_GIVEN), Mapping):
         after = replace(after, metadata={TIMES_GIVEN: memory.metadata[TIMES_GIVEN], **after.metadata})
     if not PERIOD.isdisjoint(fields):
         check_period(after)

@@ -30,7 +30,7 @@ from nacre.model.review import DECISIONS, KINDS, STALE_DAYS, ReviewItem, item_na
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
 
-WITHOUT_DECISIONS = {"reader": "read", "writer": "read and write, and not decide"}  # what these roles allow
+WITHOUT_DECISIONS = {"reader": "only read", "writer": "read and write, but not decide"}  # what these roles may
 
 stale_option = option(
     "--stale-days DAYS", "Days without confirmation after which a memory is stale.", default=STALE_DAYS
@@ -64,7 +64,7 @@ def review_command(
             if not refusal:
                 review_steps([partial(item_step, store, item, cli) for item in items], store)
                 return
-            say(f"{refusal} This waits:")
+            say(f"{refusal} Waiting for a decision:")
     columns: list[Column[ReviewItem]] = [
         Column("item", lambda item: item.id, lambda item: short_item(item.id), style="cyan"),
         Column("kind", lambda item: item.kind, style="magenta"),
@@ -130,10 +130,10 @@ def decide_all(cli: CliContext, kind: str, decision: str, stale_days: float, yes
 
 
 def refusal_to_decide(store: MemoryStore) -> str:
-    """Why a user of a server would be refused at the end; empty for who may decide."""
+    """Why the server would refuse a decision of this user; empty if it would not."""
     rights = store.user_rights
     allows = WITHOUT_DECISIONS.get(rights[0]) if rights else None
-    return f"This token may only {allows}; ask an admin of the server for a reviewer's token." if allows else ""
+    return f"This token may {allows}; ask an admin of the server for a reviewer's token." if allows else ""
 
 
 MOST_SHOWN = 10  # items above the question whether all are settled: a screen has room for the question

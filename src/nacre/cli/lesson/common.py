@@ -53,8 +53,8 @@ def is_remote(book: LessonBook) -> bool:
 
 
 def advice(book: LessonBook, sentence: str) -> str:
-    """A sentence about a command that works on the store itself, with its full stop."""
-    return f"{sentence}, where the server runs." if is_remote(book) else f"{sentence}."
+    """The sentence with its end; over a server, where the command works."""
+    return f"{sentence}, on the machine of the server." if is_remote(book) else f"{sentence}."
 
 
 def find_lesson(book: LessonBook, prefix: str) -> Memory:

@@ -7,6 +7,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -94,10 +95,13 @@ def beyond_journal(connection: apsw.Connection) -> dict[int, int]:
     return dict(connection.execute(sql).fetchall())  # type: ignore[arg-type]
 
 
+FAR = 64  # numbers: a damaged page holds fewer entries
+
+
 def missing_entries(connection: apsw.Connection, without_row: Collection[int] = ()) -> int:
     """How many entries the journal lacks: their numbers have no gaps. `without_row` are the spaces whose own row is
-    lost, and with it how far their journal was compacted: what is before their first entry is not counted. A high
-    number that neither the one before it nor both an entry and a version confirm is a flipped bit."""
+    lost, and with it how far their journal was compacted: what is before their first entry is not counted. A
+    number far above all others, which not both an entry and a version have, is a flipped bit."""
     version = "SELECT space, {} FROM main.version"
     entries = by_space(connection, "SELECT space, seq FROM journal")
     named = by_space(connection, f"{version.format('seq_from')} UNION ALL {version.format('seq_to')}")
@@ -107,7 +111,8 @@ def missing_entries(connection: apsw.Connection, without_row: Collection[int] = 
         held = entries[space]
         first = min(held) - 1 if held and space in without_row else dropped
         known = held | named[space] | {first}
-        last = max((each for each in known if each - 1 in known or (each in held and each in named[space])), default=0)
+        near = (each for before, each in pairwise(sorted(known)) if each - before <= FAR)
+        last = max((*near, *(held & named[space])), default=0)
         span = range(first + 1, max(seq, last) + 1)
         missing += len(span) - sum(each in span for each in held)
     return missing

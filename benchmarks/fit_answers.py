@@ -7,8 +7,8 @@ python training/digests.py WEIGHTS_FOLDER
 To be run again for new weights, or for a new embedder. Written are `cross_encoder.json` in the folder (the weight) and
 `src/nacre/models/calibration.txt` (curves and floors). NOTES are as for `nacre bench recall`, with `NAME.silent.jsonl`
 beside them (questions that nothing answers), and must not have been trained on. Questions in the words of their notes
-are given as `--restated`, and count where hits were read: without reading they only say that the words are the same. Of
-a store with more than MOST questions about as many are asked.
+(`training/notes/author5.restated`) are given as `--restated`, and count where hits were read: without reading they only
+say that the words are the same. Of a store with more than MOST questions about as many are asked.
 
 The installed models find and read the best hits of each question, with vectors and by words alone. A curve is a
 logistic regression: does this hit answer? Notes that were read are then weighed together: a second regression on the

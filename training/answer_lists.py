@@ -1,10 +1,10 @@
 """Writes down what a recall shows for each question, for `answers.py` to learn from and to be measured on.
 
-python training/answer_lists.py OUT.jsonl.gz NOTES… [--restated] [--locomo FILE]
+python training/answer_lists.py OUT.jsonl.gz NOTES… [--locomo FILE]
 
 NOTES are as for `nacre bench recall --suite notes`. A line is a question with the texts that the shipped recall finds
 for it, without reading, best first, then the answers that it did not find and the notes that look like one; `labels`
-says which of them answer. With `--restated` the questions are those of `NOTES.restated.jsonl` alone.
+says which of them answer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 from nacre import MemoryStore
 from nacre.bench.datasets import load_locomo
-from nacre.bench.notes import FOREIGN, load_notes, read_question, read_rows
+from nacre.bench.notes import FOREIGN, load_notes
 from nacre.settings import Settings
 
 SHOWN = 16
@@ -42,12 +42,8 @@ def line(store: MemoryStore, name: str, row: Any, texts: dict[str, str]) -> dict
     }
 
 
-def of_notes(path: Path, settings: Settings, restated: bool) -> Iterator[dict[str, Any]]:
-    notes, name_of_set = load_notes(path), path.name
-    if restated:
-        name_of_set = f"{path.name}.restated"
-        questions = read_rows(path.with_name(f"{name_of_set}.jsonl"), read_question)
-        notes = replace(notes, questions=tuple(questions))
+def of_notes(path: Path, settings: Settings) -> Iterator[dict[str, Any]]:
+    notes = load_notes(path)
     with MemoryStore(":memory:", settings=settings) as store:
         for name in dict.fromkeys(note.project for note in notes.memories):
             space = store.in_space(name)
@@ -58,7 +54,7 @@ def of_notes(path: Path, settings: Settings, restated: bool) -> Iterator[dict[st
                 if asked.project == name:
                     kind = FOREIGN if asked.note == FOREIGN else asked.kind
                     row = {"q": asked.text, "kind": kind, "answers": asked.answers, "near": asked.near}
-                    yield line(space, name_of_set, row | {"at": asked.asked_at or notes.last()}, texts)
+                    yield line(space, path.name, row | {"at": asked.asked_at or notes.last()}, texts)
 
 
 def of_locomo(path: Path, settings: Settings) -> Iterator[dict[str, Any]]:
@@ -84,14 +80,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("notes", type=Path, nargs="*")
-    parser.add_argument("--restated", action="store_true")
     parser.add_argument("--locomo", type=Path)
     given = parser.parse_args()
     settings = replace(Settings(), embedder="multilingual", on_conflict="ignore")
     began = time.time()
     with gzip.open(given.out, "wt") as file:
         for path in given.notes:
-            lines = written(of_notes(path, settings, given.restated))
+            lines = written(of_notes(path, settings))
             file.writelines(lines)
             print(path.name, len(lines), f"{time.time() - began:.0f} s", flush=True)
         if given.locomo:

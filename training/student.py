@@ -340,11 +340,7 @@ def main() -> None:
     parser.add_argument("--begin", type=Path, help="a student to go on with")
     parser.add_argument("--taught", type=float, default=1.0, help="weight of all that the teacher says")
     parser.add_argument("--taught-on-notes", type=float, help="the same for questions about notes")
-    parser.add_argument(
-        "--soften",
-        action="store_true",
-        help="leave out what repeats an answer",
-    )
+    parser.add_argument("--soften", action="store_true", help="leave out what repeats an answer")
     parser.add_argument("--states", type=float, default=1.0, help="weight of the teacher's states at first")
     parser.add_argument("--labels", type=float, default=0.2, help="weight of the labels")
     parser.add_argument("--epochs", type=int, default=30)

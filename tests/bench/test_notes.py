@@ -76,6 +76,16 @@ def test_the_files_of_an_author_are_notes_without_dates(tmp_path: Path) -> None:
     assert report["silence"]["unanswerable"]["n"] == 1
 
 
+def test_the_notes_of_an_author_can_be_asked_about_in_their_own_words(tmp_path: Path) -> None:
+    own: dict[str, Any] = {"world": "pottery"}
+    notes = [{**own, "id": row["id"], "text": row["text"]} for row in MEMORIES]
+    first, second, silent = ([{**own, **question}] for question in QUESTIONS[:3])
+    written(tmp_path, **{"ada.notes": notes, "ada.questions": first, "ada.silent": silent, "ada.restated": second})
+    loaded = load_notes(tmp_path / "ada.restated")
+    assert len(loaded.memories) == len(MEMORIES) and [each.text for each in loaded.questions] == [QUESTIONS[1]["q"]]
+    assert len(load_notes(tmp_path / "ada").questions) == 2
+
+
 def test_the_chains_of_an_author_say_what_is_newer_and_what_is_outdated(tmp_path: Path) -> None:
     own: dict[str, Any] = {"world": "pottery"}
     notes = [{**own, "id": f"m{number}", "text": f"The kiln fires at {number} degrees."} for number in (1, 2, 3)]

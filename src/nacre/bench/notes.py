@@ -3,7 +3,8 @@
 A folder holds `memories.jsonl` (id, text, created_at, project, perhaps type and tags), `questions.jsonl` (q, project,
 kind, answers, stale, asked_at, note) and perhaps `chains.jsonl` (project, ids: the versions of a fact, oldest first).
 `training/notes/author5` means the files of that author: `author5.notes.jsonl`, `author5.questions.jsonl`, perhaps
-`author5.silent.jsonl` (questions that nothing answers) and `author5.chains.jsonl`, in which a project is called world.
+`author5.silent.jsonl` (questions that nothing answers) and `author5.chains.jsonl`, in which a project is called world;
+`training/notes/author5.restated` the same notes with the questions of `author5.restated.jsonl` alone.
 Nothing has a date there: the notes are of one day, a minute apart, and what is outdated follows from the chains.
 """
 
@@ -53,7 +54,7 @@ CHANGED, UNANSWERABLE, FOREIGN = "changed", "unanswerable", "foreign subject"
 T = TypeVar("T")
 UNDATED = "2026-01-01"  # notes without a date are of one day, and asked about on it
 MINUTE = 60.0  # between two of them: which one is newer must be known, and recency must not tell them apart
-OF_AUTHOR = ("notes", "questions", "silent", "chains")
+OF_AUTHOR, RESTATED = ("notes", "questions", "silent", "chains"), ".restated"
 FORM = "a folder with memories.jsonl, questions.jsonl and perhaps chains.jsonl"
 
 
@@ -96,15 +97,18 @@ class Notes:
 
 def load_notes(folder: Path) -> Notes:
     """Raises `InvalidInput`, which names the file and the line."""
-    of_author = {kind: folder.with_name(f"{folder.name}.{kind}.jsonl") for kind in OF_AUTHOR}
+    author = folder.name.removesuffix(RESTATED)
+    of_author = {kind: folder.with_name(f"{author}.{kind}.jsonl") for kind in OF_AUTHOR}
     if of_author["notes"].exists():
         notes, silent, file = of_author["notes"], of_author["silent"], of_author["chains"]
+        asked = [of_author["questions"], *([silent] if silent.exists() else ())]
+        asked = asked if author == folder.name else [folder.with_name(f"{folder.name}.jsonl")]
         chains = tuple(read_rows(file, read_chain)) if file.exists() else ()
         undated = enumerate(read_rows(notes, read_note))
         memories = [replace(note, created_at=note.created_at + MINUTE * number) for number, note in undated]
         questions = [
             replace(question, stale=outdated(question, chains))
-            for file in (of_author["questions"], *([silent] if silent.exists() else ()))
+            for file in asked
             for question in read_rows(file, read_question)
         ]
     else:

@@ -66,7 +66,7 @@ def with_student(shipped: Shipped, state: Tensors, ranges: Ranges | None) -> Dra
     """Which layers are run is said by `for_answers`, as before. Without ranges, the student alone in floats."""
     drawing = shipped.drawing(ranges)
     own = {name.removeprefix("answers."): tensor for name, tensor in state.items() if name.startswith("answers.")}
-    shared = min(int(name.split(".")[2]) for name in own if name.startswith("encoder."))
+    shared = first_layer(own)
     begun = f"hidden_{shared - 1}" if shared else "embedded"
     common, rest = shipped.split(begun)
     drawing.nodes += common
@@ -76,9 +76,9 @@ def with_student(shipped: Shipped, state: Tensors, ranges: Ranges | None) -> Dra
         return shipped.read
 
     if ranges is None:
-        student(drawing, own, shared, begun)
+        last_layers(drawing, own, begun, SUFFIX)
         return drawing
-    drawing.either("for_answers", (lambda: student(drawing, own, shared, begun), trunk), "read")
+    drawing.either("for_answers", (lambda: last_layers(drawing, own, begun, SUFFIX), trunk), "read")
     weight, bias = state["heads.answers.weight"].T, state["heads.answers.bias"]
     head = [drawing.floats("answers_head", weight), drawing.floats("answers_head_bias", bias)]
     drawing.nodes += shipped.heads
@@ -86,25 +86,29 @@ def with_student(shipped: Shipped, state: Tensors, ranges: Ranges | None) -> Dra
     return drawing
 
 
-def student(drawing: Drawing, own: Tensors, shared: int, begun: str) -> str:
-    """The own layers, and the first state beside the mean of all."""
-    first_only, count = bool(own["first_only"][0]), layers_of(own)
+def first_layer(own: Tensors) -> int:
+    return min(int(name.split(".")[2]) for name in own if name.startswith("encoder."))
+
+
+def last_layers(drawing: Drawing, own: Tensors, begun: str, suffix: str) -> str:
+    """The layers that a head has for itself, and the first state beside the mean of all; `suffix` ends their names."""
+    first_only, first, count = bool(own["first_only"][0]), first_layer(own), layers_of(own)
     state = begun, own["embeddings.LayerNorm.weight"], own["embeddings.LayerNorm.bias"]
     before = state
-    for layer in range(shared, count):
+    for layer in range(first, count):
         before = state
         alone = first_only and layer == count - 1
-        state = bert_layer(drawing, own, layer, f"{layer}{SUFFIX}", state, first_only=alone)
+        state = bert_layer(drawing, own, layer, f"{layer}{suffix}", state, first_only=alone)
     states, gain, shift = state
-    gains, shifts = drawing.floats(f"gain_last{SUFFIX}", gain), drawing.floats(f"shift_last{SUFFIX}", shift)
-    drawing.node("Gather", [states, "first"], f"first_row{SUFFIX}", axis=1)
-    drawing.node("Squeeze", [f"first_row{SUFFIX}", "second_axis"], f"first_state{SUFFIX}")
-    drawing.node("ReduceMean", [before[0] if first_only else states], f"mean_state{SUFFIX}", axes=[1], keepdims=0)
+    gains, shifts = drawing.floats(f"gain_last{suffix}", gain), drawing.floats(f"shift_last{suffix}", shift)
+    drawing.node("Gather", [states, "first"], f"first_row{suffix}", axis=1)
+    drawing.node("Squeeze", [f"first_row{suffix}", "second_axis"], f"first_state{suffix}")
+    drawing.node("ReduceMean", [before[0] if first_only else states], f"mean_state{suffix}", axes=[1], keepdims=0)
     for each in ("first", "mean"):
-        drawing.node("Mul", [f"{each}_state{SUFFIX}", gains], f"{each}_gained{SUFFIX}")
-        drawing.node("Add", [f"{each}_gained{SUFFIX}", shifts], f"{each}_final{SUFFIX}")
-    parts = [f"first_final{SUFFIX}", f"mean_final{SUFFIX}"]
-    return drawing.node("Concat", parts, f"pooled{SUFFIX}", axis=1)
+        drawing.node("Mul", [f"{each}_state{suffix}", gains], f"{each}_gained{suffix}")
+        drawing.node("Add", [f"{each}_gained{suffix}", shifts], f"{each}_final{suffix}")
+    parts = [f"first_final{suffix}", f"mean_final{suffix}"]
+    return drawing.node("Concat", parts, f"pooled{suffix}", axis=1)
 
 
 def range_inputs(lists: Sequence[Path], vocabulary: Path) -> Iterator[dict[str, np.ndarray]]:

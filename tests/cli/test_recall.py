@@ -249,12 +249,12 @@ def test_explain_shows_the_relevance_as_a_number(filled: CommandLine) -> None:
 
 
 def test_recall_in_a_pipe_says_what_a_hit_replaced(filled: CommandLine) -> None:
-    filled.ok("remember", "Use pylint for linting the tests", "--id", "old")
-    filled.ok("remember", "Use flake8 for linting the tests", "--id", "new", "--replaces", "old")
-    rows = filled.ok("recall", "linting the tests", "--all").split("\n")
+    filled.ok("remember", "Use pylint for linting", "--id", "old")
+    filled.ok("remember", "Use flake8 for linting", "--id", "new", "--replaces", "old")
+    rows = filled.ok("recall", "linting", "--all").split("\n")
     (text,) = (row.split("\t")[-2] for row in rows if row.startswith("new\t"))
-    assert text.startswith("Use flake8 for linting the tests [updates tool-ruff of ")  # as the one that it replaced did
-    assert 'was: "Use pylint for linting the tests", until ' in text
+    assert text.startswith("Use flake8 for linting [updates tool-ruff of ")  # as the one that it replaced did
+    assert 'was: "Use pylint for linting", until ' in text
 
 
 def test_all_hits_and_a_least_relevance_exclude_each_other(filled: CommandLine) -> None:

@@ -249,12 +249,12 @@ def may_replace(weight: float, score: float, to: str = "older", **fields: object
 @pytest.mark.parametrize(
     ("weight", "own", "place", "score", "relevance"),
     [
-        (0.5, 0.45, 0, 1.0, 0.4),  # likely, and it matches by itself
-        (0.39, 0.45, 2, 0.695, 0.312),  # not likely enough
-        (0.7, 0.39, 1, 0.85, 0.45),  # likely, but it matches little; never strong for that
+        (0.6, 0.01, 0, 1.0, 0.45),  # likely, however little it matches; never strong for that
+        (0.59, 0.45, 1, 0.795, 0.45),  # not likely enough
+        (0.4, 0.45, 2, 0.7, 0.32),
         (0.2, 0.1, 3, 0.6, 0.16),
         (0.2, 0.62, 3, 0.62, 0.1),  # it has more by itself
-        (5.0, 0.1, 1, 1.0, 0.8),  # by hand
+        (5.0, 0.1, 0, 1.0, 0.8),  # by hand
     ],
 )
 def test_what_may_be_a_newer_version_rises_the_more_the_likelier_it_is(
@@ -276,11 +276,11 @@ def noted(*, sure: bool) -> Link:
 @pytest.mark.parametrize(
     ("link", "of_older", "of_newer", "first"),
     [
-        (Link("older", MAY_REPLACE, 0.5), 0.9, 0.08, "older"),
-        (Link("older", MAY_REPLACE, 0.5), 0.9, 0.1, "newer"),
-        (Link("older", MAY_REPLACE, 0.5), 0.5, 0.04, "older"),
-        (noted(sure=False), 0.9, 0.08, "older"),
-        (noted(sure=False), 0.9, 0.1, "newer"),
+        (Link("older", MAY_REPLACE, 0.6), 0.9, 0.04, "older"),
+        (Link("older", MAY_REPLACE, 0.6), 0.9, 0.05, "newer"),
+        (Link("older", MAY_REPLACE, 0.6), 0.5, 0.02, "older"),
+        (noted(sure=False), 0.9, 0.04, "older"),
+        (noted(sure=False), 0.9, 0.05, "newer"),
         (noted(sure=False), 0.74, 0.01, "newer"),  # where it is not sure that the older one answers
     ],
 )

@@ -56,7 +56,7 @@ LONGEST_READ = 1_000  # characters of a pair; about what the model reads of it
 
 # How likely one of two memories is a newer version of the other: what adds up to the log odds, fitted on the facts that
 # change in `training/notes` of three authors (benchmarks/fit_versions.py).
-VERSION_CONSTANT, VERSION_CONFLICT, VERSION_DUPLICATE, VERSION_COSINE = -1.48, 0.459, 0.226, 3.86
+VERSION_CONSTANT, VERSION_CONFLICT, VERSION_DUPLICATE, VERSION_COSINE = -1.25, 0.762, 0.336, 2.63
 LEAST_PROBABILITY = 1e-4  # the model's are kept within this and its complement: beyond, they say nothing more
 
 

@@ -1,11 +1,11 @@
 """Fits how likely a memory is a newer version of the older one that it resembles most (`conflicts/judge.py`).
 
-    python benchmarks/fit_versions.py training/notes/author10 training/notes/author11 training/notes/author12 \
-        --measure NOTES…
+    python benchmarks/fit_versions.py training/notes/author12 training/notes/author19 --measure NOTES…
 
-Learns from notes whose chains are complete: each note beside the most alike older one of its project, and whether both
-are versions of one fact. Prints the weights, and for each author, by weights that learned from the others, and for each
-folder to measure, the average precision and how many of the linked pairs are versions.
+Learns from notes whose chains are complete, and which the relation head has not learned from: each note beside the most
+alike older one of its project, and whether both are versions of one fact. Prints the weights, and for each author, by
+weights that learned from the others, and for each folder to measure, the average precision and how many of the linked
+pairs are versions.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ python training/export_cross_encoder.py JUDGE.npz ANSWERS.npz TOKENIZER.json OUT
 ANSWERS.npz holds the head *answers* with its own last layers, as `answers.py` writes it.
 
 One more head is fitted here, on what the int8 trunk reads: `one_place`, the relation of texts that differ in one place
-only. Its figures on forms of sentences that it has not seen are printed.
+only. Its figures on forms of sentences that this head has not seen are printed; the layers may have read them.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ python training/relation.py OUT --graph cross_encoder.onnx --tokenizer FILE --pa
 
 *Relation* learns from labelled pairs (`pairs/`), from notes about one fact with others that resemble them (`changes/`),
 from notes beside their nearest older ones (`note_neighbours.py`), most of which are unrelated, and from
-`minimal_pairs.py`. *Orders*, which has nothing new to learn, is taught by what it was, and so is *relation* on the
-pairs that it knows (`--taught`), so that nothing is forgotten. `export_relation.py` puts the result into the graph, and
+`minimal_pairs.py`. *Orders*, which has nothing new to learn, is taught by what it was, and so is in part *relation* on
+the labelled pairs (`--taught`), so that little is forgotten. `export_relation.py` puts the result into the graph, and
 fits the head *one_place* anew.
 """
 
@@ -53,8 +53,9 @@ Row = tuple[tuple[str, str], int]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`shares` of the labels among all pairs of its source are added to the scores while learning, so that nobody
-    learns from a source where most are unrelated that most pairs are."""
+    """`shares` are the logarithms of how often each label occurs in the source of these pairs. They are added to the
+    scores of *relation* while it learns: otherwise a source of mostly unrelated pairs would teach it to call most pairs
+    unrelated."""
 
     head: str
     pairs: list[tuple[str, str]]
@@ -113,7 +114,7 @@ class Lessons:
         self.near = [row for path in given.near for row in lines(path)]
         self.alike = [((row["old"], row["new"]), LABELS.index(row["label"])) for row in minimal_pairs.made()]
         self.orders = heads_data.orders(given.orders)
-        self.plain = [text for row in self.near for text in (row["newer"],)]
+        self.plain = [row["newer"] for row in self.near]
         self.plain += [text for each in self.pairs for text in (each.old, each.new)]
         texts = [text for row in self.changes for text in (row["older"], row["newer"], *row["others"])]
         texts += [text for row in self.near for text in row["older"]]
@@ -208,7 +209,7 @@ def probabilities(judge: Judge, pieces: Pieces, pairs: Sequence[tuple[str, str]]
 
 
 def judged(judge: Judge, pieces: Pieces, rows: Sequence[Row]) -> dict[str, Any]:
-    """Precision and recall of "these two conflict" by the likeliest label, and the recall at two precisions."""
+    """Precision and recall of "these two conflict" by the likeliest label, and the recall at some precisions."""
     found, labels = probabilities(judge, pieces, [pair for pair, _ in rows]), np.array([label for _, label in rows])
     truth, conflict = np.isin(labels, CONFLICTS), found[:, CONFLICTS].sum(1)
     likeliest = np.isin(found.argmax(1), CONFLICTS)
@@ -235,7 +236,7 @@ def versions_found(judge: Judge, pieces: Pieces, rows: Sequence[dict[str, Any]])
     versions, places = np.array([each[2] for each in pairs]), np.array([each[3] for each in pairs])
     conflict = found[:, CONFLICTS].sum(1)
     figures: dict[str, Any] = {"pairs": len(pairs), "versions": int(versions.sum())}
-    for name, kept in (("nearest", places == 0), ("five", places < 5)):
+    for name, kept in (("nearest", places == 0), ("five", places >= 0)):
         if versions[kept].any():
             ranked = versions[kept][np.argsort(-conflict[kept])]
             precision = np.cumsum(ranked) / np.arange(1, len(ranked) + 1)
@@ -271,9 +272,9 @@ def changes_of(path: Path) -> list[Row]:
 
 def report(name: str, judge: Judge, pieces: Pieces, given: argparse.Namespace) -> None:
     for path in given.measure:
-        changed = "changes" in path.name
+        changed = path.parent.name == "changes"
         rows = changes_of(path) if changed else [((each.old, each.new), each.label) for each in written(path)]
-        print(name, path.stem, json.dumps(judged(judge, pieces, rows)), flush=True)
+        print(name, f"{path.parent.name}/{path.stem}", json.dumps(judged(judge, pieces, rows)), flush=True)
     near = [row for path in given.measure_near for row in lines(path)]
     for source in dict.fromkeys(row["set"] for row in near):
         own = [row for row in near if row["set"] == source]
@@ -297,7 +298,7 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=Path, required=True)
     for name in ("pairs", "changes", "near", "orders", "measure", "measure-near", "measure-orders"):
         parser.add_argument(f"--{name}", type=Path, nargs="*", default=[])
-    parser.add_argument("--taught", type=float, default=0.3, help="weight of the teacher on the pairs it learned from")
+    parser.add_argument("--taught", type=float, default=0.3, help="weight of the teacher on the labelled pairs")
     parser.add_argument("--shares", type=float, default=1.0, help="how much the shares of the labels are added")
     parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--rate", type=float, default=1e-4)

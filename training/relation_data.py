@@ -78,7 +78,7 @@ def with_variants(pairs: list[Pair], seed: int) -> list[Pair]:
     crossed = [
         Pair(one.old, other.new, LABELS.index("unrelated"), "crossed")
         for one, other in zip(pairs, others, strict=True)
-        if one is not other
+        if one.old != other.old
     ]
     mixed = [*pairs, *turned, *crossed[: len(crossed) // 2]]
     chance.shuffle(mixed)

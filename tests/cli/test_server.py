@@ -18,7 +18,7 @@ def test_a_token_is_made_once_listed_without_itself_and_revoked(nacre: CommandLi
                       "--expires", "90d")  # fmt: skip
     assert secret.startswith("nacre_")
     listed = nacre("token", "list", "-f", "json")
-    assert secret.split("_", 2)[2] not in listed.stdout  # which may have such a sign in it
+    assert secret.split("_", 2)[2] not in listed.stdout  # the last part may have a _ in it
     (token,) = nacre.json("token", "list")
     assert (token["user"], token["role"], token["spaces"]) == ("ada", "reviewer", ["team", "home"])
     assert token["expires_at"] - token["created_at"] == 90 * 86_400

@@ -14,6 +14,7 @@ from nacre.conflicts.difference import (
     opposite_words,
     other_amounts,
     other_labels,
+    other_numbers,
     other_sides,
     swapped_words,
 )
@@ -192,3 +193,21 @@ def test_two_words_that_have_changed_places_are_noticed(newer: str, older: str, 
 )
 def test_another_address_of_the_same_thing_is_a_changed_value(newer: str, older: str, differs: bool) -> None:
     assert (changed_address(newer, older) is not None) == differs
+
+
+@pytest.mark.parametrize(
+    ("newer", "older", "values"),
+    [
+        ("Das Limit liegt bei 250 Anfragen", "The limit is 100 requests", ("250", "100")),
+        ("Backups: 90 Tage", "Backups are kept for 30 days", ("90", "30")),
+        ("Das Limit liegt bei 100 Anfragen", "The limit is 100 requests", None),
+        ("Treffen um 17 Uhr", "We meet at 5 pm", None),
+        ("Sie läuft 300 Sekunden", "It runs for 5 minutes", None),
+        ("6 people in 2 rooms", "8 people", None),  # which one is meant is not known
+        ("Three people", "8 people", None),
+        ("0 Fehler", "no error, 3 warnings", ("0", "3")),
+    ],
+)
+def test_single_numbers_differ_in_any_language(newer: str, older: str, values: tuple[str, str] | None) -> None:
+    assert other_numbers(newer, older) == values
+    assert other_numbers(older, newer) == (values and values[::-1])

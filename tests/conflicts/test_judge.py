@@ -273,6 +273,11 @@ def test_the_verdict_on_a_pair_does_not_depend_on_what_else_is_compared(shipped:
             "Uploads up to 50 MB",
             Verdict("update", "value", ("50 MB", "10 MB"), sure=False),
         ),
+        (
+            "Backups are kept for 30 days",
+            "Die Backups werden 90 Tage aufbewahrt",
+            Verdict("update", "value", ("90", "30"), sure=False),
+        ),
         ("The job runs on the big machine", "It is the small machine that runs the job", None),
     ],
 )

@@ -336,6 +336,29 @@ def test_of_several_newer_versions_the_two_likeliest_rise(store: MemoryStore) ->
     assert hits["v1"].score > hits["v2"].score
 
 
+def test_of_two_likely_versions_the_likelier_comes_first() -> None:
+    links = {"less": 0.7, "more": 0.9}
+    hits = [Hit(memory("older", created_at=NOW - DAY), 1.0, (), relevance=0.5)]
+    hits += [
+        Hit(memory(name, created_at=NOW, links=(Link("older", MAY_REPLACE, weight),)), 0.5, (), relevance=0.1)
+        for name, weight in links.items()
+    ]
+    ordered = with_newer_versions(hits, understand(Query(ASKED, asked_at=NOW)))
+    assert [hit.memory.id for hit in ordered] == ["more", "less", "older"]
+
+
+def test_what_was_not_read_and_stands_below_a_lower_score_rises_too() -> None:
+    older = Hit(memory("older", created_at=NOW - DAY), 0.5, (), relevance=0.5)
+    newer = replace(may_replace(0.9, 0.55), relevance=0.3)
+    first, second = with_newer_versions([older, newer], understand(Query(ASKED, asked_at=NOW)))
+    assert (first.memory.id, first.score, second) == ("newer", 0.55, older)
+
+
+def test_a_link_by_hand_needs_no_relevance() -> None:
+    assert first_of_two(Link("older", MAY_REPLACE, 1.0), 0.9, 0.0)[0].memory.id == "newer"
+    assert first_of_two(Link("older", MAY_REPLACE, 0.99), 0.9, 0.0)[0].memory.id == "older"
+
+
 def test_a_newer_version_stays_where_it_is_when_it_may_not_precede(store: MemoryStore) -> None:
     def score() -> float:
         return recalled(store)["new"].score

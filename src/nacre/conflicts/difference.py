@@ -30,6 +30,9 @@ PLACING = re.compile(
 ADDRESS = re.compile(r"\w\.[a-z]{2,}|\w/\w", re.IGNORECASE)  # a host, a path, a mail address
 LISTING = frozenset("and or nor plus und oder sowie et ou y e o u i lub".split())
 NUMBERED = WORD_LISTS["numbered"]
+DIGITS = re.compile(r"\d+")
+HALF_A_DAY = 12  # hours, by which two ways to write a time differ
+CONVERSIONS = (7, 12, 24, 30, 52, 60, 100, 365, 1000, 1024, 3600)  # of one unit to the next
 NEARLY = 0.05  # amounts that differ less are one: a rounded conversion
 THOUSANDS = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
 LONGEST_WORDS = 6  # that are shown of each text
@@ -136,6 +139,18 @@ def other_amounts(newer: str, older: str) -> tuple[str, str] | None:
             a, b = pairs[0]
             return mine[measured][a], theirs[measured][b]
     return None
+
+
+def other_numbers(newer: str, older: str) -> tuple[str, str] | None:
+    """Two different numbers, where each text has one alone, in whatever language: «kept for 30 days» and «90 Tage
+    aufbewahrt». Not where one may be the other in another unit, as «5 pm» and «17 Uhr», or «90» minutes and «5400»
+    seconds."""
+    (mine, *more), (theirs, *others) = (DIGITS.findall(text) or [""] for text in (newer, older))
+    if more or others or not mine or not theirs:
+        return None
+    low, high = sorted((int(mine), int(theirs)))
+    same = low == high or high - low == HALF_A_DAY or (low and high / low in CONVERSIONS)
+    return None if same else (mine, theirs)
 
 
 def amounts(text: str) -> dict[str, dict[float, str]]:

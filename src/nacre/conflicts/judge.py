@@ -26,6 +26,7 @@ from nacre.conflicts.difference import (
     opposite_words,
     other_amounts,
     other_labels,
+    other_numbers,
     other_sides,
     swapped_words,
 )
@@ -55,7 +56,7 @@ LONGEST_READ = 1_000  # characters of a pair; about what the model reads of it
 
 
 # How likely one of two memories is a newer version of the other: what adds up to the log odds, fitted on the facts that
-# change in `training/notes` of three authors (benchmarks/fit_versions.py).
+# change in `training/notes` of authors 12 and 19 (benchmarks/fit_versions.py).
 VERSION_CONSTANT, VERSION_CONFLICT, VERSION_DUPLICATE, VERSION_COSINE = -1.25, 0.762, 0.336, 2.63
 LEAST_PROBABILITY = 1e-4  # the model's are kept within this and its complement: beyond, they say nothing more
 
@@ -205,7 +206,7 @@ def verdict_by_model(a: Memory, b: Memory, relation: Relation, model: ConflictMo
 
 def duplicate(a: Memory, b: Memory, reason: str) -> Verdict | None:
     """What is much alike says the same, unless another amount or an opposite word stands in it."""
-    if values := other_amounts(a.text, b.text):
+    if values := other_amounts(a.text, b.text) or other_numbers(a.text, b.text):
         return Verdict("update", "value", values, sure=False)
     return None if opposite_words(a.text, b.text) else Verdict("duplicate", reason)
 

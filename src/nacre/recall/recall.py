@@ -46,9 +46,9 @@ LOOKED_UP = STRONG  # of what has all these words
 # two more of a hundred other questions get a wrong one first.
 LIKELY_VERSION = 0.6
 POSSIBLE_VERSION = 0.5  # the least share of the older one's score that a newer version gets
-# A hit with less than this share of the older one's relevance does not stand above it as a newer version, nor by a
-# conflict that is not sure where the older one answers with that probability: most such notes only share a subject, as
-# «Moss is allergic to chicken» with «Moss sleeps in the hallway».
+# A hit with less than the first share of the older one's relevance does not stand above it as a newer version, nor by a
+# conflict that is not sure where the older one answers with the second probability: most such notes only share a
+# subject, as «Moss is allergic to chicken» with «Moss sleeps in the hallway».
 FAR_LESS_RELEVANT, SURELY_ANSWERS = 0.05, 0.75
 UNSURE_CONFLICT = 0.3  # the share of noted conflicts that are not sure, and yet are conflicts
 MOST_PERHAPS = 0.9 * STRONG  # relevance of what is raised by a link that may be wrong
@@ -434,23 +434,21 @@ def newer_first(hits: Sequence[Hit], question: Question) -> list[Hit]:
 
 def with_newer_versions(hits: Sequence[Hit], question: Question) -> list[Hit]:
     """Raises what may be a newer version of one of the best hits, the more the likelier that is; to just above it only
-    what is likely one and answers by itself. Not where the question asks for the time of the older."""
+    what is likely one and not far less relevant. Not where the question asks for the time of the older."""
     ordered, newer_ones = list(hits), {} if asks_for_earlier(question) else newer_versions(hits)
     least = NEAR_BEST * max([0.0, *(hit.score for hit in hits)])
     for id in newer_ones:
-        for later, link in newer_ones[id][-MOST_VERSIONS:]:
+        for later, link in newer_ones[id][:MOST_VERSIONS]:
             at = {hit.memory.id: i for i, hit in enumerate(ordered)}
             older, newer = ordered[at[id]], ordered[at[later]]
             likely = min(1.0, link.weight)  # a link by hand may have any weight
-            above = likely >= LIKELY_VERSION and newer.relevance >= FAR_LESS_RELEVANT * older.relevance
-            share = 1.0 if above else share_of_version(likely)
-            rises = older.score >= least and newer.score < share * older.score and at[later] > at[id]
-            if not rises or not may_precede(newer.memory, older.memory, question):
+            if at[later] < at[id] or older.score < least or not may_precede(newer.memory, older.memory, question):
                 continue
-            if above:
+            if likely >= 1 or (likely >= LIKELY_VERSION and newer.relevance >= FAR_LESS_RELEVANT * older.relevance):
                 del ordered[at[later]]
-                ordered.insert(at[id], raised(newer, older, share, perhaps_relevant(older, likely), "perhaps, than"))
-            else:
+                relevance = perhaps_relevant(older, likely)
+                ordered.insert(at[id], raised(newer, older, relevance=relevance, how="perhaps, than"))
+            elif newer.score < share_of_version(likely) * older.score:
                 rise(ordered, newer, older, likely)
     return ordered
 
@@ -491,7 +489,7 @@ def asks_for_earlier(question: Question) -> bool:
 
 def newer_versions(hits: Sequence[Hit]) -> dict[str, list[tuple[str, Link]]]:
     """By the id of a hit: the ids of those that may be newer versions of it, or of what it superseded, with their
-    links, the likeliest last; the oldest hit first, so that a version that rose lets the next one rise."""
+    links, the likeliest first; the oldest hit first, so that a version that rose lets the next one rise."""
     linked = {hit.was.id: (hit.was, hit.memory) for hit in hits if hit.was}
     linked |= {hit.memory.id: (hit.memory, hit.memory) for hit in hits}
     newer: dict[str, list[tuple[str, Link]]] = {}
@@ -502,7 +500,7 @@ def newer_versions(hits: Sequence[Hit]) -> dict[str, list[tuple[str, Link]]]:
             if link is not None and older is not memory and not memory.is_settled_with(older):
                 newer.setdefault(older.id, []).append((memory.id, link))
     age = {hit.memory.id: stands_since(hit.memory) for hit in hits}
-    return {id: sorted(newer[id], key=lambda pair: pair[1].weight) for id in sorted(newer, key=age.__getitem__)}
+    return {id: sorted(newer[id], key=lambda pair: -pair[1].weight) for id in sorted(newer, key=age.__getitem__)}
 
 
 def may_precede(newer: Memory, older: Memory, question: Question) -> bool:
@@ -519,7 +517,7 @@ def may_precede(newer: Memory, older: Memory, question: Question) -> bool:
 def raised(newer: Hit, older: Hit, share: float = 1.0, relevance: float | None = None, how: str = "than") -> Hit:
     """With a share of the score of the older hit that it stands beside, and its relevance unless another is given: it
     answers as well."""
-    score = share * older.score
+    score = max(newer.score, share * older.score)  # what was not read may stand below a lower score
     why = (*newer.why, Reason("newer", score - newer.score, f"{how} {short_id(older.memory.id)}"))
     least = older.relevance if relevance is None else relevance
     return replace(newer, score=score, relevance=max(newer.relevance, least), why=why)

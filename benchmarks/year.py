@@ -12,9 +12,10 @@ from pathlib import Path
 from random import Random
 
 from results import machine
+from year_changes import WAYS, changes, told_first
 from year_report import Taken, counted, fates, figures, state_table, undone
 from year_texts import LASTING, Told, year
-from year_world import Answered, World
+from year_world import RECALLED, Answered, World
 
 QUARTERS = 4
 SAMPLED = 400  # questions at a checkpoint; at the end all of them are asked
@@ -29,7 +30,8 @@ def main() -> None:
     print(f"{machine()}; load before the start {os.getloadavg()[0]:.1f}\n", flush=True)
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        world = World(Path(folder), year(given.days, given.per_day, given.seed), given.seed)
+        plan = year(given.days, given.per_day, given.seed)
+        world = World(Path(folder), plan, given.seed, changes(given.days, given.seed))
         met = lived(world, given.days, Path(folder))
     print(f"\nThe whole took {time.perf_counter() - started:,.0f} s.")
     sys.exit(0 if met else 1)
@@ -49,11 +51,23 @@ def lived(world: World, days: int, folder: Path) -> bool:
     asked = world.asked(questions(world))
     used = Answered.of(found for id, found in asked.items() if id in world.used)
     taken = Taken(fates(world), used, Answered.of(asked.values()), undone(world, folder / "copy.db"))
+    changed = changed_table(world)
     world.close()
+    print(f"\n{changed}")
     print(f"\n{state_table(world, taken.fates)}\n")
     rows, met = figures(world, taken)
     print(rows)
     return met
+
+
+def changed_table(world: World) -> str:
+    """What comes first for the facts that changed: the present value, the outdated one beside which the newer is named,
+    the outdated one alone."""
+    lines = ["| a change that was told | n | tended | left alone |", "|---|---|---|---|"]
+    tended, left_alone = (told_first(store, world.changes, RECALLED) for store in (world.tended, world.left_alone))
+    lines += [f"| {way} | {tended[way].asked} | {tended[way]} | {left_alone[way]} |" for way in WAYS]
+    real, false = (world.settled.get(each, 0) for each in (True, False))
+    return "\n".join(lines) + f"\n\nConflicts that waited for review: {real} changes, {false} others."
 
 
 def checkpoint(world: World, day: int, asked: Sequence[Told]) -> None:

@@ -23,6 +23,7 @@ from nacre.models.background import WrappedEmbedder
 from nacre.protocols import Embedder, Vectors
 from nacre.remember.suggest import appraise
 from nacre.settings import Settings
+from year_changes import Change, remember_changes, settle_conflicts
 from year_texts import LASTING, Told
 
 DAY, HOUR, WEEK_DAYS = 86_400.0, 3_600.0, 7
@@ -79,12 +80,13 @@ class Answered:
 
 
 class World:
-    def __init__(self, folder: Path, plan: Sequence[Sequence[Told]], seed: int) -> None:
+    def __init__(self, folder: Path, plan: Sequence[Sequence[Told]], seed: int, changes: Sequence[Change] = ()) -> None:
         self.files = folder / "tended.db", folder / "left_alone.db"
-        settings = Settings(
-            store=str(self.files[0]), backup_every="off", maintenance_every="reflect=off, consolidate=7d"
+        settings = Settings(  # nothing is read for a question: 16,000 of them are asked
+            store=str(self.files[0]), backup_every="off", maintenance_every="reflect=off, consolidate=7d", rerank_ms=0
         )
-        self.plan, self.settings, self.clock = plan, settings, Calendar()
+        self.plan, self.changes, self.settings, self.clock = plan, changes, settings, Calendar()
+        self.settled: dict[bool, int] = {}
         self.embedder = Once(make_embedder(settings))
         self.tended, self.left_alone = map(self.opened, self.files)
         self.scheduler = MaintenanceScheduler(self.tended, settings)
@@ -102,6 +104,7 @@ class World:
     def live_through(self, day: int) -> None:
         self.clock.now = BEGINNING + day * DAY + TOLD_AT
         self._remember(self.plan[day])
+        remember_changes((self.tended, self.left_alone), self.changes, day)
         self.clock.now = BEGINNING + day * DAY + ASKED_AT
         self._ask(len(self.plan[day]) // MEMORIES_A_QUESTION)
         self.clock.now = BEGINNING + day * DAY + TENDED_AT
@@ -134,6 +137,7 @@ class World:
             raise SystemExit(f"This is no measurement: {' '.join(failed)}")
         self.done.update({each.job: each.done for each in results})
         if day % WEEK_DAYS == WEEK_DAYS - 1:
+            settle_conflicts(self.tended, self.settled)
             engine = ReflectionEngine(self.tended, min_cluster_size=MIN_CLUSTER)
             self.done["reflect"] += len(engine.apply(engine.plan(self.clock.now), "soft", why="maintenance"))
 

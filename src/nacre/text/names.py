@@ -56,8 +56,8 @@ LEGAL_FORM = "the same but for the legal form"
 TITLE = "the same but for a title"
 INITIALS = "initials of the same name"
 MIDDLE_NAMES = "the same but for middle names"
-SURNAME = "the surname alone"
-FIRST_NAME = "the first name alone"
+SURNAME = "the last part of the name alone"
+FIRST_NAME = "the first part of the name alone"
 REASONS = (SPELLING, LEGAL_FORM, TITLE, INITIALS, MIDDLE_NAMES, SURNAME, FIRST_NAME)  # the surest first
 
 # A short form that fits more names than this is ignored: it is not clear which is meant.

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 
 from results import machine
-from year_changes import WAYS, changes, told_first
+from year_changes import WAYS, changes, first_hits
 from year_report import Taken, counted, fates, figures, state_table, undone
 from year_texts import LASTING, Told, year
 from year_world import RECALLED, Answered, World
@@ -64,7 +64,7 @@ def changed_table(world: World) -> str:
     """What comes first for the facts that changed: the present value, the outdated one beside which the newer is named,
     the outdated one alone."""
     lines = ["| a change that was told | n | tended | left alone |", "|---|---|---|---|"]
-    tended, left_alone = (told_first(store, world.changes, RECALLED) for store in (world.tended, world.left_alone))
+    tended, left_alone = (first_hits(store, world.changes, RECALLED) for store in (world.tended, world.left_alone))
     lines += [f"| {way} | {tended[way].asked} | {tended[way]} | {left_alone[way]} |" for way in WAYS]
     real, false = (world.settled.get(each, 0) for each in (True, False))
     return "\n".join(lines) + f"\n\nConflicts that waited for review: {real} changes, {false} others."

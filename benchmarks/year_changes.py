@@ -10,7 +10,7 @@ from nacre import MemoryStore
 from nacre.model import Recollection
 from year_texts import values
 
-SOONEST, LATEST = 20, 90  # days until a fact changes
+SOONEST, LATEST = 20, 89  # days until a fact changes
 # What is told first, the question, the value, and the change: said openly, by the new value alone, in other words.
 FACTS = (
     ("{firm}'s account manager for us is {who}.", "Who looks after our account at {firm}?", "{who}",
@@ -24,12 +24,12 @@ FACTS = (
       "To see {who}, go to room {new_number}.")),
     ("The weekly call about the {topic} of {firm} is at {hour}:{minute}.", "When is the call on {firm}'s {topic}?",
      "{hour}:{minute}",
-     ("The weekly call about the {topic} of {firm} was put off to {new_hour}:{new_minute}.",
+     ("The weekly call about the {topic} of {firm} was moved to {new_hour}:{new_minute}.",
       "The weekly call about the {topic} of {firm} is at {new_hour}:{new_minute}.",
       "We ring {firm} about the {topic} every week at {new_hour}:{new_minute}.")),
     ("Our plan for the {topic} at {firm} costs {number} euros a month.", "How much is our {topic} plan at {firm}?",
      "{number}",
-     ("{firm} raised our plan for the {topic} from {number} to {new_number} euros a month.",
+     ("{firm} changed our plan for the {topic} from {number} to {new_number} euros a month.",
       "Our plan for the {topic} at {firm} costs {new_number} euros a month.",
       "Since the renewal {firm} takes {new_number} euros from us every month for the {topic}.")),
 )  # fmt: skip
@@ -41,7 +41,7 @@ class Change:
     """A fact and its change; the two memories of one fact have ids that differ in the last letter."""
 
     id: str
-    told: int  # on which day
+    day: int
     changed: int
     way: str
     before: str
@@ -54,7 +54,7 @@ class Change:
 def changes(days: int, seed: int) -> list[Change]:
     """One is told on every day on which there is time left for it to change."""
     chance, asked, made = Random(f"changes {seed}"), set[str](), list[Change]()
-    for day in range(max(0, days - LATEST)):
+    for day in range(max(0, days - LATEST - 1)):
         while True:
             before, question, value, ways = chance.choice(FACTS)
             known, other = values(chance), values(chance)
@@ -65,7 +65,7 @@ def changes(days: int, seed: int) -> list[Change]:
         asked.add(question.format(**known))
         way = chance.randrange(len(WAYS))
         texts = (before.format(**known), ways[way].format(**known), question.format(**known))
-        changed = day + chance.randint(SOONEST, LATEST - 1)
+        changed = day + chance.randint(SOONEST, LATEST)
         made.append(Change(f"c{day}", day, changed, WAYS[way], *texts, old, new))
     return made
 
@@ -74,7 +74,7 @@ def remember_changes(stores: Sequence[MemoryStore], plan: Sequence[Change], day:
     """One by one, as people tell them: each is compared with what is known."""
     for change in plan:
         for store in stores:
-            if change.told == day:
+            if change.day == day:
                 store.remember(change.before, id=f"{change.id}a")
             if change.changed == day:
                 store.remember(change.after, id=f"{change.id}b")
@@ -92,12 +92,12 @@ def settle_conflicts(store: MemoryStore, settled: dict[bool, int]) -> None:
 
 
 @dataclass(slots=True)
-class Told:
+class FirstHits:
     """What a store says first of the facts that changed."""
 
     asked: int = 0
     present: int = 0
-    marked: int = 0  # the outdated value, which names the newer one beside it
+    marked: int = 0  # the outdated value, beside which the newer one is named
     as_current: int = 0  # the outdated value alone
 
     def add(self, change: Change, recalled: Recollection) -> None:
@@ -108,17 +108,18 @@ class Told:
         if change.new in first.memory.text:
             self.present += 1
         elif change.old in first.memory.text:
-            self.marked += bool(first.conflicts)
-            self.as_current += not first.conflicts
+            named = any(each.id == f"{change.id}b" for each in first.conflicts)
+            self.marked += named
+            self.as_current += not named
 
     def __str__(self) -> str:
         shares = (100 * part / max(1, self.asked) for part in (self.present, self.marked, self.as_current))
         return " / ".join(f"{each:.1f}" for each in shares)
 
 
-def told_first(store: MemoryStore, plan: Sequence[Change], recalled: int) -> dict[str, Told]:
+def first_hits(store: MemoryStore, plan: Sequence[Change], recalled: int) -> dict[str, FirstHits]:
     """By the way in which the change was told."""
-    found = {way: Told() for way in WAYS}
+    found = {way: FirstHits() for way in WAYS}
     for change in plan:
         found[change.way].add(change, store.recall(change.question, recalled, touch=False))
     return found

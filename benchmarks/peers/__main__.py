@@ -166,7 +166,8 @@ def run_speed(plan: Plan, peers: Sequence[Peer], results: Results) -> None:
         for seed in range(plan.repeats):
             for peer in there:
                 try:
-                    runs.setdefault(peer.name, []).append(timed(peer, size, plan.recalls, seed))
+                    figures = timed(peer, size, plan.recalls, seed)
+                    runs.setdefault(peer.name, []).append(figures)
                 except PeerFailed as error:
                     say(f"{peer.title} failed at {size}: {error}")
         for peer in there:

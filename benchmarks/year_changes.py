@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
 
 from nacre import MemoryStore
+from nacre.errors import InvalidInput
 from nacre.model import Recollection
 from year_texts import values
 
@@ -87,8 +89,9 @@ def settle_conflicts(store: MemoryStore, settled: dict[bool, int]) -> None:
         assert item.conflict is not None
         newer, older = item.conflict.a.id, item.conflict.b.id
         versions = {newer[-1], older[-1]} == {"a", "b"} and newer[:-1] == older[:-1]
-        settled[versions] = settled.get(versions, 0) + 1
-        store.decide(item, "newer" if versions else "not_a_conflict")
+        with suppress(InvalidInput):  # one of the two went with the decision before
+            store.decide(item, "newer" if versions else "not_a_conflict")
+            settled[versions] = settled.get(versions, 0) + 1
 
 
 @dataclass(slots=True)

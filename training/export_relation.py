@@ -18,13 +18,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-import onnx
 import weights
 from data import lines
 from drawing import Drawing, Ranges, measured_ranges
 from export import WIDTH, Tensors
 from export_cross_encoder import TOKENS, one_place_head, pair_inputs
-from export_student import GRAPH, INPUTS, PLAIN, first_layer, last_layers
+from export_student import GRAPH, INPUTS, PLAIN, Shipped, first_layer, last_layers
 from relation import Judge, trained_state
 from tokenizers import Tokenizer
 
@@ -32,24 +31,9 @@ SEED = 20261118
 RANGE_PAIRS = 400
 
 
-class Shipped:
-    """The shipped graph in its parts."""
-
-    def __init__(self, path: Path) -> None:
-        graph = onnx.load(str(path), load_external_data=False).graph
-        self.tensors = weights.from_graph(path)
-        self.constants = [each for each in graph.initializer if each.data_location != onnx.TensorProto.EXTERNAL]
-        place = [node.op_type for node in graph.node].index("If")
-        self.common, self.heads = [*graph.node[:place]], [*graph.node[place + 1 :]]
-        (self.answers,) = (each.g for each in graph.node[place].attribute if each.name == "then_branch")
-        self.outputs = {each.name: each.type.tensor_type.shape.dim[1].dim_value for each in graph.output}
-
-
 def with_relation(shipped: Shipped, state: Tensors, ranges: Ranges | None) -> Drawing:
     """Which layers are run is said by `for_answers`, as before. Without ranges, the new ones alone in floats."""
-    drawing = Drawing(ranges)
-    drawing.constants = {each.name: each for each in shipped.constants}
-    drawing.weights = dict(shipped.tensors)
+    drawing = shipped.drawing(ranges)
     drawing.nodes += shipped.common
     own = {name.removeprefix("relation."): tensor for name, tensor in state.items() if name.startswith("relation.")}
     begun = f"hidden_{first_layer(own) - 1}"

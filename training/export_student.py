@@ -33,21 +33,17 @@ SUFFIX = "_answers"  # of what belongs to the head's own layers, in the graph
 
 
 class Shipped:
-    """The shipped graph, without the layers and the head that are replaced."""
+    """The shipped graph in its parts: what all heads share, the last layers of *answers* and those of the others, and
+    the heads."""
 
     def __init__(self, path: Path) -> None:
         graph = onnx.load(str(path), load_external_data=False).graph
-        self.tensors = {
-            name: array
-            for name, array in weights.from_graph(path).items()
-            if SUFFIX not in name and not name.startswith("answers_head")
-        }
+        self.tensors = weights.from_graph(path)
         self.constants = [each for each in graph.initializer if each.data_location != onnx.TensorProto.EXTERNAL]
-        places = [node.op_type for node in graph.node].index("If")
-        branches = {each.name: each.g for each in graph.node[places].attribute}
-        self.trunk = [*graph.node[:places], *branches["else_branch"].node]
-        self.read = branches["else_branch"].output[0].name
-        self.heads = [node for node in graph.node[places + 1 :] if node.output[0] != "answers"]
+        place = [node.op_type for node in graph.node].index("If")
+        self.common, self.heads = [*graph.node[:place]], [*graph.node[place + 1 :]]
+        branches = {each.name: each.g for each in graph.node[place].attribute}
+        self.answers, self.others = branches["then_branch"], branches["else_branch"]
         self.outputs = {each.name: each.type.tensor_type.shape.dim[1].dim_value for each in graph.output}
 
     def drawing(self, ranges: Ranges | None) -> Drawing:
@@ -58,13 +54,16 @@ class Shipped:
 
     def split(self, value: str) -> tuple[list[onnx.NodeProto], list[onnx.NodeProto]]:
         """The nodes up to the one that gives this value, and the others of the trunk."""
-        end = 1 + next(at for at, node in enumerate(self.trunk) if value in node.output)
-        return self.trunk[:end], self.trunk[end:]
+        trunk = [*self.common, *self.others.node]
+        end = 1 + next(at for at, node in enumerate(trunk) if value in node.output)
+        return trunk[:end], trunk[end:]
 
 
 def with_student(shipped: Shipped, state: Tensors, ranges: Ranges | None) -> Drawing:
     """Which layers are run is said by `for_answers`, as before. Without ranges, the student alone in floats."""
     drawing = shipped.drawing(ranges)
+    for name in [each for each in drawing.weights if SUFFIX in each or each.startswith("answers_head")]:
+        del drawing.weights[name]  # the student may have fewer layers
     own = {name.removeprefix("answers."): tensor for name, tensor in state.items() if name.startswith("answers.")}
     shared = first_layer(own)
     begun = f"hidden_{shared - 1}" if shared else "embedded"
@@ -73,7 +72,7 @@ def with_student(shipped: Shipped, state: Tensors, ranges: Ranges | None) -> Dra
 
     def trunk() -> str:
         drawing.nodes += rest
-        return shipped.read
+        return shipped.others.output[0].name
 
     if ranges is None:
         last_layers(drawing, own, begun, SUFFIX)
@@ -81,7 +80,7 @@ def with_student(shipped: Shipped, state: Tensors, ranges: Ranges | None) -> Dra
     drawing.either("for_answers", (lambda: last_layers(drawing, own, begun, SUFFIX), trunk), "read")
     weight, bias = state["heads.answers.weight"].T, state["heads.answers.bias"]
     head = [drawing.floats("answers_head", weight), drawing.floats("answers_head_bias", bias)]
-    drawing.nodes += shipped.heads
+    drawing.nodes += [node for node in shipped.heads if node.output[0] != "answers"]
     drawing.node("Gemm", ["read", *head], "answers")
     return drawing
 

@@ -28,16 +28,16 @@ import minimal_pairs
 import numpy as np
 import torch
 import weights
-from answers import Pieces
+from answers import Pieces, scores
+from cross_encoder import CONFLICTS
 from data import lines
 from embedder import DEVICE, SEED
 from relation_data import LABELS, Pair, with_variants, written
-from student import KEPT, WARM, Reader, Tensors, set_to, state_of
+from student import Descent, Reader, Tensors, set_to, state_of
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, kl_div, log_softmax
 
 UNRELATED, UPDATE = LABELS.index("unrelated"), LABELS.index("update")
-CONFLICTS = (LABELS.index("contradiction"), UPDATE)
 SHARED = 6  # layers, which the head *answers* reads with, too
 SIZE = 96  # pairs of a step
 BESIDE = 4  # of a change, the pairs with others that are drawn for an epoch
@@ -166,46 +166,26 @@ def loss_of(step: Step, found: torch.Tensor, said: torch.Tensor | None, strength
 
 
 def train(judge: Judge, teacher: Judge, lessons: Lessons, given: argparse.Namespace) -> None:
-    """The rate rises at first and then falls to nothing; what is kept is the mean of the last weights."""
-    values = [each for each in judge.parameters() if each.requires_grad]
-    optimizer = torch.optim.AdamW(values, given.rate, weight_decay=0.01, fused=DEVICE == "cuda")
-    average = [each.detach().clone() for each in values]
     plan = [step for epoch in range(given.epochs) for step in lessons.epoch(given.seed + epoch)]
-    began, seen = time.time(), 0.0
+    descent, began, seen = Descent(judge, given.rate), time.time(), 0.0
     judge.train()
     for number, step in enumerate(plan, 1):
-        passed = number / len(plan)
-        for group in optimizer.param_groups:
-            group["lr"] = given.rate * min(passed / WARM, (1 - passed) / (1 - WARM))
         batch, said = lessons.pieces.batch(step.pairs), None
         if step.taught:
             with torch.no_grad():
                 said = teacher(step.head, *batch)
         loss = loss_of(step, judge(step.head, *batch), said, given.shares)
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(values, 1.0)
-        optimizer.step()
-        torch._foreach_lerp_(average, [each.detach() for each in values], max(1 - KEPT, 1 / number))
+        descent.step(loss, number / len(plan))
         if number % 20 == 0:
             seen = 0.9 * (seen or loss.item()) + 0.1 * loss.item()
         if number % 500 == 0:
             print(f"{number}/{len(plan)} loss {seen:.3f} {time.time() - began:.0f} s", flush=True)
-    for each, mean in zip(values, average, strict=True):
-        each.data.copy_(mean)
+    descent.keep_mean()
 
 
-@torch.no_grad()
 def probabilities(judge: Judge, pieces: Pieces, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
-    judge.eval()
     pieces.learn([text for pair in pairs for text in pair])
-    order = sorted(range(len(pairs)), key=lambda place: pieces.length(*pairs[place]))
-    found = np.zeros((len(pairs), len(LABELS)), np.float32)
-    for start in range(0, len(order), 512):
-        places = order[start : start + 512]
-        scores = judge("relation", *pieces.batch([pairs[place] for place in places]))
-        found[places] = scores.softmax(-1).float().cpu().numpy()
-    return found
+    return torch.from_numpy(scores(judge, pieces, "relation", pairs)).softmax(-1).numpy()
 
 
 def judged(judge: Judge, pieces: Pieces, rows: Sequence[Row]) -> dict[str, Any]:
@@ -249,14 +229,10 @@ def versions_found(judge: Judge, pieces: Pieces, rows: Sequence[dict[str, Any]])
     return {**figures, "repetitions": [int(same.sum()), int(versions[same].sum())]}
 
 
-@torch.no_grad()
 def orders_noticed(judge: Judge, pieces: Pieces, path: Path) -> dict[str, float]:
     rows = heads_data.orders([path])
     pieces.learn([each.first for each in rows])
-    judge.eval()
-    texts = [(each.first, "") for each in rows]
-    portions = [texts[start : start + 256] for start in range(0, len(texts), 256)]
-    found = torch.cat([judge("orders", *pieces.batch(part))[:, 0] for part in portions]).float().cpu().numpy()
+    found = scores(judge, pieces, "orders", [(each.first, "") for each in rows])[:, 0]
     labels = np.array([each.label for each in rows])
     return {"noticed at 1 %": round(float((found[labels == 1] > np.quantile(found[labels == 0], 0.99)).mean()), 3)}
 

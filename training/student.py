@@ -257,37 +257,54 @@ def taught_loss(
     return loss + given.labels * list_loss(own, step.groups, 1.0) if given.labels else loss
 
 
+class Descent:
+    """Steps down the slope of a loss. The rate rises at first and then falls to nothing; what is kept at the end is the
+    mean of the values over the last steps."""
+
+    def __init__(self, model: nn.Module, rate: float) -> None:
+        self.values = [each for each in model.parameters() if each.requires_grad]
+        self.rate, self.steps = rate, 0
+        self.optimizer = torch.optim.AdamW(self.values, rate, weight_decay=0.01, fused=DEVICE == "cuda")
+        self.average = [each.detach().clone() for each in self.values]
+
+    def step(self, loss: torch.Tensor, passed: float) -> None:
+        """`passed` is the share of all steps that are done with this one."""
+        self.steps += 1
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.rate * min(passed / WARM, (1 - passed) / (1 - WARM))
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.values, 1.0)
+        self.optimizer.step()
+        now = [each.detach() for each in self.values]
+        torch._foreach_lerp_(self.average, now, max(1 - KEPT, 1 / self.steps))
+
+    def keep_mean(self) -> None:
+        for each, mean in zip(self.values, self.average, strict=True):
+            each.data.copy_(mean)
+
+
 def train(
     student: Reader, teacher: Reader, given: argparse.Namespace, queue: multiprocessing.Queue, count: int
 ) -> None:
     """The rate falls to nothing with the last epoch, or when the time is over."""
     for layer in student.layers[: given.shared]:
         layer.requires_grad_(False)
-    values = [each for each in student.parameters() if each.requires_grad]
-    optimizer = torch.optim.AdamW(values, given.rate, weight_decay=0.01, fused=DEVICE == "cuda")
-    average = [each.detach().clone() for each in values]
-    began, seen = time.time(), 0.0
+    descent, began, seen = Descent(student, given.rate), time.time(), 0.0
     teacher.eval().requires_grad_(False)
     student.train()
     for number, step in enumerate(iter(queue.get, None), 1):
         passed = max(number / count, (time.time() - began) / given.seconds)
         if passed >= 1:
             break
-        for group in optimizer.param_groups:
-            group["lr"] = given.rate * min(passed / WARM, (1 - passed) / (1 - WARM))
         loss = taught_loss(student, teacher, step, given, passed)
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(values, 1.0)
-        optimizer.step()
-        torch._foreach_lerp_(average, [each.detach() for each in values], max(1 - KEPT, 1 / number))
+        descent.step(loss, passed)
         if number % 20 == 0:
             seen = 0.8 * (seen or loss.item()) + 0.2 * loss.item()
         if number % 400 == 0:
             print(f"{number}/{count} loss {seen:.3f} {time.time() - began:.0f} s", flush=True)
     print("steps", number, f"loss {seen:.3f}", flush=True)
-    for each, mean in zip(values, average, strict=True):
-        each.data.copy_(mean)
+    descent.keep_mean()
 
 
 def named_values(student: Reader, shared: int) -> Iterator[tuple[str, torch.Tensor]]:

@@ -206,6 +206,11 @@ def test_another_address_of_the_same_thing_is_a_changed_value(newer: str, older:
         ("6 people in 2 rooms", "8 people", None),  # which one is meant is not known
         ("Three people", "8 people", None),
         ("0 Fehler", "no error, 3 warnings", ("0", "3")),
+        ("Wir nutzen Python 3.13", "Python 3.12 is used by us", ("3.13", "3.12")),
+        ("90 Tage aufbewahrt seit 2024", "kept for 30 days since 2024", ("90", "30")),
+        ("Treffen um 20:05", "We meet at 8:05 pm", None),
+        ("Zeitlimit beträgt 1000", "The timeout is 1,000", None),
+        ("9" * 5000, "3", ("9" * 5000, "3")),
     ],
 )
 def test_single_numbers_differ_in_any_language(newer: str, older: str, values: tuple[str, str] | None) -> None:

@@ -354,6 +354,24 @@ def test_what_was_not_read_and_stands_below_a_lower_score_rises_too() -> None:
     assert (first.memory.id, first.score, second) == ("newer", 0.55, older)
 
 
+def test_who_asks_for_what_was_formerly_gets_the_older_side_of_a_conflict() -> None:
+    older = Hit(memory("older", created_at=NOW - DAY), 1.0, (), relevance=0.9)
+    newer = Hit(memory("newer", created_at=NOW, links=(noted(sure=True),)), 0.5, (), relevance=0.9)
+    asked = understand(Query("Where did we live formerly?", asked_at=NOW))
+    assert [hit.memory.id for hit in newer_first([older, newer], asked)] == ["older", "newer"]
+
+
+def test_versions_that_may_not_precede_take_no_place_of_others() -> None:
+    links = {"less": (0.9, 0.2), "trusted": (0.9, 0.2), "last": (0.8, 1.0)}
+    hits = [Hit(memory("older", created_at=NOW - DAY), 1.0, (), relevance=0.5)]
+    hits += [
+        Hit(memory(name, created_at=NOW, trust=trust, links=(Link("older", MAY_REPLACE, weight),)), 0.5, (), 0.3)
+        for name, (weight, trust) in links.items()
+    ]
+    ordered = with_newer_versions(hits, understand(Query(ASKED, asked_at=NOW)))
+    assert [hit.memory.id for hit in ordered][:2] == ["last", "older"]
+
+
 def test_a_link_by_hand_needs_no_relevance() -> None:
     assert first_of_two(Link("older", MAY_REPLACE, 1.0), 0.9, 0.0)[0].memory.id == "newer"
     assert first_of_two(Link("older", MAY_REPLACE, 0.99), 0.9, 0.0)[0].memory.id == "older"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from functools import cache, lru_cache
 from itertools import product
 from typing import NamedTuple
@@ -30,7 +31,9 @@ PLACING = re.compile(
 ADDRESS = re.compile(r"\w\.[a-z]{2,}|\w/\w", re.IGNORECASE)  # a host, a path, a mail address
 LISTING = frozenset("and or nor plus und oder sowie et ou y e o u i lub".split())
 NUMBERED = WORD_LISTS["numbered"]
-DIGITS = re.compile(r"\d+")
+NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
+NOT_DIGIT = re.compile(r"\D")
+LONGEST_NUMBER = 9  # digits of what is counted; longer ones are names
 HALF_A_DAY = 12  # hours, by which two ways to write a time differ
 CONVERSIONS = (7, 12, 24, 30, 52, 60, 100, 365, 1000, 1024, 3600)  # of one unit to the next
 NEARLY = 0.05  # amounts that differ less are one: a rounded conversion
@@ -142,15 +145,23 @@ def other_amounts(newer: str, older: str) -> tuple[str, str] | None:
 
 
 def other_numbers(newer: str, older: str) -> tuple[str, str] | None:
-    """Two different numbers, where each text has one alone, in whatever language: «kept for 30 days» and «90 Tage
-    aufbewahrt». Not where one may be the other in another unit, as «5 pm» and «17 Uhr», or «90» minutes and «5400»
-    seconds."""
-    (mine, *more), (theirs, *others) = (DIGITS.findall(text) or [""] for text in (newer, older))
-    if more or others or not mine or not theirs:
+    """The one number that differs, where the texts have as many, in whatever language: «kept for 30 days» and «90 Tage
+    aufbewahrt». Not where one may be the other in another form or unit, as «5 pm» and «17 Uhr»."""
+    mine, theirs = NUMBER.findall(newer), NUMBER.findall(older)
+    only_mine, only_theirs = (list((Counter(a) - Counter(b)).elements()) for a, b in ((mine, theirs), (theirs, mine)))
+    if len(only_mine) != 1 or len(only_theirs) != 1 or may_be_equal(only_mine[0], only_theirs[0]):
         return None
-    low, high = sorted((int(mine), int(theirs)))
-    same = low == high or high - low == HALF_A_DAY or (low and high / low in CONVERSIONS)
-    return None if same else (mine, theirs)
+    return only_mine[0], only_theirs[0]
+
+
+def may_be_equal(one: str, other: str) -> bool:
+    (a, *after), (b, *behind) = (NOT_DIGIT.split(each) for each in (one, other))
+    if "".join((a, *after)) == "".join((b, *behind)):  # 1,000 and 1000
+        return True
+    if max(len(a), len(b)) > LONGEST_NUMBER or after != behind:
+        return False
+    low, high = sorted((int(a), int(b)))
+    return high - low == HALF_A_DAY or (not after and any(low * factor == high for factor in CONVERSIONS))
 
 
 def amounts(text: str) -> dict[str, dict[float, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, takewhile
+from itertools import accumulate, islice, takewhile
 from typing import NamedTuple
 
 from nacre.errors import InvalidInput, RerankingError, UnknownName
@@ -421,7 +421,8 @@ def newer_first(hits: Sequence[Hit], question: Question) -> list[Hit]:
     question asks for the older one's time. Where the conflict is not sure and only the older one answers, the newer
     stays below, but in sight. Then raises what may be a newer version."""
     ordered = list(hits)
-    for (newer, older), link in conflicting_pairs([hit.memory for hit in hits]).items():
+    pairs = {} if asks_for_earlier(question) else conflicting_pairs([hit.memory for hit in hits])
+    for (newer, older), link in pairs.items():
         at = {hit.memory.id: i for i, hit in enumerate(ordered)}
         below, above = ordered[at[newer]], ordered[at[older]]
         if at[newer] > at[older] and may_precede(below.memory, above.memory, question):
@@ -437,12 +438,17 @@ def with_newer_versions(hits: Sequence[Hit], question: Question) -> list[Hit]:
     what is likely one and not far less relevant. Not where the question asks for the time of the older."""
     ordered, newer_ones = list(hits), {} if asks_for_earlier(question) else newer_versions(hits)
     least = NEAR_BEST * max([0.0, *(hit.score for hit in hits)])
+    memories = {hit.memory.id: hit.memory for hit in hits}
     for id in newer_ones:
-        for later, link in newer_ones[id][:MOST_VERSIONS]:
+        able: dict[str, Link] = {}
+        for later, link in newer_ones[id]:
+            if may_precede(memories[later], memories[id], question):
+                able.setdefault(later, link)
+        for later, link in islice(able.items(), MOST_VERSIONS):
             at = {hit.memory.id: i for i, hit in enumerate(ordered)}
             older, newer = ordered[at[id]], ordered[at[later]]
             likely = min(1.0, link.weight)  # a link by hand may have any weight
-            if at[later] < at[id] or older.score < least or not may_precede(newer.memory, older.memory, question):
+            if at[later] < at[id] or older.score < least:
                 continue
             if likely >= 1 or (likely >= LIKELY_VERSION and newer.relevance >= FAR_LESS_RELEVANT * older.relevance):
                 del ordered[at[later]]

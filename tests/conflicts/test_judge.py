@@ -278,6 +278,8 @@ def test_the_verdict_on_a_pair_does_not_depend_on_what_else_is_compared(shipped:
             "Die Backups werden 90 Tage aufbewahrt",
             Verdict("update", "value", ("90", "30"), sure=False),
         ),
+        ("Python 3.12 is used by us", "Wir nutzen Python 3.13", None),
+        ("Kept for 30 days since 2024", "90 Tage aufbewahrt seit 2024", None),
         ("The job runs on the big machine", "It is the small machine that runs the job", None),
     ],
 )

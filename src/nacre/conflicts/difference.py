@@ -32,7 +32,7 @@ ADDRESS = re.compile(r"\w\.[a-z]{2,}|\w/\w", re.IGNORECASE)  # a host, a path, a
 LISTING = frozenset("and or nor plus und oder sowie et ou y e o u i lub".split())
 NUMBERED = WORD_LISTS["numbered"]
 NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
-NOT_DIGIT = re.compile(r"\D")
+DIGITS, NOT_DIGIT = re.compile(r"\d+"), re.compile(r"\D")
 LONGEST_NUMBER = 9  # digits of what is counted; longer ones are names
 HALF_A_DAY = 12  # hours, by which two ways to write a time differ
 CONVERSIONS = (7, 12, 24, 30, 52, 60, 100, 365, 1000, 1024, 3600)  # of one unit to the next
@@ -152,6 +152,11 @@ def other_numbers(newer: str, older: str) -> tuple[str, str] | None:
     if len(only_mine) != 1 or len(only_theirs) != 1 or may_be_equal(only_mine[0], only_theirs[0]):
         return None
     return only_mine[0], only_theirs[0]
+
+
+def only_number(text: str) -> bool:
+    """Whether the text has one number and no more, written in digits alone."""
+    return len(DIGITS.findall(text)) == 1
 
 
 def may_be_equal(one: str, other: str) -> bool:

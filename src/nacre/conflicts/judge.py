@@ -23,6 +23,7 @@ from nacre.conflicts.difference import (
     identical,
     is_question,
     keyed_values,
+    only_number,
     opposite_words,
     other_amounts,
     other_labels,
@@ -206,8 +207,12 @@ def verdict_by_model(a: Memory, b: Memory, relation: Relation, model: ConflictMo
 
 def duplicate(a: Memory, b: Memory, reason: str) -> Verdict | None:
     """What is much alike says the same, unless another amount or an opposite word stands in it."""
-    if values := other_amounts(a.text, b.text) or other_numbers(a.text, b.text):
+    if values := other_amounts(a.text, b.text):
         return Verdict("update", "value", values, sure=False)
+    if values := other_numbers(a.text, b.text):
+        # Where there are more, or parts of a date, one of them may be the same in another form.
+        alone = only_number(a.text) and only_number(b.text)
+        return Verdict("update", "value", values, sure=False) if alone else None
     return None if opposite_words(a.text, b.text) else Verdict("duplicate", reason)
 
 

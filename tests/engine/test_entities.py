@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,17 @@ def test_a_memory_that_has_two_of_the_names_counts_once(store: MemoryStore) -> N
     store.remember("signs either way", entities=["Sarah Chen", "S. Chen", "SARAH CHEN"])
     store.merge_entities("Sarah Chen", "S. Chen")
     assert store.entities()[0].count == 4
+
+
+def test_of_three_spellings_each_memory_counts_once_whichever_it_has(tmp_path: Path) -> None:
+    names = ("Quay House", "quay house", "QUAY HOUSE")
+    with MemoryStore(tmp_path / "other.db", embedder="hashing") as other:
+        some = [chosen for size in (1, 2, 3) for chosen in combinations(names, size)]
+        for number, chosen in enumerate([*some, ("quay house",)]):
+            other.remember(f"painted {number} times", entities=chosen, on_conflict="ignore")
+        (house,) = other.entities()
+        assert house == Entity("quay house", ("QUAY HOUSE", "Quay House"), 8)
+        assert len(other.memories_about("Quay House")) == 8
 
 
 def test_what_is_not_live_is_not_counted(store: MemoryStore) -> None:

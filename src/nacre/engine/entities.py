@@ -70,8 +70,7 @@ def entities(store: Reader, space: str, live: Filter) -> list[Entity]:
     spelled: dict[str, dict[str, int]] = defaultdict(dict)
     for name, count in store.tally(space, "entities", live).items():
         spelled[index.form(name)][name] = count
-    counts = {form: max(names.values()) for form, names in spelled.items()}
-    counts |= count_mentions(store, space, live, spelled)
+    counts = count_mentions(store, space, live, spelled)
     named = [entity(index, names, counts[form]) for form, names in spelled.items()]
     return sorted(named, key=lambda each: (-each.count, each.name))
 
@@ -84,15 +83,18 @@ def entity(index: EntityIndex, spellings: Mapping[str, int], count: int) -> Enti
 
 
 def count_mentions(store: Reader, space: str, live: Filter, spelled: Mapping[str, Mapping[str, int]]) -> Counter[str]:
-    """Of entities with several spellings: a memory with two of them counts once."""
-    several = {name: form for form, names in spelled.items() if len(names) > 1 for name in names}
-    if not several:
-        return Counter()
-    among = Filter.where(entities__any=tuple(several)) if len(several) <= MOST_NAMES else NAMES_ANYBODY
-    forms = (
-        {several[name] for name in memory.entities if name in several} for memory in store.iterate(space, live & among)
-    )
-    return Counter(form for each in forms for form in each)
+    """A memory with two spellings of an entity counts once: to the memories with the most frequent one those are added
+    that have only others. These are few, and only they are read."""
+    usual = {form: max(names, key=names.__getitem__) for form, names in spelled.items()}
+    rarer = {name: form for form, names in spelled.items() for name in names if name != usual[form]}
+    counts = Counter({form: spelled[form][name] for form, name in usual.items()})
+    if not rarer:
+        return counts
+    among = Filter.where(entities__any=tuple(rarer)) if len(rarer) <= MOST_NAMES else NAMES_ANYBODY
+    for memory in store.iterate(space, live & among):
+        forms = {rarer[name] for name in memory.entities if name in rarer}
+        counts.update(form for form in forms if usual[form] not in memory.entities)
+    return counts
 
 
 def spellings(store: Reader, space: str, name: str, where: Filter) -> list[str]:

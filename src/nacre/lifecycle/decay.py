@@ -6,9 +6,10 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import exp, log1p
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 from nacre.engine.history import handled_at
 from nacre.engine.links import LASTING
@@ -16,7 +17,7 @@ from nacre.engine.review import trashed
 from nacre.errors import InvalidInput, MissingExtra, UnknownName
 from nacre.files import create_private
 from nacre.memory_store import MemoryStore
-from nacre.model import Filter, Memory
+from nacre.model import Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.instants import DAY
 from nacre.model.journal import DECAY, FADE
 from nacre.model.memory import LESSON
@@ -46,9 +47,6 @@ class Fading(NamedTuple):
     access_count: int
     last_validated_at: float | None
     version: int
-
-
-Handled = TypeVar("Handled", Memory, Fading)
 
 
 class Model(Protocol):
@@ -117,12 +115,12 @@ class DecayEngine:
             )
 
     def score(self, memory: Memory, now: float | None = None) -> float:
-        return self._score(memory, self._now(now), self._support([memory.id]))
+        return self._score(with_handling(self.store, memory), self._now(now), self._support([memory.id]))
 
     def score_all(self, now: float | None = None) -> Iterator[tuple[Memory, float]]:
         """Every live memory, the strongest first. Only the scores are held; records are read page by page."""
         at, support = self._now(now), self._support()
-        scores = {memory.id: self._score(memory, at, support) for memory in self._live(Filter())}
+        scores = {each.memory.id: each.score for each in self._faded(list(self._live(Filter())), at, support)}
         ranked = sorted(scores, key=lambda id: -scores[id])
         for start in range(0, len(ranked), PAGE):
             for memory in self.store.get_many(ranked[start : start + PAGE]):
@@ -133,15 +131,16 @@ class DecayEngine:
         at, support = self._now(now), self._support()
 
         def is_protected(each: Fading) -> bool:
-            return each.type in self.protect_types or (self.protect_linked and support[each.id] > 0)
+            return each.type in self.protect_types or (self.protect_linked and support.get(each.id, 0) > 0)
 
         model = MODELS[self.model]
-        weak = (  # the journal is only asked about those that are weak without it
-            Faded(each, self._score(each, at, support))
+        weak = [  # the journal is only asked about those that are weak without it
+            each
             for each in self._live(Filter.where(pinned=False))
-            if model(each, at, self.decay_rate, support[each.id]) < self.min_score and not is_protected(each)
-        )
-        return tuple(sorted((each for each in weak if each.score < self.min_score), key=lambda each: each.score))
+            if model(each, at, self.decay_rate, support.get(each.id, 0)) < self.min_score and not is_protected(each)
+        ]
+        faded = (each for each in self._faded(weak, at, support) if each.score < self.min_score)
+        return tuple(sorted(faded, key=lambda each: each.score))
 
     def apply(self, plan: Sequence[Faded], *, why: str = "") -> list[Memory]:
         """Trashes the planned memories in one operation, except those used, changed, pinned or linked since."""
@@ -171,8 +170,15 @@ class DecayEngine:
         live = Filter.live(self.store.now()) & where
         return map(Fading._make, reader.values(self.store.space, live, Fading._fields))  # type: ignore[arg-type]
 
-    def _score(self, memory: Handled, now: float, support: Counter[str]) -> float:
-        return MODELS[self.model](with_handling(self.store, memory), now, self.decay_rate, support[memory.id])
+    def _faded(self, memories: Sequence[Fading], now: float, support: Counter[str]) -> Iterator[Faded]:
+        handled = last_handled(self.store, memories)
+        for memory in memories:
+            last = handled.get(memory.id)
+            scored = memory if last is None else memory._replace(last_accessed=last)
+            yield Faded(memory, self._score(scored, now, support))
+
+    def _score(self, memory: Memory | Fading, now: float, support: Counter[str]) -> float:
+        return MODELS[self.model](memory, now, self.decay_rate, support.get(memory.id, 0))
 
     def _support(self, ids: Sequence[str] | None = None) -> Counter[str]:
         edges = self.store.edges(into=ids)
@@ -182,17 +188,23 @@ class DecayEngine:
         return self.store.now() if now is None else now
 
 
-def with_handling(store: MemoryStore, memory: Handled) -> Handled:
+def with_handling(store: MemoryStore, memory: Memory) -> Memory:
     """As if it had been used then, too: see `last_handled`."""
-    last = last_handled(store, memory)
-    return memory._replace(last_accessed=last) if isinstance(memory, Fading) else replace(memory, last_accessed=last)
+    return replace(memory, last_accessed=last_handled(store, [memory]).get(memory.id, memory.last_accessed))
 
 
-def last_handled(store: MemoryStore, memory: Memory | Fading) -> float:
-    """When it was last used, or somebody changed it or brought it back, which proves as much."""
-    if memory.version == 1:  # nothing was written to it since it was stored
-        return memory.last_accessed
-    return max(memory.last_accessed, handled_at(store.journal(memory.id, limit=None), memory.updated_at))
+def last_handled(store: MemoryStore, memories: Sequence[Memory | Fading]) -> dict[str, float]:
+    """Of those that were changed since they were stored: when each was last used, or somebody changed it or brought it
+    back, which proves as much."""
+    changed = {memory.id: memory for memory in memories if memory.version > 1}
+    entries: dict[str, list[JournalEntry]] = {id: [] for id in changed}
+    reader = store.acting_as(ACTOR).store
+    for start in range(0, len(changed), PAGE):
+        ids = tuple(islice(changed, start, start + PAGE))
+        for entry in reader.journal(store.space, JournalFilter(memory_ids=ids)):
+            entries[entry.memory_id].append(entry)
+    handled = {id: handled_at(entries[id], memory.updated_at) for id, memory in changed.items()}
+    return {id: max(memory.last_accessed, handled[id]) for id, memory in changed.items()}
 
 
 CONFIDENCE_ACTOR = "confidence"

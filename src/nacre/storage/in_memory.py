@@ -757,7 +757,7 @@ def used(memory: Memory, at: float) -> Memory:
 
 def meant(entry: JournalEntry, where: JournalFilter) -> bool:
     return (
-        where.memory_id in (None, entry.memory_id)
+        (where.about is None or entry.memory_id in where.about)
         and (where.batch is None or entry.operation.batch.startswith(where.batch))
         and where.operation in (None, entry.operation.name)
         and where.actor in (None, entry.operation.actor)

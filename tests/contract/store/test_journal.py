@@ -44,6 +44,17 @@ def test_the_journal_is_narrowed_by_memory_and_batch_and_cut_by_limit(store: Bac
     assert batches(store, JournalFilter(batch="nothing")) == []
 
 
+def test_the_journal_is_narrowed_to_several_memories(store: Backend) -> None:
+    with writing(store) as transaction:
+        written = (("a", "b1"), ("b", "b2"), ("c", "b3"), ("a", "b4"))
+        transaction.append([entry(id, batch=batch) for id, batch in written])
+    assert batches(store, JournalFilter(memory_ids=("a", "c", "elsewhere"))) == ["b4", "b3", "b1"]
+    assert batches(store, JournalFilter(memory_ids=("a", "b"), after=1), newest_first=False) == ["b2", "b4"]
+    assert batches(store, JournalFilter(memory_id="a", memory_ids=("a", "b"), batch="b1")) == ["b1"]
+    assert batches(store, JournalFilter(memory_id="c", memory_ids=("a", "b"))) == []
+    assert batches(store, JournalFilter(memory_ids=())) == []
+
+
 def test_the_operations_that_wrote_a_memory_since_an_entry_come_newest_first(store: Backend) -> None:
     with writing(store) as transaction:
         transaction.append([entry("a", batch="b1"), entry("b", batch="b2"), entry("a", batch="b3")])

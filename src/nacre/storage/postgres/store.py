@@ -549,14 +549,14 @@ class PostgresReader:
             parts.append("batch >= %(batch)s AND batch < %(batch_end)s")
             values |= {"batch": where.batch, "batch_end": where.batch + LAST_CHARACTER}
         for name, part in (
-            ("memory_id", "memory_id = %(memory_id)s"), ("operation", "act = %(operation)s"),
+            ("about", "memory_id = ANY(%(about)s)"), ("operation", "act = %(operation)s"),
             ("actor", "actor = %(actor)s"),
             ("since", "at >= %(since)s::double precision"), ("until", "at <= %(until)s::double precision"),
             ("after", "seq > %(after)s"), ("upto", "seq <= %(upto)s"),
         ):  # fmt: skip
             if (wanted := getattr(where, name)) is not None:
                 parts.append(part)
-                values[name] = wanted
+                values[name] = list(wanted) if isinstance(wanted, tuple) else wanted
         rows = self._ask(
             space,
             f"SELECT {ENTRY} FROM journal WHERE {' AND '.join(parts)} ORDER BY seq {'DESC' if newest_first else 'ASC'}"

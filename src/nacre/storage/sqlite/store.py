@@ -51,7 +51,7 @@ from nacre.storage.sqlite.rows import (
     from_row,
     narrowed,
 )
-from nacre.storage.sqlite.transaction import OF_MEMORY, SQLiteTransaction, of_memory
+from nacre.storage.sqlite.transaction import OF_MEMORIES, SQLiteTransaction, of_memories
 from nacre.storage.tables import (
     EXPERIENCE_TYPE,
     SIZE,
@@ -668,14 +668,15 @@ def entry_rows(
     after = 0 if where.after is None else where.after
     first, last = rows.span(space, after + 1, rows.LAST_SEQ if where.upto is None else where.upto)
     parts, values, index = ["place BETWEEN ? AND ?"], list[SQLValue]([first, last]), ""
-    if where.memory_id is not None:
-        parts, values = [OF_MEMORY, "+place BETWEEN ? AND ?"], [*of_memory(space, where.memory_id), *values]
+    about = where.about
+    if about is not None:
+        parts, values = [OF_MEMORIES, "+place BETWEEN ? AND ?"], [*of_memories(space, *about), *values]
     if where.batch is not None:
         begin, end = where.batch, where.batch + LAST_CHARACTER
         few = len(begin) < INDEXED_BATCH  # with all of them the index has the order of the entries, too
         parts.append(f"substr(batch, 1, 8) {'BETWEEN ? AND ?' if few else '= ?'} AND +batch >= ? AND +batch < ?")
         values += [begin[:INDEXED_BATCH], *([end[:INDEXED_BATCH]] if few else []), begin, end]
-        index = " INDEXED BY journal_batch" if where.batch and where.memory_id is None else ""
+        index = " INDEXED BY journal_batch" if where.batch and about is None else ""
     for field, part in ENTRY_CONDITIONS.items():
         wanted = getattr(where, field)
         if wanted is not None:

@@ -111,20 +111,21 @@ READ = (
 # How many journal entries of a space lie between two checks whether its signs can be packed; a prime, so that a regular
 # pattern of operations cannot miss every check.
 LOOKED_EVERY = 61
-# The journal entries of a memory, with the values of `of_memory`.
+# The journal entries of memories, with the values of `of_memories`.
 BY_VERSION = (
     f"SELECT (space << {rows.PLACE_BITS}) + {{}} FROM main.version"
-    " WHERE key IN (SELECT key FROM main.memory WHERE space = ? AND id = ?)"
+    f" WHERE key IN (SELECT key FROM main.memory WHERE space = ? AND id {AMONG})"
 )
-OF_MEMORY = (
-    f"+memory_id = ? AND place IN ({BY_VERSION.format('seq_from')}"
+OF_MEMORIES = (
+    f"+memory_id {AMONG} AND place IN ({BY_VERSION.format('seq_from')}"
     f" UNION ALL {BY_VERSION.format('seq_to')} UNION ALL"
-    " SELECT place FROM journal INDEXED BY journal_memory WHERE space = ? AND memory_id = ? AND key IS NULL)"
+    f" SELECT place FROM journal INDEXED BY journal_memory WHERE space = ? AND memory_id {AMONG} AND key IS NULL)"
 )
 
 
-def of_memory(space: int, id: str) -> tuple[SQLValue, ...]:
-    return (id, *(space, id) * 3)
+def of_memories(space: int, *ids: str) -> tuple[SQLValue, ...]:
+    among = json.dumps(ids)
+    return (among, *(space, among) * 3)
 
 
 @dataclass(slots=True)
@@ -354,7 +355,8 @@ class SQLiteTransaction:
         self._count_terms(known, tables.distinct_stems(*words, *old.stems), frozenset())
         self._stored[space, id] = None
         if seq is None:
-            self._connection.execute(f"UPDATE journal SET key = NULL WHERE {OF_MEMORY}", of_memory(known.number, id))
+            sql = f"UPDATE journal SET key = NULL WHERE {OF_MEMORIES}"
+            self._connection.execute(sql, of_memories(known.number, id))
             self._delete(known, old.key)
             return
         self._put_names(known, old.key, names_of(old.memory, old.stems), {}, seq)
@@ -487,8 +489,8 @@ class SQLiteTransaction:
         self.scrubbed = True
         known = self._get_or_create_space(space)
         self._connection.execute(
-            f"UPDATE journal SET key = NULL, before = NULL, after = NULL, why = '' WHERE {OF_MEMORY} AND kind = ?",
-            (*of_memory(known.number, id), MEMORY),
+            f"UPDATE journal SET key = NULL, before = NULL, after = NULL, why = '' WHERE {OF_MEMORIES} AND kind = ?",
+            (*of_memories(known.number, id), MEMORY),
         )
         sql = "SELECT key, gone FROM memory WHERE space = ? AND id = ?"
         for key, gone in rows.fetch(self._connection, sql, (known.number, id)):

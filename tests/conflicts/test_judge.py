@@ -182,8 +182,8 @@ def test_of_long_texts_fewer_are_read_but_two_at_least() -> None:
         PairJudge(reader).verdicts(OFF, others)
         return len(reader.read)
 
-    assert [read(letters) for letters in (100, CHARACTERS_READ // 5 - len(OFF.text), 1_000, 10_000)] == [
-        MOST_READ, 5, FEWEST_READ, FEWEST_READ,
+    assert [read(letters) for letters in (100, CHARACTERS_READ // 3 - len(OFF.text), 1_000, 10_000)] == [
+        MOST_READ, 3, FEWEST_READ, FEWEST_READ,
     ]  # fmt: skip
 
 

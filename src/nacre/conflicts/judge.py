@@ -51,9 +51,8 @@ APART = Verdict("apart", "subjects")  # decided: no conflict; callers of `verdic
 OWN_TYPES = frozenset(("sensory", "working", "emotional", "reflection", LESSON))
 # Pairs that the model reads for one memory, the most alike: some 10 ms each on one core, and two cores share them. Of 262
 # pairs of versions in notes of authors 5, 12 and 19 and the development notes, 261 are among the three most alike. Of long
-# texts, which take ten times as long, fewer are read: so many characters are four pairs of notes that are very long for
-# notes, or two and a half of which the model reads as much as it can.
-MOST_READ, FEWEST_READ, CHARACTERS_READ = 4, 2, 2_400
+# texts, which take ten times as long, fewer are read: so many characters are four pairs of notes that are long for notes.
+MOST_READ, FEWEST_READ, CHARACTERS_READ = 4, 2, 1_600
 LONGEST_READ = 1_000  # characters of a pair; about what the model reads of it
 
 

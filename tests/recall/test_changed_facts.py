@@ -17,6 +17,7 @@ from nacre.model.memory import MAY_REPLACE
 from nacre.model.recollection import conflicting_pairs
 from nacre.recall.gather import understand
 from nacre.recall.recall import newer_first, with_newer_versions
+from nacre.text.dates import asks_for_former
 from tests.embedders import WordBag
 from tests.recall.factories import DAY, NOW, found
 from tests.samples import memory
@@ -359,6 +360,25 @@ def test_who_asks_for_what_was_formerly_gets_the_older_side_of_a_conflict() -> N
     newer = Hit(memory("newer", created_at=NOW, links=(noted(sure=True),)), 0.5, (), relevance=0.9)
     asked = understand(Query("Where did we live formerly?", asked_at=NOW))
     assert [hit.memory.id for hit in newer_first([older, newer], asked)] == ["older", "newer"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Where was our old office?", "Who was the previous maintainer?", "his former employer", "Wo war unser altes Büro?",
+     "Wer war die frühere Trainerin?", "¿Cuál era el proveedor anterior?", "Quelle était l'ancienne adresse ?",
+     "Jaki był poprzedni numer?", "Где мы жили раньше?", "我们原来的办公室在哪里？", "Where did we meet before?"],
+)  # fmt: skip
+def test_words_for_a_former_state_are_understood(question: str) -> None:
+    assert asks_for_former(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What is used to deploy?", "How old is the harbour?", "Where is the old harbour?", "Is there a previous life?",
+     "Was gilt vor dem Umzug?", "¿Qué pasó antes de la mudanza?", "Wie alt ist unser Hund?", "午前の予定は？"],
+)  # fmt: skip
+def test_words_that_resemble_them_are_not_taken_for_them(question: str) -> None:
+    assert not asks_for_former(question)
 
 
 def test_versions_that_may_not_precede_take_no_place_of_others() -> None:

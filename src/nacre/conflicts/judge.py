@@ -49,9 +49,9 @@ SAME_PROBABILITY = 0.9  # from this probability on, more than 90 % of the pairs 
 APART = Verdict("apart", "subjects")  # decided: no conflict; callers of `verdicts` get None instead
 # Passing impressions, and what other parts of the program keep: they do not conflict with memories of other types.
 OWN_TYPES = frozenset(("sensory", "working", "emotional", "reflection", LESSON))
-# Pairs that the model reads for one memory, the most alike: some 10 ms each on one core, and two cores share them. Of 262
-# pairs of versions in notes of authors 5, 12 and 19 and the development notes, 261 are among the three most alike. Of long
-# texts, which take ten times as long, fewer are read: so many characters are four pairs of notes that are long for notes.
+# Pairs that the model reads for one memory, the most alike: some 10 ms each on one core, and two cores share them. Of
+# 262 pairs of versions in the notes of authors 5, 12 and 19 and the development notes, 261 are among the three most
+# alike. Of long texts, which take ten times as long, fewer are read: so many characters are four pairs of long notes.
 MOST_READ, FEWEST_READ, CHARACTERS_READ = 4, 2, 1_600
 LONGEST_READ = 1_000  # characters of a pair; about what the model reads of it
 

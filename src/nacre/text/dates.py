@@ -261,11 +261,16 @@ OLDEST = re.compile(
 )
 
 
-# What asks for a former state, though not for the first one. «It is used to deploy» does not.
+# What asks for a former state, though not for the first one. «It is used to deploy», «a previous life» and «the old
+# harbour» do not.
 FORMER = re.compile(
     r"\b(?:formerly|previously|in\s+the\s+past|back\s+then|used\s+to\s+be|did\s+(?:\w+\s+){1,3}use\s+to"
-    r"|früher|damals|antes(?!\s+(?:de|que)\b)|anteriormente|auparavant|autrefois|in\s+passato|precedentemente|dawniej"
-    r"|wcześniej)\b|以前|过去|\bbefore(?:\s+(?:the|that|this)\s+(?:change|move|switch))?\W*$",
+    r"|(?:the|my|your|his|her|its|our|their)\s+(?:former|previous|prior)|(?:my|your|his|her|our|their)\s+old"
+    r"|früher\w{0,2}|damals|vorherig\w{1,2}|ehemalig\w{1,2}|(?:mein|dein|sein|ihr|unser|euer)e?\w?\s+alte[nrms]?"
+    r"|antes(?!\s+(?:de|que)\b)|anterior(?:es|mente)?(?!\s+a\b)|auparavant|autrefois|ancien(?:ne)?s?|précédente?s?"
+    r"|in\s+passato|precedent[ei](?:mente)?|antig[oa]s?|dawniej|wcześniej|poprzedni\w*|vroeger|voorheen|раньше|ранее"
+    r"|прежн\w+|бывш\w+|eskiden|önceki)\b|以前|过去|之前的|原来的|原先|(?<!午)前の|이전|예전"
+    r"|\bbefore(?:\s+(?:the|that|this)\s+(?:change|move|switch))?\W*$",
     re.IGNORECASE,
 )
 

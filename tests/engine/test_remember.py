@@ -158,6 +158,12 @@ def test_supersede_merges_what_says_the_same_into_what_stood(store: MemoryStore)
     assert held(store, "office") == stood
 
 
+def test_what_differs_in_its_blanks_alone_is_no_other_wording(store: MemoryStore) -> None:
+    store.remember(OFFICE, id="office", importance=0.5)
+    result = store.remember_result(OFFICE.replace(" ", "  "), importance=0.5, on_conflict="supersede")
+    assert (result.action, result.memory.id, result.memory.metadata) == ("merged", "office", {})
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -83,3 +83,12 @@ def test_several_conditions_admit_what_each_of_them_admits(filled: Backend) -> N
         where = Filter(pair)
         assert names(filled, where) == admitted(where, MEMORIES), pair
         assert filled.count(SPACE, where) == len(admitted(where, MEMORIES))
+
+
+def test_what_a_certain_memory_superseded_is_counted_and_not_only_that_something_did(store: Backend) -> None:
+    written(store, *(memory(id, superseded_by=successor) for id, successor in (("a", ""), ("b", "a"), ("c", "d"))))
+    for where, counted in (
+        (Filter.where(superseded_by="a"), 1), (Filter.where(superseded_by__ne="a"), 2),
+        (Filter.where(superseded_by=""), 1), (Filter.where(superseded_by__ne=""), 2),
+    ):  # fmt: skip
+        assert store.count(SPACE, where) == counted == sum(store.tally(SPACE, "status", where).values())

@@ -182,13 +182,14 @@ def gather(index: Index, search: Search, few: Few | None = None) -> Candidates:
     places = reached.places
     replaced = [each.key for each in reached.successors]
     cosines, of_replaced = np.split(cosines_of(index, search.vector, [*keys_of(places), *replaced]), [len(places)])
+    shares = weights.along(keys_of(places))
     if search.reach and any(place.session for place in places):
-        spots = best_positions(places, weights.along(keys_of(places)), cosines)
+        spots = best_positions(places, shares, cosines)
         here = {place.key for place in places}
         added = [place for place in index.around(spots, search.reach, where) if place.key not in here]
         places += added
         cosines = np.concatenate([cosines, cosines_of(index, search.vector, keys_of(added))])
-    shares = weights.along(keys_of(places))
+        shares = np.concatenate([shares, weights.along(keys_of(added))], axis=1)
     of_replaced_terms = weights.along(np.array(replaced, np.int64))
     return Candidates(
         places=tuple(places),

@@ -694,8 +694,8 @@ def likeliest(bits: Bits, rows: Numbers, vector: Vectors, wanted: int) -> Number
     sums = asked.reshape(-1, 8) @ np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).T  # of each octet
     octets = np.ascontiguousarray(bits[:, rows].T).astype("<u8", copy=False).view(np.uint8)
     estimates = np.zeros(len(rows), np.float32)
-    for of_octet, column in zip(sums, octets.T, strict=True):  # quicker than a sum along the short rows
-        estimates += of_octet[column]
+    for of_octet, column in zip(sums, np.ascontiguousarray(octets.T), strict=True):  # quicker than along the short rows
+        estimates += of_octet.take(column)
     return np.sort(rows[np.argpartition(-estimates, wanted - 1)[:wanted]])
 
 

@@ -364,9 +364,12 @@ def test_who_asks_for_what_was_formerly_gets_the_older_side_of_a_conflict() -> N
 
 @pytest.mark.parametrize(
     "question",
-    ["Where was our old office?", "Who was the previous maintainer?", "his former employer", "Wo war unser altes Büro?",
-     "Wer war die frühere Trainerin?", "¿Cuál era el proveedor anterior?", "Quelle était l'ancienne adresse ?",
-     "Jaki był poprzedni numer?", "Где мы жили раньше?", "我们原来的办公室在哪里？", "Where did we meet before?"],
+    ["Where was our old office?", "Who was the previous maintainer?", "his former employer", "old office",
+     "What was it before Linden Street?", "What time did Mia's school use to start?", "Who used to water the plants?",
+     "What was the rule before that?", "Where did we meet before?", "Wo war unser altes Büro?",
+     "Wer war die frühere Trainerin?", "Wie hieß das Boot vorher?", "¿Cuál era el proveedor anterior?",
+     "Quelle était l'ancienne adresse ?", "Jaki był poprzedni numer?", "Где мы жили раньше?",
+     "我们原来的办公室在哪里？"],
 )  # fmt: skip
 def test_words_for_a_former_state_are_understood(question: str) -> None:
     assert asks_for_former(question)
@@ -462,3 +465,50 @@ def test_who_asks_for_what_was_valid_then_gets_no_newer_version(store: MemorySto
     store.link("new", "old", MAY_REPLACE, weight=0.9)
     after = recalled(store, valid_at=NOW - 30 * DAY)
     assert list(after) == list(before)
+
+
+def former_order(question: str, *links: Link, relevance: float = 0.8) -> list[str]:
+    """Of a newer hit above an older one, which it is linked with."""
+    older = Hit(memory("older", created_at=NOW - 300 * DAY), 0.5, (), relevance=relevance)
+    newer = Hit(memory("newer", created_at=NOW - 10 * DAY, links=links), 1.0, (), relevance=0.9)
+    asked = understand(Query(question, asked_at=NOW))
+    return [hit.memory.id for hit in newer_first([newer, older], asked)]
+
+
+@pytest.mark.parametrize("link", [noted(sure=True), noted(sure=False), Link("older", MAY_REPLACE, 0.9)])
+def test_who_asks_for_what_was_before_gets_the_older_of_two_first(link: Link) -> None:
+    assert former_order("Where was our previous office?", link) == ["older", "newer"]
+    assert former_order("Where is our office?", link) == ["newer", "older"]
+    assert former_order("Where was our previous office?", link, relevance=0.001) == ["newer", "older"]
+
+
+def test_what_only_resembles_stays_where_it_is_for_who_asks_for_what_was_before() -> None:
+    assert former_order("Where was our previous office?") == ["newer", "older"]
+    assert former_order("Where was our previous office?", Link("older", MAY_REPLACE, 0.2)) == ["newer", "older"]
+
+
+def test_who_asks_for_a_time_gets_what_stood_then_before_what_began_later() -> None:
+    then = day(NOW - 100 * DAY)
+    assert former_order(f"Where was our office on {then}?", noted(sure=True)) == ["older", "newer"]
+    assert former_order(f"Where was our office on {day(NOW - 5 * DAY)}?", noted(sure=True)) == ["newer", "older"]
+
+
+def test_of_three_versions_the_one_before_the_last_is_the_former() -> None:
+    of_three = [("last", 10, ("second", "first")), ("second", 100, ("first",)), ("first", 300, ())]
+    hits = [
+        Hit(memory(id, created_at=NOW - age * DAY, links=tuple(Link(to, MAY_REPLACE, 0.9) for to in older)), 1.0, ())
+        for id, age, older in of_three
+    ]
+    asked = understand(Query("What was the former limit?", asked_at=NOW))
+    ordered = newer_first(hits, asked)
+    assert [hit.memory.id for hit in ordered] == ["second", "first", "last"]
+    assert ordered[0].why[-1].signal == "earlier"
+
+
+def test_what_is_looked_up_in_the_words_of_the_older_one_stays_first() -> None:
+    older = Hit(memory("older", text="The main host is db-2.", created_at=NOW - DAY), 1.0, (), relevance=0.9)
+    links = (noted(sure=True),)
+    newer = Hit(memory("newer", text="The main host is db-5.", created_at=NOW, links=links), 0.5, (), relevance=0.9)
+    for question, first in (("DB-2", "older"), ("main host", "newer"), ("What is the main host?", "newer")):
+        asked = understand(Query(question, asked_at=NOW))
+        assert newer_first([older, newer], asked)[0].memory.id == first

@@ -13,7 +13,16 @@ from nacre.model.instants import DAY
 from nacre.model.memory import CONFLICTS, MAY_REPLACE
 from nacre.protocols import Candidates, Place, Reader, Search, Vectors
 from nacre.text.date_readings import MONTHS, WEEKDAYS
-from nacre.text.dates import NO_ORDER, Window, coming_dates, is_english, order_asked, time_windows, without
+from nacre.text.dates import (
+    NO_ORDER,
+    Window,
+    asks_for_former,
+    coming_dates,
+    is_english,
+    order_asked,
+    time_windows,
+    without,
+)
 from nacre.text.foreign_dates import fillers
 from nacre.text.tokens import STOP_WORDS, content_stems, stem, stems, words
 
@@ -55,6 +64,7 @@ class Question(NamedTuple):
     windows: tuple[Window, ...] = ()  # past times that it names
     coming: tuple[Window, ...] = ()  # times from now on
     order: str = ""  # "newest" or "oldest" where one of several is asked for by time
+    former: bool = False  # whether it asks for what held before
     named: tuple[str, ...] = ()  # stems of the times' names: they bring candidates and do not count as words
 
     def speaker_stems(self, roles: frozenset[str]) -> frozenset[str]:
@@ -105,6 +115,7 @@ def understand(query: Query) -> Question:
         coming=tuple(window for window in windows if window.start >= query.asked_at)
         + (coming_dates(text, query.asked_at) if windows else ()),
         order=order.name,
+        former=by_time and asks_for_former(text),
         named=calendar_names(windows),
     )
 

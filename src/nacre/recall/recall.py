@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, islice, takewhile
 from typing import NamedTuple
@@ -19,7 +19,6 @@ from nacre.recall.gather import OWN_STRATEGIES, Question, asks_by_time_alone, un
 from nacre.recall.sessions import ScoredSession, rank_sessions
 from nacre.recall.signals import adjust, closeness_alone, event_match, time_match
 from nacre.recall.strategies import STRATEGIES, Scored, Sources
-from nacre.text.dates import asks_for_former
 from nacre.text.tokens import STOP_WORDS, excerpt, words
 
 GROUPINGS = ("session",)
@@ -417,12 +416,12 @@ def holds(memory: Memory, question: Question) -> bool:
 
 
 def newer_first(hits: Sequence[Hit], question: Question) -> list[Hit]:
-    """Where two hits conflict and nobody has settled it, moves the newer one to just above the older, unless the
-    question asks for the older one's time. Where the conflict is not sure and only the older one answers, the newer
-    stays below, but in sight. Then raises what may be a newer version."""
+    """Where two hits conflict and nobody has settled it, moves the newer one to just above the older, or the older
+    above the newer where the question asks for that one's time. Where the conflict is not sure and only the older one
+    answers, the newer stays below, but in sight. Then raises what may be a newer version."""
     ordered = list(hits)
-    pairs = {} if asks_for_earlier(question) else conflicting_pairs([hit.memory for hit in hits])
-    for (newer, older), link in pairs.items():
+    pairs = conflicting_pairs([hit.memory for hit in hits])
+    for (newer, older), link in pairs.items() if not asks_for_earlier(question) else ():
         at = {hit.memory.id: i for i, hit in enumerate(ordered)}
         below, above = ordered[at[newer]], ordered[at[older]]
         if at[newer] > at[older] and may_precede(below.memory, above.memory, question):
@@ -430,7 +429,37 @@ def newer_first(hits: Sequence[Hit], question: Question) -> list[Hit]:
                 rise(ordered, below, above, UNSURE_CONFLICT)
             else:
                 ordered.insert(at[older], raised(ordered.pop(at[newer]), above))
-    return with_newer_versions(ordered, question) if question.strategy in OWN_STRATEGIES else ordered
+    if question.strategy not in OWN_STRATEGIES:
+        return ordered
+    return older_first(with_newer_versions(ordered, question), question, pairs)
+
+
+def older_first(hits: Sequence[Hit], question: Question, conflicts: Iterable[tuple[str, str]]) -> list[Hit]:
+    """Where the question asks for what held before, or for a time before the newer one of two began, moves the older of
+    the two to just above it: of two that conflict, and of what are likely versions of one fact."""
+    ordered, linked = list(hits), newer_versions(hits)
+    memories = {hit.memory.id: hit.memory for hit in hits}
+    likely = [(id, older) for older in linked for id, link in linked[older] if link.weight >= LIKELY_VERSION]
+    pairs = dict.fromkeys([*conflicts, *likely])
+    replaced = {older for _, older in pairs}
+    for newer, older in sorted(pairs, key=lambda pair: -stands_since(memories[pair[1]])):
+        at = {hit.memory.id: i for i, hit in enumerate(ordered)}
+        above, below = ordered[at[newer]], ordered[at[older]]
+        then = is_of_time_asked_for(below.memory, above.memory, question)
+        asked = then or (question.former and newer not in replaced)
+        if asked and at[older] > at[newer] and older_may_precede(below, above):
+            ordered.insert(at[newer], raised(ordered.pop(at[older]), above, name="earlier"))
+    return ordered
+
+
+def is_of_time_asked_for(older: Memory, newer: Memory, question: Question) -> bool:
+    ends = [window.end for window in question.windows]
+    return bool(ends) and stands_since(older) <= max(ends) < stands_since(newer)
+
+
+def older_may_precede(older: Hit, newer: Hit) -> bool:
+    before = stands_since(older.memory) < stands_since(newer.memory)
+    return before and older.memory.trust >= newer.memory.trust and answers_too(older, newer)
 
 
 def with_newer_versions(hits: Sequence[Hit], question: Question) -> list[Hit]:
@@ -482,14 +511,14 @@ def rise(ordered: list[Hit], newer: Hit, older: Hit, likely: float) -> None:
     ordered.insert(place, raised(newer, older, share, relevance, "perhaps, than"))
 
 
-def answers_too(newer: Hit, older: Hit) -> bool:
-    """False where the older surely answers and the newer, by itself, does not."""
-    return older.relevance < SURELY_ANSWERS or newer.relevance >= FAR_LESS_RELEVANT * older.relevance
+def answers_too(hit: Hit, other: Hit) -> bool:
+    """False where the other one surely answers and the hit, by itself, does not."""
+    return other.relevance < SURELY_ANSWERS or hit.relevance >= FAR_LESS_RELEVANT * other.relevance
 
 
 def asks_for_earlier(question: Question) -> bool:
     """Whether it asks for what held before: by its words ("originally", "formerly"), or by a filter."""
-    by_words = question.order == "oldest" or asks_for_former(question.text)
+    by_words = question.order == "oldest" or question.former
     return by_words or any(each.field in VALIDITY for each in question.where.conditions)
 
 
@@ -511,8 +540,11 @@ def newer_versions(hits: Sequence[Hit]) -> dict[str, list[tuple[str, Link]]]:
 
 def may_precede(newer: Memory, older: Memory, question: Question) -> bool:
     """Not where they are equally old, nor where the newer one is trusted less or does not hold while the older does,
-    nor where it began after the time that the question names."""
+    nor where it began after the time that the question names, nor where what is looked up stands in the older alone."""
     if not holds(newer, question) and holds(older, question):
+        return False
+    looked_up = question.text.casefold()
+    if looked_up in older.text.casefold() and looked_up not in newer.text.casefold():
         return False
     fits = (time_match(each, question) for each in (newer, older))
     ends = [window.end for window in question.windows]
@@ -520,13 +552,15 @@ def may_precede(newer: Memory, older: Memory, question: Question) -> bool:
     return asked_for and stands_since(newer) > stands_since(older) and newer.trust >= older.trust
 
 
-def raised(newer: Hit, older: Hit, share: float = 1.0, relevance: float | None = None, how: str = "than") -> Hit:
-    """With a share of the score of the older hit that it stands beside, and its relevance unless another is given: it
+def raised(
+    hit: Hit, other: Hit, share: float = 1.0, relevance: float | None = None, how: str = "than", name: str = "newer"
+) -> Hit:
+    """With a share of the score of the other hit, which it stands beside, and its relevance unless another is given: it
     answers as well."""
-    score = max(newer.score, share * older.score)  # what was not read may stand below a lower score
-    why = (*newer.why, Reason("newer", score - newer.score, f"{how} {short_id(older.memory.id)}"))
-    least = older.relevance if relevance is None else relevance
-    return replace(newer, score=score, relevance=max(newer.relevance, least), why=why)
+    score = max(hit.score, share * other.score)  # what was not read may stand below a lower score
+    why = (*hit.why, Reason(name, score - hit.score, f"{how} {short_id(other.memory.id)}"))
+    least = other.relevance if relevance is None else relevance
+    return replace(hit, score=score, relevance=max(hit.relevance, least), why=why)
 
 
 def with_reading(hit: Hit, score: float) -> Hit:

@@ -230,7 +230,7 @@ def importance(memory: Memory, question: Question, query: Query) -> float:  # no
 
 
 def recency(memory: Memory, question: Question, query: Query) -> float:
-    if query.recency_basis != "accessed" and (memory.is_turn or question.windows or question.order):
+    if query.recency_basis != "accessed" and (memory.is_turn or question.windows or question.order or question.former):
         return 1.0
     since = memory.last_accessed if query.recency_basis == "accessed" else memory.happened_at
     age = max(0.0, question.asked_at - since) / DAY

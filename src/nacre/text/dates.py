@@ -253,7 +253,8 @@ NEWEST = re.compile(
     re.IGNORECASE,
 )
 OLDEST = re.compile(
-    r"\b(?P<words>(?<!at the )earliest|originally|initially|at\s+first|(?:very\s+)?first\s+time|ursprünglich|anfangs"
+    r"\b(?P<words>(?<!at the )earliest|originally|initially|(?<=the )(?:original|initial)|at\s+first"
+    r"|(?:very\s+)?first\s+time|ursprünglich|anfangs"
     r"|zuerst|zum\s+ersten\s+Mal|al\s+principio|originalmente|por\s+primera\s+vez|au\s+début|à\s+l['’]origine"
     r"|pour\s+la\s+première\s+fois|all['’]inizio|originariamente|per\s+la\s+prima\s+volta|na\s+początku|pierwotnie"
     rf"|po\s+raz\s+pierwszy)\b|(?P<chinese>最初|一开始|第一次|最早)|{ASKED_OF}(?P<adverb>first)\b(?=\s+\w)",
@@ -264,13 +265,15 @@ OLDEST = re.compile(
 # What asks for a former state, though not for the first one. «It is used to deploy», «a previous life» and «the old
 # harbour» do not.
 FORMER = re.compile(
-    r"\b(?:formerly|previously|in\s+the\s+past|back\s+then|used\s+to\s+be|did\s+(?:\w+\s+){1,3}use\s+to"
-    r"|(?:the|my|your|his|her|its|our|their)\s+(?:former|previous|prior)|(?:my|your|his|her|our|their)\s+old"
-    r"|früher\w{0,2}|damals|vorherig\w{1,2}|ehemalig\w{1,2}|(?:mein|dein|sein|ihr|unser|euer)e?\w?\s+alte[nrms]?"
+    r"\b(?:formerly|previously|in\s+the\s+past|back\s+then|used\s+to\s+be|did\s+(?:\S+\s+){1,4}use\s+to|prior\s+to"
+    r"|(?:who|what|which|where|i|you|he|she|it|we|they)\s+used\s+to|(?:my|your|his|her|our|their)\s+old"
+    r"|(?:the|my|your|his|her|its|our|their)\s+(?:former|previous|prior)"
+    r"|früher\w{0,2}|damals|vorher|zuvor|(?:vor|bis)herig\w{1,2}|ehemalig\w{1,2}"
+    r"|(?:mein|dein|sein|ihr|unser|euer)e?\w?\s+alte[nrms]?"
     r"|antes(?!\s+(?:de|que)\b)|anterior(?:es|mente)?(?!\s+a\b)|auparavant|autrefois|ancien(?:ne)?s?|précédente?s?"
     r"|in\s+passato|precedent[ei](?:mente)?|antig[oa]s?|dawniej|wcześniej|poprzedni\w*|vroeger|voorheen|раньше|ранее"
-    r"|прежн\w+|бывш\w+|eskiden|önceki)\b|以前|过去|之前的|原来的|原先|(?<!午)前の|이전|예전"
-    r"|\bbefore(?:\s+(?:the|that|this)\s+(?:change|move|switch))?\W*$",
+    r"|прежн\w+|бывш\w+|eskiden|önceki)\b|^\W*(?:old|former|previous)\b|以前|过去|之前的|原来的|原先|(?<!午)前の"
+    r"|이전|예전|\bbefore(?:\s+(?:the|that|this)(?:\s+(?:change|move|switch))?|(?:\s+[\w.-]+){1,2})?\W*$",
     re.IGNORECASE,
 )
 

@@ -6,11 +6,14 @@ import pytest
 
 from nacre.conflicts.difference import (
     changed_address,
+    changed_unit,
     changed_value,
     differing_words,
     identical,
     is_question,
+    is_unit,
     keyed_values,
+    moved_weekly,
     opposite_words,
     other_amounts,
     other_labels,
@@ -216,3 +219,41 @@ def test_another_address_of_the_same_thing_is_a_changed_value(newer: str, older:
 def test_single_numbers_differ_in_any_language(newer: str, older: str, values: tuple[str, str] | None) -> None:
     assert other_numbers(newer, older) == values
     assert other_numbers(older, newer) == (values and values[::-1])
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "units"),
+    [
+        ("The dose is 5 mg.", "The dose is 5 g.", ("5 g", "5 mg")),
+        ("Bake it at 200 °C for long", "Bake it at 200 °F for long", ("200 °F", "200 °C")),
+        ("The shop opens at 9 am", "The shop opens at 9 pm", ("9 pm", "9 am")),
+        ("The rent is 900 euros per month", "The rent is 900 euros per week", ("per week", "per month")),
+        ("Inflate them to 2 bar", "Inflate them to 2 psi", ("2 psi", "2 bar")),
+    ],
+)
+def test_another_unit_of_the_same_number_is_another_value(older: str, newer: str, units: tuple[str, str]) -> None:
+    assert changed_unit(newer, older) == units
+    assert all(map(is_unit, units))
+
+
+def test_what_is_counted_may_be_no_unit() -> None:
+    counted = changed_unit("We keep 3 goats", "We keep 3 ducks")
+    assert counted == ("3 goats", "3 ducks") and not any(map(is_unit, counted))
+    assert changed_unit("We keep 3 goats here", "We keep 4 ducks here") is None
+    assert changed_unit("Grams are small", "Miles are small") is None
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Choir is on Wednesdays at 16:30.", "Choir is on Fridays at 17:00."),
+        ("Das Training ist dienstags um 18 Uhr.", "Das Training ist donnerstags um 19 Uhr."),
+    ],
+)
+def test_what_is_each_week_may_move_to_another_day_and_time(older: str, newer: str) -> None:
+    assert moved_weekly(newer, older) is not None
+
+
+def test_two_events_are_nothing_that_moved() -> None:
+    assert moved_weekly("On Friday at 17:00 the roof leaked", "On Monday at 16:30 the roof leaked") is None
+    assert moved_weekly("Choir is on Fridays at noon", "Choir is on Mondays at night") is None

@@ -281,6 +281,13 @@ def test_the_verdict_on_a_pair_does_not_depend_on_what_else_is_compared(shipped:
         ("Python 3.12 is used by us", "Wir nutzen Python 3.13", None),
         ("Kept for 30 days since 2024", "90 Tage aufbewahrt seit 2024", None),
         ("The job runs on the big machine", "It is the small machine that runs the job", None),
+        ("Take 5 mg of it", "Take 5 g of it", Verdict("update", "value", ("5 g", "5 mg"), sure=False)),
+        ("We keep 3 goats there", "We keep 3 ducks there", None),
+        (
+            "Choir is on Wednesdays at 16:30",
+            "Choir is on Fridays at 17:00",
+            Verdict("update", "value", ("Fridays at 17:00", "Wednesdays at 16:30"), sure=False),
+        ),
     ],
 )
 def test_texts_with_other_amounts_or_opposite_words_are_no_duplicates_however_alike(

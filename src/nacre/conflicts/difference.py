@@ -19,7 +19,15 @@ LABEL = re.compile(r"#\d+|\b(?!UTF|SHA|AES|RSA|ISO|RFC|DIN|USB|RTX|GTX)[A-Z][A-Z
 KEYED = re.compile(r"\s*([A-Za-z][\w./-]*)\s*(?:=|:(?!\S))\s*(\S+|\d\S* \w+)\s*", re.ASCII)  # one word, or an amount
 NO_KEYS = frozenset("note todo idea reminder fixme warning update info fact re fyi see tip question answer ps".split())
 VALUE = re.compile(r"\d")
-WEEKDAY = re.compile(r"^(?:mon|tues|wednes|thurs|fri|satur|sun)days?$", re.IGNORECASE)
+WEEKDAY = re.compile(
+    r"^(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:mon|diens|donners|frei|sams|sonn)tags?|mittwochs?"
+    r"|(?:lun|mar|mercre|jeu|vendre|same)dis?|dimanches?|lunes|martes|miércoles|jueves|viernes|(?:sábado|domingo)s?"
+    r"|(?:lune|marte|mercole|giove|vener)dì|sabato|domenica)$",
+    re.IGNORECASE,
+)
+EACH_WEEK = re.compile(r"^(?:\w+days|\w+tags|mittwochs)$", re.IGNORECASE)
+UNITS_BESIDES = frozenset("am pm c f".split())  # words that are other things elsewhere
+PER = frozenset("per pro par por each every je".split())
 YEAR = re.compile(r"(?:19|20)\d\d")
 ASSIGNING = re.compile(r"(?:[:=]|\b(?:is|are|ist|sind|est|sont|es|son|è|é|jest))\s*$", re.IGNORECASE)
 # «is at https://», «are in»: what follows is where a thing is.
@@ -180,6 +188,42 @@ def amounts(text: str) -> dict[str, dict[float, str]]:
     return measured
 
 
+def changed_unit(newer: str, older: str) -> tuple[str, str] | None:
+    """What follows the same number, or «per», in texts that are else the same: «5 mg», «5 g»; «per day», «per week»."""
+    at = only_change(newer, older)
+    a, b = tokens(newer), tokens(older)
+    if not at or not (VALUE.search(a[at - 1].key) or a[at - 1].key in PER):
+        return None
+    return newer[a[at - 1].start : a[at].end], older[b[at - 1].start : b[at].end]
+
+
+def is_unit(measured: str) -> bool:
+    """Whether it ends with the name of a unit."""
+    word = tokens(measured)[-1].key
+    return word in units() or word in UNITS_BESIDES
+
+
+def only_change(newer: str, older: str) -> int | None:
+    """The place of the one word that differs, in texts of as many words."""
+    a, b = tokens(newer), tokens(older)
+    changed = [at for at, (one, other) in enumerate(zip(a, b, strict=False)) if one.key != other.key]
+    return changed[0] if len(a) == len(b) and len(changed) == 1 else None
+
+
+def moved_weekly(newer: str, older: str) -> tuple[str, str] | None:
+    """The other weekday and time of what is each week, in texts that are else the same: «Wednesdays at 16:30», «Fridays
+    at 17:00»."""
+    a, b = tokens(newer), tokens(older)
+    changed = [at for at, (one, other) in enumerate(zip(a, b, strict=False)) if one.key != other.key]
+    if len(a) != len(b) or len(changed) != 2:
+        return None
+    day, time = changed
+    days = all(WEEKDAY.search(each[day].key) and EACH_WEEK.search(each[day].key) for each in (a, b))
+    if not days or not all(VALUE.search(each[time].key) for each in (a, b)):
+        return None
+    return newer[a[day].start : a[time].end], older[b[day].start : b[time].end]
+
+
 @cache
 def units() -> dict[str, tuple[str, float]]:
     return {name: (measured, float(factor)) for measured, factor, *names in word_groups()["units"] for name in names}
@@ -243,11 +287,10 @@ def keyed_values(newer: str, older: str) -> tuple[str, str] | None:
 def changed_value(newer: str, older: str, value: re.Pattern[str] = VALUE) -> tuple[str, str] | None:
     """The two numbers, dates or versions of texts that are else the same, or what else is a `value`, where they are not
     what tells two things apart («Bus 12», «on floor 3») or two years («in 2019», «in 2021»)."""
-    a, b = tokens(newer), tokens(older)
-    changed = [at for at, (one, other) in enumerate(zip(a, b, strict=False)) if one.key != other.key]
-    if len(a) != len(b) or len(changed) != 1:
+    at = only_change(newer, older)
+    if at is None:
         return None
-    at = changed[0]
+    a, b = tokens(newer), tokens(older)
     mine, theirs = newer[a[at].start : a[at].end], older[b[at].start : b[at].end]
     if not value.search(mine) or not value.search(theirs) or (at < 2 and at + 1 < len(a)):
         return None

@@ -18,11 +18,14 @@ from typing import Protocol, TypeAlias
 from nacre.conflicts.difference import (
     WEEKDAY,
     changed_address,
+    changed_unit,
     changed_value,
     differing_words,
     identical,
     is_question,
+    is_unit,
     keyed_values,
+    moved_weekly,
     only_number,
     opposite_words,
     other_amounts,
@@ -206,21 +209,27 @@ def verdict_by_model(a: Memory, b: Memory, relation: Relation, model: ConflictMo
 
 
 def duplicate(a: Memory, b: Memory, reason: str) -> Verdict | None:
-    """What is much alike says the same, unless another amount or an opposite word stands in it."""
+    """What is much alike says the same, unless another amount or an opposite word stands in it, or what is counted is
+    another thing."""
     if values := other_amounts(a.text, b.text):
         return Verdict("update", "value", values, sure=False)
     if values := other_numbers(a.text, b.text):
         # Where there are more, or parts of a date, one of them may be the same in another form.
         alone = only_number(a.text) and only_number(b.text)
         return Verdict("update", "value", values, sure=False) if alone else None
-    return None if opposite_words(a.text, b.text) else Verdict("duplicate", reason)
+    other = opposite_words(a.text, b.text) or changed_unit(a.text, b.text)
+    return None if other else Verdict("duplicate", reason)
 
 
 def by_value(a: Memory, b: Memory, *, sure: bool = True) -> Verdict | None:
     if values := changed_value(a.text, b.text):
         return Verdict("update", "value", values, sure)
+    unit = changed_unit(a.text, b.text)
+    if unit is not None and all(map(is_unit, unit)):
+        return Verdict("update", "value", unit, sure=False)
     # What is on Mondays may be on Tuesdays, too, and what is in one place may have a copy.
-    unsure = changed_value(a.text, b.text, WEEKDAY) or changed_address(a.text, b.text)
+    weekday = changed_value(a.text, b.text, WEEKDAY) or moved_weekly(a.text, b.text)
+    unsure = weekday or changed_address(a.text, b.text)
     return Verdict("update", "value", unsure, sure=False) if unsure else None
 
 

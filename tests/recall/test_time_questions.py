@@ -32,6 +32,18 @@ def test_what_was_long_ago_is_found_by_the_words_that_tell_it() -> None:
     assert terms("What did we do two years ago?") == ()
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["What happened last week?", "What did I tell you last week?", "Anything new since Monday?",
+     "What changed in March?",
+     "Give me everything from last week", "What took place a fortnight ago?", "Was passierte letzte Woche?",
+     "¿Qué pasó la semana pasada?", "Que s'est-il passé la semaine dernière ?", "Cosa è successo la settimana scorsa?"],
+)  # fmt: skip
+def test_some_questions_ask_for_nothing_but_a_time(question: str) -> None:
+    asked = understand(Query(question, asked_at=NOW))
+    assert asked.terms == () and asked.windows
+
+
 @pytest.mark.slow
 def test_a_month_finds_what_happened_in_it(store: MemoryStore) -> None:
     for number in range(12):

@@ -99,3 +99,32 @@ def test_since_and_before_are_read_in_other_languages() -> None:
 )  # fmt: skip
 def test_what_only_looks_like_a_time_is_none_in_any_language(question: str) -> None:
     assert time_windows(question, ASKED) == ()
+
+
+TOMORROW, AFTER_TOMORROW = ("2023-05-25", "2023-05-26"), ("2023-05-26", "2023-05-27")
+
+
+@pytest.mark.parametrize(
+    ("question", "window"),
+    [
+        ("Was steht morgen an?", TOMORROW),
+        ("Was steht übermorgen an?", AFTER_TOMORROW),
+        ("¿Qué tengo mañana?", TOMORROW),
+        ("¿Qué tengo pasado mañana?", AFTER_TOMORROW),
+        ("Que fait-on demain ?", TOMORROW),
+        ("Que fait-on après-demain ?", AFTER_TOMORROW),
+        ("Cosa c'è domani?", TOMORROW),
+        ("Cosa c'è dopodomani?", AFTER_TOMORROW),
+        ("Co jest pojutrze?", AFTER_TOMORROW),
+        ("后天有什么安排？", AFTER_TOMORROW),
+    ],
+)
+def test_the_days_to_come_have_their_own_words(question: str, window: tuple[str, str]) -> None:
+    assert spans(question) == span(*window)
+
+
+@pytest.mark.parametrize(
+    "question", ["Was isst Olga am Morgen?", "Wer läuft jeden Morgen?", "¿Quién corre por la mañana?"]
+)
+def test_the_morning_is_not_tomorrow(question: str) -> None:
+    assert spans(question) == []

@@ -45,7 +45,10 @@ SAID_BY_ASSISTANT = frozenset(stem(word) for word in (
 ))  # fmt: skip
 LONG_AGO = 180 * DAY
 # Beside a time these say nothing of what is looked for: "What happened in March?" asks by the time alone.
-SAYS_NOTHING = STOP_WORDS | {"happen", "happened", "happens", "happening"}
+SAYS_NOTHING = STOP_WORDS | frozenset(
+    "happen happened happens happening occur occurred took place tell told note noted new news change changed changes"
+    " anything everything something summary give show list".split()
+)
 SAYS_NOTHING_AHEAD = SAYS_NOTHING | {"coming", "planned", "scheduled"}  # "What is planned for next week?"
 NAMES = frozenset((*MONTHS, *WEEKDAYS))
 # The others are published formulas: their hits and scores are kept, and the words of a time are words to them.

@@ -29,6 +29,7 @@ UNITS = {
     "day": DAY,
     "night": DAY,
     "week": 7 * DAY,
+    "fortnight": 14 * DAY,
     "month": timedelta(days=30.4375),  # a twelfth of a year; people who say months do not mean exact days
     "year": timedelta(days=365.25),
 }
@@ -153,6 +154,7 @@ AGO_MARGIN = {
     "day": DAY / 2,
     "night": DAY / 2,
     "week": 3 * DAY,
+    "fortnight": 4 * DAY,
     "month": 14 * DAY,
     "year": 61 * DAY,  # people remember the season, so less than half
 }

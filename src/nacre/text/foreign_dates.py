@@ -31,12 +31,12 @@ FORMS: tuple[tuple[str, str], ...] = (
     ("which month", "{which} {month}"),
     ("unit which", "{which} {unit}"),
     ("which unit", "{which} {unit}"),
-    ("which part", "{which} {part}"),
     ("number range until month year?", "{number}-{until} {month} {year}"),
     ("number month year?", "{number} {month} {year}"),
     ("month year?", "{month} {year}"),
     ("season year?", "{season} {year}"),
     ("day part?", "{day} {part}"),
+    ("which part", "{which} {part}"),
     ("weekday part?", "{weekday} {part}"),
 )
 CHINESE_FORMS: tuple[tuple[str, str], ...] = (
@@ -195,4 +195,10 @@ def one_word(language: Language, kind: str) -> str:
 
 def alternatives(language: Language, kind: str) -> str:
     forms = sorted(language.english.get(kind, ()), key=len, reverse=True)
-    return "|".join(re.escape(form).replace(r"\ ", r"\s+") for form in forms) or "(?!)"
+    return "|".join(behind(language, kind, form) + re.escape(form).replace(r"\ ", r"\s+") for form in forms) or "(?!)"
+
+
+def behind(language: Language, kind: str, form: str) -> str:
+    """Keeps «am Morgen» from being tomorrow."""
+    also_part = kind == "day" and form in language.english.get("part", ())
+    return "".join(rf"(?<!\b{word}\s)" for word in language.english.get("unless", ())) if also_part else ""

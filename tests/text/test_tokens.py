@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from nacre.text.tokens import content_stems, joined_stems, sentence_spans, stem, stems, words
+from nacre.text.tokens import content_stems, excerpt, joined_stems, sentence_spans, stem, stems, words
 
 
 @pytest.mark.parametrize(
@@ -116,3 +116,12 @@ def test_sentences_of(text: str, expected: list[str]) -> None:
 def test_a_piece_between_blanks_has_the_stems_of_its_words(run: str) -> None:
     """Plain words and numbers take a shorter way to the same stems."""
     assert joined_stems([run]).split() == [stem(word) for word in words(run)]
+
+
+def test_an_excerpt_begins_at_the_sentence_with_the_rarest_of_the_wanted_words() -> None:
+    about = "Invoices are numbered by year. Invoices are kept as files. Invoices kept twice are deleted. "
+    text = f"{about}{'They are checked by two people before that. ' * 5}In Poland it is five years."
+    wanted = frozenset(stems("invoices kept Poland"))
+    assert excerpt(text, wanted, 60).startswith("… In Poland it is five years.")
+    assert "Invoices are kept as files." in excerpt(text, frozenset(stems("invoices files")), 60)
+    assert excerpt(text, wanted, len(text)) == text

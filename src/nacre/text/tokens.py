@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -191,11 +192,14 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 def excerpt(text: str, wanted: frozenset[str], longest: int) -> str:
     """The sentences around the one that has most of the wanted stems, in at most so many characters; an ellipsis stands
-    where something was left out. A text that is short enough stays whole."""
+    where something was left out. A stem counts the less, the more sentences have it: what a note is about stands in
+    many. A text that is short enough stays whole."""
     if len(text) <= longest:
         return text
     parts = [text[start:end] for start, end in sentence_spans(text)]
-    best = max(range(len(parts)), key=lambda at: len(wanted.intersection(stems(parts[at]))))
+    found = [wanted.intersection(stems(part)) for part in parts]
+    holding = Counter(each for of_part in found for each in of_part)
+    best = max(range(len(parts)), key=lambda at: sum(1 / holding[each] for each in found[at]))
     first, last = best, best + 1
     while last < len(parts) and sum(map(len, parts[first : last + 1])) <= longest:
         last += 1

@@ -183,7 +183,7 @@ class Candidates:
     `memories` are those of the places by their ids, where the search asked for `records`.
 
     Cosines and shares are the best of a place and of what counts for it; `replaced` names, by the id of the place, the
-    superseded memory that matches best.
+    superseded memories among these, the best match first.
     """
 
     places: tuple[Place, ...]
@@ -192,7 +192,7 @@ class Candidates:
     rarity: Vectors
     shares: Vectors
     memories: Mapping[str, Memory] = field(default_factory=dict, kw_only=True)
-    replaced: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    replaced: Mapping[str, tuple[str, ...]] = field(default_factory=dict, kw_only=True)
     links: tuple[CandidateLink, ...] = field(default=(), kw_only=True)
 
 

@@ -84,6 +84,25 @@ def test_a_chain_of_several_versions_counts_for_its_end(store: MemoryStore) -> N
     assert hits["newest"].was == store.get("old")
 
 
+def test_of_a_chain_what_held_at_the_time_asked_for_is_named() -> None:
+    with MemoryStore(":memory:", embedder=WordBag(), clock=lambda: NOW) as chain:
+        for number, (limit, age) in enumerate(((60, 300), (120, 200), (300, 50))):
+            before = f"v{number - 1}" if number else None
+            since = {"created_at": NOW - age * DAY, "valid_from": NOW - age * DAY}
+            chain.remember(f"The rate limit is {limit}", id=f"v{number}", on_conflict="ignore", **since)
+            if before:
+                chain.supersede(before, f"v{number}")
+
+        def was(question: str) -> str:
+            (hit,) = chain.recall(question, min_relevance=0.0)
+            return "" if hit.was is None else hit.was.id
+
+        assert was(f"What was the rate limit on {day(NOW - 100 * DAY)}?") == "v1"
+        assert was(f"What was the rate limit on {day(NOW - 250 * DAY)}?") == "v0"
+        assert was("What was the previous rate limit?") == "v1"
+        assert was("What was the original rate limit?") == "v0"
+
+
 def test_superseded_memories_that_are_asked_for_stand_for_themselves(store: MemoryStore) -> None:
     store.supersede("old", "new")
     hits = recalled(store, include_superseded=True)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from nacre.errors import InvalidInput, RerankingError, UnknownName
 from nacre.model import ExpandSpec, Filter, Hit, Memory, Query, Reason, Recollection, SessionHit
-from nacre.model.instants import day
+from nacre.model.instants import LAST, day
 from nacre.model.memory import MAY_REPLACE, SUSPICION, Link, short_id
 from nacre.model.recollection import RECENCY_BASES, STRONG, conflicting_pairs, stands_since, with_conflicts
 from nacre.models.calibration import Closeness, Floor, Reading, calibration_of, floor_of, weighed_together
@@ -19,6 +19,7 @@ from nacre.recall.gather import OWN_STRATEGIES, Question, asks_by_time_alone, un
 from nacre.recall.sessions import ScoredSession, rank_sessions
 from nacre.recall.signals import adjust, closeness_alone, event_match, time_match
 from nacre.recall.strategies import STRATEGIES, Scored, Sources
+from nacre.text.dates import Window
 from nacre.text.tokens import STOP_WORDS, excerpt, words
 
 GROUPINGS = ("session",)
@@ -52,6 +53,7 @@ FAR_LESS_RELEVANT, SURELY_ANSWERS = 0.05, 0.75
 UNSURE_CONFLICT = 0.3  # the share of noted conflicts that are not sure, and yet are conflicts
 MOST_PERHAPS = 0.9 * STRONG  # relevance of what is raised by a link that may be wrong
 MOST_VERSIONS = 2  # of one memory that are raised
+MOST_FORMER = 8  # superseded memories of a hit that are read: a chain is seldom longer
 VALIDITY = ("valid_from", "valid_until")
 NOT_HELD = 0.5  # the factor of what has ended or not begun, where the question names no time: as of what is superseded
 WORD = re.compile(r"\w+")
@@ -135,7 +137,7 @@ def best_hits(
     """The best k of `factor` times k candidates."""
     gather_and_score = STRATEGIES[query.strategy]
     ranking = gather_and_score(question, replace(query, k=factor * query.k), sources)
-    hits, fits = adjusted_hits(load_hits(ranking.scored, sources), question, query, factor)
+    hits, fits = adjusted_hits(load_hits(ranking.scored, question, sources), question, query, factor)
     readings = dict[str, Reading]()
     if rerankers.reranker is None and query.strategy == "auto" and sources.calibrated:
         hits, readings = read_answers(hits, question, rerankers.answer_model)
@@ -267,19 +269,38 @@ def judged_together(
     }
 
 
-def load_hits(scored: Sequence[Scored], sources: Sources) -> list[Hit]:
-    wanted = [id for each in scored for id in (each.id, each.was) if id]
+def load_hits(scored: Sequence[Scored], question: Question, sources: Sources) -> list[Hit]:
+    wanted = [id for each in scored for id in (each.id, *each.was[:MOST_FORMER])]
     memories = {memory.id: memory for memory in sources.reader.get_many(sources.space, wanted)}
     return [
-        Hit(memories[each.id], each.score, each.why, was=quotable(memories.get(each.was)))
+        Hit(
+            memories[each.id],
+            each.score,
+            each.why,
+            was=former_asked_for([memories[id] for id in each.was if id in memories], question),
+        )
         for each in scored
         if each.id in memories
     ]
 
 
-def quotable(memory: Memory | None) -> Memory | None:
-    """A superseded memory, unless it was redacted or gives orders to a model."""
-    return None if memory is None or memory.metadata.get("redacted") or SUSPICION in memory.metadata else memory
+def former_asked_for(superseded: Sequence[Memory], question: Question) -> Memory | None:
+    """Of what a hit took the place of (the best match first): what held at the time that the question names, else the
+    first or the last where it asks for that, else the best match. Nothing that gives orders to a model, nor what was
+    redacted."""
+    known = [each for each in superseded if not each.metadata.get("redacted") and SUSPICION not in each.metadata]
+    then = [each for each in known if any(held_within(each, window) for window in question.windows)]
+    if then or not known:
+        return then[0] if then else None
+    if question.order == "oldest":
+        return min(known, key=stands_since)
+    return max(known, key=stands_since) if question.former else known[0]
+
+
+def held_within(memory: Memory, window: Window) -> bool:
+    """Whether a superseded memory held in some of a time that has an end."""
+    ended = min((at for at in (memory.valid_until, memory.superseded_at) if at is not None), default=LAST)
+    return stands_since(memory) < window.end < LAST and window.start < ended
 
 
 def above_floor(selected: Sequence[Judged], query: Query, question: Question) -> tuple[list[Hit], Hit | None]:

@@ -21,15 +21,15 @@ from nacre.text.tokens import content_stems, stems
 
 
 class Scored(NamedTuple):
-    """A strategy that does not know the `closeness` gives the `cosine`, if it has one. `was` is the id of the
-    superseded memory that counted for it."""
+    """A strategy that does not know the `closeness` gives the `cosine`, if it has one. `was` are the ids of the
+    superseded memories that counted for it, the best match first."""
 
     id: str
     score: float
     why: tuple[Reason, ...]
     closeness: Closeness | None = None
     cosine: float | None = None
-    was: str = ""
+    was: tuple[str, ...] = ()
 
 
 class Ranking(NamedTuple):
@@ -91,7 +91,7 @@ def score_candidates(
             float(scores[i]),
             reasons(tuple(by_name), shares[:, i], candidates, i),
             closeness(candidates, by_name, i),
-            was=candidates.replaced.get(candidates.places[i].id, ""),
+            was=candidates.replaced.get(candidates.places[i].id, ()),
         )
         for i in chosen
     ]

@@ -209,19 +209,16 @@ def count_for_successors(
     successors: Sequence[Successor],
     of_replaced: Vectors,
     of_replaced_terms: Vectors,
-) -> dict[str, str]:
-    """Raises the cosines and shares of places to those of what they replace; names the best match of each."""
+) -> dict[str, tuple[str, ...]]:
+    """Raises the cosines and shares of places to those of what they replace; names these, the best match first."""
     at = {place.key: i for i, place in enumerate(places)}
-    worth = combined(of_replaced_terms, of_replaced)
-    best: dict[str, int] = {}
-    for j, successor in enumerate(successors):
-        i = at[successor.place.key]
+    replaced: dict[str, tuple[str, ...]] = {}
+    for j in np.argsort(-combined(of_replaced_terms, of_replaced), kind="stable").tolist():
+        successor, i = successors[j], at[successors[j].place.key]
         cosines[i] = max(cosines[i], of_replaced[j])
         shares[:, i] = np.maximum(shares[:, i], of_replaced_terms[:, j])
-        known = best.setdefault(successor.place.id, j)
-        if worth[j] > worth[known]:
-            best[successor.place.id] = j
-    return {id: successors[j].id for id, j in best.items()}
+        replaced[successor.place.id] = (*replaced.get(successor.place.id, ()), successor.id)
+    return replaced
 
 
 def candidate_places(index: Index, search: Search, where: Filter, few: Few | None) -> tuple[Reached, Weights]:

@@ -40,7 +40,7 @@ def test_the_words_and_the_vector_of_a_superseded_memory_count_for_the_end_of_it
     assert set(shares(found, "sendgrid")) == {"new"}
     assert set(shares(found, "mail")) == {"new", "other"}
     assert found.cosines.round(2).tolist() == [1.0, 0.0]
-    assert found.replaced == {"new": "old"}
+    assert found.replaced == {"new": ("old", "middle")}
 
 
 def test_the_best_matching_of_several_superseded_memories_is_named(store: Backend) -> None:
@@ -50,8 +50,8 @@ def test_the_best_matching_of_several_superseded_memories_is_named(store: Backen
         (memory("near", superseded_by="new"), derived("mail", unit(1))),
         (memory("new"), derived("milk", unit(0, 0, 1))),
     )
-    assert gathered(store, "mail", "tea", vector=unit(1)).replaced == {"new": "near"}
-    assert gathered(store, "tea").replaced == {"new": "far"}
+    assert gathered(store, "mail", "tea", vector=unit(1)).replaced == {"new": ("near", "far")}
+    assert gathered(store, "tea").replaced == {"new": ("far",)}
 
 
 def test_a_successor_keeps_what_it_matches_better_itself(store: Backend) -> None:
@@ -88,7 +88,7 @@ def test_a_narrow_filter_does_not_cost_what_counts_for_a_successor(store: Backen
     put(store, *chain("old", "middle", "new", type="episodic"))
     found = gathered(store, "sendgrid", vector=unit(1), where=LIVE & Filter.where(type="episodic"), pool=4)
     assert ids(found.places) == ["new"]
-    assert found.replaced == {"new": "old"}
+    assert found.replaced == {"new": ("old", "middle")}
     assert found.cosines.round(2).tolist() == [1.0]
 
 
@@ -105,7 +105,7 @@ def test_a_chain_counts_only_as_far_as_every_member_is_admitted(store: Backend) 
     assert ids(found.places) == []
     assert ids(gathered(store, "sendgrid", visible=Filter.where(agent="")).places) == []
     found = gathered(store, "sendgrid")
-    assert (ids(found.places), found.replaced) == (["new"], {"new": "old"})
+    assert (ids(found.places), found.replaced) == (["new"], {"new": ("old",)})
 
 
 def test_a_ring_that_a_damaged_store_may_have_ends_the_walk(store: Backend) -> None:

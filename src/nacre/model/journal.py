@@ -69,13 +69,6 @@ class JournalFilter:
     upto: int | None = None  # only entries written no later than this one
     memory_ids: tuple[str, ...] | None = None  # only entries about one of these
 
-    @property
-    def about(self) -> tuple[str, ...] | None:
-        """The memories that both conditions admit."""
-        if self.memory_id is None:
-            return self.memory_ids
-        return (self.memory_id,) if self.memory_ids is None or self.memory_id in self.memory_ids else ()
-
 
 EVERYTHING = JournalFilter()
 

@@ -52,6 +52,7 @@ from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_
 from nacre.storage.tables import (
     CONTENT,
     STEM_FIELDS,
+    ids_asked_for,
     image_of,
     image_text,
     indexed,
@@ -757,7 +758,7 @@ def used(memory: Memory, at: float) -> Memory:
 
 def meant(entry: JournalEntry, where: JournalFilter) -> bool:
     return (
-        (where.about is None or entry.memory_id in where.about)
+        ((about := ids_asked_for(where)) is None or entry.memory_id in about)
         and (where.batch is None or entry.operation.batch.startswith(where.batch))
         and where.operation in (None, entry.operation.name)
         and where.actor in (None, entry.operation.actor)

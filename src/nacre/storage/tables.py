@@ -9,7 +9,7 @@ from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
-from nacre.model import Condition, Link, Memory
+from nacre.model import Condition, JournalFilter, Link, Memory
 from nacre.model.filter import SCALAR_FIELDS, Scalar, Value, scalar
 from nacre.model.journal import MEMORY
 from nacre.model.memory import FIELDS, LISTS, Json, size, week_of
@@ -297,6 +297,13 @@ def answered_by_counters(condition: Condition) -> bool:
     if condition.field in COUNTED_METADATA:
         return condition.op in ("eq", "in") and all(map(countable, names))
     return condition.field in LISTS and condition.op in ("any", "all") and len(names) == 1
+
+
+def ids_asked_for(where: JournalFilter) -> tuple[str, ...] | None:
+    """The memories that both conditions on them admit; None where there is no condition."""
+    if where.memory_id is None:
+        return where.memory_ids
+    return (where.memory_id,) if where.memory_ids is None or where.memory_id in where.memory_ids else ()
 
 
 def answered_by_status(condition: Condition) -> bool:

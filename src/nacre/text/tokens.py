@@ -197,9 +197,9 @@ def excerpt(text: str, wanted: frozenset[str], longest: int) -> str:
     if len(text) <= longest:
         return text
     parts = [text[start:end] for start, end in sentence_spans(text)]
-    found = [wanted.intersection(stems(part)) for part in parts]
-    holding = Counter(each for of_part in found for each in of_part)
-    best = max(range(len(parts)), key=lambda at: sum(1 / holding[each] for each in found[at]))
+    stems_of_parts = [wanted.intersection(stems(part)) for part in parts]
+    holding = Counter(each for some in stems_of_parts for each in some)
+    best = max(range(len(parts)), key=lambda at: sum(1 / holding[each] for each in stems_of_parts[at]))
     first, last = best, best + 1
     while last < len(parts) and sum(map(len, parts[first : last + 1])) <= longest:
         last += 1

@@ -86,6 +86,7 @@ from nacre.storage.tables import (
     answered_by_counters,
     answered_by_status,
     has_status,
+    ids_asked_for,
     image_of,
     memory_of,
     sql_values,
@@ -545,18 +546,22 @@ class PostgresReader:
         self, space: str, where: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
     ) -> list[JournalEntry]:
         parts, values = ["space_id = %(space)s", "seq <= %(seq)s"], dict[str, Any]()
+        about = ids_asked_for(where)
+        if about is not None:
+            parts.append("memory_id = ANY(%(about)s)")
+            values["about"] = list(about)
         if where.batch:
             parts.append("batch >= %(batch)s AND batch < %(batch_end)s")
             values |= {"batch": where.batch, "batch_end": where.batch + LAST_CHARACTER}
         for name, part in (
-            ("about", "memory_id = ANY(%(about)s)"), ("operation", "act = %(operation)s"),
+            ("operation", "act = %(operation)s"),
             ("actor", "actor = %(actor)s"),
             ("since", "at >= %(since)s::double precision"), ("until", "at <= %(until)s::double precision"),
             ("after", "seq > %(after)s"), ("upto", "seq <= %(upto)s"),
         ):  # fmt: skip
             if (wanted := getattr(where, name)) is not None:
                 parts.append(part)
-                values[name] = list(wanted) if isinstance(wanted, tuple) else wanted
+                values[name] = wanted
         rows = self._ask(
             space,
             f"SELECT {ENTRY} FROM journal WHERE {' AND '.join(parts)} ORDER BY seq {'DESC' if newest_first else 'ASC'}"

@@ -668,7 +668,7 @@ def entry_rows(
     after = 0 if where.after is None else where.after
     first, last = rows.span(space, after + 1, rows.LAST_SEQ if where.upto is None else where.upto)
     parts, values, index = ["place BETWEEN ? AND ?"], list[SQLValue]([first, last]), ""
-    about = where.about
+    about = tables.ids_asked_for(where)
     if about is not None:
         parts, values = [OF_MEMORIES, "+place BETWEEN ? AND ?"], [*of_memories(space, *about), *values]
     if where.batch is not None:

@@ -8,6 +8,7 @@ import pytest
 
 from nacre.models import cross_encoder
 from nacre.models.cross_encoder import (
+    BEGINNING,
     FIRST_PACE,
     FIRST_READ,
     MOST_READ,
@@ -36,6 +37,15 @@ def test_at_most_eight_are_read_and_fewer_where_there_is_no_time() -> None:
     assert len(some) == 3
     assert ShippedAnswerModel(1.5 * tokens, pace=Pace(1.0)).answers(QUESTION, many) == []
     assert ShippedAnswerModel(LONG).answers(QUESTION, []) == []
+
+
+def test_of_long_texts_the_beginning_is_read_where_there_is_no_time_for_more() -> None:
+    more = " ".join(f"The shelf number {number} holds flour." for number in range(60))
+    texts = [f"{text} {more}" for text in TEXTS]
+    tight = ShippedAnswerModel(BEGINNING * 2.5, pace=Pace(1.0)).answers(QUESTION, texts)
+    assert len(tight) == 2 and tight[0].log_odds > tight[1].log_odds
+    assert tight != ShippedAnswerModel(LONG).answers(QUESTION, texts)
+    assert ShippedAnswerModel(BEGINNING * 1.5, pace=Pace(1.0)).answers(QUESTION, texts) == []
 
 
 def test_where_one_of_the_first_surely_answers_no_more_are_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -189,8 +189,11 @@ class DecayEngine:
 
 
 def with_handling(store: MemoryStore, memory: Memory) -> Memory:
-    """As if it had been used then, too: see `last_handled`."""
-    return replace(memory, last_accessed=last_handled(store, [memory]).get(memory.id, memory.last_accessed))
+    """As if it had been used then, too: see `last_handled`. Works through a server as well."""
+    if memory.version <= 1:
+        return memory
+    handled = handled_at(store.journal(memory.id, limit=None), memory.updated_at)
+    return replace(memory, last_accessed=max(memory.last_accessed, handled))
 
 
 def last_handled(store: MemoryStore, memories: Sequence[Memory | Fading]) -> dict[str, float]:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from nacre import AsyncMemoryStore, MemoryStore
-from nacre.errors import InvalidInput, MemoryNotFound
+from nacre.access.capabilities import Role, user_capabilities
+from nacre.errors import AccessDenied, InvalidInput, MemoryNotFound, VersionMismatch
 from tests.embedders import WordBag
 
 STREAMED = ("iterate", "iterate_journal")
@@ -23,15 +24,39 @@ def test_what_is_streamed_says_that_it_is_an_asynchronous_iterator() -> None:
         assert shape.return_annotation == f"AsyncIterator[{value}]" and shape.parameters == plain.parameters
 
 
-# These neither read nor write; `store.sync` has them.
-AT_ONCE = ("now", "acting_as", "as_actor", "as_user", "in_space", "clean", "reading")
+INNER = ("acting_as", "reading")  # for plans, which are not asynchronous; `store.sync` has them
 
 
-def test_every_public_method_is_there() -> None:
-    for name, member in inspect.getmembers(MemoryStore, inspect.isfunction):
-        if not name.startswith("_") and name not in AT_ONCE:
+def test_every_public_method_and_property_is_there() -> None:
+    for name, member in inspect.getmembers(
+        MemoryStore, lambda each: inspect.isfunction(each) or inspect.isdatadescriptor(each)
+    ):
+        if not name.startswith("_") and name not in INNER:
             assert hasattr(AsyncMemoryStore, name), name
             assert (getattr(AsyncMemoryStore, name).__doc__ or "") == (member.__doc__ or "") or name in STREAMED
+
+
+def test_a_view_is_asynchronous_too() -> None:
+    async def views() -> None:
+        async with AsyncMemoryStore(MemoryStore(":memory:", embedder="hashing")) as store:
+            other = store.in_space("other")
+            assert isinstance(other, AsyncMemoryStore) and (other.space, store.space) == ("other", "default")
+            kept = await other.as_actor("ada").remember("Bees sleep in winter")
+            assert (await other.journal(kept.id))[0].operation.actor == "ada"
+            assert await store.count() == 0
+            expecting = await other.expecting({kept.id: kept.version})
+            assert (await expecting.edit(kept.id, text="Bees wake in spring")).version == kept.version + 1
+            with pytest.raises(VersionMismatch):
+                await expecting.edit(kept.id, text="Bees swarm in summer")
+            reader = other.as_user("bob", user_capabilities(Role.READER))
+            assert reader.user_rights == ("reader", ())
+            with pytest.raises(AccessDenied):
+                await reader.forget(kept.id)
+            assert (store.now(), store.settings) == (pytest.approx(store.sync.now()), store.sync.settings)
+            assert store.embedder is store.sync.embedder and store.clean(kept) == kept
+            assert (store.agent, store.session, store.may_teach) == ("", "", True)
+
+    asyncio.run(views())
 
 
 @pytest.mark.slow

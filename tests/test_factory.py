@@ -30,6 +30,12 @@ def test_a_folder_gets_a_file_of_its_own_and_the_home_is_understood(tmp_path: Pa
     assert store_file("~/x.db") == elsewhere / "x.db"
 
 
+@pytest.mark.parametrize("path", ["a\0.db", Path("a\0.db")])
+def test_a_path_with_a_null_character_is_refused_with_the_remedy(path: Path | str) -> None:
+    with pytest.raises(InvalidInput, match="null character; remove it"):
+        MemoryStore(path, embedder="hashing")
+
+
 @pytest.mark.parametrize("address", ["localhost:18790", "memory.example.org:443", "[::1]:8790", "127.0.0.1:8790/"])
 def test_a_server_without_its_scheme_is_not_taken_for_a_file(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

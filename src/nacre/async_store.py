@@ -11,6 +11,9 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from nacre.errors import InvalidInput
 from nacre.memory_store import MemoryStore
+from nacre.model import Memory
+from nacre.protocols import Embedder
+from nacre.settings import Settings
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -22,6 +25,28 @@ def off_loop(
     async def run(self: AsyncMemoryStore, /, *args: P.args, **kwargs: P.kwargs) -> R:
         own: Callable[..., R] = getattr(self.sync, method.__name__)  # that of its class, which may be another one
         return await asyncio.to_thread(own, *args, **kwargs)
+
+    return update_wrapper(run, method)
+
+
+def view(
+    method: Callable[Concatenate[MemoryStore, P], MemoryStore],
+) -> Callable[Concatenate[AsyncMemoryStore, P], AsyncMemoryStore]:
+    """At once: to make a view opens and reads nothing."""
+
+    def run(self: AsyncMemoryStore, /, *args: P.args, **kwargs: P.kwargs) -> AsyncMemoryStore:
+        own: Callable[..., MemoryStore] = getattr(self.sync, method.__name__)
+        return type(self)(own(*args, **kwargs))
+
+    return update_wrapper(run, method)
+
+
+def view_off_loop(
+    method: Callable[Concatenate[MemoryStore, P], MemoryStore],
+) -> Callable[Concatenate[AsyncMemoryStore, P], Coroutine[Any, Any, AsyncMemoryStore]]:
+    async def run(self: AsyncMemoryStore, /, *args: P.args, **kwargs: P.kwargs) -> AsyncMemoryStore:
+        own: Callable[..., MemoryStore] = getattr(self.sync, method.__name__)
+        return type(self)(await asyncio.to_thread(own, *args, **kwargs))
 
     return update_wrapper(run, method)
 
@@ -42,13 +67,57 @@ def streamed(
 
 
 class AsyncMemoryStore:
-    """Wraps a MemoryStore; `sync` is the one underneath."""
+    """Wraps a MemoryStore; `sync` is the one underneath. What neither reads nor writes answers at once, without
+    `await`: views such as `in_space`, `now`, `clean` and the properties."""
 
     def __init__(self, store: MemoryStore) -> None:
         if not isinstance(store, MemoryStore):
             raise InvalidInput(f"Give a MemoryStore, as in AsyncMemoryStore(MemoryStore({store!r})).")
         self.sync = store
 
+    @property
+    def space(self) -> str:
+        return self.sync.space
+
+    @property
+    def agent(self) -> str:
+        return self.sync.agent
+
+    @property
+    def session(self) -> str:
+        return self.sync.session
+
+    @property
+    def embedder(self) -> Embedder:
+        return self.sync.embedder
+
+    @property
+    def settings(self) -> Settings:
+        """With those of the space."""
+        return self.sync.settings
+
+    @property
+    def may_teach(self) -> bool:
+        """Whether the vocabulary, which everybody shares, may be changed through this store."""
+        return self.sync.may_teach
+
+    @property
+    def user_rights(self) -> tuple[str, tuple[str, ...]] | None:
+        """The role of the server's user who works with this store, and the spaces that are open to it; none means all.
+        None where the store is no server's."""
+        return self.sync.user_rights
+
+    def now(self) -> float:
+        return self.sync.now()
+
+    def clean(self, memory: Memory) -> Memory:
+        """The memory without secrets that were stored before there was a guard."""
+        return self.sync.clean(memory)
+
+    in_space = view(MemoryStore.in_space)
+    as_actor = view(MemoryStore.as_actor)
+    as_user = view(MemoryStore.as_user)
+    expecting = view_off_loop(MemoryStore.expecting)
     remember = off_loop(MemoryStore.remember)
     remember_result = off_loop(MemoryStore.remember_result)
     remember_many = off_loop(MemoryStore.remember_many)
@@ -85,7 +154,6 @@ class AsyncMemoryStore:
     operations = off_loop(MemoryStore.operations)
     operation = off_loop(MemoryStore.operation)
     timeline = off_loop(MemoryStore.timeline)
-    expecting = off_loop(MemoryStore.expecting)
     compact = off_loop(MemoryStore.compact)
     resolve_operation = off_loop(MemoryStore.resolve_operation)
     find_conflicts = off_loop(MemoryStore.find_conflicts)

@@ -221,6 +221,8 @@ def store_file(path: Path | str) -> Path:
             f"A store with an address that begins with {address.group(1)}: is not supported; name a file or a folder, "
             "a database as postgresql://USER@HOST/DATABASE, or a server as https://HOST."
         )
+    if "\0" in str(path):
+        raise InvalidInput(f"No file can be called {str(path)!r}: it holds a null character; remove it.")
     file = Path(path).expanduser()
     if isinstance(path, str) and HOST_AND_PORT.fullmatch(path) and not file.exists():
         raise InvalidInput(

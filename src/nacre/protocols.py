@@ -262,13 +262,15 @@ class TermSet(NamedTuple):
 
 
 class Scrubbed(NamedTuple):
-    """Removes a memory's content from the journal and from its earlier states; operations and times stay.
+    """Removes a memory's content from the journal and from its earlier states; operations and times stay. The links to
+    it, which may quote it, lose their data in every state and in the journal.
 
     In the past a removed memory is absent then; one that exists reads as it is now, from when it first existed.
     """
 
     space: str
     id: str
+    linked_from: Filter = ALL  # other memories keep the data of their links to it
 
 
 class SpacePurged(NamedTuple):

@@ -61,6 +61,9 @@ def keep_secret(store: MemoryStore) -> Memory:
     store.edit(kept.id, text=f"{SECRET}m now", title=f"{SECRET}n", tags=[f"{SECRET}o"], why=f"{SECRET}p")
     store.recall(f"{SECRET}m")
     store.link(kept.id, "a", data={"note": f"{SECRET}q"})
+    store.link("a", kept.id, "quotes", data={"kind": f"{SECRET}s", "note": [f"{SECRET}t"]})
+    store.link("a", kept.id, "mentions", data={"note": f"{SECRET}u"})
+    store.unlink("a", kept.id, "mentions")
     store.edit(kept.id, source_notes=f"{SECRET}r")
     return kept
 

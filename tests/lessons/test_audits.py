@@ -110,6 +110,20 @@ def test_what_another_lesson_contradicts_is_due_until_it_is_validated(book: Less
     assert due(book) == []
 
 
+def test_a_lesson_is_due_when_it_was_validated_before_it_was_contradicted(book: LessonBook, clock: ManualClock) -> None:
+    new, old = learn(book, "New"), learn(book, "Old")
+    clock.at += DAY
+    book.validate(old)
+    clock.at += DAY
+    book.link(new, old, "contradicts")
+    assert due(book) == ["Old"]
+    clock.at += DAY
+    book.validate(old)
+    assert due(book) == []
+    book.link(new, learn(book, "Third"), "contradicts")
+    assert due(book) == ["Third"]
+
+
 @pytest.mark.accepts("L8.2")
 def test_counter_evidence_costs_a_level_once_and_is_one_operation(book: LessonBook) -> None:
     old, new = learn(book, "Old", confidence="high"), learn(book, "New")

@@ -15,7 +15,9 @@ from nacre.protocols import Vectors
 from tests.lifecycle.aged import Turned
 from tests.property.acting import told
 
-ANGLE = re.compile(r"@(\d+)")
+AS_LETTERS = str.maketrans("0123456789", "abcdefghij")  # for an angle that is no number: «@ba» is «@10»
+AS_DIGITS = str.maketrans("abcdefghij", "0123456789")
+ANGLE = re.compile(r"@([\da-j]+)\b")
 
 
 class Angles:
@@ -34,7 +36,7 @@ class Angles:
         if not self.well:
             raise EmbeddingError("The model is out today; try again tomorrow.")
         found = [ANGLE.search(text) for text in texts]
-        degrees = [radians(float(each[1])) if each else 0.0 for each in found]
+        degrees = [radians(float(each[1].translate(AS_DIGITS))) if each else 0.0 for each in found]
         return np.array([(cos(angle), sin(angle)) for angle in degrees], np.float32).reshape(-1, 2)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.errors import ConfigError, InvalidInput, UnknownName
+from nacre.lifecycle.decay import DecayEngine
 from nacre.lifecycle.jobs import JOBS, JobResult, backups_of
 from nacre.lifecycle.reflection import ReflectionEngine
 from nacre.settings import Settings
@@ -244,3 +245,16 @@ def test_a_reflection_that_changed_no_source_and_was_undone_is_not_written_by_it
     assert len(ReflectionEngine(store).reflect()) == count
     store.undo()
     assert run("reflect", store, settings, now=clock.at).done == 0
+
+
+def test_a_memory_of_no_importance_that_somebody_brought_back_does_not_fade_again_by_itself(
+    store: MemoryStore, settings: Settings, clock: Turned
+) -> None:
+    """Its score is below the floor from the first day."""
+    kept = store.remember("The spare key is under the mat", importance=0.02)
+    assert run("decay", store, settings).done == 1
+    store.undo(store.journal(kept.id)[0])
+    clock.at += DAY
+    for dry_run in (True, False):
+        assert run("decay", store, settings, dry_run=dry_run, now=clock.at).done == 0
+    assert [each.memory.id for each in DecayEngine(store).plan(clock.at)] == [kept.id]  # somebody may ask for it

@@ -41,6 +41,22 @@ def test_episodes_are_numbered_and_come_latest_first(mind: CognitiveMemory) -> N
     assert mind.get_episodes(limit=0) == []
 
 
+def test_a_clock_that_is_set_back_gives_no_index_twice(mind: CognitiveMemory, watch: Watch) -> None:
+    for number in range(20):
+        watch.now += -3_600 if number == 10 else 60
+        mind.store_episode(f"episode {number}", "s")
+        mind.record_sensory("sight", f"sight {number}", 1e6)
+    watch.now += 86_400
+    mind.store_episode("the day after", "s")
+    episodes = mind.get_episodes(limit=50)
+    assert [episode.temporal_index for episode in episodes] == list(range(21, 0, -1))
+    assert [episode.content for episode in episodes[:2]] == ["the day after", "episode 19"]
+    late = mind.store.get(episodes[1].node_id)
+    assert late is not None and late.happened_at == watch.now - 86_400
+    orders = [item.observation_order for item in mind.get_recent_sensory(50)]
+    assert orders == list(range(20, 0, -1))
+
+
 def test_an_index_may_be_given_and_counting_goes_on_above_the_highest(mind: CognitiveMemory) -> None:
     mind.store_episode("a", "s", temporal_index=100)
     mind.store_episode("b", "s", temporal_index=50)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import apsw
 import pytest
 
-from nacre.errors import QuotaExceeded
+from nacre.errors import InvalidInput, QuotaExceeded
 from nacre.minds.experience import Experience, ExperienceType
 from nacre.minds.experience_store import ExperienceStore
 from tests.minds.experience_factory import Clock, make_experience, opened
@@ -35,6 +36,14 @@ def test_what_is_added_is_found_again_whole(path: str, clock: Clock) -> None:
     (matches,) = store.search("apple")
     assert vars(matches) == vars(one)
     assert vars(store.get_experience(one.experience_id) or one) == vars(one)
+
+
+@pytest.mark.parametrize("timestamp", [datetime.min, datetime.max.replace(tzinfo=timezone(timedelta(hours=-9)))])
+def test_a_time_beyond_the_calendar_is_refused_with_the_remedy(path: str, clock: Clock, timestamp: datetime) -> None:
+    store = opened(path, clock)
+    with pytest.raises(InvalidInput, match="time"):
+        store.add(Experience(ExperienceType.SUCCESS, "The gate was open", "Nobody left", 0.5, timestamp))
+    assert store.search("") == []
 
 
 def test_no_words_mean_all_and_the_newest_come_first(path: str, clock: Clock) -> None:

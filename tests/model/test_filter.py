@@ -133,3 +133,10 @@ def test_a_session_only_agent_cannot_list_what_others_remember_by_a_forged_condi
             except NacreError:
                 continue
             assert found == [], name
+
+
+@pytest.mark.parametrize("field", ["importance", "expires_at", "text"])
+@pytest.mark.parametrize("op", ["lt", "le", "gt", "ge", "gt_or_unset", "le_or_unset"])
+def test_an_order_needs_a_value(field: str, op: str) -> None:
+    with pytest.raises(InvalidInput, match="give a value, or use unset"):
+        Condition(field, op, None)

@@ -189,6 +189,19 @@ def test_scrubbing_takes_the_content_of_these_memories_out_of_all_files(tmp_path
     assert all(each["after"] for each in found if each["memory_id"] == "stays" or each["space"] == "elsewhere")
 
 
+def test_scrubbing_takes_the_data_of_links_to_these_memories(tmp_path: Path) -> None:
+    sink = mirror(tmp_path)
+    odd = 'quo"te\\ü'
+    links = [{"to": odd, "rel": "quotes", "data": {"said": SECRET}}, {"to": "other", "rel": "quotes", "data": {"x": 1}}]
+    sink([entry("stays", before={"links": links}, after={"text": "kept", "links": links}), told("last", "kept")])
+    sink.scrub(SPACE, [odd])
+    assert SECRET.encode() not in content(tmp_path)
+    first, last = records(tmp_path)
+    left = [{"to": odd, "rel": "quotes"}, links[1]]
+    assert (first["before"], first["after"]) == ({"links": left}, {"text": "kept", "links": left})
+    assert last["after"] == {"text": "kept"}
+
+
 def test_scrubbing_what_is_not_told_rewrites_nothing(tmp_path: Path) -> None:
     sink = mirror(tmp_path, rotate_mb=1e-6)
     sink([told("a")])

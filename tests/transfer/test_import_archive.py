@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from nacre import Link, MemoryStore
 from nacre.errors import ImportConflict, ModelUnavailable, OperationStopped, UnknownName
+from nacre.lifecycle.decay import DecayEngine
 from nacre.model import JournalEntry
 from nacre.protocols import Progress
 from nacre.settings import Settings
@@ -432,3 +434,33 @@ def test_another_file_does_not_continue_an_import_that_was_killed(store: MemoryS
         import_archive(store, ten, progress=stopping_at(9, Stop()))
     batch = store.journal()[0].operation.batch
     assert import_archive(store, archive).batch != batch
+
+
+OLD = "2023-01-02T03:04:05Z"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("old.csv", f"text,created_at\nThe pier closes at dusk,{OLD}\n"),
+        ("old.json", json.dumps({"results": [{"id": "m", "memory": "The pier closes at dusk", "created_at": OLD}]})),
+    ],
+)
+def test_what_is_moved_in_counts_as_used_then(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content)
+    with opened() as store:
+        before = store.now()
+        assert import_path(store, tmp_path / name).imported == 1
+        [memory] = store.iterate()
+        assert memory.created_at < before <= memory.last_accessed
+        assert DecayEngine(store, model="strength").plan() == ()
+        import_path(store, tmp_path / name)
+        assert store.get(memory.id) == memory
+
+
+def test_the_last_use_that_a_file_names_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "used.csv"
+    path.write_text(f"text,created_at,last_accessed\nThe pier closes at dusk,{OLD},2024-01-02T03:04:05Z\n")
+    with opened() as store:
+        import_path(store, path)
+        assert [memory.last_accessed for memory in store.iterate()] == [1_704_164_645.0]

@@ -169,6 +169,7 @@ class Permission:
             self.access.demand("change the embedder")
         if isinstance(change, Scrubbed):
             self.access.demand_role(Role.ADMIN, "delete for good")
+            return change._replace(linked_from=self.access.writable)
         for kind, what in OF_ALL:
             if isinstance(change, kind):
                 self._demand_all(change, what)

@@ -68,7 +68,7 @@ from nacre.model import Direction, Filter, Link, Memory, RankFusion
 from nacre.model.filter import is_under
 from nacre.model.instants import DAY
 from nacre.model.levels import LEVELS, NAMES, Level, confidence_range, level_named, level_of
-from nacre.model.memory import LESSON, Json
+from nacre.model.memory import LESSON, Json, json_list, positioned
 from nacre.model.review import STALE_DAYS
 from nacre.model.validate import checks_arguments
 from nacre.protocols import Change, Derived, Progress, Reader
@@ -706,5 +706,17 @@ def contradicted_lessons(store: MemoryStore) -> Iterator[tuple[Memory, str]]:
     }
     for edge in edges:
         target, against = current.get(edge.target), current.get(edge.source)
-        if target and against and (target.last_validated_at or 0.0) <= against.created_at:
+        if target and against and (target.last_validated_at or 0.0) <= contradicted_at(store, against, target.id):
             yield target, f"{store.clean(against).title!r} ({against.id}) contradicts it: is it still so?"
+
+
+def contradicted_at(store: MemoryStore, against: Memory, target: str) -> float:
+    """When the lesson was linked as a contradiction; when it was written, where the journal no longer says so."""
+    for entry in store.journal(against.id, limit=None):
+        before, after = (
+            {(link.to, link.rel) for _, link in positioned(json_list((image or {}).get("links")))}
+            for image in (entry.before, entry.after)
+        )
+        if (target, CONTRADICTS) in after - before:
+            return entry.operation.at
+    return against.created_at

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nacre.conflicts.difference import WORD, number_words, opposite_words, other_amounts, other_sides
 from nacre.engine.engine import Lookup
+from nacre.engine.remember import is_note
 from nacre.engine.supersede import all_superseded
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.protocols import Change, Vectors
+from nacre.text.tokens import STOP_WORDS
 
 DERIVED_FROM = "derived_from"
-PLANNED_FIELDS = ("text", "type", "status", "superseded_by")  # a change of one makes a plan outdated
+# A change of one makes a plan outdated.
+PLANNED_FIELDS = ("text", "type", "status", "superseded_by", "agent", "session", "trust", "expires_at", "valid_until")
 
 
 def all_unchanged(planned: Sequence[Memory], lookup: Lookup) -> list[Memory] | None:
@@ -100,16 +104,75 @@ def next_member(
     return int(near[0]) if len(near) else None
 
 
+def readers(memory: Memory) -> tuple[Hashable, ...]:
+    """What decides who sees a memory: whose it is, and what an agent's capabilities can leave out of its own."""
+    kinds = (str(memory.metadata.get(name)) for name in ("experience_type", "kind"))
+    return (memory.agent, memory.session, memory.type, *kinds) if memory.agent else ()
+
+
 def grouped(
-    store: MemoryStore, memories: Sequence[Memory], group: Callable[[Vectors, float], list[list[int]]], threshold: float
+    store: MemoryStore,
+    memories: Sequence[Memory],
+    group: Callable[[Vectors, float], list[list[int]]],
+    threshold: float,
+    *,
+    key: Callable[[Memory], Hashable],
+    apart: Callable[[Memory, Memory], bool] | None = None,
 ) -> list[tuple[list[Memory], Vectors]]:
-    """The members and the centroid of each group; memories without a vector are in none."""
+    """The members and the centroid of each group; memories without a vector are in none. All members of a group have
+    the same `key`, and no two of them are `apart`."""
     vectors = store.vectors([memory.id for memory in memories])
-    placed = [memory for memory in memories if memory.id in vectors]
-    if not placed:
-        return []
-    matrix = np.stack([mean_direction(vectors[memory.id]) for memory in placed])
-    return [([placed[row] for row in rows], mean_direction(matrix[rows])) for rows in group(matrix, threshold)]
+    parts: dict[Hashable, list[Memory]] = {}
+    for memory in memories:
+        if memory.id in vectors:
+            parts.setdefault(key(memory), []).append(memory)
+    groups = []
+    for placed in parts.values():
+        matrix = np.stack([mean_direction(vectors[memory.id]) for memory in placed])
+        for near in group(matrix, threshold):
+            joined = [near] if apart is None else divided(near, placed, apart)
+            groups += [([placed[row] for row in rows], mean_direction(matrix[rows])) for rows in joined]
+    return groups
+
+
+def divided(near: Sequence[int], placed: Sequence[Memory], apart: Callable[[Memory, Memory], bool]) -> list[list[int]]:
+    """The rows of a group, so that no two memories are together that must be apart."""
+    groups: list[list[int]] = []
+    for row in near:
+        open_to_it = (rows for rows in groups if not any(apart(placed[row], placed[other]) for other in rows))
+        rows = next(open_to_it, None)
+        if rows is None:
+            groups.append([row])
+        else:
+            rows.append(row)
+    return groups
+
+
+def states_another(one: Memory, other: Memory) -> bool:
+    """Whether two memories of nearly the same words state different things: one has a name or a number that the other
+    lacks, they are about two sides (staging, production), or a comparison noted that they conflict."""
+    pairs = ((one, other), (other, one))
+    return (
+        any(names_and_numbers(here) - words_of(there) for here, there in pairs)
+        or any(link.to == there.id and is_note(link) for here, there in pairs for link in here.links)
+        or any(differs(one.text, other.text) for differs in (other_sides, opposite_words, other_amounts))
+    )
+
+
+def names_and_numbers(memory: Memory) -> set[str]:
+    """Folded. Any first word may have a capital: it is a name where it is known as one."""
+    known = {word.casefold() for name in memory.entities for word in name.split()}
+    words = {
+        word.casefold()
+        for place, word in enumerate(WORD.findall(memory.text))
+        if any(map(str.isdigit, word)) or (any(map(str.isupper, word)) and (place or word.casefold() in known))
+    }
+    spelled = words_of(memory) & number_words().keys()
+    return spelled | {word for word in words if len(word) == 1 or word not in STOP_WORDS}  # «service A» has a name
+
+
+def words_of(memory: Memory) -> set[str]:
+    return {word.casefold() for word in WORD.findall(memory.text)}
 
 
 def mean_direction(vectors: Vectors) -> Vectors:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import nlargest
 
 from nacre.engine.engine import Engine, Lookup
-from nacre.lifecycle.clustering import DERIVED_FROM, all_unchanged, by_centroid, grouped, replace_members
+from nacre.engine.supersede import SET_BY_US, SUPERSEDES
+from nacre.lifecycle.clustering import (
+    DERIVED_FROM,
+    all_unchanged,
+    by_centroid,
+    grouped,
+    readers,
+    replace_members,
+    states_another,
+)
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Link, Memory
 from nacre.model.instants import DAY
@@ -64,7 +73,7 @@ def worth(memory: Memory, now: float) -> float:
 @dataclass(frozen=True, slots=True)
 class Consolidator:
     """`hard` removes the other members of a cluster; else the promoted one supersedes them. Pinned ones stay. Those
-    `excluded` are no candidates."""
+    `excluded` are no candidates. Members of a cluster say the same, to the same readers and for as long."""
 
     store: MemoryStore
     config: ConsolidationConfig = ConsolidationConfig()
@@ -88,7 +97,14 @@ class Consolidator:
 
     def clusters(self, memories: Sequence[Memory]) -> list[MemoryCluster]:
         """Every memory is in one cluster; those without a vector are alone."""
-        groups = grouped(self.store, memories, by_centroid, self.config.similarity_threshold)
+        groups = grouped(
+            self.store,
+            memories,
+            by_centroid,
+            self.config.similarity_threshold,
+            key=replacement_key,
+            apart=states_another,
+        )
         placed = {memory.id for members, _ in groups for memory in members}
         alone = [cluster([memory], None) for memory in memories if memory.id not in placed]
         return [*(cluster(members, centroid) for members, centroid in groups), *alone]
@@ -128,6 +144,13 @@ class Consolidator:
         if plan:
             engine.commit(CONSOLIDATE, carry_out, why)
         return done
+
+
+def replacement_key(memory: Memory) -> tuple[Hashable, ...]:
+    """What a memory must share with the one that replaces it, so that nobody loses it before its time."""
+    replaced = any(link.rel == SUPERSEDES and link.data.get(SET_BY_US) for link in memory.links)
+    start = None if replaced else memory.valid_from  # what began when it replaced another is still true
+    return *readers(memory), memory.trust, memory.expires_at, start, memory.valid_until
 
 
 def cluster(memories: Sequence[Memory], centroid: Vectors | None) -> MemoryCluster:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import exp, log1p
@@ -95,8 +95,8 @@ class Faded:
 
 @dataclass(frozen=True, slots=True)
 class DecayEngine:
-    """`model` is `simple` or `strength`. Pinned memories and protected types are never trashed, nor, with
-    `protect_linked`, memories with incoming links. What somebody changed or brought back counts as used then."""
+    """`model` is `simple` or `strength`. Pinned memories, protected types and those `excluded` are never trashed, nor,
+    with `protect_linked`, memories with incoming links. What somebody changed or brought back counts as used then."""
 
     store: MemoryStore
     decay_rate: float = 0.1
@@ -104,6 +104,7 @@ class DecayEngine:
     protect_types: tuple[str, ...] = ("procedural",)
     model: str = "simple"
     protect_linked: bool = True
+    excluded: Collection[str] = ()
 
     def __post_init__(self) -> None:
         UnknownName.check("decay model", self.model, MODELS)
@@ -131,7 +132,8 @@ class DecayEngine:
         at, support = self._now(now), self._support()
 
         def is_protected(each: Fading) -> bool:
-            return each.type in self.protect_types or (self.protect_linked and support.get(each.id, 0) > 0)
+            linked = self.protect_linked and support.get(each.id, 0) > 0
+            return linked or each.type in self.protect_types or each.id in self.excluded
 
         model = MODELS[self.model]
         weak = [  # the journal is only asked about those that are weak without it
@@ -189,8 +191,11 @@ class DecayEngine:
 
 
 def with_handling(store: MemoryStore, memory: Memory) -> Memory:
-    """As if it had been used then, too: see `last_handled`."""
-    return replace(memory, last_accessed=last_handled(store, [memory]).get(memory.id, memory.last_accessed))
+    """As if it had been used then, too: see `last_handled`. Works through a server as well."""
+    if memory.version <= 1:
+        return memory
+    handled = handled_at(store.journal(memory.id, limit=None), memory.updated_at)
+    return replace(memory, last_accessed=max(memory.last_accessed, handled))
 
 
 def last_handled(store: MemoryStore, memories: Sequence[Memory | Fading]) -> dict[str, float]:

@@ -12,7 +12,7 @@ from nacre.errors import InvalidInput
 from nacre.factory import is_database, store_file
 from nacre.model import JournalFilter
 from nacre.model.instants import DAY, parse_duration
-from nacre.model.journal import CONSOLIDATE, REFLECT, UNATTENDED
+from nacre.model.journal import CONSOLIDATE, DECAY, REFLECT, UNATTENDED
 from nacre.settings import IN_MEMORY, Settings
 
 if TYPE_CHECKING:  # listing the jobs must not import the store
@@ -66,10 +66,11 @@ class Job:
 
 
 def decay(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
+    """A memory that somebody brought back by an undo does not fade again by itself."""
     from nacre.lifecycle.decay import DecayEngine
 
-    protected = listed(settings.decay_protect)
-    engine = DecayEngine(store, settings.decay_rate, DECAY_FLOOR, protected, DECAY_MODEL)
+    protected, undone = listed(settings.decay_protect), undone_memories(store, DECAY)
+    engine = DecayEngine(store, settings.decay_rate, DECAY_FLOOR, protected, DECAY_MODEL, excluded=undone)
     return carry_out("decay", engine, now, "moved to the trash", dry_run)
 
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from difflib import Match, SequenceMatcher
 from functools import reduce
 from typing import Literal, TypeAlias
-from uuid import uuid4
 
 from nacre.conflicts.candidates import overlap
 from nacre.errors import LanguageModelError, UnknownName
 from nacre.factory import make_language_model
-from nacre.lifecycle.clustering import DERIVED_FROM, all_unchanged, by_seed, grouped, replace_members
+from nacre.lifecycle.clustering import DERIVED_FROM, all_unchanged, by_seed, grouped, readers, replace_members
 from nacre.memory_store import MemoryStore
 from nacre.model import Link, Memory
 from nacre.model.fence import json_line
@@ -23,6 +22,7 @@ from nacre.model.instants import iso
 from nacre.model.journal import REFLECT
 from nacre.model.validate import memory_text
 from nacre.protocols import AnyChange, Change, LanguageModel, Progress, Reader
+from nacre.remember.guard import trusted_as
 from nacre.settings import Settings
 from nacre.text.tokens import STOP_WORDS, sentence_spans, stems
 
@@ -199,7 +199,9 @@ class ReflectionEngine:
         skipped = {*self.excluded, *(() if self.again else condensed_ids(self.store))}
         waiting = (memory for memory in self.store.iterate(type="episodic") if memory.id not in skipped)
         episodes = sorted(waiting, key=lambda memory: -memory.importance)
-        groups = (members for members, _ in grouped(self.store, episodes, by_seed, self.similarity_threshold))
+        groups = (
+            members for members, _ in grouped(self.store, episodes, by_seed, self.similarity_threshold, key=summary_key)
+        )
         return [members for members in groups if len(members) >= self.min_cluster_size]
 
     def plan(self, now: float | None = None, progress: Progress | None = None) -> tuple[Reflection, ...]:
@@ -217,8 +219,8 @@ class ReflectionEngine:
     def apply(self, plan: Sequence[Reflection], consolidate: Consolidate = False, *, why: str = "") -> list[Memory]:
         """Stores the summaries in one operation. `True` or "soft" supersedes the sources, "hard" removes them.
 
-        A pinned source stays. A group is skipped when one of its sources was changed, condensed or removed since the
-        plan, because its summary would be out of date.
+        A pinned source stays, and so does one that expires later than the summary. A group is skipped when one of its
+        sources was changed, condensed or removed since the plan, because its summary would be out of date.
         """
         if consolidate not in (False, True, "soft", "hard"):
             raise UnknownName("way to consolidate", str(consolidate), ("soft", "hard"))
@@ -240,8 +242,11 @@ class ReflectionEngine:
                     summary, replaced = each.summary, list[Change]()
                     if consolidate:
                         now, hard = engine.clock(), consolidate == "hard"
-                        summary, replaced = replace_members(reader, sources, summary, now, hard=hard)
-                    changes += [Change(None, summary, derived_one), *replaced]
+                        leaving = [source for source in sources if source.expires_at == summary.expires_at]
+                        summary, replaced = replace_members(reader, leaving, summary, now, hard=hard)
+                    written = (Change(None, summary, derived_one), *replaced)
+                    # What an agent sees and may not change stays as it is.
+                    changes += (change._replace(optional=True) for change in written)
                     saved.append(each.summary)
             return changes
 
@@ -256,14 +261,21 @@ class ReflectionEngine:
 
     def _summary(self, group: Sequence[Memory], text: str, now: float) -> Memory:
         tags = dict.fromkeys((TAG, *(tag for memory in group for tag in memory.tags)))
-        return Memory(
-            id=str(uuid4()), text=memory_text("summary", text if str(text).strip() else group[0].text),
-            space=self.store.space, type="semantic", tags=tuple(tags), source=TAG,
-            importance=round(sum(memory.importance for memory in group) / len(group), DECIMALS),
-            created_at=now, updated_at=now, last_accessed=now,
-            occurred_at=max(memory.happened_at for memory in group),
+        first, expiries = group[0], [memory.expires_at for memory in group if memory.expires_at is not None]
+        summary = self.store.draft(
+            memory_text("summary", text if str(text).strip() else first.text), type="semantic", tags=tuple(tags),
+            source=TAG, agent=first.agent, session=first.session if first.agent else "",
+            importance=round(sum(memory.importance for memory in group) / len(group), DECIMALS), created_at=now,
+            occurred_at=max(memory.happened_at for memory in group), valid_until=first.valid_until,
+            expires_at=min(expiries, default=None),
             links=tuple(Link(memory.id, DERIVED_FROM) for memory in group),
         )  # fmt: skip
+        return trusted_as(replace(summary, last_accessed=now), group)
+
+
+def summary_key(memory: Memory) -> tuple[Hashable, ...]:
+    """What all episodes of a summary share: what is to expire does not end up in what lasts."""
+    return *readers(memory), memory.expires_at is None, memory.valid_until
 
 
 def condensed_ids(store: MemoryStore) -> set[str]:

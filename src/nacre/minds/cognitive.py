@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
 from functools import partial
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from nacre.engine.removal import purge
 from nacre.engine.review import trashed
@@ -56,7 +56,7 @@ CAPACITY = 20  # slots of a task
 EPISODIC, EPISODE_PREFIX, SUMMARY_PREFIX = "episodic", "epi_", "con_"
 # Episodes are numbered by position. A turn of a conversation has a position as well, but also a session.
 NUMBERED = Filter.where(session="", position__ge=0)
-NEWEST_CHECKED = 8  # memories read for the highest number; covers a clock that was set back while they were written
+NEWEST_CHECKED = 8  # memories read for the highest number; covers those that another program wrote out of order
 ARCHIVED = "archived"  # the status of a consolidated episode
 CONSOLIDATES = "consolidates"
 SEPARATOR = " | "  # between episodes, when there is no summarizer
@@ -249,7 +249,7 @@ class CognitiveMemory(Mind):
         )  # fmt: skip
 
         def decide(mind: CognitiveMemory) -> WriteRequest:
-            last = highest_position(mind.store, SENSORY, OBSERVATIONS)
+            last = last_written(mind.store, SENSORY, OBSERVATIONS)
             return WriteRequest(new=[with_position(draft, last, self.store.now())])
 
         return self._commit("record_sensory", [draft], decide)[0].id
@@ -383,7 +383,7 @@ class CognitiveMemory(Mind):
         return self.store.draft(content, id_prefix=EPISODE_PREFIX, type=EPISODIC, source=source_label, metadata=fields)
 
     def _next_episode(self, draft: Memory, wanted: int | None = None) -> Memory:
-        return with_position(draft, highest_position(self.store, EPISODIC), self.store.now(), wanted)
+        return with_position(draft, last_written(self.store, EPISODIC), self.store.now(), wanted)
 
     def _summary_draft(self, episodes: Sequence[Memory], summarizer: Summarizer | None) -> Memory:
         contents = [memory.text for memory in episodes]
@@ -570,19 +570,30 @@ def find_by_words(
     return sorted(memories, key=lambda memory: -memory.created_at)
 
 
-def highest_position(store: MemoryStore, kind: str, among: Filter = NUMBERED) -> int:
-    """0 when there is none yet. Reads one page of the newest memories."""
+class LastWritten(NamedTuple):
+    """The highest position so far, and the time of the memory that was written last; 0 when there is none yet."""
+
+    position: int
+    at: float
+
+
+def last_written(store: MemoryStore, kind: str, among: Filter = NUMBERED) -> LastWritten:
+    """Reads one page of the newest memories."""
     newest = store.list_recent(NEWEST_CHECKED, **including_hidden(kind, among))
-    return max((int_in(memory, HIGHEST, position_of(memory)) for memory in newest), default=0)
+    highest = max((int_in(memory, HIGHEST, position_of(memory)) for memory in newest), default=0)
+    return LastWritten(highest, newest[0].created_at if newest else 0.0)
 
 
-def with_position(draft: Memory, so_far: int, now: float, wanted: int | None = None) -> Memory:
+def with_position(draft: Memory, last: LastWritten, now: float, wanted: int | None = None) -> Memory:
     """`now` is the time inside the transaction: by then a draft may have waited while others were written, and the
-    newest memory must be the one that was written last."""
-    draft = replace(draft, created_at=now, updated_at=now, last_accessed=now)
-    if wanted is None or wanted > so_far:
-        return replace(draft, position=so_far + 1 if wanted is None else wanted)
-    return replace(draft, position=wanted, metadata={**draft.metadata, HIGHEST: so_far})
+    newest memory must be the one that was written last. A clock that was set back tells only when it happened."""
+    if now < last.at:
+        draft = replace(draft, occurred_at=now if draft.occurred_at is None else draft.occurred_at)
+    at = max(now, last.at)
+    draft = replace(draft, created_at=at, updated_at=at, last_accessed=now)
+    if wanted is None or wanted > last.position:
+        return replace(draft, position=last.position + 1 if wanted is None else wanted)
+    return replace(draft, position=wanted, metadata={**draft.metadata, HIGHEST: last.position})
 
 
 def last_episodes(store: MemoryStore, limit: int, *, include_archived: bool) -> list[Memory]:

@@ -117,7 +117,7 @@ class Experience:
             metadata[AWARE] = True
         return Fields(
             id=self.experience_id, agent=agent, title=self.context, confidence=self.confidence,
-            type=MEMORY_TYPES[self.experience_type], created_at=self.timestamp.timestamp(),
+            type=MEMORY_TYPES[self.experience_type], created_at=seconds_of(self.timestamp),
             tags=self.tags, metadata=metadata,
         )  # fmt: skip
 
@@ -170,6 +170,16 @@ def read_time(value: object) -> datetime:
         return value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
     except ValueError as error:
         raise InvalidInput(f"timestamp: {value!r} is not a time; write it as 2026-03-31T09:00:00.") from error
+
+
+def seconds_of(at: datetime) -> float:
+    """Raises `InvalidInput` for a local time whose moment no calendar can show."""
+    try:
+        return at.timestamp()
+    except (ValueError, OverflowError, OSError) as error:
+        raise InvalidInput(
+            f"timestamp: {at.isoformat()} is no moment here; give one of the years 2 to 9998."
+        ) from error
 
 
 def is_experience(memory: Memory) -> bool:

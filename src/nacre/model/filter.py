@@ -165,6 +165,8 @@ def comparable(name: str, op: str, value: object) -> None:
         raise InvalidInput(f"'{op}' asks for names separated by dots, and {name} holds none; use eq, in or any.")
     if op in DOTTED and not all(isinstance(each, str) for each in values(value)):
         raise InvalidInput(f"{name} {op} {value!r} asks for something else than names; give text.")
+    if op in ORDER_OPS and value is None:
+        raise InvalidInput(f"{name} {op} compares with nothing; give a value, or use unset.")
     if op in (*ORDER_OPS, "contains") and isinstance(value, str) != (name in TEXT_FIELDS):
         raise InvalidInput(f"{name} {op} {value!r} compares text with a number; give the value as the field has it.")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -394,6 +394,17 @@ def positioned(items: Sequence[Json]) -> list[tuple[int | None, Link]]:
             at = item.get(POSITION)
             pairs.append((at if isinstance(at, int) else None, Link.from_dict(item)))
     return pairs
+
+
+def without_link_data(fields: Mapping[str, Json], targets: Container[str]) -> dict[str, Json]:
+    """The fields of a memory, or an image of them, without the data of the links to these memories."""
+    links: list[Json] = [
+        {name: value for name, value in link.items() if name != "data"}
+        if isinstance(link, dict) and link.get("to") in targets
+        else link
+        for link in json_list(fields.get("links"))
+    ]
+    return {**fields, "links": links} if links else dict(fields)
 
 
 def json_list(value: Json) -> list[Json]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from nacre.errors import ConfigError, InvalidInput, SecretRefused, UnknownName
 from nacre.model import Link, Memory
-from nacre.model.memory import LISTS, SUSPICION, TRUST_GIVEN, Json
+from nacre.model.memory import LISTS, SUSPICION, TRUST_GIVEN, Json, json_list
 
 if TYPE_CHECKING:  # importing the rules takes a command 20 ms, and only writing needs them
     from nacre.safety.injection import BulkReading, Suspicion
@@ -202,6 +202,18 @@ def with_trust_kept(memory: Memory) -> Memory:
     """For the time when the mark is lifted."""
     rest = {key: value for key, value in memory.metadata.items() if key != TRUST_GIVEN}
     return replace(memory, metadata=rest if memory.trust == 1 else {**rest, TRUST_GIVEN: memory.trust})
+
+
+def trusted_as(memory: Memory, sources: Sequence[Memory]) -> Memory:
+    """Trusted no more than any of the memories that it was made from, and marked where one of them is."""
+    every = (memory, *sources)
+    reasons = dict.fromkeys(reason for each in every for reason in json_list(each.metadata.get(SUSPICION)))
+    trust = min(each.trust for each in every)
+    if not reasons:
+        return replace(memory, trust=trust)
+    unmarked_trust = min((restore_trust(each) if is_suspicious(each) else each).trust for each in every)
+    kept = with_trust_kept(replace(memory, trust=unmarked_trust))
+    return replace(kept, trust=trust, metadata={**kept.metadata, SUSPICION: [*reasons]})
 
 
 def is_suspicious(memory: Memory) -> bool:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast
 
 from nacre.model import JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.journal import JOURNAL, MEMORY, SPACE_NAME
-from nacre.model.memory import images, key_of
+from nacre.model.memory import images, key_of, without_link_data
 from nacre.protocols import (
     AnyChange,
     Change,
@@ -68,7 +69,7 @@ class Transaction(Protocol):
     def append(self, entries: Sequence[JournalEntry]) -> None: ...  # once, last, with their numbers
     def last_at(self, space: str) -> float: ...  # the time of the last entry that there ever was; 0.0 without one
     def last_seq(self, space: str) -> int: ...  # its number
-    def scrub(self, space: str, id: str) -> None: ...
+    def scrub(self, change: Scrubbed) -> None: ...
     def drop_journal(self, space: str, upto: int) -> int: ...
     def purge_space(self, space: str) -> list[str]: ...  # the ids that were there
     def rename_space(self, old: str, new: str) -> None: ...
@@ -244,6 +245,7 @@ class ChangeSetWriter:
     operation: Operation | None
     recorded: list[tuple[int, tuple[str, str, Data | None, Data | None, str]]] = field(default_factory=list)
     changed: list[Key] = field(default_factory=list)
+    scrubbed: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))  # ids, by space
     dropped: int = 0
 
     def write(self, changes: Iterable[AnyChange], clock: Clock) -> Committed:
@@ -281,7 +283,8 @@ class ChangeSetWriter:
         transaction = self.transaction
         match change:
             case Scrubbed():
-                transaction.scrub(change.space, change.id)
+                transaction.scrub(change)
+                self.scrubbed[change.space].add(change.id)
                 self._record(change.space, change.id, None, None)
             case SpacePurged():
                 for id in transaction.purge_space(change.space):
@@ -314,9 +317,14 @@ class ChangeSetWriter:
             return ()
         at = max(clock(), *(self.transaction.last_at(space) for space in {rest[0] for _, rest in self.recorded}))
         operation = replace(self.operation, at=at)
-        entries = tuple(JournalEntry(seq, operation, *rest) for seq, rest in self.recorded)
+        entries = tuple(self._without_scrubbed(JournalEntry(seq, operation, *rest)) for seq, rest in self.recorded)
         self.transaction.append(entries)
         return entries
+
+    def _without_scrubbed(self, entry: JournalEntry) -> JournalEntry:
+        """The operation may itself remove a link to what it scrubs."""
+        gone = self.scrubbed.get(entry.space)
+        return without_data_of_links(entry, gone) if gone else entry
 
     def _versions(self) -> Mapping[Key, int]:
         spaces = dict.fromkeys(space for space, _ in self.changed)
@@ -325,3 +333,11 @@ class ChangeSetWriter:
             for space in spaces
             for memory in self.transaction.get_many(space, [id for of, id in self.changed if of == space])
         }
+
+
+def without_data_of_links(entry: JournalEntry, targets: Container[str]) -> JournalEntry:
+    """Without the data of the links to these memories in its images."""
+    if entry.kind != MEMORY:
+        return entry
+    before, after = (None if each is None else without_link_data(each, targets) for each in (entry.before, entry.after))
+    return replace(entry, before=before, after=after)

@@ -36,6 +36,7 @@ from nacre.protocols import (
     Page,
     Place,
     RowBatch,
+    Scrubbed,
     Search,
     SpaceRow,
     Tallied,
@@ -46,7 +47,7 @@ from nacre.protocols import (
 )
 from nacre.storage import candidates
 from nacre.storage.candidates import COLUMN_WEIGHTS, NO_KEYS, Posting, Reached, Successor, occurrences
-from nacre.storage.commit import TransactionalBackend, operations_since
+from nacre.storage.commit import TransactionalBackend, operations_since, without_data_of_links
 from nacre.storage.health_notes import has_right_numbers, range_notes, ranged_of
 from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
 from nacre.storage.tables import (
@@ -136,6 +137,12 @@ class State:
 
     def space(self, name: str) -> Space:
         return self.spaces.get(name) or Space()
+
+
+def version_without_link_data(version: Version, target: str) -> Version:
+    """Without the data of the links to a memory."""
+    links = (replace(link, data={}) if link.to == target else link for link in version.memory.links)
+    return replace(version, memory=replace(version.memory, links=tuple(links)))
 
 
 def forget_walks(space: Space, version: Version | None, kept: set[tuple[str, str]]) -> None:
@@ -481,19 +488,27 @@ class InMemoryTransaction(InMemoryReader):
     def last_seq(self, space: str) -> int:
         return self._state.space(space).seq
 
-    def scrub(self, space: str, id: str) -> None:
+    def scrub(self, change: Scrubbed) -> None:
         """Only the present version is left, and stands for all that were; nothing of a memory that is gone."""
-        kept = self._state.space(space)
+        kept, id = self._state.space(change.space), change.id
         current, versions = kept.version(id), kept.versions.pop(id, ())
         if current is not None:
             own = [each for each in versions if each.number == current.number]  # not those of another with its id
             kept.versions[id] = (replace(current, seq_from=own[0].seq_from),)
+        last = {source: states[-1].memory for source, states in kept.versions.items() if states}
+        emptied = {source for source, memory in last.items() if change.linked_from.admits(memory)}
         kept.journal = [
             replace(entry, before=None, after=None, operation=replace(entry.operation, why=""))
             if (entry.memory_id, entry.kind) == (id, MEMORY)
+            else without_data_of_links(entry, (id,))
+            if entry.memory_id in emptied
             else entry
             for entry in kept.journal
         ]
+        for source in emptied:
+            states = kept.versions[source]
+            if any(link.to == id and link.data for each in states for link in each.memory.links):
+                kept.versions[source] = tuple(version_without_link_data(each, id) for each in states)
 
     def drop_journal(self, space: str, upto: int) -> int:
         kept = self._state.space(space)

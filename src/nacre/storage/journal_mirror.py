@@ -19,6 +19,7 @@ from pathlib import Path
 from nacre.files import atomic_writer, file_lock, private_opener
 from nacre.model import JournalEntry
 from nacre.model.journal import MEMORY, to_line
+from nacre.model.memory import without_link_data
 
 log = logging.getLogger("nacre")
 
@@ -34,6 +35,7 @@ BUFFER = 1 << 17  # bytes given to the packer at once
 TEMPORARY = ".tmp"
 # No text within a line can look so: its quotes are escaped.
 NAMED = re.compile(rb'"memory_id":"((?:[^"\\]|\\.)*)"')
+LINKED = re.compile(rb'"to":"((?:[^"\\]|\\.)*)"')
 BROKEN_OFF = b"the rest of a damaged archive\n"
 DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile)
 FAULTS = (OSError, ValueError, TypeError, OverflowError)
@@ -193,10 +195,11 @@ def touched(file: Path, space: str, ids: Container[bytes] | None) -> bool:
 
 
 def scrubbed(line: bytes, space: str, ids: Container[bytes] | None) -> bytes:
-    """An illegible line that names one of them, or nobody, goes altogether. Without ids, all of the space goes."""
+    """An illegible line that names one of them, or nobody, goes altogether. Without ids, all of the space goes. Of the
+    links of other memories to them the data go."""
     named = NAMED.search(line)
     if ids is not None and named and named[1] not in ids:
-        return line
+        return without_links_to(line, space, [id for id in LINKED.findall(line) if id in ids])
     try:
         record = json.loads(line)
         kind, bare = record["kind"], (record["before"], record["after"], record["why"]) == (None, None, "")
@@ -207,3 +210,19 @@ def scrubbed(line: bytes, space: str, ids: Container[bytes] | None) -> bytes:
     if bare or elsewhere or not own:
         return line
     return as_bytes({**record, "why": "", "before": None, "after": None})
+
+
+def without_links_to(line: bytes, space: str, ids: Sequence[bytes]) -> bytes:
+    """Without the data of the links to these memories."""
+    if not ids:
+        return line
+    targets = {json.loads(b'"%b"' % id) for id in ids}
+    try:
+        record = json.loads(line)
+        if record["space"] != space or record["kind"] != MEMORY:
+            return line
+        images = {name: record[name] for name in ("before", "after") if record[name] is not None}
+        emptied = {name: without_link_data(image, targets) for name, image in images.items()}
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
+        return b""
+    return line if emptied == images else as_bytes({**record, **emptied})

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from nacre.model import Condition, JournalFilter, Link, Memory
 from nacre.model.filter import SCALAR_FIELDS, Scalar, Value, scalar
 from nacre.model.journal import MEMORY
-from nacre.model.memory import FIELDS, LISTS, Json, size, week_of
+from nacre.model.memory import FIELDS, LISTS, Json, size, week_of, without_link_data
 from nacre.protocols import Words
 
 SQLValue: TypeAlias = str | bytes | int | float | None
@@ -111,6 +111,15 @@ def lists_of(packed: str) -> dict[str, object]:
     if packed != NO_LISTS:
         unpack_lists(packed, fields)
     return fields
+
+
+def packed_without_link_data(packed: str | None, target: str) -> str | None:
+    """Lists, or an image, in JSON, without the data of the links to a memory. What cannot be read stays as it is."""
+    try:
+        fields = None if packed is None else from_json(packed)
+    except (ValueError, TypeError, RecursionError):
+        return packed
+    return as_json(without_link_data(fields, (target,))) if isinstance(fields, dict) else packed
 
 
 def image_text(image: Mapping[str, Json] | None, kind: str, space: str) -> str | None:

@@ -318,11 +318,13 @@ class Import:
         return checked
 
     def _dated(self, fields: Mapping[str, object]) -> Mapping[str, object]:
-        """Rows of other programs may have no times; ours leave out only zero."""
-        if self.survey.archive.header.form == NACRE or "created_at" in fields:
+        """Rows of other programs may have no times; ours leave out only zero. What is moved in counts as used then,
+        where its file does not say when it was last used: else it would fade at once."""
+        if self.survey.archive.header.form == NACRE:
             return fields
         now = self.store.now()
-        return {"last_accessed": now, **fields, "created_at": now, "updated_at": now}
+        made = {} if "created_at" in fields else {"created_at": now, "updated_at": now}
+        return {"last_accessed": now, **fields, **made}
 
     def _derived(self, memory: Memory, row: MemoryRow) -> Derived:
         words = indexed_words(memory)

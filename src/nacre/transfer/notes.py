@@ -18,7 +18,18 @@ from nacre.transfer.ingest.markdown import check_yaml_events
 
 FRONT = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?\r?\n)---[ \t]*(?:\r?\n|$)", re.DOTALL)
 # Fields that every note has; the others only where they are not the default.
-ALWAYS = ("id", "space", "type", "status", "importance", "confidence", "trust", "created_at", "updated_at")
+ALWAYS = (
+    "id",
+    "space",
+    "type",
+    "status",
+    "importance",
+    "confidence",
+    "trust",
+    "created_at",
+    "updated_at",
+    "last_accessed",
+)
 # What a note says about itself and not about the memory.
 VERSION, DIGEST, REDACTED, DAY, MEMORIES = "version", "digest", "redacted", "day", "memories"
 OWN = frozenset((VERSION, DIGEST, REDACTED))

@@ -224,7 +224,6 @@ class Table(ForeignSource):
                 self.positions[str(fields["session"])] += 1
         if "created_at" in fields:
             fields.setdefault("updated_at", fields["created_at"])
-            fields.setdefault("last_accessed", fields["created_at"])
         if isinstance(fields.get("id"), int):
             fields["id"] = str(fields["id"])
         if "id" not in fields:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from nacre.model import Filter, Link, Memory, Operation
@@ -280,3 +281,43 @@ def answers_of(reader: Reader) -> tuple[list[Memory], list[str], list[str], int]
     candidates = reader.gather(SPACE, Search(("tea", "milk"), unit(1), pool=20))
     texts = reader.get_many(SPACE, ids(candidates.places))
     return listed(reader, SPACE), ids(candidates.places), [each.text for each in texts], reader.count(SPACE, ALL)
+
+
+def test_links_to_what_is_scrubbed_lose_their_data_in_every_state_and_in_the_journal(store: Backend) -> None:
+    quote, other = Link("a", "quotes", data={"kind": "secret", "said": "secret"}), Link("c", "quotes", data={"x": 1})
+    written(store, memory("a"), memory("b"), memory("gone", links=(quote,)))
+    first = written(store, memory("b", links=(quote,)))
+    written(store, memory("b", links=(other, replace(quote, data={"said": "another secret"}))))
+    removed(store, "gone")
+    before = store.get(SPACE, "b")
+    assert before is not None
+    after = replace(before, links=(other,))
+    purge = [Change(before, after), Change(store.get(SPACE, "a"), None, journaled=False), Scrubbed(SPACE, "a")]
+    committed = store.commit(purge, None, Operation("purge", "tester", 0.0, "b9"), lambda: 9.0)
+    assert store.at(SPACE, first).get_many(SPACE, ["b"])[0].links == (Link("a", "quotes"),)
+    assert store.at(SPACE, first + 1).get_many(SPACE, ["b"])[0].links == (other, Link("a", "quotes"))
+    assert [edge.kind for edge in store.at(SPACE, first).edges(SPACE, into=["a"])] == ["", ""]
+    assert "secret" not in repr((committed, store.journal(SPACE)))
+    assert store.health(thorough=True).problems == ()
+
+
+def test_a_link_to_what_is_redacted_stays_without_its_data(store: Backend) -> None:
+    written(store, memory("a", "secret"))
+    written(store, memory("b", links=(Link("a", "quotes", 0.5, {"kind": "secret", "said": "secret"}),)))
+    redacted = Change(store.get(SPACE, "a"), memory("a", "[redacted]"), derived("redacted"), journaled=False)
+    store.commit([redacted, Scrubbed(SPACE, "a")], None, Operation("redact", "tester", 0.0, "b5"), lambda: 5.0)
+    assert [each.links for each in store.get_many(SPACE, ["b"])] == [(Link("a", "quotes", 0.5),)]
+    assert [edge.kind for edge in store.edges(SPACE, into=["a"])] == [""]
+    assert "secret" not in repr(store.journal(SPACE))
+    assert store.health(thorough=True).problems == ()
+
+
+def test_only_the_named_memories_lose_the_data_of_links(store: Backend) -> None:
+    quote = Link("a", "quotes", data={"kind": "said", "said": "secret"})
+    written(store, memory("a"), memory("own", agent="ada", links=(quote,)), memory("other", links=(quote,)))
+    scrubbed = Scrubbed(SPACE, "a", Filter.where(agent="ada"))
+    store.commit([scrubbed], None, Operation("redact", "ada", 0.0, "b5"), lambda: 5.0)
+    assert [each.links for each in store.get_many(SPACE, ["own", "other"])] == [(Link("a", "quotes"),), (quote,)]
+    assert {edge.source: edge.kind for edge in store.edges(SPACE, into=["a"])} == {"own": "", "other": "said"}
+    entries = {entry.memory_id: repr(entry) for entry in store.journal(SPACE) if entry.operation.name != "redact"}
+    assert [id for id, entry in entries.items() if "secret" in entry] == ["other"]

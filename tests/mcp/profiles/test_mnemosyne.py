@@ -87,8 +87,8 @@ def test_counts_context_and_recent(agent: Agent) -> None:
 
 def test_what_has_earned_it_is_promoted(agent: Agent, place: Path) -> None:
     with MemoryStore(place / "store.db", embedder="hashing", clock=lambda: __import__("time").time() - DAY) as store:
-        for number in (1, 2):
-            store.remember(f"Rehearsal at the old bridge, evening {number}", type="episodic", valence=1.0, arousal=1.0)
+        for time in ("in the evening", "late in the evening"):
+            store.remember(f"Rehearsal at the old bridge {time}", type="episodic", valence=1.0, arousal=1.0)
     waiting = agent.ok("should_consolidate")
     assert set(waiting) == {"should_consolidate", "reason", "short_term_count", "long_term_count"}
     assert waiting["should_consolidate"] is False and "below threshold" in waiting["reason"]

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacre.model import JournalEntry, Memory
+from nacre.model import Filter, JournalEntry, Memory
 from nacre.model.journal import MEMORY
 from nacre.model.memory import Json, key_of
-from nacre.protocols import AnyChange, Change, Chunk, Derived, EmbedderIdentity, Key, Words
+from nacre.protocols import ALL, AnyChange, Change, Chunk, Derived, EmbedderIdentity, Key, Scrubbed, Words
 from nacre.storage.candidates import COLUMN_WEIGHTS
 from nacre.storage.postgres import vector_index
 from nacre.storage.postgres.arrays import BIG, BOOLEAN, BYTES, DOUBLE, REAL, TEXT, VECTOR, column
@@ -47,6 +47,7 @@ from nacre.storage.tables import (
     names_of,
     pack_lists,
     packed_stems,
+    packed_without_link_data,
     same_content,
     scalars_of,
     unpacked_stems,
@@ -595,7 +596,8 @@ class PostgresTransaction:
                 space.latest, *self._sizes[entry.space, entry.seq],
             )  # fmt: skip
 
-    def scrub(self, space: str, id: str) -> None:
+    def scrub(self, change: Scrubbed) -> None:
+        space, id = change.space, change.id
         self.flush()
         known = self._spaces[space]
         values = {"space": known.space_id, "id": id, "kind": MEMORY}
@@ -609,6 +611,50 @@ class PostgresTransaction:
             (self._delete if gone else self._delete_past)(known, key)
         self._stored.pop((space, id), None)
         self._erase_orphans()
+        self._delete_link_data(change)
+
+    def _delete_link_data(self, change: Scrubbed) -> None:
+        """Of the links to a memory, in every version of those that had one, and in what the journal says of them."""
+        space, target = change.space, change.id
+        values: dict[str, Any] = {"space": self._spaces[space].space_id, "target": target, "kind": MEMORY}
+        sql = (
+            "SELECT key, id FROM memory WHERE space_id = %(space)s AND key IN (SELECT key FROM link"
+            " WHERE space_id = %(space)s AND target = %(target)s)"
+        )
+        linked = self._session.fetch(sql, values)
+        sources = [(key, id) for key, id in linked if self._admits(change.linked_from, space, key)]
+        if not sources:
+            return
+        values |= {"keys": [key for key, _ in sources], "ids": [id for _, id in sources]}
+        own = "space_id = %(space)s"
+        sql = f"SELECT key, seq_from, lists FROM version WHERE {own} AND key = ANY(%(keys)s)"
+        versions = self._session.fetch(sql, values)
+        sql = f"SELECT seq, before, after FROM journal WHERE {own} AND memory_id = ANY(%(ids)s) AND kind = %(kind)s"
+        entries = self._session.fetch(sql, values)
+        for key, seq_from, lists in versions:
+            row = {**values, "key": key, "seq_from": seq_from, "lists": packed_without_link_data(lists, target)}
+            sql = f"UPDATE version SET lists = %(lists)s WHERE {own} AND key = %(key)s AND seq_from = %(seq_from)s"
+            self._session.execute(sql, row)
+        for seq, *images in entries:
+            before, after = (packed_without_link_data(image, target) for image in images)
+            row = {**values, "seq": seq, "before": before, "after": after}
+            sql = f"UPDATE journal SET before = %(before)s, after = %(after)s WHERE {own} AND seq = %(seq)s"
+            self._session.execute(sql, row)
+        sql = f"UPDATE link SET kind = '' WHERE {own} AND target = %(target)s AND key = ANY(%(keys)s)"
+        self._session.execute(sql, values)
+        for _, id in sources:
+            self._stored.pop((space, id), None)  # to be read anew
+
+    def _admits(self, where: Filter, space: str, key: int) -> bool:
+        """Whether the filter admits the last version of a memory."""
+        if where == ALL:
+            return True
+        sql = (
+            f"SELECT {SELECTED} FROM {BY_ID} WHERE version.space_id = %(space)s AND version.key = %(key)s"
+            " ORDER BY version.seq_from DESC LIMIT 1"
+        )
+        rows = self._session.fetch(sql, {"space": self._spaces[space].space_id, "key": key})
+        return any(where.admits(memory_of(row, space)) for row in rows)
 
     def _delete(self, space: Space, key: int) -> None:
         """Everything of a memory that is gone."""

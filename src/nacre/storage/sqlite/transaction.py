@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
 
-from nacre.model import JournalEntry, Memory
+from nacre.model import Filter, JournalEntry, Memory
 from nacre.model.journal import MEMORY
 from nacre.model.memory import Json
-from nacre.protocols import Chunk, Derived, EmbedderIdentity, Key, Vectors, Words
+from nacre.protocols import ALL, Chunk, Derived, EmbedderIdentity, Key, Scrubbed, Vectors, Words
 from nacre.storage import tables
 from nacre.storage.sqlite import rows
 from nacre.storage.sqlite.rows import AMONG, SELECTED, from_row
@@ -484,7 +484,8 @@ class SQLiteTransaction:
             if written is None or written.seq < entry.seq:  # then the view `present` takes this from the entry
                 self._in_file[entry.space] = Space(space.number, entry.seq, space.last_at, *size, space.latest)
 
-    def scrub(self, space: str, id: str) -> None:
+    def scrub(self, change: Scrubbed) -> None:
+        space, id = change.space, change.id
         self.flush()
         self.scrubbed = True
         known = self._get_or_create_space(space)
@@ -496,6 +497,46 @@ class SQLiteTransaction:
         for key, gone in rows.fetch(self._connection, sql, (known.number, id)):
             (self._delete if gone else self._delete_past)(known, key)
         self._stored.pop((space, id), None)
+        self._delete_link_data(known.number, change)
+
+    def _delete_link_data(self, space: int, change: Scrubbed) -> None:
+        """Of the links to a memory, in every version of those that had one, and in what the journal says of them."""
+        target = change.id
+        sql = "SELECT key, id FROM main.memory WHERE key IN (SELECT key FROM main.link WHERE space = ? AND target = ?)"
+        linked = rows.fetch(self._connection, sql, (space, target))
+        sources = [(key, id) for key, id in linked if self._admits(change.linked_from, key)]
+        if not sources:
+            return
+        keys, ids = (json.dumps(each) for each in zip(*sources, strict=True))
+        sql = f"SELECT row, lists FROM main.version WHERE key {AMONG}"
+        versions = rows.fetch(self._connection, sql, (keys,))
+        sql = (
+            "SELECT place, before, after FROM journal INDEXED BY journal_memory"
+            f" WHERE space = ? AND memory_id {AMONG} AND key IS NULL AND kind = ?"
+        )
+        entries = rows.fetch(self._connection, sql, (space, ids, MEMORY))
+        self._connection.executemany(
+            "UPDATE main.version SET lists = ? WHERE row = ?",
+            [(tables.packed_without_link_data(lists, target), row) for row, lists in versions],
+        )
+        self._connection.executemany(
+            "UPDATE journal SET before = ?, after = ? WHERE place = ?",
+            [
+                (*(tables.packed_without_link_data(image, target) for image in images), place)
+                for place, *images in entries
+            ],
+        )
+        sql = f"UPDATE main.link SET kind = '' WHERE space = ? AND target = ? AND key {AMONG}"
+        self._connection.execute(sql, (space, target, keys))
+        for _, id in sources:
+            self._stored.pop((change.space, id), None)  # to be read anew
+
+    def _admits(self, where: Filter, key: int) -> bool:
+        """Whether the filter admits the last version of a memory."""
+        if where == ALL:
+            return True
+        sql = f"SELECT {SELECTED} FROM {rows.RECORDS} WHERE version.key = ? ORDER BY version.seq_from DESC LIMIT 1"
+        return any(where.admits(from_row(row)) for row in rows.fetch(self._connection, sql, (key,)))
 
     def _delete(self, space: Space, key: int) -> None:
         """Everything of a memory that is gone."""

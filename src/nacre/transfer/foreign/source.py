@@ -127,11 +127,10 @@ def string_list(value: object) -> list[str] | None:
 
 
 def times(made: object, updated: object = None) -> dict[str, object]:
-    """`created_at`, `updated_at` and `last_accessed`; none of them without a time of creation. The last use is that
-    time, unless the caller knows it."""
+    """`created_at` and `updated_at`; none of them without a time of creation."""
     if made in (None, ""):
         return {}
-    return {"created_at": made, "last_accessed": made, "updated_at": made if updated in (None, "") else updated}
+    return {"created_at": made, "updated_at": made if updated in (None, "") else updated}
 
 
 def strings(value: object, id: str, what: str, lacks: Lacks) -> list[str]:

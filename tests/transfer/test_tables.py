@@ -216,3 +216,10 @@ def test_an_array_of_objects_is_read_as_lines_are(tmp_path: Path) -> None:
         path.write_text('[{"text": "One"}, {"text": "Tw')
         cut = import_path(store, path, source="jsonl")
         assert cut.imported == 1 and "the rest is not JSON" in cut.faults[0].why
+
+
+def test_all_of_several_arrays_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "notes.json"
+    path.write_text('[{"text": "Bees sleep"}]\n[{"text": "Wasps do not"}]\n')
+    memories, done = taken(path)
+    assert ({memory.text for memory in memories}, done.errors) == ({"Bees sleep", "Wasps do not"}, 0)

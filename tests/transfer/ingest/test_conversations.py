@@ -141,6 +141,13 @@ def test_an_export_that_breaks_off_keeps_what_came_before(tmp_path: Path) -> Non
     assert [piece.where for piece in result if isinstance(piece, Broken)] == ["conversation 2"]
 
 
+def test_conversations_of_an_export_may_be_on_lines(tmp_path: Path) -> None:
+    path = write_lines(
+        tmp_path / "conversations.json", [claude(("human", "a"), uuid="1"), claude(("human", "b"), uuid="2")]
+    )
+    assert [item.text for item in items(path)] == ["a", "b"]
+
+
 def test_a_great_array_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_array, "STEP", 7)
     path = tmp_path / "a.json"

@@ -154,3 +154,15 @@ def test_the_kind_can_be_said_and_an_unknown_one_lists_the_names(nacre: CommandL
     refused = nacre("import", str(file), "--yes")
     assert refused.exit_code == 4 and "--from" in refused.stderr
     assert "Imported 1 memory" in nacre("import", "--from", "csv", str(file), "--yes").stderr
+
+
+def test_rows_whose_numbers_are_taken_are_told_from_known_ones(nacre: CommandLine, tmp_path: Path) -> None:
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    first.write_text("id,text\n1,Bees sleep\n2,Wasps do not\n")
+    second.write_text("id,text\n1,Figs ripen\n2,Wasps do not\n")
+    nacre.ok("import", str(first), "--yes")
+    for how in ("--dry-run", "--yes"):
+        said = nacre("import", str(second), how).stderr
+        assert "; 1 known already." in said and "1 has an id that is here with another text or title" in said
+        assert "`--on-conflict rename`" in said
+    assert "Imported 2 memories" in nacre("import", str(second), "--yes", "--on-conflict", "rename").stderr

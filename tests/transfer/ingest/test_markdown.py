@@ -269,6 +269,26 @@ def test_words_that_a_memory_once_had_can_be_kept_again(store: MemoryStore, tmp_
         assert texts(store) == expected
 
 
+def test_a_note_is_the_same_by_whichever_path_it_is_named(store: MemoryStore, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    ingest(store, tmp_path / "n.md", "- one\n")
+    assert counts(ingest(store, tmp_path / "sub" / ".." / "n.md", "- one\n")) == (0, 1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("note", "kept"),
+    [
+        ("Write `<!-- more -->` there.<!-- no -->", "Write `<!-- more -->` there."),
+        ("See:\n\n```html\n<!-- nav -->\n```\n<!-- no -->", "See:\n\n```html\n<!-- nav -->\n```"),
+        ("See:\n\n~~~\n``` <!-- nav -->\n~~~\n<!-- ~~~ -->", "See:\n\n~~~\n``` <!-- nav -->\n~~~"),
+        ("A lone ` and <!-- no -->more", "A lone ` and more"),
+        ("What begins <!-- and does not end", "What begins <!-- and does not end"),
+    ],
+)
+def test_a_comment_is_left_out_but_not_in_code(tmp_path: Path, note: str, kept: str) -> None:
+    assert [item.text for item in read(tmp_path / "n.md", note)] == [kept]
+
+
 def test_another_file_with_the_same_words_is_another_note(store: MemoryStore, tmp_path: Path) -> None:
     ingest(store, tmp_path / "a.md", "# T\n- same\n")
     ingest(store, tmp_path / "b.md", "# T\n- same\n")

@@ -123,6 +123,15 @@ def test_a_tree_without_a_last_node_and_a_ring_of_parents_come_to_an_end(tmp_pat
     assert {item.text for item in items(path)} == {"a", "b"}
 
 
+def test_what_was_said_by_voice_is_taken(tmp_path: Path) -> None:
+    path, conversation = tmp_path / "conversations.json", chatgpt(("user", "x"), ("assistant", "sure"))
+    sound = {"content_type": "audio_asset_pointer", "asset_pointer": "sediment://file", "format": "wav"}
+    spoken = {"content_type": "audio_transcription", "text": "Prune the pear", "direction": "in"}
+    conversation["mapping"]["n0"]["message"]["content"] = {"content_type": "multimodal_text", "parts": [spoken, sound]}
+    path.write_text(json.dumps([conversation]))
+    assert [(item.role, item.text) for item in items(path)] == [("user", "Prune the pear"), ("assistant", "sure")]
+
+
 def test_an_export_of_claude_gives_its_messages_in_order(tmp_path: Path) -> None:
     path = tmp_path / "conversations.json"
     path.write_text(json.dumps([claude(("human", "Which stock?"), ("assistant", "A dwarf one."), ("human", ""))]))

@@ -166,3 +166,12 @@ def test_rows_whose_numbers_are_taken_are_told_from_known_ones(nacre: CommandLin
         assert "; 1 known already." in said and "1 has an id that is here with another text or title" in said
         assert "`--on-conflict rename`" in said
     assert "Imported 2 memories" in nacre("import", str(second), "--yes", "--on-conflict", "rename").stderr
+
+
+def test_a_line_with_half_a_character_is_written_as_it_was(nacre: CommandLine, tmp_path: Path) -> None:
+    file, errors = tmp_path / "notes.jsonl", tmp_path / "errors.jsonl"
+    file.write_text('{"text": "half \\ud800 of it"}\n{"text": "good"}\n')
+    done = nacre("import", str(file), "--errors", str(errors), "--yes")
+    assert done.exit_code == 0 and "Imported 1 memory" in done.stderr
+    [fault] = [json.loads(line) for line in errors.read_text("utf-8").splitlines()]
+    assert (fault["line"], fault["text"]) == (1, "half \ud800 of it")

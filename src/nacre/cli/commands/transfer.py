@@ -295,7 +295,8 @@ def write_faults(done: ImportSummary, file: Path | None, source: str, unit: str,
     from nacre.transfer.rejected import rejected
 
     lines = (json.dumps(each, ensure_ascii=False) for each in rejected(path.expanduser(), source, done.faults))
-    atomic_write(file, "".join(f"{line}\n" for line in lines))
+    # Half of a surrogate pair is no UTF-8, and is written as JSON escapes it.
+    atomic_write(file, "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
     more = f"; {done.errors - len(done.faults):,} more are not listed" if done.errors > len(done.faults) else ""
     say(f"Wrote {count_of(len(done.faults), unit, f'{unit}s')} that cannot be taken to {file}{more}.")
 

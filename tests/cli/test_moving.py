@@ -154,3 +154,24 @@ def test_the_kind_can_be_said_and_an_unknown_one_lists_the_names(nacre: CommandL
     refused = nacre("import", str(file), "--yes")
     assert refused.exit_code == 4 and "--from" in refused.stderr
     assert "Imported 1 memory" in nacre("import", "--from", "csv", str(file), "--yes").stderr
+
+
+def test_rows_whose_numbers_are_taken_are_told_from_known_ones(nacre: CommandLine, tmp_path: Path) -> None:
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    first.write_text("id,text\n1,Bees sleep\n2,Wasps do not\n")
+    second.write_text("id,text\n1,Figs ripen\n2,Wasps do not\n")
+    nacre.ok("import", str(first), "--yes")
+    for how in ("--dry-run", "--yes"):
+        said = nacre("import", str(second), how).stderr
+        assert "; 1 known already." in said and "1 has an id that is here with another text or title" in said
+        assert "`--on-conflict rename`" in said
+    assert "Imported 2 memories" in nacre("import", str(second), "--yes", "--on-conflict", "rename").stderr
+
+
+def test_a_line_with_half_a_character_is_written_as_it_was(nacre: CommandLine, tmp_path: Path) -> None:
+    file, errors = tmp_path / "notes.jsonl", tmp_path / "errors.jsonl"
+    file.write_text('{"text": "half \\ud800 of it"}\n{"text": "good"}\n')
+    done = nacre("import", str(file), "--errors", str(errors), "--yes")
+    assert done.exit_code == 0 and "Imported 1 memory" in done.stderr
+    [fault] = [json.loads(line) for line in errors.read_text("utf-8").splitlines()]
+    assert (fault["line"], fault["text"]) == (1, "half \ud800 of it")

@@ -47,6 +47,18 @@ def test_skip_leaves_what_stands(store: MemoryStore, archive: Path) -> None:
     assert (done.imported, done.skipped) == (2, 1) and texts(store)["a"] == "Something else"
 
 
+def test_an_id_that_is_here_with_another_text_is_not_called_known(store: MemoryStore, archive: Path) -> None:
+    store.remember("Something else", id="a")
+    for dry_run in (True, False):
+        done = import_archive(store, archive, dry_run=dry_run)
+        assert (done.skipped, done.different) == (1, 1)
+        assert "1 has an id that is here with another text or title; the store keeps what it has." in done.notes
+    again = import_archive(store, archive)
+    assert (again.skipped, again.different) == (3, 1)
+    store.redact("a")
+    assert import_archive(store, archive).different == 0
+
+
 def test_what_is_skipped_in_the_trash_is_said(store: MemoryStore, archive: Path) -> None:
     store.remember("Something else", id="a")
     store.forget("a")

@@ -109,6 +109,31 @@ def test_turns_of_a_chat_keep_their_order_and_repeated_words(tmp_path: Path) -> 
     assert [(memory.role, memory.text) for memory in ordered] == turns and ordered[0].type == "episodic"
 
 
+def test_a_chat_with_the_newest_turn_on_top_brings_only_the_new_one(tmp_path: Path) -> None:
+    path, head = tmp_path / "chat.csv", "session,role,text\n"
+    with opened() as store:
+        assert imported(store, path, f"{head}s,user,yes\ns,assistant,sure?\ns,user,yes\n").imported == 3
+        again = imported(store, path, f"{head}s,user,then go\ns,user,yes\ns,assistant,sure?\ns,user,yes\n")
+        assert (again.imported, again.skipped) == (1, 3)
+        assert sorted(memory.text for memory in everything(store)) == ["sure?", "then go", "yes", "yes"]
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [("title", ("May", "June")), ("created_at", ("2025-05-01", "2025-06-01")), ("agent", ("ada", "bob")),
+     ("contexts", ("home", "work"))],
+)  # fmt: skip
+def test_rows_of_one_text_that_differ_are_several_memories(
+    tmp_path: Path, column: str, values: tuple[str, str]
+) -> None:
+    first, second = values
+    with opened() as store:
+        rows = f"text,{column}\nDone,{first}\nDone,{second}\nDone,{first}\nDone,\n"
+        done = imported(store, tmp_path / "n.csv", rows)
+        assert (done.imported, done.skipped) == (3, 1)
+        assert imported(store, tmp_path / "n.csv", rows).imported == 0
+
+
 def test_a_type_that_is_new_is_learnt(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text('{"text": "a", "type": "recipe"}\n')
@@ -126,6 +151,9 @@ def test_a_secret_neither_comes_nor_makes_the_id(tmp_path: Path) -> None:
     path.write_text(json.dumps({"text": f"Use {secret[:-1]}9"}))
     [other], _ = taken(path)
     assert other.id == memory.id  # both are what is left without the secret
+    path.write_text("\n".join(json.dumps({"text": "Key", "title": f"{secret[:-1]}{end}"}) for end in "89"))
+    titled, _ = taken(path)
+    assert len(titled) == 1
 
 
 def test_orders_to_a_model_get_a_low_trust(tmp_path: Path) -> None:
@@ -216,3 +244,10 @@ def test_an_array_of_objects_is_read_as_lines_are(tmp_path: Path) -> None:
         path.write_text('[{"text": "One"}, {"text": "Tw')
         cut = import_path(store, path, source="jsonl")
         assert cut.imported == 1 and "the rest is not JSON" in cut.faults[0].why
+
+
+def test_all_of_several_arrays_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "notes.json"
+    path.write_text('[{"text": "Bees sleep"}]\n[{"text": "Wasps do not"}]\n')
+    memories, done = taken(path)
+    assert ({memory.text for memory in memories}, done.errors) == ({"Bees sleep", "Wasps do not"}, 0)

@@ -163,7 +163,7 @@ def import_any(
 def summed(kind: str, done: ImportSummary, options: ImportOptions) -> Imported:
     return Imported(
         kind, options.get("dry_run", False), new=done.imported + done.renamed, changed=done.overwritten,
-        unchanged=done.skipped, broken=done.errors, notes=list(done.notes),
+        unchanged=done.skipped - done.different, broken=done.errors, notes=list(done.notes),
         faults=[f"line {fault.line}: {fault.why}" for fault in done.faults][:MOST_FAULTS],
     )  # fmt: skip
 

@@ -77,10 +77,12 @@ class ExportSummary:
 @dataclass(frozen=True, slots=True)
 class ImportSummary:
     """For a dry run, what would happen. `errors` counts skipped lines, `faults` lists the first of them; `batch` is the
-    operation that `undo` takes, empty when nothing changed."""
+    operation that `undo` takes, empty when nothing changed. Of the `skipped`, `different` have an id that is here with
+    another text or title; the others are known."""
 
     imported: int = 0
     skipped: int = 0
+    different: int = 0
     overwritten: int = 0
     renamed: int = 0
     errors: int = 0

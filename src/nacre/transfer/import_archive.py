@@ -52,6 +52,7 @@ from nacre.transfer.vocabulary import RELATION, TYPE
 
 ACTOR = "import"
 OUTDATED = "from the store, which was changed after"  # of a fact that an interface may add its own remedy to
+DIFFERENT = "here with another text or title"  # the same
 # What the summary counts, besides the faults that it names.
 COUNTED = tuple(each.name for each in fields(Counts) if each.name not in ("faults", "named"))
 
@@ -353,8 +354,8 @@ class Import:
         faults = sorted([*counts.faults, *bad.faults], key=lambda fault: fault.line)
         known = counts.skipped + getattr(self.survey.archive, "repeated", 0)  # also those that a table says twice
         return ImportSummary(
-            imported=counts.imported, skipped=known, overwritten=counts.overwritten, renamed=counts.renamed,
-            errors=counts.errors + bad.errors, vectors_regenerated=embedded, terms=counts.terms,
+            imported=counts.imported, skipped=known, different=counts.different, overwritten=counts.overwritten,
+            renamed=counts.renamed, errors=counts.errors + bad.errors, vectors_regenerated=embedded, terms=counts.terms,
             notes=(*self._notes(planner), *notes), faults=tuple(faults[: self.named_faults]),
         )  # fmt: skip
 
@@ -369,24 +370,32 @@ class Import:
             yield f"{counts.doubted:,} {looks} like instructions to a model and got a low trust."
         if checking.unknown:
             yield f"Unknown fields were left out: {', '.join(sorted(checking.unknown))}."
-        if counts.outdated:
-            one = counts.outdated == 1
-            which = "1 note differs" if one else f"{counts.outdated:,} notes differ"
-            were = "it was" if one else "they were"
-            yield f"{which} {OUTDATED} {were} written, perhaps by an undo; the store keeps what it has."
-        if counts.without_secret:
-            one = counts.without_secret == 1
-            which = "1 memory is" if one else f"{counts.without_secret:,} memories are"
-            secrets = "its secret" if one else "their secrets"
-            yield f"{which} in the file without {secrets}, and the store keeps what it has."
-        if counts.in_trash:
-            yield f"{counts.in_trash:,} of the skipped memories are in the trash of this store."
+        yield from notes_on_kept(counts)
         if counts.dropped_links:
             yield f"{counts.dropped_links:,} links that would supersede unchanged memories were left out."
         if self.survey.vectors and header.embedder != self.engine.embedder.identity:
             yield f"Its vectors were made with {header.embedder!r} and are not used."
         if header.form == AHKAI and header.count and header.count != self.survey.rows:
             yield f"Its header announces {header.count:,} memories, but it has {self.survey.rows:,}."
+
+
+def notes_on_kept(counts: Counts) -> Iterator[str]:
+    """About what the store has otherwise than the file, and was left as it is."""
+    if counts.outdated:
+        one = counts.outdated == 1
+        which = "1 note differs" if one else f"{counts.outdated:,} notes differ"
+        were = "it was" if one else "they were"
+        yield f"{which} {OUTDATED} {were} written, perhaps by an undo; the store keeps what it has."
+    if counts.different:
+        have = "1 has an id that is" if counts.different == 1 else f"{counts.different:,} have ids that are"
+        yield f"{have} {DIFFERENT}; the store keeps what it has."
+    if counts.without_secret:
+        one = counts.without_secret == 1
+        which = "1 memory is" if one else f"{counts.without_secret:,} memories are"
+        secrets = "its secret" if one else "their secrets"
+        yield f"{which} in the file without {secrets}, and the store keeps what it has."
+    if counts.in_trash:
+        yield f"{counts.in_trash:,} of the skipped memories are in the trash of this store."
 
 
 def check_path(

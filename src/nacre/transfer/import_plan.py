@@ -197,6 +197,7 @@ class Counts:
     terms: int = 0
     unembedded: int = 0
     outdated: int = 0  # notes that nobody edited and that differ from what the store has now
+    different: int = 0  # skipped, and here with another text or title
     in_trash: int = 0  # skipped, and in the trash of this store
     without_secret: int = 0  # skipped, because the store has a secret that the file has not
     dropped_links: int = 0
@@ -316,7 +317,9 @@ class ImportPlanner:
             after = self._overwriting(current, after)
             after = after if self.policy == "skip" else self._with_valid_links(after)
             if not self._may_overwrite(current, after):
-                self.counts.outdated += self._is_outdated(current, checked)
+                outdated = self._is_outdated(current, checked)
+                self.counts.outdated += outdated
+                self.counts.different += not outdated and is_different(current, memory)
                 self.counts.in_trash += current.status == "trashed" and not is_redacted(current)
                 self._skip(memory)
                 return None
@@ -450,6 +453,12 @@ class ImportPlanner:
                 return True
             step = self.lookup.get(self.space, step.superseded_by)
         return True  # no real chain of successors is so long
+
+
+def is_different(current: Memory, imported: Memory) -> bool:
+    """Whether an id stands for something else here. A removed text is not another one."""
+    same = (current.text, current.title) == (imported.text, imported.title)
+    return not same and not is_redacted(current)
 
 
 def id_hash(id: str) -> int:

@@ -53,6 +53,7 @@ MOST_SESSIONS = 1_000_000  # whose turns are counted
 # Facts that an interface may add its own remedy to.
 LEFT_OUT_COLUMNS = "Columns that are no field of a memory were left out"
 NO_TEXT = "it has no text"
+DISTINCT = ("title", "agent", "contexts")  # rows of one text that differ in these are several memories
 
 
 def is_one_of_ours(record: Mapping[str, object]) -> bool:
@@ -98,6 +99,7 @@ class Table(ForeignSource):
     columns_seen: dict[str, None] = field(default_factory=dict)
     has_text: bool = False
     positions: Counter[str] = field(default_factory=Counter)
+    turns: Counter[str] = field(default_factory=Counter)  # how often each was said
 
     def further_notes(self) -> Iterator[str]:
         if self.left_out:
@@ -107,6 +109,7 @@ class Table(ForeignSource):
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:
         self.seen.clear()
         self.positions.clear()
+        self.turns.clear()
         self.repeated = 0
         self.columns_seen.clear()
         self.has_text = False
@@ -217,25 +220,37 @@ class Table(ForeignSource):
         fields = {name: convert(name, value) for name, value in named.items() if value is not None and value != ""}
         if not isinstance(fields.get("text"), str):
             raise InvalidInput(f"{NO_TEXT}.")
+        is_numbered = False
         if "role" in fields and "session" in fields and "last_accessed" not in fields:  # not a record of ours
             fields.setdefault("type", "episodic")
-            if "position" not in fields and len(self.positions) < MOST_SESSIONS:
-                fields["position"] = self.positions[str(fields["session"])]
-                self.positions[str(fields["session"])] += 1
-        if "created_at" in fields:
-            fields.setdefault("updated_at", fields["created_at"])
+            is_numbered = "position" not in fields and len(self.positions) < MOST_SESSIONS
         if isinstance(fields.get("id"), int):
             fields["id"] = str(fields["id"])
-        if "id" not in fields:
-            typed = named.get("occurred_at")  # "yesterday" is another day tomorrow, and the row the same
-            return self.with_identity(fields, typed if is_relative(typed) else fields.get("occurred_at", ""))
-        return fields
+        identified = fields if "id" in fields else self.with_identity(fields, named, is_numbered)
+        if identified is None:
+            return None
+        if is_numbered:
+            identified["position"] = self.positions[str(fields["session"])]
+            self.positions[str(fields["session"])] += 1
+        if "created_at" in fields:
+            identified.setdefault("updated_at", fields["created_at"])
+        return identified
 
-    def with_identity(self, fields: dict[str, object], at: object) -> dict[str, object] | None:
-        """Of the text without secrets: a hash of a short secret would reveal it."""
-        clean, _ = self.guard.fields({"text": str(fields["text"]).strip()})
-        place = (*(str(fields.get(name, "")) for name in ("source", "session", "position", "role")), str(at))
-        id = identity("row", *place, str(clean["text"]))
+    def with_identity(
+        self, fields: dict[str, object], named: Mapping[str, object], is_turn: bool
+    ) -> dict[str, object] | None:
+        """Of the words without secrets: a hash of a short secret would reveal it. A turn without a position may be said
+        again, and is counted by its words: its row has another number when a newer one is put above it."""
+        own = [f"{name} {fields[name]}" for name in DISTINCT if fields.get(name)]
+        if "created_at" in fields:
+            own.append(f"created_at {as_typed(fields, named, 'created_at')}")
+        clean, _ = self.guard.fields({"text": str(fields["text"]).strip(), "title": "\n".join(own)})
+        place = [str(fields.get(name, "")) for name in ("source", "session", "position", "role")]
+        words = [str(clean[name]) for name in ("text", "title") if clean[name]]
+        id = identity("row", *place, str(as_typed(fields, named, "occurred_at")), *words)
+        if is_turn:
+            self.turns[id] += 1
+            id = identity(id, str(self.turns[id])) if self.turns[id] > 1 else id
         if id.encode() in self.seen:
             self.repeated += 1
             return None
@@ -271,6 +286,12 @@ class Table(ForeignSource):
             return ""
         better = (name, *OTHER_NAMES[name][: OTHER_NAMES[name].index(key)])
         return "" if any(key_of(other) in better for other in record) else name
+
+
+def as_typed(fields: Mapping[str, object], named: Mapping[str, object], name: str) -> object:
+    """The time, or its words where they name another one tomorrow: "yesterday" is then another day, and the row the
+    same."""
+    return named[name] if is_relative(named.get(name)) else fields.get(name, "")
 
 
 def key_of(column: str) -> str:

@@ -36,3 +36,22 @@ def test_its_graph_becomes_links_in_one_direction(tmp_path: Path) -> None:
     memories, _ = taken(path)
     links = {(memory.id, link.to, link.rel) for memory in memories for link in memory.links}
     assert links == {(first, second, "related")}
+
+
+def test_its_relations_keep_their_names_and_directions(tmp_path: Path) -> None:
+    path = unpacked("mcp-memory-service.db", tmp_path / "sqlite_vec.db")
+    with sqlite3.connect(path) as database:
+        ids = "SELECT content_hash FROM memories WHERE deleted_at IS NULL ORDER BY content_hash LIMIT 3"
+        first, second, third = (row[0] for row in database.execute(ids))
+        edges = [(second, first, "causes"), (third, first, "related"), (second, third, "follows"),
+                 (third, second, "follows")]  # fmt: skip
+        insert = "INSERT INTO memory_graph VALUES (?, ?, 0.9, '[]', '{}', 1.0, ?)"
+        database.executemany(insert, [*edges, (first, first, "related")])
+    database.close()
+    memories, _ = taken(path)
+    assert {(memory.id, link.to, link.rel) for memory in memories for link in memory.links} == set(edges)
+    with sqlite3.connect(path) as database:
+        database.execute("ALTER TABLE memory_graph RENAME COLUMN relationship_type TO kind")
+    database.close()
+    memories, _ = taken(path)
+    assert {link.rel for memory in memories for link in memory.links} == {"related"}

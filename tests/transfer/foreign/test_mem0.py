@@ -117,3 +117,16 @@ def test_what_an_answer_says_was_deleted_is_left_out_and_counted(tmp_path: Path,
             (note,) = done.notes
             assert note == "3 memories were left out, which mem0 deleted or did not change (event DELETE or NONE)."
         assert {memory.id for memory in everything(store)} == {"m0", "m2"}
+
+
+def test_every_line_of_an_export_is_taken(tmp_path: Path) -> None:
+    entries = [{"id": f"m{at}", "memory": f"Text {at}", "user_id": "oda"} for at in range(4)]
+    path = tmp_path / "memories.jsonl"
+    for values in (entries, [{"results": entries[:2]}, {"results": entries[2:]}], [entries[:2], entries[2:]]):
+        path.write_text("".join(f"{json.dumps(value)}\n" for value in values))
+        assert recognise(path).name == mem0.EXPORT
+        memories, done = taken(path)
+        assert ({memory.id for memory in memories}, done.errors) == ({"m0", "m1", "m2", "m3"}, 0)
+    path.write_text(f"{json.dumps(entries[0])}\nand so on\n")
+    memories, done = taken(path)
+    assert [memory.id for memory in memories] == ["m0"] and "the rest is not JSON" in done.faults[0].why

@@ -41,6 +41,20 @@ def test_notes_of_one_name_keep_their_own_links_and_a_number_is_no_tag(tmp_path:
     assert (masts.tags, sails.tags) == ((), ("second-hand",))
 
 
+def test_a_link_with_a_folder_leads_to_the_note_in_it(tmp_path: Path) -> None:
+    (tmp_path / ".obsidian").mkdir()
+    for folder in ("attic/b", "a", "b"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "index.md").write_text(f"{folder} is here")
+    (tmp_path / "Start.md").write_text("See [[b/index]]\n")
+    (tmp_path / "More.md").write_text("Up in [[Attic/b/Index.md|the attic]]\n")
+    (tmp_path / "a" / "Deep.md").write_text("Also [[moved/index]]\n")
+    memories, _ = taken(tmp_path)
+    ids = {memory.id: memory.text for memory in memories}
+    links = {memory.text.split()[0]: [ids[link.to] for link in memory.links] for memory in memories if memory.links}
+    assert links == {"See": ["b is here"], "Up": ["attic/b is here"], "Also": ["a is here"]}
+
+
 def test_observations_and_relations_of_basic_memory_are_taken(tmp_path: Path) -> None:
     (tmp_path / "coffee.md").write_text(
         "---\ntitle: Coffee brewing\ntype: note\npermalink: coffee-brewing\ntags: [drink]\n---\n\n# Coffee brewing\n\n"

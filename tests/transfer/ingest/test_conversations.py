@@ -123,6 +123,15 @@ def test_a_tree_without_a_last_node_and_a_ring_of_parents_come_to_an_end(tmp_pat
     assert {item.text for item in items(path)} == {"a", "b"}
 
 
+def test_what_was_said_by_voice_is_taken(tmp_path: Path) -> None:
+    path, conversation = tmp_path / "conversations.json", chatgpt(("user", "x"), ("assistant", "sure"))
+    sound = {"content_type": "audio_asset_pointer", "asset_pointer": "sediment://file", "format": "wav"}
+    spoken = {"content_type": "audio_transcription", "text": "Prune the pear", "direction": "in"}
+    conversation["mapping"]["n0"]["message"]["content"] = {"content_type": "multimodal_text", "parts": [spoken, sound]}
+    path.write_text(json.dumps([conversation]))
+    assert [(item.role, item.text) for item in items(path)] == [("user", "Prune the pear"), ("assistant", "sure")]
+
+
 def test_an_export_of_claude_gives_its_messages_in_order(tmp_path: Path) -> None:
     path = tmp_path / "conversations.json"
     path.write_text(json.dumps([claude(("human", "Which stock?"), ("assistant", "A dwarf one."), ("human", ""))]))
@@ -139,6 +148,13 @@ def test_an_export_that_breaks_off_keeps_what_came_before(tmp_path: Path) -> Non
     result = list(FORMATS["claude"].read(path))
     assert [piece.text for piece in result if isinstance(piece, Item)] == ["one"]
     assert [piece.where for piece in result if isinstance(piece, Broken)] == ["conversation 2"]
+
+
+def test_conversations_of_an_export_may_be_on_lines(tmp_path: Path) -> None:
+    path = write_lines(
+        tmp_path / "conversations.json", [claude(("human", "a"), uuid="1"), claude(("human", "b"), uuid="2")]
+    )
+    assert [item.text for item in items(path)] == ["a", "b"]
 
 
 def test_a_great_array_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

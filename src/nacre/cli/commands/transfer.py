@@ -295,7 +295,8 @@ def write_faults(done: ImportSummary, file: Path | None, source: str, unit: str,
     from nacre.transfer.rejected import rejected
 
     lines = (json.dumps(each, ensure_ascii=False) for each in rejected(path.expanduser(), source, done.faults))
-    atomic_write(file, "".join(f"{line}\n" for line in lines))
+    # Half of a surrogate pair is no UTF-8, and is written as JSON escapes it.
+    atomic_write(file, "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
     more = f"; {done.errors - len(done.faults):,} more are not listed" if done.errors > len(done.faults) else ""
     say(f"Wrote {count_of(len(done.faults), unit, f'{unit}s')} that cannot be taken to {file}{more}.")
 
@@ -332,7 +333,7 @@ def report_import(done: ImportSummary, form: Form, verb: str, unit: str, file: s
     parts = {
         "of them under another id": done.renamed,
         "overwritten": done.overwritten,
-        "known already": done.skipped,
+        "known already": done.skipped - done.different,
         f"{'term' if done.terms == 1 else 'terms'} of the vocabulary": done.terms,
         "embedded" if verb == DONE else "to be embedded": done.vectors_regenerated,
         f"{unit if done.errors == 1 else f'{unit}s'} passed over": done.errors,
@@ -350,14 +351,17 @@ def report_import(done: ImportSummary, form: Form, verb: str, unit: str, file: s
 
 
 def advice(done: ImportSummary, file: str) -> Iterator[str]:
-    """What the command line offers for notes that the store has otherwise, and tables with other names of columns."""
-    from nacre.transfer.import_archive import OUTDATED
+    """What the command line offers for notes and ids that the store has otherwise, and tables with other names of
+    columns."""
+    from nacre.transfer.import_archive import DIFFERENT, OUTDATED
     from nacre.transfer.tables import LEFT_OUT_COLUMNS, NO_TEXT
 
     if any(OUTDATED in note for note in done.notes):
         name = shlex.quote(file)
         anew = f"; `nacre export {name} --force` writes them anew" if Path(file).expanduser().is_dir() else ""
         yield f"`nacre import --on-conflict overwrite {name}` takes what the notes say{anew}."
+    if any(DIFFERENT in note for note in done.notes):
+        yield "`--on-conflict overwrite` takes them in place of what is here, `--on-conflict rename` under new ids."
     if any(note.startswith(LEFT_OUT_COLUMNS) for note in done.notes):
         yield "--map COLUMN=FIELD takes a column that was left out."
     if not (done.imported or done.skipped) and any(fault.why.startswith(NO_TEXT) for fault in done.faults):

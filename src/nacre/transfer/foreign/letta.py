@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from nacre.errors import ArchiveRefused
 from nacre.files import open_regular
 from nacre.model.memory import Json
 from nacre.protocols import Progress
+from nacre.remember.guard import Guard
 from nacre.transfer.foreign import source as foreign
 from nacre.transfer.foreign.look import Look
 from nacre.transfer.foreign.source import ForeignSource, printable, times
-from nacre.transfer.ingest.items import clean_text, identity, parse_time, text_of
+from nacre.transfer.ingest.items import clean_text, identity, object_in, parse_time, text_of
 from nacre.transfer.read_archive import MemoryRow, Row
 
 NAME = "letta"
 SUFFIX = ".af"
 LARGEST = 256_000_000  # bytes: it is one JSON object, read at once
 SPEAKERS = ("user", "assistant")
+COUNTED_ID = re.compile(r"(?:[a-z]+-)?\d{0,6}")  # agent-0, or none: another file has the same ones
+CLEANING = Guard(personal="redact")  # whatever the settings allow to be stored
+SAYS = "send_message"  # the tool by which some agents speak; what they write beside it are thoughts
 
 
 def matches(look: Look) -> bool:
@@ -67,12 +73,14 @@ def objects(value: Json | Mapping[str, Json], name: str) -> list[Mapping[str, Js
 
 @dataclass(slots=True, kw_only=True)
 class Letta(ForeignSource):
-    """Blocks have no times of their own; `at` is when the file was written."""
+    """Blocks have no times of their own; `at` is when the file was written. What has an id that is only counted within
+    its file is known by its words instead, and by how often they were said."""
 
     agents: list[Mapping[str, Json]]
     blocks: Mapping[str, Mapping[str, Json]]
     at: float
     left_out: int = 0
+    said: Counter[str] = field(default_factory=Counter)
 
     def further_notes(self) -> Iterator[str]:
         if self.left_out:
@@ -80,6 +88,7 @@ class Letta(ForeignSource):
 
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:  # noqa: ARG002 - it is read already
         self.left_out = 0
+        self.said.clear()
         number = 0
         for agent in self.agents:
             for row in self._agent(agent):
@@ -97,37 +106,77 @@ class Letta(ForeignSource):
                 yield self._block(name, block, text)
             else:
                 self.left_out += 1
-        session, position = text_of(agent, "id") or name, 0
-        for place, message in enumerate(objects(agent, "messages")):
-            role, said = text_of(message, "role"), text_said(message)
+        id, messages = text_of(agent, "id"), objects(agent, "messages")
+        session, position = self.path.stem if COUNTED_ID.fullmatch(id) else id, 0
+        by_tool = any(sent_by_tool(message) for message in messages)
+        for message in messages:
+            role, said = text_of(message, "role"), text_said(message, by_tool)
             if role not in SPEAKERS or not said:
                 self.left_out += 1
                 continue
-            made = parse_time(message.get("created_at")) or self.at
+            when = parse_time(message.get("created_at"))
+            made = when or self.at
             yield {
-                "id": identity(NAME, name, session, text_of(message, "id") or str(place), role), "text": said,
-                "title": "", "role": role, "type": "episodic", "session": f"{name} {session}", "position": position,
-                "agent": name, "source": NAME, "occurred_at": made, **times(made),
+                "id": self._id(text_of(message, "id"), (name, id or name), role, (name, role, str(when), said)),
+                "text": said, "title": "", "role": role, "type": "episodic", "session": f"{name} {session}",
+                "position": position, "agent": name, "source": NAME, "occurred_at": made, **times(made),
             }  # fmt: skip
             position += 1
 
     def _block(self, agent: str, block: Mapping[str, Json], text: str) -> dict[str, object]:
         label = text_of(block, "label")
         return {
-            "id": identity(NAME, agent, "block", text_of(block, "id"), label), "text": text, "title": label, "role": "",
-            "type": "semantic", "status": "long_term", "tags": ["block"], "agent": agent, "source": NAME,
+            "id": self._id(text_of(block, "id"), (agent, "block"), label, (agent, "block", label, text)),
+            "text": text, "title": label, "role": "", "type": "semantic", "status": "long_term", "tags": ["block"],
+            "agent": agent, "source": NAME,
             "source_notes": text_of(block, "description"),
             **times(self.at),
         }  # fmt: skip
 
+    def _id(self, own: str, place: tuple[str, str], kind: str, words: tuple[str, ...]) -> str:
+        """Of its own id and its place, or of its words without secrets: a hash of a short secret would reveal it."""
+        if not COUNTED_ID.fullmatch(own):
+            return identity(NAME, *place, own, kind)
+        *about, text = words
+        id = identity(NAME, *about, str(CLEANING.fields({"text": text})[0]["text"]))
+        self.said[id] += 1
+        return identity(id, str(self.said[id])) if self.said[id] > 1 else id
 
-def text_said(message: Mapping[str, Json]) -> str:
-    """What a person or the agent said; not a call of a tool, nor an event of the system."""
+
+def sent_by_tool(message: Mapping[str, Json]) -> str:
+    """What the agent said by its tool."""
+    said = []
+    for call in objects(message, "tool_calls"):
+        function = object_in(dict(call), "function")
+        if function.get("name") == SAYS:
+            said.append(text_of(json_object(function.get("arguments")), "message"))
+    return clean_text("\n\n".join(filter(None, said)))
+
+
+def json_object(value: Json) -> Mapping[str, Json]:
+    """An object, or the text of one; empty where it is neither."""
+    parsed = foreign.from_json(value, dict)
+    return parsed if isinstance(parsed, dict) else {}
+
+
+def without_envelope(text: str) -> str:
+    """The words of a person in an event, as some agents get them; empty for other events, such as a heartbeat."""
+    event = json_object(text) if text.startswith("{") else {}
+    if event.get("type") == "user_message":
+        return text_of(event, "message")
+    return "" if "type" in event and "time" in event else text
+
+
+def text_said(message: Mapping[str, Json], by_tool: bool) -> str:
+    """What a person or the agent said; not a call of a tool, nor an event of the system. `by_tool`: the agent speaks by
+    a tool only."""
+    if by_tool and message.get("role") == "assistant":
+        return sent_by_tool(message)
     content = message.get("content")
     if content is None:
         content = message.get("text")
     if isinstance(content, str):
-        return clean_text(content)
+        return without_envelope(clean_text(content))
     parts = content if isinstance(content, list) else []
     said = [text_of(part, "text") for part in parts if isinstance(part, dict) and part.get("type", "text") == "text"]
-    return clean_text("\n\n".join(filter(None, said)))
+    return without_envelope(clean_text("\n\n".join(filter(None, said))))

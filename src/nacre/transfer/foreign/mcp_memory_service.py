@@ -10,6 +10,7 @@ from nacre.transfer.foreign import source as foreign
 from nacre.transfer.foreign.claude_mem import number, text
 from nacre.transfer.foreign.look import Look
 from nacre.transfer.foreign.source import DatabaseSource, Record, printable, times
+from nacre.transfer.foreign.vault import RELATED, REPLACES, SUPERSEDES
 from nacre.transfer.ingest.items import parse_time
 from nacre.transfer.read_archive import MemoryRow, Row
 
@@ -17,6 +18,8 @@ NAME = "mcp-memory-service"
 FILE = "sqlite_vec.db"
 TABLES = {"memories": {"content_hash", "content", "tags", "memory_type", "metadata", "created_at"}}
 GRAPH = {"source_hash", "target_hash"}
+RELATION = "relationship_type"  # a column that older files do not have
+SYMMETRIC = (RELATED, "contradicts")  # of its relations
 LARGEST_LINKS = 1_000  # links of one memory that are read
 
 
@@ -40,19 +43,27 @@ def opened(path: Path) -> Iterator[McpMemoryService]:
 
 class McpMemoryService(DatabaseSource):
     def read(self) -> Iterator[Row]:
-        linked = foreign.columns(self.database, "memory_graph") >= GRAPH
+        graph = foreign.columns(self.database, "memory_graph")
         for record in foreign.records(self.database, "SELECT * FROM memories NOT INDEXED ORDER BY rowid"):
             if record.get("deleted_at") is not None:
                 continue
             id = str(record["content_hash"])
-            links = self._links(id) if linked else []
+            links = self._links(id, graph) if graph >= GRAPH else []
             yield MemoryRow(0, {**self._fields(id, record), "links": links}, name=printable(id))
 
-    def _links(self, id: str) -> list[dict[str, str]]:
-        """Each of its edges is stored in both directions; one of them is enough."""
-        query = "SELECT DISTINCT target_hash FROM memory_graph WHERE source_hash = ? AND target_hash > ? LIMIT ?"
-        rows = self.database.execute(query, (id, id, LARGEST_LINKS))
-        return [{"to": str(target), "rel": "related"} for (target,) in rows]
+    def _links(self, id: str, graph: frozenset[str]) -> list[dict[str, str]]:
+        """An edge that means the same in both directions is mostly stored in both; one of them is enough."""
+        rel = RELATION if RELATION in graph else "NULL"
+        others = "memory_graph WHERE source_hash = ? AND target_hash <> source_hash"
+        query = f"SELECT DISTINCT target_hash, {rel} FROM {others} LIMIT ?"
+        back = f"SELECT {rel} FROM memory_graph WHERE source_hash = ? AND target_hash = ?"
+        links = []
+        for target, edge in self.database.execute(query, (id, LARGEST_LINKS)).fetchall():
+            mirrored = str(target) < id and (edge,) in self.database.execute(back, (target, id)).fetchall()
+            name = str(edge or RELATED)
+            if not (mirrored and name in SYMMETRIC):
+                links.append({"to": str(target), "rel": REPLACES if name == SUPERSEDES else name})
+        return links
 
     def _fields(self, id: str, record: Record) -> dict[str, object]:
         own = foreign.from_json(record.get("metadata"), dict)

@@ -65,7 +65,7 @@ class Vault(Pieces):
     """What `Pieces` makes of notes. Wiki links link the first memory of a note with the first one of the other."""
 
     observations: bool = False
-    first: dict[str, str] = field(default_factory=dict)  # of a note, by its name, the id of its first memory
+    first: dict[str, str] = field(default_factory=dict)  # of a note, by name and path, the id of its first memory
     starts: dict[str, str] = field(default_factory=dict)  # the same by the note's path
     unresolved: int = 0
 
@@ -83,16 +83,21 @@ class Vault(Pieces):
             yield self.linked(row, links) if isinstance(row, MemoryRow) else row
 
     def read_names(self) -> None:
-        """A note is called by its file, or by its title where no file is called so. Of several with one name, a link
-        leads to the first."""
+        """A note is called by its path, or the end of it, or by its title where no file is called so. Of several with
+        one name, a link leads to the first."""
+        inside = {markdown.home_relative(path): path.relative_to(self.path).as_posix() for path, _ in self.files}
         titles: dict[str, str] = {}
+        ends: dict[str, str] = {}
         for row in Pieces.rows(self):
             if isinstance(row, MemoryRow) and str(row.fields["session"]) not in self.starts:
                 path, id = str(row.fields["session"]), str(row.fields["id"])
                 self.starts[path] = id
-                self.first.setdefault(stem(path), id)
+                name_in_vault = note_path(inside[path])
+                self.first.setdefault(name_in_vault, id)
+                for at in [at for at, sign in enumerate(name_in_vault) if sign == "/"]:
+                    ends.setdefault(name_in_vault[at + 1 :], id)
                 titles.setdefault(stem(str(row.fields["title"])), id)
-        self.first = titles | self.first
+        self.first = titles | ends | self.first
 
     def is_link(self, item: Item) -> bool:
         return self.observations and RELATION.match(item.text) is not None
@@ -123,7 +128,7 @@ class Vault(Pieces):
         id = str(row.fields["id"])
         made = []
         for rel, target in links.pop(id, {}):
-            end = self.first.get(stem(target))
+            end = self.first.get(note_path(target), self.first.get(stem(target)))
             if end is None:
                 self.unresolved += 1
             elif end != id:
@@ -143,7 +148,11 @@ class Vault(Pieces):
         return replace(item, text=text.strip(), tags=(category, *item.tags), fields={**item.fields, **fields})
 
 
+def note_path(name: str) -> str:
+    """A path without ending, in any case."""
+    return name.replace("\\", "/").strip().strip("/").lower().removesuffix(".md").removesuffix(".markdown")
+
+
 def stem(name: str) -> str:
     """What a wiki link calls a note: its name without folder and ending, in any case."""
-    last = name.replace("\\", "/").rsplit("/", 1)[-1].strip().lower()
-    return last.removesuffix(".md").removesuffix(".markdown")
+    return note_path(name).rsplit("/", 1)[-1].strip()

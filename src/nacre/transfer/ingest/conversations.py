@@ -321,6 +321,7 @@ def claude_turns(conversation: Mapping[str, Json], at: int, *, tools: bool) -> I
 
 CHATGPT = "chatgpt"
 SPEECH_TYPES = ("text", "multimodal_text")
+TRANSCRIPT = "audio_transcription"  # of a part
 
 
 def read_chatgpt(path: Path, *, tools: bool = False) -> Iterator[Piece]:
@@ -367,9 +368,16 @@ def branch(mapping: Mapping[str, Json], last: str) -> list[Mapping[str, Json]]:
 def chatgpt_text(content: Mapping[str, Json]) -> tuple[str, bool]:
     """The text, and whether it was said rather than produced by a tool."""
     parts = content.get("parts")
-    texts = [part for part in parts if isinstance(part, str)] if isinstance(parts, list) else []
+    texts = [text for text in map(part_text, parts) if text is not None] if isinstance(parts, list) else []
     text = "\n\n".join(texts) or text_of(content, "text", "result")
     return clean_text(text), content.get("content_type", "text") in SPEECH_TYPES
+
+
+def part_text(part: Json) -> str | None:
+    """Text, or what was said in a voice conversation; sounds and pictures have none."""
+    if isinstance(part, str):
+        return part
+    return text_of(part, "text") if isinstance(part, dict) and part.get("content_type") == TRANSCRIPT else None
 
 
 JSONL = "jsonl"

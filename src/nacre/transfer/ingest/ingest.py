@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -15,11 +17,12 @@ from nacre.engine.write_request import TermEdit
 from nacre.errors import AccessDenied, InvalidInput, SecretRefused
 from nacre.factory import make_guard
 from nacre.model import Memory
+from nacre.model.memory import Json
 from nacre.protocols import Progress
 from nacre.transfer.ingest.formats import Format
 from nacre.transfer.ingest.items import Broken, Item, Piece, Skipped, identity
+from nacre.transfer.ingest.markdown import DONE_TASK, OPEN_TASK, home_relative
 from nacre.transfer.ingest.markdown import NAME as NOTES
-from nacre.transfer.ingest.markdown import home_relative
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
@@ -27,7 +30,12 @@ if TYPE_CHECKING:
 
 BATCH = 256  # memories in one operation: one block of vectors, and short enough for other writers
 NAMED_FAULTS = 20  # listed by name; the rest are counted
-REMOVED = "left_its_note"  # the key in a memory's metadata
+# Keys in a memory's metadata.
+REMOVED = "left_its_note"
+READ = "read_from_note"  # what the note said when it was read last
+ALIKE = 0.5  # of difflib: an edited text has more in common with the former one, other texts of one note have less
+COMPARED = 300  # characters of each text
+NEAREST = 20  # former pieces with which a changed one is compared, so that a rewritten note is quick
 TRIES = 5  # when another process stores the same pieces at the same time
 
 
@@ -110,6 +118,8 @@ class Ingest:
                 self.failed.append(Failed(piece.title, piece.text, position))
                 self.tally.note(Broken(f"turn {position} of {piece.session}", str(error)))
             else:
+                if self.format.edited:
+                    draft = with_record(draft)
                 if draft.id in drafts:
                     self.tally.skipped["repeated"] += 1
                 elif (draft.text, draft.title) != (piece.text, piece.title):
@@ -127,7 +137,7 @@ class Ingest:
         self.tally.unchanged += len(drafts) - kept
 
     def store_edited(self, drafts: Sequence[Memory]) -> None:
-        """Edits memories whose text changed under the same heading, and trashes those whose text was removed."""
+        """Edits memories whose piece of the note changed, and trashes those whose piece was removed."""
         if not drafts and self.tally.broken:
             return  # an unreadable file is not an empty one
         source = self.source or home_relative(self.path)
@@ -136,11 +146,13 @@ class Ingest:
             source=source, session=source,
             include_trashed=True, include_superseded=True, include_archived=True, include_expired=True,
         ))  # fmt: skip
-        plan = compare(drafts, known, self.failed)
-        changed = len(plan.edited) + len(plan.back)
-        self.tally.new, self.tally.changed, self.tally.gone = len(plan.new), changed, len(plan.gone)
-        self.tally.unchanged = len(drafts) - len(plan.new) - changed
-        if not self.dry_run and (plan.new or changed or plan.gone):
+        # What was redacted, or got another source by hand, is not known as the note's, and must not come again.
+        left = {memory.id for memory in self.store.get_many([draft.id for draft in drafts])}
+        left -= {memory.id for memory in known}
+        plan = compare([draft for draft in drafts if draft.id not in left], known, self.failed)
+        self.tally.new, self.tally.changed, self.tally.gone = len(plan.new), len(plan.changed), len(plan.gone)
+        self.tally.unchanged = len(drafts) - len(plan.new) - len(plan.changed)
+        if not self.dry_run and (plan.new or plan.changed or plan.gone):
             self.store.write("ingest", new=plan.new, edits=plan.edits(), why=self.why())
 
     def why(self) -> str:
@@ -149,50 +161,121 @@ class Ingest:
 
 @dataclass(frozen=True, slots=True)
 class NoteChanges:
-    """`back` are pieces that were removed from the note earlier and are in it again."""
+    """`changed` has the new pieces of memories that are edited, or that were removed from the note and are in it
+    again."""
 
     new: list[Memory]
-    edited: Mapping[str, Memory]
+    changed: Mapping[str, Memory]
     gone: list[Memory]
-    back: list[Memory]
 
     def edits(self) -> dict[str, Edit]:
-        edits: dict[str, Edit] = {id: rewrite(draft) for id, draft in self.edited.items()}
-        edits |= {memory.id: mark_removed for memory in self.gone}
-        return edits | {memory.id: mark_returned for memory in self.back}
+        edits: dict[str, Edit] = {id: partial(follow, draft) for id, draft in self.changed.items()}
+        return edits | {memory.id: mark_removed for memory in self.gone}
 
 
 def compare(drafts: Sequence[Memory], known: Sequence[Memory], failed: Sequence[Failed] = ()) -> NoteChanges:
-    """Matches by heading and text first; the rest under one heading is paired in order."""
-    unmatched: defaultdict[tuple[str, str], list[Memory]] = defaultdict(list)
+    """Matches pieces that are as they were read last; of the rest under one heading, those that are alike."""
+    unmatched: defaultdict[str, list[Memory]] = defaultdict(list)
     for memory in sorted(known, key=lambda memory: memory.status == "trashed"):
-        unmatched[memory.title, memory.text].append(memory)
-    matched: list[tuple[Memory | Failed, Memory | None]] = []
+        unmatched[piece_read(memory)].append(memory)
+    matched: list[tuple[Memory, Memory]] = []
     pieces: list[Memory | Failed] = [*drafts, *failed]
+    rest: list[Memory | Failed] = []
     for piece in sorted(pieces, key=place):
-        same = unmatched[piece.title, piece.text]
-        matched.append((piece, same.pop(0) if same else None))
-    leftover: defaultdict[str, list[Memory]] = defaultdict(list)
-    for memory in sorted((each for several in unmatched.values() for each in several), key=place):
-        if memory.status != "trashed" and not memory.superseded_by:
-            leftover[memory.title].append(memory)
-    taken = {memory.id for memory in known}
-    new: list[Memory] = []
-    edited: dict[str, Memory] = {}
-    for piece in (piece for piece, match in matched if match is None):
-        former = leftover[piece.title].pop(0) if leftover[piece.title] else None
-        if isinstance(piece, Failed):
+        same = unmatched[identity(piece.title, piece.text)]
+        if not same:
+            rest.append(piece)
             continue
-        if former is not None:
-            edited[former.id] = piece
-        else:
-            new.append(with_free_id(piece, taken))
-    gone = [memory for several in leftover.values() for memory in several]
-    back = [
-        match for piece, match in matched
-        if match is not None and REMOVED in match.metadata and not isinstance(piece, Failed)
-    ]  # fmt: skip
-    return NoteChanges(new, edited, gone, back)
+        memory = same.pop(0)
+        if isinstance(piece, Memory):
+            matched.append((piece, memory))
+    leftover = {memory.id: memory for several in unmatched.values() for memory in several}
+    for piece in [each for each in rest if isinstance(each, Memory) and is_first_reading(leftover.get(each.id))]:
+        rest.remove(piece)
+        matched.append((piece, leftover.pop(piece.id)))
+    former = [memory for memory in leftover.values() if memory.status != "trashed" and not memory.superseded_by]
+    for piece, memory in paired(rest, former):
+        rest.remove(piece)
+        former.remove(memory)
+        if isinstance(piece, Memory):
+            matched.append((piece, memory))
+    taken = {memory.id for memory in known}
+    return NoteChanges(
+        [with_free_id(piece, taken) for piece in rest if isinstance(piece, Memory)],
+        {memory.id: piece for piece, memory in matched if follow(piece, memory) != memory},
+        former,
+    )
+
+
+def paired(pieces: Sequence[Memory | Failed], former: Sequence[Memory]) -> list[tuple[Memory | Failed, Memory]]:
+    """The pairs under one heading that are most alike. A piece that may not be stored is paired in any case, so that
+    its memory stays."""
+    pairs: list[tuple[float, int, int]] = []
+    for number, piece in enumerate(pieces):
+        under = [at for at, memory in enumerate(former) if memory.title == piece.title]
+        under.sort(key=lambda at: abs(place(former[at]) - place(piece)))
+        pairs += ((likeness(piece.text, former[at].text), number, at) for at in under[:NEAREST])
+    result: dict[int, int] = {}
+    taken: set[int] = set()
+    for alike, number, at in sorted(pairs, key=lambda pair: (-pair[0], abs(pair[1] - pair[2]))):
+        if number in result or at in taken or (alike < ALIKE and isinstance(pieces[number], Memory)):
+            continue
+        result[number] = at
+        taken.add(at)
+    return [(pieces[number], former[at]) for number, at in result.items()]
+
+
+def likeness(one: str, other: str) -> float:
+    return SequenceMatcher(None, one[:COMPARED], other[:COMPARED], autojunk=False).ratio()
+
+
+def with_record(draft: Memory) -> Memory:
+    """With what the note says, so that the next reading can tell an edit of the note from one in the store."""
+    record: dict[str, Json] = {"piece": identity(draft.title, draft.text), "tags": [*draft.tags]}
+    if draft.occurred_at is not None:
+        record["date"] = draft.occurred_at
+    return replace(draft, metadata={**draft.metadata, READ: record})
+
+
+def record_of(memory: Memory) -> Mapping[str, Json]:
+    """Of a memory without one, which an import or an earlier version stored, what it was made from."""
+    record = memory.metadata.get(READ)
+    if isinstance(record, Mapping):
+        return record
+    task = [tag for tag in memory.tags if tag in (OPEN_TASK, DONE_TASK)]
+    return {"piece": identity(memory.title, memory.text), "tags": [*task], "date": memory.occurred_at}
+
+
+def piece_read(memory: Memory) -> str:
+    return str(record_of(memory).get("piece"))
+
+
+def is_first_reading(memory: Memory | None) -> bool:
+    """Whether its id, which was made of the piece, is all that says what was read."""
+    return memory is not None and READ not in memory.metadata
+
+
+def follow(draft: Memory, memory: Memory) -> Memory:
+    """The memory with what has changed in its note; what was changed in the store stays."""
+    if memory.status == "trashed" and REMOVED not in memory.metadata:
+        return memory
+    before, now = record_of(memory), record_of(draft)
+    after = mark_returned(memory)
+    if before.get("piece") != now.get("piece") and not (is_first_reading(memory) and memory.id == draft.id):
+        after = replace(after, text=draft.text, position=draft.position)
+    if before.get("date") != now.get("date"):
+        after = replace(after, occurred_at=draft.occurred_at)
+    after = replace(after, tags=merged_tags(memory.tags, before.get("tags"), draft.tags))
+    if after == memory and is_first_reading(memory):
+        return memory
+    return replace(after, metadata={**after.metadata, READ: dict(now)})
+
+
+def merged_tags(stored: Sequence[str], before: Json, now: Sequence[str]) -> tuple[str, ...]:
+    """Without tags that left the note, and with those that came to it."""
+    former = before if isinstance(before, list) else []
+    kept = [tag for tag in stored if tag in now or tag not in former]
+    return (*kept, *(tag for tag in now if tag not in kept and tag not in former))
 
 
 def with_free_id(draft: Memory, taken: set[str]) -> Memory:
@@ -210,6 +293,8 @@ def mark_removed(memory: Memory) -> Memory:
 
 
 def mark_returned(memory: Memory) -> Memory:
+    if REMOVED not in memory.metadata:
+        return memory
     rest = {key: value for key, value in memory.metadata.items() if key != REMOVED}
     if memory.status != "trashed":
         return replace(memory, metadata=rest)
@@ -218,16 +303,6 @@ def mark_returned(memory: Memory) -> Memory:
 
 def place(piece: Memory | Failed) -> int:
     return piece.position or 0
-
-
-def rewrite(draft: Memory) -> Edit:
-    def edit(memory: Memory) -> Memory:
-        return replace(
-            memory, text=draft.text, position=draft.position, occurred_at=draft.occurred_at, tags=draft.tags,
-            trust=draft.trust, metadata=draft.metadata,
-        )  # fmt: skip
-
-    return edit
 
 
 def draft_item(store: MemoryStore, item: Item, position: int, format: str) -> Memory:

@@ -177,14 +177,25 @@ class Stream:
 
 
 def elements(path: Path) -> Iterator[tuple[Json, int]]:
-    """Each element with the bytes read so far; a file that is one object has one element. Raises `ValueError`."""
+    """Each element of an array, or each value that is no array, with the bytes read so far. Values may follow each
+    other, as on lines. Raises `ValueError`."""
     with open_regular(path) as file:
         stream = Stream(file)
-        if stream.skip(SPACE) != "[":
-            yield stream.element(), stream.read
-            return
-        stream.text = stream.text[1:]
-        while (first := stream.skip(SPACE + ",")) and first != "]":
-            yield stream.element(), stream.read
+        first = stream.skip(SPACE)
         if not first:
-            raise ValueError("the array does not end")
+            raise ValueError("there is nothing in it")
+        while first:
+            if first == "[":
+                yield from array_elements(stream)
+            else:
+                yield stream.element(), stream.read
+            first = stream.skip(SPACE)
+
+
+def array_elements(stream: Stream) -> Iterator[tuple[Json, int]]:
+    stream.text = stream.text[1:]
+    while (first := stream.skip(SPACE + ",")) and first != "]":
+        yield stream.element(), stream.read
+    if not first:
+        raise ValueError("the array does not end")
+    stream.text = stream.text[1:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +26,13 @@ HEADING = re.compile(r" {0,3}#{1,6}\s+(.*?)\s*#*\s*$")
 BULLET = re.compile(r"([ \t]*)([-*+]|\d{1,3}[.)])\s+(\[[ xX]\]\s+)?(.*)")
 CODE = re.compile(r" {0,3}(```|~~~)")
 RULE = re.compile(r" {0,3}([-*_])(\s*\1){2,}\s*$")
-COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+# A comment, or code, in which a comment is text.
+COMMENT_OR_CODE = re.compile(
+    r"<!--.*?(?:-->|\Z)"
+    r"|^[ \t]*(?P<fence>```+(?=[^`\n]*$)|~~~+).*?(?:^[ \t]*(?P=fence)|\Z)"
+    r"|(?<!`)(?P<ticks>`{1,4})(?!`)[^\n]*?(?<!`)(?P=ticks)(?!`)",
+    re.DOTALL | re.MULTILINE,
+)
 DATE = re.compile(r"(?<!\d)(\d{4})-?(\d{2})-?(\d{2})(?!\d)")
 FRONT = re.compile(r"---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
 
@@ -68,11 +75,21 @@ def read(path: Path, *, tools: bool = False) -> Iterator[Piece]:  # noqa: ARG001
         yield Broken("the file", str(error), size)
         return
     begun = replace(front, title=front.title or path.stem, date=front.date or dated(path.stem))
-    for part in parts(COMMENT.sub("", body), begun):
+    for part in parts(without_comments(body), begun):
         for piece in pieces(part):
             # The key has no line number: a line added above must not make it another memory.
             tags = tuple(dict.fromkeys((*front.tags, *part.tags, *tags_in(piece))))
             yield Item(piece, home_relative(path), part.title, "", part.title, part.date, tags, size)
+
+
+def without_comments(text: str) -> str:
+    """What begins like a comment and does not end is text."""
+
+    def kept(match: re.Match[str]) -> str:
+        matched = match.group()
+        return "" if matched.startswith("<!--") and matched.endswith("-->") else matched
+
+    return COMMENT_OR_CODE.sub(kept, text)
 
 
 def tags_in(text: str) -> list[str]:
@@ -88,7 +105,7 @@ def tags_in(text: str) -> list[str]:
 
 def home_relative(path: Path) -> str:
     """The same for one file from wherever it is named, and without the user's name."""
-    absolute = path.absolute()
+    absolute = Path(os.path.normpath(path.absolute()))  # not resolved: a symlink is known by its own name
     try:
         return f"~/{absolute.relative_to(Path.home()).as_posix()}"
     except (ValueError, RuntimeError):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 BATCH = 256  # memories in one operation: one block of vectors, and short enough for other writers
 NAMED_FAULTS = 20  # listed by name; the rest are counted
 REMOVED = "left_its_note"  # the key in a memory's metadata
+NAME_DIGITS = 4  # too few to guess a secret by them
 TRIES = 5  # when another process stores the same pieces at the same time
 
 
@@ -93,12 +94,13 @@ class Ingest:
 
     def drafts(self, pieces: Iterable[Piece]) -> list[Memory]:
         drafts: dict[str, Memory] = {}
+        named = self.name_of_session()
         for piece in pieces:
             if not isinstance(piece, Item):
                 self.tally.note(piece)
                 continue
-            if self.format.edited and self.source:
-                piece = replace(piece, session=self.source)
+            if self.format.edited or piece.session == self.path.stem:
+                piece = replace(piece, session=named)
             position = self.positions[piece.session]
             self.positions[piece.session] += 1
             try:
@@ -130,7 +132,7 @@ class Ingest:
         """Edits memories whose text changed under the same heading, and trashes those whose text was removed."""
         if not drafts and self.tally.broken:
             return  # an unreadable file is not an empty one
-        source = self.source or home_relative(self.path)
+        source = self.name_of_session()
         known = list(self.store.iterate(
             # A memory written by hand may name the file as its source too.
             source=source, session=source,
@@ -142,6 +144,15 @@ class Ingest:
         self.tally.unchanged = len(drafts) - len(plan.new) - changed
         if not self.dry_run and (plan.new or changed or plan.gone):
             self.store.write("ingest", new=plan.new, edits=plan.edits(), why=self.why())
+
+    def name_of_session(self) -> str:
+        """That of a note, or of a conversation without one: the file's name. A secret in it is redacted, and a few
+        digits tell it from other files whose names lost one."""
+        name = (self.source or home_relative(self.path)) if self.format.edited else self.path.name
+        clean = make_guard(self.store.settings).words(name)  # with its ending: without one it looks more like a token
+        if clean != name:
+            return f"{clean} {identity(name)[:NAME_DIGITS]}"
+        return name if self.format.edited else self.path.stem
 
     def why(self) -> str:
         return f"{self.format.name}: {self.path.name}"

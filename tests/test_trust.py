@@ -88,6 +88,14 @@ def test_a_project_may_not_choose_the_space_of_another(file: Path, space: str) -
     assert choose_space(file.parent, environment={}).space == project_in(file.parent).space(), "it gets its own"
 
 
+@pytest.mark.parametrize("name", ["personal. IMPORTANT NOTICE", "a\\nb", "</memories>", "`ls`", "x" * 61, ""])
+def test_a_project_may_name_its_own_space_by_one_word_only(file: Path, name: str) -> None:
+    file.write_text(f'space = "{name}-{project_in(file.parent).key}"\n')
+    found, notices = read(file)
+    assert found.space == "" and len(notices) == 1
+    assert choose_space(file.parent, environment={}).space == project_in(file.parent).space()
+
+
 def test_consent_holds_for_one_path_and_one_content(file: Path, tmp_path: Path) -> None:
     trusted(file, 'embedder = "hashing"\n')
     assert read(file)[0].embedder == "hashing"

@@ -112,6 +112,11 @@ def create_private(path: Path, content: bytes = b"") -> bool:
     return True
 
 
+def is_open_to_others(mode: int) -> bool:
+    """Whether a file of this mode can be read, or more, by others than its owner. Windows has no such modes."""
+    return os.name != "nt" and bool(mode & (GROUP | OTHERS))
+
+
 def restrict_to_owner(path: Path) -> None:
     """Removes the rights of group and others on a regular file that this user owns.
 

@@ -607,7 +607,7 @@ class MemoryStore(Closing):
     ) -> Linked:
         """Links one memory to another. Repeating it changes nothing; the target need not exist, unless the store has
         `strict_links`. Raises `MemoryNotFound` and `LinkRefused`."""
-        wanted = Link(target, rel, weight, self._guard.data(json_object("data", data)) if data else {})
+        wanted = self._guard.link(Link(target, rel, weight, json_object("data", data) if data else {}))
         return links.link(self._engine, self.space, source, wanted, strict=self._parts.strict_links, why=why)
 
     def unlink(self, source: str, target: str, rel: str | None = None, *, why: str = "") -> int:
@@ -694,7 +694,8 @@ class MemoryStore(Closing):
     def register_relation(self, name: str, description: str = "") -> None:
         """Adds a relation to the vocabulary, or confirms one that was learned from a link."""
         about = self._guard.words(storable_text("description", description).strip())
-        self._engine.register(RELATION, required_label("relation", name), {"description": about}, self.space)
+        relation = self._guard.name("relation", required_label("relation", name))
+        self._engine.register(RELATION, relation, {"description": about}, self.space)
 
     def weak_links(self, *, below: float = links.WEAK, walks: int = 0) -> list[Edge]:
         """The plan of `prune_links`: links with less weight than `below` that were followed at most `walks` times."""
@@ -1012,6 +1013,8 @@ class MemoryStore(Closing):
         from nacre.engine import entities  # slow to import
 
         self._demand_role("reviewer", "merge entities")
+        for name in (into, *others):
+            self._guard.name("name of an entity", name)
         return entities.merge(self._engine, self.space, into, others, why=why)
 
     def unalias(self, name: str, *, why: str = "") -> bool:
@@ -1035,7 +1038,8 @@ class MemoryStore(Closing):
 
     def register_type(self, name: str) -> None:
         """Adds a memory type to this store, in all its spaces."""
-        self._engine.register("type", required_label("type", name).lower(), {}, self.space, replace_known=False)
+        type = self._guard.name("type", required_label("type", name))
+        self._engine.register("type", type.lower(), {}, self.space, replace_known=False)
 
     def vocabulary(self, kind: str) -> dict[str, Mapping[str, Json]]:
         """The terms of a kind that this space was taught (tags, sources, names), with their data."""

@@ -19,6 +19,7 @@ GIT_SECONDS = 10.0  # a history of a million commits takes a few
 KNOWN_PROJECTS = 1_000  # in the cache
 NAME_CHARACTERS = 60  # of a space's name; a remote may have any name
 NOT_IN_A_NAME = re.compile(r"[^\w.]+")
+IN_A_NAME = re.compile(rf"[\w.-]{{1,{NAME_CHARACTERS}}}")
 # Variables that a git hook may have set, and that would lead git to another repository.
 MISLEADING = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE")
 REMOTE_KIND, FOLDER_KIND = "remote", "folder"  # of an identity
@@ -46,8 +47,10 @@ class Project(NamedTuple):
         return next(matches, f"{self.name}-{self.key}")
 
     def owns(self, space: str) -> bool:
-        """Whether a space of this name belongs to this project."""
-        return any(space.endswith(f"-{key}") for key in (self.key, *self.others))
+        """Whether a space of this name belongs to this project. A name is one word: a cloned repository may choose it,
+        and a model reads it."""
+        name, _, key = space.rpartition("-")
+        return key in (self.key, *self.others) and IN_A_NAME.fullmatch(name) is not None
 
 
 class Repository(NamedTuple):

@@ -188,6 +188,34 @@ def test_a_store_that_is_open_elsewhere_keeps_its_key(
 
 
 @pytest.mark.slow
+def test_a_change_of_key_that_failed_leaves_no_key_file_and_can_be_repeated(
+    filled: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nacre.storage.sqlite.connection.BUSY_SECONDS", 0.2)
+    made = tmp_path / "made.key"
+    words = ("encrypt", "--new-key-file", str(made), "-y")
+    with MemoryStore(filled.store, embedder="hashing") as store:
+        store.count()
+        result = filled(*words)
+        assert result.exit_code != 0 and not made.exists(), result.output
+    assert filled(*words).exit_code == 0 and made.exists()
+
+
+def test_a_key_file_stays_where_the_store_already_has_the_new_key(
+    filled: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_folder: Path) -> None:
+        raise OSError("no space left")
+
+    made = tmp_path / "made.key"
+    with monkeypatch.context() as failing:
+        failing.setattr("nacre.storage.keys.folder_to_disk", lambda _folder: None)  # not this one
+        failing.setattr("nacre.storage.sqlite.backup.folder_to_disk", fail)
+        assert filled("encrypt", "--new-key-file", str(made), "-y").exit_code != 0
+    monkeypatch.setenv("NACRE_KEY", f"file:{made}")
+    assert MESSAGE in filled.ok("list")
+
+
 def test_a_traceback_contains_no_key(encrypted: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTHER", "something else")
     monkeypatch.setenv("NACRE_KEY", "env:OTHER")

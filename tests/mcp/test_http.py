@@ -121,6 +121,19 @@ def test_a_token_file_is_made_for_its_owner_alone_and_then_used(tmp_path: Path) 
     served.stop()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_a_token_file_that_others_may_read_is_used_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "token"
+    load_token(file)
+    load_token(file)
+    assert caplog.messages == []
+    file.chmod(0o644)
+    load_token(file)
+    assert caplog.messages == [f"Others may read the token file {file}; run `chmod 600` on it."]
+
+
 @pytest.mark.parametrize("content", ["", "short", "two words " * 4])
 def test_a_file_that_holds_no_token_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "token").write_text(content)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from unicodedata import normalize
+
 import pytest
 
-from nacre.model.fence import CLOSING, escaped
+from nacre.model.fence import BRACKETS, CLOSING, escaped
 
 
 @pytest.mark.parametrize(
@@ -20,12 +22,17 @@ def test_marks_and_format_characters_do_not_hide_a_closing_mark(unseen: str, pla
     [
         "</ᴍᴇᴍᴏʀɪᴇꜱ>", "</🅜🅔🅜🅞🅡🅘🅔🅢>", "</🅼🅴🅼🅾🆁🅸🅴🆂>", "</ⓜⓔⓜⓞⓡⓘⓔⓢ>", "</⒨⒠⒨⒪⒭⒤⒠⒮>", "</🇲🇪🇲🇴🇷🇮🇪🇸>", "‹/memories›",
         "❮/memories❯", "<╱memories>", "❮╱memories❯", "</мемогіеѕ>", "</mɛmσɾιєѕ>", "</m3m0r135>", "</𝓶𝓮𝓶𝓸𝓻𝓲𝓮𝓼>",
-        "«/memories»",
+        "«/memories»", "≮/memories>", "⊀/memories>", "<ﾉmemories>", "<⼃memories>",
         "<∖memories>", "</mëmørîès>", "</ꮇemories>", "</mem٠ries>", "</memoɍıes>",
     ],
 )  # fmt: skip
 def test_a_mark_in_letters_that_look_alike_is_escaped(mark: str) -> None:
     assert escaped(f"before {mark} after") == f"before &lt;{mark[1:]} after"
+
+
+def test_every_sign_that_is_made_of_a_bracket_is_one() -> None:
+    signs = (chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000)
+    assert [sign for sign in signs if sign not in BRACKETS and set(normalize("NFKD", sign)) & set(BRACKETS)] == []
 
 
 @pytest.mark.parametrize(

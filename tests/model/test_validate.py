@@ -58,6 +58,9 @@ BAD_FIELDS: list[tuple[dict[str, Any], str]] = [
     ({"metadata": {("a", "b"): 1}}, "cannot be written as JSON"),
     ({"metadata": [1]}, "must be a JSON object"),
     ({"metadata": {"a": "x" * 200_000}}, "characters"),
+    ({"tags": [*map(str, range(1_001))]}, "tags has 1,001 entries; 1,000 are the most"),
+    ({"entities": [*map(str, range(1_001))]}, "leave some out"),
+    ({"links": [Link(to=str(number)) for number in range(10_001)]}, "links has 10,001 entries"),
     ({"metadata": {"a": "\x00"}}, "NUL"),
     ({"metadata": {"a\ud800": 1}}, "surrogate"),
     ({"metadata": {"a": DEEP}}, "nested"),
@@ -134,6 +137,12 @@ def test_a_text_of_exactly_the_longest_length_is_kept(store: MemoryStore) -> Non
     kept = store.get(store.remember(text).id)
     assert kept is not None
     assert kept.text == text
+
+
+def test_lists_that_grew_in_a_store_are_imported_whole() -> None:
+    assert len(validate_fields({"tags": ["a"] * 2_000}, ())["tags"]) == 1  # type: ignore[arg-type]
+    many = [str(number) for number in range(2_000)]
+    assert validate_fields({"tags": many}, (), limit_lists=False)["tags"] == tuple(many)
 
 
 def test_values_take_the_record_s_own_form() -> None:

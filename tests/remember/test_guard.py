@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nacre import Link, Memory, MemoryStore
-from nacre.errors import SecretRefused, UnknownName
+from nacre.errors import InvalidInput, SecretRefused, UnknownName
 from nacre.remember.guard import Guard
 from nacre.settings import Settings
 from tests.embedders import WordBag
@@ -30,9 +30,11 @@ WAYS: dict[str, Callable[[MemoryStore], object]] = {
     "tags": lambda store: store.remember("x", tags=[SECRET], entities=[SECRET]),
     "metadata": lambda store: store.remember("x", metadata={"deep": [{"token": SECRET}], "plain": SAID}),
     "links": lambda store: store.remember("x", links=[Link("other", data={"note": SAID})]),
+    "relation": lambda store: store.remember("x", links=[Link("other", rel=SECRET), Link("other", rel=f"{SECRET}2")]),
     "edit": lambda store: store.edit("known", text=SAID, source=SAID),
     "why": lambda store: store.edit("known", importance=0.9, why=SAID),
     "link": lambda store: store.link("known", "other", data={"note": SAID}, why=SAID),
+    "link of a relation": lambda store: store.link("known", "other", SECRET),
     "undo": lambda store: store.undo(why=SAID),
 }
 
@@ -46,6 +48,21 @@ def test_what_was_a_secret_is_nowhere_in_the_file(tmp_path: Path, way: str) -> N
     assert way in ("why", "undo") or "[REDACTED:" in told or way == "link"
     for file in tmp_path.iterdir():
         assert SECRET.encode() not in file.read_bytes(), file.name
+
+
+def test_a_name_that_holds_a_secret_is_refused(tmp_path: Path) -> None:
+    with opened(tmp_path / "s.db") as store:
+        naming: list[Callable[[str], object]] = [
+            store.register_relation, store.register_type,
+            lambda name: store.merge_entities("Rosa", name), lambda name: store.merge_entities(name, "Rosa"),
+        ]  # fmt: skip
+        for name in naming:
+            with pytest.raises(InvalidInput, match=r"secret \(github_token\); choose another") as error:
+                name(SECRET)
+            assert SECRET not in str(error.value)
+            name("harmless")
+    with opened(tmp_path / "s.db", secrets="allow") as store:
+        store.register_relation(SECRET)
 
 
 def test_the_kind_is_told_and_the_secret_is_not(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ scraps = st.sampled_from(
             "[REDACTED",
             "[REDACTED:x]",
         ),
+        *("| password |\n|---|\n| ab12cd34 |\n", "\\_", "\\-", "|", "$6$"),
         *("]", " ", "\n", "'", "=", "sk-", "İ", "lena@service.test", "+49 30 1234567"),
     ]
 )
@@ -100,6 +101,15 @@ def test_any_text_can_be_scrubbed(text: str) -> None:
         ("card 4111 1111 1111 1111", "card_number"),
         ("pay to DE89 3704 0044 0532 0130 00", "iban"),
         ("SSN 219-09-9999", "ssn"),
+        ("call 0049 30 1234567 today", "phone"),
+        ("call (030) 1234567", "phone"),
+        ("call 555.123.4567", "phone"),
+        ("appelle le 06 12 34 56 78", "phone"),
+        ("call +49\xa030\xa01234567", "phone"),
+        ("card 4111\xa01111\xa01111\xa01111", "card_number"),
+        ("pay to de89 3704 0044 0532 0130 00 soon", "iban"),
+        ("pay to nl91abna0417164300", "iban"),
+        ("pay to DE89\u202f3704\u202f0044\u202f0532\u202f0130\u202f00", "iban"),
     ],
 )
 def test_personal_data_is_taken_out_where_the_policy_asks_for_it(text: str, kind: str) -> None:
@@ -117,10 +127,46 @@ def test_personal_data_is_taken_out_where_the_policy_asks_for_it(text: str, kind
         "ticket 000-12-3456",
         "@decorator and a@b",
         "build 20240102123456789",
+        "de89 3704 0044 0532 0130 01",
+        "order 0012345678",
+        "from 10.20.3000 to 10.20.4000",
     ],
 )
 def test_numbers_that_fail_their_check_are_no_personal_data(text: str) -> None:
     assert scrub(text, policy=PERSONAL).findings == ()
+
+
+@pytest.mark.parametrize("text", ["o'brien@example.com", "'lena@example.com'", "(lena@example.com)"])
+def test_nothing_of_an_address_is_left_and_nothing_around_it_is_taken(text: str) -> None:
+    assert scrub(text, policy=PERSONAL).text == text.replace(text.strip("'()"), "[REDACTED:email]")
+
+
+def test_the_rest_of_a_text_with_escapes_stays_as_it_is() -> None:
+    escaped = key().replace("_", "\\_")
+    assert scrub(f"a\\_b {escaped} c\\_d").text == "a\\_b [REDACTED:github_token] c\\_d"
+
+
+def test_only_the_password_of_a_database_is_taken_out_of_its_address() -> None:
+    address = "postgres://app:{}@db.service.test:5432/app?contact=lena@service.test"
+    assert scrub(address.format("Tr0ub" + "/4dor")).text == address.format("[REDACTED:database_password]")
+
+
+@pytest.mark.parametrize("name", ["pass", "pw", "passwd_old", "userPass", "password_new", "DB_PASS"])
+def test_metadata_loses_what_a_text_would_lose(name: str) -> None:
+    scrubbed = scrub_json({"db": {name: "Blue42" + "horse", "port": 5432}})
+    assert scrubbed.value == {"db": {name: "[REDACTED:password]", "port": 5432}}
+    assert scrubbed.kinds == ("password",)
+
+
+def test_a_number_may_be_a_secret_in_metadata() -> None:
+    assert scrub_json({"password": 12345678, "old_password": [87654321]}).value == {
+        "password": "[REDACTED:password]", "old_password": ["[REDACTED:password]"],
+    }  # fmt: skip
+    counts: Json = {"pass": 200_000, "fail": 3, "tokens": 128_000, "password_changed_at": 1_731_900_000, "done": True}
+    assert scrub_json(counts).value == counts
+    card: Json = {"paid_with": 4111111111111111, "order": 4111111111111112}
+    assert scrub_json(card).value == card
+    assert scrub_json(card, policy=PERSONAL).value == {**card, "paid_with": "[REDACTED:card_number]"}
 
 
 def test_a_name_makes_its_value_a_secret_in_metadata() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from random import Random
 
 import pytest
@@ -41,6 +42,24 @@ FORMS = {
     "a fallback as an argument": ('password = os.environ.get("DB_PASSWORD", "{}")', WORD),
     "a fallback in JavaScript": ("const secret = process.env.SECRET || '{}'", made((LOWER, 8), (DIGITS, 4))),
     "a fallback in a shell": ("PGPASSWORD=${{DB_PASSWORD:-{}}}", WEAK),
+    "an arrow": ("password -> {}", WEAK),
+    "a full-width colon": ("password：{}", WEAK),
+    "a name in brackets": ("Password (lena): {}", WEAK),
+    "a Markdown table": ("| user | password |\n|---|---|\n| lena | {} |\n", WEAK),
+    "a Markdown table without an edge": ("user | **Password** | note\n--- | :---: | ---\nlena | `{}` | old", WEAK),
+    "the code of a network": ("WIFI:T:WPA;S:home;P:{};;", WORD),
+    "the code of a network in another order": ("WIFI:S:home;P:{};T:WPA;H:true;;", WORD),
+    "a line of pgpass": ("db.service.test:5432:shop:lena:{}", WORD),
+    "the settings of Docker": ('{{"auth": "{}"}}', base64.b64encode(f"lena:{WEAK}".encode()).decode()),
+    "a line of shadow": ("root:{}:19000:0:99999:7:::", made("$6$", (ALNUM, 16), "$", (ALNUM + "./", 86))),
+    "a line of htpasswd": ("lena:{}", made("$2y$10$", (ALNUM + "./", 53))),
+    "an Argon2 hash": ("hash {}", made("$argon2id$v=19$m=65536,t=3,p=4$", (ALNUM, 22), "$", (BASE64, 43))),
+    "a token as the user of an address": ("https://{}@git.service.test/acme/app.git", made((HEX, 39), "7")),
+    "a slash in the password of a database": ("postgres://app:{}@db.service.test:5432/app", "Tr0ub" + "/4dor"),
+    "a slash and an at sign": ("mysql://app:{}@db.service.test/app", "p@ss" + "/w0rd"),
+    "escaped by Markdown": ("use {} today", made("gh" + "p\\_", (ALNUM, 36))),
+    "escaped by Markdown twice": ("use sk\\_{} today", made("live\\_", (ALNUM, 24))),
+    "escaped by Markdown, of parts": ("{}", made("github\\_" + "pat\\_", (ALNUM, 22), "\\_", (ALNUM, 59))),
     "a bare token": ("please use {} from now on", RANDOM),
     "a bare token in small letters": ("please use {} from now on", made((LOWER + DIGITS, 40))),
     "a bare token in base64": ("got {} from the queue", made((BASE64, 50), "7a=")),
@@ -129,6 +148,22 @@ def test_a_key_block_behind_the_timestamps_of_a_log_is_taken_out(ended: bool) ->
         "getHTTPResponseCode2XXForRequest",
         "ULID " + "01ARZ3NDEK" + "TSV4RRFFQ69G5FAV",
         "VGhpcyBpcyBhbiBleGFtcGxlIG9mIGJhc2U2NA",
+        "passwd->pw_dir2entry and ctx->password->s6_addr32",
+        "password -> a digest of 32 bytes",
+        "password (at least 12 characters): required",
+        "| Feature | Password |\n|---|---|\n| reset | yes |\n| expiry | 90 days |\n| length | 12 |",
+        "| Password policy | since |\n|---|---|\n| strong2factor | release-2024 |",
+        "user | password\nlena | see-the-vault-2",
+        "WIFI:T:nopass;S:guests;;",
+        "ports: 5432:5432, 127.0.0.1:5432:5432",
+        "db.service.test:5432:shop is up",
+        '{"auth": "required", "mode": "OAuth2Bearer"}',
+        '"auth":"OAuth2Bearer"',
+        "it costs $6$ or $5$, says the sign",
+        "https://lena@git.service.test/acme/app.git",
+        "postgres://db.service.test:5432/app?contact=lena@service.test",
+        "postgres://db.service.test/app and mail to lena@service.test",
+        r"the file C:\_build\_output\_2024\release and snake\_case\_name\_2",
     ],
 )
 def test_everyday_text_is_let_be(text: str) -> None:

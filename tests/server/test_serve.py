@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import platform
@@ -20,12 +21,13 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
+from starlette.types import Receive, Scope, Send
 
 from nacre.client import RemoteStore
 from nacre.errors import NacreError
 from nacre.mcp.http import Address
 from nacre.memory_store import MemoryStore
-from nacre.server.serve import HEAPS, HINT, ServeOptions
+from nacre.server.serve import HEAPS, HINT, BehindProxy, ServeOptions
 from nacre.server.users import Registry
 from tests.command_line import CommandLine
 from tests.mcp.agents import stdio_agent, talking
@@ -42,6 +44,36 @@ def test_an_address_that_others_reach_needs_tls_or_a_proxy(nacre: CommandLine, t
     assert "There is no file" in missing.stderr
     ServeOptions(Address.of("0.0.0.0:0"), behind_proxy=True).check()
     ServeOptions(Address.of("127.0.0.1:0")).check()
+
+
+def seen_behind_proxy(*headers: tuple[bytes, bytes]) -> tuple[str, str]:
+    """The scheme and the address of a client that the application sees of a request by a proxy elsewhere."""
+    seen: list[Scope] = []
+
+    async def app(scope: Scope, _receive: Receive, _send: Send) -> None:
+        seen.append(scope)
+
+    scope = {"type": "http", "scheme": "http", "client": ("10.0.0.7", 4711), "headers": headers}
+    asyncio.run(BehindProxy(app)(scope, None, None))  # type: ignore[arg-type]
+    return seen[0]["scheme"], seen[0]["client"][0]
+
+
+def test_behind_a_proxy_the_scheme_and_the_address_are_those_of_its_client() -> None:
+    forwarded, by = b"x-forwarded-proto", b"x-forwarded-for"
+    assert seen_behind_proxy((forwarded, b"https"), (by, b"192.0.2.9")) == ("https", "192.0.2.9")
+    assert seen_behind_proxy((by, b"198.51.100.1, 192.0.2.9")) == ("http", "192.0.2.9"), "the first is of its client"
+    assert seen_behind_proxy((by, b"198.51.100.1"), (by, b"192.0.2.9")) == ("http", "192.0.2.9")
+    assert seen_behind_proxy((forwarded, b"javascript"), (by, b"")) == ("http", "10.0.0.7")
+
+
+def test_only_a_server_behind_a_proxy_believes_such_headers(tmp_path: Path) -> None:
+    (token,) = tokens(tmp_path / "s.db", ("ada", "admin", ()))
+    for words, secure in ((("--behind-proxy",), True), ((), False)):
+        with serving(tmp_path / "s.db", tmp_path, *words) as served:
+            own = {"X-Nacre-Page": "1", "X-Forwarded-Proto": "https"}
+            reply = served.caller()("POST", "/session", {"token": token}, **own)
+            assert reply.status == 200, reply.body
+            assert ("Secure" in reply.headers["set-cookie"]) == secure
 
 
 @pytest.mark.slow

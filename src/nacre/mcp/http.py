@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hmac
 import ipaddress
+import logging
 import os
 import secrets
 import socket
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nacre.errors import ConfigError, InvalidInput
-from nacre.files import create_private
+from nacre.files import create_private, is_open_to_others
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from nacre.mcp.store_provider import StoreProvider
+
+log = logging.getLogger(__name__)
 
 TOKEN_BYTES = 32
 SHORTEST_TOKEN = 16  # characters: a shorter one can be guessed
@@ -43,7 +46,10 @@ def load_token(file: Path) -> tuple[str, bool]:
             if not create_private(file, f"{token}\n".encode()):
                 raise FileExistsError("another server is writing it")
             return token, True
-        token = file.read_text("utf-8").strip()
+        with file.open(encoding="utf-8") as opened:
+            if is_open_to_others(os.fstat(opened.fileno()).st_mode):
+                log.warning("Others may read the token file %s; run `chmod 600` on it.", file)
+            token = opened.read().strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file} cannot be read as a token ({error}); choose another file.") from error
     if len(token) < SHORTEST_TOKEN or not token.isascii() or any(sign.isspace() for sign in token):

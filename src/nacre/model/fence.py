@@ -62,11 +62,12 @@ def _names_the_fence(text: str, place: int) -> bool:
 @lru_cache(4_096)
 def _plain(sign: str) -> str:
     """The letters that a reader takes the sign for: "/" for every slash, nothing for a sign that is not seen."""
-    if sign in SLASHES:
+    decomposed = normalize("NFKD", sign)
+    if sign in SLASHES or decomposed in SLASHES:
         return "/"
     if category(sign) in UNSEEN_CATEGORIES or UNSEEN.match(sign):
         return ""
-    return "".join(map(_plain_letter, normalize("NFKD", sign))).strip("()") or sign
+    return "".join(map(_plain_letter, decomposed)).strip("()") or sign
 
 
 def _plain_letter(sign: str) -> str:

@@ -18,11 +18,12 @@ from typing import IO, Any, BinaryIO, Literal, TextIO, TypeAlias, TypedDict, Typ
 from nacre.errors import InvalidInput, UnknownName, WrongType
 from nacre.model.filter import LARGEST
 from nacre.model.instants import Instant, seconds
-from nacre.model.memory import STATUSES, Json, Link
+from nacre.model.memory import LISTS, STATUSES, Json, Link
 
 LONGEST_TEXT = 1_000_000  # characters; a longer text is a document and belongs in several memories
 LONGEST_LABEL = 1_000
 LONGEST_METADATA = 100_000
+MOST_ITEMS = {**dict.fromkeys(LISTS, 1_000), "links": 10_000}  # of a list; nobody reads a memory with more
 DEEPEST_METADATA = 100  # databases limit the depth of JSON, SQLite to 1,000
 HALF_A_PAIR = re.compile("[\ud800-\udfff]")  # of surrogates: no character
 UNWRITABLE = re.compile("[\x00\ud800-\udfff]")  # NUL ends a string in much software
@@ -246,18 +247,30 @@ class Fields(Editable, total=False):
     id_prefix: str
 
 
-def validate_fields(fields: Mapping[str, object], types: Iterable[str]) -> dict[str, object]:
-    """Each value in the record's own form. Raises `InvalidInput` for the first invalid one."""
+def validate_fields(
+    fields: Mapping[str, object], types: Iterable[str], *, limit_lists: bool = True
+) -> dict[str, object]:
+    """Each value in the record's own form. Raises `InvalidInput` for the first invalid one. Without `limit_lists`, a
+    list may be as long as one that has grown in a store."""
     valid = {}
     for name, value in fields.items():
         if name not in CHECKS:
             raise UnknownName("field", name, CHECKS)
         valid[name] = CHECKS[name](name, value)
+        if limit_lists and name in MOST_ITEMS:
+            check_length(name, valid[name])
     if "type" in valid and valid["type"] not in (known := tuple(types)):
         raise UnknownName("memory type", str(valid["type"]), known)
     if "status" in valid and valid["status"] not in STATUSES:
         raise UnknownName("status", str(valid["status"]), STATUSES)
     return valid
+
+
+def check_length(name: str, value: object) -> None:
+    if isinstance(value, tuple) and len(value) > MOST_ITEMS[name]:
+        raise InvalidInput(
+            f"{name} has {len(value):,} entries; {MOST_ITEMS[name]:,} are the most that it takes, so leave some out."
+        )
 
 
 def memory_text(name: str, value: object) -> str:

@@ -118,6 +118,15 @@ class Guard:
         """A reason or a note, for the journal."""
         return text if self.secrets == "allow" or self._ordinary({"text": text}) else self._text(text, [])
 
+    def name(self, what: str, name: str) -> str:
+        """The name of a term, which cannot be redacted: raises `InvalidInput` where it holds a secret."""
+        kinds: list[str] = []
+        if self.secrets != "allow" and not self._ordinary({"text": name}):
+            self._text(name, kinds)
+        if kinds:
+            raise InvalidInput(f"The {what} holds what looks like a secret ({', '.join(kinds)}); choose another name.")
+        return name
+
     def _ordinary(self, fields: Mapping[str, object]) -> bool:
         """Whether a quick look at all texts together finds nothing that could be a secret."""
         from nacre.safety.token_rules import ordinary
@@ -126,6 +135,7 @@ class Guard:
         if self.personal == "redact" or fields.get("metadata") or any(link.data for link in links):
             return False
         texts = [each for name in WRITTEN if isinstance(each := fields.get(name, ""), str)]
+        texts += (link.rel for link in links)
         for name in LISTS:
             texts += cast("tuple[str, ...]", fields.get(name, ()))
         return ordinary("\n".join(texts).lower())
@@ -138,11 +148,13 @@ class Guard:
         if name == "metadata":
             return self._json(cast("dict[str, Json]", value), kinds)
         if name == "links":
-            links = cast("tuple[Link, ...]", value)
-            return tuple(
-                replace(link, data=self._json(dict(link.data), kinds)) if link.data else link for link in links
-            )
+            links = (self._link(link, kinds) for link in cast("tuple[Link, ...]", value))
+            return tuple({(link.to, link.rel): link for link in links}.values())  # two relations may be redacted alike
         return value
+
+    def _link(self, link: Link, kinds: list[str]) -> Link:
+        rel, data = self._text(link.rel, kinds), self._json(dict(link.data), kinds) if link.data else link.data
+        return link if (rel, data) == (link.rel, link.data) else replace(link, rel=rel, data=data)
 
     def _text(self, text: str, kinds: list[str]) -> str:
         from nacre.safety.secrets import scrub
@@ -159,9 +171,14 @@ class Guard:
         return cast("dict[str, Json]", result.value)
 
     def data(self, value: Mapping[str, Json]) -> dict[str, Json]:
-        """The data of a link or a term, without secrets. Raises `SecretRefused`."""
+        """The data of a term, without secrets. Raises `SecretRefused`."""
         clean, _ = self.fields({"metadata": dict(value)})
         return cast("dict[str, Json]", clean["metadata"])
+
+    def link(self, link: Link) -> Link:
+        """Its relation and its data without secrets. Raises `SecretRefused`."""
+        clean, _ = self.fields({"links": (link,)})
+        return cast("tuple[Link, ...]", clean["links"])[0]
 
     def _policy(self) -> Policy:
         from nacre.safety.secrets import Policy

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -34,6 +35,9 @@ LONGEST_LEAD = 80
 SHORT = 200  # characters; results for shorter texts between two secrets are cached
 BEHIND, AHEAD = 32, 600  # characters around a keyword that decide whether there is a secret
 MANY = 100  # places of one keyword from which on results for equal surroundings are cached
+ESCAPE = re.compile(r"\\(?=[_-])")  # of Markdown, before what tokens hold
+COLUMN_WORDS = ("passw", "passp", "passc", "pwd", "kennwort")  # one of them is in every name of a column of passwords
+CELL = re.compile(r"(?=[^0-9!@#$%^+?~]{0,60}[0-9!@#$%^+?~])(?=[^A-Za-z]{0,60}[A-Za-z])\S{6,128}")
 PHONE_DIGITS = range(8, 16)  # E.164 allows fifteen
 CARD_DIGITS = range(13, 20)
 
@@ -62,10 +66,27 @@ def findings(text: str, policy: Policy) -> list[Finding]:
     """In order and without overlap; the text between two of them holds no further secret."""
     if not policy.personal and ordinary(text.lower()):
         return []
-    result: list[Finding] = []
-    pending = [(0, len(text))]
+    result = search(text, policy)
+    if ESCAPE.search(text):
+        both = ((each.start, each.end, 0, each.kind) for each in (*result, *search_unescaped(text, policy)))
+        result = [Finding(kind, start, end) for start, end, _, kind in merge_spans(both)]
+    return result
+
+
+def search_unescaped(text: str, policy: Policy) -> Iterator[Finding]:
+    """As Markdown shows it, where a token is written as gh\\_abc; the places are those in the text."""
+    cuts = [match.start() - number for number, match in enumerate(ESCAPE.finditer(text))]
+    for each in search(ESCAPE.sub("", text), policy):
+        start, last = (place + bisect_right(cuts, place) for place in (each.start, each.end - 1))
+        yield Finding(each.kind, start, last + 1)
+
+
+def search(text: str, policy: Policy) -> list[Finding]:
+    result = list(find_in_tables(text, policy))
+    taken = [(each.start, each.end) for each in result]
     if "[REDACTED" in text or "-----BEGIN" in text:
-        pending = list(gaps(0, len(text), (match.span() for match in HARMLESS.finditer(text))))
+        taken = sorted([*taken, *(match.span() for match in HARMLESS.finditer(text))])
+    pending = list(gaps(0, len(text), taken))
     known: dict[str, list[Span]] = {}
     for _ in range(PASSES):
         fresh: list[tuple[int, int]] = []
@@ -80,6 +101,37 @@ def findings(text: str, policy: Policy) -> list[Finding]:
             break
         pending = fresh
     return sorted(result, key=lambda each: each.start)
+
+
+def find_in_tables(text: str, policy: Policy) -> Iterator[Finding]:
+    """The passwords in a column of a Markdown table that is named so."""
+    if "|" not in text or not any(word in text.lower() for word in COLUMN_WORDS):
+        return
+    columns: list[int] = []
+    above, at = "", 0
+    for line in text.splitlines(keepends=True):
+        if "|" not in line:
+            columns = []
+        elif "-" in line and not line.strip("|:- \t\r\n"):
+            names = [above[start:end] for start, end in cells(above)]
+            columns = [place for place, name in enumerate(names) if kind_of(name.strip("*_`")) == "password"]
+        elif columns:
+            places = cells(line)
+            for start, end in (places[column] for column in columns if column < len(places)):
+                if CELL.fullmatch(line, start, end) and is_withheld(line[start:end].strip("*`"), policy):
+                    yield Finding("password", at + start, at + end)
+        above, at = line, at + len(line)
+
+
+def cells(line: str) -> list[tuple[int, int]]:
+    """The place of each cell of a table's row, without the blanks around it."""
+    places, at = [], 0
+    for cell in line.split("|"):
+        bare = cell.strip()
+        start = at + cell.find(bare)
+        places.append((start, start + len(bare)))
+        at += len(cell) + 1
+    return places[1:] if line.lstrip().startswith("|") else places
 
 
 def present(lowered: str, where: Where) -> Iterator[Entry]:
@@ -258,7 +310,7 @@ def luhn(card: str) -> bool:
 
 def iban(account: str) -> bool:
     """ISO 7064: the country and the check digits go to the end, letters count from ten, and one is left over."""
-    bare = account.replace(" ", "")
+    bare = "".join(filter(str.isalnum, account))
     turned = bare[4:] + bare[:4]
     return 15 <= len(bare) <= 34 and int("".join(str(int(sign, 36)) for sign in turned)) % 97 == 1
 
@@ -272,6 +324,9 @@ PERSONAL: Mapping[str, Callable[[str], bool]] = {
 # Not secret, although under a name such as «credentials».
 NOT_SECRET = frozenset("name user username id type host url port email scope region expires note".split())
 NAMED = Rule("secret", "", (), loose=True)
+LONGEST_KEY = 80
+LEAST_SECRET_NUMBER = 100_000  # a smaller one counts something
+BLANK = re.compile(r"\s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,13 +374,16 @@ def scrub_json(value: Json, *, policy: Policy = DEFAULT) -> ScrubbedJson:
     return ScrubbedJson(clean_json(value, "", policy, kinds), tuple(kinds))
 
 
-def clean_json(value: Json, named: str, policy: Policy, kinds: list[str]) -> Json:
+def clean_json(value: Json, named: str, policy: Policy, kinds: list[str], key: str = "") -> Json:
+    """`named` is the kind of secret that the keys above tell, `key` the nearest of them."""
     if isinstance(value, str):
-        return clean_text(value, named, policy, kinds)
+        return clean_text(value, named, policy, kinds, key)
     if isinstance(value, list):
-        return [clean_json(each, named, policy, kinds) for each in value]
+        return [clean_json(each, named, policy, kinds, key) for each in value]
     if isinstance(value, dict):
         return clean_object(value, named, policy, kinds)
+    if isinstance(value, int) and abs(value) >= LEAST_SECRET_NUMBER:
+        return clean_number(value, policy, kinds, key)
     return value
 
 
@@ -335,7 +393,7 @@ def clean_object(value: dict[str, Json], named: str, policy: Policy, kinds: list
     for key, each in value.items():
         inherited = "" if key.lower() in NOT_SECRET else named
         name = unique_key(result, clean_text(key, "", policy, kinds), copies)
-        result[name] = clean_json(each, kind_of(key) or inherited, policy, kinds)
+        result[name] = clean_json(each, kind_of(key) or inherited, policy, kinds, key)
     return result
 
 
@@ -348,13 +406,43 @@ def unique_key(taken: dict[str, Json], key: str, copies: Counter[str]) -> str:
     return name
 
 
-def clean_text(value: str, named: str, policy: Policy, kinds: list[str]) -> str:
+def clean_text(value: str, named: str, policy: Policy, kinds: list[str], key: str = "") -> str:
     if named and is_withheld(value, policy):
         kinds.append(named)
         return placeholder(named)
     result = scrub(value, policy=policy)
-    kinds += (each.kind for each in result.findings)
-    return result.text
+    secrets = result.findings or (tuple(findings_under(key, value, policy)) if key else ())
+    kinds += (each.kind for each in secrets)
+    return "".join(redact(value, secrets)) if secrets else value
+
+
+def findings_under(key: str, value: str, policy: Policy) -> Iterator[Finding]:
+    """What a text would lose that has the value under this key."""
+    if len(key) > LONGEST_KEY or BLANK.search(value) or not naming_words().search(key.lower()):
+        return
+    lead = f'"{key}": "'
+    for each in findings(f'{lead}{value}"', policy):
+        start, end = each.start - len(lead), each.end - len(lead)
+        if start >= 0 and end <= len(value):
+            yield Finding(each.kind, start, end)
+
+
+@cache
+def naming_words() -> re.Pattern[str]:
+    """What is in every key that makes its value a secret."""
+    naming = (rule for rule in RULES if rule.loose or rule.where == "near")
+    return re.compile(branches(sorted({keyword for rule in naming for keyword in rule.keywords})))
+
+
+def clean_number(value: int, policy: Policy, kinds: list[str], key: str) -> Json:
+    """As in a text, in which another number follows: «pass: 200000, fail: 3» has no password."""
+    digits = str(value)
+    lead = f"{key[:LONGEST_KEY]}: "
+    for each in findings(f"{lead}{digits}, n: 1", policy):
+        if each.start == len(lead) and each.end == len(lead) + len(digits):
+            kinds.append(each.kind)
+            return placeholder(each.kind)
+    return value
 
 
 def is_withheld(value: str, policy: Policy) -> bool:

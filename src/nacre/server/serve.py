@@ -23,7 +23,7 @@ from nacre.settings import Settings
 if TYPE_CHECKING:
     from types import FrameType
 
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from nacre.server.provider import UserStores
 
@@ -95,9 +95,10 @@ def serve(
         scheme = "http" if options.certificate is None else "https"
         address = f"{scheme}://{options.place.name}:{port}"
         app = Application(stores, known, mcp_app(stores, options), oauth_of(options, address))
+        served = BehindProxy(app) if options.behind_proxy else app
         config = uvicorn.Config(
-            app, log_level="warning", lifespan="on", timeout_graceful_shutdown=FINISH_SECONDS, access_log=False,
-            server_header=False, proxy_headers=options.behind_proxy,
+            served, log_level="warning", lifespan="on", timeout_graceful_shutdown=FINISH_SECONDS, access_log=False,
+            server_header=False, proxy_headers=False,
             ssl_certfile=None if options.certificate is None else str(options.certificate),
             ssl_keyfile=None if options.key is None else str(options.key),
         )  # fmt: skip
@@ -119,6 +120,29 @@ def serve(
             stores.close()
     logging.shutdown()
     os._exit(0)  # does not wait for a thread that loads a model
+
+
+class BehindProxy:
+    """Takes scheme and address of a client from the headers of the proxy, which alone can reach the port.
+
+    The last address is the one that the proxy saw itself; a client may have sent those before it. uvicorn's own way
+    knows the proxy by its address, or else believes the first one.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            headers = {name: value.decode("latin-1") for name, value in scope["headers"]}  # the last one of a name
+            scheme = headers.get(b"x-forwarded-proto", "").rpartition(",")[2].strip()
+            address = headers.get(b"x-forwarded-for", "").rpartition(",")[2].strip()
+            scope = {
+                **scope,
+                "scheme": scheme if scheme in ("http", "https") else scope["scheme"],
+                "client": (address, 0) if address else scope["client"],
+            }
+        await self._app(scope, receive, send)
 
 
 def limit_heaps() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from nacre.errors import ConfigError, MissingExtra
-from nacre.files import create_private, private_folder
+from nacre.files import create_private, is_open_to_others, private_folder
 from nacre.storage.sqlite.backup import folder_to_disk
 from nacre.storage.sqlite.connection import RAW_BYTES
 
@@ -32,7 +32,6 @@ log = logging.getLogger(__name__)
 FORMS = "file:PATH, env:VARIABLE or keyring:NAME"
 TYPED = "typed"
 SERVICE = "nacre"  # under which the keyring keeps our names
-OTHERS = 0o077  # what group and everybody may do with a file
 PASSPHRASE = "a passphrase, or a raw key of 64 hex digits"  # what the setting `key` leads to
 LONGEST_FILE = 65_536  # bytes: a path that was meant for something else is not read to its end
 
@@ -69,7 +68,7 @@ def from_file(name: str, setting: str) -> str:
         raise ConfigError(
             f"The key file {file} cannot be read ({reason}). Name the right one in `{setting}`."
         ) from error
-    if os.name != "nt" and mode & OTHERS:
+    if is_open_to_others(mode):
         log.warning("Others may read the key file %s; run `chmod 600` on it.", file)
     return legible(content, f"The key file {file}", setting)
 

@@ -71,7 +71,7 @@ class RowChecker:
         typed_fields = {
             name: typed_list(name, row[name]) if name in LISTED else row[name] for name in CHECKS if name in row
         }
-        fields, kinds = self.guard.fields(validate_fields(typed_fields, self.types))
+        fields, kinds = self.guard.fields(validate_fields(typed_fields, self.types, limit_lists=False))
         further = {name: check(name, row[name]) for name, check in RECORD_FIELDS.items() if name in row}
         suspicion = self.guard.suspicion(fields, self.bulk)
         memory = Memory.from_fields({**fields, **further, "space": self.space, "version": FIRST})

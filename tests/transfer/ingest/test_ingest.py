@@ -36,6 +36,25 @@ def test_a_turn_has_its_session_place_speaker_time_and_source(store: MemoryStore
     assert one.occurred_at is not None and one.occurred_at < (two.occurred_at or 0)
 
 
+def test_a_secret_in_the_name_of_a_file_is_not_kept(store: MemoryStore, tmp_path: Path) -> None:
+    first, second = tmp_path / f"{secret()}.md", tmp_path / f"{secret()[:-1]}x.md"
+    first.write_text("# Tea\n\nThe kettle is in the cellar.\n")
+    second.write_text("# Tea\n\nThe cups are in the attic.\n")
+    for path in (first, second, first):
+        ingest(store, path)
+    cellar, attic = store.list_recent(order="oldest")
+    assert {cellar.text, attic.text} == {"The kettle is in the cellar.", "The cups are in the attic."}
+    for memory in (cellar, attic):
+        assert secret()[:-1] not in f"{memory.session} {memory.source}" and "[REDACTED:" in memory.session
+    assert cellar.session != attic.session, "they stay two notes"
+    assert store.count() == 2, "and each is known again"
+    talk = tmp_path / f"{secret()}.jsonl"
+    write_lines(talk, [{"role": "user", "content": "The ladder is in the shed."}])
+    ingest(store, talk)
+    (said,) = (memory for memory in store.list_recent() if "ladder" in memory.text)
+    assert secret() not in said.session and "[REDACTED:" in said.session
+
+
 @pytest.mark.parametrize(
     "output", [[chatgpt(("user", "a"), ("assistant", "b"))], [claude(("human", "a"), ("human", "b"))]]
 )

@@ -276,7 +276,12 @@ def give_key(settings: Settings, before: str, setting: str, new_file: str | None
     """Makes the key file where one is wanted, and encrypts the store with the key that `setting` names."""
     if new_file:
         make_key_file(new_file)
-    rekey_store(settings.store, before, setting)
+    try:
+        rekey_store(settings.store, before, setting)
+    except BaseException:
+        if new_file and opens(settings, before):
+            Path(new_file).expanduser().unlink(missing_ok=True)  # else the same command could not be repeated
+        raise
     say(f"{store_file(settings.store)} has another key." if before else f"Encrypted {store_file(settings.store)}.")
     if is_typed(setting):
         say(
@@ -289,6 +294,15 @@ def give_key(settings: Settings, before: str, setting: str, new_file: str | None
     else:
         say(f"Now run `nacre config set key {quote(setting)}`, or set {SETTING}; and keep a copy of the key elsewhere.")
     report_old_backups(settings, plain=not before)
+
+
+def opens(settings: Settings, key: str) -> bool:
+    """Whether the store opens with the key that the setting `key` names."""
+    try:
+        open_backend(settings.store, replace(settings, key=key)).close()
+    except StorageError:
+        return False
+    return True
 
 
 def check_no_mirror(settings: Settings) -> None:

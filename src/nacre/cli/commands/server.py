@@ -42,7 +42,7 @@ NO_ADMIN = (
 @option("--http HOST:PORT", "Where to listen; port 0 lets the system choose.", default="127.0.0.1:8790")
 @option("--tls-cert FILE", "The certificate, with those of its issuers.")
 @option("--tls-key FILE", "The certificate's key.")
-@option("--behind-proxy", "Something in front of this server has TLS.")
+@option("--behind-proxy", "A proxy in front of this server has TLS, and nobody else can reach the port.")
 @option("--allow-host NAME", "A further name of this machine; repeatable.", to="names", multiple=True)
 @option("--profile", "Which tools MCP clients get.", choices=PROFILES, default="core")
 @option("--limit-requests N", "Requests of a token in a minute; 0 for any number.", least=0, default=1200)

@@ -36,6 +36,7 @@ READ = "read_from_note"  # what the note said when it was read last
 ALIKE = 0.5  # of difflib: an edited text has more in common with the former one, other texts of one note have less
 COMPARED = 300  # characters of each text
 NEAREST = 20  # former pieces with which a changed one is compared, so that a rewritten note is quick
+NAME_DIGITS = 4  # too few to guess a secret by them
 TRIES = 5  # when another process stores the same pieces at the same time
 
 
@@ -101,12 +102,13 @@ class Ingest:
 
     def drafts(self, pieces: Iterable[Piece]) -> list[Memory]:
         drafts: dict[str, Memory] = {}
+        named = self.name_of_session()
         for piece in pieces:
             if not isinstance(piece, Item):
                 self.tally.note(piece)
                 continue
-            if self.format.edited and self.source:
-                piece = replace(piece, session=self.source)
+            if self.format.edited or piece.session == self.path.stem:
+                piece = replace(piece, session=named)
             position = self.positions[piece.session]
             self.positions[piece.session] += 1
             try:
@@ -140,7 +142,7 @@ class Ingest:
         """Edits memories whose piece of the note changed, and trashes those whose piece was removed."""
         if not drafts and self.tally.broken:
             return  # an unreadable file is not an empty one
-        source = self.source or home_relative(self.path)
+        source = self.name_of_session()
         known = list(self.store.iterate(
             # A memory written by hand may name the file as its source too.
             source=source, session=source,
@@ -154,6 +156,15 @@ class Ingest:
         self.tally.unchanged = len(drafts) - len(plan.new) - len(plan.changed)
         if not self.dry_run and (plan.new or plan.changed or plan.gone):
             self.store.write("ingest", new=plan.new, edits=plan.edits(), why=self.why())
+
+    def name_of_session(self) -> str:
+        """That of a note, or of a conversation without one: the file's name. A secret in it is redacted, and a few
+        digits tell it from other files whose names lost one."""
+        name = (self.source or home_relative(self.path)) if self.format.edited else self.path.name
+        clean = make_guard(self.store.settings).words(name)  # with its ending: without one it looks more like a token
+        if clean != name:
+            return f"{clean} {identity(name)[:NAME_DIGITS]}"
+        return name if self.format.edited else self.path.stem
 
     def why(self) -> str:
         return f"{self.format.name}: {self.path.name}"

@@ -205,8 +205,8 @@ field_options = combine(
     option("--agent NAME", "The agent it belongs to."),
     option("--occurred-at TIME", "When it took place: 2026-03-31T09:00:00Z, or words such as yesterday."),
     option("--valid-from TIME", "Since when it is true."),
-    option("--valid-until TIME", "Until when it is true."),
-    option("--expires-at TIME", "When it stops being recalled."),
+    option("--valid-until TIME", "Until when it is true; of a date, until its end."),
+    option("--expires-at TIME", "When it stops being recalled; of a date, after its end."),
     option("--polarity", "Against, neither, or for.", choices=[-1, 0, 1]),
     option("--metadata JSON", "A JSON object to keep with it.", callback=as_json),
 )

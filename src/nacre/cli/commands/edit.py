@@ -38,7 +38,7 @@ from nacre.errors import MemoryNotFound
 from nacre.factory import make_guard
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
-from nacre.model.instants import DAY, iso
+from nacre.model.instants import DAY, iso, last_day
 from nacre.model.memory import CONFLICTS
 from nacre.model.validate import Editable
 from nacre.remember.guard import guard_notes
@@ -205,7 +205,7 @@ def report_no_longer_expiring(before: Sequence[Memory], after: Sequence[Memory])
     """Of what was brought back after it had expired."""
     for memory in no_longer_expiring(before, after):
         set_anew = f"`nacre edit {short(memory.id)} --expires-at TIME` sets another time"
-        say(f"{short(memory.id)} had expired on {iso(memory.expires_at)[:10]}; it no longer expires. {set_anew}.")
+        say(f"{short(memory.id)} had expired on {last_day(memory.expires_at or 0)}; it no longer expires. {set_anew}.")
 
 
 pin_command = mark_command("pin", "Protect memories from decay and limits.", "Pinned")

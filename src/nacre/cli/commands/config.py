@@ -19,6 +19,7 @@ from nacre.settings import (
     DEFAULT,
     DROPPED,
     HARMLESS,
+    KEY_FILE,
     KEY_PLACES,
     PROJECT_FILE,
     TABLES,
@@ -32,6 +33,7 @@ from nacre.settings import (
     public_value,
     settings_with_sources,
     user_config,
+    with_full_paths,
 )
 
 if TYPE_CHECKING:
@@ -150,11 +152,16 @@ def describe(_cli: CliContext, key: str | None, form: Form) -> None:
 
 @command("set KEY VALUE", project_option, group=config_command)
 def set_command(cli: CliContext, key: str, value: str, project: bool) -> None:
-    """Write one setting to your own file, or with --project to that of this folder. All else in it stays as it is."""
+    """Write one setting to your own file, or with --project to that of this folder. All else in it stays as it is.
+
+    A relative path starts from the current folder and is written in full; with --project it stays, and starts from the
+    folder of that file.
+    """
     from nacre.clients.settings_file import set_value
 
     file = chosen_file(project)
     check_key(key)
+    value = value if project else with_full_path(key.rpartition(".")[2], value)
     check_value(key.rpartition(".")[2], value)
     check_together(cli, key.rpartition(".")[2], value)
     before = effective_settings(cli).get(key)
@@ -163,6 +170,13 @@ def set_command(cli: CliContext, key: str, value: str, project: bool) -> None:
     if is_plain_key(key, value):
         say(f"The file holds the key as plain text; {key} can also be env:VARIABLE, file:PATH or keyring:NAME.")
     report_overridden(cli, key, file)
+
+
+def with_full_path(name: str, value: str) -> str:
+    """A path from the home folder stays as it is typed: every settings file means the same by it."""
+    if value.removeprefix(KEY_FILE).startswith("~"):
+        return value
+    return str(with_full_paths({name: value}, Path.cwd(), "The command line")[name])
 
 
 def check_together(cli: CliContext, name: str, value: str) -> None:

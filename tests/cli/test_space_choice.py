@@ -128,6 +128,14 @@ def test_what_is_named_by_its_id_is_found_in_either_space(filled: Projects) -> N
         assert [memory.text for memory in store.list_recent()] == ["I prefer blanks now."]
 
 
+def test_a_table_names_the_space_of_each_memory_where_two_are_read(filled: Projects) -> None:
+    nacre = filled.go(filled.farm)
+    for words in (("list",), ("recall", "tabs or spaces in files?")):
+        header, _, row = nacre.ok(*words, "-f", "markdown").splitlines()[:3]
+        assert "| space |" in header and "| personal |" in row
+    assert "space" not in filled.go(filled.home).ok("list", "-f", "markdown").splitlines()[0]
+
+
 def test_memories_of_two_spaces_are_not_changed_together(filled: Projects) -> None:
     refused = filled.go(filled.shop)("link", "friday", "tabs")
     assert refused.exit_code == 2 and "in two spaces" in refused.stderr

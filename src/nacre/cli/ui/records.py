@@ -90,13 +90,11 @@ def memory_columns(
     wraps: bool = False,
     conflicting: Collection[str] | None = None,
 ) -> list[Column[T]]:
-    """With the space of each: in a table where `two_spaces` were read and the items are from both, in a pipe always,
-    so that the columns depend neither on the folder nor on what is found. With `conflicting`, a table has the marks of
-    each, if any."""
+    """With the space of each: in a table where `two_spaces` were read, in a pipe always, so that its columns do not
+    depend on the folder. With `conflicting`, a table has the marks of each, if any."""
     items = list(items)
     marked = conflicting is not None and any(marks(of(item), conflicting) for item in items)
     noted: Column[T] = Column("", lambda item: marks(of(item), conflicting or ()), only="table", style="yellow")
-    several = len({of(item).space for item in items}) > 1
     in_table: Column[T] = Column("space", lambda item: of(item).space, only="table")
     return [
         Column("id", lambda item: of(item).id, lambda item: short(of(item).id), style="cyan"),
@@ -105,7 +103,7 @@ def memory_columns(
         Column("happened", lambda item: iso(of(item).happened_at), only="tsv"),
         Column("date", lambda item: of(item).date, only="table"),
         Column("tags", lambda item: ",".join(of(item).tags), lambda item: " ".join(of(item).tags), least_width=ROOMY),
-        *([in_table] if two_spaces and several else ()),
+        *([in_table] if two_spaces else ()),
         *([noted] if marked else ()),
         Column("text", lambda item: marked_text(of(item)), lambda item: headline(of(item)), wide=True, wraps=wraps),
         Column("space", lambda item: of(item).space, only="tsv"),  # the last: scripts count the columns

@@ -155,16 +155,21 @@ def test_diff_shows_what_came_went_and_changed(filled: CommandLine) -> None:
     filled.ok("undo", filled.json("journal", "new")[0]["batch"])
     result = filled("diff", then)
     assert result.stdout.split("\n")[:-1] == [
-        "+\tlater\t\t\tNginx is in front",
-        "-\tnew\t\tThe server runs Python 3.12\t",
-        "~\told\ttags\t(nothing)\tops",
-        "~\told\timportance\t0.55\t0.9",
+        "+\tlater\t\t\tNginx is in front\tdefault",
+        "-\tnew\t\tThe server runs Python 3.12\t\tdefault",
+        "~\told\ttags\t(nothing)\tops\tdefault",
+        "~\told\timportance\t0.55\t0.9\tdefault",
     ]
     assert "1 memory came, 1 went, 1 changed" in result.stderr
     output = filled.json("diff", then)
     assert (ids(output["added"]), ids(output["removed"])) == (["later"], ["new"])
     assert output["changed"] == [
-        {"id": "old", "before": {"tags": [], "importance": 0.55}, "after": {"tags": ["ops"], "importance": 0.9}}
+        {
+            "id": "old",
+            "space": "default",
+            "before": {"tags": [], "importance": 0.55},
+            "after": {"tags": ["ops"], "importance": 0.9},
+        }
     ]
     assert "0.55 → 0.9" in filled.ok("diff", then, "-f", "table")
 

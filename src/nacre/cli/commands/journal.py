@@ -42,7 +42,7 @@ from nacre.cli.ui.output import (
     shortened,
 )
 from nacre.cli.ui.prompts import LONGEST_LIST, confirm, count_of
-from nacre.cli.ui.records import TIMES, headline, iso_or_none, memory_record, short, with_iso_times
+from nacre.cli.ui.records import TIMES, headline, iso_or_none, memory_record, short, space_in_table, with_iso_times
 from nacre.cli.ui.times import DAY, age, known_by, since, until
 from nacre.engine.engine import entity_kind
 from nacre.engine.operation_parts import undone_batches
@@ -332,6 +332,7 @@ class DiffLine(NamedTuple):
     field: str
     before: str
     after: str
+    space: str
 
 
 @command("diff", form_option(), group=journal_command)
@@ -347,7 +348,7 @@ def diff_command(cli: CliContext, earlier: str, later: str | None, form: Form) -
     if later is not None and since(earlier, now) > since(later, now):
         earlier, later = later, earlier
     begin, end = since(earlier, now), now if later is None else known_by(later, now)
-    with cli.open() as store:
+    with cli.open_both() as store:
         difference = store.diff(begin, end)
 
     def what(line: DiffLine) -> str:
@@ -359,7 +360,9 @@ def diff_command(cli: CliContext, earlier: str, later: str | None, form: Form) -
         Column("id", lambda line: line.id, lambda line: short(line.id), style="cyan"),
         Column("field", lambda line: line.field, lambda line: line.field.replace("_", " ")),
         Column("before", lambda line: line.before, only="tsv"),
+        *space_in_table(lambda line: line.space, two_spaces=store.beside is not None),
         Column("what", lambda line: line.after, what, wide=True, wraps=True),
+        Column("space", lambda line: line.space, only="tsv"),
     ]
     print_table(list(diff_lines(difference)), columns, diff_record(difference), form)
     came, went, changed = len(difference.added), len(difference.removed), len(difference.changed)
@@ -369,12 +372,13 @@ def diff_command(cli: CliContext, earlier: str, later: str | None, form: Form) -
 
 def diff_lines(difference: Difference) -> Iterator[DiffLine]:
     for memory in difference.added:
-        yield DiffLine("+", memory.id, "", "", memory.text)
+        yield DiffLine("+", memory.id, "", "", memory.text, memory.space)
     for memory in difference.removed:
-        yield DiffLine("-", memory.id, "", memory.text, "")
+        yield DiffLine("-", memory.id, "", memory.text, "", memory.space)
     for change in difference.changed:
         for name, (before, after) in change.fields.items():
-            yield DiffLine("~", change.after.id, name, field_text(name, before), field_text(name, after))
+            after_text = field_text(name, after)
+            yield DiffLine("~", change.after.id, name, field_text(name, before), after_text, change.after.space)
 
 
 def diff_record(difference: Difference) -> dict[str, object]:
@@ -384,6 +388,7 @@ def diff_record(difference: Difference) -> dict[str, object]:
         "changed": [
             {
                 "id": change.after.id,
+                "space": change.after.space,
                 "before": with_iso_times({name: before for name, (before, _) in change.fields.items()}),
                 "after": with_iso_times({name: after for name, (_, after) in change.fields.items()}),
             }

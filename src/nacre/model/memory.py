@@ -14,8 +14,8 @@ from nacre.model.instants import DAY, MONDAY, WEEK, day, last_day
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
-TYPES = ("episodic", "semantic", "procedural", "feedback", "emotional", "sensory", "working", "prospective")
-LESSON = "lesson"  # a type that the first lesson registers
+LESSON = "lesson"
+TYPES = ("episodic", "semantic", "procedural", "feedback", "emotional", "sensory", "working", "prospective", LESSON)
 # Roles that every chat has: they name nobody.
 GENERIC_ROLES = frozenset(("user", "assistant", "system", "tool", "human", "ai"))
 CONFLICTS = "conflicts"  # the relation of a link that notes a conflict, as long as nobody has settled it

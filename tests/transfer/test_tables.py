@@ -117,6 +117,19 @@ def test_a_type_that_is_new_is_learnt(tmp_path: Path) -> None:
         assert "recipe" in store.types() and everything(store)[0].type == "recipe"
 
 
+def test_a_type_in_capitals_is_the_same_type_and_one_of_a_refused_row_is_not_learnt(tmp_path: Path) -> None:
+    path = tmp_path / "notes.csv"
+    secret = "ghp_" + "".join(chr(ord("A") + (7 * at + at * at) % 26) for at in range(36))
+    path.write_text(f"text,type,importance\nBuy milk,Task,\nPay,SEMANTIC,\nRest,idle,9\nCall,{secret},\n")
+    with opened() as store:
+        done = import_path(store, path)
+        types = {memory.text: memory.type for memory in everything(store)}
+        assert types == {"Buy milk": "task", "Pay": "semantic"}
+        assert "task" in store.types() and "idle" not in store.types()
+    assert (done.imported, done.terms, done.errors) == (2, 1, 2)
+    assert [fault.line for fault in done.faults] == [4, 5]
+
+
 def test_a_secret_neither_comes_nor_makes_the_id(tmp_path: Path) -> None:
     secret = "ghp_" + "q1W2e3R4t5Z6u7I8o9P0a1S2d3F4g5H6j7K8"
     path = tmp_path / "x.jsonl"

@@ -60,6 +60,8 @@ def convert(name: str, value: object) -> object:
         return as_list(name, text)
     if name in OBJECTS:
         return parse(name, text)
+    if name == "type":
+        return text.lower()
     if name in NUMBERS or name in INTEGERS:
         return as_number(name, text)
     if name == "pinned":

@@ -23,10 +23,11 @@ from nacre.remember.guard import Guard
 from nacre.transfer.cells import LONGEST_SHOWN, convert, csv_line, is_relative
 from nacre.transfer.foreign.look import Look
 from nacre.transfer.foreign.source import ForeignSource, header, no_memories, printable
+from nacre.transfer.import_plan import checked_fields
 from nacre.transfer.ingest.conversations import text_and_tools
 from nacre.transfer.ingest.items import elements, identity, lines
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row, TermRow
-from nacre.transfer.vocabulary import TYPE
+from nacre.transfer.vocabulary import TYPE, checked_term
 
 JSONL, CSV = "jsonl", "csv"
 # Names that other programs give to our fields, where the file has none of our own name.
@@ -58,6 +59,14 @@ NO_TEXT = "it has no text"
 def is_one_of_ours(record: Mapping[str, object]) -> bool:
     """A row that Nacre wrote: its types are what they are called."""
     return "id" in record and "last_accessed" in record
+
+
+def has_valid_fields(fields: Mapping[str, object]) -> bool:
+    try:
+        checked_fields(fields, (str(fields["type"]),))
+    except InvalidInput:
+        return False
+    return True
 
 
 class NoTextColumn(ArchiveRefused):
@@ -128,16 +137,27 @@ class Table(ForeignSource):
                 continue
             type_name = fields.get("type")
             if isinstance(type_name, str) and type_name not in types:
-                near = get_close_matches(type_name, TYPES, n=1, cutoff=SAME_WORD)
-                if near and not is_one_of_ours(record):
-                    yield BadRow(number, f"there is no type {printable(type_name)!r}; did you mean {near[0]!r}?")
+                try:
+                    term = self.new_type(number, type_name, record)
+                except InvalidInput as error:
+                    yield BadRow(number, str(error))
                     continue
-                types.add(type_name)
-                yield TermRow(number, TYPE, type_name, {})
+                if has_valid_fields(fields):  # what will be refused teaches nothing
+                    types.add(type_name)
+                    yield term
             yield MemoryRow(number, fields, name=printable(fields["id"]) if "id" in record else "")
         if not number:
             raise no_memories(self.path)
         self.check_columns()
+
+    def new_type(self, number: int, name: str, record: Mapping[str, object]) -> TermRow:
+        """Raises `InvalidInput` for one that looks like a mistake, or cannot be a type."""
+        near = get_close_matches(name, TYPES, n=1, cutoff=SAME_WORD)
+        if near and not is_one_of_ours(record):
+            raise InvalidInput(f"there is no type {printable(name)!r}; did you mean {near[0]!r}?")
+        term = TermRow(number, TYPE, name, {})
+        checked_term(term, "", self.guard)
+        return term
 
     def check_columns(self) -> None:
         """Raises `InvalidInput` for a column that is mapped and not there, and `ArchiveRefused` without a text."""

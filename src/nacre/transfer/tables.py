@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from nacre.model import TYPES
 from nacre.model.memory import NAMES, Json
 from nacre.protocols import Progress
 from nacre.remember.guard import Guard
-from nacre.transfer.cells import LONGEST_SHOWN, convert, csv_line, is_relative
+from nacre.transfer.cells import LONGEST_SHOWN, TIMES, convert, csv_line, is_relative
 from nacre.transfer.foreign.look import Look
 from nacre.transfer.foreign.source import ForeignSource, header, no_memories, printable
 from nacre.transfer.import_plan import checked_fields
@@ -45,6 +46,8 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 FIELDS_BY_OTHER_NAME = {other: name for name, others in OTHER_NAMES.items() for other in others}
 IN_METADATA = "metadata."  # of a column's target: metadata.page puts it under that key
+SLASHED_DATE = re.compile(r"\s*(\d{1,2})/(\d{1,2})/(\d{4})\s*", re.ASCII)
+MONTHS = 12
 DELIMITERS = ",;\t|"
 LONGEST_CELL = 8_000_000  # characters: a memory with all of its links takes less
 MOST_COLUMNS = 1_000  # whose names are kept, to say which there are
@@ -107,13 +110,19 @@ class Table(ForeignSource):
     columns_seen: dict[str, None] = field(default_factory=dict)
     has_text: bool = False
     positions: Counter[str] = field(default_factory=Counter)
+    day_first: set[str] | None = None  # columns with dates such as 25/12/2024; None until they are looked for
+    either_first: set[str] = field(default_factory=set)  # whose dates could all be read both ways
 
     def further_notes(self) -> Iterator[str]:
         if self.left_out:
             names = ", ".join(map(printable, sorted(self.left_out)))
             yield f"{LEFT_OUT_COLUMNS}: {names}."
+        if self.either_first:
+            names = ", ".join(map(printable, sorted(self.either_first)))
+            yield f"Dates such as 03/04/2024 were read with the month first in {names}; write 2024-04-03 for April."
 
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:
+        self.look_at_dates()
         self.seen.clear()
         self.positions.clear()
         self.repeated = 0
@@ -122,7 +131,7 @@ class Table(ForeignSource):
         types = set(TYPES)
         number = 0
         size = max(1, self.path.stat().st_size)
-        for number, at, record in self.csv_records() if self.form == CSV else self.json_records():
+        for number, at, record in self.records():
             if progress is not None and number % 500 == 0:
                 progress(min(at, size), size, "checking the file")
             if isinstance(record, str):
@@ -167,6 +176,26 @@ class Table(ForeignSource):
         if not self.has_text:
             names = ", ".join(map(printable, islice(self.columns_seen, MOST_SHOWN))) or "none"
             raise NoTextColumn(self.path, names)
+
+    def look_at_dates(self) -> None:
+        """All dates of a column are read in one way: day first, where one of them cannot be read otherwise."""
+        if self.day_first is not None:
+            return
+        days, months, either = set[str](), set[str](), set[str]()
+        for record in (each for _, _, each in self.records() if not isinstance(each, str)):
+            for column, value in record.items():
+                date = SLASHED_DATE.fullmatch(value) if isinstance(value, str) else None
+                if date is not None and self.target(column, record) in TIMES:
+                    first, second = int(date[1]), int(date[2])
+                    (days if first > MONTHS else months if second > MONTHS else either).add(column)
+        self.day_first, self.either_first = days, either - days - months
+
+    def dated(self, column: str, value: object) -> object:
+        date = SLASHED_DATE.fullmatch(value) if isinstance(value, str) and column in (self.day_first or ()) else None
+        return value if date is None or int(date[2]) > MONTHS else f"{date[3]}-{date[2]:0>2}-{date[1]:0>2}"
+
+    def records(self) -> Iterator[tuple[int, int, Mapping[str, object] | str]]:
+        return self.csv_records() if self.form == CSV else self.json_records()
 
     def json_records(self) -> Iterator[tuple[int, int, Mapping[str, object] | str]]:
         """Of JSON lines, or of one array."""
@@ -270,11 +299,11 @@ class Table(ForeignSource):
         for column, value in record.items():
             if len(self.columns_seen) < MOST_COLUMNS or column in self.columns:
                 self.columns_seen[column] = None
-            target = self.columns.get(column) or self.own_name(column, record)
+            target = self.target(column, record)
             if target.startswith(IN_METADATA):
                 more[target.removeprefix(IN_METADATA)] = value
             elif target:
-                named[target] = value
+                named[target] = self.dated(column, value) if target in TIMES else value
                 self.has_text |= target == "text"
             elif len(self.left_out) < len(NAMES):
                 self.left_out.add(column)
@@ -282,6 +311,10 @@ class Table(ForeignSource):
             own = convert("metadata", named.get("metadata") or {})
             named["metadata"] = {**own, **more} if isinstance(own, dict) else more
         return named
+
+    def target(self, column: str, record: Mapping[str, object]) -> str:
+        """The field that a column fills, or the place in the metadata; empty for none."""
+        return self.columns.get(column) or self.own_name(column, record)
 
     def own_name(self, column: str, record: Mapping[str, object]) -> str:
         key = key_of(column)

@@ -185,3 +185,9 @@ def test_what_is_no_relative_path_is_written_as_it_is(nacre: CommandLine, own: P
 def test_a_path_of_a_project_stays_relative_to_its_file(nacre: CommandLine, elsewhere: Path) -> None:
     nacre.ok("config", "set", "--project", "backup_folder", "kept")
     assert 'backup_folder = "kept"' in (elsewhere / ".nacre.toml").read_text("utf-8")
+
+
+def test_a_negative_number_is_a_value_and_no_option(nacre: CommandLine) -> None:
+    assert "decay_rate" in nacre("config", "set", "decay_rate", "-3").stderr
+    assert "No such option" not in nacre("config", "set", "decay_rate", "-.5").stderr
+    assert "No such option" in nacre("config", "set", "decay_rate", "--projekt").stderr

@@ -193,3 +193,14 @@ def test_a_compacted_past_is_reported_as_lost(filled: CommandLine) -> None:
         assert (result.exit_code, result.stdout) == (1, "")
         assert "compacted" in result.stderr
     assert filled.json("show", "old")["importance"] == 0.9
+
+
+def test_an_undo_says_how_many_operations_it_took_back_and_why(nacre: CommandLine) -> None:
+    nacre.ok("remember", "The pump is blue", "--id", "pump")
+    for colour in ("red", "green"):
+        nacre.ok("edit", "pump", "--text", f"The pump is {colour}")
+    nacre.ok("undo", "--last", "2", "--reason", "wrong")
+    assert "because: undid 2 operations: wrong" in nacre.ok("history", "pump", "-f", "table")
+    nacre.ok("edit", "pump", "--text", "The pump is grey")
+    nacre.ok("undo")
+    assert nacre.ok("history", "pump", "-f", "table").rstrip().endswith("because: undid 1 operation")

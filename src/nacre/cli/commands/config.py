@@ -10,7 +10,7 @@ import click
 from nacre.cli.catalogue import HelpGroup
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, Refused, UsageProblem
-from nacre.cli.options import PATH, command, form_option, option, yes_option
+from nacre.cli.options import PATH, ValueCommand, command, form_option, option, yes_option
 from nacre.cli.ui.output import DATA, Column, Form, print_data, print_items, put, say
 from nacre.cli.ui.prompts import confirm
 from nacre.clients.settings_file import is_plain_key
@@ -150,7 +150,7 @@ def describe(_cli: CliContext, key: str | None, form: Form) -> None:
     print_items([key] if key else list(descriptions()), columns, record, form)
 
 
-@command("set KEY VALUE", project_option, group=config_command)
+@command("set KEY VALUE", project_option, group=config_command, cls=ValueCommand)
 def set_command(cli: CliContext, key: str, value: str, project: bool) -> None:
     """Write one setting to your own file, or with --project to that of this folder. All else in it stays as it is.
 

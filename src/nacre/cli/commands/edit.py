@@ -68,7 +68,7 @@ def edit_command(
 ) -> None:  # fmt: skip
     """Change a memory; without options, its text in your editor. An empty value clears a field.
 
-    The editor is $VISUAL, $EDITOR, or what is there.
+    A type and an importance cannot be empty. The editor is $VISUAL, $EDITOR, or what is there.
     """
     changes = {
         name: None if name in CLEARED_BY_EMPTY and value == "" else value

@@ -44,7 +44,7 @@ from nacre.cli.ui.output import (
 from nacre.cli.ui.prompts import LONGEST_LIST, confirm, count_of
 from nacre.cli.ui.records import TIMES, headline, iso_or_none, memory_record, short, space_in_table, with_iso_times
 from nacre.cli.ui.times import DAY, age, known_by, since, until
-from nacre.engine.engine import entity_kind
+from nacre.engine.engine import UNDO, entity_kind
 from nacre.engine.operation_parts import undone_batches
 from nacre.errors import MemoryNotFound, UndoRefused
 from nacre.memory_store import MemoryStore
@@ -322,8 +322,16 @@ def minute_text(at: float) -> str:
 
 
 def value_change(change: Transition) -> str:
-    why = f"\nbecause: {shortened(change.why, LONGEST_VALUE)}" if change.why else ""
+    reason = reason_of_undo(change.why) if change.operation == UNDO else change.why
+    why = f"\nbecause: {shortened(reason, LONGEST_VALUE)}" if reason else ""
     return f"{shortened(change.before, LONGEST_VALUE)} → {shortened(change.after, LONGEST_VALUE)}{why}"
+
+
+def reason_of_undo(why: str) -> str:
+    """An undo names the operations that it took back before the reason."""
+    batches, _, reason = why.partition(":")
+    undone = f"undid {count_of(batches.count(',') + 1, 'operation', 'operations')}"
+    return f"{undone}:{reason}" if reason else undone
 
 
 class DiffLine(NamedTuple):
@@ -444,7 +452,7 @@ def entry_summary(entry: JournalEntry) -> str:
 
 def operation_reason(operation: Operation) -> str:
     """An undo names the operations that it took back before the reason."""
-    if operation.name != "undo":
+    if operation.name != UNDO:
         return operation.why
     batches, _, why = operation.why.partition(":")
     return "takes back " + ", ".join(map(short, batches.split(","))) + (f":{why}" if why else "")

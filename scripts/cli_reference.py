@@ -19,8 +19,8 @@ Written by `make docs` from the commands themselves; change the commands, not th
 
 Every command takes `--store FILE`, `--space NAME`, `--embedder NAME` and `--debug`, before its name or after it.
 Lists are tables on a terminal and TSV in a pipe; `-f` chooses `table`, `tsv`, `json`, `jsonl`, `yaml` or `markdown`.
-The TSV of memories has the time at which each happened, else at which it was stored; where two spaces are read, the
-column `space` stands before the text.
+The TSV of memories has the time at which each happened, else at which it was stored; its last column is always their
+space. A table has a column `space` where two spaces are read.
 An ID may be given by its first characters. What is written can be taken back with `nacre undo`, unless a command says
 that it is for good. Answers go to stdout, all other words to stderr.
 

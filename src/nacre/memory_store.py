@@ -259,6 +259,7 @@ class MemoryStore(Closing):
         `entities`, `links`, `source`, `source_notes`, `metadata`, `importance`, `salience`, `confidence`, `polarity`,
         `trust`, `pinned`, `valence`, `arousal`, `agent`, `session`, `position`, `role`, `status`, `created_at`,
         `occurred_at`, `valid_from`, `valid_until`, `expires_at`, `last_accessed`, `access_count`, `last_validated_at`.
+        A date without a clock is its midnight, but of `valid_until` and `expires_at` the end of its day.
         """
         return self.remember_result(
             text, on_conflict=on_conflict, contradiction_fn=contradiction_fn, replaces=replaces, **fields

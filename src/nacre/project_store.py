@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, Self, Unpack
 from nacre.engine.undo import last_batches
 from nacre.errors import AccessDenied, AmbiguousId, InvalidInput, MemoryNotFound, UndoRefused
 from nacre.memory_store import MemoryStore
-from nacre.model import Filter, Hit, JournalEntry, Listing, Memory, Recollection, RememberResult
+from nacre.model import Difference, Filter, Graph, Hit, JournalEntry, Listing, Memory, Recollection, RememberResult
+from nacre.model.graph import Entity
 from nacre.model.instants import Instant
 from nacre.model.review import KINDS, STALE_DAYS, ReviewItem, kinds_named
 from nacre.protocols import Embedder, Order, Tallied
@@ -240,6 +241,18 @@ class ProjectStore(MemoryStore):
         others = [] if self.beside is None else self.beside.memories_about(name, limit, **scope)
         return in_order((own, others), "newest")[:limit]
 
+    def entities(self, limit: int | None = None, *, offset: int = 0) -> list[Entity]:
+        if self.beside is None:
+            return super().entities(limit, offset=offset)
+        check_page(limit, offset)
+        both = {each.name: each for each in super().entities()}
+        for each in self.beside.entities():
+            own = both.get(each.name, Entity(each.name))
+            aliases = tuple(dict.fromkeys((*own.aliases, *each.aliases)))
+            both[each.name] = Entity(each.name, aliases, own.count + each.count)
+        every = sorted(both.values(), key=lambda each: (-each.count, each.name))
+        return every[offset:] if limit is None else every[offset : offset + limit]
+
     # What is named by its id
 
     edit, validate, history = by_id("edit"), by_id("validate"), by_id("history")
@@ -249,11 +262,18 @@ class ProjectStore(MemoryStore):
     link, unlink, path, neighbors = by_id("link", 2), by_id("unlink", 2), by_id("path"), by_id("neighbors")
     find_conflicts = by_id("find_conflicts")
 
-    def subgraph(self, ids: Iterable[str], **options: Any) -> Any:
+    def subgraph(self, ids: Iterable[str], **options: Any) -> Graph:
+        """Links join memories of one space, so that the graphs of two make one."""
         named_ids = list(ids)
-        if self.beside is not None and self.is_beside(*named_ids):
-            return self.beside.subgraph(named_ids, **options)
-        return super().subgraph(named_ids, **options)
+        there = self._ids_beside(named_ids)[1]
+        if self.beside is None or not there:
+            return super().subgraph(named_ids, **options)
+        other = self.beside.subgraph([id for id in named_ids if id in there], **options)
+        if there.issuperset(named_ids):
+            return other
+        own = super().subgraph([id for id in named_ids if id not in there], **options)
+        dangling = tuple(dict.fromkeys((*own.dangling, *other.dangling)))
+        return Graph({**other.nodes, **own.nodes}, own.edges + other.edges, dangling)
 
     def remember_result(self, text: str, *, replaces: str | None = None, **options: Any) -> RememberResult:
         """What replaces a memory is stored where that one is."""
@@ -263,19 +283,31 @@ class ProjectStore(MemoryStore):
 
     def is_beside(self, *ids: str) -> bool:
         """Whether these memories are in the space beside its own. Raises `InvalidInput` where only some are."""
-        if self.beside is None:
-            return False
-        own = {memory.id for memory in super().get_many(ids)}
-        others = [id for id in ids if id not in own]
-        there = {memory.id for memory in self.beside.get_many(others)}
-        there |= {id for id in others if id not in there and self.beside.journal(id, limit=1)}  # what was purged
-        if own and there:
+        own, there = self._ids_beside(ids)
+        if own and there and self.beside is not None:
             raise InvalidInput(
                 f"These memories are in two spaces, {self.space} and {self.beside.space}; name those of one at a time."
             )
         return bool(there)
 
+    def _ids_beside(self, ids: Sequence[str]) -> tuple[set[str], set[str]]:
+        """Of these ids, those in its own space and those in the one beside it."""
+        if self.beside is None:
+            return set(ids), set()
+        own = {memory.id for memory in super().get_many(ids)}
+        others = [id for id in ids if id not in own]
+        there = {memory.id for memory in self.beside.get_many(others)}
+        there |= {id for id in others if id not in there and self.beside.journal(id, limit=1)}  # what was purged
+        return own, there
+
     # History and review
+
+    def diff(self, earlier: Instant, later: Instant | None = None) -> Difference:
+        own = super().diff(earlier, later)
+        if self.beside is None:
+            return own
+        other = self.beside.diff(earlier, later)
+        return Difference(own.added + other.added, own.removed + other.removed, own.changed + other.changed)
 
     def journal(
         self, id: str | None = None, *, batch: str | None = None, limit: int | None = 20, newest_first: bool = True,

@@ -436,38 +436,33 @@ def parsed(content: bytes, file: Path) -> dict[str, object]:
         for key, value in content_values.items()
         if key not in DROPPED
     }
-    for key in PATHS:
-        value = str(read.get(key, ""))
-        address = ADDRESS.match(value) or (key == "store" and HOST_AND_PORT.fullmatch(value))
-        if value not in ("", IN_MEMORY) and not address:
-            # A relative path in a file starts from the folder of the file.
-            read[key] = relative_to_file(file, value)
     if "spaces" in read:
         tables: Mapping[str, dict[str, object]] = read["spaces"]  # type: ignore[assignment]
-        read["spaces"] = {name: with_key_paths(table, file) for name, table in tables.items()}
-    return with_key_paths(read, file)
+        read["spaces"] = {name: with_full_paths(table, file.parent, str(file)) for name, table in tables.items()}
+    return with_full_paths(read, file.parent, str(file))
 
 
-def with_key_paths(values: dict[str, object], file: Path) -> dict[str, object]:
-    """A relative `file:PATH` starts from the folder of the settings, too."""
-    named = {key: str(values[key]) for key in KEYS if key in values}
-    paths = {
-        key: KEY_FILE + relative_to_file(file, value.removeprefix(KEY_FILE))
-        for key, value in named.items()
-        if value.startswith(KEY_FILE) and value != KEY_FILE
-    }
-    return {**values, **paths}
+def with_full_paths(values: dict[str, object], folder: Path, source: str) -> dict[str, object]:
+    """A relative path, also in `file:PATH`, starts from `folder`, that of the settings file. Raises `ConfigError`."""
+    full = dict(values)
+    for key in (*PATHS, *KEYS):
+        value = str(values.get(key, ""))
+        lead = KEY_FILE if key in KEYS else ""
+        address = ADDRESS.match(value) or (key == "store" and HOST_AND_PORT.fullmatch(value))
+        if value.startswith(lead) and value not in (lead, IN_MEMORY) and (lead or not address):
+            full[key] = lead + full_path(value.removeprefix(lead), folder, source)
+    return full
 
 
 def unreadable(file: Path, error: Exception) -> ConfigError:
     return ConfigError(f"{file} cannot be read as settings ({error}). Fix or remove it.")
 
 
-def relative_to_file(file: Path, path: str) -> str:
+def full_path(path: str, folder: Path, source: str) -> str:
     try:
-        return str(file.parent / Path(path).expanduser())
+        return str(folder / Path(path).expanduser())
     except RuntimeError as error:
-        raise ConfigError(f"{file} names {path!r}, but that user has no home folder. Write a full path.") from error
+        raise ConfigError(f"{source} names {path!r}, but that user has no home folder. Write a full path.") from error
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, object]:

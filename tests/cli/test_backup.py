@@ -160,3 +160,13 @@ def test_a_purge_says_that_copies_keep_what_it_deletes(nacre: CommandLine) -> No
     said = nacre("purge", "q", "--yes").stderr
     assert "1 copy of the store, made before, may still have it; `nacre store backup list` says where." in said
     assert "automatic" not in said
+
+
+def test_without_a_store_there_is_nothing_to_copy(
+    nacre: CommandLine, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NACRE_STORE")
+    for words in ([], [str(elsewhere / "copies")]):
+        result = nacre("backup", "create", *words)
+        assert result.exit_code == 1 and result.stderr.startswith("Nothing is remembered yet;")
+        assert len(result.stderr.splitlines()) == 1 and not (elsewhere / "copies").exists()

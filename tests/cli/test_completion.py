@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -79,3 +80,29 @@ def test_a_key_pressed_makes_no_store_and_no_complaint(nacre: CommandLine) -> No
     assert not nacre.store.exists()
     nacre.store.write_bytes(b"rubbish" * 100)
     assert offered("show", "ab") == []
+
+
+def test_bash_quotes_a_name_with_a_blank(nacre: CommandLine, tmp_path: Path) -> None:
+    stub = tmp_path / "nacre"
+    stub.write_text("#!/bin/sh\necho plain,my space\necho plain,work\n")
+    stub.chmod(0o700)
+    asked = f"""{nacre.ok("completion", "bash")}
+COMP_WORDS=(nacre --space m) COMP_CWORD=2
+_nacre_completion {stub}
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    done = subprocess.run(["bash"], input=asked, text=True, capture_output=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("my\\ space\nwork\n", "")
+
+
+@pytest.mark.parametrize("shell", ["bash", "fish"])
+def test_what_is_said_about_installing_works_in_a_fresh_home(
+    nacre: CommandLine, elsewhere: Path, tmp_path: Path, shell: str
+) -> None:
+    (tmp_path / "nacre").write_text("#!/bin/sh\necho $2\n")
+    (tmp_path / "nacre").chmod(0o700)
+    line = nacre("completion", shell).stderr.partition(":")[2]
+    environment = {"HOME": str(elsewhere), "PATH": f"{tmp_path}:/usr/bin:/bin"}
+    done = subprocess.run(["bash", "-c", line], env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [each.read_text() for each in elsewhere.rglob("completions/nacre*")] == [f"{shell}\n"]

@@ -153,3 +153,41 @@ def test_a_change_names_the_new_value_and_the_old_one_but_no_secret(nacre: Comma
     secret = "sk-" + "x" * 20
     said = nacre("config", "set", "embedder_key", secret)
     assert secret not in said.output
+
+
+@pytest.mark.parametrize(
+    ("key", "lead"), [("backup_folder", ""), ("journal_mirror", ""), ("token", "file:"), ("key", "file:")]
+)
+def test_a_relative_path_starts_from_the_current_folder(
+    nacre: CommandLine, own: Path, elsewhere: Path, key: str, lead: str
+) -> None:
+    path = elsewhere / "kept" / "here"
+    result = nacre("config", "set", key, f"{lead}kept/here")
+    assert result.exit_code == 0 and f"{own} now sets {key} to {lead}{path}" in result.stderr
+    assert f'"{lead}{path}"' in own.read_text("utf-8")
+
+
+def test_a_store_of_the_current_folder_is_the_one_that_is_opened_next(
+    nacre: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nacre.ok("--store", "back.db", "remember", "the ferry leaves at nine", "--id", "ferry")
+    monkeypatch.delenv("NACRE_STORE")
+    nacre.ok("config", "set", "store", "back.db")
+    assert [each["id"] for each in nacre.json("list")] == ["ferry"]
+
+
+@pytest.mark.parametrize("value", ["", ":memory:", "postgresql://host/nacre", "https://host:8790", "/full/path.db"])
+def test_what_is_no_relative_path_is_written_as_it_is(nacre: CommandLine, own: Path, value: str) -> None:
+    nacre.ok("config", "set", "store", value)
+    assert f'store = "{value}"' in own.read_text("utf-8")
+
+
+def test_a_path_of_a_project_stays_relative_to_its_file(nacre: CommandLine, elsewhere: Path) -> None:
+    nacre.ok("config", "set", "--project", "backup_folder", "kept")
+    assert 'backup_folder = "kept"' in (elsewhere / ".nacre.toml").read_text("utf-8")
+
+
+def test_a_negative_number_is_a_value_and_no_option(nacre: CommandLine) -> None:
+    assert "decay_rate" in nacre("config", "set", "decay_rate", "-3").stderr
+    assert "No such option" not in nacre("config", "set", "decay_rate", "-.5").stderr
+    assert "No such option" in nacre("config", "set", "decay_rate", "--projekt").stderr

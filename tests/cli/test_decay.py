@@ -106,3 +106,9 @@ def test_a_wrong_value_names_its_option_and_the_usage(
 def test_a_place_that_is_not_there_is_reported(nacre: CommandLine) -> None:
     done = nacre.process("decay", "plot", "-o", "nowhere/fades.svg")
     assert (done.returncode, done.stderr) == (4, "nacre: No such file or directory: nowhere/fades.svg\n")
+
+
+def test_without_a_subcommand_the_scores_are_listed(nacre: CommandLine) -> None:
+    nacre.ok("remember", "the weir is low", "--id", "weir")
+    assert nacre.ok("maintenance", "decay") == nacre.ok("maintenance", "decay", "scores")
+    assert [each["id"] for each in nacre.json("decay", "--weakest")] == ["weir"]

@@ -163,3 +163,8 @@ def test_the_journal_shows_all_memories_or_one(filled: CommandLine) -> None:
 def test_reindex_computes_everything_again(filled: CommandLine) -> None:
     assert "Reindexed 2 memories" in filled("reindex").stderr
     assert [each["id"] for each in filled.json("recall", "another", "-k", "1")] == ["two"]
+
+
+def test_what_is_no_number_is_refused_with_the_numbers_that_are_possible(filled: CommandLine) -> None:
+    result = filled("edit", "one", "-i", "")
+    assert result.exit_code == 2 and "'' is not a valid number; give one from 0 to 1." in result.stderr

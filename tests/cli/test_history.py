@@ -155,16 +155,21 @@ def test_diff_shows_what_came_went_and_changed(filled: CommandLine) -> None:
     filled.ok("undo", filled.json("journal", "new")[0]["batch"])
     result = filled("diff", then)
     assert result.stdout.split("\n")[:-1] == [
-        "+\tlater\t\t\tNginx is in front",
-        "-\tnew\t\tThe server runs Python 3.12\t",
-        "~\told\ttags\t(nothing)\tops",
-        "~\told\timportance\t0.55\t0.9",
+        "+\tlater\t\t\tNginx is in front\tdefault",
+        "-\tnew\t\tThe server runs Python 3.12\t\tdefault",
+        "~\told\ttags\t(nothing)\tops\tdefault",
+        "~\told\timportance\t0.55\t0.9\tdefault",
     ]
     assert "1 memory came, 1 went, 1 changed" in result.stderr
     output = filled.json("diff", then)
     assert (ids(output["added"]), ids(output["removed"])) == (["later"], ["new"])
     assert output["changed"] == [
-        {"id": "old", "before": {"tags": [], "importance": 0.55}, "after": {"tags": ["ops"], "importance": 0.9}}
+        {
+            "id": "old",
+            "space": "default",
+            "before": {"tags": [], "importance": 0.55},
+            "after": {"tags": ["ops"], "importance": 0.9},
+        }
     ]
     assert "0.55 → 0.9" in filled.ok("diff", then, "-f", "table")
 
@@ -188,3 +193,14 @@ def test_a_compacted_past_is_reported_as_lost(filled: CommandLine) -> None:
         assert (result.exit_code, result.stdout) == (1, "")
         assert "compacted" in result.stderr
     assert filled.json("show", "old")["importance"] == 0.9
+
+
+def test_an_undo_says_how_many_operations_it_took_back_and_why(nacre: CommandLine) -> None:
+    nacre.ok("remember", "The pump is blue", "--id", "pump")
+    for colour in ("red", "green"):
+        nacre.ok("edit", "pump", "--text", f"The pump is {colour}")
+    nacre.ok("undo", "--last", "2", "--reason", "wrong")
+    assert "because: undid 2 operations: wrong" in nacre.ok("history", "pump", "-f", "table")
+    nacre.ok("edit", "pump", "--text", "The pump is grey")
+    nacre.ok("undo")
+    assert nacre.ok("history", "pump", "-f", "table").rstrip().endswith("because: undid 1 operation")

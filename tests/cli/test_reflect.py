@@ -136,11 +136,14 @@ def test_consolidating_lists_what_it_would_promote_and_changes_nothing(nacre: Co
     plan = nacre("consolidate")
     promoted, size, worth, others, _ = plan.stdout.rstrip("\n").split("\t")
     assert (promoted, size, others) == ("loud", "2", "quiet") and float(worth) >= 0.6
-    assert "Buffer size (3) below threshold (100)." in plan.stderr
+    assert "3 memories in the short term; consolidating is due from 100 on." in plan.stderr
     assert "Of 3 memories 1 would be promoted, 1 superseded; --apply" in plan.stderr
     assert operations(nacre) == before
     report = nacre.json("consolidate")
-    assert (report["due"], report["reason"]) == (False, "Buffer size (3) below threshold (100)")
+    assert (report["due"], report["reason"]) == (
+        False,
+        "3 memories in the short term; consolidating is due from 100 on",
+    )
     assert (report["memories_promoted"], report["memories_archived"], report["memories_skipped"]) == (1, 1, 1)
     assert report["cluster_summaries"][0]["source_ids"] == ["loud", "quiet"]
     assert "quiet" in nacre.ok("consolidate", "-f", "table")

@@ -93,7 +93,7 @@ def test_the_actor_in_the_journal_is_the_command_line(nacre: CommandLine) -> Non
         (["x", "-t", "semantik"], None, "did you mean 'semantic'"),
         (["x", "-i", "nan"], None, "importance"),
         (["x", "-i", "1.5"], None, "from 0 to 1"),
-        (["x", "-i", "much"], None, "not a valid float"),
+        (["x", "-i", "much"], None, "not a valid number"),
         (["x", "--metadata", "[1]"], None, "JSON object"),
         (["x", "--metadata", "{"], None, "Write an object"),
         (["x", "--metadata", "[" * 100_000], None, "Write an object"),

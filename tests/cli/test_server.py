@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.command_line import CommandLine
 from tests.mcp.agents import environment
 from tests.server.running import PATIENCE, Caller
@@ -73,3 +75,9 @@ def test_the_page_opens_the_space_that_commands_use_in_this_folder(tmp_path: Pat
     finally:
         page.terminate()
         page.communicate(timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("port", ["65536", "99999", "-1"])
+def test_a_port_that_does_not_exist_is_refused(nacre: CommandLine, port: str) -> None:
+    result = nacre("web", "--port", port)
+    assert result.exit_code == 2 and "0<=x<=65535" in result.stderr

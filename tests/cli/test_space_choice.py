@@ -128,6 +128,54 @@ def test_what_is_named_by_its_id_is_found_in_either_space(filled: Projects) -> N
         assert [memory.text for memory in store.list_recent()] == ["I prefer blanks now."]
 
 
+def test_a_table_names_the_space_of_each_memory_where_two_are_read(filled: Projects) -> None:
+    nacre = filled.go(filled.farm)
+    for words in (("list",), ("recall", "tabs or spaces in files?")):
+        header, _, row = nacre.ok(*words, "-f", "markdown").splitlines()[:3]
+        assert "| space |" in header and "| personal |" in row
+    assert "space" not in filled.go(filled.home).ok("list", "-f", "markdown").splitlines()[0]
+
+
+def test_the_trash_that_is_listed_is_that_of_both_spaces(filled: Projects) -> None:
+    nacre = filled.go(filled.shop)
+    nacre.ok("forget", "tabs", "--yes")
+    assert [(each["id"], each["space"]) for each in nacre.json("trash")] == [("tabs", "personal")]
+    emptied = nacre("trash", "empty", "--all", "--yes").stderr
+    assert f"The trash of the space {filled.space(filled.shop)!r} is empty." in emptied
+    assert "That of 'personal' has 1 memory; `nacre --space personal trash empty` empties it." in emptied
+    nacre.ok("forget", "friday", "--yes")
+    assert [each["id"] for each in nacre.json("trash")] == ["friday", "tabs"]
+    assert "| space |" in nacre.ok("trash", "-f", "markdown")
+    nacre.ok("trash", "empty", "--all", "--yes")
+    assert [each["id"] for each in nacre.json("trash")] == ["tabs"]
+
+
+def test_differences_graphs_and_names_are_of_both_spaces(filled: Projects) -> None:
+    nacre = filled.go(filled.shop)
+    nacre.ok("remember", "The oven is in the cellar.", "--id", "oven", "--entity", "Pim")
+    nacre.ok("remember", "I write to Pim in English.", "--id", "pim", "--entity", "Pim", "--personal")
+    nacre.ok("link", "oven", "friday")
+    nacre.ok("link", "pim", "tabs")
+    added = {(each["id"], each["space"]) for each in nacre.json("diff", "1h")["added"]}
+    shop = filled.space(filled.shop)
+    assert added == {("friday", shop), ("oven", shop), ("tabs", "personal"), ("pim", "personal")}
+    assert "| space |" in nacre.ok("diff", "1h", "-f", "markdown")
+    graph = nacre.json("graph")
+    assert {each["id"] for each in graph["nodes"]} == {"friday", "oven", "tabs", "pim"} and len(graph["edges"]) == 2
+    assert {"name": "Pim", "aliases": [], "count": 2} in nacre.json("graph", "entities")
+    nacre.ok("edit", "pim", "--text", "I write to Pim in Dutch.")
+    assert {each["space"] for each in nacre.json("diff", "1h")["added"]} == {shop, "personal"}
+
+
+def test_counts_are_of_the_project_and_name_the_other_space(filled: Projects) -> None:
+    result = filled.go(filled.shop)("stats", "-f", "json")
+    assert json.loads(result.stdout)["active"] == 1
+    assert (
+        f"This is the space {filled.space(filled.shop)!r}; 'personal' has 1 memory, and `nacre --space" in result.stderr
+    )
+    assert "personal" not in filled.go(filled.home)("stats").stderr
+
+
 def test_memories_of_two_spaces_are_not_changed_together(filled: Projects) -> None:
     refused = filled.go(filled.shop)("link", "friday", "tabs")
     assert refused.exit_code == 2 and "in two spaces" in refused.stderr

@@ -528,3 +528,12 @@ def test_all_lessons_are_embedded_again_with_another_model_and_progress(tmp_path
         assert book.reembed(progress=lambda done, total, _: rendered.append((done, total))).data == 1
         assert book.recall("one", strategy="semantic").data[0].lesson.id == one
     assert rendered == [(1, 1)]
+
+
+def test_a_lesson_can_be_remembered_and_listed_in_a_new_store() -> None:
+    with MemoryStore(":memory:", embedder=WordBag()) as store:
+        assert store.list_recent(type="lesson") == []
+        kept = store.remember("Two writers lost rows.", title="Lock before you write", type="lesson")
+        assert [each.id for each in LessonBook(store=store).list().data] == [kept.id]
+        store.undo()
+        assert store.vocabulary("type") == {} and store.count() == 0

@@ -93,7 +93,7 @@ def test_what_was_written_down_before_another_replaces_it_only_with_the_time_sin
             store.remember("Park in lot B", replaces="old", created_at="2020-01-01")
         assert store.count(include_superseded=True) == 1
         new = store.remember("Park in lot B", replaces="old", created_at="2020-01-01", valid_from="2026-01-01")
-        assert (new.date, held(store)["old"].date) == ("since 2026-01-01", "until 2026-01-01")
+        assert (new.date, held(store)["old"].date) == ("since 2026-01-01", "until 2025-12-31")
         later = store.remember("Park in lot C", replaces=new.id, created_at="2026-02-01")
         assert later.date == "since 2026-02-01"
 
@@ -161,6 +161,15 @@ def test_no_conflict_passes_on_with_what_says_the_same() -> None:
 
 def noted(id: str) -> Link:
     return Link(id, "conflicts", data={"kind": "update", "sure": True})
+
+
+def test_a_memory_with_a_last_day_holds_on_that_day_and_no_longer() -> None:
+    with MemoryStore(":memory:", embedder="hashing", on_conflict="ignore") as store:
+        store.remember("a coupon for shoes", id="coupon", valid_from="2020-01-01", valid_until="2023-12-31")
+        assert store.count(valid_at="2023-12-31T23:59:59Z") == store.count(valid_at="2023-12-31") == 1
+        assert store.count(valid_at="2024-01-01") == 0
+        assert held(store)["coupon"].date == "2020-01-01 to 2023-12-31"
+        assert store.edit("coupon", valid_until="2022-12-31").date == "2020-01-01 to 2022-12-31"
 
 
 def test_a_memory_cannot_end_before_it_begins() -> None:

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nacre.errors import InvalidInput
-from nacre.model.instants import DAY, FIRST, LAST, day, iso, seconds
+from nacre.model.instants import DAY, FIRST, LAST, day, end_of_day, is_day, iso, last_day, seconds
 
 NOON = 1774958400.0  # 2026-03-31T12:00:00Z
 
@@ -25,6 +25,17 @@ NOON = 1774958400.0  # 2026-03-31T12:00:00Z
 )  # fmt: skip
 def test_many_ways_to_write_one_time(written: Any) -> None:
     assert seconds(written) == NOON
+
+
+@pytest.mark.parametrize("written", ["2026-03-31", " 20260331 ", date(2026, 3, 31)])
+def test_a_day_ends_where_the_next_one_begins(written: Any) -> None:
+    assert is_day(written) and end_of_day(written) == seconds("2026-04-01")
+    assert last_day(end_of_day(written)) == last_day(NOON) == "2026-03-31"
+
+
+def test_what_has_a_clock_is_no_day_and_the_last_one_ends_with_the_calendar() -> None:
+    assert not any(map(is_day, (NOON, "2026-03-31T12:00", datetime(2026, 3, 31), "yesterday")))
+    assert end_of_day("9999-12-31") == LAST and last_day(FIRST) == "0001-01-01"
 
 
 def test_a_date_means_its_midnight() -> None:

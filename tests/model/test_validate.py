@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import InvalidInput
 from nacre.model import Link
+from nacre.model.instants import seconds
 from nacre.model.validate import CHECKS, LONGEST_TEXT, RANGES, TIME_FIELDS, validate_fields, with_moments
 from tests.embedders import WordBag
 
@@ -184,6 +186,14 @@ def test_times_in_words_become_seconds_and_the_rest_stays() -> None:
     read = with_moments(fields, lambda: 10.0, named_span)
     assert read == {"text": "last week", "occurred_at": 8.0, "expires_at": 9.0, "created_at": "2023-05-01"}
     assert with_moments({"occurred_at": "some day"}, lambda: 10.0, named_span) == {"occurred_at": "some day"}
+
+
+@pytest.mark.parametrize("written", ["2026-11-18", date(2026, 11, 18)])
+def test_what_is_true_until_a_date_is_true_on_it(written: str | date) -> None:
+    times: dict[str, object] = {"valid_from": written, "valid_until": written, "expires_at": written}
+    start, end = seconds("2026-11-18"), seconds("2026-11-19")
+    assert validate_fields(times, ()) == {"valid_from": start, "valid_until": end, "expires_at": end}
+    assert validate_fields({"valid_until": "2026-11-18T00:00:00Z"}, ()) == {"valid_until": start}
 
 
 def test_the_ranges_of_numbers_are_those_that_are_checked() -> None:

@@ -35,6 +35,13 @@ def test_a_line_of_json_says_the_times_even_where_they_are_zero() -> None:
     assert line == {"id": "m", "text": "x", "created_at": 0.0, "updated_at": 0.0, "last_accessed": 0.0}
 
 
+@pytest.mark.parametrize("written", ["2025-06-15", "20250615", 20_250_615, "15.6.2025"])
+def test_what_is_true_until_a_date_is_true_on_it(written: object) -> None:
+    assert moment("valid_from", written) == 1_749_945_600.0
+    assert moment("valid_until", written) == moment("expires_at", written) == 1_750_032_000.0
+    assert moment("valid_until", "2025-06-15T00:00:00Z") == 1_749_945_600.0
+
+
 def test_lists_are_json_or_words_between_commas_or_semicolons() -> None:
     assert convert("tags", '["a,b", "c"]') == ["a,b", "c"]
     assert convert("tags", " a; b ,c,, ") == ["a", "b", "c"]

@@ -142,6 +142,49 @@ def test_a_type_that_is_new_is_learnt(tmp_path: Path) -> None:
         assert "recipe" in store.types() and everything(store)[0].type == "recipe"
 
 
+def test_a_type_in_capitals_is_the_same_type_and_one_of_a_refused_row_is_not_learnt(tmp_path: Path) -> None:
+    path = tmp_path / "notes.csv"
+    secret = "ghp_" + "".join(chr(ord("A") + (7 * at + at * at) % 26) for at in range(36))
+    path.write_text(f"text,type,importance\nBuy milk,Task,\nPay,SEMANTIC,\nRest,idle,9\nCall,{secret},\n")
+    with opened() as store:
+        done = import_path(store, path)
+        types = {memory.text: memory.type for memory in everything(store)}
+        assert types == {"Buy milk": "task", "Pay": "semantic"}
+        assert "task" in store.types() and "idle" not in store.types()
+    assert (done.imported, done.terms, done.errors) == (2, 1, 2)
+    assert [fault.line for fault in done.faults] == [4, 5]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    ("dates", "wanted", "noted"),
+    [
+        (["03/04/2024", "25/12/2024"], ["2024-04-03", "2024-12-25"], False),
+        (["25/12/2024", "3/4/2024", "12/31/2024"], ["2024-12-25", "2024-04-03", "2024-12-31"], False),
+        (["03/04/2024", "12/25/2024"], ["2024-03-04", "2024-12-25"], False),
+        (["03/04/2024", "05/06/2024"], ["2024-03-04", "2024-05-06"], True),
+        (["2024-04-03", "3.4.2024"], ["2024-04-03", "2024-04-03"], False),
+    ],
+)
+def test_all_dates_of_a_column_are_read_in_one_way(
+    tmp_path: Path, form: str, dates: list[str], wanted: list[str], noted: bool
+) -> None:
+    path = tmp_path / f"notes.{form}"
+    rows = [{"text": f"Note {at} of 25/12/2024", "Date": date, "shelf": "1/2/2024"} for at, date in enumerate(dates)]
+    if form == "csv":
+        lines = ["text,Date,shelf", *(",".join(row.values()) for row in rows)]
+    else:
+        lines = [json.dumps(row) for row in rows]
+    path.write_text("\n".join(lines) + "\n")
+    memories, done = taken(path)
+    assert [memory.date for memory in sorted(memories, key=lambda each: each.text)] == wanted
+    assert [note for note in done.notes if "month first" in note] == (
+        ["Dates such as 03/04/2024 were read with the month first in Date; write 2024-04-03 for April."]
+        if noted
+        else []
+    )
+
+
 def test_a_secret_neither_comes_nor_makes_the_id(tmp_path: Path) -> None:
     secret = "ghp_" + "q1W2e3R4t5Z6u7I8o9P0a1S2d3F4g5H6j7K8"
     path = tmp_path / "x.jsonl"

@@ -54,3 +54,10 @@ def test_strict_links_accept_a_relation_that_every_store_knows_and_the_archive_d
 def test_an_archive_cannot_bring_an_undo_that_the_next_one_would_finish() -> None:
     with pytest.raises(InvalidInput, match="kind is not allowed"):
         checked_term(TermRow(1, UNDO_UNDER_WAY, "a" * 32, {"why": "b" * 32}), "default", make_guard(Settings()))
+
+
+def test_an_archive_of_an_earlier_version_brings_the_type_of_lessons_as_a_term() -> None:
+    guard = make_guard(Settings())
+    assert checked_term(TermRow(1, "type", "lesson", {}), "default", guard).name == "lesson"
+    with pytest.raises(InvalidInput, match="must not be a built-in one"):
+        checked_term(TermRow(1, "type", "semantic", {}), "default", guard)

@@ -23,7 +23,17 @@ if TYPE_CHECKING:
 Completer: TypeAlias = "Callable[[MemoryStore, str], Iterable[CompletionItem]]"
 VARIABLE = "_NACRE_COMPLETE"
 MOST = 50  # ids: a list that fills the screen helps nobody
-SHELLS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
+
+
+class QuotingBash(BashComplete):
+    """Click's own, which leaves a name with a blank in it two words; the other shells quote by themselves."""
+
+    source_template = BashComplete.source_template.replace("read type value", "read -r type value").replace(
+        "COMPREPLY+=($value)", 'COMPREPLY+=("$(printf %%q "$value")")'
+    )
+
+
+SHELLS: dict[str, type[ShellComplete]] = {"bash": QuotingBash, "zsh": ZshComplete, "fish": FishComplete}
 # Arguments, by command, that are the names of spaces.
 SPACES = frozenset(("space copy source", "space copy target", "space rename old", "space delete name"))
 NAMING_GROUPS = {"space", "entities"}  # an argument of their commands is a name, never an id
@@ -126,9 +136,9 @@ def script(shell: str) -> str:
 
 
 INSTALL_COMMANDS = {
-    "bash": "nacre completion bash > ~/.local/share/bash-completion/completions/nacre",
-    "zsh": 'nacre completion zsh > "${fpath[1]}/_nacre"',
-    "fish": "nacre completion fish > ~/.config/fish/completions/nacre.fish",
+    "bash": "D=~/.local/share/bash-completion/completions; mkdir -p $D && nacre completion bash > $D/nacre",
+    "zsh": 'mkdir -p "${fpath[1]}" && nacre completion zsh > "${fpath[1]}/_nacre"',
+    "fish": "mkdir -p ~/.config/fish/completions && nacre completion fish > ~/.config/fish/completions/nacre.fish",
 }
 
 
@@ -138,9 +148,9 @@ def completion_command(_cli: CliContext, shell: str) -> None:
     """Print the script that lets your shell complete commands, options, spaces, types and ids.
 
     \b
-      nacre completion bash > ~/.local/share/bash-completion/completions/nacre
-      nacre completion zsh > "${fpath[1]}/_nacre"
-      nacre completion fish > ~/.config/fish/completions/nacre.fish
+      D=~/.local/share/bash-completion/completions; mkdir -p $D && nacre completion bash > $D/nacre
+      mkdir -p "${fpath[1]}" && nacre completion zsh > "${fpath[1]}/_nacre"
+      mkdir -p ~/.config/fish/completions && nacre completion fish > ~/.config/fish/completions/nacre.fish
 
     A new shell completes from then on. For this one alone: eval "$(nacre completion bash)".
     """

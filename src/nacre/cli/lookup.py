@@ -13,6 +13,11 @@ from nacre.model.instants import iso
 from nacre.model.journal import MEMORY
 
 
+def stores_read(store: MemoryStore) -> list[MemoryStore]:
+    """That of each space which is read: its own, and the one beside it."""
+    return [store] if store.beside is None else [store, store.beside]
+
+
 def find_memories(store: MemoryStore, prefixes: Sequence[str]) -> list[Memory]:
     """Each memory once; the first prefix that names none, or several, is an error before anything is done."""
     ids = dict.fromkeys(store.resolve_id(prefix) for prefix in prefixes)

@@ -37,6 +37,10 @@ class Number(click.FloatRange):
         return number
 
 
+class Share(click.types.FloatParamType):
+    name = "number; give one from 0 to 1"  # a message says that a value is not one
+
+
 class WholeNumber(click.IntRange):
     name = "whole number"  # a message says that a value is not one
 
@@ -197,7 +201,7 @@ def tag_suggestion(store: MemoryStore, tags: Iterable[str] | None) -> str:
 # Named as the fields of a memory: what is given goes to the store as it is.
 field_options = combine(
     option("-t --type TYPE", "episodic, semantic, procedural, feedback, …"),
-    option("-i --importance 0-1", "How much it matters.", type=float),
+    option("-i --importance 0-1", "How much it matters.", type=Share()),
     option("-s --source TEXT", "Where it comes from."),
     option("--title TEXT", "A line that says what it is about."),
     option("--session NAME", "The conversation it belongs to."),
@@ -205,8 +209,8 @@ field_options = combine(
     option("--agent NAME", "The agent it belongs to."),
     option("--occurred-at TIME", "When it took place: 2026-03-31T09:00:00Z, or words such as yesterday."),
     option("--valid-from TIME", "Since when it is true."),
-    option("--valid-until TIME", "Until when it is true."),
-    option("--expires-at TIME", "When it stops being recalled."),
+    option("--valid-until TIME", "Until when it is true; of a date, until its end."),
+    option("--expires-at TIME", "When it stops being recalled; of a date, after its end."),
     option("--polarity", "Against, neither, or for.", choices=[-1, 0, 1]),
     option("--metadata JSON", "A JSON object to keep with it.", callback=as_json),
 )
@@ -270,11 +274,19 @@ NO_OPTION = "\0"  # no argument of a process can hold it
 class TextCommand(click.Command):
     """Takes a text that begins with a dash, as lines of a list do, for a text and not for an option."""
 
+    text = TEXT_WITH_DASH
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        marked = [NO_OPTION + word if TEXT_WITH_DASH.match(word) else word for word in args]
+        marked = [NO_OPTION + word if self.text.match(word) else word for word in args]
         rest = super().parse_args(ctx, marked)
         ctx.params = {name: without_mark(value) for name, value in ctx.params.items()}
         return rest
+
+
+class ValueCommand(TextCommand):
+    """Takes a negative number for a value, too."""
+
+    text = re.compile(rf"{TEXT_WITH_DASH.pattern}|-\.?\d")
 
 
 def without_mark(value: object) -> object:

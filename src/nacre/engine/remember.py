@@ -575,7 +575,7 @@ def replaces_unreviewed(conflict: Conflict, writable: Filter) -> bool:
     new, old = conflict.a, conflict.b
     if conflict.kind == "duplicate" or not writable.admits(old):
         return False
-    earlier = new.created_at < old.created_at or (new.valid_until or inf) <= (old.valid_from or -inf)
+    earlier = new.created_at < old.created_at or new.ends_before(old)
     return conflict.sure and not old.pinned and new.trust >= old.trust and is_statement(old) and not earlier
 
 

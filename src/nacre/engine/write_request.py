@@ -11,7 +11,7 @@ from nacre.engine.engine import Edit, Engine, PendingChanges, insertions
 from nacre.engine.supersede import TIMES_GIVEN, superseded
 from nacre.errors import InvalidInput
 from nacre.model import Memory
-from nacre.model.instants import iso
+from nacre.model.instants import day, iso, last_day
 from nacre.model.memory import Json, key_of
 from nacre.protocols import AnyChange, Change, Derived, Reader, TermChange
 from nacre.remember.guard import Guard
@@ -53,10 +53,10 @@ def guarded_term(guard: Guard, edit: TermEdit, term: Term) -> Term:
 def check_period(memory: Memory) -> Memory:
     """Raises `InvalidInput` for a memory that ends before it begins."""
     if memory.valid_from is not None and memory.valid_until is not None and memory.valid_until < memory.valid_from:
-        raise InvalidInput(
-            f"valid_until ({iso(memory.valid_until)}) is before valid_from ({iso(memory.valid_from)}); swap them, or "
-            "leave one out."
-        )
+        end, start = last_day(memory.valid_until), day(memory.valid_from)
+        if end >= start:  # the clock decides
+            end, start = iso(memory.valid_until), iso(memory.valid_from)
+        raise InvalidInput(f"valid_until ({end}) is before valid_from ({start}); swap them, or leave one out.")
     return memory
 
 

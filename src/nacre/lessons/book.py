@@ -124,7 +124,6 @@ class LessonBook(StoreUser):
     ) -> Answer[Lesson]:
         """Stores a lesson. Tags are normalized and aliases resolved; a new source is created and waits for review.
         Without a confidence the lesson gets the typical one of its source."""
-        self._register_type()
         validator = TermValidator(self.store)
         values = self._memory_fields(validator, {"title": title, "content": content, **fields}, new=True)
         if id is not None:
@@ -196,10 +195,6 @@ class LessonBook(StoreUser):
 
     def _title(self, title: str) -> str:
         return normalize_title(title)
-
-    def _register_type(self) -> None:
-        if LESSON not in self.store.types():
-            self.store.register_type(LESSON)
 
     def _memory(self, id: str) -> Memory:
         """Raises `MemoryNotFound`, also for a memory that is not a lesson."""
@@ -628,7 +623,6 @@ class LessonBook(StoreUser):
             note = "The file was exported without secrets and personal data; the changed lessons lose theirs too."
             report = replace(report, notes=(*report.notes, note))
         if not dry_run and (plan.new or plan.replaced or plan.terms):
-            self._register_type()
             self.store.write(
                 "import", new=[*plan.new.values()], edits=plan.edits(), successors=plan.successors, terms=plan.terms
             )

@@ -41,6 +41,22 @@ def timestamp(value: str | date) -> float:
     return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
 
 
+def is_day(value: object) -> bool:
+    """Whether it is a date without a clock, as a value or written."""
+    if not isinstance(value, str):
+        return isinstance(value, date) and not isinstance(value, datetime)
+    try:
+        date.fromisoformat(value.strip())
+    except ValueError:
+        return False
+    return True
+
+
+def end_of_day(value: str | date) -> float:
+    """The first moment after a date; the last day of the calendar has none."""
+    return min(seconds(value) + DAY, LAST)
+
+
 def parsed(value: str) -> datetime:
     try:
         return datetime.fromisoformat(value.strip())
@@ -62,6 +78,11 @@ def iso(at: float | None) -> str:
 def day(at: float) -> str:
     """The day that `at` is in: the calendar alone would round the last moment of a day up to the next one."""
     return datetime.fromtimestamp(math.floor(at), UTC).date().isoformat()
+
+
+def last_day(end: float) -> str:
+    """The last day of a time that has ended at `end`: at midnight that is the day before."""
+    return day(max(math.ceil(end) - 1, FIRST))
 
 
 def stamp(at: float) -> str:

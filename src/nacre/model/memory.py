@@ -10,12 +10,12 @@ from hashlib import blake2b
 from operator import attrgetter
 from typing import TypeAlias
 
-from nacre.model.instants import MONDAY, WEEK, day
+from nacre.model.instants import DAY, MONDAY, WEEK, day, last_day
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
-TYPES = ("episodic", "semantic", "procedural", "feedback", "emotional", "sensory", "working", "prospective")
-LESSON = "lesson"  # a type that the first lesson registers
+LESSON = "lesson"
+TYPES = ("episodic", "semantic", "procedural", "feedback", "emotional", "sensory", "working", "prospective", LESSON)
 # Roles that every chat has: they name nobody.
 GENERIC_ROLES = frozenset(("user", "assistant", "system", "tool", "human", "ai"))
 CONFLICTS = "conflicts"  # the relation of a link that notes a conflict, as long as nobody has settled it
@@ -134,11 +134,12 @@ class Memory:
     def date(self) -> str:
         """The days that a reader should see: since when it holds, until when it held, else when it happened."""
         if self.valid_from is not None and self.valid_until is not None:
-            return f"{day(self.valid_from)} to {day(self.valid_until)}"
+            first = day(self.valid_from)
+            return f"{first} to {max(first, last_day(self.valid_until))}"  # what never held ends as it begins
         if self.valid_from is not None:
             return f"since {day(self.valid_from)}"
         if self.valid_until is not None:
-            return f"until {day(self.valid_until)}"
+            return f"until {last_day(self.valid_until)}"
         return day(self.happened_at) if self.happened_at else ""
 
     def holds_at(self, at: float) -> bool:
@@ -148,8 +149,11 @@ class Memory:
 
     def ends_before(self, other: Memory) -> bool:
         """Whether it had ceased to hold when the other one began: two such memories do not conflict."""
-        times = self.valid_until, other.valid_from
-        return times[0] is not None and times[1] is not None and times[0] <= times[1]
+        if self.valid_until is None or other.valid_from is None:
+            return False
+        # Of two dates, the last day of the one may be the first of the other: the day of the change.
+        shared = 0.0 if self.valid_until % DAY else DAY
+        return self.valid_until - shared <= other.valid_from
 
     def is_settled_with(self, other: Memory) -> bool:
         """Whether one ended before the other began, or a link says how the two relate."""

@@ -8,7 +8,7 @@ from typing import overload
 
 from nacre.errors import InvalidInput
 from nacre.model.filter import Filter
-from nacre.model.instants import day
+from nacre.model.instants import day, last_day
 from nacre.model.memory import CONFLICTS, Link, Memory, short_id
 
 RECENCY_BASES = ("created", "accessed")
@@ -165,7 +165,7 @@ LONGEST_FORMER = 80  # characters of a superseded text: it says what changed, an
 
 def former(memory: Memory) -> str:
     """What held before, and until when."""
-    until = "" if memory.held_until is None else f", until {day(memory.held_until)}"
+    until = "" if memory.held_until is None else f", until {last_day(memory.held_until)}"
     return f'was: "{shortened(memory.text, LONGEST_FORMER)}"{until}'
 
 

@@ -17,7 +17,7 @@ from typing import IO, Any, BinaryIO, Literal, TextIO, TypeAlias, TypedDict, Typ
 
 from nacre.errors import InvalidInput, UnknownName, WrongType
 from nacre.model.filter import LARGEST
-from nacre.model.instants import Instant, seconds
+from nacre.model.instants import Instant, end_of_day, is_day, seconds
 from nacre.model.memory import LISTS, STATUSES, Json, Link
 
 LONGEST_TEXT = 1_000_000  # characters; a longer text is a document and belongs in several memories
@@ -366,18 +366,21 @@ def boolean(name: str, value: object) -> bool:
     return value
 
 
+# Of a day, or of a span of time in words, what a field means by it; the others mean the start.
+UNTIL_ITS_END = ("valid_until", "expires_at")
+TIME_FIELDS = (*UNTIL_ITS_END, "created_at", "occurred_at", "valid_from", "last_accessed", "last_validated_at")
+
+
 def instant(name: str, value: object) -> float:
+    """What is true until a date is still true on that day."""
     try:
+        if name in UNTIL_ITS_END and is_day(value):
+            return end_of_day(value)  # type: ignore[arg-type]
         return seconds(value)  # type: ignore[arg-type]
     except InvalidInput as error:
         raise InvalidInput(
             f"{name}: {shortened(value)} is not a time; write 2026-03-31T09:00:00Z, yesterday or last week."
         ) from error
-
-
-# Of a span of time, what a field means by it; the others mean the start.
-UNTIL_ITS_END = ("valid_until", "expires_at")
-TIME_FIELDS = (*UNTIL_ITS_END, "created_at", "occurred_at", "valid_from", "last_accessed", "last_validated_at")
 
 
 def with_moments(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from nacre.errors import InvalidInput, RerankingError, UnknownName
 from nacre.model import ExpandSpec, Filter, Hit, Memory, Query, Reason, Recollection, SessionHit
-from nacre.model.instants import LAST, day
+from nacre.model.instants import LAST, day, last_day
 from nacre.model.memory import MAY_REPLACE, SUSPICION, Link, short_id
 from nacre.model.recollection import RECENCY_BASES, STRONG, conflicting_pairs, stands_since, with_conflicts
 from nacre.models.calibration import Closeness, Floor, Reading, calibration_of, floor_of, weighed_together
@@ -421,8 +421,8 @@ def holding_first(hits: Sequence[Hit], question: Question) -> list[Hit]:
 
 
 def lowered(hit: Hit, at: float) -> Hit:
-    ends = hit.memory.valid_until
-    detail = f"ended {day(ends)}" if ends is not None and ends <= at else f"begins {day(hit.memory.valid_from or at)}"
+    ends, begins = hit.memory.valid_until, hit.memory.valid_from or at
+    detail = f"begins {day(begins)}" if ends is None or ends > at else f"ended {last_day(ends)}"
     score = min(hit.score, NOT_HELD * hit.score)
     return replace(hit, score=score, why=(*hit.why, Reason("validity", score - hit.score, detail)))
 

@@ -13,6 +13,7 @@ from nacre.errors import InvalidInput
 from nacre.model import Memory
 from nacre.model.instants import DAY, LAST, WRITTEN_DATE, iso, seconds
 from nacre.model.memory import LISTS, NAMES
+from nacre.model.validate import UNTIL_ITS_END, instant
 from nacre.text.dates import named_span
 
 TIMES = frozenset(
@@ -59,6 +60,8 @@ def convert(name: str, value: object) -> object:
         return as_list(name, text)
     if name in OBJECTS:
         return parse(name, text)
+    if name == "type":
+        return text.lower()
     if name in NUMBERS or name in INTEGERS:
         return as_number(name, text)
     if name == "pinned":
@@ -71,7 +74,8 @@ def convert(name: str, value: object) -> object:
 def moment(name: str, value: object) -> float | None:
     """Numbers are seconds since 1970, or milliseconds where they are too large for seconds, but the whole number
     20260331 is a day: as seconds it would lie in 1970; as a text, `2026` is a year, too. Words are read as a person
-    types them: `yesterday`, `31.3.2026`, `3 days ago`; of a longer time its beginning counts."""
+    types them: `yesterday`, `31.3.2026`, `3 days ago`; of a longer time its beginning counts, or its end for what is
+    true until then."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     if isinstance(value, str) and WRITTEN_DATE.fullmatch(value.strip()):
@@ -93,7 +97,7 @@ def moment(name: str, value: object) -> float | None:
 
 def typed_moment(name: str, text: str) -> float:
     try:
-        return seconds(text)
+        return instant(name, text)
     except InvalidInput:
         span = named_span(text, time.time())
     if span is None:
@@ -101,7 +105,7 @@ def typed_moment(name: str, text: str) -> float:
             f"{name} is {text[:LONGEST_SHOWN]!r}, which is not a time; write 2026-03-31, 2026-03-31T09:00:00Z, "
             "31.3.2026 or yesterday."
         )
-    return span[0]
+    return span[name in UNTIL_ITS_END]
 
 
 def is_relative(value: object) -> bool:

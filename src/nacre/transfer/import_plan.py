@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import islice
@@ -68,10 +68,7 @@ class RowChecker:
             raise InvalidInput("it has no id, or no text.")
         if len(self.unknown) < MOST_UNKNOWN and not row.keys() <= KNOWN:
             self.unknown.update(name[:40] for name in islice((each for each in row if each not in NAMES), MOST_UNKNOWN))
-        typed_fields = {
-            name: typed_list(name, row[name]) if name in LISTED else row[name] for name in CHECKS if name in row
-        }
-        fields, kinds = self.guard.fields(validate_fields(typed_fields, self.types, limit_lists=False))
+        fields, kinds = self.guard.fields(checked_fields(row, self.types))
         further = {name: check(name, row[name]) for name, check in RECORD_FIELDS.items() if name in row}
         suspicion = self.guard.suspicion(fields, self.bulk)
         memory = Memory.from_fields({**fields, **further, "space": self.space, "version": FIRST})
@@ -85,6 +82,12 @@ class RowChecker:
         # The trust that a file claims for its own text can only lower ours.
         doubted = mark_suspicious(memory, suspicion, trust_given=False)
         return replace(doubted, trust=min(memory.trust, doubted.trust))
+
+
+def checked_fields(row: Mapping[str, object], types: Iterable[str]) -> dict[str, object]:
+    """Those that `remember` takes, in the record's own form. Raises `InvalidInput`."""
+    typed = {name: typed_list(name, row[name]) if name in LISTED else row[name] for name in CHECKS if name in row}
+    return validate_fields(typed, types, limit_lists=False)
 
 
 def typed_list(name: str, value: object) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,13 +21,14 @@ from nacre.model import TYPES
 from nacre.model.memory import NAMES, Json
 from nacre.protocols import Progress
 from nacre.remember.guard import Guard
-from nacre.transfer.cells import LONGEST_SHOWN, convert, csv_line, is_relative
+from nacre.transfer.cells import LONGEST_SHOWN, TIMES, convert, csv_line, is_relative
 from nacre.transfer.foreign.look import Look
 from nacre.transfer.foreign.source import ForeignSource, header, no_memories, printable
+from nacre.transfer.import_plan import checked_fields
 from nacre.transfer.ingest.conversations import text_and_tools
 from nacre.transfer.ingest.items import elements, identity, lines
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row, TermRow
-from nacre.transfer.vocabulary import TYPE
+from nacre.transfer.vocabulary import TYPE, checked_term
 
 JSONL, CSV = "jsonl", "csv"
 # Names that other programs give to our fields, where the file has none of our own name.
@@ -44,6 +46,8 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 FIELDS_BY_OTHER_NAME = {other: name for name, others in OTHER_NAMES.items() for other in others}
 IN_METADATA = "metadata."  # of a column's target: metadata.page puts it under that key
+SLASHED_DATE = re.compile(r"\s*(\d{1,2})/(\d{1,2})/(\d{4})\s*", re.ASCII)
+MONTHS = 12
 DELIMITERS = ",;\t|"
 LONGEST_CELL = 8_000_000  # characters: a memory with all of its links takes less
 MOST_COLUMNS = 1_000  # whose names are kept, to say which there are
@@ -59,6 +63,14 @@ DISTINCT = ("title", "agent", "contexts")  # rows of one text that differ in the
 def is_one_of_ours(record: Mapping[str, object]) -> bool:
     """A row that Nacre wrote: its types are what they are called."""
     return "id" in record and "last_accessed" in record
+
+
+def has_valid_fields(fields: Mapping[str, object]) -> bool:
+    try:
+        checked_fields(fields, (str(fields["type"]),))
+    except InvalidInput:
+        return False
+    return True
 
 
 class NoTextColumn(ArchiveRefused):
@@ -100,13 +112,19 @@ class Table(ForeignSource):
     has_text: bool = False
     positions: Counter[str] = field(default_factory=Counter)
     turns: Counter[str] = field(default_factory=Counter)  # how often each was said
+    day_first: set[str] | None = None  # columns with dates such as 25/12/2024; None until they are looked for
+    either_first: set[str] = field(default_factory=set)  # whose dates could all be read both ways
 
     def further_notes(self) -> Iterator[str]:
         if self.left_out:
             names = ", ".join(map(printable, sorted(self.left_out)))
             yield f"{LEFT_OUT_COLUMNS}: {names}."
+        if self.either_first:
+            names = ", ".join(map(printable, sorted(self.either_first)))
+            yield f"Dates such as 03/04/2024 were read with the month first in {names}; write 2024-04-03 for April."
 
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:
+        self.look_at_dates()
         self.seen.clear()
         self.positions.clear()
         self.turns.clear()
@@ -116,7 +134,7 @@ class Table(ForeignSource):
         types = set(TYPES)
         number = 0
         size = max(1, self.path.stat().st_size)
-        for number, at, record in self.csv_records() if self.form == CSV else self.json_records():
+        for number, at, record in self.records():
             if progress is not None and number % 500 == 0:
                 progress(min(at, size), size, "checking the file")
             if isinstance(record, str):
@@ -131,16 +149,27 @@ class Table(ForeignSource):
                 continue
             type_name = fields.get("type")
             if isinstance(type_name, str) and type_name not in types:
-                near = get_close_matches(type_name, TYPES, n=1, cutoff=SAME_WORD)
-                if near and not is_one_of_ours(record):
-                    yield BadRow(number, f"there is no type {printable(type_name)!r}; did you mean {near[0]!r}?")
+                try:
+                    term = self.new_type(number, type_name, record)
+                except InvalidInput as error:
+                    yield BadRow(number, str(error))
                     continue
-                types.add(type_name)
-                yield TermRow(number, TYPE, type_name, {})
+                if has_valid_fields(fields):  # what will be refused teaches nothing
+                    types.add(type_name)
+                    yield term
             yield MemoryRow(number, fields, name=printable(fields["id"]) if "id" in record else "")
         if not number:
             raise no_memories(self.path)
         self.check_columns()
+
+    def new_type(self, number: int, name: str, record: Mapping[str, object]) -> TermRow:
+        """Raises `InvalidInput` for one that looks like a mistake, or cannot be a type."""
+        near = get_close_matches(name, TYPES, n=1, cutoff=SAME_WORD)
+        if near and not is_one_of_ours(record):
+            raise InvalidInput(f"there is no type {printable(name)!r}; did you mean {near[0]!r}?")
+        term = TermRow(number, TYPE, name, {})
+        checked_term(term, "", self.guard)
+        return term
 
     def check_columns(self) -> None:
         """Raises `InvalidInput` for a column that is mapped and not there, and `ArchiveRefused` without a text."""
@@ -150,6 +179,26 @@ class Table(ForeignSource):
         if not self.has_text:
             names = ", ".join(map(printable, islice(self.columns_seen, MOST_SHOWN))) or "none"
             raise NoTextColumn(self.path, names)
+
+    def look_at_dates(self) -> None:
+        """All dates of a column are read in one way: day first, where one of them cannot be read otherwise."""
+        if self.day_first is not None:
+            return
+        days, months, either = set[str](), set[str](), set[str]()
+        for record in (each for _, _, each in self.records() if not isinstance(each, str)):
+            for column, value in record.items():
+                date = SLASHED_DATE.fullmatch(value) if isinstance(value, str) else None
+                if date is not None and self.target(column, record) in TIMES:
+                    first, second = int(date[1]), int(date[2])
+                    (days if first > MONTHS else months if second > MONTHS else either).add(column)
+        self.day_first, self.either_first = days, either - days - months
+
+    def dated(self, column: str, value: object) -> object:
+        date = SLASHED_DATE.fullmatch(value) if isinstance(value, str) and column in (self.day_first or ()) else None
+        return value if date is None or int(date[2]) > MONTHS else f"{date[3]}-{date[2]:0>2}-{date[1]:0>2}"
+
+    def records(self) -> Iterator[tuple[int, int, Mapping[str, object] | str]]:
+        return self.csv_records() if self.form == CSV else self.json_records()
 
     def json_records(self) -> Iterator[tuple[int, int, Mapping[str, object] | str]]:
         """Of JSON lines, or of one array."""
@@ -264,11 +313,11 @@ class Table(ForeignSource):
         for column, value in record.items():
             if len(self.columns_seen) < MOST_COLUMNS or column in self.columns:
                 self.columns_seen[column] = None
-            target = self.columns.get(column) or self.own_name(column, record)
+            target = self.target(column, record)
             if target.startswith(IN_METADATA):
                 more[target.removeprefix(IN_METADATA)] = value
             elif target:
-                named[target] = value
+                named[target] = self.dated(column, value) if target in TIMES else value
                 self.has_text |= target == "text"
             elif len(self.left_out) < len(NAMES):
                 self.left_out.add(column)
@@ -276,6 +325,10 @@ class Table(ForeignSource):
             own = convert("metadata", named.get("metadata") or {})
             named["metadata"] = {**own, **more} if isinstance(own, dict) else more
         return named
+
+    def target(self, column: str, record: Mapping[str, object]) -> str:
+        """The field that a column fills, or the place in the metadata; empty for none."""
+        return self.columns.get(column) or self.own_name(column, record)
 
     def own_name(self, column: str, record: Mapping[str, object]) -> str:
         key = key_of(column)

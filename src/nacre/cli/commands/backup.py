@@ -13,7 +13,7 @@ import click
 
 from nacre.cli.catalogue import HelpGroup
 from nacre.cli.cli_context import CliContext, at_terminal, configure_logging
-from nacre.cli.errors import Refused, StoreProblem, UsageProblem
+from nacre.cli.errors import NotFound, Refused, StoreProblem, UsageProblem
 from nacre.cli.options import command, dry_run_option, form_option, option, yes_option
 from nacre.cli.ui.output import Column, Form, print_items, print_record, put, say
 from nacre.cli.ui.prompts import confirm, count_of, read_new_passphrase
@@ -69,6 +69,8 @@ def create(cli: CliContext, path: str | None) -> None:
     if target is not None and not target.parent.is_dir():
         raise StoreProblem(f"there is no folder {target.parent}; make it first, or name another place.")
     with cli.open() as store:
+        if cli.reported_empty:
+            raise click.exceptions.Exit(NotFound.exit_code)
         if target is not None and not target.suffix and not target.exists():
             private_folder(target)
         made = store.backup(target) if target else backups_of(cli.settings()).make(store, cli.now())

@@ -10,7 +10,7 @@ import click
 from nacre.cli.catalogue import HelpGroup
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, Refused, UsageProblem
-from nacre.cli.options import PATH, command, form_option, option, yes_option
+from nacre.cli.options import PATH, ValueCommand, command, form_option, option, yes_option
 from nacre.cli.ui.output import DATA, Column, Form, print_data, print_items, put, say
 from nacre.cli.ui.prompts import confirm
 from nacre.clients.settings_file import is_plain_key
@@ -19,6 +19,7 @@ from nacre.settings import (
     DEFAULT,
     DROPPED,
     HARMLESS,
+    KEY_FILE,
     KEY_PLACES,
     PROJECT_FILE,
     TABLES,
@@ -32,6 +33,7 @@ from nacre.settings import (
     public_value,
     settings_with_sources,
     user_config,
+    with_full_paths,
 )
 
 if TYPE_CHECKING:
@@ -148,13 +150,18 @@ def describe(_cli: CliContext, key: str | None, form: Form) -> None:
     print_items([key] if key else list(descriptions()), columns, record, form)
 
 
-@command("set KEY VALUE", project_option, group=config_command)
+@command("set KEY VALUE", project_option, group=config_command, cls=ValueCommand)
 def set_command(cli: CliContext, key: str, value: str, project: bool) -> None:
-    """Write one setting to your own file, or with --project to that of this folder. All else in it stays as it is."""
+    """Write one setting to your own file, or with --project to that of this folder. All else in it stays as it is.
+
+    A relative path starts from the current folder and is written in full; with --project it stays, and starts from the
+    folder of that file.
+    """
     from nacre.clients.settings_file import set_value
 
     file = chosen_file(project)
     check_key(key)
+    value = value if project else with_full_path(key.rpartition(".")[2], value)
     check_value(key.rpartition(".")[2], value)
     check_together(cli, key.rpartition(".")[2], value)
     before = effective_settings(cli).get(key)
@@ -163,6 +170,13 @@ def set_command(cli: CliContext, key: str, value: str, project: bool) -> None:
     if is_plain_key(key, value):
         say(f"The file holds the key as plain text; {key} can also be env:VARIABLE, file:PATH or keyring:NAME.")
     report_overridden(cli, key, file)
+
+
+def with_full_path(name: str, value: str) -> str:
+    """A path from the home folder stays as it is typed: every settings file means the same by it."""
+    if value.removeprefix(KEY_FILE).startswith("~"):
+        return value
+    return str(with_full_paths({name: value}, Path.cwd(), "The command line")[name])
 
 
 def check_together(cli: CliContext, name: str, value: str) -> None:

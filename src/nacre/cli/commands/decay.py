@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from nacre.cli.catalogue import HelpGroup
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import UsageProblem
 from nacre.cli.lookup import find_memories
 from nacre.cli.options import (
+    FirstByDefault,
     Number,
     PlanOptions,
     combine,
@@ -234,12 +234,13 @@ EXAMPLES = "0.9,0.5,0.1"
 POINTS_A_SIGN = 6  # of a curve that is drawn in a table
 
 
-@click.group("decay", cls=HelpGroup)
+@click.group("decay", cls=FirstByDefault)
 def decay_command() -> None:
-    """Show how memories decay. `nacre maintenance prune` moves what has decayed to the trash.
+    """Show how memories decay. Without a subcommand: their scores. `nacre maintenance prune` moves what has decayed to
+    the trash.
 
     \b
-      nacre maintenance decay scores --weakest    what would go first
+      nacre maintenance decay --weakest           what would go first
       nacre maintenance decay plot                how fast, by importance
       nacre maintenance decay plot 3f2a 77b0      of these two
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Callable, Sequence
 from typing import Unpack, cast
@@ -13,7 +14,7 @@ import click
 from nacre.cli.catalogue import GroupWithMembers
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, Refused, UsageProblem
-from nacre.cli.lookup import find_memories, find_memories_ever
+from nacre.cli.lookup import find_memories, find_memories_ever, stores_read
 from nacre.cli.options import (
     FirstByDefault,
     RowOptions,
@@ -30,7 +31,7 @@ from nacre.cli.options import (
 )
 from nacre.cli.ui.output import Column, say
 from nacre.cli.ui.prompts import confirm_memories, count_of, text_argument
-from nacre.cli.ui.records import excerpt, expired_note, headline, marked_text, memory_record, short
+from nacre.cli.ui.records import excerpt, expired_note, headline, marked_text, memory_record, short, space_in_table
 from nacre.cli.ui.times import age
 from nacre.engine.merge import refuse_unmergeable
 from nacre.engine.supersede import is_redacted, no_longer_expiring, redaction_note
@@ -38,7 +39,7 @@ from nacre.errors import MemoryNotFound
 from nacre.factory import make_guard
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
-from nacre.model.instants import DAY, iso
+from nacre.model.instants import DAY, iso, last_day
 from nacre.model.memory import CONFLICTS
 from nacre.model.validate import Editable
 from nacre.remember.guard import guard_notes
@@ -67,7 +68,7 @@ def edit_command(
 ) -> None:  # fmt: skip
     """Change a memory; without options, its text in your editor. An empty value clears a field.
 
-    The editor is $VISUAL, $EDITOR, or what is there.
+    A type and an importance cannot be empty. The editor is $VISUAL, $EDITOR, or what is there.
     """
     changes = {
         name: None if name in CLEARED_BY_EMPTY and value == "" else value
@@ -205,7 +206,7 @@ def report_no_longer_expiring(before: Sequence[Memory], after: Sequence[Memory])
     """Of what was brought back after it had expired."""
     for memory in no_longer_expiring(before, after):
         set_anew = f"`nacre edit {short(memory.id)} --expires-at TIME` sets another time"
-        say(f"{short(memory.id)} had expired on {iso(memory.expires_at)[:10]}; it no longer expires. {set_anew}.")
+        say(f"{short(memory.id)} had expired on {last_day(memory.expires_at or 0)}; it no longer expires. {set_anew}.")
 
 
 pin_command = mark_command("pin", "Protect memories from decay and limits.", "Pinned")
@@ -272,23 +273,29 @@ def trash_command() -> None:
 @command("list", rows_option, form_option(), group=trash_command)
 def list_command(cli: CliContext, **rows: Unpack[RowOptions]) -> None:
     """List what is in the trash, the last to come first, and from when on maintenance deletes it for good."""
-    days, now = cli.space_settings().trash_days, cli.now()
-    with cli.open() as store:
-        memories = trashed_memories(store)
+    settings, now = cli.unlocked_settings(), cli.now()
+    with cli.open_both() as store:
+        memories = [memory for each in stores_read(store) for memory in trashed_memories(each)]
+    memories.sort(key=lambda memory: -memory.updated_at)
+
+    def days(memory: Memory) -> float:
+        return settings.for_space(memory.space).trash_days
 
     def kept_until(memory: Memory) -> str:
-        return iso(memory.updated_at + days * DAY) if days > 0 else ""
+        return iso(memory.updated_at + days(memory) * DAY) if days(memory) > 0 else ""
 
     def time_left(memory: Memory) -> str:
-        until = memory.updated_at + days * DAY
-        return "never" if days <= 0 else "next time" if until <= now else age(until, now)
+        until = memory.updated_at + days(memory) * DAY
+        return "never" if days(memory) <= 0 else "next time" if until <= now else age(until, now)
 
     columns: list[Column[Memory]] = [
         Column("id", lambda memory: memory.id, lambda memory: short(memory.id), style="cyan"),
         Column("type", lambda memory: memory.type, style="magenta"),
         Column("trashed", lambda memory: iso(memory.updated_at), lambda memory: age(memory.updated_at, now)),
         Column("deleted", kept_until, time_left),
+        *space_in_table(lambda memory: memory.space, two_spaces=store.beside is not None),
         Column("text", marked_text, headline, wide=True),
+        Column("space", lambda memory: memory.space, only="tsv"),
     ]
 
     def record(memory: Memory) -> dict[str, object]:
@@ -310,17 +317,27 @@ def empty(cli: CliContext, older_than: float | None, everything: bool, yes: bool
     if days <= 0 and not everything and older_than is None:
         raise click.UsageError("The setting trash_days keeps the trash forever; say --older-than 30d, for example.")
     grace = 0.0 if everything else days if older_than is None else older_than
-    with cli.open() as store:
+    with cli.open_both() as both:
+        store = both.in_space(both.space)
         trash = Trash(store, grace)
         plan = trash.plan()
         if not plan:
             left = len(trashed_memories(store))
             later = f"{count_of(left)} in the trash, none of them for {grace:g} days; --all takes them too."
-            say(later if left else "The trash is empty.")
+            say(later if left else empty_trash(both))
             return
         confirm_memories("Delete", plan, "This is for good: not even `nacre undo` brings it back.", yes=yes)
         gone = trash.apply(plan, why=why)
     say(f"Deleted {count_of(gone)} for good.")
+
+
+def empty_trash(store: MemoryStore) -> str:
+    """What is personal is only deleted for good by who says so."""
+    if store.beside is None:
+        return "The trash is empty."
+    other, there = store.beside.space, len(trashed_memories(store.beside))
+    remedy = f" That of {other!r} has {count_of(there)}; `nacre --space {shlex.quote(other)} trash empty` empties it."
+    return f"The trash of the space {store.space!r} is empty.{remedy if there else ''}"
 
 
 def trashed_memories(store: MemoryStore) -> list[Memory]:

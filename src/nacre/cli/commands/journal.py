@@ -42,9 +42,9 @@ from nacre.cli.ui.output import (
     shortened,
 )
 from nacre.cli.ui.prompts import LONGEST_LIST, confirm, count_of
-from nacre.cli.ui.records import TIMES, headline, iso_or_none, memory_record, short, with_iso_times
+from nacre.cli.ui.records import TIMES, headline, iso_or_none, memory_record, short, space_in_table, with_iso_times
 from nacre.cli.ui.times import DAY, age, known_by, since, until
-from nacre.engine.engine import entity_kind
+from nacre.engine.engine import UNDO, entity_kind
 from nacre.engine.operation_parts import undone_batches
 from nacre.errors import MemoryNotFound, UndoRefused
 from nacre.memory_store import MemoryStore
@@ -322,8 +322,16 @@ def minute_text(at: float) -> str:
 
 
 def value_change(change: Transition) -> str:
-    why = f"\nbecause: {shortened(change.why, LONGEST_VALUE)}" if change.why else ""
+    reason = reason_of_undo(change.why) if change.operation == UNDO else change.why
+    why = f"\nbecause: {shortened(reason, LONGEST_VALUE)}" if reason else ""
     return f"{shortened(change.before, LONGEST_VALUE)} → {shortened(change.after, LONGEST_VALUE)}{why}"
+
+
+def reason_of_undo(why: str) -> str:
+    """An undo names the operations that it took back before the reason."""
+    batches, _, reason = why.partition(":")
+    undone = f"undid {count_of(batches.count(',') + 1, 'operation', 'operations')}"
+    return f"{undone}:{reason}" if reason else undone
 
 
 class DiffLine(NamedTuple):
@@ -332,6 +340,7 @@ class DiffLine(NamedTuple):
     field: str
     before: str
     after: str
+    space: str
 
 
 @command("diff", form_option(), group=journal_command)
@@ -347,7 +356,7 @@ def diff_command(cli: CliContext, earlier: str, later: str | None, form: Form) -
     if later is not None and since(earlier, now) > since(later, now):
         earlier, later = later, earlier
     begin, end = since(earlier, now), now if later is None else known_by(later, now)
-    with cli.open() as store:
+    with cli.open_both() as store:
         difference = store.diff(begin, end)
 
     def what(line: DiffLine) -> str:
@@ -359,7 +368,9 @@ def diff_command(cli: CliContext, earlier: str, later: str | None, form: Form) -
         Column("id", lambda line: line.id, lambda line: short(line.id), style="cyan"),
         Column("field", lambda line: line.field, lambda line: line.field.replace("_", " ")),
         Column("before", lambda line: line.before, only="tsv"),
+        *space_in_table(lambda line: line.space, two_spaces=store.beside is not None),
         Column("what", lambda line: line.after, what, wide=True, wraps=True),
+        Column("space", lambda line: line.space, only="tsv"),
     ]
     print_table(list(diff_lines(difference)), columns, diff_record(difference), form)
     came, went, changed = len(difference.added), len(difference.removed), len(difference.changed)
@@ -369,12 +380,13 @@ def diff_command(cli: CliContext, earlier: str, later: str | None, form: Form) -
 
 def diff_lines(difference: Difference) -> Iterator[DiffLine]:
     for memory in difference.added:
-        yield DiffLine("+", memory.id, "", "", memory.text)
+        yield DiffLine("+", memory.id, "", "", memory.text, memory.space)
     for memory in difference.removed:
-        yield DiffLine("-", memory.id, "", memory.text, "")
+        yield DiffLine("-", memory.id, "", memory.text, "", memory.space)
     for change in difference.changed:
         for name, (before, after) in change.fields.items():
-            yield DiffLine("~", change.after.id, name, field_text(name, before), field_text(name, after))
+            after_text = field_text(name, after)
+            yield DiffLine("~", change.after.id, name, field_text(name, before), after_text, change.after.space)
 
 
 def diff_record(difference: Difference) -> dict[str, object]:
@@ -384,6 +396,7 @@ def diff_record(difference: Difference) -> dict[str, object]:
         "changed": [
             {
                 "id": change.after.id,
+                "space": change.after.space,
                 "before": with_iso_times({name: before for name, (before, _) in change.fields.items()}),
                 "after": with_iso_times({name: after for name, (_, after) in change.fields.items()}),
             }
@@ -439,7 +452,7 @@ def entry_summary(entry: JournalEntry) -> str:
 
 def operation_reason(operation: Operation) -> str:
     """An undo names the operations that it took back before the reason."""
-    if operation.name != "undo":
+    if operation.name != UNDO:
         return operation.why
     batches, _, why = operation.why.partition(":")
     return "takes back " + ", ".join(map(short, batches.split(","))) + (f":{why}" if why else "")

@@ -12,7 +12,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
-from nacre.cli.lookup import find_memories, resolve_id, resolve_target
+from nacre.cli.lookup import find_memories, resolve_id, resolve_target, stores_read
 from nacre.cli.options import (
     ALL,
     FirstByDefault,
@@ -82,7 +82,7 @@ walk_options = combine(
 )
 @option("-d --depth N", "Links to walk at most.", least=0, default=1)
 def draw_command(cli: CliContext, ids: tuple[str, ...], depth: int, form: Form, **walk: Unpack[WalkOptions]) -> None:
-    """Draw memories and the links between them; without an ID, the most linked ones of the space.
+    """Draw memories and the links between them; without an ID, the most linked ones.
 
     \b
       nacre graph draw 3f2a --depth 2
@@ -234,10 +234,11 @@ def draw_graph(graph: Graph, seeds: list[str], form: Form) -> None:
 def most_linked(store: MemoryStore, as_of: float | None, valid_at: float | None) -> list[str]:
     counts: Counter[str] = Counter()
     there = set()
-    for memory in store.iterate(as_of=as_of, valid_at=valid_at):
-        there.add(memory.id)
-        counts[memory.id] += len(memory.links)
-        counts.update(link.to for link in memory.links)
+    for each in stores_read(store):
+        for memory in each.iterate(as_of=as_of, valid_at=valid_at):
+            there.add(memory.id)
+            counts[memory.id] += len(memory.links)
+            counts.update(link.to for link in memory.links)
     return [id for id, count in counts.most_common() if count and id in there][:MOST_LINKED]
 
 
@@ -392,9 +393,10 @@ def entities_command(ctx: click.Context, suggest: bool, limit: int, form: Form) 
     if ctx.invoked_subcommand is not None:
         return
     cli: CliContext = ctx.obj
-    with cli.open() as store:
+    with cli.open_both() as store:
         if suggest:
-            list_suggestions(store.entity_suggestions(limit or None), form)
+            pairs = [pair for each in stores_read(store) for pair in each.entity_suggestions(limit or None)]
+            list_suggestions(list(dict.fromkeys(pairs))[: limit or None], form)
             return
         results = store.entities(limit or None)
     columns: list[Column[Entity]] = [

@@ -121,7 +121,7 @@ def consolidate_command(
     Memories that say nearly the same form a group. What was felt, is new or is used counts; of each group the worthiest
     is promoted and represents the others.
     """
-    from nacre.lifecycle.consolidation import ConsolidationConfig, Consolidator, report_of
+    from nacre.lifecycle.consolidation import SHORT_TERM, ConsolidationConfig, Consolidator, report_of
 
     usual = ConsolidationConfig()
     config = replace(
@@ -133,7 +133,9 @@ def consolidate_command(
         engine = Consolidator(store, config, hard)
         clusters = engine.clusters(engine.candidates(cli.now()))
         plan = [each for each in clusters if engine.earned(each)]
-        due, reason = engine.should_consolidate()
+        due, _ = engine.should_consolidate()
+        waiting = count_of(store.count(status=SHORT_TERM))
+        reason = f"{waiting} in the short term; consolidating is due from {config.buffer_threshold:,} on"
         say(f"{reason}.")
         if asked["form"] in DATA:
             print_data({"due": due, "reason": reason, **asdict(report_of(plan, clusters))}, asked["form"])

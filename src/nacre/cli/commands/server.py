@@ -17,7 +17,7 @@ import click
 from nacre.cli.catalogue import HelpGroup
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import UsageProblem
-from nacre.cli.options import command, form_option, option, yes_option
+from nacre.cli.options import WholeNumber, command, form_option, option, yes_option
 from nacre.cli.ui.output import Column, Form, print_items, put, say
 from nacre.cli.ui.prompts import confirm, count_of
 from nacre.errors import MissingExtra
@@ -91,8 +91,11 @@ def serve_command(
     serve(cli.unlocked_settings(), options, say)
 
 
+PORT = WholeNumber(0, 65_535)
+
+
 @command("web")
-@option("--port N", "The port to listen on; the system chooses a free one unless given.", least=0, default=0)
+@option("--port N", "The port to listen on; the system chooses a free one unless given.", type=PORT, default=0)
 @option("--no-open", "Print the link, and open no browser.")
 def web_command(cli: CliContext, port: int, no_open: bool) -> None:
     """See, search, review and undo this memory in your browser.

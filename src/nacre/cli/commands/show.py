@@ -39,6 +39,7 @@ from nacre.cli.ui.output import (
     shortened,
     wrapped,
 )
+from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.records import (
     TIMES,
     conflicting_ids,
@@ -219,8 +220,9 @@ def list_command(
 @command("stats", form_option())
 def stats_command(cli: CliContext, form: Form) -> None:
     """Count what is there, and on a terminal draw it: types, tags, and how many memories came each week."""
-    with cli.open() as store:
+    with cli.open_both() as store:
         counted = store.stats()
+        others = 0 if store.beside is None else store.beside.count()
     known = {**asdict(counted), "bytes_on_disk": counted.bytes_on_disk or None}  # only admins of a server see it
     facts = dict(known)
     if chosen_form(form) == "table":
@@ -229,6 +231,9 @@ def stats_command(cli: CliContext, form: Form) -> None:
     else:
         facts["growth"] = {f"week of {first}": count for first, count in counted.growth.items()}
         print_facts(facts, form, known)
+    if store.beside is not None and others:
+        there, remedy = store.beside.space, f"`nacre --space {shlex.quote(store.beside.space)} stats` counts them"
+        say(f"This is the space {store.space!r}; {there!r} has {count_of(others)}, and {remedy}.")
 
 
 def draw_stats(stats: Stats) -> None:

@@ -82,6 +82,10 @@ def conflicting_ids(store: MemoryStore) -> set[str]:
     return {side.id for item in items if item.conflict is not None for side in (item.conflict.a, item.conflict.b)}
 
 
+def space_in_table(space: Callable[[T], str], *, two_spaces: bool) -> list[Column[T]]:
+    return [Column("space", space, only="table")] if two_spaces else []
+
+
 def memory_columns(
     of: Callable[[T], Memory],
     items: Iterable[T] = (),
@@ -90,14 +94,11 @@ def memory_columns(
     wraps: bool = False,
     conflicting: Collection[str] | None = None,
 ) -> list[Column[T]]:
-    """With the space of each: in a table where `two_spaces` were read and the items are from both, in a pipe always,
-    so that the columns depend neither on the folder nor on what is found. With `conflicting`, a table has the marks of
-    each, if any."""
+    """With the space of each: in a table where `two_spaces` were read, in a pipe always, so that its columns do not
+    depend on the folder. With `conflicting`, a table has the marks of each, if any."""
     items = list(items)
     marked = conflicting is not None and any(marks(of(item), conflicting) for item in items)
     noted: Column[T] = Column("", lambda item: marks(of(item), conflicting or ()), only="table", style="yellow")
-    several = len({of(item).space for item in items}) > 1
-    in_table: Column[T] = Column("space", lambda item: of(item).space, only="table")
     return [
         Column("id", lambda item: of(item).id, lambda item: short(of(item).id), style="cyan"),
         Column("type", lambda item: of(item).type, style="magenta"),
@@ -105,7 +106,7 @@ def memory_columns(
         Column("happened", lambda item: iso(of(item).happened_at), only="tsv"),
         Column("date", lambda item: of(item).date, only="table"),
         Column("tags", lambda item: ",".join(of(item).tags), lambda item: " ".join(of(item).tags), least_width=ROOMY),
-        *([in_table] if two_spaces and several else ()),
+        *space_in_table(lambda item: of(item).space, two_spaces=two_spaces),
         *([noted] if marked else ()),
         Column("text", lambda item: marked_text(of(item)), lambda item: headline(of(item)), wide=True, wraps=wraps),
         Column("space", lambda item: of(item).space, only="tsv"),  # the last: scripts count the columns

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date
-
 from nacre.errors import InvalidInput
-from nacre.model.instants import seconds
+from nacre.model.instants import is_day, seconds
 from nacre.text.dates import named_span
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
@@ -24,7 +22,7 @@ def time_span(text: str, now: float) -> tuple[float, float]:
             f"{text!r} is not a time; write 30m, 2h, 7d, 4w, 2026-03-31, 2026-03-31T09:00:00Z, yesterday, "
             "'last week' or 'in 3 days'."
         ) from error
-    return at, at + (DAY if is_date(text) else 0.0)
+    return at, at + (DAY if is_day(text) else 0.0)
 
 
 def since(text: str, now: float) -> float:
@@ -40,7 +38,7 @@ def known_by(text: str, now: float) -> float:
     """The moment whose knowledge is asked for. A date means the end of its day; what is to come nobody knows yet."""
     start, end = time_span(text, now)
     # Today's date may be tomorrow's in UTC, and the other way round.
-    if start > now + (DAY if is_date(text) else 0.0):
+    if start > now + (DAY if is_day(text) else 0.0):
         raise InvalidInput(f"{text!r} is still to come; ask for what was known at an earlier time.")
     return min(end, now)
 
@@ -48,14 +46,6 @@ def known_by(text: str, now: float) -> float:
 def held_on(text: str, now: float) -> float:
     """The moment at which something should have been true. A date means its noon, words the middle of their time."""
     return sum(time_span(text, now)) / 2
-
-
-def is_date(text: str) -> bool:
-    try:
-        date.fromisoformat(text.strip())
-    except ValueError:
-        return False
-    return True
 
 
 def age(at: float, now: float) -> str:

@@ -13,7 +13,7 @@ from nacre.transfer.foreign import source as foreign
 from nacre.transfer.foreign.look import Look
 from nacre.transfer.foreign.source import DatabaseSource, Record, printable, times
 from nacre.transfer.read_archive import MemoryRow, Row, TermRow
-from nacre.transfer.vocabulary import ALIAS_OF, TYPE
+from nacre.transfer.vocabulary import ALIAS_OF
 
 NAME = "ai-lessons"
 FILE = "knowledge.db"
@@ -109,7 +109,6 @@ class AiLessons(DatabaseSource):
         return links, successors
 
     def _words(self) -> Iterator[tuple[str, str, dict[str, Json]]]:
-        yield TYPE, LESSON, {}
         if foreign.columns(self.database, "source_types") >= {"name", "description", "typical_confidence"}:
             for each in foreign.records(self.database, "SELECT * FROM source_types ORDER BY rowid"):
                 name = normal(each["name"])

@@ -12,6 +12,8 @@ import { compare } from "./words";
 const DAY = new Intl.DateTimeFormat("en", { year: "numeric", month: "short", day: "numeric" });
 const MINUTE = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
 export const dayOf = (at: number) => DAY.format(at * 1000);
+// The last day of a time that has ended at `end`: at midnight that is the day before.
+export const lastDayOf = (end: number) => dayOf(Math.ceil(end) - 1);
 export const minuteOf = (at: number) => MINUTE.format(at * 1000);
 export const Time = ({ at }: { at: number }) => (
   <time dateTime={new Date(at * 1000).toISOString()} title={minuteOf(at)}>

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { get, Problem, send } from "../api";
-import { Changes, deed, Difference, dayOf, Empty, Field, firstWords, memoryLink, minuteOf, plural, shortId, Standing, Tags, Text, Time, useLoaded, Waiting } from "../parts";
+import { Changes, deed, Difference, dayOf, Empty, Field, firstWords, lastDayOf, memoryLink, minuteOf, plural, shortId, Standing, Tags, Text, Time, useLoaded, Waiting } from "../parts";
 import { act, api, may, noteDone, route, sayProblem, to } from "../state";
 import type { History, JournalEntry, Memory, Neighbor } from "../types";
 
@@ -174,8 +174,8 @@ function About({ memory }: { memory: Memory }) {
     ["Changed", memory.updated_at > memory.created_at ? minuteOf(memory.updated_at) : ""],
     ["Happened", memory.occurred_at === null ? "" : dayOf(memory.occurred_at)],
     ["True since", memory.valid_from === null ? "" : dayOf(memory.valid_from)],
-    ["True until", memory.valid_until === null ? "" : dayOf(memory.valid_until)],
-    ["Expires", memory.expires_at === null ? "" : dayOf(memory.expires_at)],
+    ["True until", memory.valid_until === null ? "" : lastDayOf(memory.valid_until)],
+    ["Expires", memory.expires_at === null ? "" : lastDayOf(memory.expires_at)],
     ["Confirmed", memory.last_validated_at === null ? "" : dayOf(memory.last_validated_at)],
     ["Used", memory.access_count ? plural(memory.access_count, "time") : "never"],
     ["Importance", memory.importance.toFixed(2)],

@@ -241,6 +241,7 @@ def test_what_is_counted_may_be_no_unit() -> None:
     assert counted == ("3 goats", "3 ducks") and not any(map(is_unit, counted))
     assert changed_unit("We keep 3 goats here", "We keep 4 ducks here") is None
     assert changed_unit("Grams are small", "Miles are small") is None
+    assert changed_unit("It weighs 5 kilos", "It weighs 5 kg") is None
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -258,3 +259,13 @@ def test_what_is_true_at_one_moment_keeps_its_times_when_it_is_restored(store: M
     store.restore("fair")
     fair = store.get("fair")
     assert fair is not None and (fair.valid_from, fair.valid_until) == (day, day)
+
+
+def test_a_succession_is_taken_back_whole_after_its_older_side_was_redacted(tmp_path: Path) -> None:
+    for place in (tmp_path / "s.db", ":memory:"):
+        with MemoryStore(place, embedder="hashing") as store:
+            older = store.remember("The office is in Linz", on_conflict="ignore")
+            newer = store.remember("The office is in Graz", replaces=older.id)
+            store.redact(older.id)
+            store.unlink(newer.id, older.id, "supersedes")
+            assert newer.valid_from is not None and held(store, newer.id).valid_from is None

@@ -96,6 +96,7 @@ def test_a_summary_is_a_semantic_memory_with_the_tags_and_the_mean_importance(st
     assert (summary.type, summary.source) == ("semantic", "reflection")
     assert summary.tags == ("reflection", "x", "y", "z")
     assert summary.importance == 0.667
+    assert summary.entities == ()
     assert sources(summary) == ["a", "c", "b"]
     assert (summary.created_at, summary.occurred_at) == (NOW, NOW - 2 * DAY)
     assert summary == store.get(summary.id)

@@ -398,7 +398,8 @@ def test_words_for_a_former_state_are_understood(question: str) -> None:
     "question",
     ["What is used to deploy?", "How old is the harbour?", "Where is the old harbour?", "Is there a previous life?",
      "Was gilt vor dem Umzug?", "¿Qué pasó antes de la mudanza?", "Wie alt ist unser Hund?",
-     "What does she want before we talk?", "午前の予定は？"],
+     "What does she want before we talk?", "Where does my old friend live?", "What is due prior to a release?",
+     "午前の予定は？"],
 )  # fmt: skip
 def test_words_that_resemble_them_are_not_taken_for_them(question: str) -> None:
     assert not asks_for_former(question)

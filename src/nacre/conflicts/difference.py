@@ -194,6 +194,9 @@ def changed_unit(newer: str, older: str) -> tuple[str, str] | None:
     a, b = tokens(newer), tokens(older)
     if not at or not (VALUE.search(a[at - 1].key) or a[at - 1].key in PER):
         return None
+    mine, theirs = (units().get(each[at].key) for each in (a, b))
+    if mine is not None and mine == theirs:  # «5 kg», «5 kilos»
+        return None
     return newer[a[at - 1].start : a[at].end], older[b[at - 1].start : b[at].end]
 
 

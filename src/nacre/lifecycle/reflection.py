@@ -264,7 +264,8 @@ class ReflectionEngine:
         first, expiries = group[0], [memory.expires_at for memory in group if memory.expires_at is not None]
         summary = self.store.draft(
             memory_text("summary", text if str(text).strip() else first.text), type="semantic", tags=tuple(tags),
-            source=TAG, agent=first.agent, session=first.session if first.agent else "",
+            source=TAG, entities=tuple(dict.fromkeys(name for memory in group for name in memory.entities)),
+            agent=first.agent, session=first.session if first.agent else "",
             importance=round(sum(memory.importance for memory in group) / len(group), DECIMALS), created_at=now,
             occurred_at=max(memory.happened_at for memory in group), valid_until=first.valid_until,
             expires_at=min(expiries, default=None),

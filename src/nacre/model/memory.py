@@ -401,14 +401,21 @@ def positioned(items: Sequence[Json]) -> list[tuple[int | None, Link]]:
 
 
 def without_link_data(fields: Mapping[str, Json], targets: Container[str]) -> dict[str, Json]:
-    """The fields of a memory, or an image of them, without the data of the links to these memories."""
+    """The fields of a memory, or an image of them, without the data of the links to these memories, except what is true
+    or false: that tells nothing, and a succession needs it to be taken back."""
     links: list[Json] = [
-        {name: value for name, value in link.items() if name != "data"}
-        if isinstance(link, dict) and link.get("to") in targets
-        else link
+        with_bare_data(link) if isinstance(link, dict) and link.get("to") in targets else link
         for link in json_list(fields.get("links"))
     ]
     return {**fields, "links": links} if links else dict(fields)
+
+
+def with_bare_data(link: Mapping[str, Json]) -> dict[str, Json]:
+    bare, data = {name: value for name, value in link.items() if name != "data"}, link.get("data")
+    kept: dict[str, Json] = {}
+    if isinstance(data, dict):
+        kept = {name: value for name, value in data.items() if isinstance(value, bool)}
+    return {**bare, "data": kept} if kept else bare
 
 
 def json_list(value: Json) -> list[Json]:

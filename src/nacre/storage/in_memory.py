@@ -140,8 +140,13 @@ class State:
 
 
 def version_without_link_data(version: Version, target: str) -> Version:
-    """Without the data of the links to a memory."""
-    links = (replace(link, data={}) if link.to == target else link for link in version.memory.links)
+    """Without the data of the links to a memory, except what is true or false."""
+    links = (
+        replace(link, data={name: value for name, value in link.data.items() if isinstance(value, bool)})
+        if link.to == target
+        else link
+        for link in version.memory.links
+    )
     return replace(version, memory=replace(version.memory, links=tuple(links)))
 
 

@@ -265,11 +265,11 @@ OLDEST = re.compile(
 # What asks for a former state, though not for the first one. «It is used to deploy», «a previous life» and «the old
 # harbour» do not.
 FORMER = re.compile(
-    r"\b(?:formerly|previously|in\s+the\s+past|back\s+then|used\s+to\s+be|did\s+(?:\S+\s+){1,4}use\s+to|prior\s+to"
-    r"|(?:who|what|which|where|i|you|he|she|it|we|they)\s+used\s+to|(?:my|your|his|her|our|their)\s+old"
+    r"\b(?:formerly|previously|in\s+the\s+past|back\s+then|used\s+to\s+be|did\s+(?:\S+\s+){1,4}use\s+to"
+    r"|(?:who|what|which|where|i|you|he|she|it|we|they)\s+used\s+to|(?:was|were|did|had)\s[^?.!]{0,60}\b(?:my|your|his|her|our|their)\s+old"
     r"|(?:the|my|your|his|her|its|our|their)\s+(?:former|previous|prior)"
     r"|früher\w{0,2}|damals|vorher|zuvor|(?:vor|bis)herig\w{1,2}|ehemalig\w{1,2}"
-    r"|(?:mein|dein|sein|ihr|unser|euer)e?\w?\s+alte[nrms]?"
+    r"|(?:war|waren|hatte|hatten|hieß)\s[^?.!]{0,60}\b(?:mein|dein|sein|ihr|unser|euer)e?\w?\s+alte[nrms]?"
     r"|antes(?!\s+(?:de|que)\b)|anterior(?:es|mente)?(?!\s+a\b)|auparavant|autrefois|ancien(?:ne)?s?|précédente?s?"
     r"|in\s+passato|precedent[ei](?:mente)?|antig[oa]s?|dawniej|wcześniej|poprzedni\w*|vroeger|voorheen|раньше|ранее"
     r"|прежн\w+|бывш\w+|eskiden|önceki)\b|^\W*(?:old|former|previous)\b|以前|过去|之前的|原来的|原先|(?<!午)前の"

@@ -208,17 +208,22 @@ def is_unit(measured: str) -> bool:
 
 def only_change(newer: str, older: str) -> int | None:
     """The place of the one word that differs, in texts of as many words."""
-    a, b = tokens(newer), tokens(older)
-    changed = [at for at, (one, other) in enumerate(zip(a, b, strict=False)) if one.key != other.key]
-    return changed[0] if len(a) == len(b) and len(changed) == 1 else None
+    changed = changed_places(tokens(newer), tokens(older))
+    return changed[0] if len(changed) == 1 else None
+
+
+def changed_places(a: tuple[Token, ...], b: tuple[Token, ...]) -> list[int]:
+    """Where two texts of as many words differ; none where they have more or fewer."""
+    pairs = enumerate(zip(a, b, strict=True)) if len(a) == len(b) else ()
+    return [at for at, (one, other) in pairs if one.key != other.key]
 
 
 def moved_weekly(newer: str, older: str) -> tuple[str, str] | None:
     """The other weekday and time of what is each week, in texts that are else the same: «Wednesdays at 16:30», «Fridays
     at 17:00»."""
     a, b = tokens(newer), tokens(older)
-    changed = [at for at, (one, other) in enumerate(zip(a, b, strict=False)) if one.key != other.key]
-    if len(a) != len(b) or len(changed) != 2:
+    changed = changed_places(a, b)
+    if len(changed) != 2:
         return None
     day, time = changed
     days = all(WEEKDAY.search(each[day].key) and EACH_WEEK.search(each[day].key) for each in (a, b))
@@ -262,8 +267,8 @@ def swapped_words(newer: str, older: str) -> tuple[str, str] | None:
     """The two words that have changed places in an else equal text: «tabs over spaces», «spaces over tabs»; but not
     where they are only listed («Ann and Ben», «Ben and Ann»)."""
     a, b = tokens(newer), tokens(older)
-    moved = [at for at, (one, other) in enumerate(zip(a, b, strict=False)) if one.key != other.key]
-    if len(a) != len(b) or len(moved) != 2:
+    moved = changed_places(a, b)
+    if len(moved) != 2:
         return None
     first, last = moved
     between = {token.key for token in a[first + 1 : last]}

@@ -45,6 +45,8 @@ def is_day(value: object) -> bool:
     """Whether it is a date without a clock, as a value or written."""
     if not isinstance(value, str):
         return isinstance(value, date) and not isinstance(value, datetime)
+    if "W" in value:  # a week of the calendar
+        return False
     try:
         date.fromisoformat(value.strip())
     except ValueError:

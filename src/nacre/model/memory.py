@@ -412,10 +412,13 @@ def without_link_data(fields: Mapping[str, Json], targets: Container[str]) -> di
 
 def with_bare_data(link: Mapping[str, Json]) -> dict[str, Json]:
     bare, data = {name: value for name, value in link.items() if name != "data"}, link.get("data")
-    kept: dict[str, Json] = {}
-    if isinstance(data, dict):
-        kept = {name: value for name, value in data.items() if isinstance(value, bool)}
+    kept = marks_alone(data) if isinstance(data, dict) else {}
     return {**bare, "data": kept} if kept else bare
+
+
+def marks_alone(data: Mapping[str, Json]) -> dict[str, Json]:
+    """What is true or false."""
+    return {name: value for name, value in data.items() if isinstance(value, bool)}
 
 
 def json_list(value: Json) -> list[Json]:

@@ -11,6 +11,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.access.capabilities import AgentCapabilities, ScopeLevel
 from nacre.errors import AccessDenied, InvalidInput
+from nacre.transfer.import_archive import import_path
 from nacre.transfer.ingest import ingest as ingesting
 from nacre.transfer.ingest.formats import detect
 from nacre.transfer.ingest.ingest import Ingest, Tally
@@ -53,6 +54,16 @@ def test_a_secret_in_the_name_of_a_file_is_not_kept(store: MemoryStore, tmp_path
     ingest(store, talk)
     (said,) = (memory for memory in store.list_recent() if "ladder" in memory.text)
     assert secret() not in said.session and "[REDACTED:" in said.session
+
+
+def test_an_import_names_the_session_of_such_a_file_as_ingest_does(store: MemoryStore, tmp_path: Path) -> None:
+    note, talk = tmp_path / f"{secret()}.md", tmp_path / f"{secret()}.jsonl"
+    note.write_text("The boat is red.\n")
+    write_lines(talk, [{"role": "user", "content": "The ladder is in the shed."}])
+    import_path(store, note)
+    import_path(store, talk, source="conversations")
+    assert (ingest(store, note).new, ingest(store, talk).new, store.count()) == (0, 0, 2)
+    assert all(secret() not in f"{memory.session} {memory.source}" for memory in store.iterate())
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from nacre.remember.guard import Guard
 from nacre.transfer.foreign.source import ForeignSource, header, printable
 from nacre.transfer.ingest import markdown
 from nacre.transfer.ingest.formats import FORMATS, Format, detect, files
-from nacre.transfer.ingest.items import Item, Skipped, identity
+from nacre.transfer.ingest.items import Item, Skipped, identity, session_of_file
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row
 
 
@@ -88,10 +88,12 @@ class Pieces(ForeignSource):
             clean, _ = self.guard.fields({"text": item.text.strip()})
         except InvalidInput as error:
             return BadRow(number, f"{name}: {error}")
+        of_file = format.edited or item.session == path.stem
+        session = session_of_file(item.session, path, self.guard) if of_file else item.session
         fields: dict[str, object] = {
-            "id": identity(format.name, item.session, item.key, str(clean["text"])), "text": item.text,
-            "title": item.title, "session": item.session, "position": position, "role": item.role,
-            "source": item.session if format.name == markdown.NAME else format.name, "tags": list(item.tags),
+            "id": identity(format.name, session, item.key, str(clean["text"])), "text": item.text,
+            "title": item.title, "session": session, "position": position, "role": item.role,
+            "source": session if format.name == markdown.NAME else format.name, "tags": list(item.tags),
             "type": "episodic" if item.role else "semantic", **item.fields,
         }  # fmt: skip
         if item.occurred_at is not None:

@@ -20,7 +20,7 @@ from nacre.model import Memory
 from nacre.model.memory import Json
 from nacre.protocols import Progress
 from nacre.transfer.ingest.formats import Format
-from nacre.transfer.ingest.items import Broken, Item, Piece, Skipped, identity
+from nacre.transfer.ingest.items import Broken, Item, Piece, Skipped, identity, session_of_file
 from nacre.transfer.ingest.markdown import DONE_TASK, OPEN_TASK, home_relative
 from nacre.transfer.ingest.markdown import NAME as NOTES
 
@@ -36,7 +36,6 @@ READ = "read_from_note"  # what the note said when it was read last
 ALIKE = 0.5  # of difflib: an edited text has more in common with the former one, other texts of one note have less
 COMPARED = 300  # characters of each text
 NEAREST = 20  # former pieces with which a changed one is compared, so that a rewritten note is quick
-NAME_DIGITS = 4  # too few to guess a secret by them
 TRIES = 5  # when another process stores the same pieces at the same time
 
 
@@ -158,13 +157,9 @@ class Ingest:
             self.store.write("ingest", new=plan.new, edits=plan.edits(), why=self.why())
 
     def name_of_session(self) -> str:
-        """That of a note, or of a conversation without one: the file's name. A secret in it is redacted, and a few
-        digits tell it from other files whose names lost one."""
-        name = (self.source or home_relative(self.path)) if self.format.edited else self.path.name
-        clean = make_guard(self.store.settings).words(name)  # with its ending: without one it looks more like a token
-        if clean != name:
-            return f"{clean} {identity(name)[:NAME_DIGITS]}"
-        return name if self.format.edited else self.path.stem
+        """That of a note, or of a conversation without one."""
+        name = (self.source or home_relative(self.path)) if self.format.edited else self.path.stem
+        return session_of_file(name, self.path, make_guard(self.store.settings))
 
     def why(self) -> str:
         return f"{self.format.name}: {self.path.name}"

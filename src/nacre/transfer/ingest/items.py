@@ -16,8 +16,10 @@ from uuid import UUID
 from nacre.errors import InvalidInput
 from nacre.files import open_regular
 from nacre.model.memory import Json
+from nacre.remember.guard import Guard
 from nacre.transfer.cells import moment
 
+NAME_DIGITS = 4  # of a name that lost a secret: too few to guess it by them
 # Half of a surrogate pair, or NUL: some clients write them, and a memory cannot hold them.
 UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -174,6 +176,14 @@ class Stream:
             self.text = self.text[end:]
             element: Json = value
             return element
+
+
+def session_of_file(name: str, path: Path, guard: Guard) -> str:
+    """A session that is named after its file: a secret in the name is redacted, and a few digits tell it from other
+    files whose names lost one."""
+    full_name = path.name if name == path.stem else name  # without its ending it looks more like a token
+    clean = guard.words(full_name)
+    return name if clean == full_name else f"{clean} {identity(full_name)[:NAME_DIGITS]}"
 
 
 def elements(path: Path) -> Iterator[tuple[Json, int]]:

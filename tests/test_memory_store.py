@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from nacre import Filter, MemoryStore
 from nacre.errors import AmbiguousId, InvalidInput, MemoryNotFound, UnknownName
+from nacre.model.instants import seconds
 from nacre.settings import Settings
 from tests.embedders import WordBag
 
@@ -80,6 +82,31 @@ def test_each_scope_narrows_to_what_it_says(store: MemoryStore) -> None:
     assert texts(store, status="long_term") == texts(store, where=Filter.where(status="long_term")) == ["c"]
     assert store.count(tag="x") == 2
     assert [m.text for m in store.iterate(tag="x")] == ["a", "b"]
+
+
+@pytest.mark.parametrize("day", ["2026-11-10", date(2026, 11, 10), "10 November 2026", "10.11.2026"])
+def test_until_a_day_includes_it_and_nothing_of_the_next(store: MemoryStore, day: str | date) -> None:
+    store.remember("The ferry leaves in the evening.", created_at="2026-11-10T19:00:00Z")
+    store.remember("The next ferry leaves at noon.", created_at="2026-11-11")
+    assert texts(store, since=day, until=day) == ["The ferry leaves in the evening."]
+    assert [hit.memory.text for hit in store.recall("ferry", until=day)] == ["The ferry leaves in the evening."]
+
+
+@pytest.mark.parametrize("day", ["2026-11-10", date(2026, 11, 10), "10 November 2026"])
+def test_as_of_a_day_is_what_was_known_when_it_ended(tmp_path: Path, day: str | date) -> None:
+    now = seconds("2026-11-10T19:00:00Z")
+    with MemoryStore(tmp_path / "s.db", embedder=WordBag(), clock=lambda: now) as store:
+        store.remember("The pier is closed.", id="pier")
+        store.remember("The pier opens again at ten.", id="short", expires_at="2026-11-10T22:00:00Z")
+        now = seconds("2026-11-10T20:00:00Z")
+        assert {each.id for each in store.list_recent(as_of=day)} == {"pier", "short"}  # the day has not ended
+        assert store.journal(since=day, until=day) == store.journal()
+        now = seconds("2026-11-11T08:00:00Z")
+        store.edit("pier", text="The pier is open.")
+        assert [each.text for each in store.list_recent(as_of=day)] == ["The pier is closed."]
+        assert [entry.operation.name for entry in store.journal(until=day)] == ["remember", "remember"]
+        assert store.get("pier", as_of=day).text == "The pier is closed."
+        assert {each.id for each in store.diff(day, day).added} == {"pier", "short"}
 
 
 def test_the_trashed_the_superseded_and_the_expired_are_shown_only_when_asked_for(store: MemoryStore) -> None:

@@ -486,7 +486,7 @@ class MemoryStore(Closing):
             scope["min_trust"] = self._settings.min_trust
         stored = self._engine.embedder.check()
         as_of = scope.get("as_of")
-        now = self._known_at(as_of)
+        now = self._asked_at(as_of)
         wanted, reader = make_query(query, k, ranking, self._filter(scope), now), self._at(as_of)
         recollection = recall(
             wanted,
@@ -533,8 +533,12 @@ class MemoryStore(Closing):
         self._store.touch(self.space, ids, self._clock())
 
     def _filter(self, scope: Scope) -> Filter:
-        now = self._known_at(scope.get("as_of"))
+        now = self._asked_at(scope.get("as_of"))
         return make_filter(scope, now=now, types=self.types() if scope.get("type") else ())
+
+    def _asked_at(self, as_of: Instant | None) -> float:
+        """What "yesterday", ages and expiry count from. A day may not have ended yet."""
+        return min(self._known_at(as_of), self._clock())
 
     def _known_at(self, as_of: Instant | None) -> float:
         return self._clock() if as_of is None else moment(as_of, self._clock(), "end")

@@ -17,7 +17,8 @@ class Scope(TypedDict, total=False):
     """`tag` and every name in `all_tags` is required; of `tags`, one suffices. `since` and `until` are of creation.
 
     `as_of` reads what the store knew at that time, `valid_at` what held then, whatever replaced it since. A time may be
-    given in words ("last week"): `since` means its start, `until` and `as_of` its end, `valid_at` its middle.
+    a date, which is its whole day (UTC), or words ("last week"): `since` means its start, `until` and `as_of` its end,
+    `valid_at` its middle.
     """
 
     type: str | Iterable[str] | None

@@ -102,6 +102,8 @@ def test_text_of_digits_in_a_query_is_the_year_or_the_day_that_a_store_reads(adm
     assert "m1" in ids() and "old" in ids()
     assert ids(until="2024") == ids(until="20240331") == ids(until="1710000000") == {"old"}
     assert "old" not in ids(since="2025") and "m1" in ids(since="2025")
+    assert ids(since="2024-03-05", until="2024-03-05") == ids(until="2024-03-05") == {"old"}
+    assert ids(until="2024-03-04") == set()
     assert ids(as_of="2030") == ids()
     assert ids(arguments='{"tags": []}') == set() and ids(arguments='{"until": "2024"}') == {"old"}
     for wrong in ('{"until": 2024.5, "unknown": 1}', "[]", "{", '{"limit": "3"}'):

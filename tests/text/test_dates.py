@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import math
+from datetime import UTC, date, datetime
 from random import Random
 
 import pytest
@@ -439,7 +440,25 @@ def test_beside_a_stretch_that_is_going_on_an_open_time_is_the_last_one() -> Non
     ],
 )  # fmt: skip
 def test_a_time_can_be_given_in_words(text: str, first: str, after: str) -> None:
-    assert (moment(text, ASKED), moment(text, ASKED, "end")) == (at(first), at(after))
+    start, end = moment(text, ASKED), moment(text, ASKED, "end")
+    assert start == at(first)
+    assert end == (at(after) if first == after else math.nextafter(at(after), start))
+
+
+@pytest.mark.parametrize("given", ["2023-05-03", " 20230503", date(2023, 5, 3), "3 May 2023", "3.5.2023"])
+def test_a_date_is_its_whole_day_however_it_is_given(given: str | date) -> None:
+    assert moment(given, ASKED) == at("2023-05-03")
+    assert moment(given, ASKED, "middle") == at("2023-05-03T12")
+    assert at("2023-05-03T23:59:59.999999") < moment(given, ASKED, "end") < at("2023-05-04")
+
+
+@pytest.mark.parametrize("given", ["2023-05-03T00:00:00Z", datetime(2023, 5, 3, tzinfo=UTC), 1683072000])
+def test_a_time_with_a_clock_is_that_moment(given: str | datetime | float) -> None:
+    assert {moment(given, ASKED, side) for side in ("start", "middle", "end")} == {at("2023-05-03")}
+
+
+def test_the_last_day_of_the_calendar_ends_with_it() -> None:
+    assert at("9999-12-31") < moment("9999-12-31", ASKED, "end") <= LAST
 
 
 @pytest.mark.parametrize("text", ["", "soon", "the meeting last week", "March and May", "7", "yesterday or so"])

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from nacre.errors import InvalidInput
-from nacre.model.instants import FIRST, LAST, Instant, seconds
+from nacre.model.instants import FIRST, LAST, Instant, end_of_day, is_day, seconds
 from nacre.text import date_readings as readings
 from nacre.text.date_readings import COUNTS, DAY_NAMES, FEASTS, HOURS, ORDINALS, SEASONS, UNITS
 from nacre.text.foreign_dates import ForeignPhrase, foreign_phrases
@@ -127,17 +127,26 @@ def windows_ahead(text: str, mentioned: Sequence[Mention], asked: datetime) -> l
 
 
 def moment(value: Instant, now: float, side: str = "start") -> float:
-    """A time that a caller gives, also in words («yesterday», «last week»), of which `side` says what is meant: its
-    `start`, `middle` or `end`. A date alone is its midnight. Raises `InvalidInput`."""
+    """A time that a caller gives, also in words («yesterday», «last week»). Of a date, which is its whole day, and of
+    words `side` says what is meant: the `start`, the `middle` or the `end`. Raises `InvalidInput`."""
+    start, end = given_span(value, now)
+    if side == "middle":
+        return (start + end) / 2
+    # The last moment: what is dated to the next day, and so has its midnight, is not of this one.
+    return start if side == "start" or start == end else math.nextafter(end, start)
+
+
+def given_span(value: Instant, now: float) -> tuple[float, float]:
     try:
-        return seconds(value)
+        start = seconds(value)
     except InvalidInput as error:
         span = named_span(value, now) if isinstance(value, str) else None
         if span is None:
             raise InvalidInput(
                 f"{value!r} is not a time; write 2026-03-31, 2026-03-31T09:00:00Z, yesterday, last week or 3 days ago."
             ) from error
-    return {"start": span[0], "middle": sum(span) / 2, "end": span[1]}[side]
+        return span
+    return (start, end_of_day(value)) if is_day(value) else (start, start)  # type: ignore[arg-type]
 
 
 def named_span(text: str, now: float) -> tuple[float, float] | None:

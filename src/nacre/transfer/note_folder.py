@@ -19,7 +19,7 @@ from nacre.model import TYPES, Memory
 from nacre.model.instants import DAY, LAST, seconds
 from nacre.model.journal import MEMORY
 from nacre.protocols import Progress
-from nacre.recall_options import make_filter
+from nacre.recall_options import between, make_filter
 from nacre.transfer import notes
 from nacre.transfer.archive import ExportSummary
 from nacre.transfer.export import EVERYTHING, Choice
@@ -201,10 +201,10 @@ class NoteFolder:
     def _write_day(self, on: str, changes: Changes) -> None:
         start = seconds(on)
         scope = self.choice.scope()
-        begin, end = scope.get("since"), scope.get("until")
+        begin, end = between(scope.get("since"), scope.get("until"), self.store.now())
         last = min(start + DAY, LAST)  # the calendar ends with a day
-        scope["since"] = start if begin is None else max(start, seconds(begin))
-        scope["until"] = last if end is None else min(last, seconds(end))
+        scope["since"] = start if begin is None else max(start, begin)
+        scope["until"] = last if end is None else min(last, end)
         cleaned = self._with_versions(memory for memory in self.store.iterate(**scope) if notes.day_of(memory) == on)
         if cleaned:
             self._put(self.folder / self.files[on], notes.day_text(on, cleaned, self.name), changes)

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from nacre import Filter, MemoryStore
+from nacre import Filter, MemoryStore, factory
 from nacre.errors import AmbiguousId, InvalidInput, MemoryNotFound, UnknownName
+from nacre.model import validate
 from nacre.model.instants import seconds
 from nacre.settings import Settings
 from tests.embedders import WordBag
@@ -82,6 +83,33 @@ def test_each_scope_narrows_to_what_it_says(store: MemoryStore) -> None:
     assert texts(store, status="long_term") == texts(store, where=Filter.where(status="long_term")) == ["c"]
     assert store.count(tag="x") == 2
     assert [m.text for m in store.iterate(tag="x")] == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_a_space_cannot_have_a_name_that_means_a_folder(store: MemoryStore, tmp_path: Path, name: str) -> None:
+    for attempt in (
+        lambda: store.in_space(name),
+        lambda: store.create_space(name),
+        lambda: store.copy_space(name),
+        lambda: store.rename_space(name),
+        lambda: MemoryStore(tmp_path / "s.db", space=name, embedder=WordBag()),
+    ):
+        with pytest.raises(InvalidInput, match="means a folder in an address; give another name"):
+            attempt()
+
+
+def test_what_already_has_such_a_name_can_be_read_and_renamed(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(factory, "PATH_DOTS", ())
+        before.setitem(validate.CHECKS, "id", validate.required_label)
+        store.in_space("..").remember("The pier is closed.", id="..")
+    old = store.in_space("..")
+    assert old.get("..").text == "The pier is closed."
+    old.edit("..", text="The pier is open.")
+    old.rename_space("pier")
+    assert texts(store.in_space("pier")) == ["The pier is open."]
 
 
 @pytest.mark.parametrize("day", ["2026-11-10", date(2026, 11, 10), "10 November 2026", "10.11.2026"])

@@ -23,7 +23,7 @@ from nacre.memory_store import MemoryStore
 from nacre.model import JournalEntry, Listing, Memory
 from nacre.model.instants import Instant
 from nacre.model.journal import renamed_to
-from nacre.model.validate import check_arguments, checks_arguments, hints_of, label, required_label
+from nacre.model.validate import addressable_label, check_arguments, checks_arguments, hints_of, label, required_label
 from nacre.project_store import Choose, ProjectStore
 from nacre.protocols import Order, Progress, Vectors
 from nacre.recall_options import Scope, between
@@ -420,7 +420,7 @@ class RemoteStore(MemoryStore):
         return entries
 
     def rename_space(self, new: str, *, why: str = "") -> None:
-        name = required_label("space", new)
+        name = addressable_label("space", new)
         self._call("rename_space", {"new": name, "why": why})
         self.space = name
 

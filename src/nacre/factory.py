@@ -19,7 +19,7 @@ from nacre.errors import (
     UnknownName,
 )
 from nacre.model import Filter, Memory
-from nacre.model.validate import label
+from nacre.model.validate import PATH_DOTS, addressable_label, label
 from nacre.protocols import (
     MIGRATION,
     AnswerModel,
@@ -487,6 +487,8 @@ def build_parts(
     from nacre.engine import Engine
     from nacre.engine.remember import check_policy
 
+    if space in PATH_DOTS and space not in opened.spaces():  # one that is there stays readable, and can be renamed
+        addressable_label("space", space)
     settings = options.settings.for_space(space)
     agent, session, access = access_of(settings, options, space)
     backend, guard = restricted(opened, access), make_guard(settings)

@@ -57,6 +57,7 @@ from nacre.model.validate import (
     Changes,
     Editable,
     Fields,
+    addressable_label,
     checks_arguments,
     fraction,
     json_object,
@@ -1068,13 +1069,13 @@ class MemoryStore(Closing):
         listed so already."""
         self._demand("create a space")
         about = self._guard.words(storable_text("description", description).strip())
-        return spaces.create(self._engine, required_label("space", name), about, why=why)
+        return spaces.create(self._engine, addressable_label("space", name), about, why=why)
 
     def copy_space(self, target: str, *, dry_run: bool = False, why: str = "") -> list[Memory]:
         """Copies what this space holds, except its trash, into another with all fields, links and vectors, as one
         operation there; returns the copies. What has the same id there is left alone."""
         self._demand("copy a space")
-        into = required_label("space", target)
+        into = addressable_label("space", target)
         copies = spaces.to_copy(self._engine, self.space, into)
         return copies if dry_run else spaces.copy(self._engine, self.space, into, why=why)
 
@@ -1085,7 +1086,7 @@ class MemoryStore(Closing):
             raise AccessDenied(
                 f"The agent {self.agent!r} is bound to its space, and may not rename it; let others do so."
             )
-        name = required_label("space", new)
+        name = addressable_label("space", new)
         spaces.rename(self._engine, self.space, name, why=why)
         self._bind(self._parts.rebuilt(space=name))
 

@@ -34,6 +34,8 @@ BAD_FIELDS: list[tuple[dict[str, Any], str]] = [
     ({"text": b"bytes"}, "must be text"),
     ({"type": "epsodic"}, "did you mean 'episodic'"),
     ({"type": ""}, "type is empty"),
+    ({"id": ".."}, "id is '..', which means a folder in an address; give another name."),
+    ({"id": " . "}, "id is '.'"),
     ({"importance": float("nan")}, "from 0 to 1, not nan"),
     ({"importance": float("inf")}, "not inf"),
     ({"importance": 1.01}, "from 0 to 1, not 1.01"),

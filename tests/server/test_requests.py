@@ -199,3 +199,17 @@ def test_lists_of_0_are_empty_and_of_fewer_are_refused(admin: tuple[Caller, str]
         assert none.get("result", none.get("memories")) == [], place
         refused = caller("GET", path, query={"limit": -1})
         assert (refused.status, refused.json["remedy"]) == (400, "Give a number from 0 to 1,000."), place
+
+
+@pytest.mark.parametrize("verb", ["GET", "DELETE"])
+def test_a_slash_at_the_end_of_an_address_is_not_left_out(verb: str) -> None:
+    assert isinstance(find_route(verb, f"/v1/spaces/{SPACE}/memories/m1"), Route)
+    assert find_route(verb, f"/v1/spaces/{SPACE}/") == find_route(verb, f"/v1/spaces/{SPACE}/memories/") == set()
+
+
+def test_a_client_that_resolves_dots_deletes_no_space(admin: tuple[Caller, str]) -> None:
+    caller, _ = admin
+    caller.remember("Here since the spring", "victim", id="spring", on_conflict="ignore")
+    resolved = caller("DELETE", "/v1/spaces/victim/")  # of /v1/spaces/victim/memories/..
+    assert resolved.status == 404
+    assert caller("GET", "/v1/spaces/victim/memories/spring").json["status"] != "trashed"

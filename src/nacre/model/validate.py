@@ -313,6 +313,17 @@ def required_label(name: str, value: object) -> str:
     return text
 
 
+PATH_DOTS = (".", "..")  # in an address: this folder and the one above it, which clients resolve before they send it
+
+
+def addressable_label(name: str, value: object) -> str:
+    """The name of a memory or of a space, which are parts of addresses."""
+    text = required_label(name, value)
+    if text in PATH_DOTS:
+        raise InvalidInput(f"{name} is {text!r}, which means a folder in an address; give another name.")
+    return text
+
+
 def labels(name: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(f"{name} must be a list of words, not {type(value).__name__}; write [{value!r}].")
@@ -455,7 +466,8 @@ def optional(check: FieldCheck) -> FieldCheck:
 CHECKS: dict[str, FieldCheck] = {
     name: check
     for check, names in (
-        (required_label, "id type status"),
+        (addressable_label, "id"),
+        (required_label, "type status"),
         (memory_text, "text"),
         (label, "agent title source session role"),
         (labels, "tags contexts anti_contexts entities"),

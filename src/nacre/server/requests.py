@@ -52,6 +52,8 @@ def patterns() -> dict[int, list[tuple[str, list[str], Endpoint]]]:
 def find_route(verb: str, path: str) -> Route | set[str]:
     """`path` is as it was sent: a name may have a slash, which is escaped. Without a route, the HTTP methods that the
     path has."""
+    if path.endswith("/"):  # a client makes `x/` of `x/memories/..`, which must not mean the space
+        return set()
     segments = [unquote(each) for each in path.strip("/").split("/")]
     allowed: set[str] = set()
     for wanted_verb, pattern, endpoint in patterns().get(len(segments), ()):

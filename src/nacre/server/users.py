@@ -18,7 +18,7 @@ from nacre.access.capabilities import AgentCapabilities, Role, opens, user_capab
 from nacre.access.view import USER_KIND
 from nacre.errors import AccessDenied, InvalidInput, NameNotFound, UnknownName
 from nacre.model.instants import iso
-from nacre.model.validate import required_label, storable_text
+from nacre.model.validate import addressable_label, storable_text
 from nacre.protocols import TOKEN_KIND, Backend, Clock, Data, Expected, Outdated, TermSet
 
 PREFIX = "nacre"
@@ -147,7 +147,7 @@ class Registry:
                 "A token can last 100 years at most; give a shorter time, or none for one without an end."
             )
         now, id, secret = self._clock(), secrets.token_hex(ID_BYTES), secrets.token_urlsafe(SECRET_BYTES)
-        names = tuple(dict.fromkeys(required_label("space", space) for space in spaces))
+        names = tuple(dict.fromkeys(addressable_label("space", space) for space in spaces))
         until = None if days is None else now + days * 86_400
         token = Token(id, user, role, names, now, until, storable_text("note", note))
         data = {**asdict(token), "spaces": list(names), "hash": digest(secret)}

@@ -48,9 +48,9 @@ def check_value(key: str, value: str) -> None:
             "the key itself never belongs into a settings file."
         )
     if key == "space":
-        from nacre.model.validate import required_label
+        from nacre.model.validate import addressable_label
 
-        required_label("space", value)
+        addressable_label("space", value)
     converted(key, value, "The command line")
     values = descriptions()[key].values
     if values and value not in (*values, getattr(Settings(), key)):

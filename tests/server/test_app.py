@@ -465,6 +465,15 @@ def test_what_a_token_may_not_know_of_the_store_is_null_and_not_nothing(writer: 
     assert seen["chunks"] > 0 and seen["vectors"] > 0
 
 
+def test_health_counts_the_memories_of_all_spaces_that_a_token_opens(served: Served, place: Path) -> None:
+    with registry(place / "s.db") as users:
+        users.add_user("ira")
+        caller = served.caller(users.create_token("ira", "writer", ["quay 1", "quay 2"])[1])
+    caller.remember("The crane is repaired", "quay 1")
+    caller.remember("The rails are new", "quay 2")
+    assert caller("GET", "/v1/health").json["memories"] == 2
+
+
 def test_what_is_refused_outside_of_its_spaces_is_said_without_terms_of_the_code(served: Served, place: Path) -> None:
     with registry(place / "s.db") as users:
         users.add_user("hal")

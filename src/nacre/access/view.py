@@ -474,7 +474,7 @@ class RestrictedReader:
         """A restricted agent learns nothing of the file."""
         if self._access.unrestricted:
             return self._reader.health(thorough=thorough)
-        seen = self._reader.count(self._access.space, self._access.readable)
+        seen = sum(self.spaces().values())
         bare = replace(self._reader.health(), chunks=None, vectors=None, pending=0, bytes_on_disk=0, problems=())
         return replace(bare, memories=seen)
 

@@ -129,6 +129,23 @@ def served(place: Path, token: str) -> Iterator[Served]:
         yield served
 
 
+@pytest.mark.parametrize(
+    ("name", "spaces", "shown"),
+    [
+        ("neu", (), "personal@neu"),
+        ("one", ("team",), "team"),
+        ("two", ("team", "dock"), "team"),
+        ("own", ("team", "personal@own"), "personal@own"),
+    ],
+)
+@pytest.mark.slow
+def test_a_page_opens_the_space_that_a_command_would(
+    served: Served, place: Path, name: str, spaces: tuple[str, ...], shown: str
+) -> None:
+    (token,) = tokens(place / "memory.db", (name, "writer", spaces))
+    assert served.caller()("POST", "/session", {"token": token}, **OWN).json["space"] == shown
+
+
 @pytest.mark.slow
 def test_a_page_signs_in_writes_and_learns_which_operation_it_was(served: Served, token: str) -> None:
     call = served.caller()

@@ -13,6 +13,7 @@ from nacre.mcp.store_provider import StoreProvider
 from nacre.memory_store import MemoryStore
 from nacre.models.background import PATIENCE, BackgroundEmbedder
 from nacre.protocols import Backend
+from nacre.server.sessions import PERSON
 from nacre.server.users import Identity
 from nacre.settings import DEFAULT, personal_space
 
@@ -63,18 +64,24 @@ class UserStores(StoreProvider):
         return view
 
     def agent_space(self, identity: Identity, named: str = "") -> str:
-        """Where an agent names no space, that of the commands: the one of a token for one, else the user's own. Raises
-        `SpaceNotOpen`."""
-        by_rule = identity.spaces[0] if len(identity.spaces) == 1 else personal_space(identity.user)
-        space = named or by_rule
+        """Where an agent names no space, that of the commands. Raises `SpaceNotOpen`."""
+        space = named or self.own_space(identity)
         if not identity.reaches(space):
             raise SpaceNotOpen(space, identity.spaces, "with ?space=NAME at the end of the address")
         return space
 
     def usual_space(self, identity: Identity) -> str:
-        """For what the page shows first, and for requests about no space: the first that the token opens, or the one of
-        the settings."""
-        return identity.spaces[0] if identity.spaces else self.settings.space or DEFAULT
+        """For what the page shows first, and for requests about no space: that of the commands where the token opens
+        it, else the first that it does. The one person of `nacre web` gets the space that the command has chosen."""
+        if identity.token == PERSON:
+            return self.settings.space or DEFAULT
+        own = self.own_space(identity)
+        return own if identity.reaches(own) else identity.spaces[0]
+
+    @staticmethod
+    def own_space(identity: Identity) -> str:
+        """The one of a token for one, else the user's own."""
+        return identity.spaces[0] if len(identity.spaces) == 1 else personal_space(identity.user)
 
     def opened(self) -> MemoryStore:
         """Without any restriction."""

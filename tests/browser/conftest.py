@@ -100,8 +100,8 @@ def watched() -> Iterator[Watched]:
     assert watched.foreign == []
 
 
-def new_context(browser: Browser) -> BrowserContext:
-    context = browser.new_context(viewport={"width": 1100, "height": 800})
+def new_context(browser: Browser, timezone_id: str = "UTC") -> BrowserContext:
+    context = browser.new_context(viewport={"width": 1100, "height": 800}, timezone_id=timezone_id)
     context.set_default_timeout(PATIENCE_MS)
     expect.set_options(timeout=PATIENCE_MS)
     return context

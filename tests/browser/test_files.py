@@ -12,6 +12,7 @@ from playwright.sync_api import FilePayload, expect
 
 from tests.browser.conftest import Opener, Site
 from tests.browser.store import SPACE
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -91,3 +92,19 @@ def test_health_plans_maintenance_and_a_backup_brings_the_store_back(opened: Ope
     page.get_by_role("button", name="Restore it").click()
     expect(page.get_by_text("the store before a restore")).to_be_visible()
     assert caller("GET", f"/v1/spaces/{SPACE}/memories/after").status == 404
+
+
+def test_a_page_that_is_open_follows_a_store_that_is_restored(opened: Opener, site: Site) -> None:
+    caller = site.served.caller(site.token)
+    page = opened("search")
+    first = page.locator(".rows .row").first
+    expect(first).to_be_visible()
+    job = caller("POST", "/v1/jobs/backup", {}).json["id"]
+    wait_for(lambda: caller("GET", f"/v1/jobs/{job}").json["state"] == "done", "the backup")
+    caller.remember("Gone with the restored store.", SPACE, on_conflict="ignore")
+    expect(first).to_contain_text("Gone with the restored store.")
+    name = caller("GET", f"/v1/jobs/{job}").json["result"]["name"]
+    assert caller("POST", f"/v1/backups/{name}/restore", {}).status == 200
+    expect(first).not_to_contain_text("Gone with the restored store.")
+    caller.remember("Written into the restored store.", SPACE, on_conflict="ignore")
+    expect(first).to_contain_text("Written into the restored store.")

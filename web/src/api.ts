@@ -39,7 +39,7 @@ function withQuery(address: string, values: Values = {}): string {
     if (value === undefined || value === null || value === "") continue;
     for (const each of Array.isArray(value) ? value : [value]) query.append(name, String(each));
   }
-  return query.size ? `${address}?${query}` : address;
+  return query.size ? `${address}${address.includes("?") ? "&" : "?"}${query}` : address;
 }
 
 async function problemOf(answer: Response): Promise<Problem> {

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { render, type ComponentType } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { ErrorNote } from "./parts";
+import { ErrorNote, isWriting } from "./parts";
 import {
   changed, connected, dismiss, go, listen, loadReviewCount, loadSpaces, reviewCount, route, sayProblem, session,
   signIn, signOut, space, spaces, start, to, toasts, toSpace, undoLast,
@@ -34,14 +34,13 @@ const VIEWS: Record<string, View> = {
   settings: { title: "Settings", show: SettingsView, key: "8" },
 };
 const HIDDEN_VIEWS: Record<string, View> = { memory: { title: "Memory", show: MemoryView } };
-const WRITES_IN = ["INPUT", "TEXTAREA", "SELECT"];
 
-function isWriting(event: KeyboardEvent): boolean {
-  return event.target instanceof HTMLElement && WRITES_IN.includes(event.target.tagName);
+function viewCalled(name: string): View | undefined {
+  return [VIEWS, HIDDEN_VIEWS].find((views) => Object.hasOwn(views, name))?.[name];
 }
 
 function onKey(event: KeyboardEvent): void {
-  if (isWriting(event)) return;
+  if (isWriting(event) || event.repeat) return;
   if ((event.ctrlKey || event.metaKey) && event.key === "z") {
     event.preventDefault();
     void undoLast();
@@ -91,7 +90,8 @@ function Navigation() {
 }
 
 function SpaceChoice() {
-  const names = new Set([...spaces.value.map((each) => each.name), space.value]);
+  // One's own space is there before anything is stored in it.
+  const names = new Set([...spaces.value.map((each) => each.name), space.value, session.value?.space ?? space.value]);
   return (
     <label>
       <span class="hidden">Space</span>
@@ -172,7 +172,7 @@ function SignIn() {
 
 function Page() {
   const { view, args } = route.value;
-  const shown = VIEWS[view] ?? HIDDEN_VIEWS[view];
+  const shown = viewCalled(view);
   const main = useRef<HTMLElement>(null);
   const first = useRef(true);
   useEffect(() => listen(space.value), [space.value]);

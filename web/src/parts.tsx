@@ -2,14 +2,14 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import { Problem } from "./api";
-import { changed, session, space, to } from "./state";
+import { changed, sessionEnded, space, to } from "./state";
 import type { Fields, Memory } from "./types";
 import { compare } from "./words";
 
 // Times
 
-const DAY = new Intl.DateTimeFormat("en", { year: "numeric", month: "short", day: "numeric" });
+// A date is a whole day, UTC; a time of day is that of the reader.
+const DAY = new Intl.DateTimeFormat("en", { year: "numeric", month: "short", day: "numeric", timeZone: "UTC" });
 const MINUTE = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
 export const dayOf = (at: number) => DAY.format(at * 1000);
 // The last day of a time that has ended at `end`: at midnight that is the day before.
@@ -80,7 +80,7 @@ export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, keys: un
       },
       (failed) => {
         if (stop.signal.aborted) return;
-        if (failed instanceof Problem && failed.status === 401) session.value = null;
+        sessionEnded(failed);
         error.value = failed;
         loading.value = false;
       },
@@ -197,12 +197,17 @@ export function Difference({ before, after }: { before: string; after: string })
 }
 
 const TIMES = /(_at|_from|_until|_accessed)$/;
+const ENDS = ["valid_until", "expires_at"];
+const DAY_SECONDS = 86_400;
 export const COMPUTED = ["updated_at", "salience", "last_accessed", "access_count", "trashed_from", "id", "space", "version"];
 const OF_NEW = ["text", "title", "type", "tags", "source", "links"]; // what a reader wants to know of a new memory
 
 function worded(name: string, value: unknown): string {
   if (value === null || value === undefined || value === "") return "none";
-  if (typeof value === "number" && TIMES.test(name)) return minuteOf(value);
+  if (typeof value === "number" && TIMES.test(name)) {
+    if (value % DAY_SECONDS) return minuteOf(value);
+    return ENDS.includes(name) ? lastDayOf(value) : dayOf(value); // a date was given
+  }
   if (typeof value === "string") return value;
   if (Array.isArray(value)) {
     if (!value.length) return "none";
@@ -244,6 +249,11 @@ export function Changes({ before, after }: { before: Fields | null; after: Field
 }
 
 // Forms
+
+/** Whether a key belongs to something that one writes in, or to a form around it. */
+export function isWriting(event: KeyboardEvent): boolean {
+  return event.target instanceof HTMLElement && event.target.closest("form, input, textarea, select") !== null;
+}
 
 export function Field({ label, children }: { label: string; children: ComponentChildren }) {
   return (

@@ -1,15 +1,24 @@
 /** What the whole page knows: who uses it, where it is, what changed, what was said. */
-import { batch, computed, signal } from "@preact/signals";
+import { batch, computed, signal, type Signal } from "@preact/signals";
 import { firstSession } from "./boot";
 import { get, path, Problem, send, type Answer } from "./api";
-import type { Job, JournalEntry, ReviewItem, Session, SpaceNote } from "./types";
+import type { Job, JournalEntry, Memory, ReviewItem, Session, SpaceNote } from "./types";
+
+const forgets: (() => void)[] = [];
+
+/** A value that is somebody's own: it is as at first when the session ends, so that the next person does not see it. */
+export function ofSession<T>(first: T): Signal<T> {
+  const value = signal(first);
+  forgets.push(() => (value.value = first));
+  return value;
+}
 
 export const session = signal<Session | null | undefined>(undefined);
-export const spaces = signal<SpaceNote[]>([]);
-export const reviewCount = signal<number | null>(null);
+export const spaces = ofSession<SpaceNote[]>([]);
+export const reviewCount = ofSession<number | null>(null);
 /** Counts what was written since the page was opened, here and elsewhere; views load again when it grows. */
 export const changed = signal(0);
-export const lastChanges = signal<JournalEntry[]>([]);
+export const lastChanges = ofSession<JournalEntry[]>([]);
 export const connected = signal(true);
 
 // Where the page is
@@ -26,9 +35,18 @@ addEventListener("hashchange", () => (hash.value = location.hash));
 
 export const route = computed<Route>(() => {
   const [way, query] = hash.value.replace(/^#\/?/, "").split("?");
-  const [space, view, ...args] = (way ?? "").split("/").map(decodeURIComponent);
+  const [space, view, ...args] = names(way ?? "");
   return { space: space || session.value?.space || "", view: view || "search", args, options: new URLSearchParams(query) };
 });
+
+function names(way: string): string[] {
+  try {
+    return way.split("/").map(decodeURIComponent);
+  } catch {
+    return ["", way]; // somebody has changed it by hand, and no view is called so
+  }
+}
+
 export const space = computed(() => route.value.space);
 
 export function to(view: string, ...args: string[]): string {
@@ -56,9 +74,16 @@ export function setOptions(values: Record<string, string>): void {
   hash.value = address;
 }
 
+const DOTS = [".", ".."];
+
 /** The address of something in the space that is open. */
 export function api(parts: TemplateStringsArray, ...names: string[]): string {
-  return path`/v1/spaces/${space.value}` + path(parts, ...names);
+  const own = path`/v1/spaces/${space.value}`;
+  const dots = names.find((name) => DOTS.includes(name));
+  if (dots === undefined) return own + path(parts, ...names);
+  // Browsers take dots out of an address. Memories may have such ids from before they were refused.
+  const rest = path(parts, ...names.map((name) => (name === dots ? "-" : name)));
+  return `${own}${rest}?arguments=${encodeURIComponent(JSON.stringify({ id: dots }))}`;
 }
 
 // What one may do
@@ -77,7 +102,7 @@ export interface Toast {
   undo?: () => Promise<unknown>;
 }
 
-export const toasts = signal<Toast[]>([]);
+export const toasts = ofSession<Toast[]>([]);
 const SHOWN_MS = 12_000; // long enough to read a sentence and to reach the button
 const MOST_TOASTS = 3;
 let toastNumber = 0;
@@ -94,18 +119,23 @@ export function dismiss(number: number): void {
 
 export function sayProblem(error: unknown): void {
   if (error instanceof DOMException && error.name === "AbortError") return;
-  if (error instanceof Problem && error.status === 401) session.value = null;
+  if (sessionEnded(error)) return;
+  sayWords(error);
+}
+
+function sayWords(error: unknown): void {
   say(error instanceof Error ? error.message : String(error), undefined, true);
 }
 
 /** The operations of this page, the last one at the end: Ctrl-Z takes them back. */
-const done = signal<{ space: string; operations: string[]; text: string }[]>([]);
+const done = ofSession<{ space: string; operations: string[]; text: string }[]>([]);
 
-/** Does something, says what was done, and offers to undo it. Returns null where it was refused, which is said. */
-export async function act<T>(text: string, work: () => Promise<Answer<T>>): Promise<T | null> {
+/** Does something in a space, says what was done, and offers to undo it. Returns null where it was refused, which is
+ * said. Another space may be open when it is done. */
+export async function act<T>(text: string, work: () => Promise<Answer<T>>, where = space.value): Promise<T | null> {
   try {
     const answer = await work();
-    noteDone(text, answer.operation);
+    noteDone(where, text, answer.operation);
     return answer.value;
   } catch (error) {
     sayProblem(error);
@@ -113,8 +143,8 @@ export async function act<T>(text: string, work: () => Promise<Answer<T>>): Prom
   }
 }
 
-export function noteDone(text: string, ...written: string[]): void {
-  const where = space.value;
+/** `where` is the space that the work was begun in. */
+export function noteDone(where: string, text: string, ...written: string[]): void {
   const operations = written.filter(Boolean);
   if (operations.length) done.value = [...done.value, { space: where, operations, text }];
   say(text, operations.length ? () => undo(where, operations, text) : undefined);
@@ -128,7 +158,7 @@ export async function undo(where: string, operations: string[], text: string): P
     for (const each of operations.toReversed())
       last = await send("POST", path`/v1/spaces/${where}/operations/${each}/undo`, { body: {} });
     return operations.length === 1 ? last : { ...last, operation: "" };
-  });
+  }, where);
   if (answer !== null) done.value = done.value.filter((each) => each.operations !== operations);
   return answer !== null;
 }
@@ -146,7 +176,84 @@ function dismissUndo(): void {
   toasts.value = toasts.value.filter((each) => !each.undo);
 }
 
+// What is written and not yet saved
+
+/** An edit of a memory; `base` is the memory that it began with, and `tags` is null where nobody touched them. */
+export interface Draft {
+  base: Memory;
+  text: string;
+  title: string;
+  tags: string | null;
+  importance: string;
+}
+
+/** By space and id. They outlive a session that ends by itself, for the same user. */
+export const drafts = signal<Record<string, Draft>>({});
+/** A new memory that is not sent yet, by space. */
+export const unsent = signal<Record<string, string>>({});
+
+export function newDraft(base: Memory): Draft {
+  return { base, text: base.text, title: base.title, tags: null, importance: String(base.importance) };
+}
+
+export function keepDraft(key: string, draft: Draft | null): void {
+  const { [key]: _, ...others } = drafts.value;
+  drafts.value = draft ? { ...others, [key]: draft } : others;
+}
+
+/** Tags on one line; one with a comma stands in quotation marks. */
+export const joined = (tags: string[]) => tags.map((tag) => (tag.includes(",") ? `"${tag}"` : tag)).join(", ");
+const TAG = /\s*"([^"]*,[^"]*)"\s*|[^,]+/g;
+const split = (tags: string) => [...tags.matchAll(TAG)].map((found) => (found[1] ?? found[0]).trim()).filter(Boolean);
+
+/** The fields that are different from those of the memory that the draft began with. */
+export function changesOf({ base, text, title, tags, importance }: Draft): Partial<Record<keyof Memory, unknown>> {
+  const wanted = {
+    text, title, tags: tags === null ? base.tags : split(tags),
+    importance: importance.trim() ? Number(importance) : null, // none is not 0
+  };
+  const differs = (name: keyof typeof wanted) => JSON.stringify(wanted[name]) !== JSON.stringify(base[name]);
+  return Object.fromEntries(Object.entries(wanted).filter(([name]) => differs(name as keyof typeof wanted)));
+}
+
+export const isUnsaved = (draft: Draft | undefined) => draft !== undefined && Object.keys(changesOf(draft)).length > 0;
+
+addEventListener("beforeunload", (event) => {
+  if (Object.values(drafts.value).some(isUnsaved) || Object.values(unsent.value).some((text) => text.trim())) event.preventDefault();
+});
+
 // Who uses it
+
+let lastUser: string | null = null;
+
+/** Whether an error says that nobody is signed in any more; the page asks to sign in again. */
+export function sessionEnded(error: unknown): boolean {
+  if (!(error instanceof Problem && error.status === 401)) return false;
+  if (session.value) {
+    endSession();
+    say("Your session has ended; sign in again.", undefined, true);
+  }
+  return true;
+}
+
+function endSession(): void {
+  batch(() => {
+    lastUser = session.value?.user ?? lastUser;
+    session.value = null;
+    for (const forget of forgets) forget();
+  });
+}
+
+/** Nothing that somebody has written, and no address, is left for the next person. */
+function forgetPerson(): void {
+  batch(() => {
+    lastUser = null;
+    drafts.value = {};
+    unsent.value = {};
+    history.replaceState(null, "", location.pathname);
+    hash.value = "";
+  });
+}
 
 export async function start(): Promise<void> {
   const code = new URLSearchParams(location.hash.slice(1)).get("login");
@@ -157,7 +264,7 @@ export async function start(): Promise<void> {
       session.value = (await send<Session>("POST", "/session", { body: { code } })).value;
       return;
     } catch (error) {
-      if (!(await resumed())) sayProblem(error);
+      if (!(await resumed())) sayWords(error); // of the link: no session has ended
       return;
     }
   }
@@ -177,17 +284,15 @@ async function resumed(): Promise<boolean> {
 }
 
 export async function signIn(token: string): Promise<void> {
-  session.value = (await send<Session>("POST", "/session", { body: { token } })).value;
+  const known = (await send<Session>("POST", "/session", { body: { token } })).value;
+  if (lastUser !== null && lastUser !== known.user) forgetPerson();
+  session.value = known;
 }
 
 export async function signOut(): Promise<void> {
   await send("DELETE", "/session");
-  batch(() => {
-    session.value = null;
-    done.value = [];
-    toasts.value = [];
-    spaces.value = [];
-  });
+  endSession();
+  forgetPerson();
 }
 
 // Long work
@@ -210,6 +315,7 @@ export async function runJob<T>(start: () => Promise<Answer<Job<T>>>, tell: (job
 // What happens elsewhere
 
 const GATHER_MS = 150; // changes that come together are shown together
+const AGAIN_MS = 1_000; // after which a journal is looked at again that was not followed to its end
 const MOST_REVIEW = 100;
 
 /** Listens to the changes of a space; returns how to stop. A hidden page does not listen: browsers allow six
@@ -219,6 +325,7 @@ export function listen(name: string): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let stopped = false;
   let seq: number | null = null;
+  let lost = false;
   let waiting: JournalEntry[] = [];
 
   function tell(): void {
@@ -235,7 +342,10 @@ export function listen(name: string): () => void {
     if (seq === null) {
       const last = await get<JournalEntry[]>(path`/v1/spaces/${name}/journal`, { limit: 1 }).catch(() => []);
       seq = last[0]?.seq ?? 0;
-      if (stopped || document.hidden) return;
+      if (stopped || source) return;
+      if (lost) tell(); // now: what is loaded before the number is known may be older than it
+      lost = false;
+      if (document.hidden) return;
     }
     source = new EventSource(path`/v1/spaces/${name}/changes` + `?since=${seq}`);
     source.onopen = () => (connected.value = true);
@@ -245,6 +355,13 @@ export function listen(name: string): () => void {
       seq = entry.seq;
       waiting.push(entry);
       timer ??= setTimeout(tell, GATHER_MS);
+    });
+    // An older copy of the store is in its place, or the journal was shortened: all that is shown may be different.
+    source.addEventListener("lost", () => {
+      close();
+      seq = null;
+      lost = true;
+      setTimeout(() => void open(), AGAIN_MS);
     });
   }
 

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { get, send } from "../api";
 import { ErrorNote, Field, number, plural, useLoaded } from "../parts";
-import { api, may, noteDone, runJob, session, space, undo } from "../state";
+import { api, may, noteDone, runJob, session, sessionEnded, space, undo } from "../state";
 import type { FileFormats, Imported, Job } from "../types";
 import { Progress } from "./progress";
 
@@ -56,6 +56,7 @@ function Import({ known }: { known: string[] }) {
   const undone = useSignal(false);
 
   async function run(sent: File, dry: boolean): Promise<void> {
+    const where = space.value;
     error.value = undefined;
     job.value = { id: "", kind: "import", state: "running", done: 0, total: 0, what: "sending", result: null, error: null };
     try {
@@ -65,9 +66,10 @@ function Import({ known }: { known: string[] }) {
       else {
         done.value = result;
         would.value = null;
-        noteDone(`Imported ${sent.name}.`, ...result.operations);
+        noteDone(where, `Imported ${sent.name}.`, ...result.operations);
       }
     } catch (failed) {
+      sessionEnded(failed);
       error.value = failed;
     }
     job.value = null;

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { get, path, send } from "../api";
 import { Empty, minuteOf, number, plural, size, useLoaded, Waiting } from "../parts";
-import { api, may, noteDone, runJob, sayProblem, session } from "../state";
+import { api, may, noteDone, runJob, sayProblem, session, space } from "../state";
 import type { Backup, Finding, Health, InjectionDay, Job, Stats, Upkeep, UpkeepJob } from "../types";
 import { Chart } from "./chart";
 import { Progress } from "./progress";
@@ -91,9 +91,10 @@ function StoreHealth() {
 function useJob() {
   const running = useSignal<{ label: string; job: Job<unknown> } | null>(null);
   async function run<T extends object>(label: string, address: string, body: unknown, said: (result: T) => string): Promise<void> {
+    const where = space.value;
     try {
       const result = await runJob<T>(() => send("POST", address, { body }), (job) => (running.value = { label, job }));
-      noteDone(said(result), ...("operations" in result ? (result.operations as string[]) : []));
+      noteDone(where, said(result), ...("operations" in result ? (result.operations as string[]) : []));
     } catch (error) {
       sayProblem(error);
     }

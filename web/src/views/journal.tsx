@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { ask, get, send } from "../api";
 import { Changes, deed, DEEDS, Empty, ErrorNote, Field, firstWords, memoryLink, minuteOf, plural, shortId, useLoaded, Waiting } from "../parts";
-import { act, api, changed, may, route, session, setOptions, to } from "../state";
+import { act, api, changed, may, route, session, sessionEnded, setOptions, to } from "../state";
 import type { Memory, OperationNote, OperationStatus } from "../types";
 
 const PAGE = 50;
@@ -33,6 +33,7 @@ function Operations() {
       error.value = undefined;
     } catch (failed) {
       if (stop?.aborted) return;
+      sessionEnded(failed);
       error.value = failed;
     }
     loading.value = false;

@@ -2,15 +2,18 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { get, Problem, send } from "../api";
-import { Changes, deed, Difference, dayOf, Empty, Field, firstWords, lastDayOf, memoryLink, minuteOf, plural, shortId, Standing, Tags, Text, Time, useLoaded, Waiting } from "../parts";
-import { act, api, may, noteDone, route, sayProblem, to } from "../state";
-import type { History, JournalEntry, Memory, Neighbor } from "../types";
+import { Changes, COMPUTED, deed, Difference, dayOf, Empty, Field, firstWords, lastDayOf, memoryLink, minuteOf, plural, shortId, Standing, Tags, Text, Time, useLoaded, Waiting } from "../parts";
+import {
+  act, api, changesOf, drafts, isUnsaved, joined, keepDraft, may, newDraft, noteDone, route, say, sayProblem, space, to, type Draft,
+} from "../state";
+import type { Fields, History, JournalEntry, Memory, Neighbor } from "../types";
 
 export function MemoryView() {
   const id = route.value.args[0] ?? "";
+  const key = JSON.stringify([space.value, id]);
   const memory = useLoaded((stop) => get<Memory>(api`/memories/${id}`, {}, stop), [id]);
-  const editing = useSignal<Memory | null>(null);
-  useEffect(() => void (editing.value = null), [id]);
+  const draft = drafts.value[key];
+  useEffect(() => () => leave(key), [key]);
   const shown = memory.value;
   if (!shown) return <Waiting of={memory} />;
   return (
@@ -23,12 +26,12 @@ export function MemoryView() {
         <Tags of={shown.tags} />
       </div>
       {memory.error !== undefined && <Waiting of={memory} />}
-      {editing.value ? (
-        <Editor memory={editing.value} now={shown} close={() => (editing.value = null)} />
+      {draft ? (
+        <Editor draft={draft} now={shown} keep={(changed) => keepDraft(key, changed)} />
       ) : (
         <>
           <div class="full"><Text>{shown.text}</Text></div>
-          {may("writer") && <Deeds memory={shown} edit={() => (editing.value = shown)} />}
+          {may("writer") && <Deeds memory={shown} edit={() => keepDraft(key, newDraft(shown))} />}
         </>
       )}
       {shown.superseded_by && (
@@ -44,58 +47,84 @@ export function MemoryView() {
   );
 }
 
-function Editor({ memory, now, close }: { memory: Memory; now: Memory; close: () => void }) {
-  const text = useSignal(memory.text);
-  const title = useSignal(memory.title);
-  const tags = useSignal(memory.tags.join(", "));
-  const importance = useSignal(memory.importance);
-  const base = useSignal(memory);
+/** An edit stays when one goes elsewhere, and is said to. */
+function leave(key: string): void {
+  const draft = drafts.peek()[key];
+  if (isUnsaved(draft)) say("Your edit is not saved. It is kept: open the memory again to go on.");
+  else if (draft) keepDraft(key, null);
+}
+
+const SHOWN_ALREADY = ["text", "date"]; // the date is made of other fields
+
+/** What somebody else changed besides the text. */
+function otherChanges(base: Memory, theirs: Memory): { before: Fields; after: Fields } | null {
+  const names = (Object.keys(theirs) as (keyof Memory)[]).filter(
+    (name) => ![...COMPUTED, ...SHOWN_ALREADY].includes(name) && JSON.stringify(base[name]) !== JSON.stringify(theirs[name]),
+  );
+  if (!names.length) return null;
+  const picked = (memory: Memory) => Object.fromEntries(names.map((name) => [name, memory[name]]));
+  return { before: picked(base), after: picked(theirs) };
+}
+
+function Editor({ draft, now, keep }: { draft: Draft; now: Memory; keep: (draft: Draft | null) => void }) {
+  const { base } = draft;
   const theirs = useSignal<Memory | null>(null);
+  const write = (field: Partial<Draft>) => keep({ ...draft, ...field });
+  const close = () => keep(null);
 
   async function save(over: Memory): Promise<void> {
-    const wanted = { text: text.value, title: title.value, tags: split(tags.value), importance: importance.value };
-    const before = base.value;
-    const body = Object.fromEntries(
-      Object.entries(wanted).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof Memory])),
-    );
+    const body = changesOf(draft);
     if (!Object.keys(body).length) return close();
+    if (body.importance === null) return say("The importance is empty; give a number from 0 to 1.", undefined, true);
+    const where = space.value;
+    const address = api`/memories/${base.id}`;
     try {
-      const answer = await send<Memory>("PATCH", api`/memories/${memory.id}`, { body, version: over.version });
-      noteDone("Saved.", answer.operation);
+      const answer = await send<Memory>("PATCH", address, { body, version: over.version });
       close();
+      noteDone(where, answer.value.status === "trashed" ? "Saved. The memory is in the trash; restore it to recall it." : "Saved.", answer.operation);
     } catch (error) {
-      if (error instanceof Problem && error.status === 412) theirs.value = await get<Memory>(api`/memories/${memory.id}`);
-      else sayProblem(error);
+      if (!(error instanceof Problem && error.status === 412)) return sayProblem(error);
+      await get<Memory>(address).then((changed) => (theirs.value = changed), sayProblem);
     }
   }
 
-  const meanwhile = now.version !== base.value.version && !theirs.value;
+  const meanwhile = now.version !== base.version && !theirs.value;
+  const others = theirs.value && otherChanges(base, theirs.value);
   return (
-    <form class="editor" onSubmit={(event) => { event.preventDefault(); void save(base.value); }}
+    <form class="editor" noValidate onSubmit={(event) => { event.preventDefault(); void save(base); }}
       onKeyDown={(event) => {
         if (event.key === "Escape") close();
-        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); void save(base.value); }
+        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); void save(base); }
       }}>
       <Field label="Text">
-        <textarea rows={Math.min(20, 3 + Math.ceil(text.value.length / 90))} autofocus value={text.value}
+        <textarea rows={Math.min(20, 3 + Math.ceil(draft.text.length / 90))} autofocus value={draft.text}
           ref={(element) => { if (element && !element.dataset.seen) { element.dataset.seen = "1"; element.focus(); } }}
-          onInput={(event) => (text.value = event.currentTarget.value)} />
+          onInput={(event) => write({ text: event.currentTarget.value })} />
       </Field>
       <div class="fields">
-        <Field label="Title"><input value={title.value} onInput={(event) => (title.value = event.currentTarget.value)} /></Field>
-        <Field label="Tags, by commas"><input value={tags.value} onInput={(event) => (tags.value = event.currentTarget.value)} /></Field>
+        <Field label="Title"><input value={draft.title} onInput={(event) => write({ title: event.currentTarget.value })} /></Field>
+        <Field label="Tags, by commas"><input value={draft.tags ?? joined(base.tags)} onInput={(event) => write({ tags: event.currentTarget.value })} /></Field>
         <Field label="Importance, 0 to 1">
-          <input type="number" min={0} max={1} step={0.05} value={importance.value}
-            onInput={(event) => (importance.value = event.currentTarget.valueAsNumber || 0)} />
+          <input type="number" min={0} max={1} step={0.05} value={draft.importance}
+            onInput={(event) => write({ importance: event.currentTarget.value })} />
         </Field>
       </div>
       {meanwhile && <p class="note">Somebody changed this memory while you edit it; saving will show you both.</p>}
       {theirs.value ? (
         <div class="note bad" role="alert">
-          <p><b>Somebody changed this memory meanwhile.</b> Theirs is above, yours below:</p>
-          <Difference before={theirs.value.text} after={text.value} />
+          <p>
+            <b>{theirs.value.status === "trashed" ? "Somebody forgot this memory meanwhile: it is in the trash." : "Somebody changed this memory meanwhile."}</b>{" "}
+            Theirs is above, yours below:
+          </p>
+          <Difference before={theirs.value.text} after={draft.text} />
+          {others && (
+            <>
+              <p>They also changed what follows. It stays, except for a field that you have changed, too:</p>
+              <Changes {...others} />
+            </>
+          )}
           <div class="buttons">
-            <button class="main" type="button" onClick={() => { base.value = theirs.value!; void save(theirs.value!); }}>Save mine over it</button>
+            <button class="main" type="button" onClick={() => save(theirs.value!)}>Save mine over it</button>
             <button type="button" onClick={close}>Keep theirs</button>
           </div>
         </div>
@@ -109,11 +138,9 @@ function Editor({ memory, now, close }: { memory: Memory; now: Memory; close: ()
   );
 }
 
-const split = (tags: string) => tags.split(",").map((each) => each.trim()).filter(Boolean);
-
 function Deeds({ memory, edit }: { memory: Memory; edit: () => void }) {
   const redacting = useSignal(false);
-  const address = api`/memories/${memory.id}`;
+  const { id } = memory;
   const trashed = memory.status === "trashed";
   return (
     <>
@@ -121,19 +148,19 @@ function Deeds({ memory, edit }: { memory: Memory; edit: () => void }) {
         {!trashed && <button class="main" onClick={edit}>Edit</button>}
         {!trashed && (
           <button title="Moves it to the trash: no recall returns it, and it can be restored."
-            onClick={() => act("Forgotten: it is in the trash.", () => send("DELETE", address))}>Forget</button>
+            onClick={() => act("Forgotten: it is in the trash.", () => send("DELETE", api`/memories/${id}`))}>Forget</button>
         )}
         {(trashed || memory.superseded_by) && (
-          <button title="Makes it hold again." onClick={() => act("Restored.", () => send("POST", `${address}/restore`, { body: {} }))}>Restore</button>
+          <button title="Makes it hold again." onClick={() => act("Restored.", () => send("POST", api`/memories/${id}/restore`, { body: {} }))}>Restore</button>
         )}
         {!trashed && (
           <button title={memory.pinned ? "Lets it decay again." : "Protects it from decay."}
-            onClick={() => act(memory.pinned ? "Unpinned." : "Pinned.", () => send("POST", `${address}/${memory.pinned ? "unpin" : "pin"}`, { body: {} }))}>
+            onClick={() => act(memory.pinned ? "Unpinned." : "Pinned.", () => send("POST", memory.pinned ? api`/memories/${id}/unpin` : api`/memories/${id}/pin`, { body: {} }))}>
             {memory.pinned ? "Unpin" : "Pin"}
           </button>
         )}
         {!trashed && (
-          <button title="Says that it still holds." onClick={() => act("Confirmed: it still holds.", () => send("POST", `${address}/validate`, { body: {} }))}>Still true</button>
+          <button title="Says that it still holds." onClick={() => act("Confirmed: it still holds.", () => send("POST", api`/memories/${id}/validate`, { body: {} }))}>Still true</button>
         )}
         {may("admin") && <button class="danger" aria-expanded={redacting.value} onClick={() => (redacting.value = !redacting.value)}>Redact…</button>}
         <a class="button" href={to("graph", "memory", memory.id)}>Graph</a>
@@ -152,7 +179,7 @@ function Deeds({ memory, edit }: { memory: Memory; edit: () => void }) {
           <div class="buttons">
             <button class="danger" onClick={async () => {
               redacting.value = false;
-              await act("Redacted: the content is gone for good.", async () => ({ ...(await send("POST", `${address}/redact`, { body: {} })), operation: "" }));
+              await act("Redacted: the content is gone for good.", async () => ({ ...(await send("POST", api`/memories/${id}/redact`, { body: {} })), operation: "" }));
             }}>Redact for good</button>
             <button onClick={() => (redacting.value = false)}>Cancel</button>
           </div>
@@ -209,8 +236,9 @@ function Neighbours({ memory }: { memory: Memory }) {
   async function link(): Promise<void> {
     const done = await act("Linked.", async () => {
       const wanted = target.value.trim();
+      const links = api`/links`;
       const other = await get<string>(api`/memories/resolve/${wanted}`);
-      return send("POST", api`/links`, { body: { source: memory.id, target: other, rel: rel.value.trim() || "related" } });
+      return send("POST", links, { body: { source: memory.id, target: other, rel: rel.value.trim() || "related" } });
     });
     if (done !== null) target.value = "";
   }

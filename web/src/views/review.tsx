@@ -1,9 +1,9 @@
 /** Review: one item at a time, one key for each decision. */
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { get, send } from "../api";
-import { Empty, firstWords, memoryLink, Tags, Text, useLoaded, Waiting } from "../parts";
-import { act, api, may, to } from "../state";
+import { Empty, firstWords, isWriting, memoryLink, Tags, Text, useLoaded, Waiting } from "../parts";
+import { act, api, may, ofSession, to } from "../state";
 import type { Memory, ReviewItem } from "../types";
 import { compare, type Piece } from "../words";
 
@@ -44,31 +44,42 @@ const KINDS: Record<ReviewItem["kind"], string> = {
   word: "A relation that was used for the first time", entity: "Two names that may be one",
 };
 
+/** What is written for an item, until that is decided. */
+const typed = ofSession<{ item: string; text: string } | null>(null);
+
 export function ReviewView() {
   const items = useLoaded((stop) => get<ReviewItem[]>(api`/review`, { limit: 100 }, stop), []);
   const later = useSignal<string[]>([]);
-  const typed = useSignal<{ item: string; text: string } | null>(null);
+  const running = useRef(false);
+  const list = useRef(items.value);
+  list.current = items.value;
+  const decided = useRef<ReviewItem[] | undefined>(undefined); // the list with the last item that was decided
   const waiting = (items.value ?? []).filter((each) => !later.value.includes(each.id));
   const item = waiting[0];
   const typing = typed.value && typed.value.item === item?.id ? typed.value.text : null;
   const type = (text: string | null) => (typed.value = text === null || !item ? null : { item: item.id, text });
 
   async function decide(choice: Choice): Promise<void> {
-    if (!item) return;
+    if (!item || running.current || decided.current === list.current) return;
     if (choice.decision === "merge" && item.kind !== "entity" && typing === null) {
       type(item.conflict ? item.conflict.a.text : "");
       return;
     }
     const said = typing ?? "";
     const body = { decision: choice.decision, ...(item.kind === "word" ? { into: said } : said && { text: said }) };
-    await act(choice.done, () => send("POST", api`/review/${item.id}/decide`, { body }));
+    running.current = true;
+    const done = await act(choice.done, () => send("POST", api`/review/${item.id}/decide`, { body }));
+    running.current = false;
+    if (done === null) return;
+    decided.current = list.current; // until another one is loaded, what is shown is settled
+    type(null);
   }
   const putOff = () => item && (later.value = [...later.value, item.id]);
 
   useEffect(() => {
     function onKey(event: KeyboardEvent): void {
-      const within = event.target instanceof HTMLElement && ["INPUT", "TEXTAREA", "SELECT"].includes(event.target.tagName);
-      if (!item || within || event.ctrlKey || event.metaKey || event.altKey || !may("reviewer")) return;
+      // A key that is held down would decide what nobody has read.
+      if (!item || isWriting(event) || event.repeat || event.ctrlKey || event.metaKey || event.altKey || !may("reviewer")) return;
       const choice = CHOICES[item.kind].find((each) => each.key === event.key);
       if (choice) void decide(choice);
       else if (event.key === "l" || event.key === "s") putOff();

@@ -1,19 +1,20 @@
 /** Search: recall while one types, with reasons; without a question, the newest memories. */
-import { signal, useSignal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { ask, get, send, type Values } from "../api";
 import { Empty, Field, MemoryRow, number, plural, Standing, Tags, Text, firstWords, memoryLink, useLoaded, Waiting, type Loaded } from "../parts";
-import { act, api, may, setOptions, route } from "../state";
+import { act, api, may, ofSession, route, sayProblem, setOptions, space, unsent } from "../state";
 import type { Hit, Listing, Memory, Pack, Recollection, Stats } from "../types";
 
 const TYPING_MS = 30; // after the last key, while an earlier question is still being answered; else nothing is waited for
 const READING_MS = 250; // after the last key: then a model reads the best hits, which takes longer than to find them
 const MOST_HITS = 20;
 const PAGE = 30;
+const MOST_ROWS = 1_000; // that the server lists at once
 
 // What is searched for stays in this page: a question may be as private as a memory, and addresses are kept in histories.
-const query = signal("");
-const asking = signal(false);
+const query = ofSession("");
+const asking = ofSession(false);
 const FILTERS = ["type", "tag", "entity", "since", "until", "trust", "as_of"] as const;
 
 function filters(): Values {
@@ -284,16 +285,25 @@ function PackPreview({ asked }: { asked: string }) {
 function Newest() {
   const more = useSignal<Memory[]>([]);
   const cursor = useSignal<string | null>(null);
-  const first = useLoaded((stop) => get<Listing>(api`/memories`, { limit: PAGE, ...scopeInQuery() }, stop), [filters()]);
+  const rows = useRef(PAGE); // as many as are shown: a change elsewhere must not take away what somebody reads
+  useLayoutEffect(() => void (rows.current = PAGE), [JSON.stringify(filters())]);
+  const first = useLoaded(
+    (stop) => get<Listing>(api`/memories`, { limit: Math.min(rows.current, MOST_ROWS), ...scopeInQuery() }, stop), [filters()],
+  );
   useEffect(() => {
     more.value = [];
     cursor.value = null;
   }, [first.value]);
   const next = cursor.value ?? first.value?.cursor;
   async function load(): Promise<void> {
-    const page = await get<Listing>(api`/memories`, { limit: PAGE, cursor: next, ...scopeInQuery() });
-    more.value = [...more.value, ...page.memories];
-    cursor.value = page.cursor;
+    try {
+      const page = await get<Listing>(api`/memories`, { limit: PAGE, cursor: next, ...scopeInQuery() });
+      more.value = [...more.value, ...page.memories];
+      cursor.value = page.cursor;
+      rows.current += PAGE;
+    } catch (error) {
+      sayProblem(error);
+    }
   }
   const shown: Loaded<unknown> = first.value ? { ...first, loading: false } : first;
   const memories = [...(first.value?.memories ?? []), ...more.value];
@@ -313,19 +323,21 @@ function Newest() {
 }
 
 function NewMemory() {
-  const text = useSignal("");
+  const where = space.value;
+  const text = unsent.value[where] ?? "";
+  const write = (written: string) => (unsent.value = { ...unsent.value, [where]: written });
   async function remember(): Promise<void> {
-    const written = await act("Remembered.", () => send("POST", api`/memories`, { body: { text: text.value } }));
-    if (written !== null) text.value = "";
+    const written = await act("Remembered.", () => send("POST", api`/memories`, { body: { text } }));
+    if (written !== null) write("");
   }
   return (
     <form class="new" onSubmit={(event) => { event.preventDefault(); void remember(); }}>
       <label class="field">
         <span>Remember something</span>
-        <textarea rows={2} required value={text.value} onInput={(event) => (text.value = event.currentTarget.value)}
+        <textarea rows={2} required value={text} onInput={(event) => write(event.currentTarget.value)}
           onKeyDown={(event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void remember(); }} />
       </label>
-      <button disabled={!text.value.trim()}>Remember</button>
+      <button disabled={!text.trim()}>Remember</button>
     </form>
   );
 }

@@ -259,7 +259,8 @@ class MemoryStore(Closing):
         `entities`, `links`, `source`, `source_notes`, `metadata`, `importance`, `salience`, `confidence`, `polarity`,
         `trust`, `pinned`, `valence`, `arousal`, `agent`, `session`, `position`, `role`, `status`, `created_at`,
         `occurred_at`, `valid_from`, `valid_until`, `expires_at`, `last_accessed`, `access_count`, `last_validated_at`.
-        A date without a clock is its midnight, but of `valid_until` and `expires_at` the end of its day.
+        A date without a clock is its midnight, but of `valid_until` and `expires_at` the end of its day; of these two,
+        words such as `friday` and `2w` mean what is to come. Days and hours are UTC.
         """
         return self.remember_result(
             text, on_conflict=on_conflict, contradiction_fn=contradiction_fn, replaces=replaces, **fields

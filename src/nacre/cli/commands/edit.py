@@ -31,7 +31,16 @@ from nacre.cli.options import (
 )
 from nacre.cli.ui.output import Column, say
 from nacre.cli.ui.prompts import confirm_memories, count_of, text_argument
-from nacre.cli.ui.records import excerpt, expired_note, headline, marked_text, memory_record, short, space_in_table
+from nacre.cli.ui.records import (
+    ended_note,
+    excerpt,
+    expired_note,
+    headline,
+    marked_text,
+    memory_record,
+    short,
+    space_in_table,
+)
 from nacre.cli.ui.times import age
 from nacre.engine.merge import refuse_unmergeable
 from nacre.engine.supersede import is_redacted, no_longer_expiring, redaction_note
@@ -89,6 +98,7 @@ def edit_command(
     say(*(f"It may conflict with {short(other)}; `nacre review` settles it." for other in noted))
     _, kinds = make_guard(cli.settings()).fields({**changes, **({} if text is None else {"text": text})})
     say(*((*guard_notes(kinds), *expired_note(after, cli.now())) if changed else ()))
+    say(*(ended_note(after, cli.now()) if after.valid_until != memory.valid_until else ()))
 
 
 def edit_text(text: str, *, extension: str = ".md") -> str | None:

@@ -36,6 +36,7 @@ from nacre.model import (
     Filter,
     Graph,
     History,
+    Hit,
     JournalEntry,
     JournalFilter,
     Link,
@@ -118,6 +119,12 @@ class StoreUser(Closing):
     def close(self) -> None:
         if not self.lent:
             self.store.close()
+
+
+def used_hits(recalled: Recollection, strategy: str) -> tuple[Hit, ...]:
+    """Those that count as used, which keeps a memory from fading: not the weak ones, which only fill the list. The
+    strategies of other systems count all."""
+    return recalled.likely if strategy in OWN_STRATEGIES else recalled.hits
 
 
 @checks_arguments
@@ -476,10 +483,11 @@ class MemoryStore(Closing):
     def recall(
         self, query: str, k: int = 5, *, touch: bool = True, rerank: bool = True, **options: Unpack[RecallOptions]
     ) -> Recollection:
-        """The memories that answer best, each with its reasons. A hit counts as a use unless `touch` is False; the
-        configured reranker, or within `rerank_ms` the shipped model, reads the best ones unless `rerank` is False.
-        With `as_of` it answers as the store would have then, which never counts as a use; with `valid_at`, from what
-        held at that time."""
+        """The memories that answer best, each with its reasons. A hit that is not weak counts as a use unless
+        `touch` is False; the configured reranker, or within `rerank_ms` the shipped model, reads the best ones unless
+        `rerank` is False. Beside a hit that answers, weak ones fill the list up to `k`; `min_relevance` leaves them
+        out. With `as_of` it answers as the store would have then, which never counts as a use; with `valid_at`, from
+        what held at that time."""
         from nacre.recall.recall import clean_recollection, recall  # slow to import, and not every command recalls
 
         ranking, scope = split_options(options)
@@ -498,8 +506,8 @@ class MemoryStore(Closing):
             reranker=self._parts.reranker if rerank else None,
             answer_model=self._parts.answer_model if rerank else None,
         )
-        if touch and recollection and as_of is None:
-            ids = [hit.memory.id for hit in recollection]
+        ids = [hit.memory.id for hit in used_hits(recollection, wanted.strategy)] if touch and as_of is None else []
+        if ids:
             self._store.touch(self.space, ids, now)
             if wanted.expand is not None:
                 followed = reader.edges(self.space, out_of=ids, into=ids, rels=wanted.expand.rels)
@@ -515,12 +523,13 @@ class MemoryStore(Closing):
         max_items: int = 50,
         header: str = HEADER,
         token_counter: TokenCounter | None = None,
-        fence: bool = False,
+        fence: bool = True,
         **options: Unpack[RecallOptions],
     ) -> Pack:
         """The best memories that fit the budget, as text for a model's context. Only what is packed counts as used.
-        With `fence` the text says, around the memories, that they are data and not instructions. Weak hits are left
-        out beside others, unless `min_relevance` or the strategy of another system is given."""
+        The text says, around the memories, that they are data and not instructions; `fence=False` leaves that out, for
+        what no model reads. Weak hits are left out beside others, unless `min_relevance` or the strategy of another
+        system is given."""
         recalled = self.recall(query, max_items, touch=False, **options)
         if options.get("min_relevance") is None and (options.get("strategy") or "auto") in OWN_STRATEGIES:
             recalled = without_padding(recalled)

@@ -227,8 +227,9 @@ def test_a_list_of_two_spaces_is_walked_by_cursors(projects: Projects) -> None:
 
 def test_what_is_about_the_user_is_suggested_for_personal_and_stays(projects: Projects) -> None:
     nacre = projects.go(projects.shop)
-    told = nacre("remember", TABS).stderr
-    assert "about you" in told and "--personal" in told
+    result = nacre("remember", TABS)
+    told = result.stderr
+    assert "about you" in told and "--personal" in told and f"`nacre forget {result.stdout[:8]}`" in told
     assert [each["space"] for each in nacre.json("list")] == [projects.space(projects.shop)]
     assert "about you" not in nacre("remember", FRIDAY).stderr
     assert "about you" not in nacre("remember", "I like olives.", "--personal").stderr

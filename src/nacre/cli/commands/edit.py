@@ -245,20 +245,25 @@ def tag_command(cli: CliContext, ids: tuple[str, ...], add: tuple[str, ...], rem
 CHANGE = re.compile(r"([+\-−=])(\d*\.?\d+)\Z", re.ASCII)
 NEGATIVE = re.compile(r"-\d*\.?\d+\Z", re.ASCII)
 MINUS = "−"
+WRITTEN_CHANGES = "+0.2, -0.1 or =0.9"
 
 
 class NegativeAmountCommand(click.Command):
     """`-0.1` is an amount here and no option; a mistyped option is still reported as one."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, [MINUS + word[1:] if NEGATIVE.match(word) else word for word in args])
+        words = [MINUS + word[1:] if NEGATIVE.match(word) else word for word in args]
+        try:
+            return super().parse_args(ctx, words)
+        except click.MissingParameter as error:  # it takes the only word for the change
+            raise click.UsageError(f"Name the memories, and then the change: {WRITTEN_CHANGES}.", ctx) from error
 
 
 def amount_argument(_ctx: click.Context, _argument: click.Parameter, value: str) -> tuple[float | None, float | None]:
     """By how much, or to what."""
     match = CHANGE.match(value.strip())
     if not match:
-        raise click.BadParameter(f"{value!r} is no change of an importance; write +0.2, -0.1 or =0.9.")
+        raise click.BadParameter(f"{value!r} is no change of an importance; write {WRITTEN_CHANGES}.")
     number = float(match[2])
     return (None, number) if match[1] == "=" else (number if match[1] == "+" else -number, None)
 

@@ -74,15 +74,16 @@ def remember_command(
         else:
             old = None if replaces is None else resolve_id(store, replaces)
             text = text_argument(words, stdin=stdin)
-            remember_text(store, text, fields, on_conflict or known.on_conflict, old)
+            id = remember_text(store, text, fields, on_conflict or known.on_conflict, old)
             if store.beside is not None and is_about_user(text):
-                say("It seems to be about you, not about this project: `nacre undo`, then `nacre remember --personal`"
-                    " stores it for all projects.")  # fmt: skip
+                say("It seems to be about you, not about this project: `nacre remember --personal` stores it for all"
+                    f" projects, and `nacre forget {short(id)}` removes it here.")  # fmt: skip
 
 
 def remember_text(
     store: MemoryStore, text: str, fields: dict[str, object], policy: str, replaces: str | None = None
-) -> None:
+) -> str:
+    """Returns the id."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConflictWarning)  # reported below in plain sentences
@@ -98,6 +99,7 @@ def remember_text(
             " back.")  # fmt: skip
     report_conflicts(result, noted=policy == "note")
     say(*result.notes, *expired_note(result.memory, store.now()), *ended_note(result.memory, store.now()))
+    return result.memory.id
 
 
 def remember_lines(store: MemoryStore, fields: dict[str, object], policy: str) -> None:

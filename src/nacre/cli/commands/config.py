@@ -30,6 +30,7 @@ from nacre.settings import (
     descriptions,
     flat,
     harmless_value,
+    loaded,
     parsed,
     project_file,
     public_value,
@@ -167,32 +168,39 @@ def set_command(cli: CliContext, key: str, value: str, project: bool) -> None:
     check_value(key.rpartition(".")[2], value)
     check_together(cli, key.rpartition(".")[2], value)
     before = effective_settings(cli).get(key)
-    trusts = project and keeps_consent(file)
-    if project and not trusts:
+    own = own_content(file) if project else None
+    if project and own is None:
         refuse_ignored(file, key, value)
     set_value(file, key, value)
-    if trusts:
-        consent_to_own_change(file)
+    if own is not None:
+        consent_to_change(file, own, key)
     say(f"{file} now sets {key}{change_text(key, before, value)}.")
     if is_plain_key(key, value):
         say(f"The file holds the key as plain text; {key} can also be env:VARIABLE, file:PATH or keyring:NAME.")
     report_overridden(cli, key, file)
 
 
-def keeps_consent(file: Path) -> bool:
-    """Whether all of a project's file is the user's own doing, so that a change needs no further consent: it is not
-    there yet, or it is trusted as it is."""
+def own_content(file: Path) -> bytes | None:
+    """Of a project's file that is all the user's own doing, so that a change needs no further consent: it is not there
+    yet, or it is trusted as it is. None of any other."""
     from nacre.trust import read_project_file
 
-    return not os.path.lexists(file) or read_project_file(file).trusted
+    if not os.path.lexists(file):
+        return b""
+    read = read_project_file(file)
+    return read.content if read.trusted else None
 
 
-def consent_to_own_change(file: Path) -> None:
-    """For what a command has just written. A file that may not be used at all stays so, and every command says why."""
+def consent_to_change(file: Path, before: bytes, key: str) -> None:
+    """For what a command has just written, if nothing but this key differs: somebody else may write the file at the
+    same time. A file that may not be used at all stays so, and every command says why."""
     from nacre.trust import agree, read_project_file
 
+    def others(content: bytes) -> dict[str, object]:
+        return {name: value for name, value in flat(loaded(content, file)) if name != key}
+
     read = read_project_file(file)
-    if not read.fault:
+    if not read.fault and others(read.content) == others(before):
         agree(read)
 
 
@@ -236,11 +244,11 @@ def unset_command(cli: CliContext, key: str, project: bool) -> None:
     file = chosen_file(project)
     if key.rpartition(".")[2] not in DROPPED:  # an old one can be removed
         check_key(key)
-    trusts = project and keeps_consent(file)
+    own = own_content(file) if project else None
     if not unset(file, key):
         raise NotFound(f"{file} does not set {key}.")
-    if trusts:
-        consent_to_own_change(file)
+    if own is not None:
+        consent_to_change(file, own, key)
     now = effective_settings(cli).get(key)
     value = ""
     if now is not None:

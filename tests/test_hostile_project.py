@@ -19,6 +19,7 @@ from nacre.hooks.client import answer_in_process
 from nacre.hooks.request import Request
 from nacre.hooks.stores import Stores
 from nacre.mcp.store_provider import StoreProvider
+from nacre.trust import read_project_file
 from tests.command_line import CommandLine
 from tests.loopback import Loopback, serving
 from tests.projects import make_project, project_in
@@ -187,10 +188,26 @@ def test_config_list_shows_what_is_ignored(hostile: Hostile) -> None:
     assert nacre.ok("config", "get", "embedder") == "hashing"
 
 
-def test_a_setting_written_for_a_project_says_that_it_waits_for_consent(hostile: Hostile) -> None:
+def test_a_setting_written_for_a_project_lends_no_trust_to_what_others_wrote(hostile: Hostile) -> None:
+    nacre, before = CommandLine(hostile.folder / "unused.db"), hostile.file.read_bytes()
+    refused = nacre("config", "set", "--project", "embedder", "hashing")
+    assert refused.exit_code != 0 and "run `nacre config trust` there first" in refused.stderr
+    assert hostile.file.read_bytes() == before
+    nacre("config", "set", "--project", "hook_capture", "off")
+    assert not read_project_file(hostile.file).trusted
+
+
+def test_what_is_written_beside_a_setting_at_the_same_time_is_not_trusted(
+    hostile: Hostile, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hostile.file.unlink()
-    nacre = CommandLine(hostile.folder / "unused.db")
-    assert "`nacre config trust` there allows it" in nacre("config", "set", "--project", "embedder", "hashing").stderr
+
+    def written_by_two(file: Path, key: str, value: str) -> None:
+        file.write_text(f'{key} = "{value}"\nstore = "stolen.db"\n')
+
+    monkeypatch.setattr("nacre.clients.settings_file.set_value", written_by_two)
+    CommandLine(hostile.folder / "unused.db")("config", "set", "--project", "embedder", "hashing")
+    assert not read_project_file(hostile.file).trusted
 
 
 @pytest.mark.parametrize("written", ["spaces = 3", "spaces = {a = 1}", "spaces = [1]", "[[spaces]]\na = 1"])

@@ -36,6 +36,7 @@ from nacre.model import (
     Filter,
     Graph,
     History,
+    Hit,
     JournalEntry,
     JournalFilter,
     Link,
@@ -119,6 +120,12 @@ class StoreUser(Closing):
     def close(self) -> None:
         if not self.lent:
             self.store.close()
+
+
+def used_hits(recalled: Recollection, strategy: str) -> tuple[Hit, ...]:
+    """Those that count as used, which keeps a memory from fading: not the weak ones, which only fill the list. The
+    strategies of other systems count all."""
+    return recalled.likely if strategy in OWN_STRATEGIES else recalled.hits
 
 
 @checks_arguments
@@ -260,7 +267,8 @@ class MemoryStore(Closing):
         `entities`, `links`, `source`, `source_notes`, `metadata`, `importance`, `salience`, `confidence`, `polarity`,
         `trust`, `pinned`, `valence`, `arousal`, `agent`, `session`, `position`, `role`, `status`, `created_at`,
         `occurred_at`, `valid_from`, `valid_until`, `expires_at`, `last_accessed`, `access_count`, `last_validated_at`.
-        A date without a clock is its midnight, but of `valid_until` and `expires_at` the end of its day.
+        A date without a clock is its midnight, but of `valid_until` and `expires_at` the end of its day; of these two,
+        words such as `friday` and `2w` mean what is to come. Days and hours are UTC.
         """
         return self.remember_result(
             text, on_conflict=on_conflict, contradiction_fn=contradiction_fn, replaces=replaces, **fields
@@ -476,10 +484,11 @@ class MemoryStore(Closing):
     def recall(
         self, query: str, k: int = 5, *, touch: bool = True, rerank: bool = True, **options: Unpack[RecallOptions]
     ) -> Recollection:
-        """The memories that answer best, each with its reasons. A hit counts as a use unless `touch` is False; the
-        configured reranker, or within `rerank_ms` the shipped model, reads the best ones unless `rerank` is False.
-        With `as_of` it answers as the store would have then, which never counts as a use; with `valid_at`, from what
-        held at that time."""
+        """The memories that answer best, each with its reasons. A hit that is not weak counts as a use unless
+        `touch` is False; the configured reranker, or within `rerank_ms` the shipped model, reads the best ones unless
+        `rerank` is False. Beside a hit that answers, weak ones fill the list up to `k`; `min_relevance` leaves them
+        out. With `as_of` it answers as the store would have then, which never counts as a use; with `valid_at`, from
+        what held at that time."""
         from nacre.recall.recall import clean_recollection, recall  # slow to import, and not every command recalls
 
         ranking, scope = split_options(options)
@@ -498,8 +507,8 @@ class MemoryStore(Closing):
             reranker=self._parts.reranker if rerank else None,
             answer_model=self._parts.answer_model if rerank else None,
         )
-        if touch and recollection and as_of is None:
-            ids = [hit.memory.id for hit in recollection]
+        ids = [hit.memory.id for hit in used_hits(recollection, wanted.strategy)] if touch and as_of is None else []
+        if ids:
             self._store.touch(self.space, ids, now)
             if wanted.expand is not None:
                 followed = reader.edges(self.space, out_of=ids, into=ids, rels=wanted.expand.rels)
@@ -515,12 +524,13 @@ class MemoryStore(Closing):
         max_items: int = 50,
         header: str = HEADER,
         token_counter: TokenCounter | None = None,
-        fence: bool = False,
+        fence: bool = True,
         **options: Unpack[RecallOptions],
     ) -> Pack:
         """The best memories that fit the budget, as text for a model's context. Only what is packed counts as used.
-        With `fence` the text says, around the memories, that they are data and not instructions. Weak hits are left
-        out beside others, unless `min_relevance` or the strategy of another system is given."""
+        The text says, around the memories, that they are data and not instructions; `fence=False` leaves that out, for
+        what no model reads. Weak hits are left out beside others, unless `min_relevance` or the strategy of another
+        system is given."""
         recalled = self.recall(query, max_items, touch=False, **options)
         if options.get("min_relevance") is None and (options.get("strategy") or "auto") in OWN_STRATEGIES:
             recalled = without_padding(recalled)

@@ -53,6 +53,17 @@ class Project(NamedTuple):
         return key in (self.key, *self.others) and IN_A_NAME.fullmatch(name) is not None
 
 
+PROJECT_SPACE = re.compile(rf"(?P<word>.+)-(?P<key>[0-9a-f]{{{KEY_DIGITS}}})")
+
+
+def namesakes(space: str, known: Iterable[str]) -> list[str]:
+    """The spaces of projects with the same name as that of this space, and another key: of other projects, or of the
+    same one when it had another remote."""
+    own = PROJECT_SPACE.fullmatch(space)
+    matches = ((each, PROJECT_SPACE.fullmatch(each)) for each in known if each != space)
+    return [each for each, match in matches if own and match and match["word"] == own["word"]]
+
+
 class Repository(NamedTuple):
     """`own` is the git folder of this worktree, `shared` that of the repository."""
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self, Unpack
 
 from nacre.engine.undo import last_batches
 from nacre.errors import AccessDenied, AmbiguousId, InvalidInput, MemoryNotFound, UndoRefused
-from nacre.memory_store import MemoryStore
+from nacre.memory_store import MemoryStore, used_hits
 from nacre.model import Difference, Filter, Graph, Hit, JournalEntry, Listing, Memory, Recollection, RememberResult
 from nacre.model.graph import Entity
 from nacre.model.instants import Instant
@@ -137,8 +137,8 @@ class ProjectStore(MemoryStore):
         own = super().recall(query, k, touch=False, rerank=rerank, **options)
         other = self.beside.recall(query, k, touch=False, rerank=rerank, **options)
         both = merged(named(own, self.space), named(other, self.beside.space), k, self._fits_time(query, options))
-        if touch and both and options.get("as_of") is None:
-            self.touch(*(hit.memory.id for hit in both))
+        if touch and options.get("as_of") is None:
+            self.touch(*(hit.memory.id for hit in used_hits(both, options.get("strategy") or "auto")))
         return self._with_unread(both, filled)
 
     def _fits_time(self, query: str, options: RecallOptions) -> Callable[[Memory], float]:

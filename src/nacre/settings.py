@@ -534,7 +534,10 @@ def parse_number(key: str, value: object, origin: str) -> float:
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError) as error:
-        raise ConfigError(f"{origin} sets {key} to something that is not a number. Write 0.5, for example.") from error
+        usual = f"{getattr(Settings(), key):g}"
+        raise ConfigError(
+            f"{origin} sets {key} to something that is not a number. Write {usual}, for example."
+        ) from error
     if not 0 <= number <= (1 if key in SHARES else LARGEST) or (key in INTEGERS and number % 1):
         kind = "whole number" if key in INTEGERS else "number"
         wanted = f"{kind} from 0 to 1" if key in SHARES else f"{kind} from 0 on"

@@ -87,7 +87,7 @@ def test_hooks_and_guidance_come_with_it_and_all_of_it_goes_again(nacre: Command
     assert settings.read_text() == '{\n  "model": "opus"\n}\n' and words.read_text() == "# Mine\n"
     assert not (elsewhere / ".claude.json").exists()
     assert [each for each in elsewhere.rglob("*") if BACKUP in each.name] == []
-    assert nacre("uninstall", "claude-code").exit_code == 1
+    assert nacre("uninstall", "claude-code", "-y").exit_code == 1
 
 
 def test_hooks_that_cannot_be_written_leave_all_as_it_was(nacre: CommandLine, elsewhere: Path) -> None:

@@ -191,3 +191,28 @@ def test_a_negative_number_is_a_value_and_no_option(nacre: CommandLine) -> None:
     assert "decay_rate" in nacre("config", "set", "decay_rate", "-3").stderr
     assert "No such option" not in nacre("config", "set", "decay_rate", "-.5").stderr
     assert "No such option" in nacre("config", "set", "decay_rate", "--projekt").stderr
+
+
+def test_what_the_user_writes_to_a_new_or_trusted_file_of_a_project_needs_no_further_consent(
+    nacre: CommandLine, elsewhere: Path
+) -> None:
+    file = elsewhere / ".nacre.toml"
+    assert "may not set" not in nacre("config", "set", "--project", "decay_rate", "0.5").stderr
+    assert listed(nacre)["decay_rate"] == (0.5, str(file))
+    nacre.ok("config", "set", "--project", "trash_days", "9")
+    nacre.ok("config", "unset", "--project", "decay_rate")
+    assert listed(nacre)["trash_days"] == (9.0, str(file))
+    file.write_text(file.read_text() + "decay_rate = 0.25\n")  # by somebody else
+    before = file.read_text()
+    refused = nacre("config", "set", "--project", "trash_days", "8")
+    assert refused.exit_code != 0 and "run `nacre config trust` there first" in refused.stderr
+    assert (file.read_text(), listed(nacre)["trash_days"][1]) == (before, str(file))
+    nacre.ok("config", "set", "--project", "hook_capture", "off")  # which any project may set
+    assert listed(nacre)["decay_rate"][0] != 0.5
+    nacre("config", "unset", "--project", "decay_rate")
+    assert "has changed since you trusted it" in nacre("config", "list").stderr
+
+
+@pytest.mark.parametrize(("key", "value"), [("rerank_ms", "fast"), ("trash_days", "never")])
+def test_a_wrong_number_is_refused_with_the_default_as_an_example(nacre: CommandLine, key: str, value: str) -> None:
+    assert f"Write {getattr(Settings(), key):g}, for example" in nacre("config", "set", key, value).stderr

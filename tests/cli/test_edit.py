@@ -168,3 +168,9 @@ def test_reindex_computes_everything_again(filled: CommandLine) -> None:
 def test_what_is_no_number_is_refused_with_the_numbers_that_are_possible(filled: CommandLine) -> None:
     result = filled("edit", "one", "-i", "")
     assert result.exit_code == 2 and "'' is not a valid number; give one from 0 to 1." in result.stderr
+
+
+def test_a_bump_without_its_change_asks_for_that(filled: CommandLine) -> None:
+    for words in (["one"], ["one", "--reason", "it matters"]):
+        refused = filled("memory", "bump", *words)
+        assert refused.exit_code == 2 and "then the change: +0.2, -0.1 or =0.9" in refused.stderr

@@ -144,3 +144,36 @@ def test_times_are_taken_as_people_type_them(nacre: CommandLine, typed: str, day
     else:
         assert days[0] <= (datetime.now(UTC) - at) / timedelta(days=1) <= days[1]
     assert nacre("remember", "x", "--occurred-at", "some time soon").exit_code == 2
+
+
+@pytest.mark.parametrize("words", ["friday", "2h", "two weeks"])
+def test_an_end_in_words_is_still_to_come(nacre: CommandLine, words: str) -> None:
+    result = nacre("remember", "the sale", "--id", "sale", "--expires-at", words, "--valid-until", words)
+    assert (result.exit_code, "expired" in result.stderr, "was true until" in result.stderr) == (0, False, False)
+    stored = nacre.json("show", "sale")
+    now = datetime.now(UTC).isoformat()
+    assert stored["expires_at"] > now
+    assert stored["valid_until"] > now
+
+
+def test_what_has_ended_already_is_stored_with_a_warning(nacre: CommandLine) -> None:
+    warned = [
+        nacre("remember", "the sale", "--id", "sale", "--valid-until", "2020-01-01"),
+        nacre("remember", "--lines", "--valid-until", "2020-01-01", input="the fair\n"),
+        nacre("edit", "sale", "--valid-until", "2020-01-01T12:00:00Z"),
+    ]
+    assert all("It was true until 2020-01-01" in result.stderr for result in warned)
+    assert "was true" not in nacre("edit", "sale", "--title", "Sale").stderr
+
+
+def test_a_date_that_may_be_two_days_stores_nothing(nacre: CommandLine) -> None:
+    result = nacre("remember", "the sale", "--occurred-at", "03/04/2026")
+    assert result.exit_code != 0
+    assert "write 2026-03-04 or 2026-04-03" in result.stderr
+    assert "write 2026-03-04" in nacre("list", "--since", "03/04/2026").stderr
+    assert nacre.json("list") == []
+
+
+def test_a_wrong_time_is_refused_with_a_plain_date(nacre: CommandLine) -> None:
+    assert "write 2026-03-31, " in nacre("remember", "the sale", "--occurred-at", "someday").stderr
+    assert "'in 2 weeks'" in nacre("remember", "the sale", "--valid-until", "someday").stderr

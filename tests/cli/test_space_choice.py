@@ -227,8 +227,9 @@ def test_a_list_of_two_spaces_is_walked_by_cursors(projects: Projects) -> None:
 
 def test_what_is_about_the_user_is_suggested_for_personal_and_stays(projects: Projects) -> None:
     nacre = projects.go(projects.shop)
-    told = nacre("remember", TABS).stderr
-    assert "about you" in told and "--personal" in told
+    result = nacre("remember", TABS)
+    told = result.stderr
+    assert "about you" in told and "--personal" in told and f"`nacre forget {result.stdout[:8]}`" in told
     assert [each["space"] for each in nacre.json("list")] == [projects.space(projects.shop)]
     assert "about you" not in nacre("remember", FRIDAY).stderr
     assert "about you" not in nacre("remember", "I like olives.", "--personal").stderr
@@ -352,3 +353,42 @@ def test_a_memory_of_personal_is_found_by_an_id_that_is_given_by_its_name(filled
         (own,) = store.in_space("personal").list_recent(1)
         assert store.edit(id=own.id, tags=["style"]).tags == ("style",)
         assert [each.id for each in store.history(id=own.id).versions] == [own.id]
+
+
+def test_the_space_of_the_project_keeps_its_key_when_it_is_renamed(filled: Projects) -> None:
+    nacre, space = filled.go(filled.shop), filled.space(filled.shop)
+    key = space.rpartition("-")[2]
+    for options in ([], ["--dry-run"]):
+        refused = nacre("space", "rename", space, "shop", *options)
+        assert refused.exit_code == 2 and f"such as shop2-{key}" in refused.stderr
+    assert sorted(texts(nacre, "list")) == sorted([FRIDAY, TABS])
+    nacre.ok("space", "rename", space, f"bakery-{key}")
+    assert sorted(texts(nacre, "list")) == sorted([FRIDAY, TABS])
+    nacre.ok("undo")
+    filled.go(filled.farm).ok("space", "rename", space, "shop")
+
+
+def test_a_project_without_memories_hints_at_the_space_of_one_with_its_name(filled: Projects) -> None:
+    other = make_project(filled.home / "clone" / "shop")
+    nacre, old, new = filled.go(other), filled.space(filled.shop), filled.space(other)
+    way = f"nacre space copy {old} {new}"
+    for words in (["list"], ["recall", "releases"]):
+        assert f"The space {old!r} has 1 memory" in nacre(*words).stderr and f"`{way}`" in nacre(*words).stderr
+    nacre.ok(*way.split()[1:])
+    assert sorted(texts(nacre, "list")) == sorted([FRIDAY, TABS])
+    assert "has 1 memory" not in nacre("list").stderr
+
+
+def test_a_new_space_beside_that_of_a_namesake_is_told(filled: Projects) -> None:
+    other = make_project(filled.home / "clone" / "shop")
+    assert f"`nacre space copy {filled.space(filled.shop)} " in filled.go(other)("remember", "A note.").stderr
+
+
+def test_an_empty_space_says_where_the_memories_are(projects: Projects) -> None:
+    nacre = projects.go(projects.shop)
+    with MemoryStore(nacre.store, space="ada", embedder="hashing") as store:
+        store.remember(FRIDAY)
+    assert nacre("list").stderr.count("Memories are in 'ada' (1); `--space ada` looks there.") == 1
+    assert "Memories are in" not in nacre("--space", "ada", "list").stderr
+    nacre.ok("remember", "A note.")
+    assert "Memories are in" not in nacre("list").stderr

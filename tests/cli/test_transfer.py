@@ -276,3 +276,11 @@ def test_a_description_of_stdin_names_a_command_that_works(nacre: CommandLine) -
     assert result.exit_code == 4 and "stdin was not taken" in result.stderr
     assert "`nacre import --dry-run -` says" in result.stderr
     assert "Would import 1 memory" in nacre("import", "--dry-run", "-", input='{"text": "One"}').stderr
+
+
+def test_an_export_names_its_space_and_those_that_are_not_in_it(nacre: CommandLine, tmp_path: Path) -> None:
+    for space in ("alpha", "beta", "personal"):
+        nacre.ok("--space", space, "remember", f"A note of {space}.")
+    said = nacre("--space", "alpha", "export", str(tmp_path / "all.nacre")).stderr
+    assert "Wrote 1 memory of 'alpha' to" in said
+    assert "'personal' and 1 other space are not in it; `--space personal` exports that one." in said

@@ -181,7 +181,7 @@ def test_an_id_that_is_taken_is_refused_and_the_memory_stays(store: MemoryStore)
 
 
 def test_times_in_words_become_seconds_and_the_rest_stays() -> None:
-    def named_span(text: str, now: float) -> tuple[float, float] | None:
+    def named_span(text: str, now: float, **_: bool) -> tuple[float, float] | None:
         return (now - 2, now - 1) if text == "last week" else None
 
     fields = {"text": "last week", "occurred_at": "last week", "expires_at": "last week", "created_at": "2023-05-01"}

@@ -10,6 +10,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import InvalidInput
 from nacre.model import Hit, Link, Recollection
+from nacre.model.fence import fenced
 from nacre.model.instants import DAY
 from nacre.recall.pack import ALL_WEAK, estimated_tokens, pack, without_padding
 from tests.embedders import WordBag
@@ -202,3 +203,8 @@ def test_a_pack_is_not_padded_with_weak_hits_beside_a_likely_one() -> None:
         kept = without_padding(Recollection(tuple(some)))
         assert (kept.hits, kept.notes) == (tuple(hits[number] for number in numbers), notes)
     assert without_padding(Recollection(tuple(hits), calibrated=False)).hits == tuple(hits)
+
+
+def test_a_pack_is_fenced_unless_the_caller_says_otherwise(store: MemoryStore) -> None:
+    assert fenced([]).splitlines()[0] in store.recall_pack("tea").text
+    assert fenced([]).splitlines()[0] not in store.recall_pack("tea", fence=False).text

@@ -99,6 +99,22 @@ def test_what_a_caller_asks_for_holds_instead_of_the_floor(filled: MemoryStore) 
     assert all(hit.relevance >= 0.4 for hit in filled.recall("Who oils the letterpress?", min_relevance=0.4))
 
 
+def test_with_no_floor_even_what_does_not_resemble_the_question_comes() -> None:
+    with MemoryStore(":memory:", embedder=ShippedEmbedder(ENGLISH)) as store:
+        store.remember("The staging database is PostgreSQL 15")
+        assert not store.recall("when is the next holiday?", k=3)
+        assert len(store.recall("when is the next holiday?", k=3, min_relevance=0.0)) == 1
+
+
+def test_weak_hits_beside_an_answer_do_not_count_as_used() -> None:
+    with MemoryStore(":memory:", embedder=ShippedEmbedder(ENGLISH)) as store:
+        store.remember_many([{"id": id, "text": text} for id, text in NOTES.items()])
+        hits = store.recall("Who oils the letterpress?", k=6)
+        assert {hit.memory.id for hit in hits if hit.strength == "weak"}
+        used = {memory.id for memory in store.list_recent(9) if memory.access_count}
+        assert used == {hit.memory.id for hit in hits if hit.strength != "weak"} != set()
+
+
 def test_a_score_stays_below_one_whatever_raises_it() -> None:
     with MemoryStore(":memory:", embedder="hashing") as store:
         store.remember("the kettle is on", importance=1.0, contexts=("home",))

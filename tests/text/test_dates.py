@@ -17,6 +17,7 @@ from nacre.text.dates import (
     coming_dates,
     mentions,
     moment,
+    named_span,
     named_times,
     order_asked,
     time_windows,
@@ -533,3 +534,37 @@ def test_no_rule_is_left_out_that_would_read_a_time(monkeypatch: pytest.MonkeyPa
 def test_a_letter_that_is_ascii_only_when_made_small_ends_a_word(sign: str) -> None:
     [window] = time_windows(f"What did we do yesterday{sign}?", ASKED)
     assert window.words == "yesterday"
+
+
+@pytest.mark.parametrize(
+    ("text", "last", "next"),
+    [
+        ("friday", ("2023-05-19", "2023-05-20"), ("2023-05-26", "2023-05-27")),
+        ("am Freitag", ("2023-05-19", "2023-05-20"), ("2023-05-26", "2023-05-27")),
+        ("wednesday", ("2023-05-17", "2023-05-18"), ("2023-05-31", "2023-06-01")),
+        ("24 December", ("2022-12-24", "2022-12-25"), ("2023-12-24", "2023-12-25")),
+        ("May", ("2023-05-01", "2023-06-01"), ("2023-05-01", "2023-06-01")),
+        ("2h", ("2023-05-24T13:00", "2023-05-24T13:00"), ("2023-05-24T17:00", "2023-05-24T17:00")),
+        ("2h ago", ("2023-05-24T13:00", "2023-05-24T13:00"), ("2023-05-24T13:00", "2023-05-24T13:00")),
+        ("9am", ("2023-05-24T09:00", "2023-05-24T09:00"), ("2023-05-25T09:00", "2023-05-25T09:00")),
+        ("last friday", ("2023-05-19", "2023-05-20"), ("2023-05-19", "2023-05-20")),
+        ("in two weeks", ("2023-06-07T15:00", "2023-06-07T15:00"), ("2023-06-07T15:00", "2023-06-07T15:00")),
+    ],
+)
+def test_what_may_be_the_last_or_the_next_one_is_the_next_where_it_has_to_lie_ahead(
+    text: str, last: tuple[str, str], next: tuple[str, str]
+) -> None:
+    assert named_span(text, ASKED) == tuple(map(at, last))
+    assert named_span(text, ASKED, ahead=True) == tuple(map(at, next))
+
+
+def test_a_length_alone_is_a_time_only_where_it_lies_ahead() -> None:
+    assert named_span("two weeks", ASKED) is None
+    assert named_span("two weeks", ASKED, ahead=True) == (at("2023-06-07T15:00"),) * 2
+
+
+def test_a_date_that_may_be_two_days_is_refused_with_both() -> None:
+    with pytest.raises(InvalidInput, match="may be two days; write 2026-03-04 or 2026-04-03"):
+        named_span("03/04/2026", ASKED)
+    for sure in ("13/4/2026", "4/13/2026", "04/04/2026"):
+        assert named_span(sure, ASKED) is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -86,9 +86,9 @@ class CliContext:
         except BaseException:  # also where a server does not open the space
             store.close()
             raise
-        filled = {} if self.names("space") or any_space else store.spaces()
-        if store.unread_note(filled) and not {store.space, store.beside and store.beside.space} & filled.keys():
-            self.notify(store.unread_note(filled))
+        if not self.names("space") and not any_space and not store.settings.scope:
+            for note in empty_space_notes(store):
+                self.notify(note)
         return store
 
     def open_both(self) -> ProjectStore:
@@ -122,7 +122,7 @@ class CliContext:
                 near = get_close_matches(store.space, others, n=1, cutoff=SIMILAR_NAME) if self.names("space") else []
                 meant = f" Did you mean {near[0]!r}?" if near else ""
                 remedy = f" `nacre --space {quote(store.space)} undo` takes this back." if near else ""
-                say(f"Created the space {store.space!r}.{meant}{remedy}")
+                say(f"Created the space {store.space!r}.{meant}{remedy}", *namesake_notes(store, store.spaces()))
 
     def _open_empty(self, known: Settings) -> ProjectStore:
         from nacre.cli.ui.output import say
@@ -270,6 +270,47 @@ def has_space(store: ProjectStore) -> bool:
         return True
     known = any(note.name == store.space for note in store.space_notes())
     return known or bool(store.in_space(store.space).journal(limit=1))
+
+
+MOST_SPACES_NAMED = 5
+
+
+def empty_space_notes(store: ProjectStore) -> list[str]:
+    """Where the memories of this store are, if the space that was chosen has none."""
+    from shlex import quote
+
+    from nacre.project import namesakes
+    from nacre.settings import DEFAULT
+
+    filled = store.spaces()
+    if store.space in filled:
+        return []
+    notes = namesake_notes(store, filled)
+    if (store.beside.space if store.beside else store.personal_space) in filled:
+        return notes
+    unread = store.unread_note(filled)
+    named = {*namesakes(store.space, filled), *([DEFAULT] if unread else ())}
+    others = [space for space in filled if space not in named]
+    if others:
+        counts = ", ".join(f"{space!r} ({filled[space]:,})" for space in others[:MOST_SPACES_NAMED])
+        more = ", …" if len(others) > MOST_SPACES_NAMED else ""
+        notes.append(f"Memories are in {counts}{more}; `--space {quote(others[0])}` looks there.")
+    return [*notes, unread] if unread else notes
+
+
+def namesake_notes(store: ProjectStore, filled: Mapping[str, int]) -> list[str]:
+    """Of a project whose remote changed, the memories are in a space with another key. Nothing can tell it from
+    another project of the same name, so that they are never taken over by themselves."""
+    from shlex import quote
+
+    from nacre.cli.ui.prompts import count_of
+    from nacre.project import namesakes
+
+    return [
+        f"The space {each!r} has {count_of(filled[each])} of this project before its remote changed, or of another one "
+        f"of this name; `nacre space copy {quote(each)} {quote(store.space)}` copies what it has here."
+        for each in namesakes(store.space, filled)
+    ]
 
 
 def configure_logging(*, debug: bool) -> None:

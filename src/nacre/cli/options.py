@@ -161,8 +161,10 @@ def as_json(_ctx: click.Context, _option: click.Parameter, value: str | None) ->
 
 
 created_options = combine(
-    moment_option("--since", since, "Created since: 30m, 2h, 7d, 4w, a date (UTC), or words such as 'last week'."),
-    moment_option("--until", until, "Created until: 7d, a date, whose whole day counts, or words such as yesterday."),
+    moment_option("--since", since, "Created since: 30m, 2h, 7d, 4w, a date, or words such as 'last week'; UTC."),
+    moment_option(
+        "--until", until, "Created until: 7d, a date, whose whole day counts, or words such as yesterday; UTC."
+    ),
 )
 
 
@@ -207,10 +209,12 @@ field_options = combine(
     option("--session NAME", "The conversation it belongs to."),
     option("--role NAME", "Who said it: user, assistant, …"),
     option("--agent NAME", "The agent it belongs to."),
-    option("--occurred-at TIME", "When it took place: 2026-03-31T09:00:00Z, or words such as yesterday."),
-    option("--valid-from TIME", "Since when it is true."),
-    option("--valid-until TIME", "Until when it is true; of a date, until its end."),
-    option("--expires-at TIME", "When it stops being recalled; of a date, after its end."),
+    option(
+        "--occurred-at TIME", "When it took place: 2026-03-31, 2026-03-31T09:00:00Z, or words. Days and hours are UTC."
+    ),
+    option("--valid-from TIME", "Since when it is true: a time as above."),
+    option("--valid-until TIME", "Until when it is true; of a date, until its end. friday and 2w are to come."),
+    option("--expires-at TIME", "When it stops being recalled; of a date, after its end. friday and 2w are to come."),
     option("--polarity", "Against, neither, or for.", choices=[-1, 0, 1]),
     option("--metadata JSON", "A JSON object to keep with it.", callback=as_json),
 )

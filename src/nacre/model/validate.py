@@ -13,7 +13,20 @@ from math import isnan
 from numbers import Integral, Real
 from pathlib import Path
 from types import FunctionType, NoneType, UnionType
-from typing import IO, Any, BinaryIO, Literal, TextIO, TypeAlias, TypedDict, TypeVar, Union, get_args, get_origin
+from typing import (
+    IO,
+    Any,
+    BinaryIO,
+    Literal,
+    Protocol,
+    TextIO,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 
 from nacre.errors import InvalidInput, UnknownName, WrongType
 from nacre.model.filter import LARGEST
@@ -389,23 +402,32 @@ def instant(name: str, value: object) -> float:
             return end_of_day(value)  # type: ignore[arg-type]
         return seconds(value)  # type: ignore[arg-type]
     except InvalidInput as error:
+        words = "friday or 'in 2 weeks'" if name in UNTIL_ITS_END else "yesterday or 'last week'"
         raise InvalidInput(
-            f"{name}: {shortened(value)} is not a time; write 2026-03-31T09:00:00Z, yesterday or last week."
+            f"{name}: {shortened(value)} is not a time; write 2026-03-31, 2026-03-31T09:00:00Z, {words}."
         ) from error
+
+
+class NamedSpan(Protocol):
+    """Reads a time in words: `text.dates.named_span`."""
+
+    def __call__(self, text: str, now: float, *, ahead: bool) -> tuple[float, float] | None: ...
 
 
 def with_moments(
     fields: Mapping[str, object],
     clock: Callable[[], float],
-    named_span: Callable[[str, float], tuple[float, float] | None],
+    named_span: NamedSpan,
 ) -> dict[str, object]:
-    """The fields of a memory, with seconds in place of times that are given in words."""
+    """The fields of a memory, with seconds in place of times that are given in words. «friday» is the last one, but of
+    an end the next: nobody stores what has ended already."""
     result = dict(fields)
     for name in TIME_FIELDS:
-        value = fields.get(name)
-        span = named_span(value, clock()) if isinstance(value, str) and not is_written_time(value) else None
-        if span is not None:
-            result[name] = span[name in UNTIL_ITS_END]
+        value, ends = fields.get(name), name in UNTIL_ITS_END
+        if isinstance(value, str) and not is_written_time(value):
+            span = named_span(value, clock(), ahead=ends)
+            if span is not None:
+                result[name] = span[ends]
     return result
 
 

@@ -65,21 +65,28 @@ def auto(question: Question, query: Query, sources: Sources) -> Ranking:
     vector, notes = embed_question(question, sources)
     pool = max(POOL, POOL_PER_WANTED * query.k)
     candidates = gather(question, vector, space=sources.space, store=sources.reader, pool=pool, reach=REACH)
-    scored = score_candidates(candidates, question, sources.calibration, query.k + EXTRA_CANDIDATES)
+    scored = score_candidates(
+        candidates, question, sources.calibration, query.k + EXTRA_CANDIDATES, all_of_them=query.min_relevance == 0
+    )
     return Ranking(tuple(scored), notes)
 
 
 def score_candidates(
-    candidates: PlacedCandidates, question: Question, calibration: Calibration, wanted: int
+    candidates: PlacedCandidates,
+    question: Question,
+    calibration: Calibration,
+    wanted: int,
+    *,
+    all_of_them: bool = False,
 ) -> list[Scored]:
-    """The best `wanted` candidates that match in words or meaning, with their reasons."""
+    """The best `wanted` candidates that match in words or meaning, or of all, with their reasons."""
     if not candidates.places:
         return []
     by_name = signals(candidates, question)
     shares = weighted(by_name, weights_with(calibration.meaning), candidates)
     scores = shares.sum(axis=0)
     matching = (by_name["words"] > 0) | (candidates.cosines > 0) | (by_name["coverage nearby"] > 0)
-    matching |= not question.terms
+    matching |= all_of_them or not question.terms
     best = np.lexsort((-np.array([place.key for place in candidates.places]), -scores))
     # Where only a time is asked for, neither words nor meaning tell which are of that time.
     best = best if asks_by_time_alone(question) else best[matching[best]][:wanted]

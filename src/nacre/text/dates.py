@@ -149,23 +149,57 @@ def given_span(value: Instant, now: float) -> tuple[float, float]:
     return (start, end_of_day(value)) if is_day(value) else (start, start)  # type: ignore[arg-type]
 
 
-def named_span(text: str, now: float) -> tuple[float, float] | None:
-    """The time that a text consists of; None where it is no time, or more than one."""
+def named_span(text: str, now: float, *, ahead: bool = False) -> tuple[float, float] | None:
+    """The time that a text consists of; None where it is no time, or more than one. With `ahead`, what may be the last
+    or the next one («friday», «2h», «24 December») is the next. Raises `InvalidInput` for a date that may be two."""
+    date = SLASHED_DATE.fullmatch(text.strip())
+    if date and date[1].zfill(2) != date[2].zfill(2) and max(int(date[1]), int(date[2])) <= len(readings.MONTHS):
+        first, second = date[1].zfill(2), date[2].zfill(2)
+        raise InvalidInput(
+            f"{text.strip()!r} may be two days; write {date[3]}-{first}-{second} or {date[3]}-{second}-{first}."
+        )
+    return read_span(text, now, ahead=ahead)
+
+
+def read_span(text: str, now: float, *, ahead: bool = False) -> tuple[float, float] | None:
+    """As `named_span`, but a date that may be two has the month first."""
     text = text.strip()
     if text.casefold() == "now":
         return now, now
-    if typed := typed_span(text.casefold(), now):
+    if typed := typed_span(text.casefold(), now, ahead=ahead):
         return typed
     for phrase in () if is_english(text) else foreign_phrases(text):
         text = phrase.english if phrase.place == (0, len(text)) else text
-    if back := re.fullmatch(rf"({STRETCH})\s+ago", text, re.IGNORECASE | re.ASCII):
-        length = readings.stretch(" ".join(back[1].lower().split()))
-        return (now - (length.low + length.high).total_seconds() / 2,) * 2  # what is typed is meant as it is
+    if length := re.fullmatch(rf"(in\s+)?({STRETCH})(\s+ago)?", text, re.IGNORECASE | re.ASCII):
+        return stretch_span(length, now, ahead=ahead)
     for lead in ("", "in ", "on "):
         named = time_windows(lead + text, now)
         if len(named) == 1 and not without(lead + text, named).strip():
-            return named[0].start, named[0].end
+            again = next_windows(lead + text, now) if ahead and named[0].end <= now else ()
+            return (again or named)[0][:2]
     return None
+
+
+def stretch_span(length: re.Match[str], now: float, *, ahead: bool) -> tuple[float, float] | None:
+    """What is typed is meant as it is. A length alone is a time only where it lies `ahead`."""
+    to_come, words, gone = length.groups()
+    if (to_come and gone) or not (to_come or gone or ahead):
+        return None
+    stretch = readings.stretch(" ".join(words.lower().split()))
+    at = now + (-1 if gone else 1) * (stretch.low + stretch.high).total_seconds() / 2
+    return (at, at) if FIRST <= at <= LAST else None
+
+
+def next_windows(text: str, now: float) -> list[Window]:
+    """With the next one of what comes every week or every year."""
+    asked = EPOCH + timedelta(seconds=now)
+    again = [
+        each.read_again(asked, "next")
+        if each.reading.yearless or (each.said["weekday"] and not (each.said["which"] or each.said["week"]))
+        else each
+        for each in mentions(text, asked)
+    ]
+    return [each for each in windows(text, again) if each.end > now]
 
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
@@ -177,6 +211,7 @@ TYPED_LENGTH = re.compile(
     r"(?P<side>\s+(?:ago|from now))?",
     re.ASCII,
 )
+SLASHED_DATE = re.compile(r"(?:on\s+)?(\d{1,2})/(\d{1,2})/(\d{4})", re.ASCII | re.IGNORECASE)
 TYPED_DATE = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})", re.ASCII)  # as it is written in much of Europe
 TYPED_CLOCK = re.compile(
     r"(?:(?P<day>today|yesterday|tomorrow)\s+)?(?:at\s+)?"
@@ -186,13 +221,14 @@ TYPED_CLOCK = re.compile(
 AWAY = {"yesterday": -1, "today": 0, "tomorrow": 1}
 
 
-def typed_span(text: str, now: float) -> tuple[float, float] | None:
+def typed_span(text: str, now: float, *, ahead: bool = False) -> tuple[float, float] | None:
     """Times as people type them and no question has them: `30 min`, `2mo`, `in 3 days`, `31.3.2026`, `yesterday 9:30`,
-    `3pm`. A clock is UTC, as all times are."""
+    `3pm`. A clock is UTC, as all times are. A length alone is in the past, or with `ahead` in the future."""
     if length := TYPED_LENGTH.fullmatch(text):
         unit = next(each for name, each in TYPED_UNITS.items() if length["unit"].startswith(name))
-        ahead = bool(length["ahead"]) or (length["side"] or "").endswith("now")
-        at = now + int(length["count"]) * (unit if ahead else -unit)
+        side = (length["side"] or "").strip()
+        forward = bool(length["ahead"]) or side == "from now" or (ahead and not side)
+        at = now + int(length["count"]) * (unit if forward else -unit)
         return (at, at) if FIRST <= at <= LAST else None
     midnight = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     try:
@@ -204,6 +240,7 @@ def typed_span(text: str, now: float) -> tuple[float, float] | None:
             hour = int(clock["hour"]) % 12 + 12 * (clock["half"] == "pm") if clock["half"] else int(clock["hour"])
             at = midnight.replace(hour=hour, minute=int(clock["minute"] or 0)).timestamp()
             at += AWAY[clock["day"] or "today"] * DAY
+            at += DAY if ahead and not clock["day"] and at <= now else 0.0
             return at, at
     except ValueError:  # the 31st of February, 25 o'clock
         return None

@@ -14,7 +14,7 @@ from nacre.model import Memory
 from nacre.model.instants import DAY, LAST, WRITTEN_DATE, iso, seconds
 from nacre.model.memory import LISTS, NAMES
 from nacre.model.validate import UNTIL_ITS_END, instant
-from nacre.text.dates import named_span
+from nacre.text.dates import read_span
 
 TIMES = frozenset(
     "created_at updated_at occurred_at valid_from valid_until expires_at last_accessed last_validated_at"
@@ -99,7 +99,7 @@ def typed_moment(name: str, text: str) -> float:
     try:
         return instant(name, text)
     except InvalidInput:
-        span = named_span(text, time.time())
+        span = read_span(text, time.time(), ahead=name in UNTIL_ITS_END)
     if span is None:
         raise InvalidInput(
             f"{name} is {text[:LONGEST_SHOWN]!r}, which is not a time; write 2026-03-31, 2026-03-31T09:00:00Z, "
@@ -115,7 +115,7 @@ def is_relative(value: object) -> bool:
     try:
         seconds(value.strip())
     except InvalidInput:
-        spans = [named_span(value, at) for at in (0.0, 400 * DAY)]
+        spans = [read_span(value, at) for at in (0.0, 400 * DAY)]
         return spans[0] != spans[1]
     return False
 

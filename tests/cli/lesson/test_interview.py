@@ -170,3 +170,10 @@ def test_without_a_terminal_there_is_one_clear_sentence(book: CommandLine) -> No
     done = book.process("lesson", "add", "--interactive")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == ("nacre: --interactive needs a terminal; give --title and --content instead.\n")
+
+
+def test_what_is_missing_is_asked_for_on_a_terminal(book: CommandLine) -> None:
+    seen, code = conversation("lesson", "add", "--title", "Close what is done", answers=((TITLE, CTRL_C),))
+    assert (code, "nothing was stored" in seen) == (130, True), seen
+    done = book.process("lesson", "add", "--title", "Close what is done")
+    assert (done.returncode, "Give --title and --content" in done.stderr) == (2, True)

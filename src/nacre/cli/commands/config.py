@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,8 @@ from nacre.settings import (
     converted,
     descriptions,
     flat,
+    harmless_value,
+    loaded,
     parsed,
     project_file,
     public_value,
@@ -155,7 +158,7 @@ def set_command(cli: CliContext, key: str, value: str, project: bool) -> None:
     """Write one setting to your own file, or with --project to that of this folder. All else in it stays as it is.
 
     A relative path starts from the current folder and is written in full; with --project it stays, and starts from the
-    folder of that file.
+    folder of that file, which stays trusted if it was, or is new.
     """
     from nacre.clients.settings_file import set_value
 
@@ -165,11 +168,50 @@ def set_command(cli: CliContext, key: str, value: str, project: bool) -> None:
     check_value(key.rpartition(".")[2], value)
     check_together(cli, key.rpartition(".")[2], value)
     before = effective_settings(cli).get(key)
+    own = own_content(file) if project else None
+    if project and own is None:
+        refuse_ignored(file, key, value)
     set_value(file, key, value)
+    if own is not None:
+        consent_to_change(file, own, key)
     say(f"{file} now sets {key}{change_text(key, before, value)}.")
     if is_plain_key(key, value):
         say(f"The file holds the key as plain text; {key} can also be env:VARIABLE, file:PATH or keyring:NAME.")
     report_overridden(cli, key, file)
+
+
+def own_content(file: Path) -> bytes | None:
+    """Of a project's file that is all the user's own doing, so that a change needs no further consent: it is not there
+    yet, or it is trusted as it is. None of any other."""
+    from nacre.trust import read_project_file
+
+    if not os.path.lexists(file):
+        return b""
+    read = read_project_file(file)
+    return read.content if read.trusted else None
+
+
+def consent_to_change(file: Path, before: bytes, key: str) -> None:
+    """For what a command has just written, if nothing but this key differs: somebody else may write the file at the
+    same time. A file that may not be used at all stays so, and every command says why."""
+    from nacre.trust import agree, read_project_file
+
+    def others(content: bytes) -> dict[str, object]:
+        return {name: value for name, value in flat(loaded(content, file)) if name != key}
+
+    read = read_project_file(file)
+    if not read.fault and others(read.content) == others(before):
+        agree(read)
+
+
+def refuse_ignored(file: Path, key: str, value: str) -> None:
+    """Raises `Refused` for what a file that the user does not trust may not set."""
+    if key in HARMLESS and harmless_value(key, {key: value}, file) is not None:
+        return
+    raise Refused(
+        f"{file} is not trusted, so that it may not set {key} to this; run `nacre config trust` there first, or leave "
+        "out --project to write to your own file."
+    )
 
 
 def with_full_path(name: str, value: str) -> str:
@@ -202,8 +244,11 @@ def unset_command(cli: CliContext, key: str, project: bool) -> None:
     file = chosen_file(project)
     if key.rpartition(".")[2] not in DROPPED:  # an old one can be removed
         check_key(key)
+    own = own_content(file) if project else None
     if not unset(file, key):
         raise NotFound(f"{file} does not set {key}.")
+    if own is not None:
+        consent_to_change(file, own, key)
     now = effective_settings(cli).get(key)
     value = ""
     if now is not None:

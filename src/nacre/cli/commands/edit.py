@@ -31,7 +31,16 @@ from nacre.cli.options import (
 )
 from nacre.cli.ui.output import Column, say
 from nacre.cli.ui.prompts import confirm_memories, count_of, text_argument
-from nacre.cli.ui.records import excerpt, expired_note, headline, marked_text, memory_record, short, space_in_table
+from nacre.cli.ui.records import (
+    ended_note,
+    excerpt,
+    expired_note,
+    headline,
+    marked_text,
+    memory_record,
+    short,
+    space_in_table,
+)
 from nacre.cli.ui.times import age
 from nacre.engine.merge import refuse_unmergeable
 from nacre.engine.supersede import is_redacted, no_longer_expiring, redaction_note
@@ -89,6 +98,7 @@ def edit_command(
     say(*(f"It may conflict with {short(other)}; `nacre review` settles it." for other in noted))
     _, kinds = make_guard(cli.settings()).fields({**changes, **({} if text is None else {"text": text})})
     say(*((*guard_notes(kinds), *expired_note(after, cli.now())) if changed else ()))
+    say(*(ended_note(after, cli.now()) if after.valid_until != memory.valid_until else ()))
 
 
 def edit_text(text: str, *, extension: str = ".md") -> str | None:
@@ -235,20 +245,25 @@ def tag_command(cli: CliContext, ids: tuple[str, ...], add: tuple[str, ...], rem
 CHANGE = re.compile(r"([+\-−=])(\d*\.?\d+)\Z", re.ASCII)
 NEGATIVE = re.compile(r"-\d*\.?\d+\Z", re.ASCII)
 MINUS = "−"
+WRITTEN_CHANGES = "+0.2, -0.1 or =0.9"
 
 
 class NegativeAmountCommand(click.Command):
     """`-0.1` is an amount here and no option; a mistyped option is still reported as one."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, [MINUS + word[1:] if NEGATIVE.match(word) else word for word in args])
+        words = [MINUS + word[1:] if NEGATIVE.match(word) else word for word in args]
+        try:
+            return super().parse_args(ctx, words)
+        except click.MissingParameter as error:  # it takes the only word for the change
+            raise click.UsageError(f"Name the memories, and then the change: {WRITTEN_CHANGES}.", ctx) from error
 
 
 def amount_argument(_ctx: click.Context, _argument: click.Parameter, value: str) -> tuple[float | None, float | None]:
     """By how much, or to what."""
     match = CHANGE.match(value.strip())
     if not match:
-        raise click.BadParameter(f"{value!r} is no change of an importance; write +0.2, -0.1 or =0.9.")
+        raise click.BadParameter(f"{value!r} is no change of an importance; write {WRITTEN_CHANGES}.")
     number = float(match[2])
     return (None, number) if match[1] == "=" else (number if match[1] == "+" else -number, None)
 

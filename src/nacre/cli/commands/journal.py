@@ -229,7 +229,7 @@ def entry_state(entry: JournalEntry) -> str:
 def undo_command(
     cli: CliContext, operation: str | None, last: int | None, any_actor: bool, cascade: bool, why: str
 ) -> None:
-    """Undo your last operation at the command line, or the one whose id `nacre journal` shows in the column batch; its
+    """Undo your last operation at the command line, or the one whose id is in the first column of `nacre journal`; its
     first characters suffice.
 
     An undo can be undone. Where later operations depend on it, nothing is changed, and they are named.
@@ -261,7 +261,7 @@ LONGEST_VALUE = 200  # of what a value was and became; `-f json` has all of it
 
 @command("history ID", time_options, form_option())
 def history_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOptions]) -> None:
-    """Show every version of this memory, oldest first, and what changed when and why."""
+    """Show every text that this memory had, oldest first, and what changed when and why."""
     with cli.open_both() as store:
         history = store.history(resolve_id(store, id), **times)
     chosen = chosen_form(form)

@@ -41,7 +41,12 @@ def recall_command(
     cli: CliContext, words: tuple[str, ...], k: int, touch: bool, everything: bool, explain: bool, form: Form,
     **options: Unpack[RecallOptions],
 ) -> None:  # fmt: skip
-    """Find the memories that answer a question, best first. Where none is likely to, the nearest is named."""
+    """Find the memories that answer a question, best first. Where none is likely to, the nearest is named,
+    if any resembles the question at all.
+
+    Beside one that answers, weak ones fill the list up to -n; --min-relevance 0.2 leaves them out. They do not count as
+    used.
+    """
     question = asked_question(words)
     if everything and options.get("min_relevance") is not None:
         raise UsageProblem("--all and --min-relevance exclude each other; give one of them.")

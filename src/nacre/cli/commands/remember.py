@@ -13,7 +13,7 @@ from nacre.cli.lookup import resolve_id
 from nacre.cli.options import TextCommand, command, field_options, option, without_none
 from nacre.cli.ui.output import put, say
 from nacre.cli.ui.prompts import count_of, progress_line, read_stdin, text_argument
-from nacre.cli.ui.records import excerpt, expired_note, short
+from nacre.cli.ui.records import ended_note, excerpt, expired_note, short
 from nacre.engine.remember import POLICIES
 from nacre.errors import ConflictError, ConflictWarning
 from nacre.memory_store import MemoryStore
@@ -30,7 +30,7 @@ from nacre.remember.suggest import is_about_user
 @option("-g --tag TAG", "A tag; repeat for several.", to="tags", multiple=True)
 @option("--entity NAME", "Whom or what it is about; repeat.", to="entities", multiple=True)
 @field_options
-@option("--created-at TIME", "When it was written down, if not now: 2024-05-01, or words such as last week.")
+@option("--created-at TIME", "When it was written down, if not now: 2024-05-01, or words such as last week; UTC.")
 @option("--pin", "Protect it from decay.", to="pinned", default=None)
 @option("--id ID", "Your own id for it.")
 @option(
@@ -74,15 +74,16 @@ def remember_command(
         else:
             old = None if replaces is None else resolve_id(store, replaces)
             text = text_argument(words, stdin=stdin)
-            remember_text(store, text, fields, on_conflict or known.on_conflict, old)
+            id = remember_text(store, text, fields, on_conflict or known.on_conflict, old)
             if store.beside is not None and is_about_user(text):
-                say("It seems to be about you, not about this project: `nacre undo`, then `nacre remember --personal`"
-                    " stores it for all projects.")  # fmt: skip
+                say("It seems to be about you, not about this project: `nacre remember --personal` stores it for all"
+                    f" projects, and `nacre forget {short(id)}` removes it here.")  # fmt: skip
 
 
 def remember_text(
     store: MemoryStore, text: str, fields: dict[str, object], policy: str, replaces: str | None = None
-) -> None:
+) -> str:
+    """Returns the id."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConflictWarning)  # reported below in plain sentences
@@ -97,7 +98,8 @@ def remember_text(
         say(f"Known already: {short(result.memory.id)}, which now replaces {short(replaces)}; `nacre undo` takes that"
             " back.")  # fmt: skip
     report_conflicts(result, noted=policy == "note")
-    say(*result.notes, *expired_note(result.memory, store.now()))
+    say(*result.notes, *expired_note(result.memory, store.now()), *ended_note(result.memory, store.now()))
+    return result.memory.id
 
 
 def remember_lines(store: MemoryStore, fields: dict[str, object], policy: str) -> None:
@@ -113,7 +115,9 @@ def remember_lines(store: MemoryStore, fields: dict[str, object], policy: str) -
             put(memory.id)
         new = {memory.id for memory in memories if memory.version <= 1}
         known = f"; {len(memories) - len(new):,} known already" if len(new) < len(memories) else ""
-        say(f"Stored {count_of(len(new))}{known}.", *(expired_note(memories[0], store.now()) if memories else ()))
+        say(f"Stored {count_of(len(new))}{known}.")
+        if memories:
+            say(*expired_note(memories[0], store.now()), *ended_note(memories[0], store.now()))
     else:  # line by line, each compared with those before it; a refusal ends it, and what was stored stays
         done = 0
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,8 @@ from nacre.cli.options import FirstByDefault, command, dry_run_option, form_opti
 from nacre.cli.ui.output import Column, Form, print_items, say
 from nacre.cli.ui.prompts import confirm_by_name, count_of
 from nacre.cli.ui.records import count_column
-from nacre.errors import SpaceNotFound
+from nacre.errors import InvalidInput, SpaceNotFound
+from nacre.project import project_of
 from nacre.settings import DEFAULT, PERSONAL
 
 if TYPE_CHECKING:
@@ -132,9 +134,11 @@ def copy(cli: CliContext, source: str, target: str, dry_run: bool, why: str) -> 
 def rename(cli: CliContext, old: str, new: str, dry_run: bool, why: str) -> None:
     """Rename the space OLD, with its journal and its vocabulary, to NEW.
 
-    What the settings say of OLD stays as it is. A program that has OLD open begins an empty one if it writes.
+    What the settings say of OLD stays as it is. A program that has OLD open begins an empty one if it writes. A project
+    finds its space by the key at the end of its name (beta-7aa4e789), which has to stay.
     """
     usual = cli.settings()
+    refuse_to_lose_project(old, new)
     with open_space(cli, old) as store:
         if dry_run:
             say(f"{count_of(count_memories(store))} of {old} would be in {new}; nothing was changed.")
@@ -143,6 +147,18 @@ def rename(cli: CliContext, old: str, new: str, dry_run: bool, why: str) -> None
     say(f"The space {old} is now called {new}; `nacre --space {quote(new)} undo` takes it back.")
     if old and old in (usual.space, *usual.spaces):
         say(f"The settings still name {old}; `nacre config list --changed` shows where.")
+
+
+def refuse_to_lose_project(old: str, new: str) -> None:
+    """Raises `InvalidInput` where the project of this folder would no longer find its memories."""
+    project = project_of(Path.cwd())
+    if project is None or not project.owns(old) or project.owns(new):
+        return
+    word, _, key = old.rpartition("-")
+    raise InvalidInput(
+        f"The project of this folder finds its space by the key {key} at the end of its name; "
+        f"keep it and change the word before it, such as {word}2-{key}."
+    )
 
 
 @command("delete NAME", dry_run_option, yes_option, why_option, group=space_command)

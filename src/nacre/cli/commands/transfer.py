@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from nacre.cli.ui.output import DATA, FORMS, Column, Form, print_data, print_fac
 from nacre.cli.ui.prompts import confirm, count_of, progress_line
 from nacre.errors import ArchiveRefused, ImportConflict, InvalidInput
 from nacre.model.journal import PERSON
+from nacre.settings import PERSONAL
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
@@ -117,11 +118,23 @@ def export_command(
         return
     with cli.open() as store, progress_line() as progress:
         done = export_file(store, out, Choice(**chosen), format=format, per=per, overwrite=force, progress=progress)
+        space, others = store.space, [each for each in store.spaces() if each != store.space]
     if form in DATA:
         print_data({**asdict(done), "path": str(done.path), "elapsed": round(done.elapsed, 3)}, form)
     else:
-        written = f"Wrote {count_of(done.count)} to {'stdout' if done.path is None else done.path}"
+        written = f"Wrote {count_of(done.count)} of {space!r} to {'stdout' if done.path is None else done.path}"
         say(f"{written} as {FORMAT_NAMES[format or 'archive']}, {done.bytes:,} bytes.", *done.notes)
+        say(*left_out_spaces(others))
+
+
+def left_out_spaces(others: Sequence[str]) -> list[str]:
+    """`personal` first, which a project's commands read too."""
+    if not others:
+        return []
+    first = PERSONAL if PERSONAL in others else others[0]
+    rest = len(others) - 1
+    more = f" and {count_of(rest, 'other space', 'other spaces')}" if rest else ""
+    return [f"{first!r}{more} {'are' if rest else 'is'} not in it; `--space {shlex.quote(first)}` exports that one."]
 
 
 def watch_folder(cli: CliContext, folder: Path, choice: Choice, per: str, *, force: bool) -> None:

@@ -48,13 +48,14 @@ def add_command(
 ) -> None:  # fmt: skip
     """Store a lesson, from options or by answering questions, and print its id.
 
-    Tags are written in lower case and aliases are resolved; an unknown tag is stored with a warning. Without
-    --confidence the lesson gets the typical confidence of its source.
+    A title or a content that is missing is asked for on a terminal. Tags are written in lower case and aliases are
+    resolved; an unknown tag is stored with a warning. Without --confidence the lesson gets the typical confidence of
+    its source.
     """
     fields = without_none(options)
     if interactive and content == "-":
         raise click.UsageError("--interactive reads the terminal and - reads stdin; give one of the two.")
-    if interactive:
+    if interactive or (content != "-" and not (title and content is not None) and sees_questions()):
         learned = add_interactively(cli, {**fields, "title": title or "", "content": content or ""}, id)
     elif not title or content is None:
         raise click.UsageError("Give --title and --content, or --interactive to be asked for them.")
@@ -66,8 +67,12 @@ def add_command(
         suggest_contexts(learned)
 
 
+def sees_questions() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
 def add_interactively(cli: CliContext, defaults: dict[str, object], id: str | None) -> Answer[Lesson]:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not sees_questions():
         raise UsageProblem("--interactive needs a terminal; give --title and --content instead.")
     from nacre.cli.lesson.interview import interview
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from nacre.cli.ui.output import Column, shortened
 from nacre.cli.ui.times import age
 from nacre.model import Memory
-from nacre.model.instants import iso
+from nacre.model.instants import iso, last_day
 from nacre.model.memory import NAMES, SUSPICION, Json, plain
 
 if TYPE_CHECKING:
@@ -138,6 +138,14 @@ def expired_note(memory: Memory, now: float) -> list[str]:
         return []
     remedy = f"`nacre edit {short(memory.id)} --expires-at ''` lets it stay"
     return [f"It expired {age(memory.expires_at, now)}, so it is neither listed nor recalled; {remedy}."]
+
+
+def ended_note(memory: Memory, now: float) -> list[str]:
+    """A warning about what is stored as no longer true."""
+    if memory.valid_until is None or memory.valid_until > now:
+        return []
+    remedy = f"`nacre edit {short(memory.id)} --valid-until ''` takes the end away"
+    return [f"It was true until {last_day(memory.valid_until)}, so what holds now is recalled before it; {remedy}."]
 
 
 def is_current(memory: Memory) -> bool:

@@ -248,7 +248,7 @@ def test_a_word_that_is_missing_makes_no_hit_sure(store: MemoryStore, question: 
 def test_a_question_of_an_earlier_conversation_makes_its_answer_no_less_relevant() -> None:
     said = ["We oil the letterpress with the thin oil from the green can.", "The cellar key hangs behind the boiler."]
     asked = ["Which oil do we use for the letterpress?", "Where is the key of the cellar?"]
-    with MemoryStore(settings=Settings(store=":memory:", rerank_ms=0.0)) as store:
+    with MemoryStore(settings=Settings(store=":memory:", rerank_ms=60_000.0)) as store:
         for place, text in enumerate(said):
             store.remember(text, session="one", position=place, role="user")
         before = [store.recall(each, 1, touch=False)[0] for each in asked]

@@ -13,6 +13,7 @@ from nacre.errors import AccessDenied
 from nacre.hooks import capture as capturing
 from nacre.hooks.capture import AlreadyCaptured, ReadPosition, capture, capture_request, read_positions, step
 from nacre.hooks.request import Request
+from nacre.settings import Settings
 from tests.transcripts import add_lines, turn, write_lines
 
 
@@ -147,3 +148,48 @@ def test_a_prompt_and_its_answer_are_captured_from_the_hook_of_gemini_cli(store:
         ("Weir 1 leaks", "user", 2), ("I noted weir 1.", "assistant", 3),
     ]  # fmt: skip
     assert {each.source for each in said} == {"gemini-cli"}
+
+
+DEPLOYED = "The payments service is deployed with Fly.io, and its database is Postgres 15."
+MOVED = "We no longer deploy the payments service with Fly.io; it is deployed to Hetzner with Kamal."
+
+
+def captured_in_two_sessions(store: MemoryStore, folder: Path, *later: dict[str, object]) -> None:
+    capture(store, write_lines(folder / "one.jsonl", [turn(0, DEPLOYED)]), session="one")
+    capture(store, write_lines(folder / "two.jsonl", list(later)), session="two")
+
+
+def test_what_the_user_tells_is_compared_with_what_was_told_before(tmp_path: Path) -> None:
+    with MemoryStore(":memory:") as store:
+        captured_in_two_sessions(store, tmp_path, turn(1, MOVED))
+        (conflict,) = store.review(kinds="conflict")
+        assert conflict.conflict is not None
+        assert (conflict.conflict.a.text, conflict.conflict.b.text) == (MOVED, DEPLOYED)
+        hits = store.recall("How is the payments service deployed?")
+        assert [hit.memory.text for hit in hits][:2] == [MOVED, DEPLOYED]
+        store.undo()
+        assert store.review(kinds="conflict") == [] and texts(store) == [DEPLOYED, MOVED]
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        turn(1, MOVED, role="assistant"),
+        turn(1, "Do we no longer deploy the payments service with Fly.io?"),
+        turn(1, "Deploy the payments service to Hetzner with Kamal."),
+    ],
+)
+def test_answers_questions_and_requests_are_not_compared(tmp_path: Path, later: dict[str, object]) -> None:
+    with MemoryStore(":memory:") as store:
+        captured_in_two_sessions(store, tmp_path, later)
+        assert len(texts(store)) == 2 and store.review(kinds="conflict") == []
+
+
+def test_nothing_is_compared_where_conflicts_are_ignored_or_no_time_is_left(tmp_path: Path) -> None:
+    with MemoryStore(":memory:", settings=Settings(on_conflict="ignore")) as store:
+        captured_in_two_sessions(store, tmp_path, turn(1, MOVED))
+        assert store.review(kinds="conflict") == []
+    with MemoryStore(":memory:") as store:
+        captured_in_two_sessions(store, tmp_path)
+        late = write_lines(tmp_path / "late.jsonl", [turn(1, MOVED)])
+        assert capture(store, late, until=time.monotonic() - 1) == 1 and store.review(kinds="conflict") == []

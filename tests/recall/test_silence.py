@@ -259,3 +259,19 @@ def test_a_note_with_all_words_is_lifted_above_those_that_are_only_near() -> Non
 @pytest.mark.parametrize("question", ["Ottilie birthday", "who is Rosalind?", "paper money", "paper yesterday"])
 def test_a_word_that_is_missing_makes_no_hit_sure(store: MemoryStore, question: str) -> None:
     assert all(hit.relevance < STRONG for hit in store.recall(question))
+
+
+def test_a_question_of_an_earlier_conversation_makes_its_answer_no_less_relevant() -> None:
+    said = ["We oil the letterpress with the thin oil from the green can.", "The cellar key hangs behind the boiler."]
+    asked = ["Which oil do we use for the letterpress?", "Where is the key of the cellar?"]
+    with MemoryStore(settings=Settings(store=":memory:", rerank_ms=60_000.0)) as store:
+        for place, text in enumerate(said):
+            store.remember(text, session="one", position=place, role="user")
+        before = [store.recall(each, 1, touch=False)[0] for each in asked]
+        for place, text in enumerate(asked):
+            store.remember(text, session="two", position=place, role="user")
+        after = [store.recall(each, 1, touch=False)[0] for each in asked]
+        assert [hit.memory.text for hit in before] == [hit.memory.text for hit in after] == said
+        assert [hit.relevance for hit in after] == pytest.approx(
+            [hit.relevance for hit in before], abs=0.1
+        )  # far less where the question counts

@@ -177,3 +177,15 @@ def test_the_same_question_has_the_same_answer(filled: MemoryStore, strategy: st
     for _ in range(3):
         again = [(hit.memory.id, hit.score) for hit in filled.recall("green tea", strategy=strategy, touch=False)]
         assert again == first
+
+
+def test_what_was_only_asked_before_is_no_answer_when_it_is_asked_again() -> None:
+    asked, answer = "Which port does the heron database listen on?", "The heron database listens on port 5433."
+    with MemoryStore(":memory:", embedder="hashing") as store:
+        store.remember(asked, session="s", position=0, role="user")
+        store.remember(answer, session="s", position=1, role="user")
+        store.remember(asked)  # a note may keep a question
+        hits = store.recall(asked.rstrip("?").lower())
+        assert {(hit.memory.text, hit.memory.role) for hit in hits} == {(asked, ""), (answer, "user")}
+        # Who repeats a statement looks for it.
+        assert answer in [hit.memory.text for hit in store.recall(answer)]

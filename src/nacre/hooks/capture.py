@@ -1,9 +1,12 @@
-"""Captures the new turns of a transcript: reads on from the last position, and stores no turn twice."""
+"""Captures the new turns of a transcript: reads on from the last position, and stores no turn twice.
+
+What the user tells in them is compared with what was told before.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
@@ -14,7 +17,8 @@ from typing import TYPE_CHECKING
 from nacre.errors import InvalidInput, SecretRefused
 from nacre.hooks import unread
 from nacre.hooks.channel import log_line
-from nacre.model import Memory
+from nacre.hooks.turns import USER, is_chatter, told_by_user
+from nacre.model import Conflict, Memory
 from nacre.model.memory import Json
 from nacre.transfer.ingest import conversations
 from nacre.transfer.ingest.ingest import check_unrestricted, draft_item, store_new
@@ -30,6 +34,7 @@ LINES = 200  # per operation: about 60 turns, a tenth of a second; the time limi
 MARK_BYTES = 256  # before the read position: they show whether it is still the same file
 DIGEST_BYTES = 8
 TRIES = 20  # when another hook reads the same transcript
+COMPARED = 8  # turns of one operation, the latest: each takes some 50 ms
 
 
 class AlreadyCaptured(Exception):
@@ -60,7 +65,7 @@ def capture_request(store: MemoryStore, request: Request, *, until: float | None
     if not store.settings.hook_capture:
         return 0
     if answer := request.text("prompt_response"):
-        return capture_exchange(store, request.session, request.text("prompt"), answer)
+        return capture_exchange(store, request.session, request.text("prompt"), answer, until=until)
     if transcript is None or not transcript.is_file():
         return 0
     return capture(store, transcript.absolute(), session=request.session, until=until)
@@ -112,7 +117,7 @@ def capture_and_copy(store: MemoryStore, request: Request, *, until: float | Non
     return stored
 
 
-def capture_exchange(store: MemoryStore, session: str, prompt: str, answer: str) -> int:
+def capture_exchange(store: MemoryStore, session: str, prompt: str, answer: str, *, until: float | None = None) -> int:
     """One prompt and its answer, which Gemini CLI gives to its hook; its transcript is not written line by line."""
     check_unrestricted(store)
     name, now, source = f"{GEMINI} {session}", store.now(), GEMINI
@@ -128,7 +133,9 @@ def capture_exchange(store: MemoryStore, session: str, prompt: str, answer: str)
         after = ReadPosition(turns=turns + len(items), at=now)
         with suppress(AlreadyCaptured):
             terms = {(KIND, name): expecting(term, after)}
-            return store_new(store, "capture", drafts, terms=terms, why=source)
+            stored = store_new(store, "capture", drafts, terms=terms, why=source)
+            note_changes(store, drafts, until)
+            return stored
     return 0
 
 
@@ -160,7 +167,7 @@ def capture(store: MemoryStore, transcript: Path, *, session: str = "", until: f
     while True:
         term = store.vocabulary(KIND).get(str(transcript))
         try:
-            done = step(store, transcript, term, session)
+            done = step(store, transcript, term, session, until)
         except AlreadyCaptured:
             faults += 1
             if faults > TRIES:
@@ -173,8 +180,11 @@ def capture(store: MemoryStore, transcript: Path, *, session: str = "", until: f
             return saved
 
 
-def step(store: MemoryStore, transcript: Path, term: Mapping[str, Json] | None, session: str) -> int | None:
-    """One operation: stores turns and the new position. None when there is nothing more to read."""
+def step(
+    store: MemoryStore, transcript: Path, term: Mapping[str, Json] | None, session: str, until: float | None = None
+) -> int | None:
+    """Stores turns and the new position in one operation; another one notes what the turns change. None when there is
+    nothing more to read."""
     reached = resume_position(ReadPosition.from_term(term), transcript)
     if reached is None:
         return None
@@ -184,7 +194,31 @@ def step(store: MemoryStore, transcript: Path, term: Mapping[str, Json] | None, 
     after = ReadPosition(offset, turns, transcript.stat().st_ino, mark_of(transcript, offset), store.now())
     terms = {(KIND, str(transcript)): expecting(term, after)}
     source = drafts[0].source if drafts else conversations.CLAUDE_CODE
-    return store_new(store, "capture", drafts, terms=terms, why=source)
+    stored = store_new(store, "capture", drafts, terms=terms, why=source)
+    note_changes(store, drafts, until)
+    return stored
+
+
+def note_changes(store: MemoryStore, turns: Sequence[Memory], until: float | None) -> None:
+    """Compares what the user told with the notes and with what the user told before: «we no longer deploy there» must
+    not stay behind what it changes. Only what is sure is noted, since people also think aloud. Without the model, or
+    without time, nothing is compared."""
+    if store.settings.on_conflict == "ignore" or not store.embedder.ready:
+        return
+    changes: list[Conflict] = []
+    for turn in told_by_user(turns)[-COMPARED:]:
+        if until is not None and time.monotonic() >= until:
+            break
+        changes += [each for each in store.find_conflicts(turn.id) if is_change(each, turn)]
+    if changes:
+        store.note_conflicts(changes, why="capture")
+
+
+def is_change(conflict: Conflict, turn: Memory) -> bool:
+    """Whether the turn surely changes a note or what the user told before."""
+    older = conflict.b
+    by_user = not older.role or (older.role.lower() == USER and not is_chatter(older))
+    return conflict.sure and conflict.kind != "duplicate" and conflict.a.id == turn.id and by_user
 
 
 def resume_position(reached: ReadPosition, transcript: Path) -> ReadPosition | None:

@@ -13,6 +13,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 from nacre.hooks.request import EVENTS, Request
+from nacre.hooks.turns import is_chatter, without_echoes
 from nacre.model import Filter, Hit, Memory, Pack, Query, Recollection
 from nacre.model.instants import DAY, day
 from nacre.model.memory import Json
@@ -20,9 +21,8 @@ from nacre.models.background import BackgroundEmbedder
 from nacre.protocols import Backend, Reader, TermSet
 from nacre.recall.gather import understand
 from nacre.recall.pack import pack, without_copies
-from nacre.remember.suggest import appraise
 from nacre.text.dates import ASKS_IN_ENGLISH
-from nacre.text.tokens import excerpt, sentence_spans, stems
+from nacre.text.tokens import excerpt, stems
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
@@ -148,7 +148,6 @@ SESSION_TYPES = ("semantic", "procedural", "feedback", "prospective", "lesson")
 MOST_AT_START = 50
 LONGEST_TEXT = 600  # characters of one memory: a long turn must not take the room of four others
 LINES, TOKENS = 5, 500  # at most 5 memories for a budget of up to 500 tokens, and in proportion for a larger one
-PASSING = 0.45  # a turn below this importance by its words: a question, an acknowledgement, a step
 LOST = ("clear", "compact")  # the sources of a session start after which the client has lost what it was given
 
 
@@ -183,8 +182,8 @@ def for_prompt(store: MemoryStore, request: Request) -> Pack | None:
     )
     likely = (hit for hit in recalled.likely if recalled.calibrated or hit.relevance >= UNMEASURED)
     useful = (hit for hit in likely if not is_chatter(hit.memory))
-    hits = [shortened(hit, wanted) for hit in useful if by_meaning or shares(hit.memory, wanted)]
-    return packed(store, hits, injected)
+    hits = [hit for hit in useful if by_meaning or shares(hit.memory, wanted)]
+    return packed(store, [shortened(hit, wanted) for hit in without_echoes(hits)], injected)
 
 
 def for_session(store: MemoryStore, request: Request) -> Pack | None:
@@ -220,21 +219,6 @@ def packed(store: MemoryStore, hits: Iterable[Hit], injected: Injected) -> Pack 
     store.touch(*result.ids())
     injected.add(store.get_many(result.ids()), result.used_tokens)
     return result
-
-
-def is_chatter(memory: Memory) -> bool:
-    """A turn that tells nothing: what a tool printed, a question, «ok, go on». It stays as context of its session."""
-    if not memory.role:
-        return False
-    appraisal = appraise(memory.text)
-    passing = appraisal.importance < PASSING and bool(appraisal.reasons)
-    return passing or memory.role.lower() == "tool" or only_asks(memory.text)
-
-
-def only_asks(text: str) -> bool:
-    """Whether every sentence is a question; a fact may come with one."""
-    sentences = [text[start:end].strip() for start, end in sentence_spans(text)]
-    return all(each.endswith(("?", "？")) for each in sentences if each)
 
 
 def shares(memory: Memory, wanted: frozenset[str]) -> bool:

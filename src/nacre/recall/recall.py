@@ -19,8 +19,8 @@ from nacre.recall.gather import OWN_STRATEGIES, Question, asks_by_time_alone, un
 from nacre.recall.sessions import ScoredSession, rank_sessions
 from nacre.recall.signals import adjust, closeness_alone, event_match, time_match
 from nacre.recall.strategies import STRATEGIES, Scored, Sources
-from nacre.text.dates import Window
-from nacre.text.tokens import STOP_WORDS, excerpt, words
+from nacre.text.dates import ASKS_IN_ENGLISH, Window
+from nacre.text.tokens import STOP_WORDS, excerpt, only_asks, words
 
 GROUPINGS = ("session",)
 # How many times k candidates are looked at: later steps may move hits up or drop the first ones.
@@ -137,12 +137,15 @@ def best_hits(
     """The best k of `factor` times k candidates."""
     gather_and_score = STRATEGIES[query.strategy]
     ranking = gather_and_score(question, replace(query, k=factor * query.k), sources)
-    hits, fits = adjusted_hits(load_hits(ranking.scored, question, sources), question, query, factor)
+    loaded = load_hits(ranking.scored, question, sources)
+    # Who wants the turns around a hit finds the answer beside the question.
+    answering = [hit for hit in loaded if query.with_context or not repeats(hit.memory, question)]
+    hits, fits = adjusted_hits(answering, question, query, factor)
     readings = dict[str, Reading]()
     if rerankers.reranker is None and query.strategy == "auto" and sources.calibrated:
         hits, readings = read_answers(hits, question, rerankers.answer_model)
     reranked, notes = rerank(hits, question, rerankers.reranker)
-    scored = {each.id: each for each in ranking.scored}
+    scored = {each.id: each for each in beside_answers(ranking.scored, loaded, question)}
 
     unknown = sources.calibrated and is_unknown_word(question, ranking.scored)
     only_time = query.strategy in OWN_STRATEGIES and names_only_time(question, reranked)
@@ -282,6 +285,32 @@ def load_hits(scored: Sequence[Scored], question: Question, sources: Sources) ->
         for each in scored
         if each.id in memories
     ]
+
+
+def repeats(memory: Memory, question: Question) -> bool:
+    """Whether somebody only asked the same in a conversation: whoever asks again wants the answer."""
+    if question.strategy not in OWN_STRATEGIES or not memory.role:
+        return False
+    asked = words(question.text)
+    asks = memory.asks or question.text.endswith(("?", "？")) or (bool(asked) and asked[0] in ASKS_IN_ENGLISH)
+    return asks and words(memory.text) == asked
+
+
+def beside_answers(scored: Sequence[Scored], hits: Sequence[Hit], question: Question) -> Sequence[Scored]:
+    """With each cosine compared to the best of those that may answer: a question that was asked in a conversation is
+    nearest to one like it, and how far an answer is behind it says nothing."""
+    turns = (hit.memory for hit in hits if hit.memory.is_turn)
+    questions = {each.id for each in turns if only_asks(each.text) or repeats(each, question)}
+    cosines = {each.id: each.closeness.cosine or 0.0 for each in scored if each.closeness}
+    nearest = max(cosines.values(), default=0.0)
+    excess = nearest - max((cosine for id, cosine in cosines.items() if id not in questions), default=nearest)
+
+    def compared(each: Scored) -> Scored:
+        before = each.closeness
+        closer = before and before._replace(cosine_gap=max(0.0, before.cosine_gap - excess))
+        return each._replace(closeness=closer)
+
+    return [compared(each) for each in scored] if excess > 0 else scored
 
 
 def former_asked_for(superseded: Sequence[Memory], question: Question) -> Memory | None:

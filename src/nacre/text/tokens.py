@@ -190,6 +190,15 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     return spans(text, 0, len(text), BORDER)
 
 
+def sentences(text: str) -> list[str]:
+    return [each for start, end in sentence_spans(text) if (each := text[start:end].strip())]
+
+
+def only_asks(text: str) -> bool:
+    """Whether every sentence is a question; a fact may come with one."""
+    return all(each.endswith(("?", "？")) for each in sentences(text))
+
+
 def excerpt(text: str, wanted: frozenset[str], longest: int) -> str:
     """The sentences around the one that has most of the wanted stems, in at most so many characters; an ellipsis stands
     where something was left out. A stem counts the less, the more sentences have it: what a note is about stands in

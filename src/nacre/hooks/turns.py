@@ -1,0 +1,64 @@
+"""What a turn of a conversation tells: only that is put before a prompt, and compared with what was told before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from nacre.model import Hit, Memory
+from nacre.remember.suggest import appraise
+from nacre.text.tokens import content_stems, only_asks, sentences
+
+USER, TOOL = "user", "tool"
+PASSING = 0.45  # a turn below this importance by its words: a question, an acknowledgement, a step
+# A request for one piece of work: it tells what was wanted then, not what is so.
+POLITE = "please|now|then|next|also|and|so|ok(?:ay)?|great|thanks|good|yes|let'?s|(?:can|could|would|will) you"
+WORK = (
+    "add|adjust|analy[sz]e|apply|build|change|check|clean|commit|compare|continue|convert|copy|create|debug|delete|"
+    "deploy|describe|document|download|draft|edit|execute|explain|extend|extract|fetch|find|fix|format|generate|"
+    "give|go|help|implement|improve|insert|inspect|install|investigate|list|look|make|merge|move|open|optimi[sz]e|"
+    "prepare|print|pull|push|read|rebase|refactor|remove|rename|replace|repeat|rerun|research|restart|retry|revert|"
+    "review|rewrite|run|search|send|set up|show|simplify|sketch|sort|split|start|stop|suggest|summari[sz]e|tell|test|"
+    "translate|try|undo|update|upgrade|verify|write"
+)
+REQUEST = re.compile(rf"(?:(?:{POLITE})[\s,]+)*(?:{WORK})\b", re.IGNORECASE)
+# One for all time is a rule: «run the tests before every commit».
+RULE = re.compile(r"\b(?:always|never|from now on|whenever|every|each|any ?more|by default|make sure)\b", re.IGNORECASE)
+NEAR = 3  # turns between what was said and an answer that repeats it
+ECHOED = 0.7  # of an answer's words, from which on it only repeats: «Noted: …» adds one or two
+
+
+def is_chatter(memory: Memory) -> bool:
+    """A turn that tells nothing: what a tool printed, a question, a request, «ok, go on». It stays as context of its
+    session."""
+    if not memory.role:
+        return False
+    appraisal = appraise(memory.text)
+    passing = appraisal.importance < PASSING and bool(appraisal.reasons)
+    role = memory.role.lower()
+    return passing or role == TOOL or only_asks(memory.text) or (role == USER and only_requests(memory.text))
+
+
+def only_requests(text: str) -> bool:
+    """Whether every sentence asks for a piece of work."""
+    return all(REQUEST.match(each) and not RULE.search(each) for each in sentences(text))
+
+
+def without_echoes(hits: Iterable[Hit]) -> list[Hit]:
+    """Without answers that only repeat what the user said just before them and what is among the hits itself."""
+    hits = list(hits)
+    said = [hit.memory for hit in hits if hit.memory.role.lower() == USER]
+    return [hit for hit in hits if not any(is_echo(hit.memory, each) for each in said)]
+
+
+def is_echo(answer: Memory, said: Memory) -> bool:
+    if answer.role.lower() in ("", USER) or answer.session != said.session or None in (answer.position, said.position):
+        return False
+    if not 0 < (answer.position or 0) - (said.position or 0) <= NEAR:
+        return False
+    words = set(content_stems(answer.text))
+    return bool(words) and len(words.intersection(content_stems(said.text))) >= ECHOED * len(words)
+
+
+def told_by_user(turns: Sequence[Memory]) -> list[Memory]:
+    return [each for each in turns if each.role.lower() == USER and not is_chatter(each)]

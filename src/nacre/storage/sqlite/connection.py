@@ -195,7 +195,7 @@ def translated(path: Path) -> Iterator[None]:
     except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
         raise StoreReadOnly(path) from error
     except apsw.NotADBError as error:
-        raise NotAStore(path, str(error)) from error
+        raise refused_file(path, error) from error
     except (apsw.CantOpenError, apsw.IOError) as error:
         raise io_error(path, error) from error
     except (apsw.CorruptError, apsw.ConstraintError, DamagedRecord, UnicodeDecodeError, zlib.error) as error:
@@ -210,6 +210,12 @@ def translated(path: Path) -> Iterator[None]:
         raise InvalidInput(
             f"The text has half of a surrogate pair at position {error.start}, which no text can hold; remove it."
         ) from error
+
+
+def refused_file(path: Path, error: apsw.Error) -> NotAStore:
+    from nacre.storage.sqlite.lost_records import holds_rows  # needed for no sound file
+
+    return StoreDamaged(path, "its header cannot be read") if holds_rows(path) else NotAStore(path, str(error))
 
 
 def wait_for_others(connection: apsw.Connection, seconds: float) -> None:
@@ -263,9 +269,18 @@ def wait_for_disk(connection: apsw.Connection, path: Path) -> None:
         os.close(log)
 
 
+def log_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
 def log_size(path: Path) -> int:
+    return size_of(log_of(path))
+
+
+def size_of(file: Path) -> int:
+    """In bytes; 0 where there is none."""
     try:
-        return path.with_name(path.name + "-wal").stat().st_size
+        return file.stat().st_size
     except OSError:
         return 0
 
@@ -464,8 +479,7 @@ class Connections:
         Beside a writer, who keeps the files of the log there, the log is read too. Without one SQLite would want to
         make them; opened as immutable, the file needs none. A log that somebody left must not be passed over.
         """
-        log = self.path.with_name(self.path.name + "-wal")
-        still = [] if log.exists() and log.stat().st_size else ["mode=ro&immutable=1"]
+        still = [] if log_size(self.path) else ["mode=ro&immutable=1"]
         for mode in ("mode=ro", *still):
             connection: apsw.Connection | None = None
             try:

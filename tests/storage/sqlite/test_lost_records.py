@@ -223,7 +223,7 @@ def test_the_pages_of_a_store_that_was_encrypted_once_are_found_without_its_head
 @pytest.mark.parametrize(
     "damage",
     [
-        "UPDATE sqlite_schema SET type = 'tabme' WHERE name = 'version'",
+        "UPDATE sqlite_schema SET name = '1', sql = NULL WHERE name = 'version'",
         "UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'chunk')"
         " WHERE name = 'content'",
         "UPDATE sqlite_schema SET rootpage = (SELECT min(pageno) FROM dbstat WHERE name = 'sqlite_schema'"
@@ -259,6 +259,16 @@ def left_log(tmp_path: Path) -> tuple[Path, dict[str, Memory]]:
     return log, {memory.id: memory for memory in written}
 
 
+def test_a_log_without_its_store_is_not_written_over(left_log: tuple[Path, dict[str, Memory]]) -> None:
+    log, _ = left_log
+    content, file = log.read_bytes(), log.with_name("s.db")
+    for missing in (True, False):
+        with pytest.raises(StoreDamaged, match=r"only its write-ahead log s\.db-wal has content"):
+            opened(file)
+        assert file.exists() is not missing and log.read_bytes() == content
+        file.touch()
+
+
 def test_a_log_without_its_store_is_salvaged(left_log: tuple[Path, dict[str, Memory]], tmp_path: Path) -> None:
     log, written = left_log
     content, target = log.read_bytes(), tmp_path / "new.db"
@@ -267,6 +277,17 @@ def test_a_log_without_its_store_is_salvaged(left_log: tuple[Path, dict[str, Mem
     with opened(target) as store:
         memories = {memory.id: memory for memory in store.iterate(include_archived=True)}
         assert {id: memories[id].text for id in written} == {id: memory.text for id, memory in written.items()}
+
+
+def test_a_log_takes_the_place_of_its_store_and_is_kept(left_log: tuple[Path, dict[str, Memory]]) -> None:
+    log, written = left_log
+    content, file = log.read_bytes(), log.with_name("s.db")
+    settings = Settings(store=str(file), embedder="hashing")
+    said = doctor.repair(settings, doctor.examine(settings), REPAIRED_AT)
+    with opened(file) as store:
+        assert written.keys() <= {memory.id for memory in store.iterate(include_archived=True)}
+    (kept,) = log.parent.glob("s.db.damaged-*-wal")
+    assert kept.read_bytes() == content and str(kept) in said[0]
 
 
 def test_a_log_of_an_encrypted_store_is_salvaged_with_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -285,6 +285,15 @@ def size_of(file: Path) -> int:
         return 0
 
 
+def require_file_of_log(path: Path) -> None:
+    """SQLite deletes the log of a file that is missing or empty, and with it what was written last. Raises
+    `StoreDamaged`. The log is looked at first: another process may be making the store, and its file has a page before
+    its log has one."""
+    file = Path(os.path.realpath(path))  # SQLite keeps the log beside what a link leads to
+    if log_size(file) and not size_of(file):
+        raise StoreDamaged(path, f"only its write-ahead log {log_of(file).name} has content")
+
+
 class Keeper:
     """The cursor of a thread that keeps its snapshots: always the same, since APSW 3.54.0 never frees a cursor beside
     which another one is used. It is closed with its thread, or its connection would stay open."""
@@ -458,6 +467,7 @@ class Connections:
 
     def _connect_to_write(self) -> apsw.Connection:
         while True:
+            require_file_of_log(self.path)
             make_private(self.path)
             connection = apsw.Connection(str(self.path))
             set_checkpoint_on_close(connection, on=False)  # until it is certain that this is the store's file

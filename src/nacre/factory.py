@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -230,6 +231,17 @@ def store_file(path: Path | str) -> Path:
             f"on this machine, https://{path} for another one, or ./{path} for a file of this name."
         )
     return file / STORE_FILE if file.is_dir() or str(path).endswith(("/", "\\")) else file
+
+
+def has_file(path: Path | str) -> bool:
+    """Whether there is something to open: also a log without its file, about which opening says what to do."""
+    return store_file(path).exists() or has_log(path)
+
+
+def has_log(path: Path | str) -> bool:
+    """Whether a write-ahead log with content lies beside the store's file, or where that should be."""
+    log = Path(f"{os.path.realpath(store_file(path))}-wal")
+    return log.is_file() and log.stat().st_size > 0
 
 
 def make_embedder(settings: Settings) -> Embedder:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nacre import MemoryStore
+from nacre.settings import Settings
 from nacre.storage.sqlite import connection
 from tests.command_line import CommandLine
 
@@ -57,6 +58,20 @@ def test_a_name_without_an_ending_is_a_folder_whose_copies_can_be_listed(nacre: 
         f"There is no copy (a file named *.db) in {tmp_path / 'empty'}."
         in nacre("backup", "list", str(tmp_path / "empty")).stderr
     )
+
+
+def test_a_restore_says_where_the_log_of_a_missing_store_is_kept_and_how_to_read_it(nacre: CommandLine) -> None:
+    nacre.ok("remember", "the well is deep")
+    copy, log = nacre.ok("backup", "create"), nacre.store.with_name(f"{nacre.store.name}-wal")
+    with MemoryStore(settings=Settings(store=str(nacre.store), embedder="hashing")) as store:
+        store.remember("the rope is short")
+        left = log.read_bytes()
+    nacre.store.unlink()
+    log.write_bytes(left)
+    result = nacre("backup", "restore", copy, "--yes")
+    kept = Path(result.stdout.strip())
+    assert kept.read_bytes() == left and "`nacre doctor --salvage` with this name reads it" in result.stderr
+    assert texts(nacre) == ["the well is deep"]
 
 
 def test_a_restore_asks_and_a_dry_run_changes_nothing(nacre: CommandLine) -> None:

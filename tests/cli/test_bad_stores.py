@@ -8,6 +8,8 @@ from pathlib import Path
 import apsw
 import pytest
 
+from nacre import MemoryStore
+from nacre.settings import Settings
 from tests.command_line import CommandLine
 
 
@@ -81,3 +83,36 @@ def test_debug_shows_where_an_error_arose(nacre: CommandLine) -> None:
     done = nacre.process("--debug", "list")
     assert done.returncode == 4
     assert "Traceback" in done.stderr and done.stderr.splitlines()[-1].startswith("nacre: ")
+
+
+def test_a_store_of_which_only_the_log_is_left_is_not_made_anew_and_doctor_reads_the_log(nacre: CommandLine) -> None:
+    log = nacre.store.with_name(f"{nacre.store.name}-wal")
+    with MemoryStore(settings=Settings(store=str(nacre.store), space="mill", embedder="hashing")) as store:
+        kept = store.remember("the wheel turns slowly")
+        left = log.read_bytes()
+    nacre.store.unlink()
+    log.write_bytes(left)
+    for command in (["list"], ["remember", "x"], ["recall", "wheel"]):
+        result = nacre(*command)
+        assert result.exit_code == 4 and one_sentence(result.stderr), command
+        assert f"only its write-ahead log {log.name} has content" in result.stderr
+        assert "`nacre doctor --fix`" in result.stderr and log.read_bytes() == left and not nacre.store.exists()
+    examined = nacre("doctor")
+    assert examined.exit_code == 4 and "write-ahead log" in examined.stdout
+    assert nacre("doctor", "--fix").exit_code == 0
+    assert [each["id"] for each in nacre.json("list", "--space", "mill")] == [kept.id]
+    nacre.store.write_bytes(b"")
+    log.write_bytes(left)
+    assert "write-ahead log" in nacre("doctor").stdout and log.read_bytes() == left
+    assert nacre("doctor", "--salvage", str(log)).exit_code == 0
+
+
+def test_a_store_with_a_damaged_header_is_repaired(nacre: CommandLine) -> None:
+    nacre.ok("remember", "the wheel turns slowly")
+    content = bytearray(nacre.store.read_bytes())
+    content[0] ^= 1
+    nacre.store.write_bytes(content)
+    result = nacre("list")
+    assert result.exit_code == 4 and one_sentence(result.stderr) and "`nacre doctor --fix`" in result.stderr
+    assert nacre("doctor", "--fix").exit_code == 0
+    assert [each["text"] for each in nacre.json("list")] == ["the wheel turns slowly"]

@@ -239,15 +239,10 @@ def back_up_if_written(store: MemoryStore, known: Settings, since: float) -> Non
 
 
 def store_exists(known: Settings) -> bool:
-    from nacre.factory import is_database, is_server, store_file
+    from nacre.factory import has_file, is_database, is_server
     from nacre.settings import IN_MEMORY
 
-    return (
-        known.store == IN_MEMORY
-        or is_database(known.store)
-        or is_server(known.store)
-        or store_file(known.store).exists()
-    )
+    return known.store == IN_MEMORY or is_database(known.store) or is_server(known.store) or has_file(known.store)
 
 
 def store_not_found(store: str) -> StoreNotFound:

@@ -12,6 +12,7 @@ from nacre.engine.engine import CheckedEmbedder
 from nacre.errors import ConfigError, EmbeddingError, EmbeddingMismatch, InvalidInput, StorageError, StoreDamaged
 from nacre.factory import (
     IN_MEMORY,
+    has_file,
     is_database,
     make_access,
     make_embedder,
@@ -64,7 +65,7 @@ def examine(settings: Settings) -> list[Finding]:
     if is_database(settings.store):
         return [*examined_store(settings, embedder), *embedder_findings]
     file = store_file(settings.store)
-    if settings.store == IN_MEMORY or not file.exists():
+    if settings.store == IN_MEMORY or not has_file(settings.store):
         absent = Finding("store", "ok", f"There is no store at {file} yet; the first `nacre remember` creates it.")
         return [absent, *embedder_findings, *judged_disk(file, free_bytes(file))]
     disk = judged_disk(file, free_bytes(file))

@@ -243,6 +243,21 @@ def test_the_store_becomes_the_copy_under_its_own_key_and_what_was_there_is_kept
     assert sorted(each.name for each in tmp_path.iterdir()) == ["copy.db", "kept.db", "s.db"]
 
 
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_restore_keeps_the_log_of_a_store_whose_file_is_gone(file: Path, tmp_path: Path, empty: bool) -> None:
+    gone, kept = tmp_path / "gone" / "s.db", tmp_path / "gone" / "kept.db"
+    gone.parent.mkdir()
+    store = SQLiteBackend(file)
+    put(store, memory("d"))
+    log = (tmp_path / "s.db-wal").read_bytes()
+    store.close()
+    (tmp_path / "gone" / "s.db-wal").write_bytes(log)
+    if empty:
+        gone.touch()
+    assert restore(gone, file, kept, None, None) == tmp_path / "gone" / "kept.db-wal"
+    assert (tmp_path / "gone" / "kept.db-wal").read_bytes() == log and told(gone, None) == told(file, None)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such rights")
 def test_a_store_that_a_group_shares_is_still_shared_when_it_is_restored(tmp_path: Path) -> None:
     shared = tmp_path / "shared"

@@ -8,11 +8,12 @@ import apsw
 import pytest
 
 from nacre import MemoryStore
+from nacre.errors import StorageError, StoreDamaged, WrongKey
 from nacre.factory import rekey_store
 from nacre.lifecycle import doctor
 from nacre.model import Memory
 from nacre.settings import Settings
-from nacre.storage.sqlite.lost_records import invented_name, row_values, sound_fields, varint
+from nacre.storage.sqlite.lost_records import first_page, invented_name, row_values, sound_fields, varint
 
 PAGE = 1024
 REPAIRED_AT = 1_800_000_000.0
@@ -36,6 +37,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, dict[str, Me
         store.remember(TAKEN_BACK)
         store.undo()
         store.link(kept[6].id, kept[7].id, "causes")
+        store.register_relation("powers", "what drives what")
         memories = {memory.id: memory for memory in store.iterate(include_trashed=True)}
     connection = apsw.Connection(str(file))
     connection.pragma("journal_mode", "delete")
@@ -175,3 +177,148 @@ def test_a_space_that_was_called_like_an_invented_one_is_not_said_to_have_lost_i
         store.in_space(invented_name(1)).remember("The only space of this store has the number 1.")
     memories, said = salvaged((tmp_path / "own.db").read_bytes(), tmp_path)
     assert {memory.space for memory in memories.values()} == {invented_name(1)} and said == []
+
+
+def test_a_store_whose_header_is_damaged_is_said_to_be_damaged_and_comes_back_whole(
+    sound: tuple[bytes, dict[str, Memory]], tmp_path: Path
+) -> None:
+    flipped, other_length, gone = (bytearray(sound[0]) for _ in range(3))
+    flipped[0] ^= 1
+    other_length[16:18] = b"\x10\x00"  # pages of 4,096 bytes
+    other_length[21] = 0
+    gone[:100] = bytes(100)
+    for number, content in enumerate((flipped, other_length, gone)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "refused.db").write_bytes(content)
+        with pytest.raises(StoreDamaged, match="header cannot be read"):
+            opened(folder / "refused.db")
+        memories, said = salvaged(bytes(content), folder)
+        assert memories == sound[1] and said == []
+        assert (folder / "damaged.db").read_bytes() == content
+
+
+def test_a_header_that_hides_the_ends_of_long_rows_is_mended(
+    sound: tuple[bytes, dict[str, Memory]], tmp_path: Path
+) -> None:
+    content = bytearray(sound[0])
+    content[20] ^= 1  # how many bytes of each page are not SQLite's
+    memories, said = salvaged(bytes(content), tmp_path)
+    assert memories == sound[1] and said == []
+
+
+def test_the_pages_of_a_store_that_was_encrypted_once_are_found_without_its_header(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its pages end with room for the tags, which moves where a long text continues."""
+    monkeypatch.setenv("LOST_RECORDS_KEY", PASSPHRASE)
+    key, file = "env:LOST_RECORDS_KEY", tmp_path / "decrypted.db"
+    with opened(file, key) as store:
+        kept = store.remember("An unlikely text, " + " ".join(map(str, range(2000))))
+    rekey_store(file, key, "")
+    memories, _ = salvaged(bytes(100) + file.read_bytes()[100:], tmp_path)
+    assert memories[kept.id].text == kept.text
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE sqlite_schema SET name = '1', sql = NULL WHERE name = 'version'",
+        "UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'chunk')"
+        " WHERE name = 'content'",
+        "UPDATE sqlite_schema SET rootpage = (SELECT min(pageno) FROM dbstat WHERE name = 'sqlite_schema'"
+        " AND pagetype = 'leaf') WHERE name = 'content'",
+        "DELETE FROM sqlite_schema",
+    ],
+)
+def test_definitions_that_lead_to_no_table_cost_no_memory(
+    sound: tuple[bytes, dict[str, Memory]], tmp_path: Path, damage: str
+) -> None:
+    file = tmp_path / "misled.db"
+    file.write_bytes(sound[0])
+    connection = apsw.Connection(str(file))
+    connection.pragma("writable_schema", "on")
+    connection.execute(damage)
+    connection.close()
+    memories, said = salvaged(file.read_bytes(), tmp_path)
+    assert memories == sound[1] and said == []
+    with opened(tmp_path / "new.db") as store:
+        assert ("powers" in store.relations()) is ("DELETE" not in damage), "its own table can be read"
+
+
+@pytest.fixture
+def left_log(tmp_path: Path) -> tuple[Path, dict[str, Memory]]:
+    """A log whose store is gone, and which does not hold all of its pages."""
+    file, log = tmp_path / "s.db", tmp_path / "left" / "s.db-wal"
+    with opened(file) as store:
+        store.remember_many([{"text": text} for text in TEXTS[:30]])
+    log.parent.mkdir()
+    with opened(file) as store:
+        written = store.remember_many([{"text": f"{text} Written last.", "tags": ["mill"]} for text in TEXTS[:5]])
+        log.write_bytes(file.with_name("s.db-wal").read_bytes())
+    return log, {memory.id: memory for memory in written}
+
+
+def test_a_log_without_its_store_is_not_written_over(left_log: tuple[Path, dict[str, Memory]]) -> None:
+    log, _ = left_log
+    content, file = log.read_bytes(), log.with_name("s.db")
+    for missing in (True, False):
+        with pytest.raises(StoreDamaged, match=r"only its write-ahead log s\.db-wal has content"):
+            opened(file)
+        assert file.exists() is not missing and log.read_bytes() == content
+        file.touch()
+
+
+def test_a_log_without_its_store_is_salvaged(left_log: tuple[Path, dict[str, Memory]], tmp_path: Path) -> None:
+    log, written = left_log
+    content, target = log.read_bytes(), tmp_path / "new.db"
+    doctor.salvage(Settings(), log, target, REPAIRED_AT)
+    assert log.read_bytes() == content and [each.name for each in log.parent.iterdir()] == [log.name]
+    with opened(target) as store:
+        memories = {memory.id: memory for memory in store.iterate(include_archived=True)}
+        assert {id: memories[id].text for id in written} == {id: memory.text for id, memory in written.items()}
+
+
+def test_a_log_takes_the_place_of_its_store_and_is_kept(left_log: tuple[Path, dict[str, Memory]]) -> None:
+    log, written = left_log
+    content, file = log.read_bytes(), log.with_name("s.db")
+    settings = Settings(store=str(file), embedder="hashing")
+    said = doctor.repair(settings, doctor.examine(settings), REPAIRED_AT)
+    with opened(file) as store:
+        assert written.keys() <= {memory.id for memory in store.iterate(include_archived=True)}
+    (kept,) = log.parent.glob("s.db.damaged-*-wal")
+    assert kept.read_bytes() == content and str(kept) in said[0]
+
+
+def test_a_log_of_an_encrypted_store_is_salvaged_with_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOST_RECORDS_KEY", PASSPHRASE)
+    key, log = "env:LOST_RECORDS_KEY", tmp_path / "left-wal"
+    with opened(tmp_path / "s.db", key) as store:
+        kept = store.remember("The key of the mill is in the fog.")
+        log.write_bytes((tmp_path / "s.db-wal").read_bytes())
+    with pytest.raises(WrongKey):
+        doctor.salvage(Settings(), log, tmp_path / "new.db", REPAIRED_AT)
+    doctor.salvage(Settings(key=key), log, tmp_path / "new.db", REPAIRED_AT)
+    with opened(tmp_path / "new.db", key) as store:
+        assert [memory.text for memory in store.iterate()] == [kept.text]
+
+
+def test_a_log_without_the_first_page_gives_what_it_has(
+    left_log: tuple[Path, dict[str, Memory]], tmp_path: Path
+) -> None:
+    content = left_log[0].read_bytes()
+    page, pages_in_all = first_page(content)
+    assert page.startswith(b"SQLite format 3") and len(page) == PAGE and pages_in_all > len(content) // PAGE
+    empty = tmp_path / "empty.db"
+    empty.write_bytes(first_page(content[:32])[0])
+    connection = apsw.Connection(str(empty))
+    assert connection.execute("SELECT * FROM sqlite_schema").fetchall() == [] and empty.stat().st_size == PAGE
+    connection.close()
+    assert first_page(bytes(32)) == (b"", 0)
+
+
+def test_a_new_store_is_not_put_beside_the_log_of_another(left_log: tuple[Path, dict[str, Memory]]) -> None:
+    log, _ = left_log
+    with pytest.raises(StorageError, match=r"s\.db-wal is there already"):
+        doctor.salvage(Settings(), log, log.with_name("s.db"), REPAIRED_AT)
+    assert not log.with_name("s.db").exists()

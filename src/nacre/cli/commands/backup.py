@@ -158,7 +158,10 @@ def restore_command(cli: CliContext, file: str, key: str | None, dry_run: bool, 
     say(f"{store} is restored: {description}.")
     if stored is not None:
         put(str(stored))
-        say("What was there before is kept under this name; `nacre store backup restore` puts it back.")
+        if stored.name.endswith("-wal"):
+            say("Only the log of the store before was there; `nacre doctor --salvage` with this name reads it.")
+        else:
+            say("What was there before is kept under this name; `nacre store backup restore` puts it back.")
     others = admit_only(settings, admitted)
     if others and admitted:
         say("The users and tokens of the server are not those of the copy, but stay as they were.")

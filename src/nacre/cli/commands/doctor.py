@@ -19,7 +19,7 @@ from nacre.cli.options import command, form_option, option, set_global_option
 from nacre.cli.ui.output import DATA, Form, print_data, print_facts, print_record, printable, put, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.errors import NacreError
-from nacre.factory import is_database, store_file
+from nacre.factory import has_file, has_log, is_database, store_file
 from nacre.lifecycle.doctor import Finding, compute_missing, examine, repair
 from nacre.settings import ADDRESS, IN_MEMORY
 
@@ -30,7 +30,9 @@ COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 
 @command("doctor", form_option("text", "json"))
 @option("--fix", "Repair a damaged file and index again, where that helps.")
-@option("--salvage FILE", "Copy what can still be read of a damaged store into a new one, and say what is missing.")
+@option(
+    "--salvage FILE", "Copy what can be read of a damaged store, or of its log, into a new one; say what is missing."
+)
 @option("--into FILE", "With --salvage: the new store; beside the damaged one unless given.")
 @option("--report", "Print what a bug report should say: versions, sizes, findings. No memory is in it.")
 def doctor_command(
@@ -124,11 +126,12 @@ def examine_store(cli: CliContext) -> list[Finding]:
     if is_database(settings.store):
         return examine(settings)
     file = store_file(settings.store).absolute()
-    empty = file.is_file() and not file.stat().st_size  # asked first: to open it writes the schema into it
+    # Asked first: to open it writes the schema into it, unless a log beside it holds what it has lost.
+    empty = file.is_file() and not file.stat().st_size and not has_log(settings.store)
     findings = examine(settings)
     if settings.store == IN_MEMORY:
         return findings
-    if not file.exists() and cli.names("store"):
+    if not has_file(settings.store) and cli.names("store"):
         message = f"There is no store at {file}, which an option or NACRE_STORE names; check the path."
         return [Finding("store", "problem", message), *(each for each in findings if each.check != "store")]
     if empty:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,9 +24,13 @@ from nacre.storage.sqlite.connection import (
     check_place,
     header,
     is_encrypted,
+    log_of,
+    log_size,
     overtaken,
     patiently,
+    require_file_of_log,
     set_checkpoint_on_close,
+    size_of,
     sweep,
     translated,
     unlock,
@@ -160,6 +164,7 @@ def alone(file: Path, path: Path, key: Key | None) -> Iterator[apsw.Connection]:
     when it is back in that mode (`Connections`), which the held lock prevents: it waits, and then finds the file
     replaced. The driver itself refuses to write to a replaced file in any other mode.
     """
+    require_file_of_log(file)
     with closing(open_existing(file)) as holder:
         set_checkpoint_on_close(holder, on=False)  # what it has locked may turn out to be a file that was replaced
         try:
@@ -312,7 +317,7 @@ def open_copy(file: Path) -> apsw.Connection:
     """A copy that lies still is read without a trace, from a disk that cannot be written too."""
     if not file.is_file():
         raise StorageError(f"There is no copy {file}; `nacre store backup list` shows the copies.")
-    used = file.with_name(file.name + WAL).exists()
+    used = log_of(file).exists()
     place = f"{file.absolute().as_uri()}?{'mode=rw' if used else 'mode=ro&immutable=1'}"
     mode = apsw.SQLITE_OPEN_READWRITE if used else apsw.SQLITE_OPEN_READONLY
     opened = apsw.Connection(place, flags=mode | apsw.SQLITE_OPEN_URI)
@@ -334,22 +339,26 @@ def describe(opened: apsw.Connection, file: Path, secret: bool) -> Copy:
 
 def restore(path: Path, copy: Path, previous: Path, key: Key | None, copy_key: Key | None) -> Path | None:
     """The store at `path` becomes what `copy` holds, under the store's own key; the file that was there is `kept` under
-    that name, which is returned, or None when there was none. Wherever it breaks off, the one or the other is whole.
+    that name, which is returned, or None when there was none. Of a log without its file, the log is kept, and its name
+    returned. Wherever it breaks off, the one or the other is whole.
 
     Raises `StoreBusy`, and changes nothing, when somebody has the store open.
     """
     file = path.resolve()
     if file.exists() and copy.exists() and file.samefile(copy):
         raise InvalidInput(f"{copy} is the store itself; name one of its copies.")
-    if previous.exists():
+    if previous.exists() or log_of(previous).exists():
         raise InvalidInput(f"{previous} is there already, and nothing is replaced by a file that is kept; repeat.")
     verify(copy, copy_key)
     try:
         with translated(path):
-            if not file.exists() or file.stat().st_size == 0:
+            if not size_of(file):
                 check_place(file)
+                left = log_size(file) > 0
+                if left:
+                    keep_damaged(file, previous, (WAL,))
                 put_in_place(file, copy, copy_key, key)
-                return None
+                return log_of(previous) if left else None
             return swapped(file, path, copy, previous, key, copy_key)
     except StorageError:
         raise
@@ -411,10 +420,10 @@ def keep_beside(file: Path, target: Path, key: Key | None) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-def keep_damaged(file: Path, previous: Path) -> None:
+def keep_damaged(file: Path, previous: Path, parts: Sequence[str] = ("", WAL)) -> None:
     """Byte by byte: with a second name for one file, a crash before it is replaced would leave a store that can be
     opened by both, each with a log of its own, and that destroys it."""
-    for part in ("", WAL):
+    for part in parts:
         source, target = file.with_name(file.name + part), previous.with_name(previous.name + part)
         unfinished = target.with_name(f".{target.name}{UNFINISHED_REKEY}")
         if not source.exists():

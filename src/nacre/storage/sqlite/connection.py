@@ -195,7 +195,7 @@ def translated(path: Path) -> Iterator[None]:
     except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
         raise StoreReadOnly(path) from error
     except apsw.NotADBError as error:
-        raise NotAStore(path, str(error)) from error
+        raise refused_file(path, error) from error
     except (apsw.CantOpenError, apsw.IOError) as error:
         raise io_error(path, error) from error
     except (apsw.CorruptError, apsw.ConstraintError, DamagedRecord, UnicodeDecodeError, zlib.error) as error:
@@ -210,6 +210,12 @@ def translated(path: Path) -> Iterator[None]:
         raise InvalidInput(
             f"The text has half of a surrogate pair at position {error.start}, which no text can hold; remove it."
         ) from error
+
+
+def refused_file(path: Path, error: apsw.Error) -> NotAStore:
+    from nacre.storage.sqlite.lost_records import holds_rows  # needed for no sound file
+
+    return StoreDamaged(path, "its header cannot be read") if holds_rows(path) else NotAStore(path, str(error))
 
 
 def wait_for_others(connection: apsw.Connection, seconds: float) -> None:
@@ -263,11 +269,29 @@ def wait_for_disk(connection: apsw.Connection, path: Path) -> None:
         os.close(log)
 
 
+def log_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
 def log_size(path: Path) -> int:
+    return size_of(log_of(path))
+
+
+def size_of(file: Path) -> int:
+    """In bytes; 0 where there is none."""
     try:
-        return path.with_name(path.name + "-wal").stat().st_size
+        return file.stat().st_size
     except OSError:
         return 0
+
+
+def require_file_of_log(path: Path) -> None:
+    """SQLite deletes the log of a file that is missing or empty, and with it what was written last. Raises
+    `StoreDamaged`. The log is looked at first: another process may be making the store, and its file has a page before
+    its log has one."""
+    file = Path(os.path.realpath(path))  # SQLite keeps the log beside what a link leads to
+    if log_size(file) and not size_of(file):
+        raise StoreDamaged(path, f"only its write-ahead log {log_of(file).name} has content")
 
 
 class Keeper:
@@ -443,6 +467,7 @@ class Connections:
 
     def _connect_to_write(self) -> apsw.Connection:
         while True:
+            require_file_of_log(self.path)
             make_private(self.path)
             connection = apsw.Connection(str(self.path))
             set_checkpoint_on_close(connection, on=False)  # until it is certain that this is the store's file
@@ -464,8 +489,7 @@ class Connections:
         Beside a writer, who keeps the files of the log there, the log is read too. Without one SQLite would want to
         make them; opened as immutable, the file needs none. A log that somebody left must not be passed over.
         """
-        log = self.path.with_name(self.path.name + "-wal")
-        still = [] if log.exists() and log.stat().st_size else ["mode=ro&immutable=1"]
+        still = [] if log_size(self.path) else ["mode=ro&immutable=1"]
         for mode in ("mode=ro", *still):
             connection: apsw.Connection | None = None
             try:

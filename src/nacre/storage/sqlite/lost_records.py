@@ -6,14 +6,16 @@ import struct
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 import apsw
 
 from nacre.errors import InvalidInput
+from nacre.files import create_private
 from nacre.model import STATUSES, Link, Memory
 from nacre.model.instants import FIRST, LAST
 from nacre.model.journal import MEMORY
@@ -21,7 +23,9 @@ from nacre.model.memory import LISTS, SALVAGED
 from nacre.model.validate import CHECKS
 from nacre.storage import tables
 from nacre.storage.sqlite import damage, rows
+from nacre.storage.sqlite.connection import PLAIN, header, is_encrypted, log_of, size_of
 from nacre.storage.sqlite.damage import READ_FAULTS, walk
+from nacre.storage.sqlite.schema import PAGE_BYTES, STATEMENTS
 from nacre.storage.tables import SCALARS, DamagedRecord
 
 Values = tuple[Any, ...]
@@ -30,10 +34,20 @@ NOTE = "Recovered from a damaged file: its text is whole, its other values may b
 UNKNOWN_TRUST = 0.5  # of a text of which nobody knows any more how far it was trusted
 ACTOR = "doctor"
 
-# What follows is from "Database File Format" in SQLite's documentation: sections 1.3 (header), 1.6 (pages), 2.1 (rows).
+# What follows is from "Database File Format" in SQLite's documentation: sections 1.3 (header), 1.6 (pages), 2.1 (rows),
+# 4.1 (write-ahead log).
 FIRST_PAGE_HEADER = 100  # bytes before the content of page 1
+HEADER = ">16sH6B12I20x2I"
 WAL_MARKS, NO_WAL = slice(18, 20), b"\1\1"  # the bytes that say how the file is written
 RESERVED_AT = 20  # where the file says how many bytes at the end of each page are not SQLite's
+PAGE_SIZES = (PAGE_BYTES, *(size for size in (1 << power for power in range(9, 17)) if size != PAGE_BYTES))
+RESERVED = (0, 32)  # bytes at the end of a page: a store that was encrypted once keeps the room for its tags
+PROBED_BYTES = 1 << 20  # of a file whose header cannot be read, to find out how long its pages are
+LOG_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+LOG_HEADER, FRAME_HEADER = 32, 24  # bytes
+LOG_PAGE_SIZE, LOG_SALT = slice(8, 12), slice(16, 24)
+# In the header of a page in the log: its number, how many pages the file has once it is committed, and the log's salt.
+FRAME_PAGE, FRAME_COMMIT, FRAME_SALT = slice(0, 4), slice(4, 8), slice(8, 16)
 TABLE_LEAF = 0x0D  # the first byte of a page with rows of a table
 CELLS_AT = slice(3, 5)  # in a page, how many rows it has
 LEAF_HEADER = 8  # bytes of a page before the places of its rows, of 2 bytes each
@@ -101,25 +115,163 @@ class Orphan(NamedTuple):
 # Pages
 
 
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """The pages of a file of `length` bytes, of which the last `reserved` of each page are not SQLite's. Read through
+    the driver: it decrypts, and no lock of this process on the file is lost."""
+
+    connection: apsw.Connection
+    length: int
+    page_size: int
+    reserved: int
+
+    def page(self, number: int) -> bytes:
+        if not 1 <= number <= self.length // self.page_size:
+            raise ValueError("there is no such page")
+        return self.connection.read("main", 0, (number - 1) * self.page_size, self.page_size)[1]
+
+    def rows(self, within: int | None = None) -> Iterator[tuple[str, int, Values]]:
+        """The table, the number and the columns of every row that lies in a page of rows and has the shape of a table;
+        `within` the first so many bytes. Pages that SQLite gave back hold nothing: `secure_delete` has emptied them."""
+        for number in range(1, min(self.length, within or self.length) // self.page_size + 1):
+            with suppress(apsw.Error, ValueError):
+                for row, values in self._leaf_rows(number):
+                    for table, shape in SHAPES.items():
+                        if len(values) == len(shape) and all(map(isinstance, values, shape)):
+                            yield table, row, values
+
+    def _leaf_rows(self, number: int) -> Iterator[tuple[int, Values]]:
+        data, usable = self.page(number), self.page_size - self.reserved
+        start = FIRST_PAGE_HEADER if number == 1 else 0
+        if data[start] != TABLE_LEAF:
+            return
+        places = start + LEAF_HEADER
+        cells = int.from_bytes(data[start:places][CELLS_AT])
+        for at in range(places, min(places + 2 * cells, usable - 1), 2):
+            with suppress(apsw.Error, ValueError, IndexError, struct.error):
+                yield cell(data, int.from_bytes(data[at : at + 2]), usable, self.page)
+
+
+def pages_of(connection: apsw.Connection, length: int) -> Pages:
+    """As its header says, which the driver has accepted."""
+    reserved = connection.read("main", 0, 0, FIRST_PAGE_HEADER)[1][RESERVED_AT]
+    return Pages(connection, length, int(connection.pragma("page_size")), reserved)
+
+
+def probed(connection: apsw.Connection, length: int) -> Pages | None:
+    """Without its header: pages of the length at which most rows can be read. None where no row of a store can."""
+    ways = [Pages(connection, length, page_size, reserved) for page_size in PAGE_SIZES for reserved in RESERVED]
+    counts = [sum(1 for _ in pages.rows(PROBED_BYTES)) for pages in ways]
+    return ways[counts.index(max(counts))] if any(counts) else None
+
+
+def holds_rows(file: Path) -> bool:
+    """Whether a file that the driver refuses is a store whose header is damaged."""
+    with suppress(apsw.Error), closing(apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)) as opened:
+        return probed(opened, size_of(file)) is not None
+    return False
+
+
+def opened_as_it_is(file: Path) -> apsw.Connection:
+    """Nothing is written, and a log beside it is not read."""
+    place = f"{file.absolute().as_uri()}?mode=ro&immutable=1"
+    return apsw.Connection(place, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+
+
+def mend_first_page(file: Path) -> None:
+    """Where the driver cannot open a file: writes a sound header into it, or puts the first page of its log there, also
+    where there is only a log. The driver then reads the log itself. Only for a copy."""
+    if size := size_of(file):
+        with closing(opened_as_it_is(file)) as opened:
+            with suppress(apsw.Error):
+                opened.pragma("schema_version")
+                if pages_of(opened, 0).reserved in RESERVED:
+                    return
+            pages, encrypted = probed(opened, size), is_encrypted(header(opened))
+        if pages is not None:
+            write_start(file, sound_header(pages.page_size, pages.reserved, pages.length // pages.page_size))
+        if pages is not None or encrypted:
+            return
+    if is_log(log := log_of(file)):
+        page, pages_in_all = first_page(log.read_bytes())
+        write_start(file, page, pages_in_all * len(page))
+
+
+def write_start(file: Path, content: bytes, length: int = 0) -> None:
+    """And makes the file at least so long: the driver takes a log of pages far behind its end for damaged."""
+    create_private(file)
+    with file.open("rb+") as copy:
+        copy.write(content)
+        copy.truncate(max(length, size_of(file), len(content)))
+
+
+def is_log(file: Path) -> bool:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(LOG_HEADER)[: len(LOG_MAGIC[0])] in LOG_MAGIC
+    except OSError:
+        return False
+
+
+def first_page(log: bytes) -> tuple[bytes, int]:
+    """The newest one in a log, as it lies there: encrypted where the store was. Without one, that of an empty file.
+    And how many pages the file has with the log."""
+    page_size = int.from_bytes(log[LOG_PAGE_SIZE])
+    if page_size not in PAGE_SIZES:
+        return b"", 0
+    newest, pages = b"", 1
+    for at in range(LOG_HEADER, len(log) - FRAME_HEADER - page_size + 1, FRAME_HEADER + page_size):
+        frame = log[at : at + FRAME_HEADER]
+        if frame[FRAME_SALT] != log[LOG_SALT]:  # from here on the log is an earlier one
+            break
+        pages = int.from_bytes(frame[FRAME_COMMIT]) or pages
+        if int.from_bytes(frame[FRAME_PAGE]) == 1:
+            newest = log[at + FRAME_HEADER : at + FRAME_HEADER + page_size]
+    no_rows = bytes((TABLE_LEAF, 0, 0, 0, 0)) + (page_size % 65_536).to_bytes(2)
+    return newest or (sound_header(page_size, 0, 1) + no_rows).ljust(page_size, b"\0"), pages
+
+
+def sound_header(page_size: int, reserved: int, pages: int) -> bytes:
+    """In the order of section 1.3, without free pages. Where a field has no part in reading rows, it is 0."""
+    size = page_size % 65_536 or 1  # so the format writes 65,536 in two bytes
+    counter, schema_cookie, schema_format, utf_8 = 1, 1, 4, 1
+    numbers = (counter, pages, 0, 0, schema_cookie, schema_format, 0, 0, utf_8, 0, 0, 0)
+    return struct.pack(HEADER, PLAIN, size, 2, 2, reserved, 64, 32, 32, *numbers, counter, 0)
+
+
 def scanned(old: apsw.Connection, size: int) -> ScannedRows:
     """Empty where the tables can be walked; `size` is that of the file in bytes."""
     if all(can_be_walked(old, table) for table in ("version", "content", "memory")):
         return ScannedRows()
     kept: dict[str, dict[int, Values]] = {table: {} for table in SHAPES}
-    for number, values in leaf_rows(old, size):
-        for table, shape in SHAPES.items():
-            if len(values) == len(shape) and all(map(isinstance, values, shape)):
-                kept[table][number] = values
-    return ScannedRows(**kept)
+    for table, number, values in pages_of(old, size).rows():
+        kept[table][number] = values
+    return ScannedRows(kept["version"], kept["content"], kept["memory"])
+
+
+def rows_alone(old: apsw.Connection, size: int) -> apsw.Connection:
+    """A store in memory with all rows that lie in the pages of a file whose own definitions lead to none."""
+    new = apsw.Connection(":memory:")
+    rows.register(new)
+    new.execute(STATEMENTS)
+    new.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)  # nothing is searched here
+    for table, number, (_, *values) in pages_of(old, size).rows():
+        places = ", ".join("?" for _ in values)
+        new.execute(f"INSERT OR IGNORE INTO {table} VALUES (?, {places})", (number, *values))
+    return new
 
 
 LAST_COLUMNS = 4  # of a version, after the scalars: `lists`, `uses`, `stems`, `length`
-NONE, SOME_INT, SOME_STR = type(None), int | type(None), str | type(None)
+NONE, SOME_INT, SOME_STR, NUMBER = type(None), int | type(None), str | type(None), int | float
 # The columns of each table, which are of different numbers, with the kinds of values that they can have.
 SHAPES: dict[str, tuple[Any, ...]] = {
     "version": (NONE, int, int, int, SOME_INT, int, int, int, *[object] * (len(SCALARS) + LAST_COLUMNS)),
     "content": (NONE, int, str | bytes, str, str, int, int, SOME_STR, int),
-    "memory": (NONE, int, str, int, int | float, int),
+    "memory": (NONE, int, str, int, NUMBER, int),
+    "space": (NONE, str, int, NUMBER, int, NUMBER, int, int, int, int, NUMBER, int),
+    "journal": (NONE, str, str, str, str, NUMBER, str, str, SOME_INT, SOME_INT, SOME_INT, SOME_STR, SOME_STR, NUMBER,
+                int, int),
+    "quarantine": (NONE, str, str, str, NUMBER, str),
 }  # fmt: skip
 
 
@@ -143,30 +295,6 @@ def can_be_walked(old: apsw.Connection, table: str) -> bool:
         return True
     except READ_FAULTS:
         return False
-
-
-def leaf_rows(old: apsw.Connection, size: int) -> Iterator[tuple[int, Values]]:
-    """Every row of a table that lies in a page of its own kind, with its number. Read through the driver, which
-    decrypts. Pages that SQLite gave back hold nothing: `secure_delete` has emptied them."""
-    page_size = int(old.pragma("page_size"))
-    usable = page_size - old.read("main", 0, 0, FIRST_PAGE_HEADER)[1][RESERVED_AT]
-
-    def page(number: int) -> bytes:
-        if not 1 <= number <= size // page_size:
-            raise ValueError("there is no such page")
-        return old.read("main", 0, (number - 1) * page_size, page_size)[1]
-
-    for number in range(1, size // page_size + 1):
-        with suppress(apsw.Error, ValueError):
-            data = page(number)
-            start = FIRST_PAGE_HEADER if number == 1 else 0
-            if data[start] != TABLE_LEAF:
-                continue
-            places = start + LEAF_HEADER
-            cells = int.from_bytes(data[start:places][CELLS_AT])
-            for at in range(places, min(places + 2 * cells, usable - 1), 2):
-                with suppress(apsw.Error, ValueError, IndexError, struct.error):
-                    yield cell(data, int.from_bytes(data[at : at + 2]), usable, page)
 
 
 def cell(data: bytes, at: int, usable: int, page: Callable[[int], bytes]) -> tuple[int, Values]:

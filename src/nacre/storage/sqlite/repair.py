@@ -39,6 +39,7 @@ from nacre.storage.sqlite.connection import (
     Key,
     header,
     is_encrypted,
+    log_of,
     sweep,
     translated,
     unlock,
@@ -61,6 +62,7 @@ from nacre.storage.tables import (
 
 STAMP = "%Y%m%dT%H%M%SZ"
 COPIED_AT_ONCE = 1 << 20
+FEW = 20  # rows: a damaged one among them must not speak for its table
 MOST_PROBED = 5_000_000  # row numbers; a damaged counter may tell of many more than there can be
 VERSION = (
     "key", "space", "seq_from", "seq_to", "anchor", "content", "version", *SCALARS, "lists", "uses", "stems", "length"
@@ -350,9 +352,9 @@ def readable(kind: str, value: Any) -> object:
 
 def rebuilt(file: Path, path: Path, key: Key | None, now: float) -> Repaired:
     damaged_copy = file.with_name(f"{file.name}.damaged-{time.strftime(STAMP, time.gmtime(now))}")
-    if damaged_copy.exists():
+    if damaged_copy.exists() or log_of(damaged_copy).exists():
         raise StorageError(f"{damaged_copy} is there already, and nothing is written over; move it and repeat.")
-    fresh = file.with_name(f".{file.name}.{uuid4().hex[:8]}{UNFINISHED_REKEY}")
+    fresh, copy = (file.with_name(f".{file.name}.{uuid4().hex[:8]}{UNFINISHED_REKEY}") for _ in range(2))
     with ExitStack() as held:
         holder: apsw.Connection | None = None
         try:
@@ -362,10 +364,11 @@ def rebuilt(file: Path, path: Path, key: Key | None, now: float) -> Repaired:
         except (apsw.NotADBError, apsw.CorruptError, apsw.SQLError, NotAStore):
             keep_damaged(file, damaged_copy)  # nothing that could be locked
         try:
-            # The file itself is locked by the holder: definitions can be restored only in what is kept of it.
-            done = salvage(file if holder is None else damaged_copy, path, key, fresh, now)
+            keep_damaged(damaged_copy, copy)
+            done = salvage(copy, path, key, fresh, now)
             examine(fresh, key)
-            shutil.copymode(file, fresh)
+            if file.exists():
+                shutil.copymode(file, fresh)
             to_disk(fresh)
             take_place(fresh, file, holder)
         except BaseException:
@@ -375,7 +378,8 @@ def rebuilt(file: Path, path: Path, key: Key | None, now: float) -> Repaired:
         finally:
             for part in ("", *BESIDE):
                 fresh.with_name(fresh.name + part).unlink(missing_ok=True)
-    return replace(done, kept=damaged_copy)
+                copy.with_name(copy.name + part).unlink(missing_ok=True)
+    return replace(done, kept=damaged_copy if damaged_copy.exists() else log_of(damaged_copy))
 
 
 def keep_bytes(file: Path, target: Path) -> None:
@@ -398,30 +402,37 @@ def keep_bytes(file: Path, target: Path) -> None:
 
 
 def salvage(file: Path, path: Path, key: Key | None, fresh: Path, now: float) -> Repaired:
-    """Everything of `file` that can be read, in a new store at `fresh`."""
+    """Everything of `file` that can be read, in a new store at `fresh`. The file is a copy, and is changed."""
+    lost_records.mend_first_page(file)
     old = open_existing(file)
     create_private(fresh)
     new = apsw.Connection(str(fresh))
     try:
         encrypted = is_encrypted(header(old))
         unlock(old, path, key if encrypted else None)
+        old.pragma("writable_schema", "on")  # a damaged definition must not hide the other tables
         with suppress(apsw.Error):
-            old.pragma("wal_checkpoint(TRUNCATE)")  # a scan reads the pages of the file, and not those of its log
+            old.pragma("schema_version")
+            old.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)  # a scan reads the pages of the file alone
         size = file.stat().st_size
         if encrypted:
             locked, old = old, lost_records.decrypted(old, size)
             locked.close()
-        old.pragma("writable_schema", "on")  # a damaged definition must not hide the other tables
+            old.pragma("writable_schema", "on")
         unlock(new, fresh, key)
         schema.prepare(new, fresh)
         restore_definitions(old, new)
-        if not table_readable(old, "version"):
-            raise NotAStore(path, "nothing in it can be read")
-        rows.register(old)
         rows.register(new)
         new.execute("BEGIN IMMEDIATE")
         carry_meta(old, new)
-        for table in ("vocabulary", "space", "quarantine"):
+        carry_table(old, new, "vocabulary")
+        if not leads_to_tables(old):
+            misled, old = old, lost_records.rows_alone(old, size)
+            misled.close()
+            if not any(walk(old, "SELECT 1 FROM version UNION ALL SELECT 1 FROM content LIMIT 1")):
+                raise NotAStore(path, "nothing in it can be read")
+        rows.register(old)
+        for table in ("space", "quarantine"):
             carry_table(old, new, table)
         without_row = restore_spaces(old, new)
         carry_journal(old, new)
@@ -443,20 +454,22 @@ def salvage(file: Path, path: Path, key: Key | None, fresh: Path, now: float) ->
 
 
 def salvage_copy(file: Path, key: Key | None, target: Path, now: float) -> Repaired:
-    """Everything that can be read of a damaged store, in a new one at `target`. The damaged file is only read: what is
-    not yet in it, but in its log, is read from a copy of both. Raises `NotAStore` and `WrongKey`, and then leaves
-    nothing at `target`."""
-    if not file.is_file():
+    """Everything that can be read of a damaged store, or of a log without one, in a new store at `target`. The damaged
+    file is only read: what is not yet in it, but in its log, is read from a copy of both. Raises `NotAStore` and
+    `WrongKey`, and then leaves nothing at `target`."""
+    store, log = (None, file) if lost_records.is_log(file) else (file, log_of(file))
+    if not file.is_file() and not log.is_file():
         raise StorageError(
             f"There is no file {file} to salvage; name the damaged store: `nacre doctor --salvage FILE`."
         )
-    if target.exists():
-        raise StorageError(f"{target} is there already, and nothing is written over; name another file.")
+    taken = next((each for part in ("", *BESIDE) if (each := target.with_name(target.name + part)).exists()), None)
+    if taken is not None:
+        raise StorageError(f"{taken} is there already, and nothing is written over; name another file.")
     with TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as folder:
         copy, fresh = Path(folder) / "damaged.db", Path(folder) / "fresh.db"
-        for part in ("", "-wal"):
-            if (source := file.with_name(file.name + part)).exists():
-                shutil.copyfile(source, copy.with_name(copy.name + part))
+        for source, part in ((store, copy), (log, log_of(copy))):
+            if source is not None and source.exists():
+                shutil.copyfile(source, part)
         try:
             done = salvage(copy, file, key, fresh, now)
             examine(fresh, key)
@@ -479,10 +492,19 @@ def restore_definitions(old: apsw.Connection, new: apsw.Connection) -> None:
         old.pragma("writable_schema", "on")
 
 
+def leads_to_tables(old: apsw.Connection) -> bool:
+    """Whether the definitions name each table, at a place of its own with rows of its shape. Else only the pages can
+    be read."""
+    tables = dict(walk(old, "SELECT name, rootpage FROM sqlite_schema WHERE type = 'table' AND rootpage"))
+    places = Counter(row[0] for row in walk(old, "SELECT rootpage FROM sqlite_schema WHERE rootpage"))
+    return all(places[tables.get(name)] == 1 and table_readable(old, name) for name in lost_records.SHAPES)
+
+
 def table_readable(old: apsw.Connection, table: str) -> bool:
+    shape = lost_records.SHAPES[table]
     try:
-        old.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall()
-        return True
+        first = old.execute(f"SELECT * FROM {table} NOT INDEXED LIMIT {FEW}").fetchall()
+        return not first or any(all(map(isinstance, row[1:], shape[1:])) for row in first)
     except (apsw.CorruptError, UnicodeDecodeError):
         return True  # the table is there; some of it may be readable
     except apsw.Error:

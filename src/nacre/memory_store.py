@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Self, Unpack, cast
 from uuid import uuid4
 
 from nacre.engine import Engine, history, links, merge, removal, review, spaces, supersede, undo, write_request
-from nacre.engine.engine import PART, RELATION, Edit, catch_up_all, reindex
+from nacre.engine.engine import RELATION, Edit
 from nacre.engine.history import Bucket
-from nacre.engine.operation_parts import OperationParts
+from nacre.engine.indexing import catch_up_all, reindex
+from nacre.engine.operation_parts import PART, OperationParts
 from nacre.engine.remember import ConflictHandling, edit_one, store_all, store_instead, store_one, with_copies
 from nacre.engine.spaces import SpaceNote, Stats
 from nacre.engine.write_request import TermEdit, WriteRequest

@@ -7,7 +7,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from nacre.engine.engine import PROBE
+from nacre.engine.checked_embedder import PROBE
 from nacre.errors import EmbeddingError
 from nacre.protocols import Vectors
 from nacre.text.tokens import words

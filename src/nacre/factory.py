@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from nacre.access.capabilities import Access, AgentCapabilities
     from nacre.conflicts.judge import ConflictFn, Judge
     from nacre.engine import Engine
-    from nacre.engine.engine import BackgroundCatchUp, CheckedEmbedder
+    from nacre.engine.checked_embedder import CheckedEmbedder
+    from nacre.engine.indexing import BackgroundCatchUp
     from nacre.remember.guard import Guard
     from nacre.storage.sqlite import Key
     from nacre.storage.sqlite.backup import Copy
@@ -452,7 +453,9 @@ def open_parts(
     access_of(settings, options, space)  # who may not use the space must not open the store
     place = settings.store if path is None else path
     check_mirror(settings, place)
-    from nacre.engine.engine import BackgroundCatchUp, Engine, checked
+    from nacre.engine.checked_embedder import checked
+    from nacre.engine.engine import Engine
+    from nacre.engine.indexing import BackgroundCatchUp
 
     opened = open_backend(place, settings)
     check_complete(opened, place)

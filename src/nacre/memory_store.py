@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Self, Unpack, cast
 from uuid import uuid4
 
 from nacre.engine import Engine, history, links, merge, removal, review, spaces, supersede, undo, write_request
-from nacre.engine.engine import PART, RELATION, Edit, catch_up_all, reindex
+from nacre.engine.engine import RELATION, Edit
 from nacre.engine.history import Bucket
-from nacre.engine.operation_parts import OperationParts
-from nacre.engine.remember import ConflictHandling, edit_one, store_all, store_instead, store_one, with_copies
+from nacre.engine.indexing import catch_up_all, reindex
+from nacre.engine.operation_parts import PART, OperationParts
+from nacre.engine.remember import ConflictHandling, edit_one, store_all, store_one, store_replacement, with_copies
 from nacre.engine.spaces import SpaceNote, Stats
 from nacre.engine.write_request import TermEdit, WriteRequest
 from nacre.errors import (
@@ -298,7 +299,7 @@ class MemoryStore(Closing):
         suggested = self._parts.suggester.fields(guarded)
         memory = mark_suspicious(self._build({**suggested, **guarded}), suspicion, trust_given="trust" in fields)
         if replaces is not None:
-            result = store_instead(self._engine, memory, replaces, self._handling(None), explicit=fields)
+            result = store_replacement(self._engine, memory, replaces, self._handling(None), explicit=fields)
         else:
             result = store_one(self._engine, memory, self._handling(on_conflict, contradiction_fn), explicit=fields)
         self._parts.catch_up.start()

@@ -271,7 +271,7 @@ def test_an_agent_undoes_all_of_an_operation_that_takes_several_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: bool
 ) -> None:
     """Of what the first part takes away it can no longer be told, but the rest must go as well."""
-    monkeypatch.setattr("nacre.engine.engine.PART_GROWTH", 1)
+    monkeypatch.setattr("nacre.engine.operation_parts.PART_GROWTH", 1)
     monkeypatch.setattr(undo, "PART", 3)
     ada = opened(tmp_path / "s.db", Clock())
     ada.write("learn", new=[ada.draft(f"Buoy {number}") for number in range(10)])

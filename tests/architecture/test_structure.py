@@ -47,6 +47,7 @@ EXERCISED_ELSEWHERE = {
     "nacre.conflicts.candidates": "engine/test_comparing_bounds.py",
     "nacre.engine.write_request": "engine/test_engine.py",
     "nacre.engine.removal": "engine/test_redact_and_compact.py",
+    "nacre.engine.space_names": "engine/test_spaces.py",
     "nacre.hooks.request": "hooks/test_client.py",
     "nacre.lifecycle.doctor": "cli/test_doctor.py",
     "nacre.mcp.profiles.maintenance": "mcp/profiles/test_full.py",

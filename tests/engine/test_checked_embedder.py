@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nacre import MemoryStore
-from nacre.engine.engine import PROBE, CheckedEmbedder, check_same, checked
+from nacre.engine.checked_embedder import PROBE, CheckedEmbedder, check_same, checked
 from nacre.errors import EmbeddingError, EmbeddingMismatch
 from nacre.models.background import BackgroundEmbedder
 from nacre.models.embedders import Hashing

@@ -11,7 +11,7 @@ import pytest
 
 from nacre import Memory, MemoryStore
 from nacre.engine import engine as engine_module
-from nacre.engine.engine import PART_GROWTH, PART_SECONDS, PartSize, long_operation
+from nacre.engine.operation_parts import PART_GROWTH, PART_SECONDS, PartSize, long_operation
 from nacre.errors import InvalidInput, MemoryNotFound, SupersedeCycle
 from nacre.model import Link
 from nacre.protocols import Vectors

@@ -392,7 +392,7 @@ def test_a_shortened_journal_has_every_operation_whole_or_not_at_all(store: Memo
 def test_a_shortened_journal_keeps_what_an_interrupted_operation_needs(
     store: MemoryStore, clock: Ticking, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interrupted: str
 ) -> None:
-    monkeypatch.setattr("nacre.engine.engine.PART_GROWTH", 1)
+    monkeypatch.setattr("nacre.engine.operation_parts.PART_GROWTH", 1)
     for module in ("engine.undo", "transfer.import_archive"):
         monkeypatch.setattr(f"nacre.{module}.PART", 3)
     with MemoryStore(":memory:", embedder=WordBag(), clock=clock) as other:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from nacre import MemoryStore
-from nacre.engine.engine import checked
+from nacre.engine.checked_embedder import checked
 from nacre.protocols import Vectors
 from tests.embedders import WordBag
 

@@ -468,7 +468,7 @@ def test_an_undo_brings_back_a_link_to_a_memory_from_which_only_a_purge_took_a_l
 @pytest.fixture
 def many(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
     """Ten memories of one operation, which takes four parts to undo."""
-    monkeypatch.setattr("nacre.engine.engine.PART_GROWTH", 1)
+    monkeypatch.setattr("nacre.engine.operation_parts.PART_GROWTH", 1)
     monkeypatch.setattr("nacre.engine.undo.PART", 3)
     store.remember_many([{"text": f"text of {number}", "id": f"m{number}"} for number in range(10)])
     return store

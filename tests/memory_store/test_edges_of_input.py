@@ -13,7 +13,7 @@ import pytest
 
 from nacre import AsyncMemoryStore, MemoryStore
 from nacre.engine import undo
-from nacre.engine.engine import PART
+from nacre.engine.operation_parts import PART
 from nacre.errors import InvalidInput
 from nacre.model import Condition, Filter
 from nacre.model.validate import Fields

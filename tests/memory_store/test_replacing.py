@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nacre import Link, Memory, MemoryStore
-from nacre.engine.remember import SAME_TEXT, store_instead
+from nacre.engine.remember import SAME_TEXT, store_replacement
 from nacre.errors import InvalidInput, MemoryNotFound
 
 
@@ -125,7 +125,7 @@ def test_a_known_text_that_another_edits_at_that_moment_does_not_replace(tmp_pat
 
         handling = store._handling(None)
         memory = store.draft("Deploy with make ship on Monday")
-        result = store_instead(replace(engine, clock=edit_first), memory, "old", handling, explicit=())
+        result = store_replacement(replace(engine, clock=edit_first), memory, "old", handling, explicit=())
         assert edited and result.memory.text == memory.text and not result.stored_before
         assert held(store)["old"].superseded_by == memory.id and held(store)["known"].text == "Never deploy by hand"
 

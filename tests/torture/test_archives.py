@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nacre import MemoryStore
-from nacre.engine.engine import PART, PART_GROWTH
+from nacre.engine.operation_parts import PART, PART_GROWTH
 from nacre.transfer.export import export_archive
 from nacre.transfer.import_archive import import_archive
 

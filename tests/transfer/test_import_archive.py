@@ -279,7 +279,7 @@ def test_a_model_that_is_away_leaves_memories_to_be_found_by_their_words(archive
 @pytest.fixture
 def ten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An archive of ten memories, each linked to the one before; it takes four parts to import or to undo it."""
-    monkeypatch.setattr("nacre.engine.engine.PART_GROWTH", 1)
+    monkeypatch.setattr("nacre.engine.operation_parts.PART_GROWTH", 1)
     monkeypatch.setattr("nacre.transfer.import_archive.PART", 3)
     monkeypatch.setattr("nacre.engine.undo.PART", 3)
     source = opened()
@@ -349,7 +349,7 @@ def test_an_import_that_was_killed_continues_when_it_is_run_again(store: MemoryS
 def test_a_fault_between_two_parts_is_counted_once_by_an_import_that_was_killed(
     store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.engine.engine.PART_GROWTH", 1)
+    monkeypatch.setattr("nacre.engine.operation_parts.PART_GROWTH", 1)
     monkeypatch.setattr("nacre.transfer.import_archive.PART", 3)
     rows = [memory(f"m{number}", f"Buoy {number}") for number in range(9)]
     path = written(tmp_path / "nine.nacre", *rows[:3], [], *rows[3:], [])
@@ -425,7 +425,7 @@ def test_who_stops_an_import_is_told_how_to_continue_it_or_take_it_back(store: M
 def test_an_import_that_is_stopped_while_it_embeds_is_completed_when_it_is_run_again(
     store: MemoryStore, ten: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.engine.engine.PART", 4)
+    monkeypatch.setattr("nacre.engine.operation_parts.PART", 4)
     with pytest.raises(Stop) as stopped:
         import_archive(store, ten, regenerate_vectors=True, progress=stopping_at(0, Stop(), "embedding memories"))
     assert "run the import again" in stopped.value.__notes__[0]

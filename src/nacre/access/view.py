@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from nacre.access.capabilities import NOTHING, Access, Role, ScopeLevel
-from nacre.engine.engine import FOR_REVIEW, RELATION, SPACE, UNDO, renamed_in_tokens
+from nacre.engine.engine import FOR_REVIEW, RELATION, SPACE, UNDO
 from nacre.engine.operation_parts import undone_batches
+from nacre.engine.space_names import renamed_in_tokens
 from nacre.errors import AccessDenied, Cancelled, QueryCostExceeded, QuotaExceeded
 from nacre.files import ThreadLock
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory, Operation

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import gc
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from shlex import quote
 
@@ -12,7 +14,41 @@ from nacre.model import JournalEntry, Operation
 from nacre.model.journal import MEMORY
 from nacre.protocols import AnyChange, Committed, Reader
 
+PART = 256  # changes in the first transaction of a long operation; see `PartSize`
+PART_SECONDS = 0.15  # that a part may hold the write lock: a person who writes meanwhile does not notice the wait
+PART_GROWTH = 4  # a part has at most 4 times, and at least a quarter of, the changes of the first
+SHORT_PART = 1 / 3  # of these seconds: one of twice the size is then still within them, with some to spare
 REPEAT = "repeat it if it is still wanted."
+
+
+class PartSize:
+    """How many changes the next transaction of a long operation has: as many as others can wait for, because each
+    transaction has costs of its own."""
+
+    def __init__(self, first: int = PART) -> None:
+        self.size = first
+        self._least, self._most = max(1, first // PART_GROWTH), PART_GROWTH * first
+
+    def took(self, seconds: float) -> None:
+        """The time of the last one, with what it waited itself: where others write much, it is better to be short."""
+        if seconds > PART_SECONDS:
+            self.size = max(self._least, self.size // 2)
+        elif seconds < PART_SECONDS * SHORT_PART:
+            self.size = min(self._most, self.size * 2)
+
+
+@contextmanager
+def long_operation() -> Iterator[None]:
+    """Lets the garbage collector pass over what exists already: to look through all of it takes 50 ms, and often comes
+    while others wait for a transaction. A program that has done so itself is left as it is."""
+    done_before = gc.get_freeze_count() > 0
+    if not done_before:
+        gc.freeze()
+    try:
+        yield
+    finally:
+        if not done_before:
+            gc.unfreeze()
 
 
 @dataclass(slots=True)

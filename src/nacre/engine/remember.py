@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nacre.engine.engine import Edit, Engine, insertions
 from nacre.engine.operation_parts import OperationParts
@@ -44,9 +44,9 @@ SAME_IF_GIVEN = frozenset(("created_at", "confidence", "valence", "arousal"))  #
 SOURCES = "other_sources"  # of one that was remembered again, in its metadata
 KNOWN = "known"
 SAME_TEXT = "The memory to replace has this very text; nothing was replaced."
-GAINED = (*LISTS, "source", "links", "importance", "pinned", "metadata")  # what a repetition may add to
-NAMED_BY = frozenset(("id", "id_prefix"))  # who gives one of these gets a memory of that name, also of a known text
-REPEATED = 0.05  # added to a memory's importance when it is remembered again, under the policy supersede
+MERGED_FIELDS = (*LISTS, "source", "links", "importance", "pinned", "metadata")  # what a repetition may add to
+ID_FIELDS = frozenset(("id", "id_prefix"))  # who gives one of these gets a memory of that name, also of a known text
+REPETITION_BONUS = 0.05  # added to a memory's importance when it is remembered again, under the policy supersede
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,11 @@ class ConflictHandling:
 
     def __post_init__(self) -> None:
         check_policy(self.policy)
+
+    def writable_near(self, memory: Memory, vector: Vectors | None) -> list[Memory]:
+        """What is like the memory and may be changed."""
+        own = replace(self.comparison, where=self.comparison.where & self.writable)
+        return [other for other, _ in own.likeness(memory, vector)]
 
 
 def check_policy(name: str) -> str:
@@ -123,7 +128,7 @@ def store_one(
         operation = OperationParts(memory.space, engine.operation("remember", why))
         return store_all(engine, [memory], operation, handling.comparison, {memory.id: explicit})[0]
     # What another process changes or removes meanwhile is no longer known: then everything is decided again.
-    store_anew = partial(store_one, engine, memory, handling, why=why, explicit=explicit)
+    retry = partial(store_one, engine, memory, handling, why=why, explicit=explicit)
     seq = engine.store.seq_at(memory.space, inf)
     (derived,), notes = engine.derive([memory])
     near = handling.comparison.likeness(memory, vector_of(derived)) if is_statement(memory) else []
@@ -131,23 +136,17 @@ def store_one(
     if known is not None and handling.policy != "raise":
         more = (*notes, *kept_importance(memory, known, explicit))
         again = remember_again(engine, known, memory, handling.policy, explicit, more, why)
-        return again or store_anew()
-    compared, more_notes = handling.comparison.compare(memory, vector_of(derived), near=near) if near else ([], ())
-    conflicts, notes = tuple(compared), (*notes, *more_notes)
-    if conflicts and handling.policy == "raise":
-        raise ConflictError(conflicts, memory.id)
-    supersedes = handling.policy == "supersede"
-    replaced = replaceable(memory, conflicts, handling) if supersedes else []
-    noted = conflicts_to_note(memory, conflicts, replaced, handling.policy, duplicates=False)
-    version = version_link(memory, near, conflicts, handling.comparison) if handling.policy in NOTING else None
-    draft = with_link(with_conflict_links(memory, noted), version)
+        return again or retry()
+    decision = decide(memory, vector_of(derived), near, handling, duplicates=False)
+    conflicts, replaced, notes = decision.conflicts, decision.replaced, (*notes, *decision.notes)
+    draft = with_link(with_conflict_links(memory, decision.noted), decision.version)
     known_sides = (each.other(memory.id) for each in conflicts if is_repetition(each))
     same = next((each for each in known_sides if handling.writable.admits(each)), None)
-    if supersedes and same is not None and not noted and not replaced:
+    if handling.policy == "supersede" and same is not None and not decision.noted and not replaced:
         unchanged = partial(same_statement, same)
         merge = partial(merge_repetition, new=memory)
         merged = engine.change(memory.space, [same.id], "merge", merge, why=why, only=unchanged)
-        return RememberResult(merged[0], conflicts, "merged", notes) if merged else store_anew()
+        return RememberResult(merged[0], conflicts, "merged", notes) if merged else retry()
     stored: list[Memory] = []
     meanwhile: dict[str, Memory] = {}
 
@@ -167,10 +166,41 @@ def store_one(
         if handling.policy == "raise":
             raise ConflictError((Conflict(memory, known, 1.0, "duplicate", "identical text"),), memory.id)
         again = remember_again(engine, known, memory, handling.policy, explicit, notes, why)
-        return again or store_anew()
-    if conflicts and handling.policy == "warn":
-        warnings.warn(ConflictWarning(conflicts, memory.id), stacklevel=caller_level())
-    return RememberResult(stored[0], conflicts, "superseded" if replaced else "stored", notes)
+        return again or retry()
+    return stored_result(stored[0], decision, handling.policy, notes)
+
+
+class Decision(NamedTuple):
+    """What a new text means for the memories that it conflicts with: those that it replaces (ids), the conflicts that
+    are noted for review, and the link to what it may be a newer version of. `notes` say what could not be compared."""
+
+    conflicts: tuple[Conflict, ...]
+    replaced: list[str]
+    noted: list[Conflict]
+    version: Link | None
+    notes: tuple[str, ...]
+
+
+def decide(
+    memory: Memory, vector: Vectors | None, near: Sequence[tuple[Memory, float]], handling: ConflictHandling, *,
+    duplicates: bool,
+) -> Decision:  # fmt: skip
+    """As the policy says; `near` is what `likeness` gave. Raises `ConflictError` under the policy raise."""
+    compared, notes = handling.comparison.compare(memory, vector, near=near) if near else ([], ())
+    conflicts = tuple(compared)
+    if conflicts and handling.policy == "raise":
+        raise ConflictError(conflicts, memory.id)
+    replaced = replaceable(memory, conflicts, handling) if handling.policy == "supersede" else []
+    noted = conflicts_to_note(memory, conflicts, replaced, handling.policy, duplicates=duplicates)
+    version = version_link(memory, near, conflicts, handling.comparison) if handling.policy in NOTING else None
+    return Decision(conflicts, replaced, noted, version, notes)
+
+
+def stored_result(memory: Memory, decision: Decision, policy: str, notes: tuple[str, ...]) -> RememberResult:
+    """Warns of the conflicts where the policy says so."""
+    if decision.conflicts and policy == "warn":
+        warnings.warn(ConflictWarning(decision.conflicts, memory.id), stacklevel=caller_level())
+    return RememberResult(memory, decision.conflicts, "superseded" if decision.replaced else "stored", notes)
 
 
 def replacing(engine: Engine, reader: Reader, memory: Memory, replaced: Sequence[str]) -> tuple[Memory, list[Change]]:
@@ -208,16 +238,10 @@ def edit_one(
         return RememberResult(engine.change(space, [id], "edit", edit, why=why)[0])
     (derived,), notes = engine.derive([after])
     near = handling.comparison.likeness(after, vector_of(derived)) if is_statement(after) else []
-    compared, more_notes = handling.comparison.compare(after, vector_of(derived), near=near) if near else ([], ())
-    conflicts, notes = tuple(compared), (*notes, *more_notes)
-    if conflicts and handling.policy == "raise":
-        raise ConflictError(conflicts, id)
-    supersedes = handling.policy == "supersede"
-    replaced = replaceable(after, conflicts, handling) if supersedes else []
-    noted = conflicts_to_note(after, conflicts, replaced, handling.policy, duplicates=True)
+    decision = decide(after, vector_of(derived), near, handling, duplicates=True)
+    replaced, noted = decision.replaced, decision.noted
     conflicting = {each.other(id).id for each in noted}
-    version = version_link(after, near, conflicts, handling.comparison) if handling.policy in NOTING else None
-    compared_all = vector_of(derived) is not None and not more_notes
+    compared_all = vector_of(derived) is not None and not decision.notes
     stored: list[Memory] = []
 
     def plan(reader: Reader) -> list[AnyChange]:
@@ -231,7 +255,7 @@ def edit_one(
             others = [(each, without_notes(each, [id])) for each in sources if handling.writable.admits(each)]
         known = linking | {link.to for link in edited.links if link.rel == CONFLICTS}
         edited = with_conflict_links(edited, [each for each in noted if each.other(id).id not in known])
-        edited = with_link(edited, version)
+        edited = with_link(edited, decision.version)
         own = derived if same_derived_input(after, edited) else engine.prepare([(current, edited)]).get(id)
         successor, changes = replacing(engine, reader, edited, replaced)
         stored[:] = [replace(successor, updated_at=engine.clock())]
@@ -240,9 +264,7 @@ def edit_one(
 
     versions = engine.write(engine.operation("edit", why), plan).versions
     memory = replace(stored[0], version=versions.get(key_of(stored[0]), stored[0].version))
-    if conflicts and handling.policy == "warn":
-        warnings.warn(ConflictWarning(conflicts, id), stacklevel=caller_level())
-    return RememberResult(memory, conflicts, "superseded" if replaced else "stored", notes)
+    return stored_result(memory, decision, handling.policy, (*notes, *decision.notes))
 
 
 def without_notes(memory: Memory, others: Collection[str]) -> Memory:
@@ -283,7 +305,7 @@ def without_repeats(
             # An id that is given twice is refused when it is written.
             drafts[memory.id if memory.id not in drafts else f"{memory.id} again"] = memory
             first[memory.id] = memory.id
-            earlier += [memory.id] if NAMED_BY.isdisjoint(own) else []
+            earlier += [memory.id] if ID_FIELDS.isdisjoint(own) else []
         else:
             drafts[same], first[memory.id] = repeated(drafts[same], memory), same
     return list(drafts.values()), first
@@ -308,7 +330,7 @@ def stored_copies(
     copies: dict[str, str] = {}
     for draft, vector in (pair for digest in stored for pair in asked[digest]):
         own = explicit.get(draft.id, ())
-        near = comparison.likeness(draft, vector) if NAMED_BY.isdisjoint(own) else []
+        near = comparison.likeness(draft, vector) if ID_FIELDS.isdisjoint(own) else []
         known = known_among([other for other, _ in near], draft, own)
         if known is not None:
             copies[draft.id] = known.id
@@ -320,7 +342,7 @@ def copies_since(
 ) -> dict[str, Memory]:
     """The drafts that others have stored since this journal entry, each with what they stored. For a plan: two that
     store one text at the same moment must not both add it."""
-    lasting = [each for each in drafts if is_lasting(each) and NAMED_BY.isdisjoint(explicit.get(each.id, ()))]
+    lasting = [each for each in drafts if is_lasting(each) and ID_FIELDS.isdisjoint(explicit.get(each.id, ()))]
     if not lasting:
         return {}
     texts = {same_words(each.text) for each in lasting}
@@ -340,8 +362,7 @@ def with_copies(engine: Engine, space: str, old: str, new: str, handling: Confli
     while step is not None and step.superseded_by and step.superseded_by not in later:
         later.add(step.superseded_by)
         step = engine.store.get(space, step.superseded_by)
-    own = replace(handling.comparison, where=handling.comparison.where & handling.writable)
-    near = [other for other, _ in own.likeness(memory, vector_of(derived))]
+    near = handling.writable_near(memory, vector_of(derived))
     copies = [each.id for each in near if says_the_same(memory, each) and not each.pinned and each.id not in later]
     return dict.fromkeys((old, *copies), new)
 
@@ -370,8 +391,7 @@ def known_copy(
     if not is_lasting(memory):
         return None
     (derived,), _ = engine.derive([memory])
-    own = replace(handling.comparison, where=handling.comparison.where & handling.writable)
-    others = (other for other, _ in own.likeness(memory, vector_of(derived)) if other.id not in replaced)
+    others = (each for each in handling.writable_near(memory, vector_of(derived)) if each.id not in replaced)
     return next((other for other in others if is_known_of_type(memory, other, explicit)), None)
 
 
@@ -388,7 +408,7 @@ def is_known(new: Memory, old: Memory, explicit: Collection[str]) -> bool:
     """Whether the new one need not be stored: the old one says the same in the same session, and nothing that was given
     differs."""
     differs = any(getattr(new, name) != getattr(old, name) for name in SAME_IF_GIVEN.intersection(explicit))
-    return NAMED_BY.isdisjoint(explicit) and new.session == old.session and not differs and says_the_same(new, old)
+    return ID_FIELDS.isdisjoint(explicit) and new.session == old.session and not differs and says_the_same(new, old)
 
 
 def says_the_same(new: Memory, old: Memory) -> bool:
@@ -416,7 +436,7 @@ def remember_again(
 ) -> RememberResult | None:  # fmt: skip
     """Touches what is known, with what the new one adds; one operation, which can be undone. None where another
     process has changed or removed it meanwhile, so that the new one is no longer known."""
-    more = REPEATED if policy == "supersede" else 0.0
+    more = REPETITION_BONUS if policy == "supersede" else 0.0
 
     def edit(old: Memory) -> Memory:
         after = repeated(old, memory, engine.clock())
@@ -429,19 +449,19 @@ def remember_again(
     return RememberResult(changed[0], (), "merged" if more else KNOWN, (*notes, *notes_of_known(known, changed[0])))
 
 
-def store_instead(
+def store_replacement(
     engine: Engine, memory: Memory, old: str, handling: ConflictHandling, *, explicit: Collection[str]
 ) -> RememberResult:
     """One operation: the new memory replaces the old one and its copies, with their noted conflicts. Where its text is
     stored already, that memory replaces them, whatever its time, and nothing is added; where the old one has this very
     text, nothing is replaced."""
-    store_anew = partial(store_instead, engine, memory, old, handling, explicit=explicit)
+    retry = partial(store_replacement, engine, memory, old, handling, explicit=explicit)
     space, seq = memory.space, engine.store.seq_at(memory.space, inf)
     besides_time = [name for name in explicit if name != "created_at"]
     before = engine.store.get(space, old)
     if before is not None and before.text == memory.text and is_known(memory, before, besides_time):
         notes = SAME_TEXT, *kept_importance(memory, before, explicit), *kept_time(memory, before, explicit)
-        return remember_again(engine, before, memory, "note", besides_time, notes, "") or store_anew()
+        return remember_again(engine, before, memory, "note", besides_time, notes, "") or retry()
     replaced = with_copies(engine, space, old, memory.id, handling)
     known = known_copy(engine, memory, handling, besides_time, replaced)
     if known is None and before is not None:
@@ -465,7 +485,7 @@ def store_instead(
 
     after = {each.id: each for each in apply_decided(engine, space, "remember", derived, decide)}
     if not after:
-        return store_anew()
+        return retry()
     kept = after[successor.id]
     if known is not None:
         kept_values = *kept_importance(memory, known, explicit), *kept_time(memory, known, explicit)
@@ -491,7 +511,7 @@ def same_statement(one: Memory, other: Memory) -> bool:
 
 def notes_of_known(before: Memory, after: Memory) -> tuple[str, ...]:
     """What a known memory got from its repetition."""
-    names = [name for name in GAINED if getattr(before, name) != getattr(after, name)]
+    names = [name for name in MERGED_FIELDS if getattr(before, name) != getattr(after, name)]
     return (f"Added to it: {', '.join(names)}; `undo` takes that back.",) if names else ()
 
 
@@ -598,7 +618,7 @@ def words_and_symbols(text: str) -> tuple[set[str], list[str]]:
 
 def merge_repetition(old: Memory, new: Memory) -> Memory:
     """The old memory, with the new one's tags and, if it differs, its wording: no text is lost."""
-    importance = min(1.0, max(old.importance, new.importance) + REPEATED)
+    importance = min(1.0, max(old.importance, new.importance) + REPETITION_BONUS)
     tags = tuple(dict.fromkeys((*old.tags, *new.tags)))
     if new.text.split() == old.text.split():
         return replace(old, importance=importance, tags=tags)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from nacre.engine.engine import DELETE_SPACE, SPACE, Engine, remains_of, renamed
+from nacre.engine.engine import DELETE_SPACE, SPACE, Engine
 from nacre.engine.removal import remove
 from nacre.engine.review import trashed
+from nacre.engine.space_names import remains_of, renamed
 from nacre.engine.supersede import is_redacted
 from nacre.errors import InvalidInput
 from nacre.model import Filter, Memory

@@ -12,21 +12,9 @@ from itertools import islice
 from shlex import quote
 from typing import Any, NamedTuple, TypeAlias
 
-from nacre.engine.engine import (
-    FOR_REVIEW,
-    FORMER_NAMES,
-    PART,
-    RELATION,
-    SPACE,
-    UNDO,
-    Engine,
-    PartSize,
-    import_under_way,
-    long_operation,
-    remains_of,
-    renamed,
-)
-from nacre.engine.operation_parts import refuse_stopped, undone_batches, undone_by
+from nacre.engine.engine import FOR_REVIEW, FORMER_NAMES, RELATION, SPACE, UNDO, Engine, import_under_way
+from nacre.engine.operation_parts import PART, PartSize, long_operation, refuse_stopped, undone_batches, undone_by
+from nacre.engine.space_names import remains_of, renamed
 from nacre.errors import InvalidInput, NacreError, OperationNotFound, StoreFull, UndoBlocked, UndoRefused
 from nacre.model import TYPES, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.graph import RELATIONS

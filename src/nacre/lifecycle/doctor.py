@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from nacre.engine.engine import CheckedEmbedder
+from nacre.engine.checked_embedder import CheckedEmbedder
 from nacre.errors import ConfigError, EmbeddingError, EmbeddingMismatch, InvalidInput, StorageError, StoreDamaged
 from nacre.factory import (
     IN_MEMORY,

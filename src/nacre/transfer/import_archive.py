@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TypedDict, Unpack, cast
 
 from nacre.engine import Engine
-from nacre.engine.engine import PART, PartSize, catch_up_all, import_under_way, long_operation
-from nacre.engine.operation_parts import OperationParts
+from nacre.engine.engine import import_under_way
+from nacre.engine.indexing import catch_up_all
+from nacre.engine.operation_parts import PART, OperationParts, PartSize, long_operation
 from nacre.engine.undo import undo
 from nacre.errors import (
     AccessDenied,

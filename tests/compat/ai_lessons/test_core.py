@@ -12,7 +12,7 @@ import pytest
 from nacre.compat.ai_lessons import core
 from nacre.compat.ai_lessons.config import Config
 from nacre.compat.ai_lessons.db import book_of
-from nacre.engine.engine import PROBE
+from nacre.engine.checked_embedder import PROBE
 from nacre.protocols import Embedder, Vectors
 
 ULID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")

@@ -266,7 +266,7 @@ def test_the_limit_of_pages_reads_as_a_full_disk_and_changes_nothing(tmp_path: P
 def test_a_long_operation_on_a_full_disk_says_what_is_kept_and_one_undo_takes_it_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    monkeypatch.setattr("nacre.engine.engine.PART_GROWTH", 1)
+    monkeypatch.setattr("nacre.engine.operation_parts.PART_GROWTH", 1)
     for module in ("memory_store", "engine.undo", "transfer.import_archive"):
         monkeypatch.setattr(f"nacre.{module}.PART", 16)
     texts = [f"{number} boats " + "word " * 40 for number in range(160)]

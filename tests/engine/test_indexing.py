@@ -10,7 +10,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.access.capabilities import AgentCapabilities, ScopeLevel
-from nacre.engine import engine as engine_module
+from nacre.engine import indexing
 from nacre.errors import StorageError
 from tests.embedders import Moody
 from tests.waiting import wait_for
@@ -81,7 +81,7 @@ def test_no_thread_is_started_where_nothing_waits(store: MemoryStore, monkeypatc
 def test_a_step_for_which_another_process_left_nothing_does_nothing(store: MemoryStore, embedder: Moody) -> None:
     store.remember("The kettle is blue")
     embedder.well = False
-    assert engine_module.catch_up(store._engine) == 0
+    assert indexing.catch_up(store._engine) == 0
 
 
 def test_where_nothing_waits_no_call_looks_for_it(
@@ -171,7 +171,7 @@ def test_closing_a_store_lets_the_step_that_is_under_way_end(pending: MemoryStor
 def test_a_store_that_closes_during_a_long_step_is_closed_by_that_step(
     pending: MemoryStore, held: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_module, "CLOSING_SECONDS", 0.0)
+    monkeypatch.setattr(indexing, "CLOSING_SECONDS", 0.0)
     pending.close()
     held.set()
     assert waits_for(lambda: not [each for each in threading.enumerate() if each.name == "nacre-catch-up"])
@@ -188,7 +188,7 @@ def test_only_one_step_is_under_way_at_a_time(pending: MemoryStore) -> None:
 
 @pytest.fixture
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_module, "STEP", 1)
+    monkeypatch.setattr(indexing, "STEP", 1)
 
 
 @pytest.mark.usefixtures("small_steps")

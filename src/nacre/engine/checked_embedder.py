@@ -1,0 +1,150 @@
+"""An embedder as one store uses it: checked against what filled the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from nacre.errors import (
+    EmbeddingMismatch,
+)
+from nacre.protocols import (
+    Backend,
+    Embedder,
+    EmbedderBound,
+    EmbedderIdentity,
+    Expected,
+    Vectors,
+)
+
+# Any text will do that no two models place alike; changed, it would make every store refuse its own model.
+PROBE = "The quick brown fox keeps 12 copper kettles in Lisbon."
+HALF_BYTES = 2
+SAME_VECTORS = 0.95  # cosine of one text's vectors: the default model keeps 0.99 when its weights are rounded to 8 bits
+
+
+class CheckedEmbedder:  # not a `background.WrappedEmbedder`: importing that costs a command on a server's store time
+    """An embedder as one store uses it.
+
+    The first texts that it embeds are embedded together with a fixed one, whose vector is compared with that of the
+    model that filled the store. Nothing is loaded, and no service is asked, only to compare.
+    """
+
+    def __init__(self, wanted: Embedder, store: Backend, probe: bytes = b"") -> None:
+        self.wanted = wanted
+        self.inner = wanted  # or, where it follows the store, the one that filled that
+        self.store = store
+        self.probe = probe
+        self._stored: EmbedderIdentity | None = None  # as it was read last
+        self._latest: tuple[Embedder, str, Vectors] | None = None  # a single text: a question to several spaces
+
+    @property
+    def identity(self) -> str:
+        return self.inner.identity
+
+    @property
+    def dimensions(self) -> int:
+        return self.inner.dimensions
+
+    @property
+    def token_limit(self) -> int:
+        return self.inner.token_limit
+
+    @property
+    def ready(self) -> bool:
+        return self.inner.ready
+
+    @property
+    def waiting(self) -> bool:
+        """Whether memories waited for their vectors when the store was last asked."""
+        return self._stored is not None and self._stored.waiting
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return self.inner.count_tokens(texts)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Raises `EmbeddingMismatch`, besides what the embedder itself raises."""
+        if self.probe and len(texts) == 1:
+            latest = self._latest
+            if latest is None or latest[0] is not self.inner or latest[1] != texts[0]:
+                latest = self._latest = (self.inner, texts[0], self.inner.embed(texts))
+            return latest[2]
+        if self.probe or not texts:
+            return self.inner.embed(texts)
+        rows = self.inner.embed([*texts, PROBE])
+        self._keep(rows[-1])
+        self.check()
+        return rows[:-1]
+
+    def measure(self) -> None:
+        """Embeds the fixed text whatever the store was filled with."""
+        self._keep(self.inner.embed([PROBE])[0])
+
+    def current(self) -> EmbedderIdentity:
+        """What is known of it without loading anything."""
+        return EmbedderIdentity(self.identity, len(self.probe) // HALF_BYTES, self.probe)
+
+    def check(self) -> EmbedderIdentity:
+        """What the store is bound to. Raises `EmbeddingMismatch`."""
+        stored = self.store.embedder()
+        self.check_bound(stored)
+        return stored
+
+    def check_bound(self, stored: EmbedderIdentity) -> None:
+        """As `check`, with what was read just now."""
+        if stored.name and stored.name != self.identity:  # perhaps another process has filled an empty store meanwhile
+            self.follow_store(lambda: stored.name)
+        self._stored = stored
+        check_same(stored, self.current())
+
+    def follow_store(self, stored: Callable[[], str]) -> None:
+        from nacre.models.background import embedder_of_store
+
+        inner = embedder_of_store(self.wanted, stored)
+        if inner is not self.inner:
+            self.inner, self.probe = inner, b""
+
+    def claim(self, expected: Expected) -> list[EmbedderBound]:
+        """Binds the store to this vector space on first use; the vector of the fixed text may follow later.
+
+        Raises `EmbeddingMismatch` where it is bound to another one.
+        """
+        actual = expected.known.embedder if expected.known is not None else None
+        stored = self._stored = expected.embedder = actual or self._stored or self.store.embedder()
+        claimed = EmbedderIdentity(self.identity, self.dimensions, self.probe, stored.measured)
+        check_same(stored, claimed)
+        return [EmbedderBound(claimed)] if not stored.name or (claimed.probe and not stored.probe) else []
+
+    def _keep(self, row: Vectors) -> None:
+        self.probe = row.astype("<f2").tobytes()
+
+
+def checked(embedder: Embedder, store: Backend) -> CheckedEmbedder:
+    if not isinstance(embedder, CheckedEmbedder):
+        return CheckedEmbedder(embedder, store)
+    if embedder.store is store:
+        return embedder
+    return CheckedEmbedder(embedder.wanted, store, embedder.probe if embedder.inner is embedder.wanted else b"")
+
+
+def check_same(stored: EmbedderIdentity, current: EmbedderIdentity) -> None:
+    """Raises `EmbeddingMismatch` unless both can be the same; what one of them does not know is not compared."""
+    if not stored.name:
+        return
+    if stored.name != current.name:
+        raise EmbeddingMismatch(stored.name, current.name)
+    if stored.dimensions and current.dimensions and stored.dimensions != current.dimensions:
+        difference = f", and has {current.dimensions} dimensions instead of {stored.dimensions}"
+        raise EmbeddingMismatch(stored.name, current.name, difference)
+    probes = stored.probe, current.probe
+    if all(probes) and stored.probe != current.probe and not same_direction(*probes):
+        raise EmbeddingMismatch(stored.name, current.name, ", and gives other vectors to the same text")
+
+
+def same_direction(one: bytes, other: bytes) -> bool:
+    import numpy as np
+
+    if len(one) != len(other):
+        return False  # a damaged one
+    first, second = (np.frombuffer(each, "<f2").astype(np.float32) for each in (one, other))
+    cosine = first @ second / max(float(np.linalg.norm(first) * np.linalg.norm(second)), 1e-9)
+    return bool(cosine >= SAME_VECTORS)

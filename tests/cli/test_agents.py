@@ -33,6 +33,18 @@ def test_a_client_is_set_up_where_it_reads_its_settings(nacre: CommandLine, else
     assert again.exit_code == 0 and "already" in again.stderr
 
 
+@pytest.mark.parametrize("extra", [(), ("--print",), ("--hooks",)])
+def test_a_passphrase_in_the_place_of_its_name_is_refused_and_written_nowhere(
+    nacre: CommandLine, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, extra: tuple[str, ...]
+) -> None:
+    passphrase = "-".join(("hunter", "of", "pearls"))
+    monkeypatch.setenv("NACRE_KEY", passphrase)
+    result = nacre("install", "claude-code", *extra)
+    assert result.exit_code != 0 and "Write file:PATH, env:VARIABLE or keyring:NAME" in result.stderr
+    assert passphrase not in result.output + result.stderr
+    assert not (elsewhere / ".claude.json").exists() and not (elsewhere / ".claude").exists()
+
+
 def test_without_the_package_mcp_nothing_is_set_up(
     nacre: CommandLine, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -471,7 +471,7 @@ def confirm_replacement(installer: Installer, *, force: bool, yes: bool) -> Inst
         current = installer.entry()
     except ConfigError:
         if not force:
-            if not sys.stdin.isatty():
+            if not sys.stdin.isatty() or not installer.path.is_file():  # a folder cannot be replaced
                 raise
             confirm(f"{installer.path} cannot be read. Replace it? What it holds is kept beside it.")
         return replace(installer, overwrite_unparseable=True)

@@ -33,6 +33,35 @@ def test_a_client_is_set_up_where_it_reads_its_settings(nacre: CommandLine, else
     assert again.exit_code == 0 and "already" in again.stderr
 
 
+@pytest.mark.parametrize("extra", [(), ("--print",), ("--hooks",)])
+def test_a_passphrase_in_the_place_of_its_name_is_refused_and_written_nowhere(
+    nacre: CommandLine, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, extra: tuple[str, ...]
+) -> None:
+    passphrase = "-".join(("hunter", "of", "pearls"))
+    monkeypatch.setenv("NACRE_KEY", passphrase)
+    result = nacre("install", "claude-code", *extra)
+    assert result.exit_code != 0 and "Write file:PATH, env:VARIABLE or keyring:NAME" in result.stderr
+    assert passphrase not in result.output + result.stderr
+    assert not (elsewhere / ".claude.json").exists() and not (elsewhere / ".claude").exists()
+
+
+def test_a_folder_and_a_circle_of_links_are_unreadable_and_the_others_are_listed(
+    nacre: CommandLine, elsewhere: Path
+) -> None:
+    (elsewhere / ".cursor" / "mcp.json").mkdir(parents=True)
+    (elsewhere / ".gemini").mkdir()
+    (elsewhere / ".gemini" / "settings.json").symlink_to("loop.json")
+    (elsewhere / ".gemini" / "loop.json").symlink_to("settings.json")
+    listed = {each["client"]: each["installed"] for each in json.loads(nacre.ok("install", "--list", "-f", "json"))}
+    assert set(listed) == set(INSTALLERS)
+    assert {client for client, state in listed.items() if state == "unreadable"} == {"cursor", "gemini-cli"}
+    for client in ("cursor", "gemini-cli"):
+        for words in (("install", client), ("install", client, "--force"), ("uninstall", client)):
+            result = nacre(*words)
+            assert result.exit_code != 0 and "Make it a file that you may read" in result.stderr
+            assert len(result.stderr.splitlines()) == 1
+
+
 def test_without_the_package_mcp_nothing_is_set_up(
     nacre: CommandLine, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ from nacre.cli.start import ONE_THREAD, hook_call
     [
         (["hook", "prompt"], ("prompt", {})),
         (["--store", "a.db", "--space", "b", "hook", "stop"], ("stop", {"store": "a.db", "space": "b"})),
+        (["--key", "file:/k", "hook", "stop"], ("stop", {"key": "file:/k"})),
         (["hook", "status"], None),
         (["hook", "prompt", "--help"], None),
         (["--debug", "hook", "prompt"], None),

@@ -83,12 +83,14 @@ def test_odd_settings_are_not_changed_when_there_is_nothing_of_ours(odd: str) ->
     assert without_hooks(odd) == odd
 
 
-def test_hooks_use_the_same_store_and_space_as_the_server(elsewhere: Path) -> None:
-    installer = ClaudeCodeInstaller(store="my memories.db", space="work", settings_path="")
+def test_hooks_use_the_same_store_space_and_key_as_the_server(elsewhere: Path) -> None:
+    installer = ClaudeCodeInstaller(
+        store="my memories.db", space="work", settings_path="", extra_env={"NACRE_KEY": "file:/my keys/k"}
+    )
     installer.write_hooks()
     command = commands((elsewhere / ".claude" / "settings.json").read_text(), "Stop")[0]
-    assert shlex.split(command)[-6:] == [
-        "--store", str(elsewhere / "my memories.db"), "--space", "work", "hook", "stop",
+    assert shlex.split(command)[-8:] == [
+        "--store", str(elsewhere / "my memories.db"), "--space", "work", "--key", "file:/my keys/k", "hook", "stop",
     ]  # fmt: skip
     assert json.loads(installer.with_hooks("")) == json.loads((elsewhere / ".claude" / "settings.json").read_text())
     assert installer.remove_hooks() and not installer.remove_hooks()

@@ -17,7 +17,7 @@ from nacre.hooks import client as asking
 from nacre.hooks import unread
 from nacre.hooks.request import Request
 from tests.command_line import CommandLine
-from tests.hooks.hook_client import Client, log
+from tests.hooks.hook_client import PATIENCE, Client, log
 from tests.projects import make_project
 from tests.transcripts import add_lines, secret, turn, write_lines
 
@@ -336,6 +336,13 @@ def test_the_limit_is_lifted_when_the_hook_is_done_and_when_it_failed(
     (timer,) = Timer.made
     assert (timer.seconds, timer.arguments, timer.daemon) == (7.5, ("prompt", 7.5), True)
     assert timer.done == ["start", "cancel"]
+
+
+def test_a_warning_goes_to_the_log_and_not_to_the_client(client: Client) -> None:
+    client.environment["NACRE_EMBEDDER"] = "english"  # which is not loaded for one hook
+    payload = client.payload("stop", transcript_path="", prompt="Which port?", prompt_response=PORT)
+    assert client.start("stop", payload).communicate(timeout=2 * PATIENCE) == ("", "")
+    assert "stop: Stored without vectors for now" in log()
 
 
 def test_what_nobody_could_read_again_has_more_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import os
 import stat
 import time
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ from nacre import MemoryStore
 from nacre.hooks import capture as capturing
 from nacre.hooks import unread
 from nacre.hooks.capture import capture_with_left
+from nacre.hooks.client import open_store
 from nacre.hooks.request import Request
+from nacre.settings import Settings
 from tests.hooks.hook_client import log
 from tests.transcripts import secret, turn, write_lines
 
@@ -89,6 +92,26 @@ def test_one_that_fails_keeps_its_note_and_the_others_are_captured(file: Path, t
     assert log().count("the settings of this folder") == 1
     capture_with_left(file, bad, opened)
     assert log().count("the settings of this folder") == 2  # its own note is not tried again at once
+
+
+def test_what_waits_because_a_call_had_no_key_is_captured_by_the_next_that_has_it(file: Path, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_text("ab" * 32)
+    key.chmod(0o600)
+    settings = Settings(store=str(file), space="orchard", key=f"file:{key}")
+    with MemoryStore(settings=settings, embedder="hashing") as store:
+        store.remember("The store is encrypted")
+    flags = {"store": str(file), "embedder": "hashing"}
+    without = replace(request_for(written(tmp_path, "first", "of first")), flags=flags)
+    unread.note(file, without)
+    capture_with_left(file, without, open_store)
+    assert [each.session for each in unread.left(file)] == ["first"] and "no key was given" in log()
+    later = request_for(written(tmp_path, "second", "of second"))
+    capture_with_left(file, replace(later, flags={**flags, "key": f"file:{key}"}), open_store)
+    assert list(unread.left(file)) == []
+    with MemoryStore(settings=settings, embedder="hashing") as store:
+        texts = {memory.text for space in store.spaces() for memory in store.in_space(space).iterate()}
+    assert texts == {"The store is encrypted", "of first", "of second"}
 
 
 def test_a_note_stays_until_the_end_of_the_transcript_was_read(

@@ -114,7 +114,19 @@ REFUSALS: list[tuple[dict[str, Any], str]] = [
     ({"command": "rename", "old_path": "/memories/a", "new_path": "/memories/d"}, "already exists"),
     ({"command": "rename", "old_path": "/memories/d", "new_path": "/memories/d/e"}, "choose another name"),
     ({"command": "juggle", "path": "/memories/a"}, "There is no command 'juggle'"),
-    ({"command": "view"}, "missing"),
+    ({"command": ["view"], "path": "/memories/a"}, "There is no command"),
+    ({"command": "view"}, "The command view needs `path`; its parameters are path, view_range."),
+    ({"command": "delete", "path": "/memories/a", "force": True}, "does not take `force`"),
+    ({"command": "view", "path": 7}, "path must be text"),
+    ({"command": "view", "path": "/memories/a", "view_range": "12"}, "view_range must be"),
+    ({"command": "view", "path": "/memories/a", "view_range": ["1", "2"]}, "view_range must be"),
+    ({"command": "view", "path": "/memories/a", "view_range": 3}, "view_range must be"),
+    ({"command": "create", "path": "/memories/n", "file_text": ["x"]}, "file_text must be text"),
+    ({"command": "str_replace", "path": "/memories/a", "old_str": 1, "new_str": "y"}, "old_str must be text"),
+    ({"command": "str_replace", "path": "/memories/a", "old_str": "two", "new_str": 2}, "new_str must be text"),
+    ({"command": "insert", "path": "/memories/a", "insert_line": "1", "insert_text": "y"}, "a whole number"),
+    ({"command": "insert", "path": "/memories/a", "insert_line": 1, "insert_text": {}}, "insert_text must be text"),
+    ({"command": "rename", "old_path": "/memories/a", "new_path": []}, "new_path must be text"),
 ]
 
 

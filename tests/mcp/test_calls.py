@@ -12,11 +12,11 @@ import anyio.to_thread
 import pytest
 
 from nacre.errors import EmbeddingMismatch, MemoryNotFound, UnknownName
-from nacre.mcp.calls import check_arguments, progress_reporter, without_commands
+from nacre.mcp.calls import check_arguments, progress_reporter
 from nacre.mcp.profiles import profile_named
 from nacre.mcp.server import make_server
 from nacre.mcp.store_provider import StoreProvider
-from nacre.mcp.tool import Answer, ToolSession
+from nacre.mcp.tool import Answer, ToolSession, without_commands
 from nacre.settings import Settings
 from tests.mcp.agents import Agent, talking
 

@@ -259,6 +259,24 @@ def test_a_store_that_cannot_be_opened_is_a_tool_error_and_not_the_end(tmp_path:
 
 
 @pytest.mark.slow
+def test_a_store_that_was_put_in_the_others_place_gets_what_is_stored_next(tmp_path: Path) -> None:
+    pipe = Pipe(tmp_path / "store.db", tmp_path, NACRE_EMBEDDER="hashing")
+    pipe.ask("tools/call", call("remember", text="The lamp is green"))
+    with MemoryStore(tmp_path / "new.db", embedder="hashing") as store:
+        store.remember("The door is blue")
+    for file in tmp_path.glob("store.db*"):
+        file.unlink()
+    answer = pipe.ask("tools/call", call("remember", text="The roof is red"))["result"]
+    assert answer["isError"] and "Put the file back" in answer["content"][0]["text"]
+    (tmp_path / "new.db").rename(tmp_path / "store.db")
+    assert not pipe.ask("tools/call", call("remember", text="The roof is red"))["result"].get("isError")
+    with MemoryStore(tmp_path / "store.db", embedder="hashing") as store:
+        texts = [memory.text for space in store.spaces() for memory in store.in_space(space).iterate()]
+    assert sorted(texts) == ["The door is blue", "The roof is red"]
+    pipe.end()
+
+
+@pytest.mark.slow
 def test_the_first_recall_answers_from_words_while_the_model_is_away_and_says_so(tmp_path: Path) -> None:
     pipe = Pipe(tmp_path / "store.db", tmp_path, NACRE_EMBEDDER="openai:none",
                 NACRE_EMBEDDER_URL="http://127.0.0.1:9/")  # fmt: skip

@@ -119,6 +119,8 @@ def first_screen() -> dict[str, Entry]:
     metavar="NAME",
     help="auto, multilingual, english, hashing, openai:MODEL or sentence-transformers:MODEL.",
 )
+# For hooks, which have no environment of their own. Not taken after a command: some have a --key that means another.
+@click.option("--key", hidden=True)
 @click.option("--debug", is_flag=True, help="Show the log, and the traceback of an error.")
 @click.version_option(__version__, "-V", "--version", message="nacre %(version)s")
 @click.pass_context

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 
 EVENTS = ("session-start", "prompt", "pre-compact", "stop", "session-end")
-FLAGS = ("--store", "--space", "--embedder")
+FLAGS = ("--store", "--space", "--embedder", "--key")
 QUICK = {"hook", "list", "recall", "remember", "show"}  # commands that people and clients wait for, with little work
 # numpy starts a thread for each core, which keeps it busy for a while. Only maintenance has work for several.
 ONE_THREAD = "OPENBLAS_NUM_THREADS"

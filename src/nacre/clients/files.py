@@ -16,6 +16,7 @@ from nacre.files import atomic_write
 BACKUP = ".nacre-backup"
 COMMENT = re.compile(r""""(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'|(//[^\n]*|/\*.*?\*/|#[^\n]*|<!--.*?-->)""", re.DOTALL)
 REPLACE = "Correct it, or replace it with --force; a backup is kept beside it."
+OUT_OF_REACH = "Make it a file that you may read, or move it away, and repeat."
 CORRECT = "Correct it and repeat this, or take the entry out in an editor."
 ATTEMPTS = 5  # a running client may rewrite its file meanwhile, but not five times in a row
 
@@ -49,7 +50,7 @@ def rewrite(
     Such a file is left alone with a `ConfigError`, or replaced by the edit of an empty text. Links are followed, the
     mode stays unless one is given, and an edit that leaves nothing removes the file. `remedy` ends the error.
     """
-    real = file.resolve()
+    real = real_path(file)
     for _ in range(ATTEMPTS):
         before = bytes_of(real)
         after = edited_bytes(real, before, edit, remedy, replace_unreadable=replace_unreadable)
@@ -88,18 +89,30 @@ def unreadable(file: Path, reason: Exception, remedy: str = REPLACE) -> ConfigEr
 
 
 def text_of(file: Path) -> str:
-    """Raises `ConfigError` for bytes that are not UTF-8."""
+    """Raises `ConfigError` for bytes that are not UTF-8, and for what is no file."""
     try:
-        return (bytes_of(file.resolve()) or b"").decode("utf-8")
+        return (bytes_of(real_path(file)) or b"").decode("utf-8")
     except UnicodeDecodeError as error:
         raise unreadable(file, error) from error
 
 
+def real_path(file: Path) -> Path:
+    try:
+        return file.resolve()
+    except RuntimeError as error:  # links that lead in a circle; from Python 3.13 on, reading fails instead
+        raise unreadable(file, error, OUT_OF_REACH) from error
+
+
 def bytes_of(file: Path) -> bytes | None:
+    """None where there is none. Raises `ConfigError` for a folder, and for what may not be read."""
     try:
         return file.read_bytes()
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise ConfigError(
+            f"{file} cannot be read ({error.strerror or error}), and was left as it is. {OUT_OF_REACH}"
+        ) from error
 
 
 def take_back(
@@ -114,7 +127,7 @@ def take_back(
     nothing is left, the file goes, with folders that are then empty. Backups lose what was removed, too, by
     `remove_from_backup` if given: it may hold a token. Those that equal the file are removed.
     """
-    real = file.resolve()
+    real = real_path(file)
     clean = remove_from_backup or remove
 
     def removed(text: str) -> str:

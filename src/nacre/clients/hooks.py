@@ -84,7 +84,8 @@ class HookInstaller(Installer, ABC):
     def hooks_path(self) -> Path: ...
 
     def hook_command(self) -> tuple[str, ...]:
-        chosen = {"--store": self.environment().get("NACRE_STORE", ""), "--space": self.space}
+        around = self.environment()
+        chosen = {"--store": around.get("NACRE_STORE"), "--space": self.space, "--key": around.get("NACRE_KEY")}
         return (*self.program(), *(word for flag, value in chosen.items() if value for word in (flag, value)))
 
     def write_hooks(self) -> FileChange:

@@ -82,7 +82,7 @@ def capture_with_left(
 
     Never raises: an error is logged, and the next one is captured.
     """
-    others = (each for each in unread.left(file) if each.transcript != request.transcript)
+    others = (each.with_key_of(request) for each in unread.left(file) if each.transcript != request.transcript)
     capture_each(file, chain((request,), others), opened, until=until)
 
 

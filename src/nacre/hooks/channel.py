@@ -83,6 +83,17 @@ def log_line(event: str, what: str) -> None:
             log.write(f"{at} {os.getpid()} {event}: {' '.join(what.split())}\n")
 
 
+def log_warnings(event: str) -> None:
+    """What is warned of in this process gets a line in the log: Python would print it, and a client may show that."""
+    import logging  # only here: a hook that the helper answers need not wait for it
+
+    class Lines(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            log_line(event, record.getMessage())
+
+    logging.getLogger().addHandler(Lines(logging.WARNING))
+
+
 LONGEST_MESSAGE = 8_000_000  # bytes: a prompt with a pasted file
 WAITING = 16  # connections that wait to be accepted
 HOST = "127.0.0.1"

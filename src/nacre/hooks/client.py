@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from nacre.errors import ConfigError
 from nacre.files import create_private, private_folder
 from nacre.hooks import unread
-from nacre.hooks.channel import HelperFiles, ask, channel_at, log_file, log_line
+from nacre.hooks.channel import HelperFiles, ask, channel_at, log_file, log_line, log_warnings
 from nacre.hooks.request import Request
 from nacre.settings import ADDRESS, IN_MEMORY, STORE_FILE
 
@@ -197,6 +197,7 @@ def first_to_start(mark: Path) -> bool:
 
 def answer_in_process(request: Request, file: Path, *, until: float) -> str:
     """`until` (monotonic clock) is for captures."""
+    log_warnings(request.event)
     if request.injects:
         from nacre.hooks.inject import injection  # each brings much that the other does not need
 

@@ -51,6 +51,11 @@ class Request:
         """Of `to_json`. Raises `KeyError` for a message that is not one."""
         return cls(*(message[each.name] for each in fields(cls)))  # type: ignore[arg-type]
 
+    def with_key_of(self, other: Request) -> Request:
+        """Of the same store, whose key an older call may not have known."""
+        known = {"key": other.flags["key"]} if "key" in other.flags else {}
+        return replace(self, flags={**known, **self.flags})
+
     def text(self, name: str) -> str:
         value = self.payload.get(name)
         return value if isinstance(value, str) else ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import posixpath
 from collections.abc import Mapping
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -16,6 +17,7 @@ from nacre.integrations import records
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.model.memory import SUSPICION
+from nacre.model.validate import checks_arguments
 
 if TYPE_CHECKING:
     from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
@@ -33,6 +35,7 @@ class Refused(ValueError):
     """A command that cannot be carried out, with the answer for the model."""
 
 
+@checks_arguments
 class MemoryFiles:
     """The files below /memories, each a pinned memory whose `source` is its path. Contents come back exactly, but
     without secrets."""
@@ -46,9 +49,16 @@ class MemoryFiles:
         name = arguments.pop("command", None)
         if name not in COMMANDS:
             raise Refused(f"There is no command {name!r}; there are {', '.join(COMMANDS)}.")
+        method = getattr(self, name)
+        known = signature(method).parameters
+        foreign = [key for key in arguments if key not in known]
+        missing = [key for key, each in known.items() if each.default is each.empty and key not in arguments]
+        if foreign or missing:
+            wrong = f"does not take `{foreign[0]}`" if foreign else f"needs `{missing[0]}`"
+            raise Refused(f"The command {name} {wrong}; its parameters are {', '.join(known)}.")
         try:
-            answer: str = getattr(self, name)(**arguments)
-        except (NacreError, TypeError) as error:
+            answer: str = method(**arguments)
+        except NacreError as error:
             raise Refused(str(error)) from error
         return answer
 

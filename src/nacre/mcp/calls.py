@@ -6,7 +6,6 @@ A tool may use the language model of the client through sampling, where the clie
 from __future__ import annotations
 
 import logging
-import re
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from pydantic import ValidationError
 
 from nacre.errors import LanguageModelError, NacreError, UnknownName
 from nacre.mcp.store_provider import StoreProvider
-from nacre.mcp.tool import Answer, Profile, Tool, ToolResult, ToolSession
+from nacre.mcp.tool import Answer, Profile, Tool, ToolResult, ToolSession, without_commands
 from nacre.model.fence import escaped, json_line
 from nacre.model.memory import Json
 from nacre.protocols import LanguageModel, Progress, is_cancelled
@@ -126,38 +125,6 @@ async def run_in_thread(work: Callable[[], ToolResult]) -> ToolResult:
     except anyio.get_cancelled_exc_class():
         cancelled = True
         raise
-
-
-# What a person does at the command line, and the tools that do the same; the first that a profile has is named.
-TOOLS_FOR: Mapping[str, tuple[str, str]] = {
-    "list": ("`{}` shows ids", "recall search_memories"),
-    "review": ("`{}` lists what waits", "review find_conflicts"),
-    "journal": ("`{}` lists what was done", "history journal_tail"),
-    "restore": ("`{}` can bring it back", "restore history"),
-}
-ASK_THE_USER = "tell the user, because no tool can do this"
-# As in "undo the later operations first, or with this one (`--cascade`)".
-REMARK = re.compile(r",? or [^,;.(]*\(`--[^`]*`\)")
-CLAUSE = re.compile(r"(?<=[.;]) ")
-# As in "`nacre list` shows the ids" and "`--space` chooses another space".
-SHELL = re.compile(r"`(?:nacre|pip)\b(?: (\w+))?|(?<![\w-])--\w")
-
-
-def without_commands(profile: Profile, sentence: str) -> str:
-    """For a model, which has tools and no shell: a remedy at the command line becomes the tool to call next."""
-    clauses = CLAUSE.split(REMARK.sub("", sentence))
-    return " ".join(dict.fromkeys(for_model(profile, clause) for clause in clauses))
-
-
-def for_model(profile: Profile, clause: str) -> str:
-    command = SHELL.search(clause)
-    if command is None:
-        return clause
-    remedy, names = TOOLS_FOR.get(command[1] or "", ("", ""))
-    tool = next((name for name in names.split() if name in {each.name for each in profile.tools}), None)
-    text = ASK_THE_USER if tool is None else remedy.format(tool)
-    first = text if clause[0].islower() or clause[0] == "`" else text[0].upper() + text[1:]
-    return first + clause[-1]
 
 
 def tool_named(profile: Profile, name: str) -> Tool:

@@ -23,10 +23,10 @@ from mcp_types import Tool as ListedTool
 
 from nacre import __version__
 from nacre.errors import InvalidInput, MemoryNotFound, NacreError, UnknownName
-from nacre.mcp.calls import RESULT, Context, as_json, call, client_of, without_commands, workers
+from nacre.mcp.calls import RESULT, Context, as_json, call, client_of, workers
 from nacre.mcp.records import full_line, listing
 from nacre.mcp.store_provider import StoreProvider
-from nacre.mcp.tool import Profile, Schema, Tool, input_schema, record
+from nacre.mcp.tool import Profile, Schema, Tool, input_schema, record, without_commands
 from nacre.model.fence import fenced
 
 if TYPE_CHECKING:

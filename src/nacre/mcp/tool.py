@@ -6,8 +6,9 @@ Schemas are as short as possible: an agent pays for each character.
 from __future__ import annotations
 
 import inspect
+import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -149,6 +150,38 @@ def read_profile(name: str, *functions: Callable[..., ToolResult], refusing: Ref
     return Profile(name, tuple(tools), described.get("instructions", ""), refusing)
 
 
+# What a person does at the command line, and the tools that do the same; the first that a profile has is named.
+TOOLS_FOR: Mapping[str, tuple[str, str]] = {
+    "list": ("`{}` shows ids", "recall search_memories"),
+    "review": ("`{}` lists what waits", "review find_conflicts"),
+    "journal": ("`{}` lists what was done", "history journal_tail"),
+    "restore": ("`{}` can bring it back", "restore history"),
+}
+ASK_THE_USER = "tell the user, because no tool can do this"
+# As in "undo the later operations first, or with this one (`--cascade`)".
+REMARK = re.compile(r",? or [^,;.(]*\(`--[^`]*`\)")
+CLAUSE = re.compile(r"(?<=[.;]) ")
+# As in "`nacre list` shows the ids" and "`--space` chooses another space".
+SHELL = re.compile(r"`(?:nacre|pip)\b(?: (\w+))?|(?<![\w-])--\w")
+
+
+def without_commands(profile: Profile, sentence: str) -> str:
+    """For a model, which has tools and no shell: a remedy at the command line becomes the tool to call next."""
+    clauses = CLAUSE.split(REMARK.sub("", sentence))
+    return " ".join(dict.fromkeys(for_model(profile, clause) for clause in clauses))
+
+
+def for_model(profile: Profile, clause: str) -> str:
+    command = SHELL.search(clause)
+    if command is None:
+        return clause
+    remedy, names = TOOLS_FOR.get(command[1] or "", ("", ""))
+    tool = next((name for name in names.split() if name in {each.name for each in profile.tools}), None)
+    text = ASK_THE_USER if tool is None else remedy.format(tool)
+    first = text if clause[0].islower() or clause[0] == "`" else text[0].upper() + text[1:]
+    return first + clause[-1]
+
+
 def output_schema(described: str | Mapping[str, str] | None) -> Schema | None:
     """Of what is described as one of the `NAMED_TYPES`, or as a record by the type of each property."""
     if described is None:
@@ -180,6 +213,12 @@ class ToolSession:
         if full_id != prefix and len(prefix) < SHORTEST_ID:
             raise InvalidInput(f"{prefix!r} is too short for an id; give at least its first {SHORTEST_ID} characters.")
         return full_id
+
+    def ids(self, prefixes: Sequence[str]) -> list[str]:
+        """As `id`, for each. Raises `InvalidInput` where there is none."""
+        if not prefixes:
+            raise InvalidInput("No memory is named; give the ids as `recall` shows them.")
+        return [self.id(prefix) for prefix in prefixes]
 
     def clean(self, conflict: Conflict) -> Conflict:
         """Without secrets that were stored before there was a guard; the results of a recall are clean already."""

@@ -38,13 +38,18 @@ LONGEST_FILE = 65_536  # bytes: a path that was meant for something else is not 
 
 def named_key(setting: str) -> str:
     """The key itself; empty where the setting is. Raises `ConfigError`, which tells no part of a key."""
-    key = service_key(setting, "key")
-    if setting and key == setting:
+    check_place(setting)
+    return service_key(setting, "key")
+
+
+def check_place(setting: str) -> None:
+    """Raises `ConfigError`, which tells no part of a key, where the setting `key` is no place of one."""
+    kind, _, name = setting.partition(":")
+    if setting and (kind not in SOURCES or not name):
         raise ConfigError(
             "The setting `key` does not name where the key is; the key itself never goes into the settings. "
             f"Write {FORMS}."
         )
-    return key
 
 
 def service_key(value: str, setting: str) -> str:

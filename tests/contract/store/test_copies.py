@@ -1,13 +1,14 @@
-"""A copy of the whole, while others write, where a backend has a file."""
+"""A copy of the whole, while others write, and another file in the store's place, where a backend has a file."""
 
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from nacre.errors import InvalidInput, StorageError
+from nacre.errors import InvalidInput, StorageError, StoreUnreachable
 from nacre.model import Filter
 from nacre.protocols import Backend, EmbedderIdentity, FileFeatures
 from nacre.storage.sqlite import Key, SQLiteBackend
@@ -100,3 +101,52 @@ def test_a_copy_that_cannot_be_made_leaves_nothing_behind(copied: Backend, tmp_p
     with pytest.raises((StorageError, InvalidInput)):
         in_file(copied).copy_to(tmp_path / ("x" * 300))
     assert sorted(file.name for file in tmp_path.iterdir()) == before
+
+
+def take_away(file: Path, to: Path) -> None:
+    to.mkdir()
+    for part in file.parent.glob(f"{file.name}*"):
+        part.rename(to / part.name)
+
+
+def test_what_is_done_after_the_file_was_replaced_is_done_in_the_new_file(
+    copied: Backend, key: Key | None, tmp_path: Path
+) -> None:
+    file = tmp_path / "store.db"
+    with writing(copied) as transaction:
+        transaction.bind_embedder(EmbedderIdentity("first", 8))
+        transaction.put(memory("kept"), derived("old word", unit(1)))
+    in_file(copied).copy_to(tmp_path / "copy.db")
+    with writing(copied) as transaction:
+        transaction.put(memory("lost"), derived("other word", unit(1)))
+    with ThreadPoolExecutor(1) as other_thread:
+        read = (copied.by_vector, SPACE, unit(1), EVERYTHING, 5)
+        assert sorted(ids(other_thread.submit(*read).result())) == ["kept", "lost"]
+        take_away(file, tmp_path / "away")
+        (tmp_path / "copy.db").rename(file)
+        assert ids(other_thread.submit(*read).result()) == ["kept"]
+    assert ids(copied.by_words(SPACE, ["word"], EVERYTHING, 5)) == ["kept"]
+    put(copied, memory("new"))
+    beside = SQLiteBackend(file, key)
+    try:
+        assert sorted(each.id for each in beside.iterate(SPACE, EVERYTHING)) == ["kept", "new"]
+        assert beside.health(thorough=True).problems == ()
+    finally:
+        beside.close()
+
+
+def test_a_file_that_is_gone_takes_nothing_is_not_made_anew_and_may_come_back(copied: Backend, tmp_path: Path) -> None:
+    file = tmp_path / "store.db"
+    put(copied, memory("kept"))
+    take_away(file, tmp_path / "away")
+    for left in (False, True):
+        with pytest.raises(StoreUnreachable, match=r"deleted or moved while it was open.*Put the file back"):
+            put(copied, memory("new"))
+        with pytest.raises(StoreUnreachable, match="deleted or moved"):
+            copied.get(SPACE, "kept")
+        assert file.exists() is left
+        file.touch()  # as a program does that is about to write a copy there
+    for part in (tmp_path / "away").iterdir():
+        part.rename(tmp_path / part.name)
+    put(copied, memory("new"))
+    assert sorted(each.id for each in copied.iterate(SPACE, EVERYTHING)) == ["kept", "new"]

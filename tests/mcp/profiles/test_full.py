@@ -101,6 +101,21 @@ def test_memories_are_pinned_archived_and_validated(agent: Agent) -> None:
     assert agent.ok("validate", id=id, confidence=0.7) == {"id": id, "confidence": 0.7}
 
 
+@pytest.mark.parametrize("tool", ["pin", "archive"])
+def test_what_is_in_the_trash_is_said_to_be_there(agent: Agent, tool: str) -> None:
+    gone, kept = keep(agent, f"The winch was sold before the {tool}"), keep(agent, f"A capstan stays for the {tool}")
+    agent.ok("forget", ids=[gone])
+    said = f"In the trash, and left as it is: {gone[:8]}; `restore` it first."
+    assert agent.told(tool, ids=[gone]) == said
+    assert agent.told(tool, ids=[gone, kept]) == f"Changed: {kept[:8]}. {said}"
+    assert agent.told(tool, ids=[gone, kept]) == f"Nothing to do: it is so already. {said}"
+
+
+@pytest.mark.parametrize("tool", ["pin", "archive", "restore", "forget"])
+def test_a_list_without_a_memory_is_refused(agent: Agent, tool: str) -> None:
+    assert "No memory is named" in agent.refused(tool, ids=[])
+
+
 def test_links_are_walked_and_drawn(agent: Agent) -> None:
     texts = ("Sand drifts in from the bar", "The channel silts up each spring", "Dredgers are hired in May")
     a, b, c = (keep(agent, text) for text in texts)

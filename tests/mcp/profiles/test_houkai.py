@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from nacre.memory_store import MemoryStore
 from tests.mcp.agents import Agent, stdio_agent
 
 # Each tool with its arguments; a default stands where the reference has one that says something.
@@ -129,6 +130,33 @@ def test_link_unlink_and_neighbors(agent: Agent) -> None:
     assert agent.ok("neighbors", memory_id=a, direction="in") == []
     assert agent.ok("unlink", src_id=a, dst_id=b) == {"removed": 1}
     assert agent.ok("unlink", src_id=a, dst_id=b) == {"removed": 0}
+
+
+@pytest.mark.accepts("H9.3", "H10.1")
+def test_neighbors_leave_out_only_what_is_deleted_and_links_that_nobody_made(agent: Agent, place: Path) -> None:
+    old, new = keep(agent, "The kiln is fired on Friday"), keep(agent, "The kiln is fired on Monday now")
+    calm = keep(agent, "Fridays are calm")
+    agent.ok("link", src_id=calm, dst_id=old, rel="refines")
+    agent.ok("supersede", old_id=old, new_id=new)
+    assert [(each["id"], each["rel"]) for each in agent.ok("neighbors", memory_id=calm)] == [(old, "refines")]
+    assert old in [each["id"] for each in agent.ok("neighbors", memory_id=new, rel="supersedes")]
+    with MemoryStore(place / "store.db") as store:
+        space = next(name for name in store.spaces() if store.in_space(name).get(calm))
+        store.in_space(space).link(calm, new, "may_replace", weight=0.6)
+    assert new not in [each["id"] for each in agent.ok("neighbors", memory_id=calm)]
+    assert [each["id"] for each in agent.ok("neighbors", memory_id=calm, rel="may_replace")] == [new]
+    agent.ok("forget", memory_id=old)
+    assert agent.ok("neighbors", memory_id=calm) == []
+
+
+def test_a_refusal_names_a_tool_and_no_shell_command(agent: Agent) -> None:
+    id = keep(agent, "The glaze is ash and feldspar")
+    for answer in (
+        agent.ok("link", src_id="no-such-id", dst_id=id),
+        agent.ok("supersede", old_id="no-such-id", new_id=id),
+    ):
+        assert answer["ok"] is False and "`recall` shows ids" in answer["error"]
+        assert "nacre" not in answer["error"] and "--" not in answer["error"]
 
 
 @pytest.mark.accepts("H17.11", "H17.12")

@@ -45,6 +45,22 @@ def test_there_are_eight_tools_with_the_defaults_of_the_reference(agent: Agent) 
     assert told == DEFAULTS
 
 
+@pytest.mark.parametrize(
+    ("felt", "named"),
+    [({"valence": 5, "arousal": "x"}, "arousal"), ({"valence": [1]}, "valence"), ({"valence": True}, "valence")],
+)
+def test_a_feeling_that_is_no_number_is_refused_by_its_name(agent: Agent, felt: dict[str, object], named: str) -> None:
+    for tool, what in (("store_memory", {"content": "The organ hums"}), ("search_memories", {"query": "organ"})):
+        refusal = agent.refused(tool, **what, emotional_context=felt)
+        assert f"{named} must be a number from -1 to 1" in refusal
+
+
+@pytest.mark.parametrize("name", ["importance_threshold", "similarity_threshold"])
+@pytest.mark.parametrize("value", [5, -1, 1e308, "nan"])
+def test_a_threshold_that_is_no_share_is_refused(agent: Agent, name: str, value: object) -> None:
+    assert f"{name} must be a number from 0 to 1" in agent.refused("consolidate_memories", **{name: value})
+
+
 def test_a_memory_is_stored_with_its_feeling_and_found(agent: Agent) -> None:
     kept = agent.ok(
         "store_memory",

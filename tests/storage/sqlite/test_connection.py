@@ -394,6 +394,21 @@ def test_every_connection_overwrites_what_it_deletes_and_keeps_cache_and_log_sma
     connections.close()
 
 
+def test_a_store_of_a_relative_path_is_used_from_another_folder_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with opened(Path("s.db")) as store:
+        store.remember("before")
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        thread = threading.Thread(target=store.remember, args=("after",))
+        thread.start()
+        thread.join()
+        assert store.count() == 2
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
 def test_a_closed_store_says_so(tmp_path: Path) -> None:
     store = opened(tmp_path / "s.db")
     store.close()

@@ -298,6 +298,8 @@ def install_command(
     The store is the one that the settings name now; the space is written only if --space or NACRE_SPACE names one. A
     project's file names neither, unless you do, and starts the `nacre` on the PATH.
     """
+    from nacre.storage.keys import check_place
+
     if listing:
         list_clients(cli, server_name, form)
         return
@@ -315,7 +317,9 @@ def install_command(
         raise MissingExtra("The MCP server, which the client would start,", "mcp")
     if guidance:
         put(installer.guidance().rstrip("\n"))
-    elif printing:
+        return
+    check_place(installer.extra_env.get("NACRE_KEY", ""))  # others may read the client's file
+    if printing:
         print_settings(without_secrets(installer), hooks=hooks, allow=allow, write_guidance=write_guidance)
     else:
         write_settings(installer, hooks=hooks, allow=allow, write_guidance=write_guidance, force=force, yes=yes)
@@ -467,7 +471,7 @@ def confirm_replacement(installer: Installer, *, force: bool, yes: bool) -> Inst
         current = installer.entry()
     except ConfigError:
         if not force:
-            if not sys.stdin.isatty():
+            if not sys.stdin.isatty() or not installer.path.is_file():  # a folder cannot be replaced
                 raise
             confirm(f"{installer.path} cannot be read. Replace it? What it holds is kept beside it.")
         return replace(installer, overwrite_unparseable=True)

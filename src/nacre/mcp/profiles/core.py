@@ -125,9 +125,7 @@ def context(session: ToolSession, task: str, budget: int = 800) -> Answer:
 
 
 def forget(session: ToolSession, ids: list[str], why: str = "") -> Answer:
-    if not ids:
-        raise InvalidInput("No memory is named; give the ids as `recall` shows them.")
-    meant = [session.id(id) for id in ids]
+    meant = session.ids(ids)
     before = {memory.id for memory in session.store.get_many(meant) if memory.status != "trashed"}
     session.store.forget(*meant, why=why)
     gone = [id for id in meant if id in before]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -58,7 +58,7 @@ def supersede(session: ToolSession, old: str, new: str, why: str = "") -> Answer
 
 
 def restore(session: ToolSession, ids: list[str], why: str = "") -> Answer:
-    named = [session.id(id) for id in ids]
+    named = session.ids(ids)
     before = session.store.get_many(named)
     if not session.store.restore(*named, why=why):
         return Answer({"restored": False}, "Nothing to do: none was forgotten or superseded.")
@@ -72,22 +72,28 @@ def expiry_note(before: Iterable[Memory], after: Iterable[Memory]) -> str:
 
 
 def pin(session: ToolSession, ids: list[str], remove: bool = False, why: str = "") -> Answer:
-    mark = session.store.unpin if remove else session.store.pin
-    return changed_answer(mark(*map(session.id, ids), why=why))
+    named, mark = session.ids(ids), session.store.unpin if remove else session.store.pin
+    return changed_answer(session, named, mark(*named, why=why))
 
 
 def archive(session: ToolSession, ids: list[str], remove: bool = False, why: str = "") -> Answer:
-    named = [session.id(id) for id in ids]
+    named = session.ids(ids)
     if not remove:
-        return changed_answer(session.store.archive(*named, why=why))
+        return changed_answer(session, named, session.store.archive(*named, why=why))
     before = session.store.get_many(named)
     changed = session.store.unarchive(*named, why=why)
-    answer = changed_answer(changed)
+    answer = changed_answer(session, named, changed)
     return replace(answer, text=answer.text + expiry_note(before, changed))
 
 
-def changed_answer(memories: Iterable[Memory]) -> Answer:
-    return ids_answer("changed", [each.id for each in memories], "Changed", "Nothing to do: it is so already.")
+def changed_answer(session: ToolSession, named: Sequence[str], changed: Iterable[Memory]) -> Answer:
+    ids = [each.id for each in changed]
+    answer = ids_answer("changed", ids, "Changed", "Nothing to do: it is so already.")
+    trashed = [each.id for each in session.store.get_many(named) if each.status == "trashed"]
+    if not trashed:
+        return answer
+    left = f"In the trash, and left as it is: {', '.join(escaped(short_id(id)) for id in trashed)}; `restore` it first."
+    return replace(answer, text=left if len(trashed) == len(set(named)) else f"{answer.text} {left}")
 
 
 def validate(session: ToolSession, id: str, confidence: float | None = None, why: str = "") -> Answer:

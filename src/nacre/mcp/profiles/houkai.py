@@ -9,9 +9,9 @@ from nacre.errors import ConflictError, NacreError
 from nacre.mcp.profiles.core import place_of
 from nacre.mcp.profiles.maintenance import ARCHIVES, tick
 from nacre.mcp.records import suspicion
-from nacre.mcp.tool import ToolSession, read_profile
+from nacre.mcp.tool import ToolSession, read_profile, without_commands
 from nacre.model import Conflict
-from nacre.model.memory import Json, Memory
+from nacre.model.memory import MAY_REPLACE, Json, Memory
 
 Mode = Literal["semantic", "hybrid"]
 Direction = Literal["both", "out", "in"]
@@ -89,7 +89,7 @@ def link(session: ToolSession, src_id: str, dst_id: str, rel: str = "related") -
     try:
         session.store.link(src_id, dst_id, rel)
     except NacreError as error:
-        return {"ok": False, "error": str(error)}
+        return refused(error)
     return {"ok": True, "src_id": src_id, "dst_id": dst_id, "rel": rel}
 
 
@@ -100,8 +100,11 @@ def unlink(session: ToolSession, src_id: str, dst_id: str, rel: str | None = Non
 def neighbors(
     session: ToolSession, memory_id: str, rel: str | None = None, direction: Direction = "both", depth: int = 1
 ) -> list[Json]:
-    matches = session.store.neighbors(memory_id, rel=rel, direction=direction, depth=depth)
-    return [{**plain(session.store.clean(each.memory)), "rel": each.rel} for each in matches.neighbors]
+    """There only what is deleted is left out, and only links that somebody made are followed."""
+    followed = rel or [name for name in session.store.relations() if name != MAY_REPLACE]
+    matches = session.store.neighbors(memory_id, rel=followed, direction=direction, depth=depth, include_hidden=True)
+    kept = (each for each in matches.neighbors if each.memory.status != "trashed")
+    return [{**plain(session.store.clean(each.memory)), "rel": each.rel} for each in kept]
 
 
 def find_conflicts(session: ToolSession, memory_id: str | None = None, threshold: float | None = None) -> list[Json]:
@@ -113,7 +116,7 @@ def supersede(session: ToolSession, old_id: str, new_id: str) -> dict[str, Json]
     try:
         session.store.supersede(old_id, new_id)
     except NacreError as error:
-        return {"ok": False, "error": str(error)}
+        return refused(error)
     return {"ok": True, "old_id": old_id, "new_id": new_id}
 
 
@@ -140,6 +143,10 @@ def journal_tail(
         }
         for each in session.store.journal(operation=op, since=since, limit=max(0, n))
     ]
+
+
+def refused(error: NacreError) -> dict[str, Json]:
+    return {"ok": False, "error": without_commands(PROFILE, str(error))}
 
 
 def plain(memory: Memory) -> dict[str, Json]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from typing import Any
 
@@ -9,6 +10,7 @@ from nacre.mcp.records import suspicion
 from nacre.mcp.tool import ToolSession, read_profile
 from nacre.model.instants import iso
 from nacre.model.memory import Json, Memory
+from nacre.model.validate import FEELING, emotion_value, fraction
 
 SUMMARY_LENGTH = 500
 CHARACTERS_A_TOKEN = 4
@@ -59,7 +61,9 @@ def consolidate_memories(
     from nacre.lifecycle.consolidation import ConsolidationConfig, Consolidator
 
     config = ConsolidationConfig(
-        importance_threshold=importance_threshold, similarity_threshold=similarity_threshold, min_cluster_size=GROUPED
+        importance_threshold=fraction("importance_threshold", importance_threshold),
+        similarity_threshold=fraction("similarity_threshold", similarity_threshold),
+        min_cluster_size=GROUPED,
     )
     session.progress(0, 1, "consolidating")
     report = Consolidator(session.store, config).consolidate()
@@ -105,8 +109,16 @@ def get_recent_memories(session: ToolSession, hours: float = 24, limit: int = 20
 
 
 def feeling(context: dict[str, Any]) -> tuple[float, float]:
-    valence, arousal = (min(1.0, max(-1.0, float(context.get(name) or 0.0))) for name in ("valence", "arousal"))
+    """Raises `InvalidInput` for what is no number; one out of range is the nearest in it, as in Mnemosyne."""
+    valence, arousal = (bounded(name, context.get(name) or 0.0) for name in ("valence", "arousal"))
     return valence, arousal
+
+
+def bounded(name: str, value: object) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value):
+        low, high = FEELING
+        value = min(high, max(low, value))
+    return emotion_value(name, value)
 
 
 def memory_record(memory: Memory, session: ToolSession) -> dict[str, Json]:

@@ -11,7 +11,7 @@ import weakref
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -158,6 +158,7 @@ def set_checkpoint_on_close(connection: apsw.Connection, *, on: bool) -> None:
 
 
 Step: TypeAlias = Callable[[], None]
+FileNumber: TypeAlias = tuple[int, int]  # of its disk, and on it; two files that exist at once never share it
 
 BUSY_SECONDS = 10.0
 # SQLite's own waiting pauses up to 100 ms between two tries: beside an import, which lets others in for a few
@@ -181,6 +182,8 @@ LEFT_IN_LOG_NOTE = (
 )
 
 
+FILE_GONE = "its file was deleted or moved while it was open"
+FILE_GONE_REMEDY = "Put the file back, or restart this program to begin a new store."
 CANNOT_WRITE = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.IOError)
 
 
@@ -308,12 +311,16 @@ class Keeper:
 
 
 class Connections:
-    """A connection for each thread, closed with its thread or all together. A forked process opens its own."""
+    """A connection for each thread, closed with its thread or all together. A forked process opens its own. When
+    another file takes the store's place, the next use opens that one."""
 
-    def __init__(self, path: Path, key: Key | None = None) -> None:
+    def __init__(self, path: Path, key: Key | None = None, forget: Sequence[Step] = ()) -> None:
+        """`forget` lets go of what was read from a file that is no longer the store's."""
         _all.add(self)
-        self.path = path
+        self.path = path.absolute()  # the process may change its folder
         self.key = key
+        self._forget = forget
+        self._file: FileNumber | None = None  # of what is open
         self._local = threading.local()
         self._open: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
         self._lock = threading.Lock()
@@ -327,6 +334,8 @@ class Connections:
         """This thread's connection; the store is not closed under it."""
         thread = threading.get_ident()
         with self._idle:
+            if thread not in self._busy:
+                self._leave_replaced_file()
             self._busy[thread] += 1
         try:
             yield self.get()
@@ -401,16 +410,41 @@ class Connections:
             return held
         if self._closed:
             raise StorageError(f"The store {self.path} is closed; open it again.")
+        there = file_number(self.path)  # before it is opened: a file that takes its place meanwhile has another number
         connection = self._connect()
         self._local.held, self._local.keeper = connection, Keeper(connection.cursor())
         with self._lock:
+            self._file = self._file or there or file_number(self.path)
             self._open.add(connection)
         return connection
+
+    def _leave_replaced_file(self) -> None:
+        """SQLite would go on in the file that it has opened, also when that one has no name any more: what is written
+        there is lost with the last process that has it open. A missing file is not made anew, nor is an empty one taken
+        for a new store, because somebody may be about to put another one there."""
+        there = file_number(self.path)
+        if self._closed or self._file in (None, there):
+            return
+        if there is None:
+            raise StoreUnreachable(self.path, FILE_GONE, FILE_GONE_REMEDY)
+        if not self._idle.wait_for(lambda: not self._busy, BUSY_SECONDS):
+            raise StoreBusy(self.path, BUSY_SECONDS, "thread")
+        if self._file in (None, there):  # another thread was here meanwhile
+            return
+        self._close_all()  # first: two connections to one name, of two files, would share a log
+        self._file, self._left_in_log = None, True  # the next write finds out what was left
+        for step in self._forget:
+            step()
+        log.info("Another file has taken the place of %s; it is opened now.", self.path)
 
     def close(self) -> None:
         """Waits for other threads that are inside a use; from now on every new use is refused."""
         self._closed = True
         self._wait_for_others(BUSY_SECONDS)
+        self._close_all()
+
+    def _close_all(self) -> None:
+        """SQLite leaves the log of a replaced file alone, as it finds it by a name that is another file's now."""
         with self._lock:
             for connection in list(self._open):
                 connection.close()
@@ -449,10 +483,10 @@ class Connections:
         for connection in inherited:
             if in_use or not let_go(connection):
                 _inherited_in_use.append(connection)
-                _unusable.add(self.path.absolute())
+                _unusable.add(self.path)
 
     def _connect(self) -> apsw.Connection:
-        if self.path.absolute() in _unusable:
+        if self.path in _unusable:
             raise StoreInUseAtFork(self.path)
         check_place(self.path)
         with translated(self.path):
@@ -493,7 +527,7 @@ class Connections:
         for mode in ("mode=ro", *still):
             connection: apsw.Connection | None = None
             try:
-                place = f"{self.path.absolute().as_uri()}?{mode}"
+                place = f"{self.path.as_uri()}?{mode}"
                 connection = apsw.Connection(place, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
                 self._prepare_to_read(connection)
                 return connection
@@ -546,6 +580,15 @@ def check_place(path: Path) -> None:
         raise StoreUnreachable(path, error.strerror or str(error)) from error
 
 
+def file_number(path: Path) -> FileNumber | None:
+    """None where no file is, or an empty one."""
+    try:
+        there = path.stat()
+    except OSError:
+        return None
+    return (there.st_dev, there.st_ino) if there.st_size else None
+
+
 def make_private(path: Path) -> None:
     """Creates the store's file for its owner alone, or corrects the modes of an existing store.
 
@@ -585,7 +628,8 @@ def made_meanwhile(path: Path, error: Exception) -> bool:
 def overtaken(connection: apsw.Connection) -> bool:
     """Whether another file has taken the place of the one that was opened: the store was encrypted, say, meanwhile.
 
-    Asked when the file is shared (`schema.share`): from then on nobody can replace it under us.
+    Asked when the file is shared (`schema.share`): from then on no command of ours replaces it under us. What others
+    do to it is noticed by `Connections.use`.
     """
     moved = array("i", [0])
     connection.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, moved.buffer_info()[0])

@@ -459,8 +459,10 @@ def new_mirrors() -> Mirrors:
 
 class SQLiteBackend(SQLiteReader, TransactionalBackend):
     def __init__(self, path: Path, key: Key | None = None) -> None:
-        super().__init__(Connections(path, key), cache(new_mirrors), set())
+        mirrors, damaged = cache(new_mirrors), set[int]()
         self._uses: deque[tuple[str, tuple[SQLValue, ...]]] = deque(maxlen=MOST_USES)
+        of_file = (mirrors.cache_clear, damaged.clear, self._uses.clear)
+        super().__init__(Connections(path, key, forget=of_file), mirrors, damaged)
         self._connections.note_left_in_log()  # also, a store that cannot be opened says so now, not at its first use
         self._connections.sweep()
 

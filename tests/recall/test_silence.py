@@ -136,6 +136,21 @@ def test_a_note_far_from_the_question_is_not_near_whatever_a_model_reads(cosine:
     assert with_relevance(hit, Closeness(None, 0.0), Reading(3.0), sources).near  # without vectors nobody can tell
 
 
+@pytest.mark.parametrize(("cosine", "coverage", "alike"), [(0.55, 0.0, True), (0.45, 0.0, False), (0.55, 0.2, False)])
+def test_what_is_very_near_without_a_common_word_is_shown_however_it_reads(
+    cosine: float, coverage: float, alike: bool
+) -> None:
+    """A model that reads says little across languages."""
+    sources = Sources("default", None, None, SHIPPED, True)  # type: ignore[arg-type]
+    query = Query("Which arm did I break?", asked_at=1.8e9)
+    far = with_relevance(Hit(Memory("far", "Die Presse"), 0.9), Closeness(0.3, 0.0), Reading(-12.0), sources)
+    near = Hit(Memory("near", "Il polso sinistro è rotto."), 0.5)
+    judged = with_relevance(near, Closeness(cosine, coverage), Reading(-12.5), sources)
+    hits, nearest = above_floor([far, judged], query, understand(query))
+    assert [hit.memory.id for hit in hits] == (["near"] if alike else [])
+    assert (nearest is None) == alike
+
+
 def test_a_hit_that_was_not_read_has_the_floor_and_the_scale_of_those_that_were() -> None:
     sources = Sources("default", None, None, SHIPPED, True)  # type: ignore[arg-type]
     near, readings = {id: Closeness(0.3, 0.2) for id in "ab"}, {"a": Reading(-8.0)}

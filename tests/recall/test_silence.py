@@ -151,6 +151,17 @@ def test_what_is_very_near_without_a_common_word_is_shown_however_it_reads(
     assert (nearest is None) == alike
 
 
+@pytest.mark.parametrize(
+    ("coverage", "log_odds", "near"), [(1.0, -2.0, True), (0.3, 0.5, True), (0.3, -0.5, False), (0.0, 0.5, False)]
+)
+def test_a_long_note_is_near_by_all_words_or_by_some_that_read_like_an_answer(
+    coverage: float, log_odds: float, near: bool
+) -> None:
+    sources = Sources("default", None, None, SHIPPED, True)  # type: ignore[arg-type]
+    minutes = Hit(Memory("m", "Minutes of the meeting, with thirty points"), 0.5)
+    assert with_relevance(minutes, Closeness(0.0, coverage), Reading(log_odds), sources).near is near
+
+
 def test_a_hit_that_was_not_read_has_the_floor_and_the_scale_of_those_that_were() -> None:
     sources = Sources("default", None, None, SHIPPED, True)  # type: ignore[arg-type]
     near, readings = {id: Closeness(0.3, 0.2) for id in "ab"}, {"a": Reading(-8.0)}

@@ -251,7 +251,11 @@ def with_relevance(hit: Hit, closeness: Closeness, reading: Reading | None, sour
         return Judged(replace(hit, relevance=known), sources.calibration.nothing_in_common(closeness))
     if not is_note_with_vector(closeness):
         return Judged(replace(hit, relevance=known), floor_of(closeness, reading), read=reading is not None)
-    near = sources.calibration.relevance(closeness) >= floor_of(closeness).best
+    # A long note is about many things, so that its cosine is low: the words say that it is near.
+    worded = closeness.coverage >= ALL_WORDS or (
+        closeness.coverage > 0 and reading is not None and reading.log_odds > 0
+    )
+    near = worded or sources.calibration.relevance(closeness) >= floor_of(closeness).best
     alike = not closeness.coverage and sources.calibration.cosine(closeness.cosine) >= ALIKE_WITHOUT_WORDS
     return Judged(replace(hit, relevance=known), floor_of(closeness, reading), near, reading is not None, alike)
 

@@ -14,7 +14,7 @@ from nacre.access.capabilities import AgentCapabilities, ScopeLevel
 from nacre.model import Filter, Hit, Link, Memory, Query
 from nacre.model.instants import day
 from nacre.model.memory import MAY_REPLACE
-from nacre.model.recollection import conflicting_pairs
+from nacre.model.recollection import STRONG, conflicting_pairs
 from nacre.recall.gather import understand
 from nacre.recall.recall import newer_first, with_newer_versions
 from nacre.text.dates import asks_for_former
@@ -325,6 +325,15 @@ def test_the_newer_side_of_an_unsure_conflict_stays_in_sight(own: float) -> None
     older, newer = first_of_two(noted(sure=False), 0.9, 0.001, own)
     assert older.memory.id == "older" and newer.relevance == pytest.approx(0.27)
     assert newer.score == pytest.approx(max(own, 0.65))
+
+
+def test_the_newer_side_of_an_unsure_conflict_is_never_strong_for_that() -> None:
+    newer, _ = first_of_two(noted(sure=False), 0.9, 0.3)
+    assert newer.memory.id == "newer" and 0.3 < newer.relevance < STRONG
+    newer, _ = first_of_two(noted(sure=False), 0.9, 0.8)
+    assert newer.relevance == 0.8  # by itself
+    newer, _ = first_of_two(noted(sure=True), 0.9, 0.3)
+    assert newer.relevance == 0.9
 
 
 def test_what_matches_little_itself_brings_no_newer_version_along() -> None:

@@ -458,13 +458,19 @@ def newer_first(hits: Sequence[Hit], question: Question) -> list[Hit]:
         at = {hit.memory.id: i for i, hit in enumerate(ordered)}
         below, above = ordered[at[newer]], ordered[at[older]]
         if at[newer] > at[older] and may_precede(below.memory, above.memory, question):
-            if link.data.get("sure") is False and not answers_too(below, above):
+            sure = link.data.get("sure") is not False
+            if not sure and not answers_too(below, above):
                 rise(ordered, below, above, UNSURE_CONFLICT)
             else:
-                ordered.insert(at[older], raised(ordered.pop(at[newer]), above))
+                ordered.insert(at[older], raised_by_conflict(ordered.pop(at[newer]), above, sure))
     if question.strategy not in OWN_STRATEGIES:
         return ordered
     return older_first(with_newer_versions(ordered, question), question, pairs)
+
+
+def raised_by_conflict(newer: Hit, older: Hit, sure: bool) -> Hit:
+    """Strong for that only where the conflict is sure."""
+    return raised(newer, older, relevance=older.relevance if sure else min(older.relevance, MOST_PERHAPS))
 
 
 def older_first(hits: Sequence[Hit], question: Question, conflicts: Iterable[tuple[str, str]]) -> list[Hit]:

@@ -336,6 +336,30 @@ def test_the_newer_side_of_an_unsure_conflict_is_never_strong_for_that() -> None
     assert newer.relevance == 0.9
 
 
+@pytest.mark.parametrize(
+    ("linked_with", "sure", "order"),
+    [
+        (("second",), False, ["second", "first", "other", "third"]),
+        (("second",), True, ["third", "second", "first", "other"]),  # a chain
+        (("second", "first"), False, ["third", "second", "first", "other"]),
+    ],
+)
+def test_a_newer_side_does_not_climb_over_what_it_has_no_link_with(
+    linked_with: tuple[str, ...], sure: bool, order: list[str]
+) -> None:
+    def linked(to: str, sure: bool) -> Link:
+        return Link(to, "conflicts", data={"kind": "update", "sure": sure})
+
+    places = [("first", 1.0, 9), ("other", 0.8, 8), ("second", 0.5, 7), ("third", 0.2, 5)]
+    links = {"second": (linked("first", True),), "third": tuple(linked(to, sure) for to in linked_with)}
+    hits = [
+        Hit(memory(name, created_at=NOW - days * DAY, links=links.get(name, ())), score, (), relevance=score / 2)
+        for name, score, days in places
+    ]
+    ordered = newer_first(hits, understand(Query(ASKED, asked_at=NOW)))
+    assert [hit.memory.id for hit in ordered] == order
+
+
 def test_what_matches_little_itself_brings_no_newer_version_along() -> None:
     newer = may_replace(0.9, 0.1, to="other0.3")
     assert raised(newer) == hits_with(newer)

@@ -452,8 +452,9 @@ def newer_first(hits: Sequence[Hit], question: Question) -> list[Hit]:
     """Where two hits conflict and nobody has settled it, moves the newer one to just above the older, or the older
     above the newer where the question asks for that one's time. Where the conflict is not sure and only the older one
     answers, the newer stays below, but in sight. Then raises what may be a newer version."""
-    ordered = list(hits)
+    ordered, own = list(hits), {hit.memory.id: hit for hit in hits}
     pairs = conflicting_pairs([hit.memory for hit in hits])
+    above_which: dict[str, tuple[str, bool]] = {}  # by the id of a hit that rose: the older one, and whether surely
     for (newer, older), link in pairs.items() if not asks_for_earlier(question) else ():
         at = {hit.memory.id: i for i, hit in enumerate(ordered)}
         below, above = ordered[at[newer]], ordered[at[older]]
@@ -461,11 +462,29 @@ def newer_first(hits: Sequence[Hit], question: Question) -> list[Hit]:
             sure = link.data.get("sure") is not False
             if not sure and not answers_too(below, above):
                 rise(ordered, below, above, UNSURE_CONFLICT)
+            elif older in above_which and not continues(newer, sure, *above_which[older], pairs):
+                # The older one stands where it does for another's sake, with which the newer has nothing to do.
+                lift_to(ordered, below, own[older], sure)
             else:
                 ordered.insert(at[older], raised_by_conflict(ordered.pop(at[newer]), above, sure))
+                above_which[newer] = older, sure
     if question.strategy not in OWN_STRATEGIES:
         return ordered
     return older_first(with_newer_versions(ordered, question), question, pairs)
+
+
+def continues(newer: str, sure: bool, oldest: str, surely: bool, pairs: Collection[tuple[str, str]]) -> bool:
+    """Whether the newer one belongs to the chain of what it would stand above: by a conflict with the oldest, or
+    because each step is sure."""
+    return (newer, oldest) in pairs or (sure and surely)
+
+
+def lift_to(ordered: list[Hit], newer: Hit, older: Hit, sure: bool) -> None:
+    """Moves the newer one to the place that the older one's own score gives it, if that is higher."""
+    if newer.score < older.score:
+        ordered.remove(newer)
+        place = next((i for i, hit in enumerate(ordered) if hit.score <= older.score), len(ordered))
+        ordered.insert(place, raised_by_conflict(newer, older, sure))
 
 
 def raised_by_conflict(newer: Hit, older: Hit, sure: bool) -> Hit:

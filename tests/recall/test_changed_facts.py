@@ -421,7 +421,8 @@ def test_who_asks_for_what_was_formerly_gets_the_older_side_of_a_conflict() -> N
      "What was the rule before that?", "Where did we meet before?", "Wo war unser altes Büro?",
      "Wer war die frühere Trainerin?", "Wie hieß das Boot vorher?", "¿Cuál era el proveedor anterior?",
      "Quelle était l'ancienne adresse ?", "Jaki był poprzedni numer?", "Где мы жили раньше?",
-     "我们原来的办公室在哪里？"],
+     "我们原来的办公室在哪里？", "Which printers did we have before the Brother ones?",
+     "What did I charge before I raised my rate?", "Who was the trainer before our season began?"],
 )  # fmt: skip
 def test_words_for_a_former_state_are_understood(question: str) -> None:
     assert asks_for_former(question)
@@ -432,7 +433,9 @@ def test_words_for_a_former_state_are_understood(question: str) -> None:
     ["What is used to deploy?", "How old is the harbour?", "Where is the old harbour?", "Is there a previous life?",
      "Was gilt vor dem Umzug?", "¿Qué pasó antes de la mudanza?", "Wie alt ist unser Hund?",
      "What does she want before we talk?", "Where does my old friend live?", "What is due prior to a release?",
-     "午前の予定は？"],
+     "午前の予定は？", "What did we do the day before yesterday?", "What did she eat the night before the race?",
+     "How many people were in the queue before me?", "Which train did I take before 10 o'clock?",
+     "What should I check before the release?"],
 )  # fmt: skip
 def test_words_that_resemble_them_are_not_taken_for_them(question: str) -> None:
     assert not asks_for_former(question)

@@ -273,7 +273,10 @@ FORMER = re.compile(
     r"|antes(?!\s+(?:de|que)\b)|anterior(?:es|mente)?(?!\s+a\b)|auparavant|autrefois|ancien(?:ne)?s?|précédente?s?"
     r"|in\s+passato|precedent[ei](?:mente)?|antig[oa]s?|dawniej|wcześniej|poprzedni\w*|vroeger|voorheen|раньше|ранее"
     r"|прежн\w+|бывш\w+|eskiden|önceki)\b|^\W*(?:old|former|previous)\b|以前|过去|之前的|原来的|原先|(?<!午)前の"
-    r"|이전|예전|\bbefore(?:\s+(?:the|that|this)(?:\s+(?:change|move|switch))?|(?-i:(?:\s+[A-Z\d][\w.-]*){1,2}))?\W*$",
+    r"|이전|예전|\bbefore(?:\s+(?:the|that|this)(?:\s+(?:change|move|switch))?|(?-i:(?:\s+[A-Z\d][\w.-]*){1,2}))?\W*$"
+    # «What did I charge before I raised my rate?», but neither «the day before the race» nor «before me».
+    r"|^\W*(?:what|which|who|where|how)\b[^?.!]*\b(?:did|was|were|had)\b[^?.!]*"
+    r"(?<!day )(?<!night )(?<!week )(?<!month )(?<!year )\bbefore\b(?!\s+(?:me|you|him|her|us|them|last|yesterday|\d))",
     re.IGNORECASE,
 )
 

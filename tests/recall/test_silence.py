@@ -222,6 +222,16 @@ def test_what_is_only_of_the_next_such_date_is_judged_by_what_it_says() -> None:
         assert is_timely(Judged(Hit(planned, 0.5), Floor(0.5, 0.5), read=True), question) is timely
 
 
+def test_what_names_a_day_that_is_to_come_is_not_silenced_where_only_that_is_asked_for() -> None:
+    question = understand(
+        Query("Which call with the opera is planned for 24 November?", asked_at=seconds("2026-11-17"))
+    )
+    assert [iso(window.start)[:10] for window in (*question.windows, *question.coming)] == ["2026-11-24"]
+    for text, timely in (("Call with Lars Ek on 24 November", True), ("Call with Lars Ek on 8 January", False)):
+        note = Memory("m", text, created_at=seconds("2026-11-10"))
+        assert is_timely(Judged(Hit(note, 0.5), Floor(0.5, 0.5), read=True), question) is timely
+
+
 @pytest.mark.parametrize(
     ("question", "looked_up"),
     [

@@ -44,6 +44,28 @@ def test_some_questions_ask_for_nothing_but_a_time(question: str) -> None:
     assert asked.terms == () and asked.windows
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["What is planned for next week?", "Which appointments do I have next week?", "What is on my calendar next week?",
+     "Do I have any meetings tomorrow?", "What is due on 24 November?", "What is coming up in March?",
+     "Welche Termine habe ich nächste Woche?", "Was ist für Dezember geplant?", "¿Qué citas tengo la próxima semana?",
+     "Quels rendez-vous ai-je la semaine prochaine ?", "Quali appuntamenti ho la prossima settimana?",
+     "Jakie spotkania mam w przyszłym tygodniu?"],
+)  # fmt: skip
+def test_some_questions_ask_for_nothing_but_what_is_to_come(question: str) -> None:
+    asked = understand(Query(question, asked_at=NOW))
+    assert asked.terms == asked.windows == () and asked.coming
+    assert understand(Query("Which meetings did I have last week?", asked_at=NOW)).terms == ("meet",)
+    assert understand(Query("What was planned for October?", asked_at=NOW)).windows
+
+
+def test_what_is_planned_for_a_month_is_not_what_was_in_the_last_one(store: MemoryStore) -> None:
+    store.remember("Presents: a microscope for Mira", id="past", created_at="2024-10-06T09:00:00Z")
+    store.remember("Booked the ferry for 27 October", id="ferry", created_at=NOW - 5 * DAY)
+    assert found(store, "What is planned for October?") == found(store, "What is coming up in October?") == ["ferry"]
+    assert found(store, "What happened in October?") == ["past"]
+
+
 @pytest.mark.slow
 def test_a_month_finds_what_happened_in_it(store: MemoryStore) -> None:
     for number in range(12):

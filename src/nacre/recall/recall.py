@@ -338,10 +338,11 @@ def names_only_time(question: Question, hits: Sequence[Hit]) -> bool:
 def is_timely(judged: Judged, question: Question) -> bool:
     """Whether a note is of the time that the question names, and near enough. The model that reads hits sees the text
     without its date, so that it scores a note of August low for a question about August."""
-    memory = judged.hit.memory
-    if not (question.windows and judged.read and judged.near and not memory.is_turn):
+    memory, times = judged.hit.memory, question.windows or question.coming
+    if not (times and judged.read and judged.near and not memory.is_turn):
         return False
-    return time_match(memory, question._replace(coming=())) >= FITS_TIME
+    # Where a date may be the last or the next one, many notes name the next; that alone makes none an answer.
+    return time_match(memory, question._replace(coming=()) if question.windows else question) >= FITS_TIME
 
 
 def rerank(hits: Sequence[Hit], question: Question, reranker: Reranker | None) -> tuple[list[Hit], tuple[str, ...]]:

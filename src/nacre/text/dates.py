@@ -39,6 +39,12 @@ FOREIGN_PAST = frozenset(
     "war waren hatte hatten gab geschah geschahen passierte fue fueron hubo pasó era eran était étaient avait avaient"
     " erano aveva avevano było był była były".split()
 )
+# What makes a date without a year the next one: «what is planned for December?»
+POINTS_AHEAD = re.compile(
+    r"\b(?:planned|scheduled|coming|upcoming|booked|due(?!\s+to\b)|geplant|gebucht|fällig|planeado|previst[oa]s?|prévue?s?"
+    r"|réservée?s?|pianificat[oaie]|prenotat[oaie]|zaplanowan[eoay])\b|\b(?-i:will)\b|^\W*will\b",
+    re.IGNORECASE,
+)
 WORD = re.compile(r"\w+")
 POSSESSIVES = ("'s", "’s")  # «last week's result»
 JOINING = frozenset(("and", "or", "to", "until", "till", "through", "-", "–"))
@@ -88,6 +94,10 @@ def coming_dates(question: str, asked_at: float) -> tuple[Window, ...]:
     return tuple(
         Window(max(each.start, asked_at), each.end, "") for each in coming if each.end > max(each.start, asked_at)
     )
+
+
+def points_ahead(question: str) -> bool:
+    return POINTS_AHEAD.search(question[:LONGEST]) is not None
 
 
 def windows_now(text: str, mentioned: Sequence[Mention], asked: datetime) -> list[Window]:

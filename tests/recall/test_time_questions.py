@@ -66,6 +66,14 @@ def test_what_is_planned_for_a_month_is_not_what_was_in_the_last_one(store: Memo
     assert found(store, "What happened in October?") == ["past"]
 
 
+def test_what_happened_in_a_month_comes_before_what_was_written_in_it_and_what_names_it(store: MemoryStore) -> None:
+    written = "2025-03-20T09:00:00Z"
+    store.remember("What we did in March 2025 is in the March report", id="named", created_at=NOW - 5 * DAY)
+    store.remember("What we write goes into the report", id="written", created_at=written)
+    store.remember("Jonas lost a tooth", id="happened", occurred_at="2025-03-04T09:00:00Z", created_at=NOW)
+    assert found(store, "What happened in March 2025?") == ["happened", "written", "named"]
+
+
 @pytest.mark.slow
 def test_a_month_finds_what_happened_in_it(store: MemoryStore) -> None:
     for number in range(12):

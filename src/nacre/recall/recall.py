@@ -17,7 +17,7 @@ from nacre.models.calibration import Closeness, Floor, Reading, calibration_of, 
 from nacre.protocols import AnswerModel, Data, Embedder, Reader, Reranker
 from nacre.recall.gather import OWN_STRATEGIES, Question, asks_by_time_alone, understand
 from nacre.recall.sessions import ScoredSession, rank_sessions
-from nacre.recall.signals import adjust, closeness_alone, event_match, time_match
+from nacre.recall.signals import adjust, closeness_alone, distance_of_time, event_match, time_match
 from nacre.recall.strategies import STRATEGIES, Scored, Sources
 from nacre.text.dates import Window
 from nacre.text.tokens import STOP_WORDS, excerpt, words
@@ -174,7 +174,7 @@ def best_hits(
     # Who asks by mood or for the newest asks for another order.
     ordered = order_by_time(known if query.emotion else newer_first(known, question), question.order)
     if query.strategy in OWN_STRATEGIES:
-        ordered = in_time_first(scaled(ordered), fits)
+        ordered = in_time_first(scaled(ordered), fits, question)
 
     def final(hit: Hit) -> Judged:
         """What has no closeness is judged late, because its text must be read."""
@@ -196,13 +196,19 @@ def adjusted_hits(
         return adjust(hits, question, query), {}
     fits = {hit.memory.id: event_match(hit.memory, question) for hit in hits}
     if query.min_relevance is not None:
-        return in_time_first(adjust(hits, question, query), fits), fits
+        return in_time_first(adjust(hits, question, query), fits, question), fits
     near = [hit for hit in hits if fits[hit.memory.id] >= TOUCHES_TIME]
-    return in_time_first(adjust(near, question, query), fits)[: factor * query.k], fits
+    return in_time_first(adjust(near, question, query), fits, question)[: factor * query.k], fits
 
 
-def in_time_first(hits: Sequence[Hit], fits: Mapping[str, float]) -> list[Hit]:
-    return sorted(hits, key=lambda hit: fits[hit.memory.id] < 1) if fits else list(hits)
+def in_time_first(hits: Sequence[Hit], fits: Mapping[str, float], question: Question) -> list[Hit]:
+    """What happened in the time, then what was written in it, then what only names it."""
+
+    def place(hit: Hit) -> tuple[bool, int]:
+        outside = fits[hit.memory.id] < 1
+        return outside, 0 if outside else distance_of_time(hit.memory, question)
+
+    return sorted(hits, key=place) if fits else list(hits)
 
 
 def complete_ids(question: Question, scored: Sequence[Scored]) -> set[str]:

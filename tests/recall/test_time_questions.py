@@ -10,6 +10,7 @@ from nacre import MemoryStore
 from nacre.model import Query
 from nacre.model.recollection import STRONG
 from nacre.recall.gather import understand
+from nacre.recall.signals import STILL_HELD, time_match
 from tests.embedders import Moody, WordBag
 from tests.recall.factories import DAY, NOW, found
 
@@ -157,6 +158,15 @@ def test_what_was_written_before_a_month_may_have_held_in_it(store: MemoryStore)
     store.remember("We rehearse in the tram depot", id="after", created_at=NOW - 10 * DAY)
     assert found(store, "Where did we rehearse back in March?", k=1) == ["before"]
     assert found(store, "Where do we rehearse?", k=1) == ["after"]
+
+
+def test_what_happened_before_a_month_did_not_hold_in_it(store: MemoryStore) -> None:
+    """An event is of its own time alone, so that what is of the month stands above it."""
+    store.remember("Broke the wrist in an accident", id="before", type="episodic", occurred_at=NOW - 150 * DAY)
+    store.remember("We rehearse in the parish hall", id="fact", created_at=NOW - 150 * DAY)
+    asked = understand(Query("Which accident did I have in March 2025?", asked_at=NOW))
+    matches = {id: time_match(memory, asked) for id in ("before", "fact") if (memory := store.get(id))}
+    assert matches["before"] < 0.1 and matches["fact"] == STILL_HELD
 
 
 def test_the_latest_and_the_first_go_by_time(store: MemoryStore) -> None:

@@ -316,8 +316,8 @@ def overlap(one: Window, other: Window) -> float:
 
 def may_have_held(memory: Memory, window: Window) -> bool:
     """Whether it may still have been true in a time of a month or more ("in March"), because it was written before."""
-    note = not memory.is_turn  # a turn tells what happened
-    return note and memory.happened_at < window.start and window.end - window.start >= SEASON and window.end < LAST
+    lasting = not memory.is_turn and memory.type != "episodic"  # a turn and an event tell what happened
+    return lasting and memory.happened_at < window.start and window.end - window.start >= SEASON and window.end < LAST
 
 
 def asks(memory: Memory, question: Question, query: Query) -> float:  # noqa: ARG001

@@ -190,8 +190,9 @@ def across_types(a: Memory, b: Memory, verdict: Verdict | None) -> Verdict | Non
 
 def are_two_events(a: Memory, b: Memory) -> bool:
     """Whether both tell what happened, at different times: each stays true. What is noted within a day may tell of one
-    event, and correct it."""
-    return a.type == b.type == "episodic" and abs(a.happened_at - b.happened_at) >= DAY
+    event, and correct it. A turn of a conversation has the type of an event and may state a fact."""
+    events = all(each.type == "episodic" and not each.role for each in (a, b))
+    return events and abs(a.happened_at - b.happened_at) >= DAY
 
 
 def opposed(a: Memory, b: Memory) -> bool:

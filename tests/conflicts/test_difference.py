@@ -51,6 +51,18 @@ def test_of_texts_that_differ_everywhere_a_few_telling_words_are_shown() -> None
     assert theirs == "practice keeps late clinic Thursdays until"
 
 
+def test_another_form_of_a_word_is_no_other_word_unless_nothing_else_differs() -> None:
+    older = "Ilse's hourly rate for the garden work is 85 euros, and she writes the bill at the end of a month."
+    newer = "For her work in gardens Ilse charges 95 euros an hour now, paid in cash on every single day."
+    mine, theirs = differing_words(newer, older)
+    assert mine == "charges 95 paid cash every single"
+    assert theirs == "rate 85 writes bill month"
+    inflected = "rates bills Ilse gardens months works writes"
+    assert differing_words(inflected, "work Ilse’s rate bill garden month write")[0] == inflected.removesuffix(
+        " writes"
+    )
+
+
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [

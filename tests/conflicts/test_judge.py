@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from nacre.conflicts.judge import CHARACTERS_READ, FEWEST_READ, MOST_READ, PairJudge
 from nacre.errors import ConflictModelError
+from nacre.model.instants import DAY
 from nacre.model.memory import Link, Memory
 from nacre.model.review import Verdict
 from nacre.models.cross_encoder import ShippedConflictModel
@@ -107,6 +109,28 @@ def test_memories_of_two_types_may_conflict_but_never_surely_and_likeness_alone_
     assert said(OFF, rule, Reader(DUPLICATE), 0.99) is None
     assert said(OFF, Memory("old", "Lights are on", type="working"), Reader(UPDATE), 0.99) is None
     assert said(Memory("new", "lights are on."), rule, Reader(UPDATE)) == Verdict("duplicate", "identical text")
+
+
+def test_of_two_events_of_different_times_none_outdates_the_other() -> None:
+    older = Memory("old", "Ran 5 km by the river", type="episodic", created_at=DAY)
+    newer = Memory("new", "Ran 8 km by the river", type="episodic", created_at=2 * DAY)
+    for model in (Reader(UPDATE), Reader(CONTRADICTION), Reader(UNRELATED), None):
+        assert said(newer, older, model, 0.9) is None
+        assert PairJudge(model).version_probability(newer, older, 0.9) == 0.0
+    again = replace(newer, text="Ran 5 km along the river")
+    assert said(again, older, Reader(DUPLICATE), 0.9) == Verdict("duplicate", "conflict_model")
+    turns = (replace(each, role="user", session="s", position=0) for each in (newer, older))
+    assert said(*turns, Reader(UPDATE), 0.9) is not None  # who talks to an agent states facts
+    fact = replace(older, type="semantic")
+    assert said(newer, fact, Reader(UPDATE), 0.9) == Verdict("update", "conflict_model", ("8", "5"), sure=False)
+
+
+def test_what_is_noted_within_a_day_may_correct_what_is_told_of_one_event() -> None:
+    older = Memory("old", "Ran 5 km by the river", type="episodic", created_at=DAY)
+    later = Memory("new", "Ran 8 km by the river", type="episodic", created_at=1.5 * DAY)
+    told_late = replace(later, created_at=9 * DAY, occurred_at=DAY)
+    for newer in (later, told_late):
+        assert said(newer, older, Reader(UPDATE), 0.9) == Verdict("update", "conflict_model", ("8", "5"))
 
 
 def test_a_number_that_changed_in_an_else_equal_text_is_an_update_even_where_the_model_sees_two_things() -> None:

@@ -14,7 +14,7 @@ from nacre.access.capabilities import AgentCapabilities, ScopeLevel
 from nacre.model import Filter, Hit, Link, Memory, Query
 from nacre.model.instants import day
 from nacre.model.memory import MAY_REPLACE
-from nacre.model.recollection import conflicting_pairs
+from nacre.model.recollection import STRONG, conflicting_pairs
 from nacre.recall.gather import understand
 from nacre.recall.recall import newer_first, with_newer_versions
 from nacre.text.dates import asks_for_former
@@ -327,6 +327,39 @@ def test_the_newer_side_of_an_unsure_conflict_stays_in_sight(own: float) -> None
     assert newer.score == pytest.approx(max(own, 0.65))
 
 
+def test_the_newer_side_of_an_unsure_conflict_is_never_strong_for_that() -> None:
+    newer, _ = first_of_two(noted(sure=False), 0.9, 0.3)
+    assert newer.memory.id == "newer" and 0.3 < newer.relevance < STRONG
+    newer, _ = first_of_two(noted(sure=False), 0.9, 0.8)
+    assert newer.relevance == 0.8  # by itself
+    newer, _ = first_of_two(noted(sure=True), 0.9, 0.3)
+    assert newer.relevance == 0.9
+
+
+@pytest.mark.parametrize(
+    ("linked_with", "sure", "order"),
+    [
+        (("second",), False, ["second", "first", "other", "third"]),
+        (("second",), True, ["third", "second", "first", "other"]),  # a chain
+        (("second", "first"), False, ["third", "second", "first", "other"]),
+    ],
+)
+def test_a_newer_side_does_not_climb_over_what_it_has_no_link_with(
+    linked_with: tuple[str, ...], sure: bool, order: list[str]
+) -> None:
+    def linked(to: str, sure: bool) -> Link:
+        return Link(to, "conflicts", data={"kind": "update", "sure": sure})
+
+    places = [("first", 1.0, 9), ("other", 0.8, 8), ("second", 0.5, 7), ("third", 0.2, 5)]
+    links = {"second": (linked("first", True),), "third": tuple(linked(to, sure) for to in linked_with)}
+    hits = [
+        Hit(memory(name, created_at=NOW - days * DAY, links=links.get(name, ())), score, (), relevance=score / 2)
+        for name, score, days in places
+    ]
+    ordered = newer_first(hits, understand(Query(ASKED, asked_at=NOW)))
+    assert [hit.memory.id for hit in ordered] == order
+
+
 def test_what_matches_little_itself_brings_no_newer_version_along() -> None:
     newer = may_replace(0.9, 0.1, to="other0.3")
     assert raised(newer) == hits_with(newer)
@@ -388,7 +421,8 @@ def test_who_asks_for_what_was_formerly_gets_the_older_side_of_a_conflict() -> N
      "What was the rule before that?", "Where did we meet before?", "Wo war unser altes Büro?",
      "Wer war die frühere Trainerin?", "Wie hieß das Boot vorher?", "¿Cuál era el proveedor anterior?",
      "Quelle était l'ancienne adresse ?", "Jaki był poprzedni numer?", "Где мы жили раньше?",
-     "我们原来的办公室在哪里？"],
+     "我们原来的办公室在哪里？", "Which printers did we have before the Brother ones?",
+     "What did I charge before I raised my rate?", "Who was the trainer before our season began?"],
 )  # fmt: skip
 def test_words_for_a_former_state_are_understood(question: str) -> None:
     assert asks_for_former(question)
@@ -399,7 +433,9 @@ def test_words_for_a_former_state_are_understood(question: str) -> None:
     ["What is used to deploy?", "How old is the harbour?", "Where is the old harbour?", "Is there a previous life?",
      "Was gilt vor dem Umzug?", "¿Qué pasó antes de la mudanza?", "Wie alt ist unser Hund?",
      "What does she want before we talk?", "Where does my old friend live?", "What is due prior to a release?",
-     "午前の予定は？"],
+     "午前の予定は？", "What did we do the day before yesterday?", "What did she eat the night before the race?",
+     "How many people were in the queue before me?", "Which train did I take before 10 o'clock?",
+     "What should I check before the release?"],
 )  # fmt: skip
 def test_words_that_resemble_them_are_not_taken_for_them(question: str) -> None:
     assert not asks_for_former(question)

@@ -152,6 +152,32 @@ def test_a_note_far_from_the_question_is_not_near_whatever_a_model_reads(cosine:
     assert with_relevance(hit, Closeness(None, 0.0), Reading(3.0), sources).near  # without vectors nobody can tell
 
 
+@pytest.mark.parametrize(("cosine", "coverage", "alike"), [(0.55, 0.0, True), (0.45, 0.0, False), (0.55, 0.2, False)])
+def test_what_is_very_near_without_a_common_word_is_shown_however_it_reads(
+    cosine: float, coverage: float, alike: bool
+) -> None:
+    """A model that reads says little across languages."""
+    sources = Sources("default", None, None, SHIPPED, True)  # type: ignore[arg-type]
+    query = Query("Which arm did I break?", asked_at=1.8e9)
+    far = with_relevance(Hit(Memory("far", "Die Presse"), 0.9), Closeness(0.3, 0.0), Reading(-12.0), sources)
+    near = Hit(Memory("near", "Il polso sinistro è rotto."), 0.5)
+    judged = with_relevance(near, Closeness(cosine, coverage), Reading(-12.5), sources)
+    hits, nearest = above_floor([far, judged], query, understand(query))
+    assert [hit.memory.id for hit in hits] == (["near"] if alike else [])
+    assert (nearest is None) == alike
+
+
+@pytest.mark.parametrize(
+    ("coverage", "log_odds", "near"), [(1.0, -2.0, True), (0.3, 0.5, True), (0.3, -0.5, False), (0.0, 0.5, False)]
+)
+def test_a_long_note_is_near_by_all_words_or_by_some_that_read_like_an_answer(
+    coverage: float, log_odds: float, near: bool
+) -> None:
+    sources = Sources("default", None, None, SHIPPED, True)  # type: ignore[arg-type]
+    minutes = Hit(Memory("m", "Minutes of the meeting, with thirty points"), 0.5)
+    assert with_relevance(minutes, Closeness(0.0, coverage), Reading(log_odds), sources).near is near
+
+
 def test_a_hit_that_was_not_read_has_the_floor_and_the_scale_of_those_that_were() -> None:
     sources = Sources("default", None, None, SHIPPED, True)  # type: ignore[arg-type]
     near, readings = {id: Closeness(0.3, 0.2) for id in "ab"}, {"a": Reading(-8.0)}
@@ -210,6 +236,16 @@ def test_what_is_only_of_the_next_such_date_is_judged_by_what_it_says() -> None:
     for year, timely in (("2025", True), ("2026", False)):
         planned = Memory("m", "The outage of the old pump", occurred_at=seconds(f"{year}-11-24T09:00:00Z"))
         assert is_timely(Judged(Hit(planned, 0.5), Floor(0.5, 0.5), read=True), question) is timely
+
+
+def test_what_names_a_day_that_is_to_come_is_not_silenced_where_only_that_is_asked_for() -> None:
+    question = understand(
+        Query("Which call with the opera is planned for 24 November?", asked_at=seconds("2026-11-17"))
+    )
+    assert [iso(window.start)[:10] for window in (*question.windows, *question.coming)] == ["2026-11-24"]
+    for text, timely in (("Call with Lars Ek on 24 November", True), ("Call with Lars Ek on 8 January", False)):
+        note = Memory("m", text, created_at=seconds("2026-11-10"))
+        assert is_timely(Judged(Hit(note, 0.5), Floor(0.5, 0.5), read=True), question) is timely
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from nacre import MemoryStore
 from nacre.model import Query
 from nacre.model.recollection import STRONG
 from nacre.recall.gather import understand
+from nacre.recall.signals import STILL_HELD, time_match
 from tests.embedders import Moody, WordBag
 from tests.recall.factories import DAY, NOW, found
 
@@ -42,6 +43,36 @@ def test_what_was_long_ago_is_found_by_the_words_that_tell_it() -> None:
 def test_some_questions_ask_for_nothing_but_a_time(question: str) -> None:
     asked = understand(Query(question, asked_at=NOW))
     assert asked.terms == () and asked.windows
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What is planned for next week?", "Which appointments do I have next week?", "What is on my calendar next week?",
+     "Do I have any meetings tomorrow?", "What is due on 24 November?", "What is coming up in March?",
+     "Welche Termine habe ich nächste Woche?", "Was ist für Dezember geplant?", "¿Qué citas tengo la próxima semana?",
+     "Quels rendez-vous ai-je la semaine prochaine ?", "Quali appuntamenti ho la prossima settimana?",
+     "Jakie spotkania mam w przyszłym tygodniu?"],
+)  # fmt: skip
+def test_some_questions_ask_for_nothing_but_what_is_to_come(question: str) -> None:
+    asked = understand(Query(question, asked_at=NOW))
+    assert asked.terms == asked.windows == () and asked.coming
+    assert understand(Query("Which meetings did I have last week?", asked_at=NOW)).terms == ("meet",)
+    assert understand(Query("What was planned for October?", asked_at=NOW)).windows
+
+
+def test_what_is_planned_for_a_month_is_not_what_was_in_the_last_one(store: MemoryStore) -> None:
+    store.remember("Presents: a microscope for Mira", id="past", created_at="2024-10-06T09:00:00Z")
+    store.remember("Booked the ferry for 27 October", id="ferry", created_at=NOW - 5 * DAY)
+    assert found(store, "What is planned for October?") == found(store, "What is coming up in October?") == ["ferry"]
+    assert found(store, "What happened in October?") == ["past"]
+
+
+def test_what_happened_in_a_month_comes_before_what_was_written_in_it_and_what_names_it(store: MemoryStore) -> None:
+    written = "2025-03-20T09:00:00Z"
+    store.remember("What we did in March 2025 is in the March report", id="named", created_at=NOW - 5 * DAY)
+    store.remember("What we write goes into the report", id="written", created_at=written)
+    store.remember("Jonas lost a tooth", id="happened", occurred_at="2025-03-04T09:00:00Z", created_at=NOW)
+    assert found(store, "What happened in March 2025?") == ["happened", "written", "named"]
 
 
 @pytest.mark.slow
@@ -127,6 +158,15 @@ def test_what_was_written_before_a_month_may_have_held_in_it(store: MemoryStore)
     store.remember("We rehearse in the tram depot", id="after", created_at=NOW - 10 * DAY)
     assert found(store, "Where did we rehearse back in March?", k=1) == ["before"]
     assert found(store, "Where do we rehearse?", k=1) == ["after"]
+
+
+def test_what_happened_before_a_month_did_not_hold_in_it(store: MemoryStore) -> None:
+    """An event is of its own time alone, so that what is of the month stands above it."""
+    store.remember("Broke the wrist in an accident", id="before", type="episodic", occurred_at=NOW - 150 * DAY)
+    store.remember("We rehearse in the parish hall", id="fact", created_at=NOW - 150 * DAY)
+    asked = understand(Query("Which accident did I have in March 2025?", asked_at=NOW))
+    matches = {id: time_match(memory, asked) for id in ("before", "fact") if (memory := store.get(id))}
+    assert matches["before"] < 0.1 and matches["fact"] == STILL_HELD
 
 
 def test_the_latest_and_the_first_go_by_time(store: MemoryStore) -> None:

@@ -10,7 +10,7 @@ from itertools import product
 from typing import NamedTuple
 
 from nacre.text.grammar import word_groups
-from nacre.text.tokens import WORD_LISTS
+from nacre.text.tokens import WORD_LISTS, stem
 
 # A word with what belongs to it (3.12, 8:05, don't, feature/x, #412, 20 %); an ideograph stands by itself.
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[#@$€£]?\w+(?:[.,:'’/_-]\w+)*\+*%?")
@@ -94,11 +94,17 @@ def piece(text: str, words: tuple[Token, ...]) -> str:
 
 
 def alone(text: str, own: tuple[Token, ...], others: tuple[Token, ...]) -> str:
-    """The words that the other text lacks; short words are left out, unless there are no others."""
-    known = {token.key for token in others}
-    lacking = [token for token in own if token.key not in known]
+    """The words that the other text lacks; short words are left out, unless there are no others. Other forms of a word
+    («Mira's», «hourly») are the same word, unless nothing else differs."""
+    known, roots = {token.key for token in others}, {root(token) for token in others}
+    inflected = [token for token in own if token.key not in known]
+    lacking = [token for token in inflected if root(token) not in roots] or inflected
     clear = [token for token in lacking if len(token.key) > 3 or VALUE.search(token.key)] or lacking
     return " ".join(text[token.start : token.end] for token in clear[:LONGEST_WORDS])
+
+
+def root(token: Token) -> str:
+    return stem(token.key.replace("’", "'"))
 
 
 def is_name(text: str, token: Token) -> bool:

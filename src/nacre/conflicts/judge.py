@@ -35,6 +35,7 @@ from nacre.conflicts.difference import (
     swapped_words,
 )
 from nacre.errors import ConflictModelError
+from nacre.model.instants import DAY
 from nacre.model.memory import LESSON, Memory
 from nacre.model.review import Verdict, newer_first
 from nacre.protocols import ConflictModel, Relation
@@ -117,7 +118,7 @@ class PairJudge:
     def version_probability(self, newer: Memory, older: Memory, cosine: float) -> float:
         """How likely the newer is another version of what the older says; 0 where rules decide, or no model reads."""
         a, b = without_placeholders(newer), without_placeholders(older)
-        if self.model is None or by_rules(a, b, cosine, self.threshold) is not None:
+        if self.model is None or are_two_events(a, b) or by_rules(a, b, cosine, self.threshold) is not None:
             return 0.0
         try:
             (relation,) = self.model.relations([(b.text, a.text)])
@@ -176,14 +177,22 @@ def by_rules(a: Memory, b: Memory, similarity: float, threshold: float = THRESHO
 
 
 def across_types(a: Memory, b: Memory, verdict: Verdict | None) -> Verdict | None:
-    """The verdict as far as it holds for memories of these types. A fact may be outdated by an event or a decision, but
-    people give types freely: what only likeness or polarity says does not count, and nothing is sure."""
-    if verdict is None or verdict is APART:
+    """The verdict as far as it holds for memories of these types. Of two events none outdates the other. A fact may be
+    outdated by an event or a decision, but people give types freely: what only likeness or polarity says does not
+    count, and nothing is sure."""
+    if verdict is None or verdict is APART or (verdict.kind in CONFLICTING and are_two_events(a, b)):
         return None
     if a.type == b.type or verdict.reason == "identical text":
         return verdict
     seen = verdict.kind != "duplicate" and verdict.reason in (BY_MODEL, "value")
     return replace(verdict, sure=False) if seen else None
+
+
+def are_two_events(a: Memory, b: Memory) -> bool:
+    """Whether both tell what happened, at different times: each stays true. What is noted within a day may tell of one
+    event, and correct it. A turn of a conversation has the type of an event and may state a fact."""
+    events = all(each.type == "episodic" and not each.role for each in (a, b))
+    return events and abs(a.happened_at - b.happened_at) >= DAY
 
 
 def opposed(a: Memory, b: Memory) -> bool:

@@ -141,9 +141,13 @@ class Calibration(NamedTuple):
         """The probability that the memory answers."""
         curve = fitted_curves()[case_of(closeness, reading)]
         if closeness.cosine is not None:
-            cosine = max(0.0, self.scale * closeness.cosine + self.offset)
-            closeness = closeness._replace(cosine=cosine, cosine_gap=self.scale * closeness.cosine_gap)
+            cosine, gap = self.cosine(closeness.cosine), self.scale * closeness.cosine_gap
+            closeness = closeness._replace(cosine=cosine, cosine_gap=gap)
         return curve.relevance(closeness, reading)
+
+    def cosine(self, of_embedder: float | None) -> float:
+        """As the shipped embedder would give it; 0 without vectors."""
+        return 0.0 if of_embedder is None else max(0.0, self.scale * of_embedder + self.offset)
 
     def nothing_in_common(self, closeness: Closeness) -> Floor:
         """For an embedder that was never measured: only what has neither words nor meaning of the question is below."""

@@ -20,6 +20,7 @@ from nacre.text.dates import (
     coming_dates,
     is_english,
     order_asked,
+    points_ahead,
     time_windows,
     without,
 )
@@ -49,7 +50,11 @@ SAYS_NOTHING = STOP_WORDS | frozenset(
     "happen happened happens happening occur occurred took place tell told note noted new news change changed changes"
     " anything everything something summary give show list".split()
 )
-SAYS_NOTHING_AHEAD = SAYS_NOTHING | {"coming", "planned", "scheduled"}  # "What is planned for next week?"
+# "What is planned for next week?", "Do I have any meetings tomorrow?"
+SAYS_NOTHING_AHEAD = SAYS_NOTHING | frozenset(
+    "coming upcoming planned scheduled booked due plan plans schedule appointment appointments meeting meetings"
+    " calendar agenda".split()
+)
 NAMES = frozenset((*MONTHS, *WEEKDAYS))
 # The others are published formulas: their hits and scores are kept, and the words of a time are words to them.
 OWN_STRATEGIES = frozenset(("auto", "graph"))
@@ -97,8 +102,10 @@ def understand(query: Query) -> Question:
     text = UNWRITABLE.sub(" ", query.text).strip()
     by_time = query.strategy in OWN_STRATEGIES
     windows, order = (time_windows(text, query.asked_at), order_asked(text)) if by_time else ((), NO_ORDER)
+    coming = coming_dates(text, query.asked_at) if windows else ()
+    only_coming = bool(coming) and points_ahead(text)
     subject = without(text, [*windows, order])
-    nothing = saying_nothing(text, windows, query.asked_at)
+    nothing = saying_nothing(text, windows, query.asked_at, only_coming)
     if windows and not nothing.issuperset(words(subject)):
         subject = without(text, [*(each for each in windows if not told_in_words(each, query.asked_at)), order])
     return Question(
@@ -114,21 +121,25 @@ def understand(query: Query) -> Question:
         asked_at=query.asked_at,
         voice=voice(text),
         # "What should I cook tonight?" does not ask for a memory that was written tonight.
-        windows=tuple(window for window in windows if window.start < query.asked_at),
-        coming=tuple(window for window in windows if window.start >= query.asked_at)
-        + (coming_dates(text, query.asked_at) if windows else ()),
+        windows=tuple(
+            window
+            for window in windows
+            if window.start < query.asked_at and not (only_coming and window.end <= query.asked_at)
+        ),
+        coming=tuple(window for window in windows if window.start >= query.asked_at) + coming,
         order=order.name,
         former=by_time and asks_for_former(text),
         named=calendar_names(windows),
     )
 
 
-def saying_nothing(text: str, windows: Sequence[Window], asked_at: float) -> frozenset[str]:
+def saying_nothing(text: str, windows: Sequence[Window], asked_at: float, only_coming: bool) -> frozenset[str]:
     """The words that say nothing of what is looked for beside these times."""
     if not windows:
         return SAYS_NOTHING
-    known = SAYS_NOTHING_AHEAD if windows[0].start >= asked_at else SAYS_NOTHING
-    return known if is_english(text) else known.union(words(" ".join(fillers(text))))
+    ahead = only_coming or windows[0].start >= asked_at
+    known = SAYS_NOTHING_AHEAD if ahead else SAYS_NOTHING
+    return known if is_english(text) else known.union(words(" ".join(fillers(text, ahead))))
 
 
 def subject_stems(text: str, subject: str, nothing: frozenset[str]) -> list[str]:

@@ -290,6 +290,15 @@ def event_match(memory: Memory, question: Question) -> float:
     return match
 
 
+def distance_of_time(memory: Memory, question: Question) -> int:
+    """0 where it happened in the time that the question names, or began or ceased to hold; 1 where it was written then;
+    2 where it only names that time: «the loan runs until June» did not happen in June."""
+    own = [at for at in (memory.occurred_at, memory.valid_from, memory.valid_until) if at is not None]
+    if any(window.start <= at < window.end for at in own for window in all_windows(question)):
+        return 0
+    return 1 if any(window.start <= memory.happened_at < window.end for window in question.windows) else 2
+
+
 def all_windows(question: Question) -> tuple[Window, ...]:
     return (*question.windows, *question.coming)
 
@@ -307,8 +316,8 @@ def overlap(one: Window, other: Window) -> float:
 
 def may_have_held(memory: Memory, window: Window) -> bool:
     """Whether it may still have been true in a time of a month or more ("in March"), because it was written before."""
-    note = not memory.is_turn  # a turn tells what happened
-    return note and memory.happened_at < window.start and window.end - window.start >= SEASON and window.end < LAST
+    lasting = not memory.is_turn and memory.type != "episodic"  # a turn and an event tell what happened
+    return lasting and memory.happened_at < window.start and window.end - window.start >= SEASON and window.end < LAST
 
 
 def asks(memory: Memory, question: Question, query: Query) -> float:  # noqa: ARG001

@@ -39,6 +39,12 @@ FOREIGN_PAST = frozenset(
     "war waren hatte hatten gab geschah geschahen passierte fue fueron hubo pasó era eran était étaient avait avaient"
     " erano aveva avevano było był była były".split()
 )
+# What makes a date without a year the next one: «what is planned for December?»
+POINTS_AHEAD = re.compile(
+    r"\b(?:planned|scheduled|coming|upcoming|booked|due(?!\s+to\b)|geplant|gebucht|fällig|planeado|previst[oa]s?|prévue?s?"
+    r"|réservée?s?|pianificat[oaie]|prenotat[oaie]|zaplanowan[eoay])\b|\b(?-i:will)\b|^\W*will\b",
+    re.IGNORECASE,
+)
 WORD = re.compile(r"\w+")
 POSSESSIVES = ("'s", "’s")  # «last week's result»
 JOINING = frozenset(("and", "or", "to", "until", "till", "through", "-", "–"))
@@ -88,6 +94,10 @@ def coming_dates(question: str, asked_at: float) -> tuple[Window, ...]:
     return tuple(
         Window(max(each.start, asked_at), each.end, "") for each in coming if each.end > max(each.start, asked_at)
     )
+
+
+def points_ahead(question: str) -> bool:
+    return POINTS_AHEAD.search(question[:LONGEST]) is not None
 
 
 def windows_now(text: str, mentioned: Sequence[Mention], asked: datetime) -> list[Window]:
@@ -319,7 +329,10 @@ FORMER = re.compile(
     r"|antes(?!\s+(?:de|que)\b)|anterior(?:es|mente)?(?!\s+a\b)|auparavant|autrefois|ancien(?:ne)?s?|précédente?s?"
     r"|in\s+passato|precedent[ei](?:mente)?|antig[oa]s?|dawniej|wcześniej|poprzedni\w*|vroeger|voorheen|раньше|ранее"
     r"|прежн\w+|бывш\w+|eskiden|önceki)\b|^\W*(?:old|former|previous)\b|以前|过去|之前的|原来的|原先|(?<!午)前の"
-    r"|이전|예전|\bbefore(?:\s+(?:the|that|this)(?:\s+(?:change|move|switch))?|(?-i:(?:\s+[A-Z\d][\w.-]*){1,2}))?\W*$",
+    r"|이전|예전|\bbefore(?:\s+(?:the|that|this)(?:\s+(?:change|move|switch))?|(?-i:(?:\s+[A-Z\d][\w.-]*){1,2}))?\W*$"
+    # «What did I charge before I raised my rate?», but neither «the day before the race» nor «before me».
+    r"|^\W*(?:what|which|who|where|how)\b[^?.!]*\b(?:did|was|were|had)\b[^?.!]*"
+    r"(?<!day )(?<!night )(?<!week )(?<!month )(?<!year )\bbefore\b(?!\s+(?:me|you|him|her|us|them|last|yesterday|\d))",
     re.IGNORECASE,
 )
 

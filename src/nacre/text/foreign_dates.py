@@ -93,10 +93,12 @@ def languages() -> tuple[Language, ...]:
     return tuple(result)
 
 
-def fillers(text: str) -> list[str]:
-    """Words that ask for nothing but the time beside them («was habe ich … gemacht?»), of the text's languages."""
-    known = known_words(text)
-    return [each for language in languages() if language.is_hinted(text, known) for each in language.english["filler"]]
+def fillers(text: str, ahead: bool = False) -> list[str]:
+    """Words that ask for nothing but the time beside them («was habe ich … gemacht?»), of the text's languages; beside
+    a time to come also those for what is planned («welche Termine habe ich …?»)."""
+    known, kinds = known_words(text), ("filler", "planned") if ahead else ("filler",)
+    hinted = [language.english for language in languages() if language.is_hinted(text, known)]
+    return [each for english in hinted for kind in kinds for each in english.get(kind, ())]
 
 
 def foreign_phrases(text: str) -> list[ForeignPhrase]:

@@ -54,7 +54,7 @@ def test_a_view_is_asynchronous_too() -> None:
                 await reader.forget(kept.id)
             assert (store.now(), store.settings) == (pytest.approx(store.sync.now()), store.sync.settings)
             assert store.embedder is store.sync.embedder and store.clean(kept) == kept
-            assert (store.agent, store.session, store.may_teach) == ("", "", True)
+            assert (store.agent, store.session, store.can_edit_vocabulary) == ("", "", True)
 
     asyncio.run(views())
 

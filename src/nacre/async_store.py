@@ -97,9 +97,9 @@ class AsyncMemoryStore:
         return self.sync.settings
 
     @property
-    def may_teach(self) -> bool:
+    def can_edit_vocabulary(self) -> bool:
         """Whether the vocabulary, which everybody shares, may be changed through this store."""
-        return self.sync.may_teach
+        return self.sync.can_edit_vocabulary
 
     @property
     def user_rights(self) -> tuple[str, tuple[str, ...]] | None:

@@ -284,7 +284,7 @@ class RemoteStore(MemoryStore):
         return self._engine.embedder.inner
 
     @property
-    def may_teach(self) -> bool:
+    def can_edit_vocabulary(self) -> bool:
         return False
 
     @property

@@ -233,7 +233,7 @@ class MemoryStore(Closing):
         return self._settings
 
     @property
-    def may_teach(self) -> bool:
+    def can_edit_vocabulary(self) -> bool:
         """Whether the vocabulary, which everybody shares, may be changed through this store."""
         return self._access is None or self._access.unrestricted
 
@@ -549,8 +549,10 @@ class MemoryStore(Closing):
         return make_filter(scope, now=now, types=self.types() if scope.get("type") else ())
 
     def _asked_at(self, as_of: Instant | None) -> float:
-        """What "yesterday", ages and expiry count from. A day may not have ended yet."""
-        return min(self._known_at(as_of), self._clock())
+        """What "yesterday", ages and expiry count from. A day that is named may not have ended yet."""
+        now, known = self._clock(), self._known_at(as_of)
+        under_way = as_of is not None and moment(as_of, now) <= now < known
+        return now if under_way else known
 
     def _known_at(self, as_of: Instant | None) -> float:
         return self._clock() if as_of is None else moment(as_of, self._clock(), "end")

@@ -37,7 +37,7 @@ UNTOLD = {
     "as_actor",
     "in_space",
     "check_records",
-    "may_teach",
+    "can_edit_vocabulary",
     "settings",
     "clean",
 }  # they answer nothing that is stored

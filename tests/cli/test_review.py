@@ -62,7 +62,7 @@ def test_a_pair_is_asked_about_by_the_dates_that_are_shown(nacre: CommandLine) -
     """A decision between two of one day lets the chosen one hold from then on."""
     for id, text, created in (("b", "Berlin", "2024"), ("h", "Hamburg", "2024"), ("m", "Munich", "2025")):
         nacre.ok("remember", f"The office is in {text}", "--id", id, "--created-at", f"{created}-01-01")
-    with CliContext().open_both() as store:
+    with CliContext().open_with_personal() as store:
         waiting = {item.id: item for item in store.review(kinds="conflict")}
         assert store.decide(waiting["h:b"], "newer")
         item = current_item(store, waiting["m:h"])

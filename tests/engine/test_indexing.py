@@ -40,7 +40,7 @@ def test_a_call_lets_waiting_memories_be_embedded(pending: MemoryStore, call: Ca
 def test_conflicts_of_what_was_stored_without_the_model_are_noted_with_its_vector(
     store: MemoryStore, embedder: Moody, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.conflicts.candidates.FRAME_SHARED", 2.0)  # words alone compare nothing
+    monkeypatch.setattr("nacre.conflicts.candidates.LEAST_SHARED_WORDS", 2.0)  # words alone compare nothing
     store.remember("The deploy day is Tuesday", id="old")
     embedder.well = False
     store.remember("We ship on Thursday; the deploy day moved", id="new")
@@ -58,7 +58,7 @@ def test_conflicts_of_what_was_stored_without_the_model_are_noted_with_its_vecto
 def test_what_was_not_to_be_compared_is_not_compared_later(
     embedder: Moody, policy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.conflicts.candidates.FRAME_SHARED", 2.0)
+    monkeypatch.setattr("nacre.conflicts.candidates.LEAST_SHARED_WORDS", 2.0)
     with MemoryStore(":memory:", embedder=embedder, on_conflict=policy) as store:
         store.remember("The deploy day is Tuesday")
         embedder.well = False

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from nacre.model import Memory
-from nacre.model.memory import difference, has_values, set_back
+from nacre.model.memory import difference, has_values, reverted
 from nacre.storage.sqlite import SQLiteBackend
 from tests.property.strategies import memories
 from tests.samples import put
@@ -48,6 +48,6 @@ def test_a_difference_says_all_that_differs(one: Memory, other: Memory) -> None:
 @pytest.mark.slow
 @given(one=memories(), other=memories())
 def test_a_change_told_by_its_differences_can_be_taken_back(one: Memory, other: Memory) -> None:
-    back = set_back(other, difference(one, other), difference(other, one))
+    back = reverted(other, difference(one, other), difference(other, one))
     assert difference(back, one) == {}
     assert back.links == one.links

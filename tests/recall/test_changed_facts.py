@@ -16,7 +16,7 @@ from nacre.model.instants import day
 from nacre.model.memory import MAY_REPLACE
 from nacre.model.recollection import STRONG, conflicting_pairs
 from nacre.recall.gather import understand
-from nacre.recall.recall import newer_first, with_newer_versions
+from nacre.recall.recall import rank_newer_above_older, with_newer_versions
 from nacre.text.dates import asks_for_former
 from tests.embedders import WordBag
 from tests.recall.factories import DAY, NOW, found
@@ -313,7 +313,7 @@ def test_a_sure_answer_stays_above_what_is_far_less_relevant(
 def first_of_two(link: Link, of_older: float, of_newer: float, own: float = 0.5) -> list[Hit]:
     older = Hit(memory("older", created_at=NOW - DAY), 1.0, (), relevance=of_older)
     newer = Hit(memory("newer", created_at=NOW, links=(link,)), own, (), relevance=of_newer)
-    return newer_first([older, newer], understand(Query(ASKED, asked_at=NOW)))
+    return rank_newer_above_older([older, newer], understand(Query(ASKED, asked_at=NOW)))
 
 
 def test_the_newer_side_of_a_sure_conflict_comes_first_however_little_it_matches() -> None:
@@ -356,7 +356,7 @@ def test_a_newer_side_does_not_climb_over_what_it_has_no_link_with(
         Hit(memory(name, created_at=NOW - days * DAY, links=links.get(name, ())), score, (), relevance=score / 2)
         for name, score, days in places
     ]
-    ordered = newer_first(hits, understand(Query(ASKED, asked_at=NOW)))
+    ordered = rank_newer_above_older(hits, understand(Query(ASKED, asked_at=NOW)))
     assert [hit.memory.id for hit in ordered] == order
 
 
@@ -411,7 +411,7 @@ def test_who_asks_for_what_was_formerly_gets_the_older_side_of_a_conflict() -> N
     older = Hit(memory("older", created_at=NOW - DAY), 1.0, (), relevance=0.9)
     newer = Hit(memory("newer", created_at=NOW, links=(noted(sure=True),)), 0.5, (), relevance=0.9)
     asked = understand(Query("Where did we live formerly?", asked_at=NOW))
-    assert [hit.memory.id for hit in newer_first([older, newer], asked)] == ["older", "newer"]
+    assert [hit.memory.id for hit in rank_newer_above_older([older, newer], asked)] == ["older", "newer"]
 
 
 @pytest.mark.parametrize(
@@ -529,7 +529,7 @@ def former_order(question: str, *links: Link, relevance: float = 0.8) -> list[st
     older = Hit(memory("older", created_at=NOW - 300 * DAY), 0.5, (), relevance=relevance)
     newer = Hit(memory("newer", created_at=NOW - 10 * DAY, links=links), 1.0, (), relevance=0.9)
     asked = understand(Query(question, asked_at=NOW))
-    return [hit.memory.id for hit in newer_first([newer, older], asked)]
+    return [hit.memory.id for hit in rank_newer_above_older([newer, older], asked)]
 
 
 @pytest.mark.parametrize("link", [noted(sure=True), noted(sure=False), Link("older", MAY_REPLACE, 0.9)])
@@ -557,7 +557,7 @@ def test_of_three_versions_the_one_before_the_last_is_the_former() -> None:
         for id, age, older in of_three
     ]
     asked = understand(Query("What was the former limit?", asked_at=NOW))
-    ordered = newer_first(hits, asked)
+    ordered = rank_newer_above_older(hits, asked)
     assert [hit.memory.id for hit in ordered] == ["second", "first", "last"]
     assert ordered[0].why[-1].signal == "earlier"
 
@@ -568,4 +568,4 @@ def test_what_is_looked_up_in_the_words_of_the_older_one_stays_first() -> None:
     newer = Hit(memory("newer", text="The main host is db-5.", created_at=NOW, links=links), 0.5, (), relevance=0.9)
     for question, first in (("DB-2", "older"), ("main host", "newer"), ("What is the main host?", "newer")):
         asked = understand(Query(question, asked_at=NOW))
-        assert newer_first([older, newer], asked)[0].memory.id == first
+        assert rank_newer_above_older([older, newer], asked)[0].memory.id == first

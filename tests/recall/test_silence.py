@@ -17,7 +17,7 @@ from nacre.models.calibration import SHIPPED, Closeness, Floor, Reading
 from nacre.models.shipped_embedder import ENGLISH, ShippedEmbedder
 from nacre.protocols import Vectors
 from nacre.recall.gather import understand
-from nacre.recall.recall import Judged, above_floor, is_timely, judged_together, looks_up, with_relevance
+from nacre.recall.recall import Judged, above_floor, is_keyword_lookup, is_timely, judged_together, with_relevance
 from nacre.recall.strategies import Scored, Sources
 from nacre.settings import Settings
 
@@ -262,7 +262,7 @@ def test_what_names_a_day_that_is_to_come_is_not_silenced_where_only_that_is_ask
     ],
 )
 def test_words_and_names_are_looked_up_and_questions_are_not(question: str, looked_up: bool) -> None:
-    assert looks_up(understand(Query(question, asked_at=1_700_000_000.0))) is looked_up
+    assert is_keyword_lookup(understand(Query(question, asked_at=1_700_000_000.0))) is looked_up
 
 
 @pytest.mark.parametrize(

@@ -425,7 +425,7 @@ def test_who_stops_an_import_is_told_how_to_continue_it_or_take_it_back(store: M
 def test_an_import_that_is_stopped_while_it_embeds_is_completed_when_it_is_run_again(
     store: MemoryStore, ten: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.engine.operation_parts.PART", 4)
+    monkeypatch.setattr("nacre.engine.indexing.PART", 4)
     with pytest.raises(Stop) as stopped:
         import_archive(store, ten, regenerate_vectors=True, progress=stopping_at(0, Stop(), "embedding memories"))
     assert "run the import again" in stopped.value.__notes__[0]

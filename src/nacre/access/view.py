@@ -20,7 +20,7 @@ from nacre.errors import AccessDenied, Cancelled, QueryCostExceeded, QuotaExceed
 from nacre.files import ThreadLock
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.journal import EVERYTHING, MEMORY, UNDO_UNDER_WAY
-from nacre.model.memory import key_of, set_back, size
+from nacre.model.memory import key_of, reverted, size
 from nacre.protocols import (
     ALL,
     TOKEN_KIND,
@@ -308,7 +308,7 @@ class SeenJournal:
                 return entry.seq
             if entry.before is None:
                 return 0
-            stood = set_back(stood, entry.before, entry.after)
+            stood = reverted(stood, entry.before, entry.after)
             if not self._access.readable.admits(stood):
                 return entry.seq
         return 0

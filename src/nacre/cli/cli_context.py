@@ -91,11 +91,11 @@ class CliContext:
                 self.notify(note)
         return store
 
-    def open_both(self) -> ProjectStore:
+    def open_with_personal(self) -> ProjectStore:
         """As `open`, with `personal` beside the space: for commands that search, list, or name a memory by its id."""
         return self.open(alone=False)
 
-    def open_if_made(self) -> ProjectStore:
+    def open_if_it_exists(self) -> ProjectStore:
         """For a dry run of what would make a store: where there is none, an empty one in memory."""
         known = self.settings()
         return self._opened(known) if store_exists(known) else self._empty_store(known)

@@ -69,7 +69,7 @@ def open_for_completion(ctx: click.Context) -> Iterator[MemoryStore | None]:
     cli.flags |= {name: options[name] for name in ("store", "space") if options.get(name)}
     try:
         if store_exists(cli.settings()):
-            with cli.open_both() as store:
+            with cli.open_with_personal() as store:
                 yield store
                 return
     except NacreError:

@@ -8,17 +8,17 @@ from typing import NamedTuple
 
 from nacre.conflicts.judge import PairJudge
 from nacre.model import Conflict, Filter, Memory
-from nacre.model.review import gravity, newer_first
+from nacre.model.review import newer_first, severity_order
 from nacre.protocols import Reader, Search, Vectors
 
 NEAREST = 12  # by meaning, as AI-Houkai does
-FRAMED = 12  # by words: "Use ruff for linting" is far from "Use flake8 for linting" in meaning (0.43)
+NEAREST_BY_WORDS = 12  # by words: "Use ruff for linting" is far from "Use flake8 for linting" in meaning (0.43)
 ASKED = 6  # stems that are looked for, the longest: they are the rarest, and a frame with another word in it has most
 SHORT = 10  # stems of a text that one other word can turn round; a longer one keeps its meaning, and is found by that
-CROWDED = 0.6  # where even the last of the nearest is so near, what is farther has too many before it
+DENSE_COSINE = 0.6  # where even the last of the nearest is so near, what is farther has too many before it
 # Of pairs below both, most verdicts that they conflict are wrong. Of those above, 20 wait for review in a store of 242
 # notes.
-PROMISING, FRAME_SHARED = 0.4, 0.5
+LEAST_COSINE, LEAST_SHARED_WORDS = 0.4, 0.5
 # What is less alike than this is not looked at as another version, and less likely ones are not linked. At 0.15 every
 # fourth of the development notes gets a link, and a third of these lead to a version; the recall of changed facts needs
 # the unlikely ones, too.
@@ -55,7 +55,7 @@ class Comparison:
         only: Callable[[Memory], bool] | None = None,
         near: Sequence[tuple[Memory, float]] | None = None,
     ) -> Compared:
-        """`near` is what `likeness` gave, where that was asked before."""
+        """`near` is what `similar` gave, where that was asked before."""
         others = [each for each in self.candidates(memory, vector, near) if only is None or only(each[0])]
         verdicts, notes = self.judge.verdicts(memory, others) if others else ([], ())
         conflicts = [
@@ -63,10 +63,10 @@ class Comparison:
             for (other, similarity), verdict in zip(others, verdicts, strict=True)
             if verdict is not None
         ]
-        return Compared(sorted(conflicts, key=gravity), notes)
+        return Compared(sorted(conflicts, key=severity_order), notes)
 
     def older_version(self, memory: Memory, near: Sequence[tuple[Memory, float]]) -> tuple[Memory, float] | None:
-        """What the memory may be a newer version of, and how likely that is. `near` is what `likeness` gave; of what it
+        """What the memory may be a newer version of, and how likely that is. `near` is what `similar` gave; of what it
         can be, only the most alike is read, since the others are seldom one."""
         if self.embedder not in FITTED_TO:
             return None
@@ -83,20 +83,20 @@ class Comparison:
 
         known = set(content_stems(memory.text))
         others = [
-            pair for pair in (self.likeness(memory, vector) if near is None else near) if comparable(memory, pair[0])
+            pair for pair in (self.similar(memory, vector) if near is None else near) if comparable(memory, pair[0])
         ]
         candidates = []
         for other, cosine in others:
             likeness = cosine if vector is not None else 0.0
-            if likeness >= PROMISING:
+            if likeness >= LEAST_COSINE:
                 candidates.append((other, likeness))
                 continue
             shared = overlap(known, set(content_stems(other.text)))
-            if shared >= FRAME_SHARED:
+            if shared >= LEAST_SHARED_WORDS:
                 candidates.append((other, likeness if vector is not None else shared))
         return candidates
 
-    def likeness(self, memory: Memory, vector: Vectors | None) -> list[tuple[Memory, float]]:
+    def similar(self, memory: Memory, vector: Vectors | None) -> list[tuple[Memory, float]]:
         """Candidates by meaning and by words, each with its cosine as far as there is one."""
         from nacre.text.tokens import content_stems
 
@@ -104,14 +104,14 @@ class Comparison:
         by_words = vector is None or len(known) <= SHORT
         terms = sorted(known, key=len, reverse=True)[:ASKED] if by_words else ()
         # Twice as many as are wanted: the filter may leave half of them.
-        where, pool = self.where & Filter.where(id__ne=memory.id), 2 * max(NEAREST, FRAMED)
+        where, pool = self.where & Filter.where(id__ne=memory.id), 2 * max(NEAREST, NEAREST_BY_WORDS)
         candidates = self.store.gather(memory.space, Search(tuple(terms), vector, where, pool, records=True))
         cosines = dict(zip((place.id for place in candidates.places), candidates.cosines.tolist(), strict=True))
         near = sorted(cosines, key=lambda id: -cosines[id])[:NEAREST] if vector is not None else []
         framed: list[str] = []
-        if len(near) < NEAREST or cosines[near[-1]] < CROWDED:
+        if len(near) < NEAREST or cosines[near[-1]] < DENSE_COSINE:
             worded = dict(zip(cosines, candidates.shares.sum(axis=0).tolist(), strict=True))
-            framed = [id for id in sorted(worded, key=lambda id: -worded[id])[:FRAMED] if worded[id]]
+            framed = [id for id in sorted(worded, key=lambda id: -worded[id])[:NEAREST_BY_WORDS] if worded[id]]
         return [(candidates.memories[id], cosines[id]) for id in dict.fromkeys([*near, *framed])]
 
 

@@ -50,7 +50,7 @@ THRESHOLD = 0.80
 BY_MODEL = "conflict_model"
 CONFLICTING = ("contradiction", "update")
 SAME_PROBABILITY = 0.9  # from this probability on, more than 90 % of the pairs are duplicates
-APART = Verdict("apart", "subjects")  # decided: no conflict; callers of `verdicts` get None instead
+NO_CONFLICT = Verdict("apart", "subjects")  # decided: no conflict; callers of `verdicts` get None instead
 # Passing impressions, and what other parts of the program keep: they do not conflict with memories of other types.
 OWN_TYPES = frozenset(("sensory", "working", "emotional", "reflection", LESSON))
 # Pairs that the model reads for one memory, the most alike: some 10 ms each on one core, and two cores share them. Of
@@ -101,7 +101,7 @@ class PairJudge:
             try:
                 relations = self.model.relations([(read_pairs[at][1].text, read_pairs[at][0].text) for at in read])
                 for at, relation in zip(read, relations, strict=True):
-                    verdicts[at] = verdict_by_model(*read_pairs[at], relation, self.model) or APART
+                    verdicts[at] = verdict_by_model(*read_pairs[at], relation, self.model) or NO_CONFLICT
                 for at in undecided[len(read) :]:
                     verdicts[at] = by_value(*read_pairs[at])
                 undecided = []
@@ -157,19 +157,19 @@ def without_placeholders(memory: Memory) -> Memory:
 
 
 def by_rules(a: Memory, b: Memory, similarity: float, threshold: float = THRESHOLD) -> Verdict | None:
-    """What is certain without reading; `APART` where the two cannot conflict. `a` is the newer memory."""
+    """What is certain without reading; `NO_CONFLICT` where the two cannot conflict. `a` is the newer memory."""
     if not a.text or not b.text:
-        return APART
+        return NO_CONFLICT
     if identical(a.text, b.text):
         return Verdict("duplicate", "identical text")
     if a.type != b.type and not OWN_TYPES.isdisjoint((a.type, b.type)):
-        return APART
+        return NO_CONFLICT
     if opposed(a, b) and similarity >= threshold:
         return Verdict("contradiction", "polarity")
     if derived(a, b) or derived(b, a):  # a summary repeats its sources; it does not argue with them
-        return Verdict("duplicate", "similarity") if similarity >= threshold else APART
+        return Verdict("duplicate", "similarity") if similarity >= threshold else NO_CONFLICT
     if is_question(a.text) or is_question(b.text) or other_labels(a.text, b.text) or other_sides(a.text, b.text):
-        return APART
+        return NO_CONFLICT
     if words := swapped_words(a.text, b.text):
         return Verdict("contradiction", "order", words, sure=False)
     values = keyed_values(a.text, b.text)
@@ -180,7 +180,7 @@ def across_types(a: Memory, b: Memory, verdict: Verdict | None) -> Verdict | Non
     """The verdict as far as it holds for memories of these types. Of two events none outdates the other. A fact may be
     outdated by an event or a decision, but people give types freely: what only likeness or polarity says does not
     count, and nothing is sure."""
-    if verdict is None or verdict is APART or (verdict.kind in CONFLICTING and are_two_events(a, b)):
+    if verdict is None or verdict is NO_CONFLICT or (verdict.kind in CONFLICTING and are_two_events(a, b)):
         return None
     if a.type == b.type or verdict.reason == "identical text":
         return verdict

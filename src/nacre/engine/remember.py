@@ -63,7 +63,7 @@ class ConflictHandling:
     def writable_near(self, memory: Memory, vector: Vectors | None) -> list[Memory]:
         """What is like the memory and may be changed."""
         own = replace(self.comparison, where=self.comparison.where & self.writable)
-        return [other for other, _ in own.likeness(memory, vector)]
+        return [other for other, _ in own.similar(memory, vector)]
 
 
 def check_policy(name: str) -> str:
@@ -131,7 +131,7 @@ def store_one(
     retry = partial(store_one, engine, memory, handling, why=why, explicit=explicit)
     seq = engine.store.seq_at(memory.space, inf)
     (derived,), notes = engine.derive([memory])
-    near = handling.comparison.likeness(memory, vector_of(derived)) if is_statement(memory) else []
+    near = handling.comparison.similar(memory, vector_of(derived)) if is_statement(memory) else []
     known = known_among([other for other, _ in near], memory, explicit)
     if known is not None and handling.policy != "raise":
         more = (*notes, *kept_importance(memory, known, explicit))
@@ -185,7 +185,7 @@ def decide(
     memory: Memory, vector: Vectors | None, near: Sequence[tuple[Memory, float]], handling: ConflictHandling, *,
     duplicates: bool,
 ) -> Decision:  # fmt: skip
-    """As the policy says; `near` is what `likeness` gave. Raises `ConflictError` under the policy raise."""
+    """As the policy says; `near` is what `similar` gave. Raises `ConflictError` under the policy raise."""
     compared, notes = handling.comparison.compare(memory, vector, near=near) if near else ([], ())
     conflicts = tuple(compared)
     if conflicts and handling.policy == "raise":
@@ -237,7 +237,7 @@ def edit_one(
     if handling.policy == "ignore" or unread:
         return RememberResult(engine.change(space, [id], "edit", edit, why=why)[0])
     (derived,), notes = engine.derive([after])
-    near = handling.comparison.likeness(after, vector_of(derived)) if is_statement(after) else []
+    near = handling.comparison.similar(after, vector_of(derived)) if is_statement(after) else []
     decision = decide(after, vector_of(derived), near, handling, duplicates=True)
     replaced, noted = decision.replaced, decision.noted
     conflicting = {each.other(id).id for each in noted}
@@ -330,7 +330,7 @@ def stored_copies(
     copies: dict[str, str] = {}
     for draft, vector in (pair for digest in stored for pair in asked[digest]):
         own = explicit.get(draft.id, ())
-        near = comparison.likeness(draft, vector) if ID_FIELDS.isdisjoint(own) else []
+        near = comparison.similar(draft, vector) if ID_FIELDS.isdisjoint(own) else []
         known = known_among([other for other, _ in near], draft, own)
         if known is not None:
             copies[draft.id] = known.id

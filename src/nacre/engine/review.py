@@ -19,7 +19,7 @@ from nacre.errors import InvalidInput, UnknownName
 from nacre.model import Conflict, Edge, Filter, JournalFilter, Link, Memory, Operation
 from nacre.model.instants import DAY
 from nacre.model.memory import CONFLICTS, DISTINCT, LESSON
-from nacre.model.recollection import stands_since
+from nacre.model.recollection import effective_from
 from nacre.model.review import (
     CONTRADICTION,
     DECISIONS,
@@ -27,10 +27,10 @@ from nacre.model.review import (
     STALE_DAYS,
     ReviewItem,
     begins,
-    gravity,
     item_named,
     newer_first,
     severity,
+    severity_order,
 )
 from nacre.protocols import ALL, AnyChange, Change, Progress, Reader, TermChange
 from nacre.remember.guard import is_suspicious, restore_trust
@@ -72,7 +72,7 @@ def scan(comparison: Comparison, space: str, progress: Progress | None = None) -
                 conflicts += comparison.conflicts(memory, None if own is None else own[0], partial(is_older, memory))
     if progress is not None:
         progress(total, total, "comparing memories")
-    return sorted(conflicts, key=gravity)
+    return sorted(conflicts, key=severity_order)
 
 
 def is_older(memory: Memory, other: Memory) -> bool:
@@ -128,7 +128,7 @@ def note_late(engine: Engine, comparison: Comparison, memory: Memory, *, restric
         return 0
     if len(engine.store.journal(memory.space, JournalFilter(batch=operation.batch), limit=2)) > 1:
         return 0
-    near = [each for each in comparison.likeness(memory, vectors[0]) if is_older(memory, each[0])]
+    near = [each for each in comparison.similar(memory, vectors[0]) if is_older(memory, each[0])]
     compared = comparison.compare(memory, vectors[0], near=near)
     version = version_link(memory, near, compared.conflicts, comparison)
     if not compared.conflicts and version is None:
@@ -315,8 +315,8 @@ def is_open(lookup: Lookup, newer: Memory, older: Memory, kind: str) -> bool:
     replaced = [each for each in (newer, older) if each.superseded_by]
     if not replaced:
         return True
-    since = stands_since(newer)
-    if kind == "duplicate" or since <= stands_since(older) or (older.valid_until or inf) <= since:
+    since = effective_from(newer)
+    if kind == "duplicate" or since <= effective_from(older) or (older.valid_until or inf) <= since:
         return False
     return all(was_chosen(lookup, each) for each in replaced) and not is_chained(lookup, newer, older)
 
@@ -392,8 +392,8 @@ def rejected_by_older(lookup: Lookup, newer: Memory, older: Memory, now: float) 
         former, _ = released(former, pending.get(newer.space, newer.superseded_by), now)
     else:
         last = pending.latest(chain(pending, older)[-1])
-        pending.add(superseded(pending, pending.latest(newer), last, now, stands_since(last)))
-    never = never_held(pending.latest(newer), former, stands_since(newer))
+        pending.add(superseded(pending, pending.latest(newer), last, now, effective_from(last)))
+    never = never_held(pending.latest(newer), former, effective_from(newer))
     return {**{change.subject.id: change.subject for change in pending}, newer.id: never}
 
 

@@ -7,7 +7,7 @@ from nacre.model.memory import Json, json_list
 from nacre.protocols import TOKEN_KIND, AnyChange, Reader, SpaceRenamed, TermSet
 
 
-def remains_of(reader: Reader, space: str) -> str:
+def why_name_is_taken(reader: Reader, space: str) -> str:
     """Says what a space without memories has, for which no other may take its name; empty when the name is free. Of a
     purged space nothing is left but what the purge wrote."""
     last, first = (reader.journal(space, newest_first=newest, limit=1) for newest in (True, False))

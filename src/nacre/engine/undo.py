@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from nacre.engine.engine import FOR_REVIEW, FORMER_NAMES, RELATION, SPACE, UNDO, Engine, import_under_way
 from nacre.engine.operation_parts import PART, PartSize, long_operation, refuse_stopped, undone_batches, undone_by
-from nacre.engine.space_names import remains_of, renamed
+from nacre.engine.space_names import renamed, why_name_is_taken
 from nacre.errors import InvalidInput, NacreError, OperationNotFound, StoreFull, UndoBlocked, UndoRefused
 from nacre.model import TYPES, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.graph import RELATIONS
@@ -28,7 +28,7 @@ from nacre.model.memory import (
     journaled,
     json_list,
     positioned,
-    set_back,
+    reverted,
 )
 from nacre.protocols import AnyChange, Backend, Change, Expected, Reader, TermChange, TermSet
 
@@ -659,7 +659,7 @@ class Reversal:
         if current is None or not is_result(current, entry):
             gone = ("is no longer there",) if current is None else ()
             raise UndoBlocked(entry.memory_id, self._later(entry), *gone)
-        return None if entry.before is None else set_back(current, entry.before, entry.after)
+        return None if entry.before is None else reverted(current, entry.before, entry.after)
 
     def _later(self, entry: JournalEntry) -> list[Operation]:
         return in_effect(self.store.journal(entry.space, JournalFilter(memory_id=entry.memory_id, after=entry.seq)))
@@ -691,7 +691,7 @@ class Reversal:
             raise UndoRefused(f"The space was renamed to {entry.space!r} since; undo that first.")
         if old in self.store.spaces():
             raise UndoRefused(f"There is a space {old!r} again; rename that one first.")
-        if taken := remains_of(self.store, old):
+        if taken := why_name_is_taken(self.store, old):
             raise UndoRefused(taken)
         return renamed(self.store, new, old)
 

@@ -51,7 +51,7 @@ class Injected:
 
     def add(self, memories: Iterable[Memory], tokens: int) -> None:
         new = {memory.id: digest(memory) for memory in memories}
-        if not new or not self.store.may_teach:
+        if not new or not self.store.can_edit_vocabulary:
             return
         kind, today = day_kind(self.store.space), day(self.store.now())
         is_first = self._backend().term(kind, today) is None
@@ -74,7 +74,7 @@ class Injected:
 
     def forget(self) -> None:
         """The client has lost what it was given, by a summary or a fresh start."""
-        if self.store.may_teach and self._backend().term(self._kind(), self.session) is not None:
+        if self.store.can_edit_vocabulary and self._backend().term(self._kind(), self.session) is not None:
             self._backend().commit([TermSet(self._kind(), self.session, None)])
 
     def _remove_old(self) -> None:

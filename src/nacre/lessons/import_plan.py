@@ -307,7 +307,7 @@ class ImportPlan:
         for memory in self.written().values():
             if memory.source and not {memory.source, memory.source.partition(".")[0]} & known:
                 self.terms[SOURCE, memory.source] = set_term({Key.REVIEW: True}, overwrite=False)
-        if self.terms and not self.store.may_teach:
+        if self.terms and not self.store.can_edit_vocabulary:
             raise AccessDenied("The file adds terms, and this agent may not add any; ask one that may.")
 
     def written(self) -> dict[str, Memory]:

@@ -533,7 +533,7 @@ class TermValidator:
 
     def new_terms(self) -> Mapping[tuple[str, str], TermEdit]:
         """Edits that add the new sources, to be committed with the lesson that names them."""
-        if self.new_sources and not self.store.may_teach:
+        if self.new_sources and not self.store.can_edit_vocabulary:
             new = self.new_sources[0]
             raise AccessDenied(f"The source {new!r} is new, and this agent may not add terms; use a known one.")
         return {(SOURCE, name): lambda data: data or {Key.REVIEW: True} for name in self.new_sources}

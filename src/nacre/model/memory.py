@@ -375,7 +375,7 @@ def has_values(memory: Memory, fields: Mapping[str, Json]) -> bool:
     return True
 
 
-def set_back(memory: Memory, before: Mapping[str, Json], after: Mapping[str, Json]) -> Memory:
+def reverted(memory: Memory, before: Mapping[str, Json], after: Mapping[str, Json]) -> Memory:
     """The memory as it was before a change from `before` to `after`."""
     fields = {name: typed(name, value) for name, value in before.items() if name in JOURNALED and name != "links"}
     if "links" in before or "links" in after:
@@ -412,11 +412,11 @@ def without_link_data(fields: Mapping[str, Json], targets: Container[str]) -> di
 
 def with_bare_data(link: Mapping[str, Json]) -> dict[str, Json]:
     bare, data = {name: value for name, value in link.items() if name != "data"}, link.get("data")
-    kept = marks_alone(data) if isinstance(data, dict) else {}
+    kept = boolean_values(data) if isinstance(data, dict) else {}
     return {**bare, "data": kept} if kept else bare
 
 
-def marks_alone(data: Mapping[str, Json]) -> dict[str, Json]:
+def boolean_values(data: Mapping[str, Json]) -> dict[str, Json]:
     """What is true or false."""
     return {name: value for name, value in data.items() if isinstance(value, bool)}
 

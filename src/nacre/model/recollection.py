@@ -179,7 +179,7 @@ def with_conflicts(hits: Sequence[Hit]) -> list[Hit]:
     by_id = {hit.memory.id: hit.memory for hit in hits}
     named: dict[str, list[Counterpart]] = {id: [] for id in by_id}
     for (newer, older), link in conflicting_pairs(list(by_id.values())).items():
-        times = stands_since(by_id[newer]), stands_since(by_id[older])
+        times = effective_from(by_id[newer]), effective_from(by_id[older])
         kind = link.kind if times[0] > times[1] else ""
         named[newer].append(Counterpart(older, times[1], False, kind, by_id[older].text))
         named[older].append(Counterpart(newer, times[0], times[0] > times[1], kind, by_id[newer].text))
@@ -210,10 +210,10 @@ def conflicting_pairs(memories: Sequence[Memory]) -> dict[tuple[str, str], Link]
 
 def age_order(memory: Memory) -> tuple[float, float, str]:
     """Sorts the older of two before the newer."""
-    return stands_since(memory), memory.created_at, memory.id
+    return effective_from(memory), memory.created_at, memory.id
 
 
-def stands_since(memory: Memory) -> float:
+def effective_from(memory: Memory) -> float:
     """When it began to hold, as far as is known: not after it ceased to."""
     if memory.valid_from is not None:
         return memory.valid_from

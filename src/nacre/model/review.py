@@ -91,7 +91,7 @@ def severity(kind: str) -> int:
     return {CONTRADICTION: 0, "duplicate": 2}.get(kind, 1)
 
 
-def gravity(conflict: Conflict) -> tuple[int, float]:
+def severity_order(conflict: Conflict) -> tuple[int, float]:
     """Sorts the worst first: contradictions, updates, duplicates; the more similar before the less."""
     return severity(conflict.kind), -conflict.similarity
 

@@ -46,12 +46,12 @@ SAID_BY_ASSISTANT = frozenset(stem(word) for word in (
 ))  # fmt: skip
 LONG_AGO = 180 * DAY
 # Beside a time these say nothing of what is looked for: "What happened in March?" asks by the time alone.
-SAYS_NOTHING = STOP_WORDS | frozenset(
+FILLER_WORDS = STOP_WORDS | frozenset(
     "happen happened happens happening occur occurred took place tell told note noted new news change changed changes"
     " anything everything something summary give show list".split()
 )
 # "What is planned for next week?", "Do I have any meetings tomorrow?"
-SAYS_NOTHING_AHEAD = SAYS_NOTHING | frozenset(
+FILLER_WORDS_AHEAD = FILLER_WORDS | frozenset(
     "coming upcoming planned scheduled booked due plan plans schedule appointment appointments meeting meetings"
     " calendar agenda".split()
 )
@@ -105,9 +105,9 @@ def understand(query: Query) -> Question:
     coming = coming_dates(text, query.asked_at) if windows else ()
     only_coming = bool(coming) and points_ahead(text)
     subject = without(text, [*windows, order])
-    nothing = saying_nothing(text, windows, query.asked_at, only_coming)
+    nothing = filler_words(text, windows, query.asked_at, only_coming)
     if windows and not nothing.issuperset(words(subject)):
-        subject = without(text, [*(each for each in windows if not told_in_words(each, query.asked_at)), order])
+        subject = without(text, [*(each for each in windows if not is_vague_past_phrase(each, query.asked_at)), order])
     return Question(
         text=text,
         terms=tuple(
@@ -133,12 +133,12 @@ def understand(query: Query) -> Question:
     )
 
 
-def saying_nothing(text: str, windows: Sequence[Window], asked_at: float, only_coming: bool) -> frozenset[str]:
+def filler_words(text: str, windows: Sequence[Window], asked_at: float, only_coming: bool) -> frozenset[str]:
     """The words that say nothing of what is looked for beside these times."""
     if not windows:
-        return SAYS_NOTHING
+        return FILLER_WORDS
     ahead = only_coming or windows[0].start >= asked_at
-    known = SAYS_NOTHING_AHEAD if ahead else SAYS_NOTHING
+    known = FILLER_WORDS_AHEAD if ahead else FILLER_WORDS
     return known if is_english(text) else known.union(words(" ".join(fillers(text, ahead))))
 
 
@@ -152,7 +152,7 @@ def subject_stems(text: str, subject: str, nothing: frozenset[str]) -> list[str]
     return [] if nothing.issuperset(words(subject)) else content_stems(subject)
 
 
-def told_in_words(window: Window, asked_at: float) -> bool:
+def is_vague_past_phrase(window: Window, asked_at: float) -> bool:
     """Whether a memory would say the same words ("a few years ago"): of what is so long ago people tell later, and few
     wrote it down then. A date is not such a time."""
     return asked_at - window.end > LONG_AGO and not calendar_names((window,))

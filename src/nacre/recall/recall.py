@@ -12,7 +12,7 @@ from nacre.errors import InvalidInput, RerankingError, UnknownName
 from nacre.model import ExpandSpec, Filter, Hit, Memory, Query, Reason, Recollection, SessionHit
 from nacre.model.instants import LAST, day, last_day
 from nacre.model.memory import MAY_REPLACE, SUSPICION, Link, short_id
-from nacre.model.recollection import RECENCY_BASES, STRONG, conflicting_pairs, stands_since, with_conflicts
+from nacre.model.recollection import RECENCY_BASES, STRONG, conflicting_pairs, effective_from, with_conflicts
 from nacre.models.calibration import Closeness, Floor, Reading, calibration_of, floor_of, weighed_together
 from nacre.protocols import AnswerModel, Data, Embedder, Reader, Reranker
 from nacre.recall.gather import OWN_STRATEGIES, Question, asks_by_time_alone, understand
@@ -36,12 +36,12 @@ ORDER_SPAN = 0.5  # share of its score that the last in that order loses
 # The share of its gain that reading gives to a turn, of which the model sees neither who said it nor when.
 READ_TURN = 0.5
 # Of what lies in the time, for a question that names nothing else: it is more likely an answer than not.
-TIME_ALONE = STRONG
+TIME_ONLY_RELEVANCE = STRONG
 FITS_TIME = 0.5  # what held in a season, or lies within half a day of a day
 TOUCHES_TIME = 0.4  # besides, what names a longer time
 MOST_LOOKED_UP = 3  # words of a question that is a list of words; more of them describe something
 ALL_WORDS = 0.999  # 1 but for rounding
-LOOKED_UP = STRONG  # of what has all these words
+LOOKUP_RELEVANCE = STRONG  # of what has all these words
 # From this probability on a newer version stands above the older one. From 0.4 on as many changed facts are found, and
 # two more of a hundred other questions get a wrong one first.
 LIKELY_VERSION = 0.6
@@ -51,7 +51,7 @@ POSSIBLE_VERSION = 0.5  # the least share of the older one's score that a newer 
 # subject, as «Moss is allergic to chicken» with «Moss sleeps in the hallway».
 FAR_LESS_RELEVANT, SURELY_ANSWERS = 0.05, 0.75
 UNSURE_CONFLICT = 0.3  # the share of noted conflicts that are not sure, and yet are conflicts
-MOST_PERHAPS = 0.9 * STRONG  # relevance of what is raised by a link that may be wrong
+MOST_UNCERTAIN_RELEVANCE = 0.9 * STRONG  # relevance of what is raised by a link that may be wrong
 MOST_VERSIONS = 2  # of one memory that are raised
 MOST_FORMER = 8  # superseded memories of a hit that are read: a chain is seldom longer
 VALIDITY = ("valid_from", "valid_until")
@@ -161,23 +161,17 @@ def best_hits(
         result = with_relevance(hit, closeness, readings.get(hit.memory.id), sources)
         if only_time:
             fit = fits[hit.memory.id] if fits else event_match(hit.memory, question)
-            least = TIME_ALONE if fit >= 1 else 0.0
+            least = TIME_ONLY_RELEVANCE if fit >= 1 else 0.0
             return result._replace(hit=replace(hit, relevance=max(result.hit.relevance, least)))
         return result._replace(floor=Floor(1.0, 1.0)) if unknown and (closeness.cosine or 0) < LIKE_A_WORD else result
 
     judged_hits = {hit.memory.id: judge(hit) for hit in reranked if scored[hit.memory.id].closeness}
     if not only_time:
         judged_hits |= judged_together(judged_hits, scored, readings)
-    complete = complete_ids(question, ranking.scored)
-    judged_hits |= {id: likely(judged_hits[id]) for id in judged_hits.keys() & complete}
-    known = [judged_hits[hit.memory.id].hit if hit.memory.id in judged_hits else hit for hit in reranked]
-    known = lift_above(known, complete)
-    if query.strategy in OWN_STRATEGIES:
-        known = holding_first(known, question)
-    # Who asks by mood or for the newest asks for another order.
-    ordered = order_by_time(known if query.emotion else newer_first(known, question), question.order)
-    if query.strategy in OWN_STRATEGIES:
-        ordered = in_time_first(scaled(ordered), fits, question)
+    complete = ids_with_all_words(question, ranking.scored)
+    judged_hits |= {id: as_strong_hit(judged_hits[id]) for id in judged_hits.keys() & complete}
+    relevant = [judged_hits[hit.memory.id].hit if hit.memory.id in judged_hits else hit for hit in reranked]
+    ordered = in_order(relevant, question, query, complete, fits)
 
     def final(hit: Hit) -> Judged:
         """What has no closeness is judged late, because its text must be read."""
@@ -188,6 +182,18 @@ def best_hits(
         least = query.min_relevance
         ordered = [each.hit for each in map(final, ordered) if each.hit.relevance >= least]
     return [final(hit) for hit in select(ordered, query)], ranking.notes + notes
+
+
+def in_order(
+    hits: Sequence[Hit], question: Question, query: Query, complete: Collection[str], fits: Mapping[str, float]
+) -> list[Hit]:
+    """What decides besides the scores: all words of a lookup, what holds now, which version is newer, and the time that
+    the question asks for. Who asks by mood asks for another order than that of versions."""
+    own = query.strategy in OWN_STRATEGIES
+    ordered = lower_what_does_not_hold(lift_above(hits, complete), question) if own else list(hits)
+    if not query.emotion:
+        ordered = rank_newer_above_older(ordered, question)
+    return in_time_first(scaled(order_by_time(ordered, question.order)), fits, question) if own else ordered
 
 
 def adjusted_hits(
@@ -214,15 +220,15 @@ def in_time_first(hits: Sequence[Hit], fits: Mapping[str, float], question: Ques
     return sorted(hits, key=place) if fits else list(hits)
 
 
-def complete_ids(question: Question, scored: Sequence[Scored]) -> set[str]:
+def ids_with_all_words(question: Question, scored: Sequence[Scored]) -> set[str]:
     """Of a question that looks words up: the notes that have every one of them."""
-    if not looks_up(question):
+    if not is_keyword_lookup(question):
         return set()
     closeness = {each.id: each.closeness for each in scored}
     return {id for id, each in closeness.items() if each and not each.turn and each.coverage >= ALL_WORDS}
 
 
-def looks_up(question: Question) -> bool:
+def is_keyword_lookup(question: Question) -> bool:
     """Whether it only lists words that a memory has to have («INC-118», «guest wifi»), or asks for one name («who is
     Keiko»). A model that reads finds no question in these, and cosines of names are noise. Beside a time it is the time
     that decides."""
@@ -233,8 +239,8 @@ def looks_up(question: Question) -> bool:
     return bool(own) and 0 < len(subjects) <= MOST_LOOKED_UP and (asked == subjects or capitals.issuperset(subjects))
 
 
-def likely(judged: Judged) -> Judged:
-    return judged._replace(hit=replace(judged.hit, relevance=max(judged.hit.relevance, LOOKED_UP)), near=True)
+def as_strong_hit(judged: Judged) -> Judged:
+    return judged._replace(hit=replace(judged.hit, relevance=max(judged.hit.relevance, LOOKUP_RELEVANCE)), near=True)
 
 
 def lift_above(hits: Sequence[Hit], complete: Collection[str]) -> list[Hit]:
@@ -340,14 +346,14 @@ def former_asked_for(superseded: Sequence[Memory], question: Question) -> Memory
     if then or not known:
         return then[0] if then else None
     if question.order == "oldest":
-        return min(known, key=stands_since)
-    return max(known, key=stands_since) if question.former else known[0]
+        return min(known, key=effective_from)
+    return max(known, key=effective_from) if question.former else known[0]
 
 
 def held_within(memory: Memory, window: Window) -> bool:
     """Whether a superseded memory held in some of a time that has an end."""
     ended = min((at for at in (memory.valid_until, memory.superseded_at) if at is not None), default=LAST)
-    return stands_since(memory) < window.end < LAST and window.start < ended
+    return effective_from(memory) < window.end < LAST and window.start < ended
 
 
 def above_floor(selected: Sequence[Judged], query: Query, question: Question) -> tuple[list[Hit], Hit | None]:
@@ -456,13 +462,15 @@ def share_read(memory: Memory) -> float:
     return READ_TURN if memory.is_turn else 1.0
 
 
-def holding_first(hits: Sequence[Hit], question: Question) -> list[Hit]:
+def lower_what_does_not_hold(hits: Sequence[Hit], question: Question) -> list[Hit]:
     """Lowers what no longer holds, or not yet, when the question is asked; the others keep their order."""
-    if all(holds(hit.memory, question) for hit in hits):
+    if all(is_valid_now(hit.memory, question) for hit in hits):
         return list(hits)
     falling = accumulate((hit.score for hit in hits), min)
     ranked = [
-        (least, hit) if holds(hit.memory, question) else (min(least, NOT_HELD * least), lowered(hit, question.asked_at))
+        (least, hit)
+        if is_valid_now(hit.memory, question)
+        else (min(least, NOT_HELD * least), lowered(hit, question.asked_at))
         for hit, least in zip(hits, falling, strict=True)
     ]
     return [hit for _, hit in sorted(ranked, key=lambda each: -each[0])]
@@ -475,7 +483,7 @@ def lowered(hit: Hit, at: float) -> Hit:
     return replace(hit, score=score, why=(*hit.why, Reason("validity", score - hit.score, detail)))
 
 
-def holds(memory: Memory, question: Question) -> bool:
+def is_valid_now(memory: Memory, question: Question) -> bool:
     """Whether it holds when the question is asked; what is superseded is lowered for that, and who asks for a time does
     not ask what holds now."""
     asked = question.windows or question.coming or question.order == "oldest"
@@ -484,20 +492,20 @@ def holds(memory: Memory, question: Question) -> bool:
     return any(each.field in VALIDITY for each in question.where.conditions)
 
 
-def newer_first(hits: Sequence[Hit], question: Question) -> list[Hit]:
+def rank_newer_above_older(hits: Sequence[Hit], question: Question) -> list[Hit]:
     """Where two hits conflict and nobody has settled it, moves the newer one to just above the older, or the older
     above the newer where the question asks for that one's time. Where the conflict is not sure and only the older one
     answers, the newer stays below, but in sight. Then raises what may be a newer version."""
     ordered, own = list(hits), {hit.memory.id: hit for hit in hits}
     pairs = conflicting_pairs([hit.memory for hit in hits])
     above_which: dict[str, tuple[str, bool]] = {}  # by the id of a hit that rose: the older one, and whether surely
-    for (newer, older), link in pairs.items() if not asks_for_earlier(question) else ():
+    for (newer, older), link in pairs.items() if not asks_about_the_past(question) else ():
         at = {hit.memory.id: i for i, hit in enumerate(ordered)}
         below, above = ordered[at[newer]], ordered[at[older]]
         if at[newer] > at[older] and may_precede(below.memory, above.memory, question):
             sure = link.data.get("sure") is not False
             if not sure and not answers_too(below, above):
-                rise(ordered, below, above, UNSURE_CONFLICT)
+                move_up(ordered, below, above, UNSURE_CONFLICT)
             elif older in above_which and not continues(newer, sure, *above_which[older], pairs):
                 # The older one stands where it does for another's sake, with which the newer has nothing to do.
                 lift_to(ordered, below, own[older], sure)
@@ -506,7 +514,7 @@ def newer_first(hits: Sequence[Hit], question: Question) -> list[Hit]:
                 above_which[newer] = older, sure
     if question.strategy not in OWN_STRATEGIES:
         return ordered
-    return older_first(with_newer_versions(ordered, question), question, pairs)
+    return rank_older_above_newer(with_newer_versions(ordered, question), question, pairs)
 
 
 def continues(newer: str, sure: bool, oldest: str, surely: bool, pairs: Collection[tuple[str, str]]) -> bool:
@@ -525,10 +533,10 @@ def lift_to(ordered: list[Hit], newer: Hit, older: Hit, sure: bool) -> None:
 
 def raised_by_conflict(newer: Hit, older: Hit, sure: bool) -> Hit:
     """Strong for that only where the conflict is sure."""
-    return raised(newer, older, relevance=older.relevance if sure else min(older.relevance, MOST_PERHAPS))
+    return raised(newer, older, relevance=older.relevance if sure else min(older.relevance, MOST_UNCERTAIN_RELEVANCE))
 
 
-def older_first(hits: Sequence[Hit], question: Question, conflicts: Iterable[tuple[str, str]]) -> list[Hit]:
+def rank_older_above_newer(hits: Sequence[Hit], question: Question, conflicts: Iterable[tuple[str, str]]) -> list[Hit]:
     """Where the question asks for what held before, or for a time before the newer one of two began, moves the older of
     the two to just above it: of two that conflict, and of what are likely versions of one fact."""
     ordered, linked = list(hits), newer_versions(hits)
@@ -536,7 +544,7 @@ def older_first(hits: Sequence[Hit], question: Question, conflicts: Iterable[tup
     likely = [(id, older) for older in linked for id, link in linked[older] if link.weight >= LIKELY_VERSION]
     pairs = dict.fromkeys([*conflicts, *likely])
     replaced = {older for _, older in pairs}
-    for newer, older in sorted(pairs, key=lambda pair: -stands_since(memories[pair[1]])):
+    for newer, older in sorted(pairs, key=lambda pair: -effective_from(memories[pair[1]])):
         at = {hit.memory.id: i for i, hit in enumerate(ordered)}
         above, below = ordered[at[newer]], ordered[at[older]]
         then = is_of_time_asked_for(below.memory, above.memory, question)
@@ -548,18 +556,18 @@ def older_first(hits: Sequence[Hit], question: Question, conflicts: Iterable[tup
 
 def is_of_time_asked_for(older: Memory, newer: Memory, question: Question) -> bool:
     ends = [window.end for window in question.windows]
-    return bool(ends) and stands_since(older) <= max(ends) < stands_since(newer)
+    return bool(ends) and effective_from(older) <= max(ends) < effective_from(newer)
 
 
 def older_may_precede(older: Hit, newer: Hit) -> bool:
-    before = stands_since(older.memory) < stands_since(newer.memory)
+    before = effective_from(older.memory) < effective_from(newer.memory)
     return before and older.memory.trust >= newer.memory.trust and answers_too(older, newer)
 
 
 def with_newer_versions(hits: Sequence[Hit], question: Question) -> list[Hit]:
     """Raises what may be a newer version of one of the best hits, the more the likelier that is; to just above it only
     what is likely one and not far less relevant. Not where the question asks for the time of the older."""
-    ordered, newer_ones = list(hits), {} if asks_for_earlier(question) else newer_versions(hits)
+    ordered, newer_ones = list(hits), {} if asks_about_the_past(question) else newer_versions(hits)
     least = NEAR_BEST * max([0.0, *(hit.score for hit in hits)])
     memories = {hit.memory.id: hit.memory for hit in hits}
     for id in newer_ones:
@@ -578,7 +586,7 @@ def with_newer_versions(hits: Sequence[Hit], question: Question) -> list[Hit]:
                 relevance = perhaps_relevant(older, likely)
                 ordered.insert(at[id], raised(newer, older, relevance=relevance, how="perhaps, than"))
             elif newer.score < share_of_version(likely) * older.score:
-                rise(ordered, newer, older, likely)
+                move_up(ordered, newer, older, likely)
     return ordered
 
 
@@ -589,10 +597,10 @@ def share_of_version(likely: float) -> float:
 
 def perhaps_relevant(older: Hit, likely: float) -> float:
     """Of what perhaps takes the older one's place: never strong for that, unless somebody has linked the two."""
-    return older.relevance if likely >= 1 else min(likely * older.relevance, MOST_PERHAPS)
+    return older.relevance if likely >= 1 else min(likely * older.relevance, MOST_UNCERTAIN_RELEVANCE)
 
 
-def rise(ordered: list[Hit], newer: Hit, older: Hit, likely: float) -> None:
+def move_up(ordered: list[Hit], newer: Hit, older: Hit, likely: float) -> None:
     """Moves what perhaps takes the older one's place up, below it, to where its share of the score belongs."""
     share = share_of_version(likely)
     least, relevance = share * older.score, perhaps_relevant(older, likely)
@@ -610,7 +618,7 @@ def answers_too(hit: Hit, other: Hit) -> bool:
     return other.relevance < SURELY_ANSWERS or hit.relevance >= FAR_LESS_RELEVANT * other.relevance
 
 
-def asks_for_earlier(question: Question) -> bool:
+def asks_about_the_past(question: Question) -> bool:
     """Whether it asks for what held before: by its words ("originally", "formerly"), or by a filter."""
     by_words = question.order == "oldest" or question.former
     return by_words or any(each.field in VALIDITY for each in question.where.conditions)
@@ -628,22 +636,22 @@ def newer_versions(hits: Sequence[Hit]) -> dict[str, list[tuple[str, Link]]]:
             link = memory.version_link(former)
             if link is not None and older is not memory and not memory.is_settled_with(older):
                 newer.setdefault(older.id, []).append((memory.id, link))
-    age = {hit.memory.id: stands_since(hit.memory) for hit in hits}
+    age = {hit.memory.id: effective_from(hit.memory) for hit in hits}
     return {id: sorted(newer[id], key=lambda pair: -pair[1].weight) for id in sorted(newer, key=age.__getitem__)}
 
 
 def may_precede(newer: Memory, older: Memory, question: Question) -> bool:
     """Not where they are equally old, nor where the newer one is trusted less or does not hold while the older does,
     nor where it began after the time that the question names, nor where what is looked up stands in the older alone."""
-    if not holds(newer, question) and holds(older, question):
+    if not is_valid_now(newer, question) and is_valid_now(older, question):
         return False
     looked_up = question.text.casefold()
     if looked_up in older.text.casefold() and looked_up not in newer.text.casefold():
         return False
     fits = (time_match(each, question) for each in (newer, older))
     ends = [window.end for window in question.windows]
-    asked_for = not ends or (stands_since(newer) <= max(ends) and next(fits) >= next(fits))
-    return asked_for and stands_since(newer) > stands_since(older) and newer.trust >= older.trust
+    asked_for = not ends or (effective_from(newer) <= max(ends) and next(fits) >= next(fits))
+    return asked_for and effective_from(newer) > effective_from(older) and newer.trust >= older.trust
 
 
 def raised(

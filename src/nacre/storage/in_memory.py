@@ -15,7 +15,7 @@ import numpy as np
 from nacre.files import ThreadLock
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.journal import EVERYTHING, MEMORY
-from nacre.model.memory import marks_alone, same_words, size
+from nacre.model.memory import boolean_values, same_words, size
 from nacre.protocols import (
     ALL,
     AnyOf,
@@ -141,7 +141,9 @@ class State:
 
 def version_without_link_data(version: Version, target: str) -> Version:
     """Without the data of the links to a memory, except what is true or false."""
-    links = (replace(link, data=marks_alone(link.data)) if link.to == target else link for link in version.memory.links)
+    links = (
+        replace(link, data=boolean_values(link.data)) if link.to == target else link for link in version.memory.links
+    )
     return replace(version, memory=replace(version.memory, links=tuple(links)))
 
 

@@ -162,13 +162,18 @@ def given_span(value: Instant, now: float) -> tuple[float, float]:
 def named_span(text: str, now: float, *, ahead: bool = False) -> tuple[float, float] | None:
     """The time that a text consists of; None where it is no time, or more than one. With `ahead`, what may be the last
     or the next one («friday», «2h», «24 December») is the next. Raises `InvalidInput` for a date that may be two."""
+    refuse_ambiguous(text)
+    return read_span(text, now, ahead=ahead)
+
+
+def refuse_ambiguous(text: str) -> None:
+    """Raises `InvalidInput` for a date that may be two days."""
     date = SLASHED_DATE.fullmatch(text.strip())
     if date and date[1].zfill(2) != date[2].zfill(2) and max(int(date[1]), int(date[2])) <= len(readings.MONTHS):
         first, second = date[1].zfill(2), date[2].zfill(2)
         raise InvalidInput(
             f"{text.strip()!r} may be two days; write {date[3]}-{first}-{second} or {date[3]}-{second}-{first}."
         )
-    return read_span(text, now, ahead=ahead)
 
 
 def read_span(text: str, now: float, *, ahead: bool = False) -> tuple[float, float] | None:

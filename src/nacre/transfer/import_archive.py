@@ -86,12 +86,12 @@ def import_archive(store: MemoryStore, path: Path | str, **options: Unpack[Impor
 def check_allowed(store: MemoryStore, options: ImportOptions) -> None:
     """Raises `AccessDenied`, and `UnknownName` for another policy."""
     policy = options.get("on_conflict", "skip")
-    if not store.may_teach and not store.agent:  # a user of a server
+    if not store.can_edit_vocabulary and not store.agent:  # a user of a server
         raise AccessDenied(
             "Importing an archive needs the role admin in all spaces, because an import chooses ids and teaches terms. "
             "Ask an admin of the server."
         )
-    if not store.may_teach:
+    if not store.can_edit_vocabulary:
         raise AccessDenied(
             f"The agent {store.agent!r} may not import an archive, because an import chooses ids and teaches terms. "
             "Import it without restricting the agent."

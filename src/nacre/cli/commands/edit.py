@@ -83,7 +83,7 @@ def edit_command(
         name: None if name in CLEARED_BY_EMPTY and value == "" else value
         for name, value in without_none(described).items()
     }
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         memory = find_memories(store, [id])[0]
         if text is None and not (changes or add_tag or remove_tag):
             text = edit_text(memory.text)
@@ -133,7 +133,7 @@ def merge_command(
     if in_editor and text is not None:
         raise UsageProblem("--edit and --text both say the new text; give one of them.")
     said = "" if text is None else text_argument([text], stdin=False)
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         (stays,) = find_untrashed(store, [keep])
         gone = [memory for memory in find_untrashed(store, others) if memory.id != stays.id]
         if not gone:
@@ -158,7 +158,7 @@ def merge_command(
 @command("supersede OLD NEW", why_option, group=memory_command)
 def supersede_command(cli: CliContext, old: str, new: str, why: str) -> None:
     """Replace OLD with NEW. OLD is superseded: it stays, but is no longer recalled."""
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         (former,), (later,) = find_memories(store, [old]), find_memories(store, [new])
         store.supersede(former.id, later.id, why=why)
     say(f"{short(later.id)} ({excerpt(later)}) now replaces {short(former.id)} ({excerpt(former)}).")
@@ -168,7 +168,7 @@ def supersede_command(cli: CliContext, old: str, new: str, why: str) -> None:
 @option("--confidence 0-1", "How sure that is now.", type=float)
 def validate_command(cli: CliContext, id: str, confidence: float | None, why: str) -> None:
     """Confirm that a memory is still true, so that it is no longer stale."""
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         (memory,) = find_memories(store, [id])
         after = store.validate(memory.id, confidence=confidence, why=why)
     say(f"{short(after.id)} still holds, with confidence {after.confidence:g}: {excerpt(after)}")
@@ -179,7 +179,7 @@ def mark_command(name: str, help: str, done: str) -> click.Command:
 
     @command(f"{name} ID...", why_option, group=memory_command, help=help)
     def mark(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
-        with cli.open_both() as store:
+        with cli.open_with_personal() as store:
             method: Callable[..., list[Memory]] = getattr(store, name)
             memories = find_untrashed(store, ids)
             changed = method(*(memory.id for memory in memories), why=why)
@@ -236,7 +236,7 @@ def tag_command(cli: CliContext, ids: tuple[str, ...], add: tuple[str, ...], rem
     """Add tags to memories or remove some, in one operation. Their texts and vectors stay as they are."""
     if not add and not remove:
         raise click.UsageError("Say which tags: --add TAG, --remove TAG.")
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         report_marked(
             store.tag(*(memory.id for memory in find_untrashed(store, ids)), add=add, remove=remove, why=why), "Tagged"
         )
@@ -273,7 +273,7 @@ def amount_argument(_ctx: click.Context, _argument: click.Parameter, value: str)
 def bump_command(cli: CliContext, ids: tuple[str, ...], change: tuple[float | None, float | None], why: str) -> None:
     """Raise or lower the importance of memories, in one operation. An importance stays between 0 and 1."""
     by, to = change
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         changed = store.bump(*(memory.id for memory in find_untrashed(store, ids)), by=by, to=to, why=why)
     report_marked(changed, "Changed the importance of")
     if len(changed) == 1:
@@ -289,7 +289,7 @@ def trash_command() -> None:
 def list_command(cli: CliContext, **rows: Unpack[RowOptions]) -> None:
     """List what is in the trash, the last to come first, and from when on maintenance deletes it for good."""
     settings, now = cli.unlocked_settings(), cli.now()
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         memories = [memory for each in stores_read(store) for memory in trashed_memories(each)]
     memories.sort(key=lambda memory: -memory.updated_at)
 
@@ -332,7 +332,7 @@ def empty(cli: CliContext, older_than: float | None, everything: bool, yes: bool
     if days <= 0 and not everything and older_than is None:
         raise click.UsageError("The setting trash_days keeps the trash forever; say --older-than 30d, for example.")
     grace = 0.0 if everything else days if older_than is None else older_than
-    with cli.open_both() as both:
+    with cli.open_with_personal() as both:
         store = both.in_space(both.space)
         trash = Trash(store, grace)
         plan = trash.plan()
@@ -364,7 +364,7 @@ def trashed_memories(store: MemoryStore) -> list[Memory]:
 @command("forget ID...", yes_option, why_option)
 def forget_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -> None:
     """Move memories to the trash, from which `nacre trash restore` brings them back."""
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         memories = [memory for memory in find_memories(store, ids) if memory.status != "trashed"]
         if not memories:
             say("In the trash already.")
@@ -377,7 +377,7 @@ def forget_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -
 @command("restore ID...", why_option, group=trash_command)
 def restore_command(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
     """Restore forgotten or superseded memories, in one operation. What has expired meanwhile no longer expires."""
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         try:
             memories = find_memories(store, ids)
         except MemoryNotFound as error:
@@ -400,7 +400,7 @@ def redact_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -
 
     Backups and other copies that were made before keep what they have.
     """
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         memories = find_memories_ever(store, ids)
         final = "This is for good: nothing brings back the content of what is redacted."
         confirm_memories("Redact", memories, final, yes=yes)
@@ -413,7 +413,7 @@ def purge_command(cli: CliContext, ids: tuple[str, ...], yes: bool) -> None:
     """Delete memories for good, in the journal too. `nacre forget` only moves them to the trash."""
     from nacre.lifecycle.backups import copies_that_stay
 
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         memories = find_memories_ever(store, ids)
         confirm_memories("Purge", memories, "This is for good: nothing brings back what is purged.", yes=yes)
         gone = store.purge(*(memory.id for memory in memories))

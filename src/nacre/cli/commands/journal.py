@@ -95,7 +95,7 @@ def tail(
         raise click.UsageError("Name the memory once, as ID or with --id.")
     about = id if id is not None else about
     most, drawn = None if everything else limit or None, chosen_form(form) in ("table", "markdown")
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         meant = resolve_id(store, about) if about is not None else None
         groups = operations_of(store, meant, chosen, most) if drawn else {}
         entries = [group[0] for group in groups.values()]
@@ -157,7 +157,7 @@ journal_command.add_command(tail, "list")
 @command("show OPERATION", form_option("text", "json"), group=journal_command)
 def show(cli: CliContext, operation: str, form: Form) -> None:
     """Show one operation in full: every memory that it changed, field by field, before and after."""
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         entries = store.journal(batch=find_operation(store, operation), limit=None, newest_first=False)
     print_record([entry_record(entry) for entry in entries], operation_lines(entries, cli.now()), form)
 
@@ -176,7 +176,7 @@ def find_operation(store: MemoryStore, prefix: str) -> str:
 @command("undo OPERATION", why_option, group=journal_command)
 def undo(cli: CliContext, operation: str, why: str) -> None:
     """Undo one operation, as `nacre undo OPERATION` does."""
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         report_undo(store, store.undo(find_operation(store, operation), why=why), cli.now())
 
 
@@ -234,7 +234,7 @@ def undo_command(
 
     An undo can be undone. Where later operations depend on it, nothing is changed, and they are named.
     """
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         batch = find_operation(store, operation) if operation is not None and last is None else operation
         entries = store.undo(batch, last=last, any_actor=any_actor, cascade=cascade, why=why)
         if renamed := renamed_to(entries):  # what is advised must name the space as it is called now
@@ -262,7 +262,7 @@ LONGEST_VALUE = 200  # of what a value was and became; `-f json` has all of it
 @command("history ID", time_options, form_option())
 def history_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOptions]) -> None:
     """Show every text that this memory had, oldest first, and what changed when and why."""
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         history = store.history(resolve_id(store, id), **times)
     chosen = chosen_form(form)
     if chosen in DATA:
@@ -356,7 +356,7 @@ def diff_command(cli: CliContext, earlier: str, later: str | None, form: Form) -
     if later is not None and since(earlier, now) > since(later, now):
         earlier, later = later, earlier
     begin, end = since(earlier, now), now if later is None else known_by(later, now)
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         difference = store.diff(begin, end)
 
     def what(line: DiffLine) -> str:

@@ -91,7 +91,7 @@ def draw_command(cli: CliContext, ids: tuple[str, ...], depth: int, form: Form, 
 
     An html page needs no network; graphml is for Gephi, yEd and others, mermaid for Markdown.
     """
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         seeds = [resolve_id(store, id) for id in ids] or most_linked(store, walk["as_of"], walk["valid_at"])
         result = store.subgraph(seeds, depth=depth, **walk)
     if form in DATA:
@@ -116,7 +116,7 @@ def link_command(cli: CliContext, source: str, target: str, rel: str, weight: fl
     TARGET need not be there yet, unless the setting `strict_links` asks for it. `nacre graph relations` lists the
     relations; a new word is learned, and waits in `nacre review` to be confirmed.
     """
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         (memory,) = find_memories(store, [source])
         end = resolve_target(store, memory, target)
         linked = store.link(memory.id, end, rel, weight=weight, why=why)
@@ -140,7 +140,7 @@ def link_command(cli: CliContext, source: str, target: str, rel: str, weight: fl
 @option("-r --relation NAME", "Only the link of this relation; every one unless given.", to="rel", old="--rel")
 def unlink_command(cli: CliContext, source: str, target: str, rel: str | None, why: str) -> None:
     """Remove the links that lead from SOURCE to TARGET."""
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         (memory,) = find_memories(store, [source])
         end = resolve_target(store, memory, target)
         gone = store.unlink(memory.id, end, rel, why=why)
@@ -314,7 +314,7 @@ def neighbors_command(
     cli: CliContext, id: str, depth: int, include_hidden: bool, form: Form, **walk: Unpack[WalkOptions]
 ) -> None:
     """List the memories that links lead to from the one with this ID, nearest first."""
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         result = store.neighbors(resolve_id(store, id), depth=depth, include_hidden=include_hidden, **walk)
 
     def record(near: Neighbor) -> dict[str, object]:
@@ -361,7 +361,7 @@ def path_command(
     cli: CliContext, start: str, end: str, include_hidden: bool, form: Form, **walk: Unpack[WalkOptions]
 ) -> None:
     """Find a shortest path along links from the memory START to END. Ends with code 1 where there is none."""
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         ends = resolve_id(store, start), resolve_id(store, end)
         result = store.path(*ends, include_hidden=include_hidden, **walk)
     edges = (None, *result.edges) if result else ()
@@ -393,7 +393,7 @@ def entities_command(ctx: click.Context, suggest: bool, limit: int, form: Form) 
     if ctx.invoked_subcommand is not None:
         return
     cli: CliContext = ctx.obj
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         if suggest:
             pairs = [pair for each in stores_read(store) for pair in each.entity_suggestions(limit or None)]
             list_suggestions(list(dict.fromkeys(pairs))[: limit or None], form)
@@ -439,7 +439,7 @@ def unalias_entity(cli: CliContext, name: str, why: str) -> None:
 @command("about NAME", limit_option(50), form_option(), group=entities_command)
 def entities_about(cli: CliContext, name: str, limit: int, form: Form) -> None:
     """List the memories about NAME, by any of its names, newest first."""
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         known = store.resolve_entity(name)
         results = store.memories_about(name, limit or ALL)
     empty = f"No memory names {known!r}; `nacre graph entities` lists the names, `nacre recall` searches texts."

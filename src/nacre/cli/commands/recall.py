@@ -52,7 +52,7 @@ def recall_command(
         raise UsageProblem("--all and --min-relevance exclude each other; give one of them.")
     if everything:
         options["min_relevance"] = 0.0
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         hits = store.recall(question, k, touch=touch, **options)
         near = "" if hits else tag_suggestion(store, options.get("all_tags"))
     say(*(note for note in hits.notes if note not in cli.notified))
@@ -94,7 +94,7 @@ def context_command(
     from nacre.recall.pack import HEADER
 
     header, question = HEADER if header is None else header, asked_question(words)
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         packed = store.recall_pack(
             question, token_budget=budget, max_items=max_items, header=header, fence=fence, **options
         )

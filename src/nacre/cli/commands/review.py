@@ -24,7 +24,7 @@ from nacre.errors import AccessDenied, InvalidInput, MemoryNotFound, UnknownName
 from nacre.files import data_sections
 from nacre.model import Conflict, Memory
 from nacre.model.memory import Json
-from nacre.model.recollection import stands_since
+from nacre.model.recollection import effective_from
 from nacre.model.review import DECISIONS, KINDS, STALE_DAYS, ReviewItem, item_named, kinds_named, newer_first
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def review_command(
     if ctx.invoked_subcommand is not None:
         return
     cli: CliContext = ctx.obj
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         items = store.review(kinds=kinds or KINDS, stale_days=stale_days, limit=limit or None)
         if items and not listed and is_interactive(form):
             refusal = refusal_to_decide(store)
@@ -88,7 +88,7 @@ def decide(cli: CliContext, item: str, decision: str, into: str, text: str, stal
       of two names      merge (--into says which name stays), distinct
       of each of them   skip, which decides nothing: it still waits
     """
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         decision = decision.replace("-", "_")
         waiting = store.review(kinds=kinds_named(item), stale_days=stale_days, limit=None)
         matched = item_named(waiting, item, decision)
@@ -175,7 +175,7 @@ def conflicts_command(
 
     Pairs that were decided before are passed over.
     """
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         asked = find_memories(store, [id])[0].id if id is not None else None
         with progress_line() as progress:
             matched = store.find_conflicts(asked, threshold=threshold, progress=progress)
@@ -355,7 +355,7 @@ def item_texts(item: ReviewItem, now: float) -> tuple[str, str]:
 
 
 def memory_text(memory: Memory, now: float, decisive: str = "") -> str:
-    head = f"{click.style(short(memory.id), fg='cyan')}  {age(stands_since(memory), now)}"
+    head = f"{click.style(short(memory.id), fg='cyan')}  {age(effective_from(memory), now)}"
     return f"{head}\n{indent(highlight(printable(memory.text), decisive), MARGIN)}"
 
 

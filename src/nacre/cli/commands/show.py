@@ -56,7 +56,7 @@ from nacre.memory_store import MemoryStore
 from nacre.model import Edge, Filter, JournalEntry, Memory
 from nacre.model.instants import iso
 from nacre.model.memory import CONFLICTS, MAY_REPLACE
-from nacre.model.recollection import stands_since
+from nacre.model.recollection import effective_from
 from nacre.protocols import Order
 from nacre.recall_options import Scope
 
@@ -100,7 +100,7 @@ class MemoryDetails:
 def show_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOptions]) -> None:
     """Show one memory in full, with its links and its history. The first characters of its ID suffice."""
     as_of = times["as_of"]
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         memory = find_memory_at(store, id, **times)
         around = store.subgraph([memory.id], depth=1, as_of=as_of)
         inward = [edge for edge in around.edges if edge.target == memory.id]
@@ -198,7 +198,7 @@ def list_command(
         scope |= {"status": "trashed", "include_superseded": True, "include_expired": True}
     if superseded:
         scope |= {"where": Filter.where(superseded_by__ne=""), "include_superseded": True}
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         memories = store.list_recent(limit or ALL, order=ORDERS[sort], cursor=cursor or "", **scope)
         total = store.count(**scope)
         filters = given_filters()
@@ -220,7 +220,7 @@ def list_command(
 @command("stats", form_option())
 def stats_command(cli: CliContext, form: Form) -> None:
     """Count what is there, and on a terminal draw it: types, tags, and how many memories came each week."""
-    with cli.open_both() as store:
+    with cli.open_with_personal() as store:
         counted = store.stats()
         others = 0 if store.beside is None else store.beside.count()
     known = {**asdict(counted), "bytes_on_disk": counted.bytes_on_disk or None}  # only admins of a server see it
@@ -255,7 +255,7 @@ NOT_FILTERS = ("form", "limit", "sort", "cursor")
 
 def order_line(memories: Sequence[Memory], sort: str) -> tuple[str, ...]:
     """Why the dates do not follow each other, where they do not: they are the times of which memories tell."""
-    dates = [stands_since(memory) for memory in memories]
+    dates = [effective_from(memory) for memory in memories]
     if sort != "created" or dates == sorted(dates, reverse=True):
         return ()
     return ("Sorted by when each was created; a date is since when it holds, or when it happened.",)

@@ -241,7 +241,7 @@ def import_command(
         if forced is None and source != "archive":
             say(f"{file} is {what}.")
         if dry_run or not yes:
-            with cli.open_if_made() as store:
+            with cli.open_if_it_exists() as store:
                 would = run_import(store, source, path, dry_run=True, **how)
                 report_import(would, form, "Would import" if dry_run else ANNOUNCED, unit, file)
             if dry_run:
@@ -481,7 +481,7 @@ def ingest_command(
     """
     files = detect_formats(paths, name)
     done = []
-    with cli.open_if_made() if dry_run else cli.open_or_make() as store, progress_line() as progress:
+    with cli.open_if_it_exists() if dry_run else cli.open_or_make() as store, progress_line() as progress:
         from nacre.memory_store import MemoryStore
         from nacre.transfer.ingest.ingest import Ingest
 

@@ -38,7 +38,7 @@ UNDO = "`nacre undo` takes it back."
 def open_book(cli: CliContext, *, make: bool = False, dry_run: bool = False) -> Iterator[LessonBook]:
     """`make` for commands that may create the store, `dry_run` for a trial of them."""
     if dry_run:
-        opened = cli.open_if_made()
+        opened = cli.open_if_it_exists()
     elif make:
         opened = cli.open_or_make()  # type: ignore[assignment]
     else:

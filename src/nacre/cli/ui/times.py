@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nacre.errors import InvalidInput
 from nacre.model.instants import is_day
-from nacre.text.dates import moment
+from nacre.text.dates import moment, refuse_ambiguous
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 MONTH, YEAR = 30.44 * DAY, 365.25 * DAY
@@ -13,6 +13,7 @@ UNITS = ((YEAR, "y"), (MONTH, "mo"), (DAY, "d"), (HOUR, "h"), (MINUTE, "min"))
 
 def typed_time(text: str, now: float, side: str) -> float:
     """`7d` is seven days ago; a date is its day, UTC; words (`last week`) are read as in a question."""
+    refuse_ambiguous(text)
     try:
         return moment(text, now, side)
     except (InvalidInput, OverflowError) as error:

@@ -348,7 +348,7 @@ def not_stored(store: MemoryStore, drafts: Sequence[Memory]) -> list[Memory]:
 
 
 def check_unrestricted(store: MemoryStore) -> None:
-    if not store.may_teach:
+    if not store.can_edit_vocabulary:
         raise AccessDenied("Ingesting chooses ids, which a restricted agent may not; leave `scope` unset.")
 
 

@@ -126,9 +126,18 @@ def test_what_was_merged_is_found_by_the_words_of_either(store: MemoryStore) -> 
 def test_a_predecessor_that_was_removed_is_not_quoted(store: MemoryStore, remove: str) -> None:
     store.supersede("old", "new")
     getattr(store, remove)("old")
-    for hit in store.recall(f"{ASKED} postmark", min_relevance=0.0):
+    hits = store.recall(f"{ASKED} postmark", min_relevance=0.0)
+    assert "new" in [hit.memory.id for hit in hits]
+    for hit in hits:
         assert hit.was is None
         assert "SendGrid" not in repr(hit)
+
+
+def test_what_is_left_of_a_redacted_predecessor_is_not_quoted_where_the_trash_is_searched(store: MemoryStore) -> None:
+    store.supersede("old", "new")
+    store.redact("old")
+    hits = store.recall("redacted", min_relevance=0.0, include_trashed=True)
+    assert {hit.memory.id: hit.was for hit in hits}["new"] is None
 
 
 def test_a_predecessor_that_gives_orders_is_not_quoted(store: MemoryStore) -> None:
@@ -163,6 +172,7 @@ def test_an_agent_learns_nothing_of_a_predecessor_that_it_may_not_see(tmp_path: 
             return [(hit.memory.id, hit.was, round(hit.score, 3)) for hit in hits]
 
     before = asked()
+    assert {id for id, _, _ in before} == {"seen", "own"}
     with MemoryStore(tmp_path / "s.db", embedder=WordBag()) as store:
         store.supersede("hidden", "seen")
     assert asked() == before

@@ -99,8 +99,8 @@ def test_a_stretch_to_come_holds_what_lies_between_its_days(store: MemoryStore) 
 def test_the_only_note_of_a_day_is_found_among_many(store: MemoryStore) -> None:
     """Its text has nothing of the question, and most others are nearer to it."""
     store.remember("Tulips behind the shed", id="tulips", created_at="2025-03-10T09:00:00Z")
-    for number in range(120):
-        store.remember(f"What we did on day {number} of the tour through the hills", created_at=NOW - DAY)
+    days = [f"What we did on day {number} of the tour through the hills" for number in range(120)]
+    store.remember_many([{"text": day, "created_at": NOW - DAY} for day in days], on_conflict="ignore")
     assert found(store, "What did I do on 10 March 2025?") == ["tulips"]
     assert found(store, "2025-03-10", k=1) == ["tulips"]
 
@@ -194,8 +194,11 @@ def test_a_question_that_only_names_a_time_finds_what_fits_it(store: MemoryStore
 
 
 def test_what_lies_in_the_time_is_not_cut_off_for_what_is_of_another(store: MemoryStore) -> None:
-    for days in range(20, 40):
-        store.remember(f"What did I do, shelf {days}", id=f"shelf{days}", created_at=NOW - days * DAY)
+    others = [
+        {"text": f"What did I do, shelf {days}", "id": f"shelf{days}", "created_at": NOW - days * DAY}
+        for days in range(20, 40)
+    ]
+    store.remember_many(others, on_conflict="ignore")
     store.remember("Repaired the bicycle chain", id="chain", created_at=NOW - DAY)
     store.remember("Lunch with Keiko at the harbour", id="lunch", created_at=NOW - DAY)
     store.remember("Dentist at nine", id="dentist", occurred_at=NOW + DAY)

@@ -18,7 +18,7 @@ PAGE = 1024
 REPAIRED_AT = 1_800_000_000.0
 TEXTS = [f"Note {number}: the {'long ' * (number % 7) * 60}path to the mill." for number in range(90)]
 TAKEN_BACK = "A text that was taken back."
-PASSPHRASE = "a plum " + "in the fog"
+RAW_KEY = "5a" * 32  # a passphrase would be made a key anew by each connection
 
 
 def opened(file: Path, key: str = "") -> MemoryStore:
@@ -117,7 +117,7 @@ def test_a_text_of_which_nothing_else_is_left_becomes_a_memory_of_its_own(
 def test_texts_of_an_encrypted_store_come_back_too(
     sound: tuple[bytes, dict[str, Memory]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("LOST_RECORDS_KEY", PASSPHRASE)
+    monkeypatch.setenv("LOST_RECORDS_KEY", RAW_KEY)
     key, file = "env:LOST_RECORDS_KEY", tmp_path / "locked.db"
     file.write_bytes(sound[0])
     rekey_store(file, "", key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from shutil import copyfile
@@ -25,7 +26,7 @@ from tests.narrowing import START, Clock, capabilities, outcome, world
 
 Call = Callable[[MemoryStore], object]
 FOREIGN = ("b1", "b2", "b3", "a9")
-UNTOLD = {
+NOT_COMPARED = {
     "beside",
     "personal_space",
     "close",
@@ -154,11 +155,7 @@ def two_worlds(prepared: dict[str, tuple[Path, float]], tmp_path: Path) -> list[
 
 @pytest.fixture
 def two_worlds_in_memory() -> list[MemoryStore]:
-    clocks = (Clock(), Clock())
-    return [
-        narrowed_in_place(world(":memory:", clock, shared=shared), clock)
-        for clock, shared in zip(clocks, (False, True), strict=True)
-    ]
+    return [restrict_existing_store(world(":memory:", Clock(), shared=shared)) for shared in (False, True)]
 
 
 def opened(path: Path | str, clock: Clock) -> MemoryStore:
@@ -167,19 +164,15 @@ def opened(path: Path | str, clock: Clock) -> MemoryStore:
     )  # fmt: skip
 
 
-def narrowed_in_place(store: MemoryStore, clock: Clock) -> MemoryStore:
-    """What is kept in memory cannot be opened again: the narrowed one is given the other's backend."""
-    from nacre.access.view import RestrictedView
-
-    ada = opened(":memory:", clock)
-    assert isinstance(ada._store, RestrictedView)
-    ada._store.__init__(store._store, ada._access)  # type: ignore[misc]
-    return ada
+def restrict_existing_store(store: MemoryStore) -> MemoryStore:
+    """What is kept in memory cannot be opened again: the same open store, as Ada would have opened it."""
+    options = replace(store._parts.options, agent="ada", session="one", capabilities=capabilities())
+    return store._view(replace(store._parts, options=options).rebuilt())
 
 
 def test_the_walk_covers_every_public_method() -> None:
     public = {name for name in dir(MemoryStore) if not name.startswith("_")}
-    assert public - UNTOLD == set(CALLS)
+    assert public - NOT_COMPARED == set(CALLS)
 
 
 @pytest.mark.slow
@@ -216,7 +209,7 @@ def test_nor_through_all_of_them_one_after_the_other(kind: str, request: pytest.
         assert shared == alone, method
 
 
-def test_nor_through_what_tends_the_store(two_worlds: list[MemoryStore]) -> None:
+def test_maintenance_plans_do_not_reveal_other_agents(two_worlds: list[MemoryStore]) -> None:
     tended: tuple[Call, ...] = (
         lambda store: DecayEngine(store).plan(START + 1e9),
         lambda store: ReflectionEngine(store).plan(),

@@ -15,7 +15,8 @@ from tests.waiting import wait_for
 def moment() -> str:
     """A time between what was done before it and what is done after, and of another millisecond than either."""
     before = time.time()
-    at = wait_for(lambda: time.time() - before > 0.001 and datetime.now(UTC), "that the clock goes on")
+    wait_for(lambda: time.time() - before > 0.001, "that the clock goes on")
+    at = datetime.now(UTC)
     wait_for(lambda: time.time() - at.timestamp() > 0.001, "that the clock goes on")
     return at.isoformat()
 

@@ -22,7 +22,8 @@ from nacre.lifecycle.decay import DecayEngine
 from nacre.lifecycle.reflection import ReflectionEngine
 from nacre.model import ExpandSpec
 from tests.embedders import Moody
-from tests.narrowing import START, Clock, capabilities, outcome, world
+from tests.narrowing import START, capabilities, outcome, world
+from tests.samples import Clock
 
 Call = Callable[[MemoryStore], object]
 FOREIGN = ("b1", "b2", "b3", "a9")
@@ -202,7 +203,7 @@ def test_the_walk_would_notice_what_is_not_hidden(prepared: dict[str, tuple[Path
 
 
 @pytest.mark.parametrize("kind", ["two_worlds", "two_worlds_in_memory"])
-def test_nor_through_all_of_them_one_after_the_other(kind: str, request: pytest.FixtureRequest) -> None:
+def test_all_methods_called_in_turn_do_not_reveal_other_agents(kind: str, request: pytest.FixtureRequest) -> None:
     worlds = request.getfixturevalue(kind)
     for method, call in CALLS.items():
         alone, shared = (outcome(call, store) for store in worlds)
@@ -246,7 +247,7 @@ def test_what_concerns_the_whole_store_is_refused(tmp_path: Path) -> None:
             CALLS[name](ada)
 
 
-def test_a_tie_to_what_is_hidden_looks_like_a_tie_to_nothing(tmp_path: Path) -> None:
+def test_a_link_to_a_hidden_memory_looks_like_a_link_to_none(tmp_path: Path) -> None:
     clock = Clock()
     world(tmp_path / "store.db", clock, shared=True)
     ada = opened(tmp_path / "store.db", clock)

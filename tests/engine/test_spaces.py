@@ -77,7 +77,7 @@ def test_an_empty_space_is_listed_once_it_is_created(store: MemoryStore) -> None
     assert store.space_notes()[0].description == "ships and tides"
 
 
-def test_a_copy_has_every_field_tie_and_vector_and_embeds_nothing(store: MemoryStore, embedder: WordBag) -> None:
+def test_a_copy_has_every_field_link_and_vector_and_embeds_nothing(store: MemoryStore, embedder: WordBag) -> None:
     ids = filled(store)
     there, before = within(store, "new"), store.get_many(ids)
     embedder.asked.clear()

@@ -132,7 +132,7 @@ def ranked(
                 question = understand(query)
                 sources = Sources(asked.space, store, used, SHIPPED, True)
                 ranking = STRATEGIES["auto"](question, query, sources)
-                hits = adjust(load_hits(ranking.scored, sources), question, query)[:DEPTH]
+                hits = adjust(load_hits(ranking.scored, question, sources), question, query)[:DEPTH]
                 near = {each.id: each.closeness for each in ranking.scored}
                 if hits:
                     yield Ranked(

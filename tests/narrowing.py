@@ -10,22 +10,13 @@ from nacre import Link, MemoryStore
 from nacre.access.capabilities import AgentCapabilities, ScopeLevel
 from nacre.errors import NacreError
 from nacre.settings import Settings
+from tests.samples import Clock
 
-START = 1_750_000_000.0
+START = Clock().now
 # The last digits of a cosine depend on how many vectors were multiplied together.
 FLOATS = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 # Ids that were made at random.
 NAMES = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{32}|(?<![0-9a-f])[0-9a-f]{8}(?![0-9a-f])|0x[0-9a-f]+")
-
-
-class Clock:
-    """Each question of the time takes none, so that both worlds keep the same."""
-
-    def __init__(self, now: float = START) -> None:
-        self.now = now
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def world(path: Path | str, clock: Clock, *, shared: bool) -> MemoryStore:

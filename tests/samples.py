@@ -10,6 +10,7 @@ from typing import Any
 import apsw
 import numpy as np
 
+from nacre import MemoryStore
 from nacre.model import Filter, JournalEntry, Memory, Operation
 from nacre.model.journal import MEMORY
 from nacre.model.memory import images
@@ -39,6 +40,16 @@ from nacre.storage.sqlite.search import VECTOR_STATE, Mirror, VectorIndex, Vecto
 
 DIMENSIONS = 8
 SPACE = "here"
+
+
+class Clock:
+    """Shows the time that a test sets; a question of the time takes none."""
+
+    def __init__(self, now: float = 1_750_000_000.0) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
 
 
 def memory(id: str = "m1", text: str = "", **fields: Any) -> Memory:
@@ -178,6 +189,13 @@ def change_entry(before: Memory | None, after: Memory | None, at: float) -> Jour
     subject, operation = after or before, Operation("write", "tester", at, f"b{at:g}")
     assert subject is not None
     return JournalEntry(0, operation, subject.space, subject.id, *images(before, after))
+
+
+def existing(store: MemoryStore, id: str) -> Memory:
+    """What the store has under the id, which must be there."""
+    memory = store.get(id)
+    assert memory is not None, f"there is no {id}"
+    return memory
 
 
 def ids(found: Sequence[Any]) -> list[str]:

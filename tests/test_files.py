@@ -8,7 +8,6 @@ import shutil
 import stat
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -159,7 +158,9 @@ def test_a_file_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_shared_locks_do_not_exclude_each_other_and_an_exclusive_one_does(tmp_path: Path) -> None:
+def test_shared_locks_do_not_exclude_each_other_and_an_exclusive_one_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "lock"
     with (
         file_lock(file, exclusive=False, patience=0),
@@ -174,12 +175,14 @@ def test_shared_locks_do_not_exclude_each_other_and_an_exclusive_one_does(tmp_pa
         file_lock(file, exclusive=False, patience=0),
     ):
         raise AssertionError
-    begun = threading.Event()
+    begun, waited_for = threading.Event(), threading.Event()
 
     def hold() -> None:
         with file_lock(file, exclusive=True, patience=0):
             begun.set()
-            time.sleep(0.05)
+            assert waited_for.wait(60)
+
+    monkeypatch.setattr("nacre.files.time.sleep", lambda _: waited_for.set())  # between two attempts
 
     holder = threading.Thread(target=hold)
     holder.start()

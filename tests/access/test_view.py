@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from shutil import copyfile
@@ -21,11 +22,12 @@ from nacre.lifecycle.decay import DecayEngine
 from nacre.lifecycle.reflection import ReflectionEngine
 from nacre.model import ExpandSpec
 from tests.embedders import Moody
-from tests.narrowing import START, Clock, capabilities, outcome, world
+from tests.narrowing import START, capabilities, outcome, world
+from tests.samples import Clock
 
 Call = Callable[[MemoryStore], object]
 FOREIGN = ("b1", "b2", "b3", "a9")
-UNTOLD = {
+NOT_COMPARED = {
     "beside",
     "personal_space",
     "close",
@@ -154,11 +156,7 @@ def two_worlds(prepared: dict[str, tuple[Path, float]], tmp_path: Path) -> list[
 
 @pytest.fixture
 def two_worlds_in_memory() -> list[MemoryStore]:
-    clocks = (Clock(), Clock())
-    return [
-        narrowed_in_place(world(":memory:", clock, shared=shared), clock)
-        for clock, shared in zip(clocks, (False, True), strict=True)
-    ]
+    return [restrict_existing_store(world(":memory:", Clock(), shared=shared)) for shared in (False, True)]
 
 
 def opened(path: Path | str, clock: Clock) -> MemoryStore:
@@ -167,19 +165,15 @@ def opened(path: Path | str, clock: Clock) -> MemoryStore:
     )  # fmt: skip
 
 
-def narrowed_in_place(store: MemoryStore, clock: Clock) -> MemoryStore:
-    """What is kept in memory cannot be opened again: the narrowed one is given the other's backend."""
-    from nacre.access.view import RestrictedView
-
-    ada = opened(":memory:", clock)
-    assert isinstance(ada._store, RestrictedView)
-    ada._store.__init__(store._store, ada._access)  # type: ignore[misc]
-    return ada
+def restrict_existing_store(store: MemoryStore) -> MemoryStore:
+    """What is kept in memory cannot be opened again: the same open store, as Ada would have opened it."""
+    options = replace(store._parts.options, agent="ada", session="one", capabilities=capabilities())
+    return store._view(replace(store._parts, options=options).rebuilt())
 
 
 def test_the_walk_covers_every_public_method() -> None:
     public = {name for name in dir(MemoryStore) if not name.startswith("_")}
-    assert public - UNTOLD == set(CALLS)
+    assert public - NOT_COMPARED == set(CALLS)
 
 
 @pytest.mark.slow
@@ -209,14 +203,14 @@ def test_the_walk_would_notice_what_is_not_hidden(prepared: dict[str, tuple[Path
 
 
 @pytest.mark.parametrize("kind", ["two_worlds", "two_worlds_in_memory"])
-def test_nor_through_all_of_them_one_after_the_other(kind: str, request: pytest.FixtureRequest) -> None:
+def test_all_methods_called_in_turn_do_not_reveal_other_agents(kind: str, request: pytest.FixtureRequest) -> None:
     worlds = request.getfixturevalue(kind)
     for method, call in CALLS.items():
         alone, shared = (outcome(call, store) for store in worlds)
         assert shared == alone, method
 
 
-def test_nor_through_what_tends_the_store(two_worlds: list[MemoryStore]) -> None:
+def test_maintenance_plans_do_not_reveal_other_agents(two_worlds: list[MemoryStore]) -> None:
     tended: tuple[Call, ...] = (
         lambda store: DecayEngine(store).plan(START + 1e9),
         lambda store: ReflectionEngine(store).plan(),
@@ -253,7 +247,7 @@ def test_what_concerns_the_whole_store_is_refused(tmp_path: Path) -> None:
             CALLS[name](ada)
 
 
-def test_a_tie_to_what_is_hidden_looks_like_a_tie_to_nothing(tmp_path: Path) -> None:
+def test_a_link_to_a_hidden_memory_looks_like_a_link_to_none(tmp_path: Path) -> None:
     clock = Clock()
     world(tmp_path / "store.db", clock, shared=True)
     ada = opened(tmp_path / "store.db", clock)

@@ -9,7 +9,6 @@ import nacre
 
 SOURCE = Path(nacre.__file__).parent
 ONLY = "models/onnx_session.py"
-SWITCH = 'os.environ.setdefault(TELEMETRY_SWITCH, "1")'
 
 
 def imported_names(file: Path) -> set[str]:
@@ -31,8 +30,3 @@ def test_onnxruntime_is_imported_in_exactly_one_file() -> None:
     importing = [file.relative_to(SOURCE).as_posix() for file in SOURCE.rglob("*.py")
                  if "onnxruntime" in imported_names(file)]  # fmt: skip
     assert importing == [ONLY]
-
-
-def test_telemetry_is_switched_off_before_the_import() -> None:
-    text = (SOURCE / ONLY).read_text("utf-8")
-    assert text.index(SWITCH) < text.index("    import onnxruntime\n")

@@ -62,9 +62,10 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Storing the long text takes longer than all the rest, and only slow tests look at it."""
     file = tmp_path_factory.mktemp("browser") / "memory.db"
-    fill(file)
+    fill(file, long_text=any(item.get_closest_marker("slow") for item in request.session.items))
     return file
 
 

@@ -22,7 +22,7 @@ HOSTILE = {
 }
 
 
-def fill(file: Path, count: int = 300) -> None:
+def fill(file: Path, count: int = 300, *, long_text: bool = True) -> None:
     now = time.time()
     with MemoryStore(file, space=SPACE, embedder="hashing", actor="maker") as store:
         texts = [
@@ -45,6 +45,8 @@ def fill(file: Path, count: int = 300) -> None:
             store.link(f"n{at}", f"n{at + 1}", "related")
         store.link("n1", "boiler", "refines")
         for name, text in HOSTILE.items():
+            if name == "long" and not long_text:
+                continue
             store.remember(text, id=f"hostile-{name}", on_conflict="ignore")
         for at in range(3):
             store.remember(f"The door code of room {at} is {at}417.", id=f"old{at}", on_conflict="ignore")

@@ -46,6 +46,38 @@ def test_what_others_changed_besides_the_text_stays_when_mine_is_saved(
     assert (stored["tags"], stored["title"], stored["importance"]) == (["moved"], "A new title", 0.9)
 
 
+def test_their_text_is_not_shown_as_replaced_where_only_tags_were_edited(
+    opened: Opener, caller: Caller, watched: Watched
+) -> None:
+    watched.allowed = {412}
+    page = opened("memory/n32")
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_label("Tags, by commas").fill("mine")
+    caller("PATCH", f"{MEMORIES}/n32", {"text": "Their text stands here."})
+    page.get_by_role("button", name="Save").click()
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("They changed what follows.")
+    expect(alert).to_contain_text("Their text stands here.")
+    expect(alert).not_to_contain_text("yours below")
+    page.get_by_role("button", name="Save mine over it").click()
+    expect(page.locator(".full")).to_contain_text("Their text stands here.")
+    assert caller("GET", f"{MEMORIES}/n32").json["tags"] == ["mine"]
+
+
+def test_what_is_written_while_an_edit_is_sent_is_kept(opened: Opener) -> None:
+    page = opened("memory/n33")
+    held: list[Route] = []
+    page.route(
+        "**/memories/n33", lambda route: held.append(route) if route.request.method == "PATCH" else route.continue_()
+    )
+    edit(page, "The first half.")
+    page.keyboard.press("Control+Enter")
+    page.keyboard.type(" The second half.")
+    held.pop().continue_()
+    expect(page.locator(".toast")).to_contain_text("Saved.")
+    expect(page.get_by_label("Text", exact=True)).to_have_value("The first half. The second half.")
+
+
 def test_who_saves_over_a_forgotten_memory_learns_that_it_is_in_the_trash(
     opened: Opener, caller: Caller, watched: Watched
 ) -> None:

@@ -9,14 +9,16 @@ import pytest
 
 from nacre.model.instants import DAY, seconds
 from tests.command_line import CommandLine
+from tests.waiting import wait_for
 
 
 def moment() -> str:
-    """A time between what was done before it and what is done after."""
-    time.sleep(0.002)
-    at = datetime.now(UTC).isoformat()
-    time.sleep(0.002)
-    return at
+    """A time between what was done before it and what is done after, and of another millisecond than either."""
+    before = time.time()
+    wait_for(lambda: time.time() - before > 0.001, "that the clock goes on")
+    at = datetime.now(UTC)
+    wait_for(lambda: time.time() - at.timestamp() > 0.001, "that the clock goes on")
+    return at.isoformat()
 
 
 @pytest.fixture

@@ -71,10 +71,10 @@ def test_recall_of_nothing_ends_with_one(filled: CommandLine) -> None:
 )
 def test_recall_pack_and_list_are_narrowed_alike(filled: CommandLine, words: list[str], expected: list[str]) -> None:
     assert sorted(map(str, ids(filled.json("list", *words)))) == expected
-    packed = filled.json("pack", "anything", *words)
-    assert set(ids(packed["items"])) <= set(expected)
-    if expected:
-        assert set(ids(filled.json("recall", "ruff sea bread", *words))) <= set(expected)
+    asked = ["ruff sea bread", "--strategy", "keyword", *words]
+    assert sorted(map(str, ids(filled.json("pack", *asked)["items"]))) == expected
+    recalled = filled("recall", *asked, "-f", "json")
+    assert sorted(map(str, ids(json.loads(recalled.stdout)))) == expected
 
 
 def test_a_recall_counts_as_a_use_unless_it_says_not_to(filled: CommandLine) -> None:

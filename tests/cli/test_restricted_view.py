@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import CommandLine
-from tests.narrowing import START, Clock, outcome, world
+from tests.narrowing import START, outcome, world
+from tests.samples import Clock
 
 COMMANDS = [
     ["list", "--all"], ["list", "-f", "json"], ["recall", "harbour crane"], ["recall", "zebra stripes", "--why"],

@@ -6,17 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from nacre import Memory, MemoryStore
+from nacre import MemoryStore
 from nacre.transfer.export import export_archive
 from nacre.transfer.import_archive import import_archive
 from tests.embedders import Moody
 from tests.engine.conftest import Ticking
-
-
-def held(store: MemoryStore, id: str) -> Memory:
-    found = store.get(id)
-    assert found is not None
-    return found
+from tests.samples import existing
 
 
 def chain_of_three(store: MemoryStore, head_from: float | None) -> None:
@@ -34,9 +29,9 @@ def test_after_a_purge_from_the_middle_restoring_the_first_leaves_the_head_its_o
 ) -> None:
     chain_of_three(store, given)
     store.purge("b")
-    assert held(store, "a").superseded_by == "c"
+    assert existing(store, "a").superseded_by == "c"
     assert store.restore("a")
-    head, first = held(store, "c"), held(store, "a")
+    head, first = existing(store, "c"), existing(store, "a")
     assert (head.valid_from, head.links) == (given, ())
     assert (first.superseded_by, first.superseded_at, first.valid_until) == ("", None, None)
 
@@ -44,7 +39,7 @@ def test_after_a_purge_from_the_middle_restoring_the_first_leaves_the_head_its_o
 def test_after_a_purge_from_the_middle_the_first_ends_when_the_head_begins(store: MemoryStore) -> None:
     chain_of_three(store, 300.0)
     store.purge("b")
-    assert (held(store, "a").valid_until, held(store, "c").valid_from) == (300.0, 300.0)
+    assert (existing(store, "a").valid_until, existing(store, "c").valid_from) == (300.0, 300.0)
 
 
 def test_a_purge_from_the_middle_keeps_the_end_that_the_caller_gave(store: MemoryStore) -> None:
@@ -54,7 +49,7 @@ def test_a_purge_from_the_middle_keeps_the_end_that_the_caller_gave(store: Memor
     store.supersede("a", "b")
     store.supersede("b", "c")
     store.purge("b")
-    assert held(store, "a").valid_until == 200.0
+    assert existing(store, "a").valid_until == 200.0
 
 
 def test_of_two_memories_with_equal_times_the_successor_begins_now(store: MemoryStore) -> None:
@@ -62,7 +57,7 @@ def test_of_two_memories_with_equal_times_the_successor_begins_now(store: Memory
     store.remember("text of old", id="old", occurred_at=500.0)
     store.remember("text of new", id="new", occurred_at=500.0, on_conflict="ignore")
     store.supersede("old", "new")
-    old, new = held(store, "old"), held(store, "new")
+    old, new = existing(store, "old"), existing(store, "new")
     assert old.valid_until == new.valid_from == old.superseded_at
     assert old.valid_until is not None
     assert [version.id for version in store.history("new", valid_at=500.0).versions] == ["old"]
@@ -72,7 +67,7 @@ def test_a_successor_that_is_dated_in_the_future_begins_now(store: MemoryStore, 
     store.remember("text of old", id="old")
     store.remember("text of new", id="new", occurred_at=clock.at + 10_000, on_conflict="ignore")
     store.supersede("old", "new")
-    assert held(store, "new").valid_from == held(store, "old").superseded_at
+    assert existing(store, "new").valid_from == existing(store, "old").superseded_at
 
 
 def test_two_changes_of_one_term_are_undone_together_and_come_back_together(store: MemoryStore) -> None:
@@ -89,14 +84,14 @@ def test_two_changes_of_one_term_are_undone_together_and_come_back_together(stor
 
 def test_several_changes_of_one_memory_are_undone_together_and_come_back_together(store: MemoryStore) -> None:
     store.remember("The port is 80", id="a", tags=["web"])
-    before = held(store, "a")
+    before = existing(store, "a")
     store.edit("a", text="The port is 81")
     store.edit("a", text="The port is 82", tags=["web", "new"])
-    last = held(store, "a")
+    last = existing(store, "a")
     store.undo(last=2)
-    assert held(store, "a") == before
+    assert existing(store, "a") == before
     store.undo(store.journal()[0].operation.batch)
-    assert held(store, "a") == last
+    assert existing(store, "a") == last
 
 
 def test_a_change_of_a_term_and_its_removal_are_one_undo(store: MemoryStore) -> None:

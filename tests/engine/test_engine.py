@@ -16,17 +16,12 @@ from nacre.errors import InvalidInput, MemoryNotFound, SupersedeCycle
 from nacre.model import Link
 from nacre.protocols import Vectors
 from tests.embedders import Moody
-
-
-def held(store: MemoryStore, id: str) -> Memory:
-    found = store.get(id)
-    assert found is not None
-    return found
+from tests.samples import existing
 
 
 def test_what_is_remembered_is_what_is_kept(store: MemoryStore) -> None:
     kept = store.remember("The sky is blue", tags=["sky"], importance=0.7, metadata={"a": 1})
-    assert held(store, kept.id) == kept
+    assert existing(store, kept.id) == kept
     assert (kept.space, kept.status, kept.type) == ("default", "short_term", "semantic")
     assert kept.created_at == kept.updated_at == kept.last_accessed
     entry = store.journal()[0]
@@ -49,7 +44,7 @@ def test_an_edit_changes_what_it_names_and_nothing_else(store: MemoryStore, embe
     edited = store.edit(kept.id, text="new words", importance=0.9)
     assert edited == replace(kept, text="new words", importance=0.9, updated_at=edited.updated_at)
     assert edited.updated_at > kept.updated_at
-    assert held(store, kept.id) == edited
+    assert existing(store, kept.id) == edited
     assert [hit.memory.id for hit in store.recall("new", strategy="keyword")] == [kept.id]
     assert not store.recall("old", strategy="keyword")
     assert embedder.asked[:2] == ["t\n\nold words", "t\n\nnew words"]
@@ -69,7 +64,7 @@ def test_an_edit_embeds_again_only_when_text_or_title_changed(store: MemoryStore
     assert len(embedder.asked) == asked + 2
 
 
-def test_an_edit_that_changes_nothing_is_no_act(store: MemoryStore) -> None:
+def test_an_edit_that_changes_nothing_is_no_operation(store: MemoryStore) -> None:
     kept = store.remember("some words", tags=["a"])
     assert store.edit(kept.id, text=" some words ", tags=["a"]) == kept
     assert len(store.journal()) == 1
@@ -101,9 +96,9 @@ def test_concurrent_edits_lose_nothing(store: MemoryStore) -> None:
     for thread in threads:
         thread.join()
     assert errors == []
-    words = held(store, kept.id).text.split()
+    words = existing(store, kept.id).text.split()
     assert sorted(words[1:]) == sorted(f"w{n}x{s}" for n in range(4) for s in range(8))
-    assert held(store, kept.id).access_count == 32
+    assert existing(store, kept.id).access_count == 32
     unfound = [word for word in words if not store.recall(word, strategy="keyword", touch=False)]
     assert unfound == []
     assert len(store.journal(limit=None)) == 33
@@ -124,7 +119,7 @@ def test_an_edit_made_while_another_is_embedding_is_not_lost_nor_its_words(store
 
     embedder.embed = interrupted  # type: ignore[method-assign]
     store._engine.change(store.space, [kept.id], "edit", extended("after"))
-    assert held(store, kept.id).text == "base during after"
+    assert existing(store, kept.id).text == "base during after"
     for word in ("base", "during", "after"):
         assert [hit.memory.id for hit in store.recall(word, strategy="keyword")] == [kept.id]
     assert store.recall("base during after", strategy="semantic")[0].score == pytest.approx(1.0, abs=2e-3)
@@ -140,7 +135,7 @@ def test_forgetting_hides_and_restoring_brings_back_the_former_status(store: Mem
     assert not store.recall("to forget")
     assert [m.id for m in store.list_recent(status="trashed")] == [kept.id]
     assert store.restore(kept.id)
-    back = held(store, kept.id)
+    back = existing(store, kept.id)
     assert back == replace(kept, updated_at=back.updated_at)
     assert not store.restore(kept.id)
     assert store.recall("to forget")[0].memory.id == kept.id
@@ -155,16 +150,16 @@ def test_purging_leaves_neither_memory_nor_content_in_the_journal(store: MemoryS
     assert [entry.operation.name for entry in told] == ["purge", "edit", "remember"]
     assert all((e.before, e.after) == (None, None) for e in told)
     assert "secret" not in repr(told)
-    assert held(store, other.id) == other
+    assert existing(store, other.id) == other
     assert store.health().problems == ()
 
 
 def test_a_superseded_memory_stays_but_is_no_longer_recalled(store: MemoryStore) -> None:
     old, new = store.remember("the capital is Bonn"), store.remember("the capital is Berlin")
     store.supersede(old.id, new.id)
-    gone = held(store, old.id)
+    gone = existing(store, old.id)
     assert (gone.superseded_by, gone.valid_until) == (new.id, new.created_at)
-    assert (old.id, "supersedes") in [(link.to, link.rel) for link in held(store, new.id).links]
+    assert (old.id, "supersedes") in [(link.to, link.rel) for link in existing(store, new.id).links]
     assert [hit.memory.id for hit in store.recall("capital")] == [new.id]
     assert {hit.memory.id for hit in store.recall("capital", include_superseded=True)} == {old.id, new.id}
 
@@ -172,9 +167,9 @@ def test_a_superseded_memory_stays_but_is_no_longer_recalled(store: MemoryStore)
 def test_repeating_a_supersession_changes_nothing(store: MemoryStore) -> None:
     old, new = store.remember("a"), store.remember("b")
     store.supersede(old.id, new.id)
-    before, entries = held(store, old.id), len(store.journal())
+    before, entries = existing(store, old.id), len(store.journal())
     store.supersede(old.id, new.id)
-    assert (held(store, old.id), len(store.journal())) == (before, entries)
+    assert (existing(store, old.id), len(store.journal())) == (before, entries)
 
 
 def test_cycles_of_one_two_and_three_are_refused_and_change_nothing(store: MemoryStore) -> None:
@@ -189,7 +184,7 @@ def test_cycles_of_one_two_and_three_are_refused_and_change_nothing(store: Memor
     with pytest.raises(SupersedeCycle, match="Restore"):
         store.supersede(c, a)
     assert store.journal() == before
-    assert held(store, c).superseded_by == ""
+    assert existing(store, c).superseded_by == ""
 
 
 def test_superseding_what_is_not_there_says_so(store: MemoryStore) -> None:
@@ -203,27 +198,27 @@ def test_restoring_undoes_a_supersession_on_both_sides(store: MemoryStore) -> No
     old, new = store.remember("a"), store.remember("b")
     store.supersede(old.id, new.id)
     assert store.restore(old.id)
-    assert replace(held(store, old.id), updated_at=0.0) == replace(old, updated_at=0.0)
-    assert held(store, new.id).links == ()
+    assert replace(existing(store, old.id), updated_at=0.0) == replace(old, updated_at=0.0)
+    assert existing(store, new.id).links == ()
 
 
 def test_a_validity_that_the_caller_set_outlives_the_supersession(store: MemoryStore) -> None:
     old, new = store.remember("a", valid_until="2030-01-01"), store.remember("b")
     store.supersede(old.id, new.id)
-    assert held(store, old.id).valid_until == old.valid_until
+    assert existing(store, old.id).valid_until == old.valid_until
     store.restore(old.id)
-    assert held(store, old.id).valid_until == old.valid_until
+    assert existing(store, old.id).valid_until == old.valid_until
 
 
 def test_a_second_successor_takes_the_place_of_the_first(store: MemoryStore) -> None:
     old, first, second = (store.remember(text) for text in ("a", "b", "c"))
     store.supersede(old.id, first.id)
     store.supersede(old.id, second.id)
-    assert held(store, old.id).superseded_by == second.id
-    assert held(store, first.id).links == ()
-    assert [(link.to, link.rel) for link in held(store, second.id).links] == [(old.id, "supersedes")]
+    assert existing(store, old.id).superseded_by == second.id
+    assert existing(store, first.id).links == ()
+    assert [(link.to, link.rel) for link in existing(store, second.id).links] == [(old.id, "supersedes")]
     store.restore(old.id)
-    assert replace(held(store, old.id), updated_at=0.0) == replace(old, updated_at=0.0)
+    assert replace(existing(store, old.id), updated_at=0.0) == replace(old, updated_at=0.0)
 
 
 def test_a_trashed_and_superseded_memory_is_restored_in_two_steps(store: MemoryStore) -> None:
@@ -231,16 +226,16 @@ def test_a_trashed_and_superseded_memory_is_restored_in_two_steps(store: MemoryS
     store.supersede(old.id, new.id)
     store.forget(old.id)
     assert store.restore(old.id)
-    assert held(store, old.id).superseded_by == new.id
+    assert existing(store, old.id).superseded_by == new.id
     assert store.restore(old.id)
-    assert held(store, old.id).superseded_by == ""
+    assert existing(store, old.id).superseded_by == ""
 
 
 def test_a_reason_that_cannot_be_written_is_refused(store: MemoryStore) -> None:
     kept = store.remember("a")
     with pytest.raises(InvalidInput, match="why"):
         store.edit(kept.id, importance=0.1, why="\ud800")
-    assert held(store, kept.id) == kept
+    assert existing(store, kept.id) == kept
 
 
 def test_a_taken_id_that_is_edited_in_the_same_write_is_refused_at_once(

@@ -53,7 +53,7 @@ def test_a_link_is_kept_on_its_source_alone(three: MemoryStore) -> None:
     assert (entry.operation.name, entry.operation.why, entry.memory_id) == ("link", "so it is", "a")
 
 
-def test_repeating_a_link_changes_nothing_and_is_no_act(three: MemoryStore) -> None:
+def test_repeating_a_link_changes_nothing_and_is_no_operation(three: MemoryStore) -> None:
     assert three.link("a", "b").new
     before, count = three.get("a"), acts(three)
     again = three.link("a", "b")
@@ -186,7 +186,7 @@ def test_unlinking_counts_what_went(three: MemoryStore) -> None:
 
 
 @pytest.mark.slow
-def test_ties_of_many_are_told_one_by_one_in_the_journal(three: MemoryStore) -> None:
+def test_a_new_link_among_many_is_journaled_by_itself(three: MemoryStore) -> None:
     for number in range(50):
         three.link("a", f"x{number}")
     told = three.journal("a")[0]
@@ -222,7 +222,7 @@ def test_pruning_is_planned_first_and_takes_only_weak_ties_that_nobody_walked(th
     assert three.prune_links(plan) == three.prune_links([]) == 0
 
 
-def test_a_tie_that_was_walked_or_strengthened_since_the_plan_stays(three: MemoryStore) -> None:
+def test_a_link_that_was_walked_or_strengthened_since_the_plan_is_not_pruned(three: MemoryStore) -> None:
     three.link("a", "b", weight=0.1)
     three.link("b", "c", weight=0.1)
     three.link("c", "a", weight=0.1)

@@ -23,15 +23,10 @@ from nacre.transfer.export import export_archive
 from nacre.transfer.import_archive import import_archive
 from tests.embedders import WordBag
 from tests.engine.conftest import Ticking
+from tests.samples import existing
 
 SECRET = "xyzzyplugh"
 DAY = 86_400.0
-
-
-def held(store: MemoryStore, id: str) -> Memory:
-    found = store.get(id)
-    assert found is not None
-    return found
 
 
 def raw(folder: Path) -> bytes:
@@ -96,7 +91,7 @@ def test_what_is_redacted_leaves_a_mark_with_its_ties_and_its_place_in_the_chain
     store.link("friend", "s", "mentions")
     store.supersede("s", "heir")
     assert store.redact("s") == 1
-    stone = held(store, "s")
+    stone = existing(store, "s")
     assert (stone.text, stone.status, stone.superseded_by) == ("[redacted]", "trashed", "heir")
     assert (stone.type, stone.created_at, stone.links) == (kept.type, kept.created_at, (Link("a"),))
     assert SECRET not in repr(stone)
@@ -115,7 +110,7 @@ def test_what_is_redacted_comes_back_by_no_way(store: MemoryStore) -> None:
     store.edit("s", text=f"{SECRET} later")
     edited = store.journal("s")[0].operation.batch
     store.redact("s")
-    stood, told = held(store, "s"), store.journal(limit=None)
+    stood, told = existing(store, "s"), store.journal(limit=None)
     with pytest.raises(InvalidInput, match="redacted"):
         store.restore("s")
     with pytest.raises(InvalidInput, match="redacted"):
@@ -128,7 +123,7 @@ def test_what_is_redacted_comes_back_by_no_way(store: MemoryStore) -> None:
         store.undo()
     with pytest.raises(UndoRefused, match="redact"):
         store.undo(told[0])
-    assert (held(store, "s"), store.journal(limit=None)) == (stood, told)
+    assert (existing(store, "s"), store.journal(limit=None)) == (stood, told)
     assert SECRET not in repr([store.get("s", as_of=then), store.list_recent(9, as_of=then, include_trashed=True)])
     assert SECRET not in repr(list(store.iterate_journal()))
     assert [entry.operation.name for entry in store.journal("s")] == ["redact", "edit", "remember"]
@@ -155,7 +150,7 @@ def test_redacting_what_is_not_there_changes_nothing(store: MemoryStore, ids: tu
     told = store.journal()
     with pytest.raises(MemoryNotFound, match="'nobody'"):
         store.redact(*ids)
-    assert (held(store, "a"), store.journal()) == (kept, told)
+    assert (existing(store, "a"), store.journal()) == (kept, told)
     assert store.recall("stays")[0].memory.id == "a"
 
 
@@ -167,7 +162,7 @@ def test_a_redaction_stays_within_its_space(tmp_path: Path) -> None:
         one.remember("mine", id="s")
         kept = two.remember("yours", id="s")
         one.redact("s")
-        assert held(two, "s") == kept
+        assert existing(two, "s") == kept
         assert two.journal("s")[0].after is not None
 
 
@@ -181,19 +176,19 @@ def chain(store: MemoryStore, *ids: str) -> None:
 def test_purging_a_link_of_a_chain_closes_it(store: MemoryStore) -> None:
     chain(store, "a", "b", "c")
     store.purge("b")
-    assert (held(store, "a").superseded_by, held(store, "c").superseded_by) == ("c", "")
-    assert {link.to for link in held(store, "c").links if link.rel == "supersedes"} == {"a"}
+    assert (existing(store, "a").superseded_by, existing(store, "c").superseded_by) == ("c", "")
+    assert {link.to for link in existing(store, "c").links if link.rel == "supersedes"} == {"a"}
     assert [each.id for each in store.history("c").versions] == ["a", "c"]
     assert [hit.memory.id for hit in store.recall("capital")] == ["c"]
     store.restore("a")
     assert {hit.memory.id for hit in store.recall("capital")} == {"a", "c"}
-    assert (held(store, "c").links, held(store, "c").valid_from) == ((), None)
+    assert (existing(store, "c").links, existing(store, "c").valid_from) == ((), None)
 
 
-def test_purging_the_tail_of_a_chain_leaves_no_tie_into_nothing(store: MemoryStore) -> None:
+def test_purging_the_tail_of_a_chain_leaves_no_dangling_link(store: MemoryStore) -> None:
     chain(store, "a", "b")
     store.purge("a")
-    assert held(store, "b").links == ()
+    assert existing(store, "b").links == ()
     assert [each.id for each in store.history("b").versions] == ["b"]
 
 
@@ -203,15 +198,15 @@ def test_purging_several_of_a_chain_closes_it_around_all_of_them(store: MemorySt
     assert store.purge(*ids) == len(ids)
     left = [id for id in "abcd" if id not in ids]
     for id, heir in pairwise([*left, "[purged]" if "d" in ids else ""]):
-        assert held(store, id).superseded_by == heir
-        assert {link.to for link in held(store, id).links} <= set(left)
+        assert existing(store, id).superseded_by == heir
+        assert {link.to for link in existing(store, id).links} <= set(left)
     assert [hit.memory.id for hit in store.recall("capital")] == ([] if "d" in ids else left[-1:])
     assert all(
         id not in ids or (e.before, e.after) == (None, None) for e in store.journal(limit=None) for id in [e.memory_id]
     )
 
 
-def test_a_shortened_journal_tells_nothing_before_and_everything_after(store: MemoryStore, clock: Ticking) -> None:
+def test_a_compacted_journal_has_no_history_before_and_all_of_it_after(store: MemoryStore, clock: Ticking) -> None:
     store.remember("first words", id="a")
     early = store.journal("a")[0].operation
     clock.at += 10 * DAY
@@ -255,7 +250,7 @@ def test_what_a_shortened_journal_no_longer_tells_cannot_be_undone_nor_the_short
     assert [memory.id for memory in store.list_recent()] == ["a"]
 
 
-def test_shortening_is_of_one_space_and_of_nothing_is_no_act(tmp_path: Path, clock: Ticking) -> None:
+def test_compacting_concerns_one_space_and_is_no_operation_where_nothing_goes(tmp_path: Path, clock: Ticking) -> None:
     with (
         MemoryStore(tmp_path / "s.db", embedder=WordBag(), space="one", clock=clock) as one,
         MemoryStore(tmp_path / "s.db", embedder=WordBag(), space="two", clock=clock) as two,

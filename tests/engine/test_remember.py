@@ -18,6 +18,7 @@ from nacre.protocols import Vectors
 from nacre.settings import Settings
 from tests.embedders import Moody
 from tests.engine.conftest import Ticking
+from tests.samples import existing
 
 ON, OFF = "Kim was born in Oslo", "Kim was born in Lyon"
 OFFICE, SAME_OFFICE = "The office is in Berlin", "Berlin is where the office is"
@@ -65,12 +66,6 @@ def told(conflicts: tuple[Conflict, ...] | list[Conflict]) -> list[tuple[str, st
     return [(each.b.id, each.kind, each.reason) for each in conflicts]
 
 
-def held(store: MemoryStore, id: str) -> Memory:
-    found = store.get(id)
-    assert found is not None
-    return found
-
-
 def acts(store: MemoryStore) -> list[str]:
     """Newest first, each once."""
     return [act.name for act in dict.fromkeys(entry.operation for entry in store.journal(limit=None))]
@@ -87,7 +82,7 @@ def test_by_default_both_are_kept_and_the_conflict_is_noted_and_told(store: Memo
     (tie,) = result.memory.links
     assert (tie.to, tie.rel) == ("on", "conflicts")
     assert tie.data == {"kind": "contradiction", "reason": "conflict_model", "similarity": 0.9, "sure": True}
-    assert result.memory == held(store, "off")
+    assert result.memory == existing(store, "off")
     assert [item.id for item in store.review(kinds="conflict")] == ["off:on"]
     assert acts(store) == ["remember", "remember"]
     assert sorted(memory.id for memory in store.list_recent()) == ["off", "on"]
@@ -121,13 +116,13 @@ def test_a_warning_points_to_the_caller(store: MemoryStore) -> None:
 
 def test_raise_stores_nothing_at_all(store: MemoryStore) -> None:
     store.remember(ON, id="on")
-    before = held(store, "on"), store.journal(limit=None), store.health()
+    before = existing(store, "on"), store.journal(limit=None), store.health()
     with pytest.raises(ConflictError, match="Nothing was stored") as caught:
         store.remember(OFF, on_conflict="raise")
     (found,) = caught.value.conflicts
     assert isinstance(found, Conflict)
     assert found.b.id == "on"
-    assert (held(store, "on"), store.journal(limit=None), store.health()) == before
+    assert (existing(store, "on"), store.journal(limit=None), store.health()) == before
     assert store.remember("Something else entirely", on_conflict="raise")
 
 
@@ -135,13 +130,13 @@ def test_supersede_lets_the_new_one_take_the_place_in_the_same_act(store: Memory
     store.remember(ON, id="on")
     result = store.remember_result(OFF, id="off", on_conflict="supersede")
     assert (result.action, told(result.conflicts)) == ("superseded", [("on", "contradiction", "conflict_model")])
-    assert result.memory == held(store, "off")
-    assert held(store, "on").superseded_by == "off"
+    assert result.memory == existing(store, "off")
+    assert existing(store, "on").superseded_by == "off"
     assert [(link.to, link.rel) for link in result.memory.links] == [("on", "supersedes")]
     assert acts(store) == ["remember", "remember"]
     store.undo()
     assert store.get("off") is None
-    assert held(store, "on").superseded_by == ""
+    assert existing(store, "on").superseded_by == ""
 
 
 @pytest.mark.accepts("H11.10")
@@ -155,7 +150,7 @@ def test_supersede_merges_what_says_the_same_into_what_stood(store: MemoryStore)
     assert store.count() == 1
     assert acts(store) == ["merge", "remember"]
     store.undo()
-    assert held(store, "office") == stood
+    assert existing(store, "office") == stood
 
 
 def test_what_differs_in_its_blanks_alone_is_no_other_wording(store: MemoryStore) -> None:
@@ -202,7 +197,7 @@ def test_what_a_person_should_look_at_first_is_noted_and_not_superseded(
 ) -> None:
     store.remember(ON, id="on", **old)
     result = store.remember_result(OFF, on_conflict="supersede", **new)
-    assert result.action == "stored" and held(store, "on").superseded_by == ""
+    assert result.action == "stored" and existing(store, "on").superseded_by == ""
     assert [item.conflict.sure for item in store.review() if item.conflict] == [
         conflict.sure for conflict in result.conflicts
     ]
@@ -212,7 +207,7 @@ def test_telling_the_same_again_never_raises_importance_beyond_one(store: Memory
     store.remember(OFFICE, id="office", importance=0.99)
     for _ in range(3):
         store.remember(OFFICE, on_conflict="supersede")
-    assert (store.count(), held(store, "office").importance) == (1, 1.0)
+    assert (store.count(), existing(store, "office").importance) == (1, 1.0)
 
 
 @pytest.mark.parametrize(("polarity", "cosine"), [(1, 0.97), (0, 0.94)])
@@ -224,7 +219,7 @@ def test_supersede_keeps_a_mere_likeness_beside_what_stood(
     result = store.remember_result(SAME_OFFICE, on_conflict="supersede", polarity=polarity)
     assert (result.action, told(result.conflicts)) == ("stored", [("office", "duplicate", "conflict_model")])
     assert store.count() == 2
-    assert held(store, "office").superseded_by == ""
+    assert existing(store, "office").superseded_by == ""
 
 
 @pytest.mark.accepts("H11.10")
@@ -233,13 +228,13 @@ def test_supersede_takes_the_place_of_all_that_it_contradicts(store: MemoryStore
     embedder.cosines = {**embedder.cosines, again: 0.99}
     store.remember(ON, id="on")
     store.remember(again, id="again", on_conflict="ignore")
-    before = [held(store, id) for id in ("on", "again")]
+    before = [existing(store, id) for id in ("on", "again")]
     result = store.remember_result(OFF, id="off", on_conflict="supersede")
     assert result.action == "superseded"
-    assert [held(store, id).superseded_by for id in ("on", "again")] == ["off", "off"]
-    assert sorted(link.to for link in held(store, "off").links) == ["again", "on"]
+    assert [existing(store, id).superseded_by for id in ("on", "again")] == ["off", "off"]
+    assert sorted(link.to for link in existing(store, "off").links) == ["again", "on"]
     store.undo()
-    assert [held(store, id) for id in ("on", "again")] == before
+    assert [existing(store, id) for id in ("on", "again")] == before
 
 
 def test_an_unknown_policy_is_refused_before_anything_is_kept(store: MemoryStore) -> None:
@@ -317,7 +312,7 @@ def test_without_a_conflict_model_the_threshold_says_what_is_the_same(clock: Tic
     ("one", "other", "compared"),
     [((), (), True), (("x",), (), True), ((), ("x",), True), (("x", "y"), ("y", "z"), True), (("x",), ("y",), False)],
 )
-def test_tags_part_two_only_where_both_have_some_and_share_none(
+def test_tags_keep_two_memories_apart_only_where_both_have_some_and_share_none(
     store: MemoryStore, one: tuple[str, ...], other: tuple[str, ...], compared: bool
 ) -> None:
     store.remember(ON, tags=one)
@@ -327,7 +322,7 @@ def test_tags_part_two_only_where_both_have_some_and_share_none(
 def test_different_types_may_conflict_and_nothing_is_superseded_for_it(store: MemoryStore) -> None:
     store.remember(ON, id="on", type="procedural")
     (conflict,) = store.remember_result(OFF, type="semantic", on_conflict="supersede").conflicts
-    assert (conflict.b.id, conflict.sure, held(store, "on").superseded_by) == ("on", False, "")
+    assert (conflict.b.id, conflict.sure, existing(store, "on").superseded_by) == ("on", False, "")
     store.remember(OFF, type="working")
     assert len(store.review(kinds="conflict")) == 1
 
@@ -470,7 +465,7 @@ def test_supersede_only_notes_what_is_not_sure(store: MemoryStore, embedder: Lik
     result = store.remember_result(new, id="new", on_conflict="supersede")
     assert [(conflict.b.id, conflict.sure) for conflict in result.conflicts] == [("vague", False)]
     assert result.action == "stored"
-    assert held(store, "vague").superseded_by == ""
+    assert existing(store, "vague").superseded_by == ""
     assert [item.kind for item in store.review()] == ["conflict"]
 
 
@@ -482,4 +477,4 @@ def test_an_edit_of_the_text_keeps_conflicts_that_were_linked_by_hand(store: Mem
         store.link(source, target, "conflicts")
     edited = store.edit("off", text="The boat sails at noon")
     assert [link.to for link in edited.links] == ["other"]
-    assert [link.to for link in held(store, "other").links] == ["off"]
+    assert [link.to for link in existing(store, "other").links] == ["off"]

@@ -19,6 +19,7 @@ from nacre.model.memory import SUSPICION
 from nacre.model.review import DECISIONS, KINDS
 from nacre.protocols import Page
 from tests.engine.conftest import Ticking
+from tests.samples import existing
 
 YEAR = 366 * 86_400.0
 OLD, NEW = "The port of the server is 80", "The port of the server is 90"
@@ -35,12 +36,6 @@ def vocabulary(store: MemoryStore) -> list[object]:
 
 def acts(store: MemoryStore) -> list[str]:
     return [act.name for act in dict.fromkeys(entry.operation for entry in store.journal(limit=None))]
-
-
-def held(store: MemoryStore, id: str) -> Memory:
-    found = store.get(id)
-    assert found is not None
-    return found
 
 
 @pytest.fixture
@@ -99,7 +94,7 @@ def test_the_newer_side_is_the_one_of_the_later_time_whichever_was_written_first
     assert (conflict.a.id, conflict.b.id, conflict.words) == ("new", "old", ("90", "80"))
     assert [other.id for other in result.others] == ["new"]
     assert "new '90', old '80'" in conflict.explanation
-    assert [link.to for link in held(store, "old").links] == ["new"]
+    assert [link.to for link in existing(store, "old").links] == ["new"]
     (item,) = store.review()
     assert item.id == "new:old" and item.conflict is not None and item.why == conflict.explanation
     assert (item.conflict.a.id, item.conflict.b.id, item.conflict.words) == ("new", "old", ("90", "80"))
@@ -107,7 +102,7 @@ def test_the_newer_side_is_the_one_of_the_later_time_whichever_was_written_first
         assert [(each.a.id, each.b.id) for each in store.find_conflicts(asked)] == [("new", "old")]
     assert store.note_conflicts(store.find_conflicts()) == 0  # noted already, by the older one
     assert store.decide("old:new", "newer")
-    assert held(store, "old").superseded_by == "new" and not held(store, "new").superseded_by
+    assert existing(store, "old").superseded_by == "new" and not existing(store, "new").superseded_by
 
 
 def test_what_is_older_by_its_own_time_replaces_nothing(store: MemoryStore) -> None:
@@ -119,7 +114,7 @@ def test_what_is_older_by_its_own_time_replaces_nothing(store: MemoryStore) -> N
     store.purge("warned")
     for earlier in ({"created_at": 1_000.0}, {"occurred_at": 1_000.0}):
         store.remember(OLD, id="old", on_conflict="supersede", **earlier)  # type: ignore[arg-type]
-        assert not held(store, "new").superseded_by and [item.id for item in store.review()] == ["new:old"]
+        assert not existing(store, "new").superseded_by and [item.id for item in store.review()] == ["new:old"]
         store.purge("old")
 
 
@@ -141,7 +136,7 @@ def test_kinds_and_a_limit_narrow_the_queue(waiting: MemoryStore) -> None:
         waiting.review(kinds="conflicts")
 
 
-def test_looking_is_no_act(waiting: MemoryStore) -> None:
+def test_reading_the_review_is_no_operation(waiting: MemoryStore) -> None:
     before = content(waiting), waiting.journal(limit=None)
     waiting.review()
     assert (content(waiting), waiting.journal(limit=None)) == before
@@ -184,7 +179,7 @@ def test_skipping_does_nothing(waiting: MemoryStore, kind: str) -> None:
 
 def test_keeping_both_ties_them_and_the_pair_is_not_brought_up_again(waiting: MemoryStore) -> None:
     waiting.decide("new:old", "keep_both")
-    assert held(waiting, "new").links == (Link("old", "contradicts"),)
+    assert existing(waiting, "new").links == (Link("old", "contradicts"),)
     assert waiting.find_conflicts("new") == waiting.find_conflicts("old") == []
 
 
@@ -198,13 +193,13 @@ def test_what_both_are_true_is_not_marked_for_ever(waiting: MemoryStore) -> None
 
 def test_what_is_not_a_conflict_is_never_asked_again(waiting: MemoryStore) -> None:
     waiting.decide("new:old", "not_a_conflict", why="two servers")
-    assert held(waiting, "new").links == (Link("old", "distinct_from"),)
+    assert existing(waiting, "new").links == (Link("old", "distinct_from"),)
     assert waiting.find_conflicts("new") == waiting.find_conflicts("old") == []
     assert not {"new", "old"} <= {memory.id for each in waiting.find_conflicts() for memory in (each.a, each.b)}
     assert "new:old" not in [item.id for item in waiting.review()]
     assert "conflict" not in waiting.recall_pack("port of the server", min_relevance=0.0).text
     waiting.edit("new", tags=["net"])
-    assert held(waiting, "new").links == (Link("old", "distinct_from"),)
+    assert existing(waiting, "new").links == (Link("old", "distinct_from"),)
     waiting.undo(last=2)
     assert "new:old" in [item.id for item in waiting.review()]
 
@@ -213,13 +208,13 @@ def test_an_edited_text_is_compared_as_a_new_one_is(store: MemoryStore) -> None:
     store.remember("The port of the mail server is 80", id="old")
     store.remember("Ducks swim on the lake", id="new")
     store.edit("new", tags=["net"])
-    assert held(store, "new").links == ()
+    assert existing(store, "new").links == ()
     store.edit("new", text="The port of the mail server is 90")
     assert [item.id for item in store.review(kinds="conflict")] == ["new:old"]
     store.edit("new", text="The port of the mail server is 91")
-    assert [(link.to, link.rel) for link in held(store, "new").links] == [("old", "conflicts")]
+    assert [(link.to, link.rel) for link in existing(store, "new").links] == [("old", "conflicts")]
     store.undo(last=2)
-    assert (held(store, "new").text, held(store, "new").links) == ("Ducks swim on the lake", ())
+    assert (existing(store, "new").text, existing(store, "new").links) == ("Ducks swim on the lake", ())
 
 
 def test_an_edit_drops_what_no_longer_holds_on_either_side_and_finds_what_does(store: MemoryStore) -> None:
@@ -230,7 +225,7 @@ def test_an_edit_drops_what_no_longer_holds_on_either_side_and_finds_what_does(s
         assert [item.id for item in store.review(kinds="conflict")] == ["new:old"]
         store.edit(edited, text="The choir sings on Mondays")
         assert store.review(kinds="conflict") == []
-        assert all(link.rel != "conflicts" for link in held(store, "new").links)
+        assert all(link.rel != "conflicts" for link in existing(store, "new").links)
         store.undo()
     assert [item.id for item in store.review(kinds="conflict")] == ["new:old"]
     store.edit("lamp", text="The port of the server is 100")
@@ -241,30 +236,30 @@ def test_keeping_both_of_a_duplicate_says_that_they_are_distinct(store: MemorySt
     store.remember("Use tabs here", id="a")
     store.remember("Use tabs here", id="b")
     store.decide("b:a", "keep_both")
-    assert held(store, "b").links == (Link("a", "distinct_from"),)
+    assert existing(store, "b").links == (Link("a", "distinct_from"),)
 
 
 @pytest.mark.parametrize(("decision", "heir", "former"), [("newer", "new", "old"), ("older", "old", "new")])
 def test_one_may_take_the_place_of_the_other(waiting: MemoryStore, decision: str, heir: str, former: str) -> None:
     waiting.decide("new:old", decision)
-    assert (held(waiting, former).superseded_by, held(waiting, heir).superseded_by) == (heir, "")
-    assert [(link.to, link.rel) for link in held(waiting, heir).links] == [(former, "supersedes")]
-    assert held(waiting, former).links == ()
+    assert (existing(waiting, former).superseded_by, existing(waiting, heir).superseded_by) == (heir, "")
+    assert [(link.to, link.rel) for link in existing(waiting, heir).links] == [(former, "supersedes")]
+    assert existing(waiting, former).links == ()
 
 
 def test_merging_keeps_what_only_one_of_them_knew(waiting: MemoryStore) -> None:
     waiting.decide("new:old", "merge", text="The port of the server was 80 and is 90")
-    merged = held(waiting, "new")
+    merged = existing(waiting, "new")
     assert (merged.text, merged.title) == ("The port of the server was 80 and is 90", "The port")
     assert (merged.tags, merged.contexts, merged.importance) == (("net",), ("work",), 0.9)
     assert merged.metadata == {"a": 1, "b": 2}
-    assert held(waiting, "old").superseded_by == "new"
+    assert existing(waiting, "old").superseded_by == "new"
     assert [hit.memory.id for hit in waiting.recall("was", strategy="keyword")] == ["new"]
 
 
 def test_merging_without_a_text_keeps_the_newer_one(waiting: MemoryStore) -> None:
     waiting.decide("new:old", "merge")
-    assert held(waiting, "new").text == NEW
+    assert existing(waiting, "new").text == NEW
 
 
 def test_nothing_waits_after_more_items_than_there_can_be(waiting: MemoryStore) -> None:
@@ -306,7 +301,7 @@ def test_merging_what_was_edited_meanwhile_is_found_by_its_own_words(waiting: Me
     (item,) = waiting.review(kinds="conflict")
     waiting.write("edit", edits={"new": waiting.editing(text="The window faces north")})  # which compares nothing
     waiting.decide(item, "merge")
-    assert held(waiting, "new").text == "The window faces north"
+    assert existing(waiting, "new").text == "The window faces north"
     assert [hit.memory.id for hit in waiting.recall("window", strategy="keyword")] == ["new"]
     assert not waiting.recall("90", strategy="keyword")
     best = waiting.recall("The port\n\nThe window faces north", k=1, strategy="semantic")[0]
@@ -321,7 +316,7 @@ def test_either_may_go_to_the_trash(waiting: MemoryStore, decision: str, gone: s
 
 def test_validating_says_when(waiting: MemoryStore, clock: Ticking) -> None:
     waiting.decide("stale", "validate")
-    validated = held(waiting, "stale").last_validated_at
+    validated = existing(waiting, "stale").last_validated_at
     assert validated is not None
     assert clock.at - validated < 10
 
@@ -329,7 +324,7 @@ def test_validating_says_when(waiting: MemoryStore, clock: Ticking) -> None:
 def test_a_word_that_is_kept_is_known_from_then_on(waiting: MemoryStore) -> None:
     waiting.decide("relation:Refine", "keep")
     assert "Refine" in waiting.relations()
-    assert [link.rel for link in held(waiting, "event").links] == ["Refine"]
+    assert [link.rel for link in existing(waiting, "event").links] == ["Refine"]
 
 
 def test_a_word_that_is_merged_is_renamed_in_every_tie(waiting: MemoryStore) -> None:
@@ -337,8 +332,8 @@ def test_a_word_that_is_merged_is_renamed_in_every_tie(waiting: MemoryStore) -> 
     waiting.link("old", "stale", "Refine")
     waiting.decide("relation:Refine", "merge", into="refines")
     assert "Refine" not in waiting.relations()
-    assert [(link.to, link.rel) for link in held(waiting, "event").links] == [("stale", "refines")]
-    assert ("stale", "refines") in [(link.to, link.rel) for link in held(waiting, "old").links]
+    assert [(link.to, link.rel) for link in existing(waiting, "event").links] == [("stale", "refines")]
+    assert ("stale", "refines") in [(link.to, link.rel) for link in existing(waiting, "old").links]
     for into in ("", "nothing", "refines"):
         with pytest.raises(InvalidInput):
             waiting.decide("relation:Refine", "merge", into=into)
@@ -404,7 +399,7 @@ def test_what_was_confirmed_long_ago_is_stale_again(waiting: MemoryStore, clock:
     assert [item.id for item in waiting.review(kinds="unvalidated")] == ["distrusted"]
     clock.at += YEAR
     assert "doubtful" in [item.id for item in waiting.review(kinds="stale")]
-    assert held(waiting, "doubtful").confidence == 0.3
+    assert existing(waiting, "doubtful").confidence == 0.3
 
 
 @pytest.fixture
@@ -531,7 +526,7 @@ def test_a_chain_that_is_decided_in_any_order_holds_each_value_until_the_next(
         if item in [each.id for each in store.review(kinds="conflict")]:
             store.decide(item, "newer")
     assert store.review(kinds="conflict") == []
-    assert [held(store, id).superseded_by for id in sorted(RENTS)] == ["y2025", "y2026", ""]
+    assert [existing(store, id).superseded_by for id in sorted(RENTS)] == ["y2025", "y2026", ""]
     for at, id in (("2024-06-01", "y2024"), ("2025-07-01", "y2025"), ("2026-07-01", "y2026")):
         assert [each.id for each in store.list_recent(valid_at=at)] == [id]
 
@@ -560,12 +555,12 @@ def test_what_is_decided_to_be_wrong_has_never_held_in_any_order(
 
 
 def test_what_a_decision_had_rejected_can_be_restored(waiting: MemoryStore) -> None:
-    before = held(waiting, "new")
+    before = existing(waiting, "new")
     waiting.decide("new:old", "older")
-    assert not held(waiting, "new").holds_at(before.created_at)
+    assert not existing(waiting, "new").holds_at(before.created_at)
     assert waiting.restore("new")
-    assert held(waiting, "new").holds_at(before.created_at) and held(waiting, "new").valid_until is None
-    assert held(waiting, "old").valid_from is None
+    assert existing(waiting, "new").holds_at(before.created_at) and existing(waiting, "new").valid_until is None
+    assert existing(waiting, "old").valid_from is None
 
 
 @pytest.mark.parametrize("end", [None, 1_800_000_000.0])
@@ -575,14 +570,14 @@ def test_what_a_decision_had_rejected_gets_the_times_back_that_were_given(
     waiting: MemoryStore, start: float | None, end: float | None, purged: bool
 ) -> None:
     waiting.edit("new", valid_from=start, valid_until=end)
-    before = held(waiting, "new")
+    before = existing(waiting, "new")
     waiting.decide("new:old", "older")
-    rejected = held(waiting, "new")
+    rejected = existing(waiting, "new")
     assert rejected.valid_from == rejected.valid_until
     if purged:
         waiting.purge("old")
     waiting.restore("new")
-    back = held(waiting, "new")
+    back = existing(waiting, "new")
     assert (back.valid_from, back.valid_until, back.metadata) == (start, end, before.metadata)
 
 
@@ -590,9 +585,9 @@ def test_other_metadata_does_not_take_the_times_from_what_was_rejected(waiting: 
     waiting.edit("new", valid_from=1_200_000_000.0)
     waiting.decide("new:old", "older")
     waiting.edit("new", metadata={"seen": True})
-    assert not held(waiting, "new").holds_at(1_300_000_000.0)
+    assert not existing(waiting, "new").holds_at(1_300_000_000.0)
     waiting.restore("new")
-    back = held(waiting, "new")
+    back = existing(waiting, "new")
     assert (back.valid_from, back.valid_until, back.metadata) == (1_200_000_000.0, None, {"seen": True})
 
 
@@ -603,16 +598,16 @@ def test_what_was_deleted_stays_so_when_what_had_replaced_it_is_rejected(
     rents(store, clock)
     store.decide("y2026:y2025", "newer")
     assert store.redact("y2025") if redacted else store.forget("y2025")
-    before = held(store, "y2025")
+    before = existing(store, "y2025")
     store.decide("y2026:y2024", "older")
-    assert held(store, "y2025") == before and before.status == "trashed"
+    assert existing(store, "y2025") == before and before.status == "trashed"
 
 
 def test_a_time_that_was_changed_after_a_decision_stays(waiting: MemoryStore) -> None:
     waiting.decide("new:old", "older")
     waiting.edit("new", valid_until=1_800_000_000.0)
     waiting.restore("new")
-    assert (held(waiting, "new").valid_from, held(waiting, "new").valid_until) == (None, 1_800_000_000.0)
+    assert (existing(waiting, "new").valid_from, existing(waiting, "new").valid_until) == (None, 1_800_000_000.0)
 
 
 def test_what_was_replaced_and_rejected_holds_again_without_an_end(store: MemoryStore, clock: Ticking) -> None:
@@ -621,7 +616,7 @@ def test_what_was_replaced_and_rejected_holds_again_without_an_end(store: Memory
     store.decide("y2025:y2024", "older")
     store.purge("y2026")
     store.restore("y2025")
-    assert (held(store, "y2025").valid_from, held(store, "y2025").valid_until) == (None, None)
+    assert (existing(store, "y2025").valid_from, existing(store, "y2025").valid_until) == (None, None)
 
 
 def test_what_was_replaced_before_it_was_asked_about_still_waits(store: MemoryStore, clock: Ticking) -> None:
@@ -641,7 +636,7 @@ def test_what_was_replaced_before_it_was_asked_about_still_waits(store: MemorySt
     }
     store.decide("y2026:y2024", "newer")
     store.decide("y2025:y2024", "older")  # the one that was not replaced yet
-    assert held(store, "y2025").superseded_by == "y2026"
+    assert existing(store, "y2025").superseded_by == "y2026"
     assert [each.id for each in store.list_recent(valid_at="2025-07-01")] == ["y2024"]
 
 
@@ -674,7 +669,7 @@ def test_a_pair_of_the_same_moment_that_both_sides_note_waits_once(store: Memory
 )
 def test_what_is_chosen_as_right_is_confirmed(waiting: MemoryStore, decision: str, confirmed: set[str]) -> None:
     waiting.decide("new:old", decision)
-    assert {id for id in ("new", "old") if held(waiting, id).last_validated_at} == confirmed
+    assert {id for id in ("new", "old") if existing(waiting, id).last_validated_at} == confirmed
 
 
 def test_of_several_items_with_an_id_the_decision_chooses(store: MemoryStore, clock: Ticking) -> None:
@@ -683,14 +678,14 @@ def test_of_several_items_with_an_id_the_decision_chooses(store: MemoryStore, cl
     store.remember(NEW, id="new", created_at=clock.at - 1.5 * YEAR)
     assert {(item.id, item.kind) for item in store.review()} >= {("new", "stale"), ("new:old", "conflict")}
     assert store.decide("new", "newer")
-    assert held(store, "old").superseded_by == "new"
+    assert existing(store, "old").superseded_by == "new"
     assert "new" not in [item.id for item in store.review(kinds="stale")]
 
 
 def test_a_conflict_does_not_confirm_what_the_guard_has_marked(waiting: MemoryStore) -> None:
     waiting.edit("new", metadata={SUSPICION: ["it gives orders"]})
     waiting.decide("new:old", "newer")
-    assert held(waiting, "old").superseded_by == "new" and held(waiting, "new").last_validated_at is None
+    assert existing(waiting, "old").superseded_by == "new" and existing(waiting, "new").last_validated_at is None
 
 
 def test_the_first_of_a_chain_does_not_wait_beside_the_last_though_its_own_end_is_later(

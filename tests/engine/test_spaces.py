@@ -77,7 +77,7 @@ def test_an_empty_space_is_listed_once_it_is_created(store: MemoryStore) -> None
     assert store.space_notes()[0].description == "ships and tides"
 
 
-def test_a_copy_has_every_field_tie_and_vector_and_embeds_nothing(store: MemoryStore, embedder: WordBag) -> None:
+def test_a_copy_has_every_field_link_and_vector_and_embeds_nothing(store: MemoryStore, embedder: WordBag) -> None:
     ids = filled(store)
     there, before = within(store, "new"), store.get_many(ids)
     embedder.asked.clear()
@@ -299,3 +299,22 @@ def test_what_was_done_here_since_another_space_was_made_is_undone(store: Memory
     store.create_space("attic", "boxes")
     store.remember("kept", id="m1")
     assert [entry.memory_id for entry in store.undo()] == ["m1"]
+
+
+def test_a_purged_space_leaves_no_terms_and_no_journal_text(store: MemoryStore) -> None:
+    store.create_space("old", "the people of the harbour")
+    store.remember("Ann Smith runs the crane", entities=["Ann Smith"])
+    store.remember("A. Smith rests", entities=["A. Smith"])
+    store.merge_entities("Ann Smith", "A. Smith")
+    assert store.delete_space(purge=True) == 2
+    left = f"{store.vocabulary('entity')} {store.space_notes()} {store.journal(limit=None)}"
+    assert "Smith" not in left and "harbour" not in left
+    assert [entry.operation.name for entry in store.journal(limit=None)] == ["purge", "purge"]
+
+
+def test_a_store_follows_its_space_when_a_rename_is_undone(store: MemoryStore) -> None:
+    store.remember("The crane is green")
+    store.rename_space("new")
+    assert (store.space, store.count()) == ("new", 1)
+    store.undo()
+    assert (store.space, store.count()) == ("old", 1)

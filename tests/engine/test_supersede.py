@@ -11,12 +11,7 @@ import pytest
 from nacre import Memory, MemoryStore
 from nacre.errors import SupersedeCycle
 from nacre.model import Link
-
-
-def held(store: MemoryStore, id: str) -> Memory:
-    found = store.get(id)
-    assert found is not None
-    return found
+from tests.samples import existing
 
 
 def kept(store: MemoryStore, *ids: str) -> None:
@@ -29,13 +24,13 @@ def without_dates(memory: Memory) -> Memory:
 
 
 def supersedes(store: MemoryStore, id: str) -> list[str]:
-    return [link.to for link in held(store, id).links if link.rel == "supersedes"]
+    return [link.to for link in existing(store, id).links if link.rel == "supersedes"]
 
 
 def test_the_new_truth_begins_when_it_was_learned_and_the_old_one_ends_then(store: MemoryStore) -> None:
     kept(store, "old", "new")
     store.supersede("old", "new", why="it changed")
-    old, new = held(store, "old"), held(store, "new")
+    old, new = existing(store, "old"), existing(store, "new")
     assert old.valid_until == new.valid_from == new.created_at
     assert old.superseded_at is not None
     assert old.superseded_at > new.created_at
@@ -45,10 +40,10 @@ def test_the_new_truth_begins_when_it_was_learned_and_the_old_one_ends_then(stor
     ]
 
 
-def test_an_heir_that_was_known_before_the_old_one_begins_now(store: MemoryStore) -> None:
+def test_a_successor_that_is_older_than_the_superseded_memory_holds_from_now(store: MemoryStore) -> None:
     kept(store, "heir", "old")
     store.supersede("old", "heir")
-    old, heir = held(store, "old"), held(store, "heir")
+    old, heir = existing(store, "old"), existing(store, "heir")
     assert old.valid_until == heir.valid_from == old.superseded_at
 
 
@@ -56,42 +51,42 @@ def test_when_it_happened_counts_before_when_it_was_written(store: MemoryStore) 
     store.remember("old", id="old", occurred_at=500.0)
     store.remember("new", id="new", occurred_at=600.0)
     store.supersede("old", "new")
-    assert (held(store, "old").valid_until, held(store, "new").valid_from) == (600.0, 600.0)
+    assert (existing(store, "old").valid_until, existing(store, "new").valid_from) == (600.0, 600.0)
 
 
 def test_times_that_the_caller_gave_are_kept_over_both_ways(store: MemoryStore) -> None:
     store.remember("old", id="old", valid_from=100.0, valid_until=200.0)
     store.remember("new", id="new", valid_from=300.0)
-    before = [without_dates(held(store, id)) for id in ("old", "new")]
+    before = [without_dates(existing(store, id)) for id in ("old", "new")]
     store.supersede("old", "new")
-    assert (held(store, "old").valid_until, held(store, "new").valid_from) == (200.0, 300.0)
+    assert (existing(store, "old").valid_until, existing(store, "new").valid_from) == (200.0, 300.0)
     store.restore("old")
-    assert [without_dates(held(store, id)) for id in ("old", "new")] == before
+    assert [without_dates(existing(store, id)) for id in ("old", "new")] == before
 
 
 def test_the_beginning_that_the_caller_gave_ends_the_old_truth(store: MemoryStore) -> None:
     kept(store, "old")
     store.remember("new", id="new", valid_from=300.0)
     store.supersede("old", "new")
-    assert held(store, "old").valid_until == 300.0
+    assert existing(store, "old").valid_until == 300.0
     store.restore("old")
-    assert (held(store, "old").valid_until, held(store, "new").valid_from) == (None, 300.0)
+    assert (existing(store, "old").valid_until, existing(store, "new").valid_from) == (None, 300.0)
 
 
 @pytest.mark.parametrize("order", ["first second", "second first"])
-def test_an_heir_of_two_gives_both_back_whole_in_either_order(store: MemoryStore, order: str) -> None:
+def test_a_successor_of_two_memories_restores_both_in_either_order(store: MemoryStore, order: str) -> None:
     kept(store, "first", "second", "heir")
-    before = [without_dates(held(store, id)) for id in ("first", "second", "heir")]
+    before = [without_dates(existing(store, id)) for id in ("first", "second", "heir")]
     store.supersede("first", "heir")
     store.supersede("second", "heir")
     assert supersedes(store, "heir") == ["first", "second"]
-    begun = held(store, "heir").valid_from
+    begun = existing(store, "heir").valid_from
     one, other = order.split()
     assert store.restore(one)
     assert supersedes(store, "heir") == [other]
-    assert (held(store, "heir").valid_from, held(store, other).valid_until) == (begun, begun)
+    assert (existing(store, "heir").valid_from, existing(store, other).valid_until) == (begun, begun)
     assert store.restore(other)
-    assert [without_dates(held(store, id)) for id in ("first", "second", "heir")] == before
+    assert [without_dates(existing(store, id)) for id in ("first", "second", "heir")] == before
 
 
 def test_restoring_leaves_other_ties_between_the_two(store: MemoryStore) -> None:
@@ -99,7 +94,7 @@ def test_restoring_leaves_other_ties_between_the_two(store: MemoryStore) -> None
     store.link("new", "old", "refines")
     store.supersede("old", "new")
     store.restore("old")
-    assert held(store, "new").links == (Link("old", "refines"),)
+    assert existing(store, "new").links == (Link("old", "refines"),)
 
 
 @pytest.mark.slow
@@ -116,7 +111,7 @@ def test_a_cycle_through_any_number_is_refused_and_names_the_way_out(store: Memo
     assert store.journal(limit=None) == before
     store.restore("m0")
     store.supersede("m11", "m0")
-    assert held(store, "m11").superseded_by == "m0"
+    assert existing(store, "m11").superseded_by == "m0"
 
 
 def test_the_three_cycle_that_the_reference_accepts_is_refused(store: MemoryStore) -> None:
@@ -153,11 +148,11 @@ def test_an_earlier_successor_of_two_loses_both_in_one_operation(store: MemorySt
     store.write("tidy", successors={"a": "later", "b": "later"})
     assert supersedes(store, "earlier") == []
     assert supersedes(store, "later") == ["a", "b"]
-    assert held(store, "earlier").valid_from is None
+    assert existing(store, "earlier").valid_from is None
 
 
 @pytest.mark.slow
-def test_a_long_chain_shows_its_head_and_tells_its_history_whole(store: MemoryStore) -> None:
+def test_a_long_chain_shows_its_head_and_its_complete_history(store: MemoryStore) -> None:
     ids = [f"m{number}" for number in range(200)]
     store.remember_many([{"text": f"The port is {8000 + number}", "id": id} for number, id in enumerate(ids)])
     for old, new in pairwise(ids):
@@ -177,7 +172,7 @@ def test_purging_from_the_middle_closes_the_chain(store: MemoryStore) -> None:
     store.supersede("a", "b")
     store.supersede("b", "c")
     store.purge("b")
-    assert held(store, "a").superseded_by == "c"
+    assert existing(store, "a").superseded_by == "c"
     assert "a" in supersedes(store, "c")
     assert [version.id for version in store.history("a").versions] == ["a", "c"]
     assert [memory.id for memory in store.list_recent()] == ["c"]
@@ -185,7 +180,7 @@ def test_purging_from_the_middle_closes_the_chain(store: MemoryStore) -> None:
 
 def test_what_a_purged_memory_had_replaced_stays_hidden_until_somebody_restores_it(store: MemoryStore) -> None:
     kept(store, "a", "b", "head")
-    before = [without_dates(held(store, id)) for id in ("a", "b")]
+    before = [without_dates(existing(store, id)) for id in ("a", "b")]
     store.supersede("a", "head")
     store.supersede("b", "head")
     store.purge("head")
@@ -193,7 +188,7 @@ def test_what_a_purged_memory_had_replaced_stays_hidden_until_somebody_restores_
     assert list(store.recall("text")) == []
     assert [version.id for version in store.history("a").versions] == ["a"]
     assert store.restore("a", "b")
-    assert [without_dates(held(store, id)) for id in ("a", "b")] == before
+    assert [without_dates(existing(store, id)) for id in ("a", "b")] == before
 
 
 def test_a_whole_chain_stays_hidden_when_its_head_and_then_the_next_are_purged(store: MemoryStore) -> None:
@@ -215,9 +210,9 @@ def test_restoring_what_a_purged_memory_had_replaced_removes_only_the_end_that_w
     store.remember("text of head", id="head", valid_from=600.0, on_conflict="ignore")
     store.supersede("old", "head")
     store.purge("head")
-    assert held(store, "old").valid_until == (given or 600.0)
+    assert existing(store, "old").valid_until == (given or 600.0)
     store.restore("old")
-    assert held(store, "old").valid_until == given
+    assert existing(store, "old").valid_until == given
 
 
 def test_purging_all_of_a_chain_leaves_nothing(store: MemoryStore) -> None:
@@ -243,7 +238,7 @@ def test_history_tells_edits_too_with_who_and_why(store: MemoryStore) -> None:
     assert store.history("b") == told
 
 
-def test_a_tree_of_versions_is_told_what_was_replaced_before_what_replaced_it(store: MemoryStore) -> None:
+def test_a_history_lists_what_was_replaced_before_what_replaced_it(store: MemoryStore) -> None:
     kept(store, "a", "b", "c", "d")
     store.supersede("a", "c")
     store.supersede("b", "c")
@@ -268,4 +263,4 @@ def test_a_succession_is_taken_back_whole_after_its_older_side_was_redacted(tmp_
             newer = store.remember("The office is in Graz", replaces=older.id)
             store.redact(older.id)
             store.unlink(newer.id, older.id, "supersedes")
-            assert newer.valid_from is not None and held(store, newer.id).valid_from is None
+            assert newer.valid_from is not None and existing(store, newer.id).valid_from is None

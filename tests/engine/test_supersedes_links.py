@@ -23,7 +23,7 @@ def test_tying_as_supersedes_supersedes(store: MemoryStore) -> None:
 
 
 @pytest.mark.parametrize("rel", ["supersedes", None])
-def test_taking_that_tie_away_restores_what_it_hid(store: MemoryStore, rel: str | None) -> None:
+def test_removing_a_supersedes_link_restores_the_memory_that_it_hid(store: MemoryStore, rel: str | None) -> None:
     before = [store.remember("old words", id="a"), store.remember("other things", id="b")]
     store.supersede("a", "b")
     assert store.unlink("b", "a", rel) == 1
@@ -36,7 +36,7 @@ def test_taking_that_tie_away_restores_what_it_hid(store: MemoryStore, rel: str 
     assert again is not None and again.superseded_by == "b"
 
 
-def test_another_tie_between_the_two_goes_alone(store: MemoryStore) -> None:
+def test_removing_another_link_between_the_two_restores_nothing(store: MemoryStore) -> None:
     store.remember("old words", id="a")
     store.remember("other things", id="b")
     store.supersede("a", "b")
@@ -46,7 +46,7 @@ def test_another_tie_between_the_two_goes_alone(store: MemoryStore) -> None:
     assert former is not None and former.superseded_by == "b"
 
 
-def test_several_with_one_heir_are_restored_in_one_act(store: MemoryStore) -> None:
+def test_memories_with_one_successor_are_restored_in_one_operation(store: MemoryStore) -> None:
     for id in ("a", "b", "heir", "trashed"):
         store.remember(f"text of {id}", id=id, on_conflict="ignore")
     store.supersede("a", "heir")

@@ -250,7 +250,7 @@ def test_a_refused_undo_names_the_later_acts_and_once_they_are_undone_it_goes_th
     assert content(filled) == before
 
 
-def test_any_later_act_on_the_same_memory_stands_in_the_way_and_none_on_another(filled: MemoryStore) -> None:
+def test_a_later_operation_on_the_same_memory_blocks_an_undo_and_one_on_another_does_not(filled: MemoryStore) -> None:
     filled.link("a", "b")
     linked = filled.journal()[0].operation.batch
     filled.edit("b", text="other words")

@@ -15,6 +15,7 @@ from nacre.protocols import Vectors
 from nacre.settings import Settings
 from tests.embedders import Moody
 from tests.engine.conftest import Ticking
+from tests.samples import existing
 
 SHIPPED = "nacre-english-1"
 TUESDAY = "The weekly sync is on Tuesday at ten in the small room"
@@ -51,28 +52,22 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Ticking, embedd
         yield opened
 
 
-def held(store: MemoryStore, id: str) -> Memory:
-    memory = store.get(id)
-    assert memory is not None
-    return memory
-
-
 def versions(memory: Memory) -> list[Link]:
     return [link for link in memory.links if link.rel == "may_replace"]
 
 
 def replaceable(store: MemoryStore, id: str) -> list[str]:
     """The ids of what it may be a newer version of, by the present texts."""
-    memory = held(store, id)
-    return [link.to for link in versions(memory) if memory.version_link(held(store, link.to)) == link]
+    memory = existing(store, id)
+    return [link.to for link in versions(memory) if memory.version_link(existing(store, link.to)) == link]
 
 
 def test_a_memory_is_linked_with_what_it_may_be_a_newer_version_of(store: MemoryStore) -> None:
     store.remember(TUESDAY, id="tuesday")
     store.remember(THURSDAY, id="thursday")
-    ((to, weight),) = [(link.to, link.weight) for link in versions(held(store, "thursday"))]
+    ((to, weight),) = [(link.to, link.weight) for link in versions(existing(store, "thursday"))]
     assert to == "tuesday" and 0.15 <= weight <= 0.9
-    assert not versions(held(store, "tuesday"))
+    assert not versions(existing(store, "tuesday"))
     assert store.review(kinds="word") == []  # the relation is known
     store.undo()
     assert store.get("thursday") is None
@@ -125,11 +120,11 @@ def test_without_a_model_that_reads_nothing_is_linked(tmp_path: Path, clock: Tic
 def test_an_edit_takes_the_link_away_where_the_texts_are_no_versions_any_more(store: MemoryStore) -> None:
     store.remember(TUESDAY, id="tuesday")
     store.remember(THURSDAY, id="thursday")
-    assert versions(held(store, "thursday"))
+    assert versions(existing(store, "thursday"))
     store.edit("thursday", text=PARROT)
-    assert not versions(held(store, "thursday"))
+    assert not versions(existing(store, "thursday"))
     store.edit("thursday", text=THURSDAY)
-    assert [link.to for link in versions(held(store, "thursday"))] == ["tuesday"]
+    assert [link.to for link in versions(existing(store, "thursday"))] == ["tuesday"]
     assert replaceable(store, "thursday") == ["tuesday"]
     store.edit("tuesday", text=BACKUP)
     assert not replaceable(store, "thursday")
@@ -140,7 +135,7 @@ def test_an_edit_of_the_older_text_that_leaves_its_words_leaves_the_link(store: 
     store.remember(TUESDAY, id="tuesday")
     before = store.remember(THURSDAY, id="thursday")
     store.edit("tuesday", text=text)
-    assert held(store, "thursday") == before and replaceable(store, "thursday") == ["tuesday"]
+    assert existing(store, "thursday") == before and replaceable(store, "thursday") == ["tuesday"]
 
 
 def test_an_edit_of_one_memory_writes_to_no_other_for_its_versions(store: MemoryStore) -> None:
@@ -151,7 +146,7 @@ def test_an_edit_of_one_memory_writes_to_no_other_for_its_versions(store: Memory
     edited = store.operations()[0].operation
     store.tag("thursday", add=["x"])
     store.undo(edited.batch)
-    assert held(store, "tuesday").text == TUESDAY and replaceable(store, "thursday") == ["tuesday"]
+    assert existing(store, "tuesday").text == TUESDAY and replaceable(store, "thursday") == ["tuesday"]
 
 
 def test_a_text_that_is_edited_in_the_trash_has_no_newer_version_any_more(store: MemoryStore) -> None:
@@ -183,7 +178,7 @@ def test_a_link_that_a_person_made_outlives_edits(store: MemoryStore) -> None:
     store.link("tuesday", "backup", "may_replace")
     store.edit("tuesday", text=PARROT)
     store.edit("backup", text=VANS)
-    assert [(link.to, link.weight) for link in versions(held(store, "tuesday"))] == [("backup", 1.0)]
+    assert [(link.to, link.weight) for link in versions(existing(store, "tuesday"))] == [("backup", 1.0)]
 
 
 def test_pruning_weak_links_leaves_it(store: MemoryStore) -> None:
@@ -210,5 +205,5 @@ def test_a_link_that_nobody_asked_for_does_not_prevent_an_undo(store: MemoryStor
     assert store.get("tuesday") is None
     assert [hit.memory.id for hit in store.recall(THURSDAY, min_relevance=0.0)] == ["thursday"]
     store.undo(store.operations()[0].operation.batch)
-    assert [link.to for link in versions(held(store, "thursday"))] == ["tuesday"]
-    assert held(store, "tuesday")
+    assert [link.to for link in versions(existing(store, "thursday"))] == ["tuesday"]
+    assert existing(store, "tuesday")

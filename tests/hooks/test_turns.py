@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from nacre.hooks.turns import is_chatter
+from nacre.hooks.turns import changes_told, is_chatter, is_echo
 from tests.samples import memory
 
 
@@ -30,3 +32,44 @@ def test_a_turn_that_states_something_before_it_asks_is_no_chatter() -> None:
 def test_a_request_for_one_piece_of_work_tells_nothing(text: str, tells: bool) -> None:
     assert is_chatter(memory("m", text, role="user")) is not tells
     assert not is_chatter(memory("m", text))  # a note may be a task
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Test server is now 10.0.0.7.",
+        "Deploy target: Hetzner.",
+        "Go is our backend language.",
+        "Change of plan, Fly.io it is",
+        "Push to main is forbidden.",
+        "Write commit messages in German in this repo.",
+        "Stop using emojis in your replies.",
+        "Explain things to me in German, I don't read English well.",
+    ],
+)
+def test_a_statement_that_begins_like_a_request_tells_something(text: str) -> None:
+    assert not is_chatter(memory("m", text, role="user"))
+
+
+@pytest.mark.parametrize(
+    ("text", "is_change"),
+    [
+        ("We no longer deploy with Fly.io.", True),
+        ("Wir deployen jetzt auf Hetzner.", True),
+        ("The header should be 40px high.", False),
+        ("It works now, the page is shown.", False),
+        ("The error is gone now.", False),
+        ("My branch is called fix/typo now.", False),
+    ],
+)
+def test_only_what_says_that_something_changed_is_compared(text: str, is_change: bool) -> None:
+    turn = memory("m", text, role="user")
+    assert changes_told([turn]) == ([turn] if is_change else [])
+
+
+def test_an_answer_to_a_doubt_is_no_echo() -> None:
+    doubt = memory(
+        "m", "I never know whether the billing database is Postgres or MySQL.", role="user", session="s", position=0
+    )
+    answer = memory("n", "The billing database is Postgres.", role="assistant", session="s", position=1)
+    assert not is_echo(answer, doubt) and is_echo(answer, replace(doubt, text="The billing database is now Postgres."))

@@ -19,20 +19,14 @@ from typing_extensions import TypedDict
 
 from nacre.errors import InvalidInput
 from nacre.integrations.langgraph import NacreStore
+from tests.samples import Clock
 
 ANN, BOB = ("users", "ann"), ("users", "bob")
 
 
-class Clock:
-    now = 1_800_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(1_800_000_000.0)
 
 
 @pytest.fixture

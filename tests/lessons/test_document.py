@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from nacre import MemoryStore
 from nacre.errors import InvalidInput, StorageError, UnknownName
 from nacre.lessons import LessonBook
 from nacre.lessons.import_plan import parse_document, plan_import
@@ -417,3 +418,15 @@ def test_hundreds_of_lessons_go_and_come() -> None:
     out = io.StringIO()
     assert book.export(out, format="yaml").data == 300
     assert new_book().import_(io.StringIO(out.getvalue())).data.new == 300
+
+
+def test_an_export_of_lessons_does_not_take_the_place_of_anything_else(book: LessonBook, tmp_path: Path) -> None:
+    book.learn("Deploys", "They run at noon")
+    other = tmp_path / "other.db"
+    MemoryStore(other, embedder="hashing").close()
+    before = other.read_bytes()
+    with pytest.raises(InvalidInput, match="not a file of lessons"):
+        book.export(other, format="json")
+    assert other.read_bytes() == before
+    for _ in range(2):
+        assert book.export(tmp_path / "lessons.json").data == 1

@@ -168,3 +168,9 @@ def test_a_lesson_that_names_no_context_gets_suggestions_from_its_like(book: Les
     book.learn("Rebase before pushing", "Rebase a branch on main before pushing.", tags=["git"], contexts=["team"])
     answer = book.learn("Rebase often", "Rebase a branch on main every day.", tags=["git"])
     assert answer.suggestions["contexts"] == ("team",)
+
+
+def test_descriptions_of_sources_are_stored_without_secrets(book: LessonBook) -> None:
+    secret = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    book.add_source("wiki", f"log in with {secret}")
+    assert secret not in str(book.sources()) and "[REDACTED" in str(book.sources())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nacre import Memory, MemoryStore
+from nacre import MemoryStore
 from nacre.errors import EmbeddingError
 from nacre.protocols import Vectors
 from tests.lifecycle.aged import Turned
@@ -44,12 +44,6 @@ def opened(place: Path | str, clock: Turned, embedder: Angles | None = None, spa
     return MemoryStore(
         place, space=space, embedder=embedder or Angles(), clock=clock, actor="tester", on_conflict="ignore"
     )
-
-
-def held(store: MemoryStore, id: str) -> Memory:
-    found = store.get(id)
-    assert found is not None
-    return found
 
 
 def whole(store: MemoryStore) -> dict[str, str]:

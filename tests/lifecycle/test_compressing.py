@@ -14,7 +14,8 @@ from nacre.lifecycle.retention import compress_old
 from nacre.model import Filter
 from nacre.protocols import Search
 from tests.lifecycle.aged import DAY, NOW, Turned
-from tests.lifecycle.placed import Angles, acts, held, opened, recalled, whole
+from tests.lifecycle.placed import Angles, acts, opened, recalled, whole
+from tests.samples import existing
 
 LONG = "The ferry to Pellworm happened @0 to leave at noon, naïve 日本 🐚. " * 60 + "Did it?"
 
@@ -139,7 +140,7 @@ def test_it_opens_again_as_it_was(kept_store: MemoryStore, file: Path, clock: Tu
         kept(store, "long")
         assert compress_old(store) == 1
     with opened(file, clock) as again:
-        assert held(again, "long").text == LONG
+        assert existing(again, "long").text == LONG
         assert recalled(again) == ["long"]
         assert again.reindex() == 1
         assert recalled(again) == ["long"]
@@ -155,12 +156,12 @@ def test_an_edit_of_the_text_writes_it_out_again_and_the_journal_has_the_full_te
         clock.at += 60
         store.edit("tagged", tags=["new"])
         store.edit("said", text="other words")
-        assert (held(store, "tagged").text, held(store, "tagged").tags) == (LONG, ("new",))
+        assert (existing(store, "tagged").text, existing(store, "tagged").tags) == (LONG, ("new",))
         assert packed(file) == {"tagged"}
         [entry] = store.journal("said", operation="edit")
         assert entry.before is not None and entry.before["text"] == LONG
         store.undo()
-        assert held(store, "said").text == LONG
+        assert existing(store, "said").text == LONG
 
 
 @pytest.mark.slow
@@ -174,7 +175,7 @@ def test_forgetting_purging_redacting_and_undoing_see_the_text(kept_store: Memor
         store.forget("forgotten")
         store.supersede("old", "heir")
         store.restore("forgotten")
-        assert held(store, "forgotten").text == held(store, "old").text == LONG
+        assert existing(store, "forgotten").text == existing(store, "old").text == LONG
         store.purge("purged")
         store.redact("redacted")
         entries = list(store.iterate_journal())
@@ -187,7 +188,7 @@ def test_a_use_leaves_it_packed(kept_store: MemoryStore, file: Path) -> None:
         kept(store, "long")
         compress_old(store)
         recalled(store)
-        assert held(store, "long").access_count == 1
+        assert existing(store, "long").access_count == 1
         assert packed(file) == {"long"}
 
 
@@ -209,4 +210,4 @@ def test_only_this_space_is_packed(file: Path, clock: Turned) -> None:
         kept(other, "yours")
         assert compress_old(one) == 1
         assert packed(file) == {"mine"}
-        assert held(other, "yours").text == LONG
+        assert existing(other, "yours").text == LONG

@@ -7,8 +7,8 @@ import pytest
 from nacre import MemoryStore
 from nacre.lifecycle.decay import CONFIDENCE_FLOOR, ConfidenceDecay, audit
 from tests.lifecycle.aged import DAY, NOW, Turned
-from tests.lifecycle.placed import acts, held, whole
-from tests.samples import ids
+from tests.lifecycle.placed import acts, whole
+from tests.samples import existing, ids
 
 YEAR = 365 * DAY
 
@@ -42,7 +42,7 @@ def test_doubt_is_not_disproof(store: MemoryStore) -> None:
     kept(store, "m", 50)
     kept(store, "doubted", 50, confidence=0.05)
     assert faded(store) == {"m": CONFIDENCE_FLOOR, "doubted": 0.05}
-    assert ConfidenceDecay(store, floor=0.4).current_confidence(held(store, "doubted"), NOW) == 0.05
+    assert ConfidenceDecay(store, floor=0.4).current_confidence(existing(store, "doubted"), NOW) == 0.05
 
 
 def test_a_loss_too_small_to_notice_is_no_act(store: MemoryStore) -> None:
@@ -79,8 +79,8 @@ def test_many_runs_take_no_more_than_one(store: MemoryStore, clock: Turned) -> N
         decay.apply(decay.plan())
         decay.apply(decay.plan())
     exact = 0.5 ** (730 / 365)
-    assert held(store, "often").confidence == pytest.approx(exact, abs=0.05)
-    assert held(store, "often").confidence >= exact - 0.001
+    assert existing(store, "often").confidence == pytest.approx(exact, abs=0.05)
+    assert existing(store, "often").confidence >= exact - 0.001
 
 
 def test_who_changes_the_confidence_is_believed_from_then_on(store: MemoryStore, clock: Turned) -> None:
@@ -96,14 +96,14 @@ def test_an_undo_of_the_fading_stands(store: MemoryStore, clock: Turned) -> None
     clock.at += DAY
     assert faded(store) == {"m": pytest.approx(0.125, abs=0.001)}
     store.undo()
-    assert held(store, "m").confidence == 1.0
+    assert existing(store, "m").confidence == 1.0
     assert faded(store) == {"m": 1.0}
 
 
 def test_metadata_that_is_replaced_does_not_make_it_fade_twice(store: MemoryStore, clock: Turned) -> None:
     kept(store, "m", 1, metadata={"page": 3})
     assert faded(store) == {"m": 0.5}
-    assert held(store, "m").metadata["page"] == 3
+    assert existing(store, "m").metadata["page"] == 3
     clock.at += 60
     store.edit("m", metadata={})
     assert faded(store) == {"m": 0.5}

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from nacre import Link, Memory, MemoryStore
 from nacre.lifecycle.consolidation import ConsolidationConfig, Consolidator, worth
 from tests.lifecycle.aged import DAY, NOW, Turned
-from tests.lifecycle.placed import AS_LETTERS, Angles, acts, held, recalled, whole
-from tests.samples import ids
+from tests.lifecycle.placed import AS_LETTERS, Angles, acts, recalled, whole
+from tests.samples import existing, ids
 
 HOUR = 3_600.0
 
@@ -98,7 +99,7 @@ def test_clusters_follow_the_running_centre_and_everyone_is_in_one(store: Memory
     found = consolidator.clusters(consolidator.candidates())
     assert [ids(each.memories) for each in found] == [["a", "b", "c"], ["far"], ["waiting"], ["waiting too"]]
     assert [each.centroid is None for each in found] == [False, False, True, True]
-    mean = sum(worth(held(store, id), NOW) for id in "abc") / 3
+    mean = sum(worth(existing(store, id), NOW) for id in "abc") / 3
     assert found[0].avg_importance == pytest.approx(mean)
     assert consolidator.clusters([]) == []
 
@@ -113,11 +114,11 @@ def test_the_worthiest_of_a_cluster_is_promoted_and_the_others_stand_behind_it(
     before = whole(store)
     clock.at += HOUR
     report = Consolidator(store).consolidate()
-    heir = held(store, "first")
+    heir = existing(store, "first")
     assert (heir.status, heir.text) == ("long_term", "xfirst happened @a")
     assert heir.salience == pytest.approx(worth(heir, clock()))
     assert [link.to for link in heir.links if link.rel == "derived_from"] == ["second", "third"]
-    assert {held(store, id).superseded_by for id in ("second", "third")} == {"first"}
+    assert {existing(store, id).superseded_by for id in ("second", "third")} == {"first"}
     assert (store.vectors(["first"])["first"] == vectors).all()
     assert recalled(store) == ["first"]
     assert (report.memories_promoted, report.memories_archived, report.memories_skipped) == (1, 2, 0)
@@ -138,8 +139,8 @@ def test_hard_removes_the_others_and_undo_has_them_back(store: MemoryStore, cloc
     clock.at += HOUR
     Consolidator(store, hard=True).consolidate()
     assert store.get("second") is None
-    assert [link.to for link in held(store, "first").links if link.rel == "derived_from"] == ["second"]
-    assert held(store, "former").superseded_by == "first"
+    assert [link.to for link in existing(store, "first").links if link.rel == "derived_from"] == ["second"]
+    assert existing(store, "former").superseded_by == "first"
     store.undo()
     assert whole(store) == before
 
@@ -151,7 +152,7 @@ def test_a_summary_that_is_promoted_with_its_own_sources_names_each_once(store: 
     before = whole(store)
     clock.at += HOUR
     Consolidator(store).consolidate()
-    assert [link.to for link in held(store, "first").links if link.rel == "derived_from"] == ["second"]
+    assert [link.to for link in existing(store, "first").links if link.rel == "derived_from"] == ["second"]
     store.undo()
     assert whole(store) == before
 
@@ -163,7 +164,7 @@ def test_a_pinned_member_stays_in_sight(store: MemoryStore, hard: bool) -> None:
     report = Consolidator(store, hard=hard).consolidate()
     assert (report.memories_promoted, report.memories_archived, report.memories_skipped) == (1, 0, 1)
     assert set(ids(store.list_recent())) == {"first", "second"}
-    assert held(store, "first").status == "long_term"
+    assert existing(store, "first").status == "long_term"
 
 
 def test_one_that_has_earned_it_is_promoted_alone_unless_company_is_asked_for(store: MemoryStore) -> None:
@@ -181,7 +182,7 @@ def test_a_memory_without_a_vector_is_promoted_by_itself(store: MemoryStore, emb
     embedder.well = False
     kept(store, "waiting")
     assert Consolidator(store).consolidate().memories_promoted == 1
-    assert held(store, "waiting").status == "long_term"
+    assert existing(store, "waiting").status == "long_term"
 
 
 def test_the_mean_of_a_cluster_must_reach_the_threshold_and_equality_does(store: MemoryStore) -> None:
@@ -201,12 +202,12 @@ def test_a_neutral_memory_is_promoted_once_it_has_been_used_enough(store: Memory
     kept(store, "m", uses=0)
     consolidator = Consolidator(store)
     uses = 0
-    while held(store, "m").status == "short_term":
+    while existing(store, "m").status == "short_term":
         assert uses <= 10
         consolidator.consolidate()
         store._store.touch(store.space, ["m"], NOW)
         uses += 1
-    assert (uses - 1, held(store, "m").access_count) == (4, 5)
+    assert (uses - 1, existing(store, "m").access_count) == (4, 5)
 
 
 def test_a_cluster_with_a_member_that_changed_or_left_is_untouched(store: MemoryStore, clock: Turned) -> None:
@@ -226,7 +227,7 @@ def test_a_cluster_with_a_member_that_changed_or_left_is_untouched(store: Memory
     assert {id: told for id, told in whole(store).items() if not id.startswith("left")} == {
         id: told for id, told in before.items() if not id.startswith("left")
     }
-    assert held(store, "left2").superseded_by == "left"
+    assert existing(store, "left2").superseded_by == "left"
 
 
 def test_a_use_since_the_plan_stands_in_nobodys_way(store: MemoryStore) -> None:
@@ -234,7 +235,7 @@ def test_a_use_since_the_plan_stands_in_nobodys_way(store: MemoryStore) -> None:
     plan = Consolidator(store).plan()
     store._store.touch(store.space, ["a"], NOW + 5)
     assert len(Consolidator(store).apply(plan)) == 1
-    assert held(store, "a").access_count == 11
+    assert existing(store, "a").access_count == 11
 
 
 def test_a_dry_run_reports_and_changes_nothing(store: MemoryStore) -> None:
@@ -249,7 +250,7 @@ def test_a_dry_run_reports_and_changes_nothing(store: MemoryStore) -> None:
     assert replace(done, duration_seconds=0.0) == replace(dry, duration_seconds=0.0)
     assert (done.clusters_formed, done.total_processed) == (2, 3)
     assert (done.memories_promoted, done.memories_archived, done.memories_skipped) == (1, 1, 1)
-    mean = sum(worth(held(store, id), NOW) for id in "ab") / 2
+    mean = sum(worth(existing(store, id), NOW) for id in "ab") / 2
     assert done.cluster_summaries == [
         {"promoted_id": "a", "source_ids": ["a", "b"], "cluster_size": 2, "avg_importance": pytest.approx(mean)}
     ]
@@ -300,11 +301,11 @@ def test_a_noted_conflict_keeps_its_memories_apart(store: MemoryStore) -> None:
     ],
 )  # fmt: skip
 def test_a_memory_replaces_only_what_the_same_readers_see_for_as_long(
-    store: MemoryStore, fields: dict[str, object]
+    store: MemoryStore, fields: dict[str, Any]
 ) -> None:
     kept(store, "lasting", uses=8)
     kept(store, "other", uses=10, **fields)
     kept(store, "another", uses=9, **fields)
     Consolidator(store).consolidate()
-    successors = {id: held(store, id).superseded_by for id in ("lasting", "other", "another")}
+    successors = {id: existing(store, id).superseded_by for id in ("lasting", "other", "another")}
     assert successors == {"lasting": "", "other": "", "another": "other"}

@@ -16,8 +16,8 @@ from nacre.lifecycle.decay import DecayEngine
 from nacre.model import Link
 from nacre.storage.sqlite.rows import Row, from_row
 from tests.lifecycle.aged import DAY, NOW, Turned
-from tests.lifecycle.placed import acts, held, opened, whole
-from tests.samples import ids
+from tests.lifecycle.placed import acts, opened, whole
+from tests.samples import existing, ids
 
 
 def kept(store: MemoryStore, id: str, days: float = 100.0, **fields: object) -> str:
@@ -35,8 +35,8 @@ def test_the_table_of_the_reference(
 ) -> None:
     kept(store, "m", days, importance=importance)
     engine = DecayEngine(store)
-    assert round(engine.score(held(store, "m")), 2) == score
-    assert engine.score(held(store, "m")) == pytest.approx(importance * exp(-0.1 * days))
+    assert round(engine.score(existing(store, "m")), 2) == score
+    assert engine.score(existing(store, "m")) == pytest.approx(importance * exp(-0.1 * days))
     assert ids(engine.prune()) == (["m"] if pruned else [])
 
 
@@ -55,8 +55,8 @@ def test_what_stands_exactly_at_the_least_score_stays(store: MemoryStore) -> Non
 def test_now_may_be_any_time(store: MemoryStore) -> None:
     kept(store, "m", 0, importance=1.0)
     engine = DecayEngine(store)
-    assert engine.score(held(store, "m")) == 1.0
-    assert engine.score(held(store, "m"), now=NOW + 10 * DAY) == pytest.approx(exp(-1))
+    assert engine.score(existing(store, "m")) == 1.0
+    assert engine.score(existing(store, "m"), now=NOW + 10 * DAY) == pytest.approx(exp(-1))
     assert engine.prune(dry_run=True) == []
     assert ids(engine.prune(dry_run=True, now=NOW + 40 * DAY)) == ["m"]
     assert [score for _, score in engine.score_all(now=NOW + 10 * DAY)] == [pytest.approx(exp(-1))]
@@ -65,7 +65,7 @@ def test_now_may_be_any_time(store: MemoryStore) -> None:
 
 def test_a_use_in_the_future_makes_nothing_stronger_than_new(store: MemoryStore) -> None:
     kept(store, "m", -50, importance=0.7)
-    assert DecayEngine(store).score(held(store, "m")) == 0.7
+    assert DecayEngine(store).score(existing(store, "m")) == 0.7
 
 
 def test_protected_types_and_pinned_memories_are_never_let_go(store: MemoryStore) -> None:
@@ -76,7 +76,7 @@ def test_protected_types_and_pinned_memories_are_never_let_go(store: MemoryStore
     assert ids(DecayEngine(store, protect_types=("procedural", "feedback")).prune(dry_run=True)) == ["old"]
     assert set(ids(DecayEngine(store, protect_types=()).prune(dry_run=True))) == {"how", "said", "old"}
     assert set(ids(DecayEngine(store).prune())) == {"said", "old"}
-    assert held(store, "pinned").status == held(store, "how").status == "short_term"
+    assert existing(store, "pinned").status == existing(store, "how").status == "short_term"
 
 
 def test_what_ties_lead_to_stays_unless_told_otherwise(store: MemoryStore) -> None:
@@ -220,11 +220,11 @@ def test_ties_count_into_a_score_by_strength(store: MemoryStore) -> None:
     kept(store, "m", 10, importance=0.3)
     kept(store, "other")
     engine = DecayEngine(store, model="strength")
-    alone = engine.score(held(store, "m"))
+    alone = engine.score(existing(store, "m"))
     store.link("other", "m", "needs")
-    assert engine.score(held(store, "m")) > alone == pytest.approx(0.3 * exp(-1))
-    assert log(engine.score(held(store, "m")) / 0.3) == pytest.approx(-1 / 1.25)
-    assert {memory.id: score for memory, score in engine.score_all()}["m"] == engine.score(held(store, "m"))
+    assert engine.score(existing(store, "m")) > alone == pytest.approx(0.3 * exp(-1))
+    assert log(engine.score(existing(store, "m")) / 0.3) == pytest.approx(-1 / 1.25)
+    assert {memory.id: score for memory, score in engine.score_all()}["m"] == engine.score(existing(store, "m"))
 
 
 BROUGHT_BACK: dict[str, Callable[[MemoryStore], object]] = {
@@ -256,8 +256,8 @@ def test_what_somebody_brought_back_is_as_good_as_used_then(
     clock.at += DAY
     assert {memory.id for memory in store.list_recent()} == ({"m"} if way.startswith("restored") else {"m", "other"})
     assert engine.plan() == ()
-    assert engine.score(held(store, "m")) == pytest.approx(0.2 * exp(-0.1), rel=1e-6)
-    assert {memory.id: score for memory, score in engine.score_all()}["m"] == engine.score(held(store, "m"))
+    assert engine.score(existing(store, "m")) == pytest.approx(0.2 * exp(-0.1), rel=1e-6)
+    assert {memory.id: score for memory, score in engine.score_all()}["m"] == engine.score(existing(store, "m"))
     clock.at += 30 * DAY
     assert "m" in ids(engine.prune())  # nobody has used it since
 
@@ -281,8 +281,8 @@ def test_what_maintenance_and_other_memories_did_to_it_is_no_use(store: MemorySt
     clock.at += DAY
     fading = decay.ConfidenceDecay(store, half_life_days=10)
     assert fading.apply([each for each in fading.plan() if each.memory.id == "faded"]) == 1
-    store.note_conflicts([Conflict(held(store, "noted"), held(store, "new"), 0.9, "contradiction", "because")])
-    assert [held(store, id).updated_at for id in ("faded", "noted")] == [clock.at, clock.at]
+    store.note_conflicts([Conflict(existing(store, "noted"), existing(store, "new"), 0.9, "contradiction", "because")])
+    assert [existing(store, id).updated_at for id in ("faded", "noted")] == [clock.at, clock.at]
     assert set(ids(DecayEngine(store).prune())) == {"faded", "noted", "linked"}
 
 
@@ -293,7 +293,7 @@ def test_what_was_let_go_and_brought_back_between_the_plan_and_the_act_stays(sto
     store.forget("m")
     store.undo()
     assert engine.apply(plan) == []
-    assert held(store, "m").status == "short_term"
+    assert existing(store, "m").status == "short_term"
 
 
 def test_a_compacted_journal_no_longer_says_who_changed_it_and_it_stays_all_the_same(

@@ -15,8 +15,8 @@ from nacre.model.memory import SUSPICION
 from nacre.remember.guard import restore_trust
 from tests.function_model import FunctionLanguageModel
 from tests.lifecycle.aged import DAY, NOW, Turned
-from tests.lifecycle.placed import Angles, acts, held, opened, recalled, whole
-from tests.samples import ids
+from tests.lifecycle.placed import Angles, acts, opened, recalled, whole
+from tests.samples import existing, ids
 
 
 def episode(store: MemoryStore, id: str, angle: int, **fields: object) -> Memory:
@@ -100,7 +100,7 @@ def test_a_summary_is_a_semantic_memory_with_the_tags_and_the_mean_importance(st
     assert sources(summary) == ["a", "c", "b"]
     assert (summary.created_at, summary.occurred_at) == (NOW, NOW - 2 * DAY)
     assert summary == store.get(summary.id)
-    assert summary.text == central([held(store, id) for id in ("a", "b", "c")])
+    assert summary.text == central([existing(store, id) for id in ("a", "b", "c")])
     assert recalled(store, type="semantic") == [summary.id]
 
 
@@ -136,7 +136,7 @@ def test_a_language_model_may_summarize_and_its_silence_stops_nothing(store: Mem
     )
     assert [memory.text for memory in engine.reflect(dry_run=True)] == ["It happened twice."]
     [summary] = engine.reflect()
-    assert summary.text == central([held(store, "a"), held(store, "b")])
+    assert summary.text == central([existing(store, "a"), existing(store, "b")])
 
 
 def test_a_summarizer_that_breaks_leaves_everything_as_it_was(store: MemoryStore) -> None:
@@ -176,7 +176,7 @@ def test_consolidated_softly_the_sources_are_replaced_hidden_and_auditable(
     pair(store, "a", "b")
     pair(store, "alone", angle=100)
     [summary] = ReflectionEngine(store).reflect(consolidate=consolidate)
-    assert {held(store, id).superseded_by for id in ("a", "b")} == {summary.id}
+    assert {existing(store, id).superseded_by for id in ("a", "b")} == {summary.id}
     found = recalled(store)
     assert summary.id in found and not {"a", "b"} & set(found)
     assert sources(summary) == ["a", "b"]
@@ -205,7 +205,7 @@ def test_what_a_removed_source_had_replaced_does_not_hang_in_the_air(store: Memo
     before = whole(store)
     clock.at += DAY
     [summary] = ReflectionEngine(store).reflect(consolidate="hard")
-    assert held(store, "former").superseded_by == summary.id
+    assert existing(store, "former").superseded_by == summary.id
     assert ids(store.list_recent()) == [summary.id]
     assert [memory.id for memory in store.history("former").versions] == ["former", summary.id]
     store.undo()
@@ -359,7 +359,7 @@ def test_a_summary_expires_with_the_first_of_its_sources_and_holds_nothing_that_
     lasting, passing = sorted(ReflectionEngine(store).reflect(consolidate="soft"), key=lambda each: len(each.links))
     assert {*sources(lasting)} == {"lasting", "permanent"} and lasting.expires_at is None
     assert {*sources(passing)} == {"early", "early too", "late"} and passing.expires_at == NOW + DAY
-    assert not held(store, "late").superseded_by
+    assert not existing(store, "late").superseded_by
     clock.at += 2 * DAY
     assert {memory.id for memory in store.iterate()} == {lasting.id, "late"}
 

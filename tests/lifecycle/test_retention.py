@@ -9,8 +9,8 @@ from nacre.errors import InvalidInput, UnknownName
 from nacre.lifecycle.retention import Bounds, Leaving, Retention
 from nacre.model import Filter
 from tests.lifecycle.aged import DAY, NOW, Turned
-from tests.lifecycle.placed import acts, held, recalled, whole
-from tests.samples import ids
+from tests.lifecycle.placed import acts, recalled, whole
+from tests.samples import existing, ids
 
 
 def kept(store: MemoryStore, id: str, days: float = 0.0, **fields: object) -> None:
@@ -59,7 +59,7 @@ def test_what_is_too_old_goes_where_the_bounds_say(store: MemoryStore, outcome: 
     plan = retention.plan()
     assert told(plan) == {"old": (outcome, "older than 90 days")}
     assert ids(retention.apply(plan)) == ["old"]
-    assert held(store, "old").status == status
+    assert existing(store, "old").status == status
     assert retention.plan() == ()
 
 
@@ -148,7 +148,7 @@ def test_what_was_used_pinned_or_changed_since_the_plan_stays(store: MemoryStore
     store.forget("trashed")
     store.purge("purged")
     assert ids(retention.apply(plan)) == ["left"]
-    assert held(store, "trashed").status == "trashed"
+    assert existing(store, "trashed").status == "trashed"
     assert store.count(status="archived") == 1
 
 
@@ -184,7 +184,7 @@ def test_other_spaces_are_not_touched(store: MemoryStore) -> None:
     kept(store, "there", 100)
     retention = bounded(store, max_count=0)
     retention.apply(retention.plan())
-    assert held(store, "there").status == "archived"
+    assert existing(store, "there").status == "archived"
     store.space = "default"
     assert ids(store.list_recent(where=Filter.where(status="short_term"))) == ["here"]
 
@@ -198,10 +198,10 @@ def test_what_expired_and_is_restored_no_longer_expires(store: MemoryStore, cloc
     assert ids(Retention(store).apply(Retention(store).plan())) == ["m"]
     assert store.restore("m", "later")
     assert set(ids(store.list_recent())) == {"m", "later"}
-    assert (held(store, "m").expires_at, held(store, "later").expires_at) == (None, NOW + 9 * DAY)
+    assert (existing(store, "m").expires_at, existing(store, "later").expires_at) == (None, NOW + 9 * DAY)
     assert Retention(store).plan(now=NOW + 5 * DAY) == ()
     store.undo(last=1)
-    assert held(store, "m").status == "trashed"
+    assert existing(store, "m").status == "trashed"
     store.undo(store.journal(operation="retain")[0])
     assert whole(store) == before
 

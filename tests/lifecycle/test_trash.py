@@ -8,8 +8,8 @@ from nacre import MemoryStore
 from nacre.errors import UndoRefused
 from nacre.lifecycle.retention import Trash
 from tests.lifecycle.aged import DAY, NOW, Turned
-from tests.lifecycle.placed import acts, held, whole
-from tests.samples import ids
+from tests.lifecycle.placed import acts, whole
+from tests.samples import existing, ids
 
 
 def kept(store: MemoryStore, *names: str) -> None:
@@ -73,10 +73,10 @@ def test_an_undo_that_is_undone_begins_the_grace_again(store: MemoryStore, clock
     store.forget("m")
     clock.at += DAY
     back = store.undo()
-    assert held(store, "m").status == "short_term"
+    assert existing(store, "m").status == "short_term"
     clock.at += 28 * DAY
     store.undo(back[0])
-    assert held(store, "m").status == "trashed"
+    assert existing(store, "m").status == "trashed"
     clock.at += 2 * DAY
     assert Trash(store).plan() == ()
     clock.at += 28 * DAY
@@ -95,7 +95,7 @@ def test_what_left_the_trash_since_the_plan_is_not_deleted(store: MemoryStore, c
     store.purge("purged")
     assert Trash(store).apply(plan) == 1
     assert store.get("left") is None
-    assert (held(store, "restored").status, held(store, "again").status) == ("short_term", "trashed")
+    assert (existing(store, "restored").status, existing(store, "again").status) == ("short_term", "trashed")
 
 
 def test_the_mark_of_something_redacted_stays(store: MemoryStore) -> None:
@@ -104,7 +104,7 @@ def test_the_mark_of_something_redacted_stays(store: MemoryStore) -> None:
     store.forget("m")
     trash = Trash(store)
     assert trash.apply(trash.plan(now=NOW + 400 * DAY)) == 1
-    assert held(store, "secret").text == "[redacted]"
+    assert existing(store, "secret").text == "[redacted]"
 
 
 def test_emptying_is_one_act_that_says_why_and_has_no_way_back(store: MemoryStore, clock: Turned) -> None:

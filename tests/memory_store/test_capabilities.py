@@ -205,3 +205,23 @@ def test_an_act_that_touched_others_too_cannot_be_taken_back_in_part(path: Path)
     ada.edit(MINE, title="later")
     ada.undo()
     assert ada.get(MINE).pinned and ada.get(MINE).title == ""  # type: ignore[union-attr]
+
+
+def test_an_agent_of_one_space_learns_nothing_of_the_terms_of_another(tmp_path: Path) -> None:
+    store = MemoryStore(tmp_path / "s.db", space="mine", embedder="hashing")
+    store.create_space("vault", "what nobody should know")
+    store.create_space("mine", "its own")
+    store.remember("Ann and A. Ann", entities=["Ann"])
+    can = AgentCapabilities(ScopeLevel.GLOBAL_READ, allowed_spaces=("mine",))
+    ada = MemoryStore(tmp_path / "s.db", space="mine", embedder="hashing", agent="ada", capabilities=can)
+    assert [(note.name, note.description) for note in ada.space_notes()] == [("mine", "its own")]
+    assert ada.vocabulary("entity") == store.vocabulary("entity")
+
+
+def test_an_agent_that_is_bound_to_a_space_does_not_rename_it(tmp_path: Path) -> None:
+    can = AgentCapabilities(ScopeLevel.GLOBAL_WRITE)
+    ada = MemoryStore(tmp_path / "s.db", embedder="hashing", agent="ada", capabilities=can)
+    ada.remember("The crane is green")
+    with pytest.raises(AccessDenied):
+        ada.rename_space("yours")
+    assert ada.count() == 1

@@ -14,7 +14,8 @@ from nacre import Link, MemoryStore
 from nacre.settings import Settings
 from nacre.transfer.export import export_archive
 from nacre.transfer.import_archive import import_archive
-from tests.narrowing import Clock, capabilities
+from tests.narrowing import capabilities
+from tests.samples import Clock
 
 TAGS = ("quay", "crane", "nowhere")
 SCOPES: tuple[dict[str, Any], ...] = (

@@ -11,6 +11,7 @@ import pytest
 from nacre import Link, MemoryStore
 from nacre.settings import Settings
 from nacre.storage.sqlite import search
+from tests.recall.factories import found
 
 Counted = Callable[[Callable[[], object]], list[str]]
 SUBJECTS = ("crane", "quay", "gull", "anchor", "harbour", "winter")
@@ -57,7 +58,7 @@ def told(number: int) -> str:
 
 def test_a_recall_needs_few_statements(store: MemoryStore, counted: Counted) -> None:
     for _ in range(2):
-        statements = counted(lambda: store.recall("which anchor is near the gull of row 7"))
+        statements = counted(lambda: found(store, "which anchor is near the gull of row 7"))
         assert len(statements) <= 8, statements
         store.remember(told(902))
 
@@ -73,7 +74,7 @@ def test_a_remember_needs_few_statements(store: MemoryStore, counted: Counted) -
 def test_a_recall_that_reaches_linked_memories_needs_no_more_statements(store: MemoryStore, counted: Counted) -> None:
     noted = store.remember(told(903), links=[Link(store.list_recent(1)[0].id, "conflicts", data={"kind": "update"})])
     store.supersede(store.list_recent(1, offset=7)[0].id, noted.id)
-    statements = counted(lambda: store.recall(told(903)))
+    statements = counted(lambda: found(store, told(903)))
     assert len(statements) <= 8, statements
 
 

@@ -547,7 +547,7 @@ def test_the_most_urgent_comes_first_and_all_are_triggered_in_one_operation(
     assert len(mind.get_prospective()) == 4 and len(mind.check_triggers("deploy")) == 3
 
 
-def test_a_check_that_triggers_nothing_is_no_act(mind: CognitiveMemory) -> None:
+def test_a_check_that_triggers_nothing_is_no_operation(mind: CognitiveMemory) -> None:
     mind.store_prospective("greet Ada", "Ada", "say hello")
     before = operations(mind)
     assert mind.check_triggers("nobody is there") == [] and operations(mind) == before

@@ -12,7 +12,14 @@ DAY = 86_400.0
 
 
 def found(store: MemoryStore, query: str, **options: Any) -> list[str]:
-    return [hit.memory.id for hit in store.recall(query, **options)]
+    """At least one: two answers without a hit are equal, and fulfil whatever is said of each hit."""
+    ids = [hit.memory.id for hit in store.recall(query, **options)]
+    assert ids, f"nothing was found for {query!r}"
+    return ids
+
+
+def found_nothing(store: MemoryStore, query: str, **options: Any) -> bool:
+    return not store.recall(query, **options)
 
 
 def converse(store: MemoryStore, session: str, turns: Sequence[tuple[str, str]], **fields: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.access.capabilities import AgentCapabilities, ScopeLevel
-from nacre.model import Filter, Hit, Link, Memory, Query
+from nacre.model import Filter, Hit, Link, Query
 from nacre.model.instants import day
 from nacre.model.memory import MAY_REPLACE
 from nacre.model.recollection import STRONG, conflicting_pairs
@@ -20,24 +20,16 @@ from nacre.recall.recall import rank_newer_above_older, with_newer_versions
 from nacre.text.dates import asks_for_former
 from tests.embedders import WordBag
 from tests.recall.factories import DAY, NOW, found
-from tests.samples import memory
+from tests.samples import Clock, existing, memory
 
 ASKED = "which email provider do we use"
 SENDGRID = "Our email provider is SendGrid, which we use for invoices"
 POSTMARK = "Postmark sends the invoices"
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = NOW
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(NOW)
 
 
 @pytest.fixture(params=["sqlite", "in_memory"])
@@ -56,12 +48,6 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Itera
 def recalled(store: MemoryStore, **options: object) -> dict[str, Hit]:
     hits = store.recall(ASKED, min_relevance=0.0, **options)  # type: ignore[arg-type]
     return {hit.memory.id: hit for hit in hits}
-
-
-def held(store: MemoryStore, id: str) -> Memory:
-    memory = store.get(id)
-    assert memory is not None
-    return memory
 
 
 def test_settling_an_update_does_not_make_the_answer_harder_to_find(store: MemoryStore) -> None:
@@ -88,8 +74,10 @@ def test_of_a_chain_what_held_at_the_time_asked_for_is_named() -> None:
     with MemoryStore(":memory:", embedder=WordBag(), clock=lambda: NOW) as chain:
         for number, (limit, age) in enumerate(((60, 300), (120, 200), (300, 50))):
             before = f"v{number - 1}" if number else None
-            since = {"created_at": NOW - age * DAY, "valid_from": NOW - age * DAY}
-            chain.remember(f"The rate limit is {limit}", id=f"v{number}", on_conflict="ignore", **since)
+            since = NOW - age * DAY
+            chain.remember(
+                f"The rate limit is {limit}", id=f"v{number}", on_conflict="ignore", created_at=since, valid_from=since
+            )
             if before:
                 chain.supersede(before, f"v{number}")
 
@@ -126,9 +114,18 @@ def test_what_was_merged_is_found_by_the_words_of_either(store: MemoryStore) -> 
 def test_a_predecessor_that_was_removed_is_not_quoted(store: MemoryStore, remove: str) -> None:
     store.supersede("old", "new")
     getattr(store, remove)("old")
-    for hit in store.recall(f"{ASKED} postmark", min_relevance=0.0):
+    hits = store.recall(f"{ASKED} postmark", min_relevance=0.0)
+    assert "new" in [hit.memory.id for hit in hits]
+    for hit in hits:
         assert hit.was is None
         assert "SendGrid" not in repr(hit)
+
+
+def test_what_is_left_of_a_redacted_predecessor_is_not_quoted_where_the_trash_is_searched(store: MemoryStore) -> None:
+    store.supersede("old", "new")
+    store.redact("old")
+    hits = store.recall("redacted", min_relevance=0.0, include_trashed=True)
+    assert {hit.memory.id: hit.was for hit in hits}["new"] is None
 
 
 def test_a_predecessor_that_gives_orders_is_not_quoted(store: MemoryStore) -> None:
@@ -163,6 +160,7 @@ def test_an_agent_learns_nothing_of_a_predecessor_that_it_may_not_see(tmp_path: 
             return [(hit.memory.id, hit.was, round(hit.score, 3)) for hit in hits]
 
     before = asked()
+    assert {id for id, _, _ in before} == {"seen", "own"}
     with MemoryStore(tmp_path / "s.db", embedder=WordBag()) as store:
         store.supersede("hidden", "seen")
     assert asked() == before
@@ -435,7 +433,8 @@ def test_words_for_a_former_state_are_understood(question: str) -> None:
      "What does she want before we talk?", "Where does my old friend live?", "What is due prior to a release?",
      "午前の予定は？", "What did we do the day before yesterday?", "What did she eat the night before the race?",
      "How many people were in the queue before me?", "Which train did I take before 10 o'clock?",
-     "What should I check before the release?"],
+     "What should I check before the release?", "What did I have to eat before the blood test?",
+     "How many hours did she say I must fast before an operation?", "Which command was run before a release?"],
 )  # fmt: skip
 def test_words_that_resemble_them_are_not_taken_for_them(question: str) -> None:
     assert not asks_for_former(question)
@@ -466,7 +465,7 @@ def test_a_newer_version_stays_where_it_is_when_it_may_not_precede(store: Memory
     assert score() > 2 * alone
     store.edit("new", trust=0.2)
     assert score() <= alone
-    store.edit("new", trust=held(store, "old").trust, valid_until=NOW - 5 * DAY)
+    store.edit("new", trust=existing(store, "old").trust, valid_until=NOW - 5 * DAY)
     assert score() <= alone
     asked = f"{ASKED} on {day(NOW - 90 * DAY)}"
     store.edit("new", valid_until=None)

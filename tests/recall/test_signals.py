@@ -23,7 +23,9 @@ def filled(store: MemoryStore) -> MemoryStore:
 
 
 def test_the_shares_add_up_to_the_score_before_worth_is_weighed_in(filled: MemoryStore) -> None:
-    for hit in filled.recall("which port does the database use, Ben", k=9):
+    hits = filled.recall("which port does the database use, Ben", k=9)
+    assert {"port", "s0", "s1"} <= {hit.memory.id for hit in hits}
+    for hit in hits:
         told = [reason.score for reason in hit.why if reason.signal not in FACTORS]
         weighed = {reason.signal: reason.score for reason in hit.why if reason.signal in FACTORS}
         before = sum(told)

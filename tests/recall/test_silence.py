@@ -61,17 +61,21 @@ def store(filled: MemoryStore, request: pytest.FixtureRequest) -> Iterator[Memor
     embedder.away = False
 
 
+def is_without_vectors(store: MemoryStore) -> bool:
+    return isinstance(store.embedder, Absent) and store.embedder.away
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("question", FOREIGN)
 @pytest.mark.parametrize("rerank", [True, False])
 def test_a_foreign_question_gets_nothing_and_names_the_nearest(store: MemoryStore, question: str, rerank: bool) -> None:
     recalled = store.recall(question, rerank=rerank)
     assert list(recalled) == []
-    everything = store.recall(question, rerank=rerank, min_relevance=0.0)
-    if everything:
-        assert recalled.nearest is not None
-        assert recalled.nearest.relevance == pytest.approx(max(hit.relevance for hit in everything), abs=0.01)
-        assert recalled.nearest.strength == "weak"
+    everything = [hit.relevance for hit in store.recall(question, rerank=rerank, min_relevance=0.0)]
+    nearest = [] if recalled.nearest is None else [recalled.nearest.relevance]
+    assert nearest == pytest.approx(sorted(everything)[-1:], abs=0.01)
+    assert recalled.nearest is None or recalled.nearest.strength == "weak"
+    assert bool(everything) or is_without_vectors(store)  # no note has a word of the first question
     assert store.recall_pack(question).text == ""
     assert for_prompt(store, Request("prompt", {"prompt": question}, "")) is None
 
@@ -292,9 +296,12 @@ def test_a_note_with_all_words_is_lifted_above_those_that_are_only_near() -> Non
         assert "all words" in {reason.signal for reason in recalled[0].why}
 
 
-@pytest.mark.parametrize("question", ["Ottilie birthday", "who is Rosalind?", "paper money", "paper yesterday"])
+@pytest.mark.parametrize(
+    "question", ["Ottilie birthday", "who is Rosalind of the mill?", "paper money", "paper yesterday"]
+)
 def test_a_word_that_is_missing_makes_no_hit_sure(store: MemoryStore, question: str) -> None:
-    assert all(hit.relevance < STRONG for hit in store.recall(question))
+    hits = store.recall(question, min_relevance=0.0)
+    assert hits and all(hit.relevance < STRONG for hit in hits)
 
 
 def test_a_question_of_an_earlier_conversation_makes_its_answer_no_less_relevant() -> None:
@@ -308,6 +315,4 @@ def test_a_question_of_an_earlier_conversation_makes_its_answer_no_less_relevant
             store.remember(text, session="two", position=place, role="user")
         after = [store.recall(each, 1, touch=False)[0] for each in asked]
         assert [hit.memory.text for hit in before] == [hit.memory.text for hit in after] == said
-        assert [hit.relevance for hit in after] == pytest.approx(
-            [hit.relevance for hit in before], abs=0.1
-        )  # far less where the question counts
+        assert [hit.relevance for hit in after] == pytest.approx([hit.relevance for hit in before], abs=0.1)

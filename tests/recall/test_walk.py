@@ -23,7 +23,7 @@ def near(found: Neighborhood) -> list[str]:
     return [each.memory.id for each in found]
 
 
-def test_a_neighbour_tells_the_tie_that_led_to_it(store: MemoryStore) -> None:
+def test_a_neighbour_names_the_link_that_led_to_it(store: MemoryStore) -> None:
     tie(store, "a>b needs 0.5", "c>a knows 0.25")
     found = store.neighbors("a")
     assert [(each.memory.id, each.rel, each.direction, each.depth, each.weight) for each in found] == [
@@ -116,7 +116,7 @@ def test_a_subgraph_of_depth_none_is_the_seeds_and_the_ties_between_them(store: 
     assert [edge[:3] for edge in pair.edges] == [("a", "b", "related")]
 
 
-def test_a_subgraph_holds_every_tie_between_its_nodes_and_no_other(store: MemoryStore) -> None:
+def test_a_subgraph_holds_every_link_between_its_nodes_and_no_other(store: MemoryStore) -> None:
     tie(store, "a>b", "b>c", "c>a", "c>d", "d>e", "b>x1", "a>b needs")
     found = store.subgraph(["a", "a"])
     assert sorted(found.nodes) == ["a", "b", "c"]
@@ -156,7 +156,7 @@ def test_a_path_is_a_shortest_one_and_keeps_the_sense_of_its_ties(store: MemoryS
     assert [memory.id for memory in along.memories] == ["a", "b", "c", "d", "e"]
 
 
-def test_no_way_is_none(store: MemoryStore) -> None:
+def test_where_no_path_leads_the_result_is_none(store: MemoryStore) -> None:
     tie(store, "a>b", "c>d", "b>x1")
     assert store.path("a", "d") is None
     assert store.path("b", "a", direction="out") is None

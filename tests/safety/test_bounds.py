@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import re
 import re._parser as parser  # type: ignore[import-not-found]
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from random import Random
@@ -20,12 +19,8 @@ from nacre.safety import secrets as search
 from nacre.safety.injection import BLOBS, SIGNS, SUSPICIOUS_SCORE, suspicion
 from nacre.safety.secrets import scrub
 from nacre.safety.token_rules import RULES
+from tests.growth import grows_in_proportion
 from tests.safety.factories import ALNUM, HEX, TOKENS, run
-
-# Eight times the text may cost eight times the time, of which a machine's speed may change threefold meanwhile; what
-# grows with the square costs 64 times.
-SMALL, LARGER, REPEATS, GROWTH = 20_000, 8, 3, 24.0
-NOTICEABLE = 0.004  # seconds below which a ratio says nothing
 
 
 def random_value(size: int, seed: int = 1) -> str:
@@ -141,16 +136,6 @@ def test_every_repetition_of_a_pattern_is_bounded_or_never_given_back() -> None:
             assert name == "POSSESSIVE_REPEAT" or most < 10_000, pattern
 
 
-def spent(check: Callable[[str], object], text: str) -> float:
-    return min(timed(check, text) for _ in range(REPEATS))
-
-
-def timed(check: Callable[[str], object], text: str) -> float:
-    started = time.process_time()
-    check(text)
-    return time.process_time() - started
-
-
 KEYWORDS = sorted({keyword for rule in RULES for keyword in rule.keywords})
 ANCHORS = sorted({anchor for sign in SIGNS for anchor in sign.anchors})
 SCRAPS = [
@@ -183,18 +168,14 @@ fragments = st.lists(st.sampled_from([*KEYWORDS, *ANCHORS, *SCRAPS]), min_size=1
 def test_a_longer_hostile_text_takes_longer_in_proportion(fragment: str) -> None:
     """Of what the model reads, a few parts however long the text is, test_orders.py tells."""
     for check in (scrub, partial(suspicion, rules_alone=True)):
-        text = fragment * (SMALL // len(fragment))
-        once = spent(check, text)
-        if once > NOTICEABLE:
-            assert spent(check, text * LARGER) < GROWTH * once
+        assert grows_in_proportion(check, fragment)
 
 
 @pytest.mark.parametrize(
     ("check", "part"), [(scrub, "aaa1Q~"), (suspicion, "send to http://"), (scrub, "eyJ-"), (suspicion, "<|")]
 )
 def test_the_worst_known_inputs_are_read_in_proportion(check: Callable[[str], object], part: str) -> None:
-    text = part * (SMALL // len(part))
-    assert spent(check, text * LARGER) < GROWTH * max(NOTICEABLE, spent(check, text))
+    assert grows_in_proportion(check, part)
 
 
 def test_no_pattern_of_a_sign_is_empty() -> None:

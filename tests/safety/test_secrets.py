@@ -164,7 +164,7 @@ def test_a_number_may_be_a_secret_in_metadata() -> None:
     }  # fmt: skip
     counts: Json = {"pass": 200_000, "fail": 3, "tokens": 128_000, "password_changed_at": 1_731_900_000, "done": True}
     assert scrub_json(counts).value == counts
-    card: Json = {"paid_with": 4111111111111111, "order": 4111111111111112}
+    card: dict[str, Json] = {"paid_with": 4111111111111111, "order": 4111111111111112}
     assert scrub_json(card).value == card
     assert scrub_json(card, policy=PERSONAL).value == {**card, "paid_with": "[REDACTED:card_number]"}
 

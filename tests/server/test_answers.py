@@ -24,7 +24,7 @@ from nacre.server.answers import (
     sealed,
     unsealed,
 )
-from tests.narrowing import Clock
+from tests.samples import Clock
 
 KEY, REQUEST = str(uuid.uuid4()), b"remember"
 T = TypeVar("T")

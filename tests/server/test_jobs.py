@@ -19,7 +19,7 @@ from nacre.server.api import ServerApi
 from nacre.server.jobs import LOST_SECONDS, Job, Jobs
 from nacre.server.users import Identity, Registry
 from nacre.transfer.export import export_archive
-from tests.narrowing import Clock
+from tests.samples import Clock
 
 ADA, ROOT, OTHER = (
     Identity("ada", Role.WRITER, ("team",), "1"), Identity("root", Role.ADMIN, (), "2"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nacre.server.limits import Limits, RateLimiter
-from tests.narrowing import Clock
+from tests.samples import Clock
 
 
 def test_a_share_is_used_up_and_fills_up_again() -> None:
@@ -41,6 +41,6 @@ def test_a_body_larger_than_the_share_of_a_minute_waits_for_all_of_it_and_then_p
     assert limiter.take("a", size=1) == 0
 
 
-def test_no_limit_is_no_limit() -> None:
+def test_without_a_limit_nothing_is_refused() -> None:
     limiter = RateLimiter(Limits(requests=0, writes=0, bytes=0), Clock(0.0))
     assert not any(limiter.take("a", writes=1, size=10**9) for _ in range(1_000))

@@ -19,7 +19,7 @@ SPACE = "harbour"
 QUIET = "pier"  # which the many requests with odd numbers do not change
 ODD = (None, 0, -1, 2**63, 10**30, 1e308, -1e308)
 # What ends the store or the space that the others are tried in, and what waits for changes.
-LEFT_OUT = ("backup_to_restore", "delete_space", "rename_space", "start_reindex", "changes")
+LEFT_OUT = ("backup_to_restore", "delete_space", "rename_space", "changes")
 
 
 def numbers_of(endpoint: Endpoint) -> list[Parameter]:

@@ -19,23 +19,22 @@ from nacre.errors import AccessDenied, NacreError
 from nacre.rest.endpoints import Endpoint, arguments_of
 from nacre.rest.wire import Reading, to_json
 from nacre.server.api import ServerApi, all_endpoints
-from nacre.server.jobs import Jobs
+from nacre.server.jobs import Job, Jobs, Work
 from nacre.server.users import Identity, Registry
 from nacre.settings import Settings
 from tests.server.samples import WHOLE_STORE, filled, values_of
 
 SPACE = "team"
 READING = Reading(strict=True)
-# tests/server/test_jobs.py, test_files.py
-NOT_CALLED = (
-    "start_import",
-    "start_scan",
-    "start_reindex",
-    "start_maintenance",
-    "start_repair",
-    "start_backup",
-    "export",
-)
+# tests/server/test_files.py; and the job of a scan is refused only when it notes what it found.
+NOT_CALLED = ("start_import", "export", "start_scan")
+
+
+class UnstartedJobs(Jobs):
+    """Says who may start a job, and starts none: tests/server/test_jobs.py tests what they do."""
+
+    def start(self, kind: str, space: str, user: str, work: Work) -> Job:  # noqa: ARG002
+        return Job("0" * 16, kind, space, user, "running", 0.0, 0.0)
 
 
 @contextmanager
@@ -57,7 +56,7 @@ def tenant(role: Role, spaces: tuple[str, ...] = (SPACE, f"{SPACE} two"), *, oth
         filled(store.as_actor("ada"))
         identity = Identity("ada", role, spaces, "0")
         view = store.as_user("ada", identity.capabilities)
-        jobs = Jobs(store.acting_as("server").store, lambda: now)
+        jobs = UnstartedJobs(store.acting_as("server").store, lambda: now)
         yield lambda endpoint: call(endpoint, view, ServerApi(identity, view, registry, jobs))
         jobs.close()
 
@@ -124,10 +123,19 @@ def test_each_role_may_do_what_the_table_says_and_no_more(
 @pytest.mark.parametrize("method", WHOLE_STORE)
 def test_what_concerns_the_whole_store_needs_an_admin_of_all_spaces(method: str) -> None:
     endpoint = next(each for each in all_endpoints() if each.method == method)
-    if method in ("start_reindex", "catch_up"):
-        return
     with tenant(Role.ADMIN) as calling:
         assert refused(calling, endpoint)
+
+
+@pytest.mark.parametrize("spaces", [(SPACE,), ()], ids=["of one space", "of all spaces"])
+def test_work_on_the_whole_store_is_refused_beneath_the_server_too(spaces: tuple[str, ...]) -> None:
+    """By the store itself, so that no other interface has to remember it."""
+    role = Role.ADMIN if spaces else Role.WRITER
+    with MemoryStore(":memory:", space=SPACE, embedder="hashing") as store:
+        view = store.as_user("ada", Identity("ada", role, spaces, "0").capabilities)
+        for work, said in ((view.reindex, "reindex the store"), (view.catch_up, "embed what waits")):
+            with pytest.raises(AccessDenied, match=said):
+                work()
 
 
 def outcome(calling: Any, endpoint: Endpoint) -> Any:

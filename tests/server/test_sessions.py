@@ -22,7 +22,7 @@ from nacre.server.sessions import (
     set_cookie,
 )
 from nacre.server.users import Identity
-from tests.narrowing import Clock
+from tests.samples import Clock
 from tests.server.running import Served, serving, tokens
 
 OWN = {"x-nacre-page": "1"}

@@ -16,7 +16,7 @@ from nacre.server.jobs import Jobs
 from nacre.server.upkeep import STARTED, setting_lines, upkeep_of
 from nacre.server.users import Identity, Registry
 from nacre.settings import Settings, descriptions
-from tests.narrowing import Clock
+from tests.samples import Clock
 from tests.server.test_jobs import ended
 
 ROOT = Identity("root", Role.ADMIN, (), "1")

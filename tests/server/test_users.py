@@ -13,7 +13,7 @@ from nacre.access.capabilities import Role
 from nacre.errors import AccessDenied, InvalidInput, UnknownName
 from nacre.protocols import TOKEN_KIND
 from nacre.server.users import Identity, Registry, change_term
-from tests.narrowing import Clock
+from tests.samples import Clock
 
 
 @pytest.fixture

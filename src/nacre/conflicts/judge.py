@@ -190,8 +190,9 @@ def across_types(a: Memory, b: Memory, verdict: Verdict | None) -> Verdict | Non
 
 def are_two_events(a: Memory, b: Memory) -> bool:
     """Whether both tell what happened, at different times: each stays true. What is noted within a day may tell of one
-    event, and correct it. A turn of a conversation has the type of an event and may state a fact."""
-    events = all(each.type == "episodic" and not each.role for each in (a, b))
+    event, and correct it. A turn of a conversation has the type of an event and may state a fact, and what has no time
+    of its own may tell of one that is to come."""
+    events = all(each.type == "episodic" and each.occurred_at is not None and not each.role for each in (a, b))
     return events and abs(a.happened_at - b.happened_at) >= DAY
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from nacre.errors import InvalidInput, SecretRefused
 from nacre.hooks import unread
 from nacre.hooks.channel import log_line
-from nacre.hooks.turns import USER, is_chatter, told_by_user
+from nacre.hooks.turns import USER, changes_told, is_chatter
 from nacre.model import Conflict, Memory
 from nacre.model.memory import Json
 from nacre.transfer.ingest import conversations
@@ -200,13 +200,13 @@ def step(
 
 
 def note_changes(store: MemoryStore, turns: Sequence[Memory], until: float | None) -> None:
-    """Compares what the user told with the notes and with what the user told before: «we no longer deploy there» must
-    not stay behind what it changes. Only what is sure is noted, since people also think aloud. Without the model, or
-    without time, nothing is compared."""
+    """Compares the changes that the user told with the notes and with what the user told before: «we no longer deploy
+    there» must not stay behind what it changes. Only what is sure is noted, since people also think aloud. Without the
+    model, or without time, nothing is compared."""
     if store.settings.on_conflict == "ignore" or not store.embedder.ready:
         return
     changes: list[Conflict] = []
-    for turn in told_by_user(turns)[-COMPARED:]:
+    for turn in changes_told(turns)[-COMPARED:]:
         if until is not None and time.monotonic() >= until:
             break
         changes += [each for each in store.find_conflicts(turn.id) if is_change(each, turn)]

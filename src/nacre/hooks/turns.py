@@ -22,8 +22,30 @@ WORK = (
     "translate|try|undo|update|upgrade|verify|write"
 )
 REQUEST = re.compile(rf"(?:(?:{POLITE})[\s,]+)*(?:{WORK})\b", re.IGNORECASE)
+# What states something is none: «test server is now hera», «update: we moved», «explain it to me, I read no English».
+STATES = re.compile(
+    r"^\w+(?:\s+of\b|,|(?:\s+\w+){0,2}:)"
+    r"|\b(?:is|are|was|were|has|have|had|will|must|should|may|isn't|aren't|don't|can't|i|we|i'm|we're)\b",
+    re.IGNORECASE,
+)
 # One for all time is a rule: «run the tests before every commit».
-RULE = re.compile(r"\b(?:always|never|from now on|whenever|every|each|any ?more|by default|make sure)\b", re.IGNORECASE)
+RULE = re.compile(
+    r"\b(?:always|never|from now on|whenever|every|each|any ?more|by default|make sure|stop \w+ing|instead of"
+    r"|rather than|in (?:this|our|the) (?:repo|repository|project|code|codebase|team))\b",
+    re.IGNORECASE,
+)
+# What the user does not know yet is no statement that an answer could repeat.
+DOUBT = re.compile(r"\?|\b(?:whether|if|or|not sure|unsure|think|guess|maybe|perhaps)\b", re.IGNORECASE)
+# What says that something is no longer as it was; most of what people tell while they work says how it is just now.
+CHANGE = re.compile(
+    r"\b(?:no longer|not any ?more|now|instead|from now on|as of|since|switched|moved|migrated|changed|renamed|replaced"
+    r"|dropped|upgraded|stopped|nicht mehr|jetzt|ab sofort|statt|künftig|umgezogen|gewechselt|ne \S+ plus|désormais"
+    r"|maintenant|ya no|ahora|adesso|non \S+ più|já não|agora)\b|больше не|теперь|不再|现在|改为|もう|今は|これから",
+    re.IGNORECASE,
+)
+AT_WORK = re.compile(
+    r"\b(?:work(?:s|ing)?|errors?|fail(?:s|ed|ing)?|broken|my branch|i want|still|bug)\b", re.IGNORECASE
+)
 NEAR = 3  # turns between what was said and an answer that repeats it
 ECHOED = 0.7  # of an answer's words, from which on it only repeats: «Noted: …» adds one or two
 
@@ -41,7 +63,7 @@ def is_chatter(memory: Memory) -> bool:
 
 def only_requests(text: str) -> bool:
     """Whether every sentence asks for a piece of work."""
-    return all(REQUEST.match(each) and not RULE.search(each) for each in sentences(text))
+    return all(REQUEST.match(each) and not (RULE.search(each) or STATES.search(each)) for each in sentences(text))
 
 
 def without_echoes(hits: Iterable[Hit]) -> list[Hit]:
@@ -54,11 +76,13 @@ def without_echoes(hits: Iterable[Hit]) -> list[Hit]:
 def is_echo(answer: Memory, said: Memory) -> bool:
     if answer.role.lower() in ("", USER) or answer.session != said.session or None in (answer.position, said.position):
         return False
-    if not 0 < (answer.position or 0) - (said.position or 0) <= NEAR:
+    if not 0 < (answer.position or 0) - (said.position or 0) <= NEAR or DOUBT.search(said.text):
         return False
     words = set(content_stems(answer.text))
     return bool(words) and len(words.intersection(content_stems(said.text))) >= ECHOED * len(words)
 
 
-def told_by_user(turns: Sequence[Memory]) -> list[Memory]:
-    return [each for each in turns if each.role.lower() == USER and not is_chatter(each)]
+def changes_told(turns: Sequence[Memory]) -> list[Memory]:
+    """Those in which the user says that something has changed."""
+    by_user = (each for each in turns if each.role.lower() == USER and not is_chatter(each))
+    return [each for each in by_user if CHANGE.search(each.text) and not AT_WORK.search(each.text)]

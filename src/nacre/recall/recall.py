@@ -315,9 +315,9 @@ def repeats(memory: Memory, question: Question) -> bool:
     """Whether somebody only asked the same in a conversation: whoever asks again wants the answer."""
     if question.strategy not in OWN_STRATEGIES or not memory.role:
         return False
-    asked = words(question.text)
-    asks = memory.asks or question.text.endswith(("?", "？")) or (bool(asked) and asked[0] in ASKS_IN_ENGLISH)
-    return asks and words(memory.text) == asked
+    asked = words(memory.text)
+    asks = memory.asks or (bool(asked) and asked[0] in ASKS_IN_ENGLISH)
+    return asks and asked == words(question.text)
 
 
 def beside_answers(scored: Sequence[Scored], hits: Sequence[Hit], question: Question) -> Sequence[Scored]:

@@ -41,8 +41,8 @@ FOREIGN_PAST = frozenset(
 )
 # What makes a date without a year the next one: «what is planned for December?»
 POINTS_AHEAD = re.compile(
-    r"\b(?:planned|scheduled|coming|upcoming|booked|due(?!\s+to\b)|geplant|gebucht|fällig|planeado|previst[oa]s?|prévue?s?"
-    r"|réservée?s?|pianificat[oaie]|prenotat[oaie]|zaplanowan[eoay])\b|\b(?-i:will)\b|^\W*will\b",
+    r"\b(?:planned|scheduled|coming|upcoming|(?:is|are|be)\s+(?:\S+\s+){0,2}booked|booked\s+for|due(?!\s+to\b)|geplant|fällig"
+    r"|planeado|previst[oa]s?|prévue?s?|pianificat[oaie]|zaplanowan[eoay])\b|\b(?-i:will)\b|^\W*will\b",
     re.IGNORECASE,
 )
 WORD = re.compile(r"\w+")
@@ -79,7 +79,8 @@ def time_windows(question: str, asked_at: float) -> tuple[Window, ...]:
 
 
 def coming_dates(question: str, asked_at: float) -> tuple[Window, ...]:
-    """The next one of each date without a year, where the question may mean it («what is on 24 November?»).
+    """The next one of each date without a year, where the question may mean it («what is on 24 November?»), and of each
+    weekday, where it must («what is due on Friday?»).
 
     The last one is among `time_windows`.
     """
@@ -89,7 +90,10 @@ def coming_dates(question: str, asked_at: float) -> tuple[Window, ...]:
         return ()
     phrases = [] if english else foreign_phrases(question)
     texts = (*(phrase.english for phrase in phrases), without(question, phrases))
-    coming = (each for text in texts for each in windows_ahead(text, mentions(text, asked), asked))
+    if points_ahead(question):
+        coming = [each for text in texts for each in next_windows(text, asked_at)]
+    else:
+        coming = [each for text in texts for each in windows_ahead(text, mentions(text, asked), asked)]
     # «before 24 December» begins now
     return tuple(
         Window(max(each.start, asked_at), each.end, "") for each in coming if each.end > max(each.start, asked_at)
@@ -336,8 +340,10 @@ FORMER = re.compile(
     r"|прежн\w+|бывш\w+|eskiden|önceki)\b|^\W*(?:old|former|previous)\b|以前|过去|之前的|原来的|原先|(?<!午)前の"
     r"|이전|예전|\bbefore(?:\s+(?:the|that|this)(?:\s+(?:change|move|switch))?|(?-i:(?:\s+[A-Z\d][\w.-]*){1,2}))?\W*$"
     # «What did I charge before I raised my rate?», but neither «the day before the race» nor «before me».
-    r"|^\W*(?:what|which|who|where|how)\b[^?.!]*\b(?:did|was|were|had)\b[^?.!]*"
-    r"(?<!day )(?<!night )(?<!week )(?<!month )(?<!year )\bbefore\b(?!\s+(?:me|you|him|her|us|them|last|yesterday|\d))",
+    # Who asks what has to be done before something asks for a rule: «what did I have to eat before the test?»
+    r"|^\W*(?:what|which|who|where|how)\b(?![^?.!]*\b(?:must|should|needed|required|to\s+(?!before)\w+)\b)[^?.!]*"
+    r"\b(?:did|was|were|had)\b[^?.!]*(?<!day )(?<!night )(?<!week )(?<!month )(?<!year )\bbefore\b"
+    r"(?!\s+(?:me|you|him|her|us|them|last|yesterday|an?|every|each|\d))",
     re.IGNORECASE,
 )
 

@@ -123,7 +123,7 @@ def test_a_denial_contradicts_and_a_copy_repeats(store: MemoryStore) -> None:
 
 
 @pytest.mark.accepts("H11.1")
-def test_types_disjoint_tags_and_succession_part_two_memories(store: MemoryStore) -> None:
+def test_types_disjoint_tags_and_succession_keep_two_memories_apart(store: MemoryStore) -> None:
     store.remember("use ruff", type="procedural")
     store.remember("use ruff", type="semantic", tags=["a"])
     store.remember("use ruff", type="semantic", tags=["b"])

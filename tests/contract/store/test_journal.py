@@ -198,7 +198,7 @@ def test_a_forgotten_journal_says_where_it_begins_and_goes_on_counting(store: Ba
     assert store.seq_at(SPACE, 4.5) == numbers[3]
 
 
-def test_the_vocabulary_keeps_each_word_once_by_kind_with_what_is_told_of_it(store: Backend) -> None:
+def test_the_vocabulary_keeps_each_term_once_by_kind_with_its_data(store: Backend) -> None:
     with writing(store) as transaction:
         assert store.term("type", "omen") is None
         for kind, name in (("type", "omen"), ("type", "dream"), ("type", "omen"), ("relation", "omen")):
@@ -220,7 +220,7 @@ def test_a_word_that_is_put_as_none_is_gone(store: Backend) -> None:
     assert store.terms("relation") == {"b": {}}
 
 
-def test_a_word_is_its_own_whatever_happens_to_what_was_given(store: Backend) -> None:
+def test_a_stored_term_does_not_change_with_the_callers_data(store: Backend) -> None:
     given: dict[str, Json] = {"description": "first"}
     with writing(store) as transaction:
         transaction.put_term("relation", "a", given)

@@ -114,7 +114,7 @@ def test_words_of_any_characters_name_ties(store: Backend) -> None:
         assert ends(store.edges(SPACE, out_of=["x"], into=[name])) == [("x", name, name)]
 
 
-def test_each_walk_counts_once_for_each_tie_it_took(tied: Backend) -> None:
+def test_each_walk_counts_once_for_each_link_it_took(tied: Backend) -> None:
     tied.walked(SPACE, [Edge("a", "b", "related"), Edge("b", "c", "needs"), Edge("a", "b", "related")])
     tied.walked(SPACE, [Edge("a", "b", "related", 0.2, 99)])
     tied.walked(SPACE, [])
@@ -124,14 +124,14 @@ def test_each_walk_counts_once_for_each_tie_it_took(tied: Backend) -> None:
     }  # fmt: skip
 
 
-def test_a_walk_of_a_tie_that_is_not_there_counts_nowhere(tied: Backend) -> None:
+def test_a_walk_of_a_missing_link_is_not_counted(tied: Backend) -> None:
     before = tied.edges(SPACE), tied.edges("there")
     tied.walked(SPACE, [Edge("a", "b", "needs"), Edge("a", "c", "theirs"), Edge("nobody", "a", "related")])
     tied.walked("there", [Edge("b", "a", "needs")])
     assert (tied.edges(SPACE), tied.edges("there")) == before
 
 
-def test_a_tie_that_stays_keeps_its_walks_whatever_else_is_put(tied: Backend) -> None:
+def test_an_unchanged_link_keeps_its_walks_when_its_memory_is_written(tied: Backend) -> None:
     tied.walked(SPACE, tied.edges(SPACE, out_of=["b"]))
     put(
         tied,
@@ -141,7 +141,7 @@ def test_a_tie_that_stays_keeps_its_walks_whatever_else_is_put(tied: Backend) ->
     assert walks(tied)["b", "x", "related"] == 0
 
 
-def test_a_tie_with_another_weight_keeps_its_walks_in_each_of_its_states(store: Backend) -> None:
+def test_a_link_with_another_weight_keeps_its_walks_in_each_of_its_states(store: Backend) -> None:
     written(store, memory("a", links=(Link("b", weight=0.2),)))
     store.walked(SPACE, store.edges(SPACE))
     with writing(store) as transaction:
@@ -153,7 +153,7 @@ def test_a_tie_with_another_weight_keeps_its_walks_in_each_of_its_states(store: 
     assert store.health(thorough=True).problems == ()
 
 
-def test_a_tie_has_the_kind_that_its_data_gives_it_in_each_of_its_states(store: Backend) -> None:
+def test_a_link_has_the_kind_that_its_data_gives_it_in_each_of_its_states(store: Backend) -> None:
     written(store, memory("a", links=(Link("b", data={"kind": "update", "reason": "newer"}),)))
     store.walked(SPACE, store.edges(SPACE))
     written(store, memory("a", links=(Link("b", data={"kind": "duplicate", "reason": "newer"}),)))
@@ -163,7 +163,7 @@ def test_a_tie_has_the_kind_that_its_data_gives_it_in_each_of_its_states(store: 
     assert store.edges(SPACE) == states[-1]
 
 
-def test_a_tie_that_was_gone_between_begins_again_at_nothing(tied: Backend) -> None:
+def test_a_link_that_was_removed_and_made_again_counts_from_zero(tied: Backend) -> None:
     tied.walked(SPACE, tied.edges(SPACE))
     put(tied, memory("a"))
     put(tied, memory("a", links=(Link("b"),)))
@@ -189,7 +189,7 @@ def fail() -> float:
     raise RuntimeError
 
 
-def test_what_a_memory_replaced_is_told_oldest_first(store: Backend) -> None:
+def test_what_a_memory_replaced_is_listed_oldest_first(store: Backend) -> None:
     put(
         store,
         memory("late", superseded_by="heir", created_at=3.0),

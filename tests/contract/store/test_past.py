@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from nacre.model import Filter, Link, Memory, Operation
-from nacre.protocols import ALL, Backend, Change, EmbedderIdentity, Reader, Scrubbed, Search
+from nacre.protocols import ALL, AnyChange, Backend, Change, EmbedderIdentity, Reader, Scrubbed, Search
 from tests.samples import SPACE, derived, entry, ids, listed, memory, put, removed, unit, writing, written
 
 WORDS = ("tea", "milk", "water")
@@ -292,7 +292,11 @@ def test_links_to_what_is_scrubbed_lose_their_data_in_every_state_and_in_the_jou
     before = store.get(SPACE, "b")
     assert before is not None
     after = replace(before, links=(other,))
-    purge = [Change(before, after), Change(store.get(SPACE, "a"), None, journaled=False), Scrubbed(SPACE, "a")]
+    purge: list[AnyChange] = [
+        Change(before, after),
+        Change(store.get(SPACE, "a"), None, journaled=False),
+        Scrubbed(SPACE, "a"),
+    ]
     committed = store.commit(purge, None, Operation("purge", "tester", 0.0, "b9"), lambda: 9.0)
     assert store.at(SPACE, first).get_many(SPACE, ["b"])[0].links == (Link("a", "quotes"),)
     assert store.at(SPACE, first + 1).get_many(SPACE, ["b"])[0].links == (other, Link("a", "quotes"))

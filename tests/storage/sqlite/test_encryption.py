@@ -150,12 +150,16 @@ def test_another_file_is_no_store_whatever_the_key(tmp_path: Path, content: byte
         assert file.read_bytes() == content
 
 
-@pytest.mark.parametrize("missing", [4096, 9000])
+@pytest.mark.parametrize(
+    ("missing", "key", "other"),
+    [(4096, "a pear in the snow", "a plum in the snow"), (9000, "5a" * 32, "5b" * 32)],
+    ids=["passphrase", "raw"],
+)
 def test_a_file_that_was_cut_short_is_damaged_and_its_texts_are_salvaged_with_its_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: int, key: str, other: str
 ) -> None:
-    monkeypatch.setenv("SOME_KEY", "a pear in the snow")
-    monkeypatch.setenv("OTHER_KEY", "a plum in the snow")
+    monkeypatch.setenv("SOME_KEY", key)
+    monkeypatch.setenv("OTHER_KEY", other)
     settings = Settings(key="env:SOME_KEY", embedder="hashing")
     with MemoryStore(tmp_path / "s.db", settings=settings) as store:
         store.remember_many([f"Row {number} was watered" for number in range(40)])

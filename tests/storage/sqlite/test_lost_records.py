@@ -19,7 +19,7 @@ PAGE = 1024
 REPAIRED_AT = 1_800_000_000.0
 TEXTS = [f"Note {number}: the {'long ' * (number % 7) * 60}path to the mill." for number in range(90)]
 TAKEN_BACK = "A text that was taken back."
-PASSPHRASE = "a plum " + "in the fog"
+RAW_KEY = "5a" * 32  # a passphrase would be made a key anew by each connection
 
 
 def opened(file: Path, key: str = "") -> MemoryStore:
@@ -119,7 +119,7 @@ def test_a_text_of_which_nothing_else_is_left_becomes_a_memory_of_its_own(
 def test_texts_of_an_encrypted_store_come_back_too(
     sound: tuple[bytes, dict[str, Memory]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("LOST_RECORDS_KEY", PASSPHRASE)
+    monkeypatch.setenv("LOST_RECORDS_KEY", RAW_KEY)
     key, file = "env:LOST_RECORDS_KEY", tmp_path / "locked.db"
     file.write_bytes(sound[0])
     rekey_store(file, "", key)
@@ -211,7 +211,7 @@ def test_the_pages_of_a_store_that_was_encrypted_once_are_found_without_its_head
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its pages end with room for the tags, which moves where a long text continues."""
-    monkeypatch.setenv("LOST_RECORDS_KEY", PASSPHRASE)
+    monkeypatch.setenv("LOST_RECORDS_KEY", RAW_KEY)
     key, file = "env:LOST_RECORDS_KEY", tmp_path / "decrypted.db"
     with opened(file, key) as store:
         kept = store.remember("An unlikely text, " + " ".join(map(str, range(2000))))
@@ -291,7 +291,7 @@ def test_a_log_takes_the_place_of_its_store_and_is_kept(left_log: tuple[Path, di
 
 
 def test_a_log_of_an_encrypted_store_is_salvaged_with_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LOST_RECORDS_KEY", PASSPHRASE)
+    monkeypatch.setenv("LOST_RECORDS_KEY", RAW_KEY)
     key, log = "env:LOST_RECORDS_KEY", tmp_path / "left-wal"
     with opened(tmp_path / "s.db", key) as store:
         kept = store.remember("The key of the mill is in the fog.")

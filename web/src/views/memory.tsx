@@ -27,7 +27,7 @@ export function MemoryView() {
       </div>
       {memory.error !== undefined && <Waiting of={memory} />}
       {draft ? (
-        <Editor draft={draft} now={shown} keep={(changed) => keepDraft(key, changed)} />
+        <Editor draft={draft} now={shown} latest={() => drafts.peek()[key]} keep={(changed) => keepDraft(key, changed)} />
       ) : (
         <>
           <div class="full"><Text>{shown.text}</Text></div>
@@ -54,19 +54,20 @@ function leave(key: string): void {
   else if (draft) keepDraft(key, null);
 }
 
-const SHOWN_ALREADY = ["text", "date"]; // the date is made of other fields
-
-/** What somebody else changed besides the text. */
-function otherChanges(base: Memory, theirs: Memory): { before: Fields; after: Fields } | null {
+/** What somebody else changed, besides what is shown already. */
+function otherChanges(base: Memory, theirs: Memory, shown: string[]): { before: Fields; after: Fields } | null {
   const names = (Object.keys(theirs) as (keyof Memory)[]).filter(
-    (name) => ![...COMPUTED, ...SHOWN_ALREADY].includes(name) && JSON.stringify(base[name]) !== JSON.stringify(theirs[name]),
+    // The date is made of other fields.
+    (name) => ![...COMPUTED, "date", ...shown].includes(name) && JSON.stringify(base[name]) !== JSON.stringify(theirs[name]),
   );
   if (!names.length) return null;
   const picked = (memory: Memory) => Object.fromEntries(names.map((name) => [name, memory[name]]));
   return { before: picked(base), after: picked(theirs) };
 }
 
-function Editor({ draft, now, keep }: { draft: Draft; now: Memory; keep: (draft: Draft | null) => void }) {
+type Editing = { draft: Draft; now: Memory; latest: () => Draft | undefined; keep: (draft: Draft | null) => void };
+
+function Editor({ draft, now, latest, keep }: Editing) {
   const { base } = draft;
   const theirs = useSignal<Memory | null>(null);
   const write = (field: Partial<Draft>) => keep({ ...draft, ...field });
@@ -80,7 +81,11 @@ function Editor({ draft, now, keep }: { draft: Draft; now: Memory; keep: (draft:
     const address = api`/memories/${base.id}`;
     try {
       const answer = await send<Memory>("PATCH", address, { body, version: over.version });
-      close();
+      // What was written while this was sent is not saved yet.
+      const written = latest();
+      const more = written && written !== draft && { ...written, base: answer.value };
+      theirs.value = null;
+      keep(more && isUnsaved(more) ? more : null);
       noteDone(where, answer.value.status === "trashed" ? "Saved. The memory is in the trash; restore it to recall it." : "Saved.", answer.operation);
     } catch (error) {
       if (!(error instanceof Problem && error.status === 412)) return sayProblem(error);
@@ -89,7 +94,8 @@ function Editor({ draft, now, keep }: { draft: Draft; now: Memory; keep: (draft:
   }
 
   const meanwhile = now.version !== base.version && !theirs.value;
-  const others = theirs.value && otherChanges(base, theirs.value);
+  const ownText = "text" in changesOf(draft);
+  const others = theirs.value && otherChanges(base, theirs.value, ownText ? ["text"] : []);
   return (
     <form class="editor" noValidate onSubmit={(event) => { event.preventDefault(); void save(base); }}
       onKeyDown={(event) => {
@@ -114,12 +120,12 @@ function Editor({ draft, now, keep }: { draft: Draft; now: Memory; keep: (draft:
         <div class="note bad" role="alert">
           <p>
             <b>{theirs.value.status === "trashed" ? "Somebody forgot this memory meanwhile: it is in the trash." : "Somebody changed this memory meanwhile."}</b>{" "}
-            Theirs is above, yours below:
+            {ownText && "Theirs is above, yours below:"}
           </p>
-          <Difference before={theirs.value.text} after={draft.text} />
+          {ownText && <Difference before={theirs.value.text} after={draft.text} />}
           {others && (
             <>
-              <p>They also changed what follows. It stays, except for a field that you have changed, too:</p>
+              <p>They {ownText && "also "}changed what follows. It stays, except for a field that you have changed, too:</p>
               <Changes {...others} />
             </>
           )}

@@ -328,7 +328,9 @@ function NewMemory() {
   const write = (written: string) => (unsent.value = { ...unsent.value, [where]: written });
   async function remember(): Promise<void> {
     const written = await act("Remembered.", () => send("POST", api`/memories`, { body: { text } }));
-    if (written !== null) write("");
+    if (written === null) return;
+    const now = unsent.peek()[where] ?? "";
+    write(now.startsWith(text) ? now.slice(text.length).trimStart() : now); // what was written while it was sent
   }
   return (
     <form class="new" onSubmit={(event) => { event.preventDefault(); void remember(); }}>

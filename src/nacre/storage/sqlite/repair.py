@@ -119,7 +119,7 @@ def repaired_in_place(path: Path, key: Key | None, now: float) -> Repaired | Non
             connection.execute("REINDEX")
             connection.executemany("UPDATE OR IGNORE main.version SET key = ?2 WHERE row = ?1", own_keys.items())
             damaged = damage.damaged_rows(connection)
-            remains = dict(filter(None, (why_name_is_taken(connection, row) for row in damaged)))
+            remains = dict(filter(None, (readable_remains(connection, row) for row in damaged)))
             aside = [set_aside(connection, row, why, now) for row, why in damaged.items()]
             spaces = space_names(connection)
             ids = {key: id for key, _, id, _ in walk(connection, f"{NAMES} NOT INDEXED")} if remains else {}
@@ -161,7 +161,7 @@ def set_aside(connection: apsw.Connection, row: int, why: str, now: float) -> st
     return id
 
 
-def why_name_is_taken(connection: apsw.Connection, row: int) -> tuple[int, Remains] | None:
+def readable_remains(connection: apsw.Connection, row: int) -> tuple[int, Remains] | None:
     """Of a damaged version: its content, and what can be read of it; None for one of an earlier state."""
     with suppress(apsw.Error):
         sql = "SELECT content, key, seq_from, seq_to FROM main.version WHERE row = ?"
@@ -627,7 +627,7 @@ def carry_memories(old: apsw.Connection, new: apsw.Connection, scan: ScannedRows
             carry_version(old, new, row, names, own_keys, scan)
         except (apsw.Error, DamagedRecord, UnicodeDecodeError, ValueError, TypeError, zlib.error) as error:
             columns = raw_columns(old, row)
-            remains |= dict(filter(None, [why_name_is_taken(old, row)]))
+            remains |= dict(filter(None, [readable_remains(old, row)]))
             space, id = damage.name(old, row)
             if columns:
                 quarantine(new, space, id, damage.reason(error), now, columns)

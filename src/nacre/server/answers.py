@@ -97,8 +97,7 @@ class Answers:
         if "answer" in stored:
             status, _, rest = unsealed(secret, str(stored["answer"])).partition(b"\n")
             etag, _, body = rest.partition(b"\n")
-            operation = str(stored.get("operation", ""))  # an earlier version kept none
-            return Answer(int(status), body, etag.decode(), operation)
+            return Answer(int(status), body, etag.decode(), str(stored["operation"]))
         age = self._clock() - float(str(stored["at"]))
         if stored["state"] == "reserved" and age > GIVEN_UP_SECONDS:
             return None

@@ -220,6 +220,17 @@ class MemoryStore(Closing):
         keeps = self._access is not None or self._engine.actor == PERSON
         return self._engine if keeps else self._engine.named(actor)
 
+    @property
+    def backend(self) -> Backend:
+        """For this package's own code: where the memories are stored, as far as this agent may see and change them.
+        What is written there directly is neither checked nor journaled."""
+        return self._store
+
+    @property
+    def unrestricted_backend(self) -> Backend:
+        """For this package's own code about the store itself, such as its copies; never for what an agent asks."""
+        return self._parts.opened
+
     def close(self) -> None:
         self._parts.catch_up.close()
 

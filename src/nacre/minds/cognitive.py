@@ -474,8 +474,7 @@ class CognitiveMemory(Mind):
         else:
             chosen = self._most_used(max(0, limit))
         if chosen:
-            index = self.store.acting_as(self.agent_name).store
-            index.touch(self.store.space, [memory.id for memory in chosen], self.store.now())
+            self.store.backend.touch(self.store.space, [memory.id for memory in chosen], self.store.now())
         return [ProceduralMemory.of(memory) for memory in chosen]
 
     def _most_used(self, limit: int) -> list[Memory]:
@@ -560,7 +559,7 @@ def find_by_words(
 ) -> list[Memory]:
     """Newest first. Uses the word index, so the cost grows with the matches, of which at most `limit` are read."""
     terms = content_stems(question)[:keywords]
-    index, where = store.acting_as("").store, Filter.live(store.now()) & among
+    index, where = store.backend, Filter.live(store.now()) & among
     matches = index.by_words(store.space, terms, where, limit) if terms else []
     memories = [
         memory

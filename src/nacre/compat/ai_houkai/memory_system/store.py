@@ -209,7 +209,7 @@ def conflicts_of(
 ) -> list[Conflict]:
     """Among the nearest current memories."""
     vector = store.embedder.embed([memory.text])[0]
-    near = store.acting_as("conflicts").store.by_vector(store.space, vector, Filter.live(store.now()), NEAREST + 1)
+    near = store.backend.by_vector(store.space, vector, Filter.live(store.now()), NEAREST + 1)
     nearest = [match for match in near if match.id != memory.id][:NEAREST]
     alike = {match.id: min(1.0, match.score) for match in nearest if match.score >= threshold}
     others = [Memory.of(other) for other in store.get_many(list(alike)) if not other.superseded_by]
@@ -295,7 +295,7 @@ class Collection:
 
         asked = query_embeddings if query_embeddings is not None else self.native.embedder.embed(list(query_texts))
         admits = set(self.get(where=where, include=())["ids"]) if where else None
-        store, full = self.native.acting_as("query").store, dict[str, list[Any]]()
+        store, full = self.native.backend, dict[str, list[Any]]()
         for vector in asked:
             row, most = np.asarray(vector, np.float32), n_results if admits is None else self.count()
             near = store.by_vector(self.native.space, row, Filter.where(status__ne="trashed"), most)

@@ -19,7 +19,7 @@ from nacre.memory_store import MemoryStore
 from nacre.minds.mind import Mind
 from nacre.model import Filter, Link, Memory, validate
 from nacre.model.journal import UNATTENDED
-from nacre.model.memory import Json
+from nacre.model.memory import Json, clamp
 from nacre.model.validate import checks_arguments
 from nacre.protocols import Reader
 from nacre.recall_options import Scope
@@ -305,7 +305,7 @@ class CognitiveMemory(Mind):
         task = validate.required_label("task_id", task_id)
         kind = validate.required_label("slot_type", slot_type)
         draft = self.store.draft(
-            content, id_prefix=SLOT_PREFIX, type=WORKING, session=task, importance=min(1.0, max(0.0, relevance)),
+            content, id_prefix=SLOT_PREFIX, type=WORKING, session=task, importance=clamp(relevance),
             metadata={SLOT_TYPE: kind, RELEVANCE: float(relevance)},
         )  # fmt: skip
 

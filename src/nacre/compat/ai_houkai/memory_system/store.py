@@ -21,7 +21,7 @@ from nacre.memory_store import MemoryStore as NativeStore
 from nacre.model import Direction, ExpandSpec, Filter, Hit, HybridWeights, Recollection
 from nacre.model import Link as NativeLink
 from nacre.model import Memory as NativeMemory
-from nacre.model.memory import Json
+from nacre.model.memory import Json, clamp, without_none
 from nacre.protocols import Embedder
 from nacre.recall.pack import HEADER, estimated_tokens, pack
 from nacre.settings import IN_MEMORY, Settings
@@ -450,7 +450,7 @@ class MemoryStore:
         policy = on_conflict or self.conflict_policy
         UnknownName.check("conflict policy", policy, POLICIES)
         fields: dict[str, Any] = {"type": type, "tags": list(tags), "source": source or "", "polarity": polarity}
-        draft = self.native.draft(text, importance=clamp(importance), **fields)
+        draft = self.native.draft(text, importance=clamp(float(importance)), **fields)
         contradicts = contradiction_fn or self.contradiction_fn
         result = [] if policy == "ignore" else self._conflicts(Memory.of(draft), None, contradicts)
         if result and policy == "raise":
@@ -477,9 +477,9 @@ class MemoryStore:
     def edit(self, memory_id: str, **fields: Any) -> Memory:
         """Embeds again only when the text changed. Raises `KeyError`."""
         before = self._existing(memory_id)
-        values = {name: value for name, value in fields.items() if value is not None}
+        values = without_none(**fields)
         if "importance" in values:
-            values["importance"] = clamp(values["importance"])
+            values["importance"] = clamp(float(values["importance"]))
         self.native.edit(memory_id, **values)
         after = self._existing(memory_id)
         self._log("edit", memory_id, before=before.to_dict(), after=after.to_dict())
@@ -676,10 +676,6 @@ class MemoryStore:
             return False
         made = [self.native.link(entry.meta["src_id"], entry.meta["dst_id"], rel) for rel in rels]
         return any(each.new for each in made)
-
-
-def clamp(importance: float) -> float:
-    return min(1.0, max(0.0, float(importance)))
 
 
 def _bm25_score_pool(query: str, docs: Sequence[str]) -> list[float]:

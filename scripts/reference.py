@@ -70,8 +70,7 @@ nearest `.nacre.toml` upwards, this over your own file, and that over the defaul
 holds what is different in one space.
 
 A project's `.nacre.toml` may only choose a space of that project and turn the hooks off, until you run
-`nacre config trust` there. A name that an earlier version knew as a setting is ignored, with a sentence that says what
-to use instead.
+`nacre config trust` there.
 
 `{LIMIT_VARIABLE}` is not a setting but a variable of the environment alone: after how many seconds a hook gives up,
 {LIMIT_SECONDS:g} unless set; three times as many where no later hook could read what was said (Gemini CLI). Raise it

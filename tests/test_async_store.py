@@ -24,7 +24,8 @@ def test_what_is_streamed_says_that_it_is_an_asynchronous_iterator() -> None:
         assert shape.return_annotation == f"AsyncIterator[{value}]" and shape.parameters == plain.parameters
 
 
-INNER = ("acting_as", "reading")  # for plans, which are not asynchronous; `store.sync` has them
+# For plans, which are not asynchronous; `store.sync` has them.
+INNER = ("acting_as", "backend", "reading", "unrestricted_backend")
 
 
 def test_every_public_method_and_property_is_there() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nacre.errors import ConfigError
-from nacre.settings import DROPPED, Settings, converted, default_store, has_password, settings, without_password
+from nacre.settings import Settings, converted, default_store, has_password, settings, without_password
 from tests.trusting import trusted
 
 
@@ -123,27 +123,6 @@ def test_a_key_written_where_it_does_not_belong_is_not_repeated(tmp_path: Path) 
     with pytest.raises(ConfigError, match="sets key") as caught:
         settings(environment={}, folder=tmp_path, user_file=own)
     assert "123456789" not in str(caught.value)
-
-
-def test_what_is_no_longer_a_setting_is_ignored_and_says_what_to_use_instead(tmp_path: Path) -> None:
-    own = tmp_path / "own.toml"
-    own.write_text('hook_budget = 900\ntrash_days = 3\n[spaces.work]\nemotion = "off"\nmin_trust = 0.5\n', "utf-8")
-    said: list[str] = []
-    environment = {"NACRE_MAINTENANCE_DECAY_EVERY": "1h"}
-    found = settings(environment=environment, folder=tmp_path, user_file=own, notify=said.append)
-    assert (found.trash_days, found.spaces) == (3.0, {"work": {"min_trust": 0.5}})
-    of_file, of_environment = said
-    assert f"hook_budget in {own} is ignored" in of_file and "hook_inject is the number" in of_file
-    assert f"emotion in {own}" in of_file and "importance" in of_file
-    assert of_environment.startswith("NACRE_MAINTENANCE_DECAY_EVERY is ignored") and '"decay=12h"' in of_environment
-
-
-def test_no_dropped_name_is_a_setting_and_a_project_need_not_be_trusted_for_one(tmp_path: Path) -> None:
-    assert not DROPPED.keys() & Settings.__dataclass_fields__.keys()
-    (tmp_path / ".nacre.toml").write_text("lesson_limit = 3\n", "utf-8")
-    said: list[str] = []
-    settings(environment={}, folder=tmp_path, user_file=tmp_path / "none", notify=said.append)
-    assert len(said) == 1 and "no longer a setting" in said[0] and "trust" not in said[0]
 
 
 @pytest.mark.parametrize(("value", "tokens"), [("true", 500.0), ("off", 0.0), ("0", 0.0), ("80", 80.0), ("1", 1.0)])

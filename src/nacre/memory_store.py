@@ -53,7 +53,7 @@ from nacre.model import Path as LinkPath
 from nacre.model.graph import Entity, EntityPair
 from nacre.model.instants import DAY, Instant, stamp
 from nacre.model.journal import PERSON, OperationNote, OperationStatus, TimelineBucket, renamed_to
-from nacre.model.memory import Json
+from nacre.model.memory import Json, clamp
 from nacre.model.review import KINDS, STALE_DAYS, ReviewItem
 from nacre.model.validate import (
     Changes,
@@ -219,6 +219,17 @@ class MemoryStore(Closing):
         agent and a person at the command line keep their own."""
         keeps = self._access is not None or self._engine.actor == PERSON
         return self._engine if keeps else self._engine.named(actor)
+
+    @property
+    def backend(self) -> Backend:
+        """For this package's own code: where the memories are stored, as far as this agent may see and change them.
+        What is written there directly is neither checked nor journaled."""
+        return self._store
+
+    @property
+    def unrestricted_backend(self) -> Backend:
+        """For this package's own code about the store itself, such as its copies; never for what an agent asks."""
+        return self._parts.opened
 
     def close(self) -> None:
         self._parts.catch_up.close()
@@ -770,7 +781,7 @@ class MemoryStore(Closing):
         fixed, step = None if to is None else fraction("importance", to), 0.0 if by is None else number("by", by, -1, 1)
 
         def edit(memory: Memory) -> Memory:
-            bumped = min(1.0, max(0.0, round(memory.importance + step, DECIMALS))) if fixed is None else fixed
+            bumped = clamp(round(memory.importance + step, DECIMALS)) if fixed is None else fixed
             return replace(memory, importance=bumped)
 
         return self._mark("bump", ids, edit, why)

@@ -66,7 +66,7 @@ def known_spaces(store: MemoryStore) -> list[str]:
     if access is None:
         return list(store.spaces())
     allowed = access.capabilities.allowed_spaces
-    return [space for space in store._parts.opened.spaces() if not allowed or space in allowed]
+    return [space for space in store.unrestricted_backend.spaces() if not allowed or space in allowed]
 
 
 def last_operations(store: MemoryStore, count: int, *, any_actor: bool) -> list[JournalEntry]:

@@ -76,6 +76,9 @@ class Embedder(Protocol):
         """
 
 
+HALF_BYTES = 2  # of each number of a stored vector, which is a 16-bit float
+
+
 @dataclass(frozen=True, slots=True)
 class EmbedderIdentity:
     """A vector space: an embedder's name, its dimensions, and what vector it gives to a fixed text, as 16-bit floats.

@@ -122,26 +122,6 @@ class Settings:
         return replace(self, **own) if own else self  # type: ignore[arg-type]
 
 
-JOB_EVERY = "maintenance_every says how often each job runs, for example maintenance_every = "
-# What earlier versions had as settings: why each is none now, and what to do instead.
-DROPPED: Mapping[str, str] = {
-    "emotion": 'it belongs to importance; set importance to "fixed" if nothing is to be read from a text.',
-    "editor": "$VISUAL and $EDITOR name the editor; set one of them.",
-    "scope_max_cost": "nobody could know what a question costs; a program can still give `AgentCapabilities`.",
-    "lesson_limit": "ten lessons fit a prompt; `nacre lesson search --limit N` gives more.",
-    "lesson_keyword": "words count for what lesson_semantic leaves; set that one alone.",
-    "hook_budget": "hook_inject is the number of tokens now; set that.",
-    "decay_min_score": "it only moves the day that decay_rate decides; set decay_rate, or use `--min-score`.",
-    "reflect_min_cluster": (
-        "three episodes make a summary; `nacre maintenance reflect --min-cluster-size N` sets another number once."
-    ),
-    "maintenance_tick": "maintenance looks every five minutes for what is due; maintenance_every says what is.",
-    "maintenance_backup_every": "set backup_every.",
-    **{
-        f"maintenance_{job}_every": f'{JOB_EVERY}"{job}=12h".'
-        for job in ("decay", "reflect", "consolidate", "retain", "trash", "compact", "reindex")
-    },
-}
 TYPES = {"str": "text", "float": "number", "bool": "true or false"}
 
 
@@ -248,13 +228,8 @@ def from_files(folder: Path, user_file: Path | None = None) -> list[Source]:
     """The user's own file, then the project's: a later one wins. Raises `ConfigError`."""
     own, nearest = user_file or user_config(), project_file(folder)
     restrict_to_owner(own)  # it may hold the key of a service
-    sources = [from_own(own)] if own.is_file() else []
+    sources = [Source(own, from_file(own))] if own.is_file() else []
     return sources if nearest is None else [*sources, from_project(read_project_file(nearest))]
-
-
-def from_own(file: Path) -> Source:
-    content = content_of(file)
-    return Source(file, parsed(content, file), notice=dropped_notice(content, file))
 
 
 def from_project(read: ProjectFile) -> Source:
@@ -263,16 +238,14 @@ def from_project(read: ProjectFile) -> Source:
     if read.fault:
         return Source(read.file, {}, notice=read.fault)
     if read.trusted:
-        own = with_own_keys(parsed(read.content, read.file))
-        return Source(read.file, own, notice=dropped_notice(read.content, read.file))
+        return Source(read.file, with_own_keys(parsed(read.content, read.file)))
     try:
         values = loaded(read.content, read.file)
     except ConfigError as error:
         return Source(read.file, {}, notice=f"The project's settings are ignored: {error}")
     allowed = {key: value for key in HARMLESS if (value := harmless_value(key, values, read.file)) is not None}
-    ignored = {key: value for key, value in values.items() if key not in allowed and key not in DROPPED}
-    notices = notice_of(read, ignored) if ignored else "", dropped_notice(read.content, read.file)
-    return Source(read.file, allowed, ignored, " ".join(filter(None, notices)))
+    ignored = {key: value for key, value in values.items() if key not in allowed}
+    return Source(read.file, allowed, ignored, notice_of(read, ignored) if ignored else "")
 
 
 def harmless_value(key: str, values: Mapping[str, object], file: Path) -> object | None:
@@ -393,29 +366,11 @@ def project_file(folder: Path) -> Path | None:
 
 def from_file(file: Path) -> dict[str, object]:
     """Everything that the file sets. Raises `ConfigError`."""
-    return parsed(content_of(file), file)
-
-
-def content_of(file: Path) -> bytes:
     try:
-        return file.read_bytes()
+        content = file.read_bytes()
     except OSError as error:
         raise unreadable(file, error) from error
-
-
-def dropped_notice(content: bytes, file: Path) -> str:
-    """A sentence for each key that is no longer a setting; empty where there is none, found without parsing."""
-    if not any(name.encode() in content for name in DROPPED):
-        return ""
-    values = loaded(content, file)
-    tables = values.get("spaces")
-    spaced = tables.values() if isinstance(tables, dict) else ()
-    names = {*values, *(key for table in spaced if isinstance(table, dict) for key in table)}
-    return " ".join(no_longer(name, f"{name} in {file}") for name in DROPPED if name in names)
-
-
-def no_longer(name: str, where: str) -> str:
-    return f"{where} is ignored, because it is no longer a setting: {DROPPED[name]}"
+    return parsed(content, file)
 
 
 def loaded(content: bytes, file: Path) -> dict[str, object]:
@@ -434,7 +389,6 @@ def parsed(content: bytes, file: Path) -> dict[str, object]:
     read: dict[str, object] = {
         key: spaces_of(value, str(file)) if key in TABLES else converted(key, value, str(file))
         for key, value in content_values.items()
-        if key not in DROPPED
     }
     if "spaces" in read:
         tables: Mapping[str, dict[str, object]] = read["spaces"]  # type: ignore[assignment]
@@ -500,10 +454,7 @@ def unknown_variables(environment: Mapping[str, str], known: Settings) -> list[s
     keys = {str(value) for name, value in flat(asdict(known)) if name.rpartition(".")[2] in KEYS}
     names = {name: name.removeprefix(ENVIRONMENT).lower() for name in unknown if KEY_VARIABLE + name not in keys}
     return [
-        no_longer(key, name)
-        if key in DROPPED
-        else f"{name} is ignored, because {key!r} is not a setting; {nearest(key, kinds())}"
-        for name, key in names.items()
+        f"{name} is ignored, because {key!r} is not a setting; {nearest(key, kinds())}" for name, key in names.items()
     ]
 
 
@@ -569,8 +520,7 @@ def spaces_of(values: object, origin: str) -> dict[str, dict[str, object]]:
             if key in table:
                 raise ConfigError(f"{origin} sets {key!r} for the space {name!r} only; set it for the complete store.")
     return {
-        name: {key: converted(key, value, origin) for key, value in table.items() if key not in DROPPED}
-        for name, table in values.items()
+        name: {key: converted(key, value, origin) for key, value in table.items()} for name, table in values.items()
     }
 
 

@@ -70,7 +70,6 @@ def test_a_type_that_the_store_has_learned_can_be_the_default(nacre: CommandLine
         ("secrets", "hide", "redact, refuse"),
         ("maintenance_every", "decay=often", "is not a duration"),
         ("embedder", "multilingul", "did you mean 'multilingual'"),
-        ("maintenance_tick", "off", "no longer a setting"),
         ("backup_every", "often", "is not a duration"),
         ("default_importance", "7", "from 0 to 1"),
         ("default_type", "semantc", "did you mean 'semantic'"),

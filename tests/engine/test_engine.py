@@ -11,10 +11,11 @@ import pytest
 
 from nacre import Memory, MemoryStore
 from nacre.engine import engine as engine_module
+from nacre.engine.engine import change_term
 from nacre.engine.operation_parts import PART_GROWTH, PART_SECONDS, PartSize, long_operation
-from nacre.errors import InvalidInput, MemoryNotFound, SupersedeCycle
+from nacre.errors import InvalidInput, MemoryNotFound, StorageError, SupersedeCycle
 from nacre.model import Link
-from nacre.protocols import Vectors
+from nacre.protocols import Data, TermSet, Vectors
 from tests.embedders import Moody
 from tests.samples import existing
 
@@ -246,6 +247,35 @@ def test_a_taken_id_that_is_edited_in_the_same_write_is_refused_at_once(
     with pytest.raises(InvalidInput, match="'m1' exists already"):
         store.write("note", new=[store.draft("second", id="m1")], edits={"m1": lambda m: replace(m, title="t")})
     assert [memory.text for memory in store.list_recent()] == ["first"]
+
+
+def test_an_edit_of_a_term_that_another_one_overtakes_is_made_on_what_is_there(store: MemoryStore) -> None:
+    backend, seen = store._engine.store, []
+
+    def count(before: Data | None) -> Data:
+        seen.append(before)
+        if len(seen) == 1:  # somebody else is faster
+            change_term(backend, "kind", "t", lambda _: {"n": 5})
+        return {"n": 1 if before is None else int(str(before["n"])) + 1}
+
+    change_term(backend, "kind", "t", count)
+    assert seen == [None, {"n": 5}] and backend.term("kind", "t") == {"n": 6}
+
+
+def test_an_edit_of_a_term_that_is_always_overtaken_is_given_up(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_module, "ATTEMPTS", 3)
+    monkeypatch.setattr(engine_module, "PATIENCE_SECONDS", 0.0)
+    backend, numbers = store._engine.store, iter(range(1_000))
+
+    def overtaken(_: Data | None) -> Data:
+        backend.commit([TermSet("kind", "t", {"n": next(numbers)})])
+        return {"n": -1}
+
+    with pytest.raises(StorageError, match=r"3 times .* nothing was written"):
+        change_term(backend, "kind", "t", overtaken)
+    assert backend.term("kind", "t") == {"n": 2}
 
 
 def test_a_part_of_a_long_operation_is_as_large_as_others_can_wait_for() -> None:

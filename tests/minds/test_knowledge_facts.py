@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from nacre.errors import InvalidInput
+from nacre.engine import engine
+from nacre.errors import InvalidInput, StorageError
 from nacre.memory_store import MemoryStore
+from nacre.minds import knowledge
 from nacre.minds.knowledge import RECENT, HierarchicalMemory
 from nacre.minds.subgraph import KnowledgeCategory
 from nacre.model import Link, Memory
@@ -176,20 +178,34 @@ def test_storing_is_one_act_and_undo_takes_all_of_it_back(mind: HierarchicalMemo
 def test_a_plan_that_another_process_overtook_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mine, theirs = opened(tmp_path / "mind.db"), opened(tmp_path / "mind.db")
     first = fleet(mine, 7, 1)
-    write, between = mine.store.write, [lambda: fleet(theirs, 9, 2)]
+    find, between = knowledge.find_rivals, [lambda: fleet(theirs, 9, 2)]
     seconds: list[str] = []
 
-    def write_after_another(*operation: Any, **what: Any) -> list[Memory]:
+    def find_before_another(store: MemoryStore, fact: Memory) -> list[Memory]:
+        rivals = find(store, fact)
         if between:
             seconds.append(between.pop()())
-        return write(*operation, **what)
+        return rivals
 
-    monkeypatch.setattr(mine.store, "write", write_after_another)
+    monkeypatch.setattr(knowledge, "find_rivals", find_before_another)
     third = fleet(mine, 12, 3)
     assert (kept(mine, first).superseded_by, kept(mine, seconds[0]).superseded_by) == (seconds[0], third)
     assert kept(mine, first).confidence == pytest.approx(0.4)
     mine.store.close()
     theirs.store.close()
+
+
+def test_a_plan_that_is_always_outdated_is_given_up_with_a_clear_error(
+    mind: HierarchicalMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = kept(mind, fleet(mind, 7, 1))
+    mind.store.purge(gone.id)
+    monkeypatch.setattr(engine, "ATTEMPTS", 3)
+    monkeypatch.setattr(engine, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(knowledge, "find_rivals", lambda *_: [gone])
+    with pytest.raises(StorageError, match=r"3 times .* nothing was written"):
+        fleet(mind, 9, 2)
+    assert mind.store.count() == 0
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from nacre import MemoryStore
 from nacre.access.capabilities import Role
 from nacre.errors import AccessDenied, InvalidInput, UnknownName
 from nacre.protocols import TOKEN_KIND
-from nacre.server.users import Identity, Registry, change_term
+from nacre.server.users import Identity, Registry
 from tests.samples import Clock
 
 
@@ -89,19 +89,6 @@ def test_who_may_manage_which_spaces() -> None:
     assert root.manages(()) and root.manages(["x"])
     assert admin.manages(["a"]) and not admin.manages(["a", "x"]) and not admin.manages(())
     assert not writer.manages(["a"])
-
-
-def test_a_change_that_another_one_overtakes_is_made_on_what_is_there(registry: Registry) -> None:
-    backend, seen = registry._backend, []
-
-    def plan(before: object) -> dict[str, int]:
-        seen.append(before)
-        if len(seen) == 1:  # somebody else is faster
-            change_term(backend, TOKEN_KIND, "t", lambda _: {"n": 5})
-        return {"n": 1 if before is None else int(before["n"]) + 1}  # type: ignore[index]
-
-    change_term(backend, TOKEN_KIND, "t", plan)
-    assert seen == [None, {"n": 5}] and backend.term(TOKEN_KIND, "t") == {"n": 6}
 
 
 @pytest.mark.parametrize("restricted", [False, True])

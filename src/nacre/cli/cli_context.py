@@ -229,7 +229,7 @@ def read_passphrase(known: Settings) -> str:
 
 def back_up_if_written(store: MemoryStore, known: Settings, since: float) -> None:
     """Looking into a store makes no copy of it."""
-    backend, beside = store._parts.opened, store.beside
+    backend, beside = store.unrestricted_backend, store.beside
     spaces = [store.space] if beside is None else [store.space, beside.space]
     if all(entry.operation.at < since for space in spaces for entry in backend.journal(space, limit=1)):
         return

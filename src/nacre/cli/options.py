@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
@@ -337,10 +337,6 @@ def parameters_of(*options: Decorator) -> list[click.Parameter]:
 
     parameters: list[click.Parameter] = placeholder.params
     return parameters
-
-
-def without_none(options: Mapping[str, object]) -> dict[str, object]:
-    return {name: value for name, value in options.items() if value is not None}
 
 
 T = TypeVar("T")

@@ -8,6 +8,7 @@ from nacre.errors import (
     EmbeddingMismatch,
 )
 from nacre.protocols import (
+    HALF_BYTES,
     Backend,
     Embedder,
     EmbedderBound,
@@ -18,7 +19,6 @@ from nacre.protocols import (
 
 # Any text will do that no two models place alike; changed, it would make every store refuse its own model.
 PROBE = "The quick brown fox keeps 12 copper kettles in Lisbon."
-HALF_BYTES = 2
 SAME_VECTORS = 0.95  # cosine of one text's vectors: the default model keeps 0.99 when its weights are rounded to 8 bits
 
 

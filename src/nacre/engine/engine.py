@@ -32,12 +32,14 @@ from nacre.protocols import (
     Change,
     Clock,
     Committed,
+    Data,
     Derived,
     Expected,
     JournalSink,
     Outdated,
     Reader,
     TermChange,
+    TermSet,
     is_cancelled,
 )
 from nacre.remember.derive import derive_or_defer, same_derived_input
@@ -131,21 +133,8 @@ class Engine:
 
     def write(self, operation: Operation | None, plan: Plan, *, publish: bool = True) -> Committed:
         """Plans outside the transaction, and again whenever something that the plan read has changed by the time at
-        which its changes are written. Without an operation nothing is journaled.
-
-        A retry means that another writer has succeeded, so that writers as a group always make progress.
-        """
-        expected, began, attempt = Expected(), time.monotonic(), 1
-        while isinstance(result := self._attempt(operation, plan, expected), Outdated):
-            seconds = time.monotonic() - began
-            if attempt >= ATTEMPTS and seconds > PATIENCE_SECONDS:
-                raise StorageError(
-                    f"Others changed what this operation is about {attempt:,} times within {seconds:.0f} s; nothing "
-                    "was written. Repeat it when fewer of them write."
-                )
-            expected = Expected(known=updated(expected, result.actual))
-            time.sleep(random.uniform(0, min(attempt * PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)))
-            attempt += 1
+        which its changes are written. Without an operation nothing is journaled."""
+        result = retry_while_outdated(lambda expected: self._attempt(operation, plan, expected))
         if operation and result.entries and self.is_renamed and operation.batch not in self.renamed_batches:
             self.renamed_batches.append(operation.batch)
         if publish:
@@ -277,6 +266,38 @@ class Engine:
     def publish(self, entries: Sequence[JournalEntry]) -> None:
         if self.sink is not None and entries:
             self.sink(entries)
+
+
+def retry_while_outdated(attempt: Callable[[Expected], Committed | Outdated]) -> Committed:
+    """Repeats an attempt to write until nothing has changed that it rests on. Raises `StorageError` when others are
+    faster again and again.
+
+    A retry means that another writer has succeeded, so that writers as a group always make progress.
+    """
+    expected, began, count = Expected(), time.monotonic(), 1
+    while isinstance(result := attempt(expected), Outdated):
+        seconds = time.monotonic() - began
+        if count >= ATTEMPTS and seconds > PATIENCE_SECONDS:
+            raise StorageError(
+                f"Others changed what this operation is about {count:,} times within {seconds:.0f} s; nothing "
+                "was written. Repeat it when fewer of them write."
+            )
+        expected = Expected(known=updated(expected, result.actual))
+        time.sleep(random.uniform(0, min(count * PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)))
+        count += 1
+    return result
+
+
+def change_term(store: Backend, kind: str, name: str, edit: Callable[[Data | None], Data | None]) -> None:
+    """Writes what the edit makes of a term that no journal records; None where there is none. The edit runs again when
+    others have changed the term before its result is written."""
+
+    def attempt(expected: Expected) -> Committed | Outdated:
+        before = store.observed(expected).term(kind, name)
+        after = edit(before)
+        return Committed() if after == before else store.commit([TermSet(kind, name, after)], expected)
+
+    retry_while_outdated(attempt)
 
 
 def check_versions(changes: Iterable[AnyChange], versions: Mapping[str, int]) -> None:

@@ -18,7 +18,7 @@ from nacre.model import Filter, Hit, Memory, Pack, Query, Recollection
 from nacre.model.instants import DAY, day
 from nacre.model.memory import Json
 from nacre.models.background import BackgroundEmbedder
-from nacre.protocols import Backend, Reader, TermSet
+from nacre.protocols import Reader, TermSet
 from nacre.recall.gather import understand
 from nacre.recall.pack import pack, without_copies
 from nacre.text.dates import ASKS_IN_ENGLISH
@@ -45,7 +45,7 @@ class Injected:
         """The ids of the memories that were given and have not changed since."""
         if not self.session:
             return ()
-        digests = ids_of(self._backend().terms(self._kind()).get(self.session))
+        digests = ids_of(self.store.backend.terms(self._kind()).get(self.session))
         memories = self.store.get_many(list(digests))
         return tuple(memory.id for memory in memories if digests[memory.id] == digest(memory))
 
@@ -54,7 +54,7 @@ class Injected:
         if not new or not self.store.can_edit_vocabulary:
             return
         kind, today = day_kind(self.store.space), day(self.store.now())
-        is_first = self._backend().term(kind, today) is None
+        is_first = self.store.backend.term(kind, today) is None
 
         def plan(reader: Reader) -> list[TermSet]:
             past = injection_day(today, reader.term(kind, today))
@@ -74,25 +74,22 @@ class Injected:
 
     def forget(self) -> None:
         """The client has lost what it was given, by a summary or a fresh start."""
-        if self.store.can_edit_vocabulary and self._backend().term(self._kind(), self.session) is not None:
-            self._backend().commit([TermSet(self._kind(), self.session, None)])
+        if self.store.can_edit_vocabulary and self.store.backend.term(self._kind(), self.session) is not None:
+            self.store.backend.commit([TermSet(self._kind(), self.session, None)])
 
     def _remove_old(self) -> None:
         """Sessions and days. By the first injection of a day: not every client says when a session starts or ends."""
         before = self.store.now() - SESSION_DAYS * DAY
         oldest = day(self.store.now() - DAYS_KEPT * DAY)
-        sessions = self._backend().terms(self._kind())
+        sessions = self.store.backend.terms(self._kind())
         days = day_kind(self.store.space)
         removed = [TermSet(self._kind(), name, None) for name, each in sessions.items() if float(each["at"]) < before]  # type: ignore[arg-type]
-        removed += [TermSet(days, each, None) for each in self._backend().terms(days) if each < oldest]
+        removed += [TermSet(days, each, None) for each in self.store.backend.terms(days) if each < oldest]
         if removed:
-            self._backend().commit(removed)
+            self.store.backend.commit(removed)
 
     def _kind(self) -> str:
         return f"{KIND}/{self.store.space}"
-
-    def _backend(self) -> Backend:
-        return self.store.acting_as(ACTOR).store
 
 
 class InjectionDay(NamedTuple):
@@ -111,7 +108,7 @@ def injection_days(backend: Reader, space: str) -> list[InjectionDay]:
 
 def added_by_day(store: MemoryStore) -> dict[str, dict[str, int]]:
     """What hooks put before prompts in the space, as `InjectionDay`, by day."""
-    days = injection_days(store.acting_as(ACTOR).store, store.space)
+    days = injection_days(store.backend, store.space)
     return {each.day: {"times": each.times, "memories": each.memories, "tokens": each.tokens} for each in days}
 
 

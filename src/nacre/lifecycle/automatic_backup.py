@@ -155,7 +155,7 @@ def start_if_due(store: MemoryStore, settings: Settings) -> int | None:
     a program with a `MemoryStore` of its own starts no process. Never raises."""
     try:
         every, now = every_seconds(settings), time.time()
-        if every is None or not is_due(settings, store._parts.opened, every, now):
+        if every is None or not is_due(settings, store.unrestricted_backend, every, now):
             return None
         if last_attempt(settings).recent(now):
             return None  # it is being made, or cannot be made
@@ -206,7 +206,7 @@ def copy_store(settings: Settings, now: float) -> None:
 
     every = every_seconds(settings)
     with MemoryStore(settings=settings, actor=ACTOR) as store:
-        if every is not None and is_due(settings, store.acting_as(ACTOR).store, every, now):
+        if every is not None and is_due(settings, store.backend, every, now):
             make_copy(store, settings, now)
 
 

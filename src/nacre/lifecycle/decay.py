@@ -168,7 +168,7 @@ class DecayEngine:
         return self.store.get_many([each.memory.id for each in plan]) if dry_run else self.apply(plan)
 
     def _live(self, where: Filter) -> Iterator[Fading]:
-        reader = self.store.acting_as(ACTOR).store
+        reader = self.store.backend
         live = Filter.live(self.store.now()) & where
         return map(Fading._make, reader.values(self.store.space, live, Fading._fields))  # type: ignore[arg-type]
 
@@ -203,7 +203,7 @@ def last_handled(store: MemoryStore, memories: Sequence[Memory | Fading]) -> dic
     back, which proves as much."""
     changed = {memory.id: memory for memory in memories if memory.version > 1}
     entries: dict[str, list[JournalEntry]] = {id: [] for id in changed}
-    reader = store.acting_as(ACTOR).store
+    reader = store.backend
     for start in range(0, len(changed), PAGE):
         ids = tuple(islice(changed, start, start + PAGE))
         for entry in reader.journal(store.space, JournalFilter(memory_ids=ids)):

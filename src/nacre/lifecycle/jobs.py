@@ -97,7 +97,7 @@ def undone_memories(store: MemoryStore, job: str) -> set[str]:
     """Those for which somebody undid the operation of a job: it must not do it again by itself."""
     from nacre.engine import history
 
-    return history.undone_memories(store.acting_as(ACTOR).store, store.space, job)
+    return history.undone_memories(store.backend, store.space, job)
 
 
 def retain(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
@@ -153,7 +153,7 @@ def newest_backup(store: MemoryStore, settings: Settings) -> float | None:
     if is_database(settings.store):
         return None
     newest = newest_copy(settings)
-    return began_at(store.acting_as(ACTOR).store) or store.now() if newest is None else newest
+    return began_at(store.backend) or store.now() if newest is None else newest
 
 
 def interval(value: str) -> float | None:

@@ -134,7 +134,7 @@ class Retention:
                 yield Leaving(memory, "trash", "expired")
 
     def _brought_back_at(self, memory: Memory) -> float:
-        reader = self.store.acting_as(ACTOR).store
+        reader = self.store.backend
         return 0.0 if memory.version == 1 else brought_back_at(reader, self.store.space, memory.id)
 
     def _too_old(self, type: str | None, now: float) -> Iterator[Leaving]:

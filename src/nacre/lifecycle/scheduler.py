@@ -14,7 +14,7 @@ from uuid import uuid4
 from nacre.engine import Engine
 from nacre.errors import InvalidInput, NacreError, StorageError, UnknownName
 from nacre.lifecycle.daemon import Process, this_process
-from nacre.lifecycle.jobs import JOBS, Job, JobResult, has_copies, interval
+from nacre.lifecycle.jobs import ACTOR, JOBS, Job, JobResult, has_copies, interval
 from nacre.model.instants import DAY, iso
 from nacre.model.memory import Json
 from nacre.protocols import Clock, Progress, Reader, TermSet
@@ -59,7 +59,7 @@ class Lease:
 
     def holder(self) -> Holder | None:
         """Who holds it now; None when it has expired or the process is gone."""
-        return self._holding(self._engine().store.terms(LEASE_KIND).get(self.name))
+        return self._holding(self.store.backend.terms(LEASE_KIND).get(self.name))
 
     def acquire(self) -> bool:
         """Takes or renews the lease; False when another process holds it."""
@@ -118,7 +118,7 @@ class Lease:
         return holder if holder is not None and holder.holds(self.clock()) else None
 
     def _engine(self) -> Engine:
-        return self.store.acting_as(LEASE_KIND)
+        return self.store.acting_as(ACTOR)
 
 
 def holder_of(stored: Mapping[str, Json] | None) -> Holder | None:
@@ -165,14 +165,14 @@ class StoredHistories:
     store: MemoryStore
 
     def history(self, key: str) -> JobHistory:
-        stored = self.store.acting_as(HISTORY_KIND).store.terms(HISTORY_KIND).get(key) or {}
+        stored = self.store.backend.terms(HISTORY_KIND).get(key) or {}
         try:
             return JobHistory(**stored)  # type: ignore[arg-type]
         except TypeError:
             return JobHistory()  # written by another version
 
     def note(self, key: str, history: JobHistory) -> None:
-        self.store.acting_as(HISTORY_KIND).store.commit([TermSet(HISTORY_KIND, key, asdict(history))])
+        self.store.backend.commit([TermSet(HISTORY_KIND, key, asdict(history))])
 
 
 TICK_SECONDS = 300.0  # how often a running one looks for what is due; the shortest usual interval is an hour

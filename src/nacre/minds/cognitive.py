@@ -19,7 +19,7 @@ from nacre.memory_store import MemoryStore
 from nacre.minds.mind import Mind
 from nacre.model import Filter, Link, Memory, validate
 from nacre.model.journal import UNATTENDED
-from nacre.model.memory import Json
+from nacre.model.memory import Json, clamp
 from nacre.model.validate import checks_arguments
 from nacre.protocols import Reader
 from nacre.recall_options import Scope
@@ -305,7 +305,7 @@ class CognitiveMemory(Mind):
         task = validate.required_label("task_id", task_id)
         kind = validate.required_label("slot_type", slot_type)
         draft = self.store.draft(
-            content, id_prefix=SLOT_PREFIX, type=WORKING, session=task, importance=min(1.0, max(0.0, relevance)),
+            content, id_prefix=SLOT_PREFIX, type=WORKING, session=task, importance=clamp(relevance),
             metadata={SLOT_TYPE: kind, RELEVANCE: float(relevance)},
         )  # fmt: skip
 
@@ -474,8 +474,7 @@ class CognitiveMemory(Mind):
         else:
             chosen = self._most_used(max(0, limit))
         if chosen:
-            index = self.store.acting_as(self.agent_name).store
-            index.touch(self.store.space, [memory.id for memory in chosen], self.store.now())
+            self.store.backend.touch(self.store.space, [memory.id for memory in chosen], self.store.now())
         return [ProceduralMemory.of(memory) for memory in chosen]
 
     def _most_used(self, limit: int) -> list[Memory]:
@@ -560,7 +559,7 @@ def find_by_words(
 ) -> list[Memory]:
     """Newest first. Uses the word index, so the cost grows with the matches, of which at most `limit` are read."""
     terms = content_stems(question)[:keywords]
-    index, where = store.acting_as("").store, Filter.live(store.now()) & among
+    index, where = store.backend, Filter.live(store.now()) & among
     matches = index.by_words(store.space, terms, where, limit) if terms else []
     memories = [
         memory

@@ -87,7 +87,7 @@ class MemoryConnector(Mind):
         self.max_memory_mb = max_memory_mb
         self.enable_compression = enable_compression
         self.backend = backend
-        self._records = self.store.acting_as(self.agent_name).store
+        self._records = self.store.backend
         self._quota = Quota(self._bytes, max_memory_mb)
 
     @property

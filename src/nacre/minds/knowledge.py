@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
-from nacre.engine.engine import Edit
-from nacre.errors import InvalidInput, MemoryNotFound, UnknownName
+from nacre.engine.engine import retry_while_outdated
+from nacre.errors import InvalidInput, MemoryNotFound, UnknownName, VersionMismatch
 from nacre.memory_store import MemoryStore
 from nacre.minds import graph_json
 from nacre.minds.classify import classify
@@ -30,6 +29,7 @@ from nacre.model import Filter, Link, Memory
 from nacre.model.instants import seconds
 from nacre.model.memory import Json
 from nacre.model.validate import checks_arguments, label
+from nacre.protocols import Committed, Expected, Outdated
 from nacre.recall_options import Scope
 from nacre.text.names import extract_entity_name
 from nacre.text.similarity import compute_similarity, compute_word_similarity, content_words, number_conflict
@@ -40,10 +40,6 @@ RECENT = 50  # facts that a new one is compared with; what was learned together 
 RIVALS = 200  # current facts about one entity that are checked for a contradiction
 ALIKE, MUCH_ALIKE = 0.3, 0.5  # linked above the first; above the second also checked for contradicting numbers
 RESERVED = (Key.CATEGORY, Key.SOURCE_ID, Key.SOURCE_LABEL, Key.SUPERSEDED, Key.SUPERSEDED_BY)
-
-
-class PlanOutdated(Exception):
-    """Another writer superseded a fact between the plan and the write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,28 +55,34 @@ class Succession:
 
 
 def store_fact(store: MemoryStore, fact: Memory) -> None:
-    """One operation. A plan that is outdated is made again from the current facts."""
-    while True:
+    """One operation. A search finds the facts that it changes: where one of them changed since, all is done again."""
+
+    def attempt(_: Expected) -> Committed | Outdated:
         try:
-            store.write("store_knowledge", **plan_fact(store, fact))
-            return
-        except (PlanOutdated, MemoryNotFound):
-            continue
+            write_fact(store, fact)
+        except (VersionMismatch, MemoryNotFound):
+            return Outdated(Expected())
+        return Committed()
+
+    retry_while_outdated(attempt)
 
 
-def plan_fact(store: MemoryStore, fact: Memory) -> dict[str, Any]:
-    """What one operation writes: the fact with its links, and the edits of other facts."""
+def write_fact(store: MemoryStore, fact: Memory) -> None:
+    """Writes the fact with its links, and the edits of other facts. Raises `VersionMismatch` and `MemoryNotFound` where
+    one of these was changed or removed meanwhile."""
     recent = store.list_recent(RECENT, type=FACT, include_superseded=True)
     passed = find_successions(fact, find_rivals(store, fact)) if temporal_index(fact.metadata) else []
     transitions = [each.link() for each in passed if each.newer is fact]
     linked = replace(fact, links=(*fact.links, *transitions, *similarity_links(fact, recent)))
     replaced = {each.older.id: lower_confidence for each in passed if each.newer is fact}
     replacing = {each.newer.id: add_link(each.link()) for each in passed if each.newer is not fact}
-    return {
-        "new": [lower_confidence(linked) if replacing else linked],
-        "edits": {id: if_current(edit) for id, edit in (replaced | replacing).items()},
-        "successors": {each.older.id: each.newer.id for each in passed},
-    }
+    rivals = (each.older if each.newer is fact else each.newer for each in passed)
+    store.expecting({rival.id: rival.version for rival in rivals}, check=False).write(
+        "store_knowledge",
+        new=[lower_confidence(linked) if replacing else linked],
+        edits=replaced | replacing,
+        successors={each.older.id: each.newer.id for each in passed},
+    )
 
 
 def find_rivals(store: MemoryStore, fact: Memory) -> list[Memory]:
@@ -142,15 +144,6 @@ def similarity_links(fact: Memory, others: Sequence[Memory]) -> Iterator[Link]:
 
 def comparable(memory: Memory) -> dict[str, object]:
     return {"content": memory.text, "concept": memory.title, "tags": memory.tags}
-
-
-def if_current(edit: Edit) -> Edit:
-    def checked(memory: Memory) -> Memory:
-        if memory.superseded_by or memory.status == "trashed":
-            raise PlanOutdated
-        return edit(memory)
-
-    return checked
 
 
 def check_temporal_metadata(metadata: Mapping[str, Json] | None) -> dict[str, Json]:

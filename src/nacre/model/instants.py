@@ -41,11 +41,14 @@ def timestamp(value: str | date) -> float:
     return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
 
 
+WEEK_ALONE = re.compile(r"\d{4}-?W\d{2}", re.ASCII)
+
+
 def is_day(value: object) -> bool:
     """Whether it is a date without a clock, as a value or written."""
     if not isinstance(value, str):
         return isinstance(value, date) and not isinstance(value, datetime)
-    if "W" in value:  # a week of the calendar
+    if WEEK_ALONE.fullmatch(value.strip()):  # seven days
         return False
     try:
         date.fromisoformat(value.strip())
@@ -60,6 +63,8 @@ def end_of_day(value: str | date) -> float:
 
 
 def parsed(value: str) -> datetime:
+    if WEEK_ALONE.fullmatch(value.strip()):
+        raise InvalidInput(f"{value!r} is a week; write one of its days, such as {value.strip()}-1 for its Monday.")
     try:
         return datetime.fromisoformat(value.strip())
     except ValueError as error:

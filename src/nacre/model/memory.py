@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import lru_cache
 from hashlib import blake2b
 from operator import attrgetter
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from nacre.model.instants import DAY, MONDAY, WEEK, day, last_day
 
@@ -398,6 +398,16 @@ def positioned(items: Sequence[Json]) -> list[tuple[int | None, Link]]:
             at = item.get(POSITION)
             pairs.append((at if isinstance(at, int) else None, Link.from_dict(item)))
     return pairs
+
+
+def clamp(value: float) -> float:
+    """The nearest number that an importance or a confidence may be, from 0 to 1."""
+    return min(1.0, max(0.0, value))
+
+
+def without_none(**fields: Any) -> dict[str, Any]:
+    """Those that a caller gave: None means that a field was left out."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def without_link_data(fields: Mapping[str, Json], targets: Container[str]) -> dict[str, Json]:

@@ -14,10 +14,10 @@ import zlib
 from dataclasses import dataclass
 
 from nacre.access.view import ANSWER_KIND, Marker
+from nacre.engine.engine import change_term
 from nacre.errors import InvalidInput, NacreError
 from nacre.model.memory import Json
-from nacre.protocols import Backend, Clock, Data, Expected, Outdated, TermSet
-from nacre.server.users import change_term
+from nacre.protocols import Backend, Clock, Data, TermSet
 
 SHORTEST_KEY, LONGEST_KEY = 16, 200  # characters: a shorter key could be guessed, and with it an answer
 KEPT_SECONDS = 86_400.0
@@ -81,14 +81,17 @@ class Answers:
             "at": self._clock(),
             "state": "reserved",
         }
-        while True:
-            before = self._backend.term(ANSWER_KIND, name)
-            if before is not None and (answer := self._answer(before, digest, secret)) is not None:
-                return answer
-            expected = Expected(terms={(ANSWER_KIND, name): before})
-            if not isinstance(self._backend.commit([TermSet(ANSWER_KIND, name, data)], expected), Outdated):
-                marker = Marker((ANSWER_KIND, name), data, {**data, "state": "written"})
-                return Reservation(name, secret, data, marker)
+        reservation = Reservation(name, secret, data, Marker((ANSWER_KIND, name), data, {**data, "state": "written"}))
+        result: Answer | Reservation = reservation
+
+        def reserve(before: Data | None) -> Data | None:
+            nonlocal result
+            answer = None if before is None else self._answer(before, digest, secret)
+            result = reservation if answer is None else answer
+            return data if answer is None else before
+
+        change_term(self._backend, ANSWER_KIND, name, reserve)
+        return result
 
     def _answer(self, stored: Data, digest: str, secret: bytes) -> Answer | None:
         """None when the request was lost before it wrote anything."""
@@ -97,8 +100,7 @@ class Answers:
         if "answer" in stored:
             status, _, rest = unsealed(secret, str(stored["answer"])).partition(b"\n")
             etag, _, body = rest.partition(b"\n")
-            operation = str(stored.get("operation", ""))  # an earlier version kept none
-            return Answer(int(status), body, etag.decode(), operation)
+            return Answer(int(status), body, etag.decode(), str(stored["operation"]))
         age = self._clock() - float(str(stored["at"]))
         if stored["state"] == "reserved" and age > GIVEN_UP_SECONDS:
             return None

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
     from nacre.protocols import Listed
 
-ACTOR = "server"
 LONGEST_TEXT = 500  # characters of a memory: enough for its label and for most searches in the drawing
 MOST_NODES = 10_000
 MOST_NAMED = 0.3  # share of a space: reading more of it by their ids takes longer than reading all of it
@@ -41,7 +40,7 @@ class Drawing:
 
 def drawing_of(store: MemoryStore, limit: int) -> Drawing:
     """Of live memories only; where there are more than `limit`, those with the most links."""
-    reader, live = store.acting_as(ACTOR).store, Filter.live(store.now())
+    reader, live = store.backend, Filter.live(store.now())
     edges = reader.edges(store.space)
     degrees = Counter(chain(map(SOURCE, edges), map(TARGET, edges)))
     if len(degrees) < reader.count(store.space, live) * MOST_NAMED:

@@ -100,7 +100,7 @@ class UserStores(StoreProvider):
             self._views.clear()
 
     def backend(self) -> Backend:
-        return self.opened().acting_as(ACTOR).store
+        return self.opened().backend
 
     def _open(self) -> MemoryStore:
         embedder = make_embedder(self.settings)

@@ -16,10 +16,11 @@ from typing import Any
 
 from nacre.access.capabilities import AgentCapabilities, Role, opens, user_capabilities
 from nacre.access.view import USER_KIND
+from nacre.engine.engine import change_term
 from nacre.errors import AccessDenied, InvalidInput, NameNotFound, UnknownName
 from nacre.model.instants import iso
 from nacre.model.validate import addressable_label, storable_text
-from nacre.protocols import TOKEN_KIND, Backend, Clock, Data, Expected, Outdated, TermSet
+from nacre.protocols import TOKEN_KIND, Backend, Clock, Data, TermSet
 
 PREFIX = "nacre"
 SECRET_BYTES = 32
@@ -28,7 +29,6 @@ TOKEN = re.compile(rf"{PREFIX}_([0-9a-f]{{{2 * ID_BYTES}}})_([A-Za-z0-9_-]{{20,}
 USER_NAME = re.compile(r"[\w.@+-]{1,40}\Z")
 LONGEST_DAYS = 36_500.0  # a token that lives longer than anybody is one without an end; later dates have no name
 Admitted = Mapping[str, Mapping[str, Data]]  # the data of users and tokens, by kind and name
-ATTEMPTS = 100  # of a change that others overtake
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +113,12 @@ class Registry:
             raise InvalidInput(f"{name!r} cannot be a user's name; use up to 40 letters, digits and . @ + - _.")
         user = User(name, self._clock(), storable_text("note", note))
 
-        def plan(before: Data | None) -> Data:
+        def added(before: Data | None) -> Data:
             if before is not None:
                 raise InvalidInput(f"There is a user {name!r} already; choose another name.")
             return {"created_at": user.created_at, "note": user.note}
 
-        self._change(USER_KIND, name, plan)
+        self._change(USER_KIND, name, added)
         return user
 
     def remove_user(self, name: str) -> int:
@@ -177,21 +177,8 @@ class Registry:
         if before is None:
             raise NameNotFound(what, name, self._backend.terms(kind), f"`nacre {what} list`")
 
-    def _change(self, kind: str, name: str, plan: Callable[[Data | None], Data | None]) -> None:
-        change_term(self._backend, kind, name, plan)
-
-
-def change_term(backend: Backend, kind: str, name: str, plan: Callable[[Data | None], Data | None]) -> None:
-    """Writes what the plan makes of the term, which nobody has changed in between."""
-    before = backend.term(kind, name)
-    for _ in range(ATTEMPTS):
-        after = plan(before)
-        expected = Expected(terms={(kind, name): before})
-        result = backend.commit([TermSet(kind, name, after)], expected)
-        if not isinstance(result, Outdated):
-            return
-        before = result.actual.terms.get((kind, name))
-    raise InvalidInput(f"Others changed {name!r} again and again; repeat it.")
+    def _change(self, kind: str, name: str, edit: Callable[[Data | None], Data | None]) -> None:
+        change_term(self._backend, kind, name, edit)
 
 
 def token_of(id: str, data: Mapping[str, Any]) -> Token:

@@ -324,7 +324,7 @@ class ChangeSetWriter:
     def _without_scrubbed(self, entry: JournalEntry) -> JournalEntry:
         """The operation may itself remove a link to what it scrubs."""
         gone = self.scrubbed.get(entry.space)
-        return without_data_of_links(entry, gone) if gone else entry
+        return entry_without_link_data(entry, gone) if gone else entry
 
     def _versions(self) -> Mapping[Key, int]:
         spaces = dict.fromkeys(space for space, _ in self.changed)
@@ -335,7 +335,7 @@ class ChangeSetWriter:
         }
 
 
-def without_data_of_links(entry: JournalEntry, targets: Container[str]) -> JournalEntry:
+def entry_without_link_data(entry: JournalEntry, targets: Container[str]) -> JournalEntry:
     """Without the data of the links to these memories in its images."""
     if entry.kind != MEMORY:
         return entry

@@ -47,7 +47,7 @@ from nacre.protocols import (
 )
 from nacre.storage import candidates
 from nacre.storage.candidates import COLUMN_WEIGHTS, NO_KEYS, Posting, Reached, Successor, occurrences
-from nacre.storage.commit import TransactionalBackend, operations_since, without_data_of_links
+from nacre.storage.commit import TransactionalBackend, entry_without_link_data, operations_since
 from nacre.storage.health_notes import has_right_numbers, range_notes, ranged_of
 from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
 from nacre.storage.tables import (
@@ -502,7 +502,7 @@ class InMemoryTransaction(InMemoryReader):
         kept.journal = [
             replace(entry, before=None, after=None, operation=replace(entry.operation, why=""))
             if (entry.memory_id, entry.kind) == (id, MEMORY)
-            else without_data_of_links(entry, (id,))
+            else entry_without_link_data(entry, (id,))
             if entry.memory_id in emptied
             else entry
             for entry in kept.journal

@@ -199,7 +199,7 @@ def scrubbed(line: bytes, space: str, ids: Container[bytes] | None) -> bytes:
     links of other memories to them the data go."""
     named = NAMED.search(line)
     if ids is not None and named and named[1] not in ids:
-        return without_links_to(line, space, [id for id in LINKED.findall(line) if id in ids])
+        return line_without_link_data(line, space, [id for id in LINKED.findall(line) if id in ids])
     try:
         record = json.loads(line)
         kind, bare = record["kind"], (record["before"], record["after"], record["why"]) == (None, None, "")
@@ -212,7 +212,7 @@ def scrubbed(line: bytes, space: str, ids: Container[bytes] | None) -> bytes:
     return as_bytes({**record, "why": "", "before": None, "after": None})
 
 
-def without_links_to(line: bytes, space: str, ids: Sequence[bytes]) -> bytes:
+def line_without_link_data(line: bytes, space: str, ids: Sequence[bytes]) -> bytes:
     """Without the data of the links to these memories."""
     if not ids:
         return line

@@ -203,7 +203,7 @@ class Export:
 
     def header(self, total: int) -> dict[str, Json]:
         embedder = self.store.embedder
-        bound = self.store.acting_as("export").store.embedder().name or embedder.identity
+        bound = self.store.backend.embedder().name or embedder.identity
         dimensions = embedder.dimensions if bound == embedder.identity else 0
         names = ahkai.SOURCE if self.form == AHKAI else ("space", "embedder", "dimensions", "count")
         source: dict[str, Json] = dict(zip(names, (self.store.space, bound, dimensions, total), strict=True))

@@ -36,7 +36,7 @@ class ExportedVocabulary:
     keys: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        backend = self.store.acting_as("export").store
+        backend = self.store.backend
         self.known = {kind: dict(backend.terms(kind)) for kind in STORE_WIDE}
         self.known |= {kind: dict(self.store.vocabulary(kind)) for kind in OF_A_SPACE}
 

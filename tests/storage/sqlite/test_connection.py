@@ -501,3 +501,25 @@ def test_the_side_files_of_a_read_only_store_stay_read_only(tmp_path: Path) -> N
         each.chmod(0o400)
     make_private(file)
     assert side.stat().st_mode & 0o777 == 0o400
+
+
+def test_the_log_of_a_replaced_file_is_kept_and_not_written_into_the_new_one(tmp_path: Path) -> None:
+    file, copy = tmp_path / "s.db", tmp_path / "copy.db"
+    with MemoryStore(file, embedder="hashing") as store:
+        store.remember_many([{"text": f"The lamp {number} burns oil."} for number in range(30)])
+    shutil.copy(file, copy)
+    with MemoryStore(file, embedder="hashing") as store:
+        store.remember_many([{"text": f"The tree {number} bears walnuts."} for number in range(40)])
+    for ends_first in (False, True):
+        store = MemoryStore(file, embedder="hashing")
+        store.remember("This stands in the log alone.")
+        shutil.copy(copy, tmp_path / "again.db")
+        (tmp_path / "again.db").replace(file)
+        if not ends_first:
+            assert len(list(store.iterate())) == 30
+            store.remember("This is written to the new file.")
+        store.close()
+        with MemoryStore(file, embedder="hashing") as opened:
+            assert len(list(opened.iterate())) == (30 if ends_first else 31)
+            assert opened.health().problems == ()
+    assert len(list(tmp_path.glob("s.db.replaced-*-wal"))) == 2

@@ -259,11 +259,14 @@ def make_installer(
 
 def shell_environment(cli: CliContext, environment: Mapping[str, str]) -> Mapping[str, str]:
     """What only this shell knows, and a client that is started elsewhere would not."""
+    from nacre.cli.commands.config import with_full_path
     from nacre.settings import ENVIRONMENT
 
     names = {ENVIRONMENT + name.upper(): name for name in STORE_SETTINGS}
     values = {variable: cli.flags.get(name) or environment.get(variable, "") for variable, name in names.items()}
-    return {variable: value for variable, value in values.items() if value.strip()}
+    known = {variable: value for variable, value in values.items() if value.strip()}
+    key = ENVIRONMENT + "KEY"
+    return {**known, key: with_full_path("key", known[key])} if key in known else known
 
 
 @command("install [CLIENT]", yes_option, form_option())

@@ -18,7 +18,6 @@ from nacre.clients.settings_file import is_plain_key
 from nacre.errors import UnknownName, nearest_name
 from nacre.settings import (
     DEFAULT,
-    DROPPED,
     HARMLESS,
     KEY_FILE,
     KEY_PLACES,
@@ -242,8 +241,7 @@ def unset_command(cli: CliContext, key: str, project: bool) -> None:
     from nacre.clients.settings_file import unset
 
     file = chosen_file(project)
-    if key.rpartition(".")[2] not in DROPPED:  # an old one can be removed
-        check_key(key)
+    check_key(key)
     own = own_content(file) if project else None
     if not unset(file, key):
         raise NotFound(f"{file} does not set {key}.")
@@ -281,8 +279,6 @@ def check_key(key: str) -> None:
 
 
 def unknown_setting(key: str, known: list[str]) -> UsageProblem:
-    if (name := key.rpartition(".")[2]) in DROPPED:
-        return UsageProblem(f"{name} is no longer a setting: {DROPPED[name]}")
     near = nearest_name(key.rpartition(".")[2].lower().replace("-", "_"), known)
     remedy = f"did you mean {near!r}?" if near else "`nacre config list` has them all."
     return UsageProblem(f"there is no setting {key!r}; {remedy}")

@@ -26,7 +26,6 @@ from nacre.cli.options import (
     rows_option,
     show_plan,
     why_option,
-    without_none,
     yes_option,
 )
 from nacre.cli.ui.output import Column, say
@@ -49,7 +48,7 @@ from nacre.factory import make_guard
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.model.instants import DAY, iso, last_day
-from nacre.model.memory import CONFLICTS
+from nacre.model.memory import CONFLICTS, without_none
 from nacre.model.validate import Editable
 from nacre.remember.guard import guard_notes
 
@@ -81,7 +80,7 @@ def edit_command(
     """
     changes = {
         name: None if name in CLEARED_BY_EMPTY and value == "" else value
-        for name, value in without_none(described).items()
+        for name, value in without_none(**described).items()
     }
     with cli.open_with_personal() as store:
         memory = find_memories(store, [id])[0]

@@ -10,7 +10,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import Refused
 from nacre.cli.lookup import resolve_id
-from nacre.cli.options import TextCommand, command, field_options, option, without_none
+from nacre.cli.options import TextCommand, command, field_options, option
 from nacre.cli.ui.output import put, say
 from nacre.cli.ui.prompts import count_of, progress_line, read_stdin, text_argument
 from nacre.cli.ui.records import ended_note, excerpt, expired_note, short
@@ -18,6 +18,7 @@ from nacre.engine.remember import POLICIES
 from nacre.errors import ConflictError, ConflictWarning
 from nacre.memory_store import MemoryStore
 from nacre.model import Conflict, Memory, RememberResult
+from nacre.model.memory import without_none
 from nacre.model.validate import Fields
 from nacre.project_store import personal as personal_store
 from nacre.remember.suggest import is_about_user
@@ -57,7 +58,7 @@ def remember_command(
     if lines and (words not in ((), ("-",)) or described["id"] or replaces):
         raise click.UsageError("--lines reads every text from stdin, makes the ids itself, and replaces nothing.")
     known = cli.settings()
-    fields = {"type": known.default_type, **without_none(described)}
+    fields = {"type": known.default_type, **without_none(**described)}
     if not fields["entities"]:
         del fields["entities"]  # an empty list would say that it names nobody
     if replaces:  # it keeps the type and the tags of what it replaces

@@ -153,7 +153,7 @@ def registry(cli: CliContext) -> Iterator[Registry | RemoteUsers]:
             yield RemoteUsers(server)
         return
     with cli.open_or_make() as store:
-        yield Registry(store.acting_as("server").store, time.time)
+        yield Registry(store.backend, time.time)
 
 
 @click.group("user", cls=HelpGroup)

@@ -24,7 +24,7 @@ from nacre.cli.lesson.common import (
     summarize,
     terms_option,
 )
-from nacre.cli.options import command, form_option, option, why_option, without_none
+from nacre.cli.options import command, form_option, option, why_option
 from nacre.cli.ui.output import DATA, Column, Form, printable, put, say
 from nacre.cli.ui.prompts import text_argument
 from nacre.cli.ui.records import short
@@ -33,6 +33,7 @@ from nacre.lessons.book import LessonChanges, LessonFields
 from nacre.lessons.lesson import AGENT_TAG, ReviewDue
 from nacre.lessons.vocabulary import TAG, Vocabulary
 from nacre.model.levels import LEVELS, NAMES
+from nacre.model.memory import without_none
 from nacre.model.review import STALE_DAYS
 
 
@@ -52,7 +53,7 @@ def add_command(
     resolved; an unknown tag is stored with a warning. Without --confidence the lesson gets the typical confidence of
     its source.
     """
-    fields = without_none(options)
+    fields = without_none(**options)
     if interactive and content == "-":
         raise click.UsageError("--interactive reads the terminal and - reads stdin; give one of the two.")
     if interactive or (content != "-" and not (title and content is not None) and sees_questions()):
@@ -107,7 +108,7 @@ def edit_command(
 
     Tags and contexts replace the current ones; an empty value clears them.
     """
-    changes = without_none(options)
+    changes = without_none(**options)
     if changes.get("content") is not None:
         changes["content"] = text_argument([str(changes["content"])], stdin=False)
     if not (changes or add_tag or remove_tag):

@@ -13,6 +13,7 @@ from nacre.lessons import Answer
 from nacre.lessons import Lesson as BookLesson
 from nacre.lessons.vocabulary import TAG, Vocabulary, nearest, normalize, relation_name
 from nacre.model.levels import Level as ConfidenceLevel
+from nacre.model.memory import without_none
 from nacre.transfer.foreign.ai_lessons import level
 
 from .config import Config
@@ -85,10 +86,6 @@ def add_lesson(
         source_notes=source_notes,
     )  # fmt: skip
     return book_of(config).learn(title, content, **fields).data.id
-
-
-def without_none(**fields: Any) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 def get_lesson(lesson_id: str, config: Config | None = None) -> Lesson | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nacre.compat.mnemosyne.config.settings import RetrievalSettings
-from nacre.model.memory import Memory
+from nacre.model.memory import Memory, clamp
 
 HOUR = 3600.0
 MOST = 2.0  # the most that length, type, role and use together may multiply by
@@ -17,7 +17,7 @@ def quality(memory: Memory, relevance: float, now: float, settings: RetrievalSet
     recency = settings.recency_decay_rate**hours
     shares = (settings.relevance_weight, settings.recency_weight, settings.importance_weight)
     added = sum(share * value for share, value in zip(shares, (relevance, recency, memory.importance), strict=True))
-    return min(1.0, max(0.0, added / sum(shares) * min(MOST, factors(memory, settings)))) if any(shares) else 0.0
+    return clamp(added / sum(shares) * min(MOST, factors(memory, settings))) if any(shares) else 0.0
 
 
 def last_used(memory: Memory) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from nacre.errors import InvalidInput
 from nacre.factory import is_server
@@ -21,7 +21,7 @@ from nacre.mcp.tool import Answer, ToolSession, read_profile
 from nacre.model.fence import escaped, fenced
 from nacre.model.instants import iso
 from nacre.model.journal import JournalEntry
-from nacre.model.memory import SUSPICION, Json, Memory, short_id
+from nacre.model.memory import SUSPICION, Json, Memory, short_id, without_none
 from nacre.settings import without_password
 
 if TYPE_CHECKING:
@@ -238,11 +238,6 @@ def place_of(store: MemoryStore) -> str:
     """Where the store is; empty for a user of a server, which tells nobody where it keeps its own."""
     place = store.settings.store
     return without_password(place) if is_server(place) or store.user_rights is None else ""
-
-
-def without_none(**values: Any) -> dict[str, Any]:
-    """Drops the arguments that the agent left out."""
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def bounded(name: str, wanted: int) -> int:

@@ -13,7 +13,7 @@ from nacre.mcp.profiles.maintenance import MAINTENANCE
 from nacre.mcp.records import full_line, ids_answer, journal_answer, line, memories_answer, reference, references
 from nacre.mcp.tool import Answer, ToolSession, read_profile
 from nacre.model.fence import escaped, fenced
-from nacre.model.memory import Json, Memory, short_id
+from nacre.model.memory import Json, Memory, short_id, without_none
 
 Direction = Literal["both", "out", "in"]
 
@@ -46,7 +46,7 @@ def edit(
     session: ToolSession, id: str, text: str | None = None, tags: list[str] | None = None, type: str | None = None,
     importance: float | None = None, confidence: float | None = None, source: str | None = None, why: str = ""
 ) -> Answer:  # fmt: skip
-    fields = core.without_none(tags=tags, type=type, importance=importance, confidence=confidence, source=source)
+    fields = without_none(tags=tags, type=type, importance=importance, confidence=confidence, source=source)
     edited = session.store.clean(session.store.edit(session.id(id), text=text, why=why, **fields))
     return Answer(reference(edited), fenced([full_line(edited)]))
 

@@ -11,7 +11,7 @@ from nacre.mcp.profiles.maintenance import ARCHIVES, tick
 from nacre.mcp.records import suspicion
 from nacre.mcp.tool import ToolSession, read_profile, without_commands
 from nacre.model import Conflict
-from nacre.model.memory import MAY_REPLACE, Json, Memory
+from nacre.model.memory import MAY_REPLACE, Json, Memory, clamp
 
 Mode = Literal["semantic", "hybrid"]
 Direction = Literal["both", "out", "in"]
@@ -24,7 +24,7 @@ def remember(
     source: str | None = None, on_conflict: Literal["ignore", "warn", "supersede", "raise"] = "ignore",
     polarity: int = 0
 ) -> dict[str, Json]:  # fmt: skip
-    policy, importance = "note" if on_conflict == "warn" else on_conflict, min(1.0, max(0.0, importance))
+    policy, importance = "note" if on_conflict == "warn" else on_conflict, clamp(importance)
     try:
         stored = session.store.remember_result(
             text, type=type, tags=tags or [], importance=importance, source=source or "", polarity=polarity,

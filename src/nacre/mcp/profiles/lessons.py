@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nacre.errors import MemoryNotFound
-from nacre.mcp.profiles.core import without_none
 from nacre.mcp.records import suspicion
 from nacre.mcp.tool import ToolSession, read_profile
-from nacre.model.memory import Json
+from nacre.model.memory import Json, without_none
 
 if TYPE_CHECKING:
     from nacre.lessons.lesson import Answer

@@ -18,6 +18,7 @@ from functools import lru_cache
 from glob import escape
 from pathlib import Path
 from typing import Any, TypeAlias
+from uuid import uuid4
 
 import apsw
 
@@ -184,6 +185,10 @@ LEFT_IN_LOG_NOTE = (
 
 FILE_GONE = "its file was deleted or moved while it was open"
 FILE_GONE_REMEDY = "Put the file back, or restart this program to begin a new store."
+LOG_LEFT_REMEDY = (
+    "Put the file back, or end this program: `nacre doctor --fix` then brings back what the write-ahead log beside it "
+    "holds, and without that log a new store begins."
+)
 CANNOT_WRITE = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.IOError)
 
 
@@ -321,6 +326,7 @@ class Connections:
         self.key = key
         self._forget = forget
         self._file: FileNumber | None = None  # of what is open
+        self._log: FileNumber | None = None  # of its write-ahead log, once that has content
         self._local = threading.local()
         self._open: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
         self._lock = threading.Lock()
@@ -343,6 +349,7 @@ class Connections:
             with self._idle:
                 self._busy[thread] -= 1
                 if not self._busy[thread]:
+                    self._log = self._log or file_number(log_of(self._real_path()))
                     del self._busy[thread]
                     self._idle.notify_all()
 
@@ -426,13 +433,14 @@ class Connections:
         if self._closed or self._file in (None, there):
             return
         if there is None:
-            raise StoreUnreachable(self.path, FILE_GONE, FILE_GONE_REMEDY)
+            left = log_size(self._real_path())
+            raise StoreUnreachable(self.path, FILE_GONE, LOG_LEFT_REMEDY if left else FILE_GONE_REMEDY)
         if not self._idle.wait_for(lambda: not self._busy, BUSY_SECONDS):
             raise StoreBusy(self.path, BUSY_SECONDS, "thread")
         if self._file in (None, there):  # another thread was here meanwhile
             return
         self._close_all()  # first: two connections to one name, of two files, would share a log
-        self._file, self._left_in_log = None, True  # the next write finds out what was left
+        self._left_in_log = True  # the next write finds out what was left
         for step in self._forget:
             step()
         log.info("Another file has taken the place of %s; it is opened now.", self.path)
@@ -445,11 +453,36 @@ class Connections:
 
     def _close_all(self) -> None:
         """SQLite leaves the log of a replaced file alone, as it finds it by a name that is another file's now."""
+        # While it is open, no other file has its number.
+        own_log = bool(self._open) and file_number(log_of(self._real_path())) == self._log
         with self._lock:
             for connection in list(self._open):
                 connection.close()
             self._open.clear()
         self._local = threading.local()
+        if own_log:
+            self._keep_log_of_replaced_file()
+        self._file = self._log = None
+
+    def _keep_log_of_replaced_file(self) -> None:
+        """Moves it aside: who opens the new file would write the pages of the old one into it."""
+        there, left = file_number(self.path), log_of(self._real_path())
+        if None in (there, self._file, self._log) or there == self._file or file_number(left) != self._log:
+            return
+        kept = left.with_name(f"{self.path.name}.replaced-{uuid4().hex[:8]}-wal")
+        with suppress(OSError):
+            left.replace(kept)
+            left.with_name(f"{self._real_path().name}-shm").unlink(missing_ok=True)
+            log.warning(
+                "Another file has taken the place of %s. What was written to the old one last is kept in %s; "
+                "`nacre doctor --salvage` reads it.",
+                self.path,
+                kept,
+            )
+
+    def _real_path(self) -> Path:
+        """SQLite keeps the log beside what a link leads to."""
+        return Path(os.path.realpath(self.path))
 
     def _wait_for_others(self, seconds: float) -> None:
         own = threading.get_ident()

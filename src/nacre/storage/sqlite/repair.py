@@ -40,6 +40,7 @@ from nacre.storage.sqlite.connection import (
     header,
     is_encrypted,
     log_of,
+    size_of,
     sweep,
     translated,
     unlock,
@@ -404,6 +405,8 @@ def keep_bytes(file: Path, target: Path) -> None:
 def salvage(file: Path, path: Path, key: Key | None, fresh: Path, now: float) -> Repaired:
     """Everything of `file` that can be read, in a new store at `fresh`. The file is a copy, and is changed."""
     lost_records.mend_first_page(file)
+    if not size_of(file):
+        raise NotAStore(path, "nothing in its write-ahead log can be read; move the log away to begin a new store")
     old = open_existing(file)
     create_private(fresh)
     new = apsw.Connection(str(fresh))

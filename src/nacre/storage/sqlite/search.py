@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nacre.model import Filter, Memory
-from nacre.protocols import ALL, CandidateLink, EmbedderIdentity, Keys, Match, Place, Vectors
+from nacre.protocols import ALL, HALF_BYTES, CandidateLink, EmbedderIdentity, Keys, Match, Place, Vectors
 from nacre.storage.candidates import (
     FIELD_WEIGHTS,
     NO_KEYS,
@@ -86,7 +86,6 @@ MIRRORED_BYTES = 256_000_000  # of all spaces in memory; a million signs take 90
 MIRRORED_SPACES = 100
 BLOCKS_READ_AT_ONCE = 128  # 6 MB
 WORD_BITS = 64
-HALF_BYTES = 2
 NO_END = 2**63 - 1
 NONE = np.float32(-2)  # below every cosine
 FAR = np.uint16(0xFFFF)  # above every distance

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -16,12 +15,11 @@ from uuid import UUID
 from nacre.errors import InvalidInput
 from nacre.files import open_regular
 from nacre.model.memory import Json
+from nacre.model.validate import UNWRITABLE
 from nacre.remember.guard import Guard
 from nacre.transfer.cells import moment
 
 NAME_DIGITS = 4  # of a name that lost a secret: too few to guess it by them
-# Half of a surrogate pair, or NUL: some clients write them, and a memory cannot hold them.
-UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +65,7 @@ def identity(*parts: str) -> str:
 
 
 def clean_text(text: str) -> str:
+    """Some clients write halves of surrogate pairs and NUL, which a memory cannot hold."""
     return UNWRITABLE.sub("\ufffd", text).strip()
 
 

@@ -21,7 +21,7 @@ from nacre.memory_store import MemoryStore as NativeStore
 from nacre.model import Direction, ExpandSpec, Filter, Hit, HybridWeights, Recollection
 from nacre.model import Link as NativeLink
 from nacre.model import Memory as NativeMemory
-from nacre.model.memory import Json
+from nacre.model.memory import Json, clamp, without_none
 from nacre.protocols import Embedder
 from nacre.recall.pack import HEADER, estimated_tokens, pack
 from nacre.settings import IN_MEMORY, Settings
@@ -209,7 +209,7 @@ def conflicts_of(
 ) -> list[Conflict]:
     """Among the nearest current memories."""
     vector = store.embedder.embed([memory.text])[0]
-    near = store.acting_as("conflicts").store.by_vector(store.space, vector, Filter.live(store.now()), NEAREST + 1)
+    near = store.backend.by_vector(store.space, vector, Filter.live(store.now()), NEAREST + 1)
     nearest = [match for match in near if match.id != memory.id][:NEAREST]
     alike = {match.id: min(1.0, match.score) for match in nearest if match.score >= threshold}
     others = [Memory.of(other) for other in store.get_many(list(alike)) if not other.superseded_by]
@@ -295,7 +295,7 @@ class Collection:
 
         asked = query_embeddings if query_embeddings is not None else self.native.embedder.embed(list(query_texts))
         admits = set(self.get(where=where, include=())["ids"]) if where else None
-        store, full = self.native.acting_as("query").store, dict[str, list[Any]]()
+        store, full = self.native.backend, dict[str, list[Any]]()
         for vector in asked:
             row, most = np.asarray(vector, np.float32), n_results if admits is None else self.count()
             near = store.by_vector(self.native.space, row, Filter.where(status__ne="trashed"), most)
@@ -450,7 +450,7 @@ class MemoryStore:
         policy = on_conflict or self.conflict_policy
         UnknownName.check("conflict policy", policy, POLICIES)
         fields: dict[str, Any] = {"type": type, "tags": list(tags), "source": source or "", "polarity": polarity}
-        draft = self.native.draft(text, importance=clamp(importance), **fields)
+        draft = self.native.draft(text, importance=clamp(float(importance)), **fields)
         contradicts = contradiction_fn or self.contradiction_fn
         result = [] if policy == "ignore" else self._conflicts(Memory.of(draft), None, contradicts)
         if result and policy == "raise":
@@ -477,9 +477,9 @@ class MemoryStore:
     def edit(self, memory_id: str, **fields: Any) -> Memory:
         """Embeds again only when the text changed. Raises `KeyError`."""
         before = self._existing(memory_id)
-        values = {name: value for name, value in fields.items() if value is not None}
+        values = without_none(**fields)
         if "importance" in values:
-            values["importance"] = clamp(values["importance"])
+            values["importance"] = clamp(float(values["importance"]))
         self.native.edit(memory_id, **values)
         after = self._existing(memory_id)
         self._log("edit", memory_id, before=before.to_dict(), after=after.to_dict())
@@ -676,10 +676,6 @@ class MemoryStore:
             return False
         made = [self.native.link(entry.meta["src_id"], entry.meta["dst_id"], rel) for rel in rels]
         return any(each.new for each in made)
-
-
-def clamp(importance: float) -> float:
-    return min(1.0, max(0.0, float(importance)))
 
 
 def _bm25_score_pool(query: str, docs: Sequence[str]) -> list[float]:

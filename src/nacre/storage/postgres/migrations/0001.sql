@@ -7,14 +7,16 @@ CREATE TABLE meta(key text PRIMARY KEY, value text);
 -- A space, and what is counted of it after its last journal entry. Its row is locked by who writes to the space. The
 -- columns with `dropped` are of the last entry that was compacted away; `latest` is the highest time of creation or
 -- change that a version ever had; `stems` sums the lengths of versions; `memory_key`, `content_number` and `chunk_number`
--- are the last numbers given.
+-- are the last numbers given. `effort` is how many neighbours a search in the index of a large space's vectors looks at
+-- (hnsw.ef_search), as measured when the index was built; 0: there is none, and all vectors of the space are compared.
 CREATE TABLE spaces(
     space_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL UNIQUE,
     seq bigint NOT NULL DEFAULT 0, last_at double precision NOT NULL DEFAULT 0,
     dropped bigint NOT NULL DEFAULT 0, dropped_at double precision NOT NULL DEFAULT 0,
     dropped_memories bigint NOT NULL DEFAULT 0, dropped_stems bigint NOT NULL DEFAULT 0,
     memories bigint NOT NULL DEFAULT 0, stems bigint NOT NULL DEFAULT 0, latest double precision NOT NULL DEFAULT 0,
-    memory_key bigint NOT NULL DEFAULT 0, content_number bigint NOT NULL DEFAULT 0, chunk_number bigint NOT NULL DEFAULT 0
+    memory_key bigint NOT NULL DEFAULT 0, content_number bigint NOT NULL DEFAULT 0, chunk_number bigint NOT NULL DEFAULT 0,
+    effort bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
 
 -- A memory's id, and its use. `gone` is 0 while it exists, else its own key, so that its id can be used again.
@@ -135,9 +137,18 @@ END $$;
 
 -- A transaction says which spaces it works on, by their numbers and by their names; * means all of them. Nothing of any
 -- other space can be read or written, also where a statement forgets to ask for its space. The selects around the
--- functions make the server evaluate them once for a statement and not for each row.
-CREATE FUNCTION every_space() RETURNS boolean LANGUAGE sql STABLE PARALLEL SAFE
-    AS $$ SELECT coalesce(current_setting('nacre.spaces', true), '') = '*' $$;
+-- functions make the server evaluate them once for a statement and not for each row. A session that never chose spaces
+-- would see nothing, and pg_dump would write an empty copy and say nothing: that is an error, which says how to see every
+-- space.
+CREATE FUNCTION every_space() RETURNS boolean LANGUAGE plpgsql STABLE PARALLEL SAFE
+    AS $$
+BEGIN
+    IF current_setting('nacre.spaces', true) IS NULL THEN
+        RAISE EXCEPTION 'this session has chosen no space of the memory, and would see nothing of it'
+            USING HINT = 'Set PGOPTIONS to "-c nacre.spaces=*" to see every space, also for pg_dump.';
+    END IF;
+    RETURN current_setting('nacre.spaces', true) = '*';
+END $$;
 CREATE FUNCTION chosen_spaces() RETURNS bigint[] LANGUAGE sql STABLE PARALLEL SAFE
     AS $$ SELECT CASE WHEN s IN ('', '*') THEN '{}' ELSE s::bigint[] END FROM coalesce(current_setting('nacre.spaces', true), '') AS s $$;
 CREATE FUNCTION chosen_names() RETURNS text[] LANGUAGE sql STABLE PARALLEL SAFE
@@ -166,5 +177,15 @@ BEGIN
         AND relname <> 'migrations' LOOP
         EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', each);
         EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', each);
+    END LOOP;
+END $$;
+-- pg_dump reads each partition by its own name, where the policies of the table do not count: without one of its own, a
+-- partition shows nothing. So the owner of the tables can copy them with pg_dump --enable-row-security.
+DO $$
+DECLARE
+    each regclass;
+BEGIN
+    FOR each IN SELECT oid FROM pg_class WHERE relnamespace = 'nacre'::regnamespace AND relkind IN ('r', 'p') AND relispartition LOOP
+        EXECUTE format('CREATE POLICY every_space ON %s USING ((SELECT every_space()))', each);
     END LOOP;
 END $$;

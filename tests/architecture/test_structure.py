@@ -64,6 +64,7 @@ EXERCISED_ELSEWHERE = {
     "nacre.server.api": "server/test_roles.py",
     "nacre.server.metrics": "server/test_app.py",
     "nacre.server.provider": "server/test_roles.py",
+    "nacre.storage.buffered_transaction": "contract/store/test_transactions.py",
     "nacre.storage.candidates": "contract/store/test_candidates.py",
     "nacre.storage.commit": "contract/store/test_commit.py",
     "nacre.storage.in_memory": "contract",

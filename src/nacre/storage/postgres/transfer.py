@@ -191,14 +191,14 @@ class RowTransaction(PostgresTransaction):
     def write_rows(self, batch: RowBatch) -> None:
         space = self._spaces[batch.space.name]
         space.seq, space.last_at = batch.space.seq, batch.space.last_at
-        self._note_dropped(space.space_id, *batch.space.dropped)
+        self._note_dropped(space.number, *batch.space.dropped)
         for row in batch.removed:
             self._count_row(space, row.versions[-1], stems_of(row.versions[-1]), -1)
             self._delete(space, row.number)
         self.flush()  # erases the contents that nothing holds any more
         if batch.dropped:
             sql = "DELETE FROM journal WHERE space_id = %(space)s AND seq = ANY(%(gone)s::bigint[])"
-            self._session.send((sql, {"space": space.space_id, "gone": batch.dropped}))
+            self._session.send((sql, {"space": space.number, "gone": batch.dropped}))
         self._made: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
         for number, row in enumerate(batch.memories, start=1):
             self._put_row(space, row)
@@ -214,7 +214,7 @@ class RowTransaction(PostgresTransaction):
         space = self._spaces.pop(name)
         self._saved.pop(name, None)
         self._empty(space)
-        self._session.execute("DELETE FROM spaces WHERE space_id = %(space)s", {"space": space.space_id})
+        self._session.execute("DELETE FROM spaces WHERE space_id = %(space)s", {"space": space.number})
 
     def _count_row(self, space: Space, last: VersionRow, stems: list[str], sign: int) -> None:
         """What a memory that exists adds to the counts of its space."""
@@ -222,7 +222,7 @@ class RowTransaction(PostgresTransaction):
             return
         space.memories += sign
         space.stems += sign * len(stems)
-        add_record_counts(self._counts, space.space_id, last.record, last.lists, sign)
+        add_record_counts(self._counts, space.number, last.record, last.lists, sign)
         self._count_terms(space, *(frozenset[str](), frozenset(stems))[::sign])
 
     def _put_row(self, space: Space, row: MemoryRow) -> None:
@@ -267,7 +267,7 @@ class RowTransaction(PostgresTransaction):
             columns = COLUMNS[table]
             pairs = zip(columns.items(), zip(*made, strict=True), strict=True)
             values: dict[str, Any] = {field: column(kind, each) for (field, kind), each in pairs}
-            statements.append((insertion(table, columns), {**values, "space": space.space_id}))
+            statements.append((insertion(table, columns), {**values, "space": space.number}))
         self._made.clear()
         self._session.send(*statements, *self._collected())
 

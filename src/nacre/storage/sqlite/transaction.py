@@ -6,7 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
@@ -14,8 +14,29 @@ import apsw
 from nacre.model import Filter, JournalEntry, Memory
 from nacre.model.journal import MEMORY
 from nacre.model.memory import Json
-from nacre.protocols import ALL, Chunk, Derived, EmbedderIdentity, Key, Scrubbed, Vectors, Words
+from nacre.protocols import ALL, Chunk, Derived, EmbedderIdentity, Key, Scrubbed, Vectors
 from nacre.storage import tables
+from nacre.storage.buffered_transaction import (
+    DELETE_CHUNK,
+    DELETE_LABEL,
+    DELETE_LINK,
+    END_LABEL,
+    END_LINK,
+    END_VERSION,
+    INSERT_LABEL,
+    INSERT_LINK,
+    INSERT_VERSION,
+    REMOVE_MEMORY,
+    SET_PENDING,
+    SET_STEMS,
+    SET_USES,
+    SET_WORDS,
+    BufferedTransaction,
+    Content,
+    Space,
+    Stored,
+    contents_of_rows,
+)
 from nacre.storage.sqlite import rows
 from nacre.storage.sqlite.rows import AMONG, SELECTED, from_row
 from nacre.storage.tables import (
@@ -27,15 +48,12 @@ from nacre.storage.tables import (
     Kept,
     Names,
     SQLValue,
-    Stems,
     Target,
     add_counts,
     as_json,
-    content_lines,
     links_of,
     listed_names,
     names_of,
-    same_content,
 )
 
 if TYPE_CHECKING:
@@ -49,53 +67,49 @@ def insertion(table: str, *columns: str) -> str:
     return f"INSERT INTO main.{table}({', '.join(columns)}) VALUES ({', '.join('?' for _ in columns)})"
 
 
-VERSION = ("key", "space", "seq_from", "anchor", "content", "version", *SCALARS, "lists", "uses", "stems", "length")
+VERSION = ("key", "seq_from", "anchor", "content", "version", *SCALARS, "lists", "uses", "stems", "length")
 # The fields of a memory that the partial indexes of `version` hold, besides its content.
 INDEXED = (
     "created_at", "importance", "confidence", "type", "status", "session", "position", "occurred_at", "expires_at",
     "trust", "last_validated_at", "superseded_by",
 )  # fmt: skip
-OPEN_LABEL = "space = ?2 AND field = ?3 AND name = ?4 AND key = ?5 AND seq_to IS NULL"
-OPEN_LINK = "space = ?2 AND target = ?3 AND rel = ?4 AND key = ?5 AND seq_to IS NULL"
+OPEN_LABEL = "space = ?1 AND field = ?3 AND name = ?4 AND key = ?5 AND seq_to IS NULL"
+OPEN_LINK = "space = ?1 AND target = ?3 AND rel = ?4 AND key = ?5 AND seq_to IS NULL"
 CONTENT_VALUES = (*CONTENT, "characters", "asks", "words", "pending")
-INSERT_MEMORY = insertion(
-    "new_memory", *IDENTITY, *CONTENT_VALUES, *VERSION, "labels", "chunks", "links"
-)  # see schema.sql
-INSERT_IDENTITY = insertion("memory", "key", "space", "gone", *IDENTITY)
-INSERT_CONTENT = insertion("content", "number", "space", *CONTENT_VALUES)
-INSERT_VERSION = insertion("version", *VERSION)
-INSERT_LABEL = insertion("label", "space", "field", "name", "key", "seq_from", "times")
 INSERT_ENTRY = insertion(
     "journal", "place", "memory_id", "kind", "act", "actor", "at", "batch", "why", "key", "old", "new", "before",
     "after", "latest", "memories", "stems",
 )  # fmt: skip
-# One that takes the place of another, because its weight or kind has changed, keeps its walks.
-INSERT_LINK = (
-    "INSERT OR REPLACE INTO main.link(space, target, rel, key, seq_from, weight, kind, walks)"
+NEW_MEMORY = "new_memory"  # a view: see schema.sql
+REPLACE_VERSION = "replace version"
+# By name, in the order in which they run: deletes and ends before inserts, so that unique keys are free. ?1 is the
+# number of the space.
+STATEMENTS: Mapping[str, str] = {
+    REMOVE_MEMORY: "UPDATE main.memory SET gone = key WHERE key = ?2",
+    END_VERSION: "UPDATE main.version SET seq_to = ?2 WHERE key = ?3 AND seq_from = ?4",
+    END_LABEL: f"UPDATE label SET seq_to = ?2 WHERE {OPEN_LABEL} AND seq_from < ?2",
+    END_LINK: f"UPDATE link SET seq_to = ?2 WHERE {OPEN_LINK} AND seq_from < ?2",
+    DELETE_LABEL: f"DELETE FROM label WHERE {OPEN_LABEL} AND seq_from = ?2",
+    DELETE_LINK: f"DELETE FROM link WHERE {OPEN_LINK} AND seq_from = ?2",
+    DELETE_CHUNK: "DELETE FROM chunk WHERE id = ?2",
+    NEW_MEMORY: insertion(NEW_MEMORY, "space", *IDENTITY, *CONTENT_VALUES, *VERSION, "labels", "chunks", "links"),
+    "memory": insertion("memory", "space", "key", "gone", *IDENTITY),
+    "content": insertion("content", "space", "number", *CONTENT_VALUES),
+    INSERT_VERSION: insertion("version", "space", *VERSION),
+    REPLACE_VERSION: f"UPDATE main.version SET space = ?, {', '.join(f'{name} = ?' for name in VERSION)}"
+    " WHERE key = ? AND seq_from = ?",
+    SET_STEMS: "UPDATE main.version SET stems = ?2, length = ?3 WHERE key = ?4 AND seq_from = ?5",
+    SET_WORDS: "UPDATE content SET words = ?2 WHERE number = ?3",
+    SET_PENDING: "UPDATE content SET pending = ?2 WHERE number = ?3",
+    SET_USES: "UPDATE main.memory SET last_accessed = ?2, access_count = ?3 WHERE key = ?4",
+    INSERT_LABEL: insertion("label", "space", "field", "name", "key", "seq_from", "times"),
+    # One that takes the place of another, because its weight or kind has changed, keeps its walks.
+    INSERT_LINK: "INSERT OR REPLACE INTO main.link(space, target, rel, key, seq_from, weight, kind, walks)"
     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, CASE ?8 WHEN 0 THEN 0 ELSE coalesce((SELECT walks FROM main.link"
-    " WHERE space = ?1 AND target = ?2 AND rel = ?3 AND key = ?4 ORDER BY seq_from DESC LIMIT 1), 0) END)"
-)
-INSERT_CHUNK = insertion("chunk", "id", "content", "space", "start", "stop", "digest", "embedded")
-END_VERSION = "UPDATE main.version SET seq_to = ? WHERE key = ? AND seq_from = ?"
-END_LABEL = f"UPDATE label SET seq_to = ?1 WHERE {OPEN_LABEL} AND seq_from < ?1"
-END_LINK = f"UPDATE link SET seq_to = ?1 WHERE {OPEN_LINK} AND seq_from < ?1"
-DELETE_LABEL = f"DELETE FROM label WHERE {OPEN_LABEL} AND seq_from = ?1"
-DELETE_LINK = f"DELETE FROM link WHERE {OPEN_LINK} AND seq_from = ?1"
-REPLACE_VERSION = (
-    f"UPDATE main.version SET {', '.join(f'{name} = ?' for name in VERSION)} WHERE key = ? AND seq_from = ?"
-)
-SET_STEMS = "UPDATE main.version SET stems = ?, length = ? WHERE key = ? AND seq_from = ?"
-SET_WORDS = "UPDATE content SET words = ? WHERE number = ?"
-SET_PENDING = "UPDATE content SET pending = ? WHERE number = ?"
-SET_USES = "UPDATE main.memory SET last_accessed = ?, access_count = ? WHERE key = ?"
-REMOVE_MEMORY = "UPDATE main.memory SET gone = key WHERE key = ?"
-DELETE_CHUNK = "DELETE FROM chunk WHERE id = ?"
-# Deletes and ends run before inserts, so that unique keys are free.
-STATEMENTS = (
-    REMOVE_MEMORY, END_VERSION, END_LABEL, END_LINK, DELETE_LABEL, DELETE_LINK, DELETE_CHUNK,
-    INSERT_MEMORY, INSERT_IDENTITY, INSERT_CONTENT, INSERT_VERSION, REPLACE_VERSION, SET_STEMS, SET_WORDS,
-    SET_PENDING, SET_USES, INSERT_LABEL, INSERT_LINK, INSERT_CHUNK,
-)  # fmt: skip
+    " WHERE space = ?1 AND target = ?2 AND rel = ?3 AND key = ?4 ORDER BY seq_from DESC LIMIT 1), 0) END)",
+    "chunk": insertion("chunk", "space", "id", "content", "start", "stop", "digest", "embedded"),
+    "journal": INSERT_ENTRY,
+}
 # A space with what else a writer needs, and those of its memories that are asked for: one row for each, or one without.
 LAST_NUMBERS = "(SELECT json_group_object(name, seq) FROM sqlite_sequence)"  # given so far, by table
 SPACE = ("number", "seq", "last_at", "memories", "stems", "latest")
@@ -128,28 +142,6 @@ def of_memories(space: int, *ids: str) -> tuple[SQLValue, ...]:
     return (among, *(space, among) * 3)
 
 
-@dataclass(slots=True)
-class Space:
-    number: int
-    seq: int = 0
-    last_at: float = 0.0
-    memories: int = 0
-    stems: int = 0
-    latest: float = 0.0
-
-
-class Stored(NamedTuple):
-    """The present version of a memory."""
-
-    key: int
-    content: int
-    seq_from: int
-    anchor: int
-    stems: Stems  # of tags and entities
-    length: int
-    memory: Memory
-
-
 class NewMemory(NamedTuple):
     """What its rows are made of."""
 
@@ -161,35 +153,21 @@ class NewMemory(NamedTuple):
     links: dict[Target, Kept]
 
 
-class Content(NamedTuple):
-    """What is derived from a content; `words` is None when nothing was derived yet."""
-
-    words: Stems | None
-    pending: bool
-    chunks: tuple[tuple[int, Chunk, bool], ...]  # its number, and whether it has a vector
-
-
-class SQLiteTransaction:
+class SQLiteTransaction(BufferedTransaction[Space]):
     """What `storage.commit` writes with. Rows wait until all changes are known, and are written table by table."""
 
     def __init__(self, connection: apsw.Connection) -> None:
+        super().__init__()
         self._connection = connection
-        self._spaces: dict[str, Space] = {}
-        self._in_file: dict[str, Space] = {}  # the same, as they were read
+        self._in_file: dict[str, Space] = {}  # the spaces, as they were read
         self._last: dict[str, int] = {}  # the last number given, by table
-        self._embedder: EmbedderIdentity | None = None  # as it was read with a space
-        self._stored: dict[Key, Stored | None] = {}
         self._contents: dict[int, Content] = {}
-        self._waiting: set[Key] = set()  # memories whose rows wait
-        self._rows: dict[str, list[Sequence[SQLValue]]] = defaultdict(list)
+        self._rows: dict[str, list[Sequence[SQLValue]]] = defaultdict(list)  # by statement
         self._new: list[NewMemory] = []  # whose rows are made when they are written
         # By space and number of an entry: the memory, and whether it ended and began a version.
         self._versions: dict[tuple[str, int], tuple[int, bool, bool]] = {}
-        self._sizes: dict[tuple[str, int], tuple[int, int]] = {}  # of a space after an entry: its memories and stems
-        self._counts: Counts = Counter()
         self._last_vectors: dict[int, int] = {}  # the last chunk with a vector, by space
         self.new_vectors: dict[int, NewVectors] = {}  # by space, for who searches next
-        self._terms: dict[int, Counter[str]] = defaultdict(Counter)  # how many more memories have a stem, by space
         self._vectors: dict[int, list[tuple[int, int, Vectors]]] = defaultdict(list)
         self.to_pack: dict[int, int] = {}  # spaces whose signs may be packed after the commit: their dimensions
         self._with_memory: set[int] = set()  # chunks whose vectors are written with a new memory
@@ -198,11 +176,6 @@ class SQLiteTransaction:
         self.scrubbed = False
 
     # What is there
-
-    def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]:
-        self._load(space, ids)
-        stored = (self._stored[space, id] for id in dict.fromkeys(ids))
-        return [each.memory for each in stored if each is not None]
 
     def _load(self, name: str, ids: Sequence[str]) -> None:
         unknown = [id for id in dict.fromkeys(ids) if (name, id) not in self._stored]
@@ -229,20 +202,12 @@ class SQLiteTransaction:
             self._load(name, ())
         return self._spaces.get(name)
 
-    def _get_or_create_space(self, name: str) -> Space:
+    def _space_to_write(self, name: str) -> Space:
         known = self._space(name)
         if known is None:
             self._connection.execute("INSERT INTO space(name) VALUES (?)", (name,))
             known = self._spaces[name] = Space(self._connection.last_insert_rowid())
         return known
-
-    def last_at(self, space: str) -> float:
-        known = self._space(space)
-        return 0.0 if known is None else known.last_at
-
-    def last_seq(self, space: str) -> int:
-        known = self._space(space)
-        return 0 if known is None else known.seq
 
     def term(self, kind: str, name: str) -> Mapping[str, Json] | None:
         return rows.vocabulary(self._connection, kind, name).get(name)
@@ -250,45 +215,22 @@ class SQLiteTransaction:
     def embedder(self) -> EmbedderIdentity:
         return self._embedder or rows.stored_embedder(self._connection)
 
-    def _content(self, number: int) -> Content:
-        """What is derived from it; all that was loaded is read together, because one change seldom comes alone."""
+    def _content(self, space: Space, number: int) -> Content:  # noqa: ARG002
         if number not in self._contents:
             present = (each.content for each in self._stored.values() if each is not None)
             asked = (json.dumps([each for each in {number, *present} if each not in self._contents]),)
-            chunks: dict[int, list[tuple[int, Chunk, bool]]] = defaultdict(list)
             sql = f"SELECT content, id, start, stop, digest, embedded FROM chunk WHERE content {AMONG} ORDER BY id"
-            for content, id, start, stop, digest, embedded in rows.fetch(self._connection, sql, asked):
-                chunks[content].append((id, Chunk(start, stop, digest), bool(embedded)))
+            chunks = rows.fetch(self._connection, sql, asked)
             sql = f"SELECT number, words, pending FROM content WHERE number {AMONG}"
-            for content, stems, pending in rows.fetch(self._connection, sql, asked):
-                words = None if stems is None else tables.unpacked_stems(stems, 3)
-                self._contents[content] = Content(words, bool(pending), tuple(chunks[content]))
+            self._contents |= contents_of_rows(chunks, rows.fetch(self._connection, sql, asked))
         return self._contents[number]
 
+    def _vectors_of(self, space: Space, content: int) -> list[Vectors]:
+        from nacre.storage.sqlite.search import stored_vectors
+
+        return stored_vectors(self._connection, [id for id, _, is_in in self._content(space, content).chunks if is_in])
+
     # A memory
-
-    def put(self, memory: Memory, derived: Derived | None, seq: int | None) -> None:
-        space_and_id = (memory.space, memory.id)
-        old, space = self._old(space_and_id), self._get_or_create_space(memory.space)
-        space.latest = max(space.latest, memory.created_at, memory.updated_at)
-        if old is None:
-            self._stored[space_and_id] = self._insert(space, memory, derived, seq)
-        else:
-            self._stored[space_and_id] = self._edit(space, memory, derived, old, seq)
-        self._waiting.add(space_and_id)
-        self._note_size(memory.space, seq)
-
-    def _old(self, space_and_id: Key) -> Stored | None:
-        space, id = space_and_id
-        if space_and_id in self._waiting:  # changed twice
-            self.flush()
-        if space_and_id not in self._stored:
-            self._load(space, [id])
-        return self._stored[space_and_id]
-
-    def _note_size(self, space: str, seq: int | None) -> None:
-        if seq is not None:
-            self._sizes[space, seq] = (self._spaces[space].memories, self._spaces[space].stems)
 
     def _insert(self, space: Space, memory: Memory, derived: Derived | None, seq: int | None) -> Stored:
         content, start = self._next("content"), space.seq if seq is None else seq
@@ -298,136 +240,50 @@ class SQLiteTransaction:
         space.memories += 1
         if words is not None:
             space.stems += length
-            self._terms[space.number].update(words.distinct)
+            self._stem_counts[space.number].update(words.distinct)
         add_counts(self._counts, space.number, memory)
         values = content_row(memory, words, pending=derived is None or derived.vectors is None)
         chunks = self._number_chunks(space, content, derived)
         self._new.append(NewMemory(space.number, new, values, names_of(memory, stems), chunks, links_of(memory)))
-        if seq is not None:
-            self._versions[memory.space, seq] = (new.key, False, True)
         return new
 
-    def _edit(self, space: Space, memory: Memory, derived: Derived | None, old: Stored, seq: int | None) -> Stored:
-        content, derived = self._edit_content(space, memory, derived, old)
-        stems, length = old.stems, old.length
-        if derived is not None:
-            had, words = self._content(old.content), tables.indexed(derived.words)
-            self._count_terms(space, tables.distinct_stems(*(had.words or ()), *stems), words.distinct)
-            stems, length = words.names, words.length
-            space.stems += length - old.length
-        start = old.seq_from if seq is None else seq
+    def _note_change(self, key: Key, old: Stored | None, new: Stored | None, seq: int | None) -> None:
+        super()._note_change(key, old, new, seq)
+        if seq is not None and (either := new or old):
+            self._versions[key[0], seq] = (either.key, old is not None, new is not None)
+
+    def _anchor(self, old: Stored, memory: Memory, content: int, start: int) -> int:
         moved = old.content != content or any(getattr(old.memory, name) != getattr(memory, name) for name in INDEXED)
-        new = Stored(old.key, content, start, start if moved else old.anchor, stems, length, memory)
-        self._write_version(space, old, new, seq)
-        return new
+        return start if moved else old.anchor
 
-    def _write_version(self, space: Space, old: Stored, new: Stored, seq: int | None) -> None:
-        """Begins a version with the entry, or changes the present one in place."""
-        memory, known, start = new.memory, old.memory, new.seq_from
-        uses = (memory.last_accessed, memory.access_count)
-        if uses != (known.last_accessed, known.access_count):
-            self._add(SET_USES, *uses, old.key)
-        add_counts(self._counts, space.number, memory)
-        add_counts(self._counts, space.number, known, -1)
-        names = names_of(known, old.stems), names_of(memory, new.stems)
-        self._put_names(space, old.key, *names, start, in_place=seq is None)
-        self._put_links(space, old.key, links_of(known), links_of(memory), start, in_place=seq is None)
-        if seq is not None:
-            self._versions[memory.space, seq] = (old.key, True, True)
-            self._add(END_VERSION, seq, old.key, old.seq_from)
-            self._add(INSERT_VERSION, *version_row(space.number, new))
-        elif memory != replace(known, last_accessed=uses[0], access_count=uses[1]):
-            self._add(REPLACE_VERSION, *version_row(space.number, new), old.key, old.seq_from)
-            if old.content != new.content:
-                self._orphans.append(old.content)
-        elif (new.stems, new.length) != (old.stems, old.length):
-            self._add(SET_STEMS, tables.packed_stems(new.stems), new.length, old.key, old.seq_from)
+    def _version_row(self, stored: Stored) -> list[SQLValue]:
+        return version_row(stored)
 
-    def remove(self, space: str, id: str, seq: int | None) -> None:
-        """Without `seq` it deletes the memory with all its versions."""
-        old, known = self._old((space, id)), self._get_or_create_space(space)
-        if old is None:
-            return
-        known.memories -= 1
-        known.stems -= old.length
-        add_counts(self._counts, known.number, old.memory, -1)
-        words = self._content(old.content).words or ()
-        self._count_terms(known, tables.distinct_stems(*words, *old.stems), frozenset())
-        self._stored[space, id] = None
-        if seq is None:
-            sql = f"UPDATE journal SET key = NULL WHERE {OF_MEMORIES}"
-            self._connection.execute(sql, of_memories(known.number, id))
-            self._delete(known, old.key)
-            return
-        self._put_names(known, old.key, names_of(old.memory, old.stems), {}, seq)
-        self._put_links(known, old.key, links_of(old.memory), {}, seq)
-        self._add(REMOVE_MEMORY, old.key)
-        self._add(END_VERSION, seq, old.key, old.seq_from)
-        self._add(SET_PENDING, 0, old.content)
-        self._versions[space, seq] = (old.key, True, False)
-        self._waiting.add((space, id))
-        self._note_size(space, seq)
+    def _replace_version(self, space: Space, old: Stored, new: Stored) -> None:
+        self._add(REPLACE_VERSION, space.number, *version_row(new), old.key, old.seq_from)
+        if old.content != new.content:
+            self._orphans.append(old.content)
 
-    def _count_terms(self, space: Space, before: frozenset[str], after: frozenset[str]) -> None:
-        counts = self._terms[space.number]
-        counts.update(after - before)
-        for stem in before - after:
-            counts[stem] -= 1
-
-    def _put_names(self, space: Space, key: int, had: Names, has: Names, seq: int, *, in_place: bool = False) -> None:
-        """Names are valid from `seq` on. With `in_place`, rows that began with this version are deleted instead of
-        ended."""
-        for (field, name), times in had.items():
-            if has.get((field, name)) != times:
-                for sql in (END_LABEL, DELETE_LABEL) if in_place else (END_LABEL,):
-                    self._add(sql, seq, space.number, field, name, key)
-        for (field, name), times in has.items():
-            if had.get((field, name)) != times:
-                self._add(INSERT_LABEL, space.number, field, name, key, seq, times)
-
-    def _put_links(
-        self,
-        space: Space,
-        key: int,
-        had: Mapping[Target, Kept],
-        has: Mapping[Target, Kept],
-        seq: int,
-        *,
-        in_place: bool = False,
-    ) -> None:
-        for (target, rel), kept in had.items():
-            if has.get((target, rel)) != kept:
-                self._add(END_LINK, seq, space.number, target, rel, key)
-            if in_place and (target, rel) not in has:
-                self._add(DELETE_LINK, seq, space.number, target, rel, key)
-        for (target, rel), kept in has.items():
-            if had.get((target, rel)) != kept:
-                self._add(INSERT_LINK, space.number, target, rel, key, seq, *kept, int((target, rel) in had))
+    def _delete_removed(self, space: Space, id: str, key: int) -> None:
+        sql = f"UPDATE journal SET key = NULL WHERE {OF_MEMORIES}"
+        self._connection.execute(sql, of_memories(space.number, id))
+        self._delete(space, key)
 
     # Its content
 
-    def _edit_content(
-        self, space: Space, memory: Memory, derived: Derived | None, old: Stored
-    ) -> tuple[int, Derived | None]:
-        """Returns the content's number, and the derived data if it may have changed."""
-        if same_content(old.memory, memory):
-            if derived is not None:
-                self._derive_again(space, old.content, self._content(old.content), derived)
-            return old.content, derived
-        if derived is None:
-            derived = self._derived(old, self._content(old.content))
-        self._add(SET_PENDING, 0, old.content)
-        number = self._next("content")
-        self._add(INSERT_CONTENT, number, space.number, *content_values(memory, derived))
+    def _insert_content(self, space: Space, memory: Memory, derived: Derived | None) -> int:
+        number, words = self._next("content"), None if derived is None else tables.indexed(derived.words)
+        pending = derived is None or derived.vectors is None
+        self._add("content", space.number, number, *content_row(memory, words, pending=pending))
         self._put_chunks(space, number, derived)
-        return number, derived
+        return number
 
     def _put_chunks(self, space: Space, content: int, derived: Derived | None) -> None:
         self._add_chunks(space.number, content, self._number_chunks(space, content, derived))
 
     def _add_chunks(self, space: int, content: int, chunks: Sequence[tuple[int, Chunk, int]]) -> None:
         for id, each, embedded in chunks:
-            self._add(INSERT_CHUNK, id, content, space, each.start, each.end, each.digest, embedded)
+            self._add("chunk", space, id, content, each.start, each.end, each.digest, embedded)
 
     def _number_chunks(self, space: Space, content: int, derived: Derived | None) -> list[tuple[int, Chunk, int]]:
         """The rows of its chunks: a number, the chunk, and whether it has a vector, which waits to be written."""
@@ -439,47 +295,19 @@ class SQLiteTransaction:
             self._vectors[space.number] += [(id, content, vector) for (id, *_), vector in pairs]
         return numbered
 
-    def _derive_again(self, space: Space, content: int, had: Content, derived: Derived) -> None:
-        """Words and vectors of a text that stays; those that stay too are not written again."""
-        lines = content_lines(derived.words)
-        if lines != had.words:
-            self._add(SET_WORDS, tables.packed_stems(lines), content)
-        embedded = derived.vectors is not None
-        if [(chunk, embedded) for chunk in derived.chunks] != [(chunk, is_in) for _, chunk, is_in in had.chunks]:
-            for id, _, _ in had.chunks:
-                self._add(DELETE_CHUNK, id)
-            self._dropped[space.number] += [id for id, _, is_in in had.chunks if is_in]
-            self._put_chunks(space, content, derived)
-        if had.pending == embedded:
-            self._add(SET_PENDING, int(not embedded), content)
-
-    def _derived(self, old: Stored, had: Content) -> Derived | None:
-        """What was derived from a text that changes while its words and vectors stay."""
-        if had.words is None:
-            return None
-        import numpy as np
-
-        from nacre.storage.sqlite.search import stored_vectors
-
-        stored = stored_vectors(self._connection, [id for id, _, is_in in had.chunks if is_in])
-        stacked = None if had.pending or len(stored) != len(had.chunks) else np.stack(stored)
-        return Derived(Words(*had.words, *old.stems), tuple(chunk for _, chunk, _ in had.chunks), stacked)
+    def _delete_chunks(self, space: Space, content: Content) -> None:
+        super()._delete_chunks(space, content)
+        self._dropped[space.number] += [id for id, _, is_in in content.chunks if is_in]
 
     # The journal
 
-    def next_seq(self, space: str) -> int:
-        known = self._get_or_create_space(space)
-        known.seq += 1
-        self._note_size(space, known.seq)
-        return known.seq
-
     def append(self, entries: Sequence[JournalEntry]) -> None:
         for entry in entries:
-            space, place = self._get_or_create_space(entry.space), (entry.space, entry.seq)
+            space, place = self._space_to_write(entry.space), (entry.space, entry.seq)
             space.last_at = entry.operation.at
             versions = self._versions.get(place) if entry.kind == MEMORY else None
             size = self._sizes[place]
-            self._add(INSERT_ENTRY, *entry_row(space.number, entry, versions), space.latest, *size)
+            self._rows["journal"].append([*entry_row(space.number, entry, versions), space.latest, *size])
             written = self._in_file.get(entry.space)
             if written is None or written.seq < entry.seq:  # then the view `present` takes this from the entry
                 self._in_file[entry.space] = Space(space.number, entry.seq, space.last_at, *size, space.latest)
@@ -488,7 +316,7 @@ class SQLiteTransaction:
         space, id = change.space, change.id
         self.flush()
         self.scrubbed = True
-        known = self._get_or_create_space(space)
+        known = self._space_to_write(space)
         self._connection.execute(
             f"UPDATE journal SET key = NULL, before = NULL, after = NULL, why = '' WHERE {OF_MEMORIES} AND kind = ?",
             (*of_memories(known.number, id), MEMORY),
@@ -608,7 +436,7 @@ class SQLiteTransaction:
     def purge_space(self, space: str) -> list[str]:
         self.flush()
         self.scrubbed = True
-        known = self._get_or_create_space(space)
+        known = self._space_to_write(space)
         sql = "SELECT id FROM main.memory WHERE space = ? AND gone = 0 ORDER BY key"
         ids = [str(id) for (id,) in rows.fetch(self._connection, sql, (known.number,))]
         self._connection.execute(
@@ -693,8 +521,8 @@ class SQLiteTransaction:
 
     # Rows
 
-    def _add(self, sql: str, *values: SQLValue) -> None:
-        self._rows[sql].append(values)
+    def _add(self, statement: str, space: int, *values: SQLValue) -> None:
+        self._rows[statement].append((space, *values))
 
     def _next(self, table: str) -> int:
         if not self._last:
@@ -715,17 +543,17 @@ class SQLiteTransaction:
                 ]
                 labels = [(*name, times) for name, times in names.items()]
                 linked = [(*target, *kept) for target, kept in links.items()]
-                values = (*identity_of(new.memory), *content, *version_row(space, new))
-                self._add(INSERT_MEMORY, *values, *map(as_json, (labels, packed, linked)))
+                values = (*identity_of(new.memory), *content, *version_row(new))
+                self._add(NEW_MEMORY, space, *values, *map(as_json, (labels, packed, linked)))
         elif self._new:
             identities, contents, versions, of_names = (
-                self._rows[sql] for sql in (INSERT_IDENTITY, INSERT_CONTENT, INSERT_VERSION, INSERT_LABEL)
+                self._rows[table] for table in ("memory", "content", INSERT_VERSION, INSERT_LABEL)
             )
             for space, new, content, names, chunks, links in self._new:
                 key, start = new.key, new.seq_from
-                identities.append((key, space, 0, *identity_of(new.memory)))
-                contents.append((new.content, space, *content))
-                versions.append(version_row(space, new))
+                identities.append((space, key, 0, *identity_of(new.memory)))
+                contents.append((space, new.content, *content))
+                versions.append([space, *version_row(new)])
                 of_names += [(space, *name, key, start, times) for name, times in names.items()]
                 self._add_chunks(space, new.content, chunks)
                 if links:
@@ -735,18 +563,17 @@ class SQLiteTransaction:
         self._new.clear()
 
     def flush(self) -> None:
-        """Writes the collected rows; needed before a statement that works on whole tables."""
         self._add_new()
-        for sql in (*STATEMENTS, INSERT_ENTRY):
-            if sql in self._rows:
-                self._connection.executemany(sql, self._rows.pop(sql))
+        for name, sql in STATEMENTS.items():
+            if name in self._rows:
+                self._connection.executemany(sql, self._rows.pop(name))
         self._waiting.clear()
         self._contents.clear()  # what was derived anew is in the file by now
         self._write_vectors()
         self._erase_orphans()
-        write_counts(self._connection, self._counts, self._terms)
+        write_counts(self._connection, self._counts, self._stem_counts)
         self._counts.clear()
-        self._terms.clear()
+        self._stem_counts.clear()
         self._connection.executemany(
             f"UPDATE space SET {', '.join(f'{name} = ?' for name in SPACE[1:])} WHERE number = ?",
             [
@@ -814,21 +641,17 @@ def identity_of(memory: Memory) -> tuple[SQLValue, ...]:
     return memory.id, memory.last_accessed, memory.access_count
 
 
-def content_values(memory: Memory, derived: Derived | None) -> tuple[SQLValue, ...]:
-    """The columns `CONTENT_VALUES`."""
-    words = None if derived is None else tables.indexed(derived.words)
-    return content_row(memory, words, pending=derived is None or derived.vectors is None)
-
-
 def content_row(memory: Memory, words: tables.Indexed | None, *, pending: bool) -> tuple[SQLValue, ...]:
+    """The columns `CONTENT_VALUES`."""
     lines = None if words is None else tables.joined_lines(words.content)
     return (*rows.content_values(*tables.contents_of(memory)), lines, int(pending))
 
 
-def version_row(space: int, stored: Stored) -> list[SQLValue]:
+def version_row(stored: Stored) -> list[SQLValue]:
+    """The columns `VERSION`."""
     memory = stored.memory
     return [
-        stored.key, space, stored.seq_from, stored.anchor, stored.content, memory.version,
+        stored.key, stored.seq_from, stored.anchor, stored.content, memory.version,
         *rows.version_values(memory), tables.joined_lines(stored.stems), stored.length,
     ]  # fmt: skip
 

@@ -22,18 +22,16 @@ from nacre.model.journal import MEMORY
 from nacre.model.memory import changed_fields, images
 from nacre.protocols import ContentRow, EntryRow, MemoryRow, RowBatch, SpaceRow, TermSet, VersionRow
 from nacre.storage import tables
+from nacre.storage.buffered_transaction import Space
 from nacre.storage.sqlite import rows
 from nacre.storage.sqlite.connection import translated
 from nacre.storage.sqlite.rows import AMONG, SELECTED, USES, fetch, from_row, image_values, record_of_row
 from nacre.storage.sqlite.store import VERSIONS_OF_ENTRIES, entry_rows, parsed, split_entry
 from nacre.storage.sqlite.transaction import (
     INDEXED,
-    INSERT_CHUNK,
-    INSERT_CONTENT,
     INSERT_ENTRY,
-    INSERT_IDENTITY,
+    STATEMENTS,
     VERSION,
-    Space,
     SQLiteTransaction,
     insertion,
 )
@@ -49,15 +47,20 @@ AT_ONCE = 250  # memories that are read together
 ENTRIES_AT_ONCE = 1_000
 BULK_CACHE_KIB = 65_536
 
-INSERT_VERSION = insertion("version", *VERSION, "seq_to")
-INSERT_LABEL = insertion("label", "space", "field", "name", "key", "times", "seq_from", "seq_to")
-INSERT_LINK = insertion("link", "space", "target", "rel", "key", "weight", "kind", "walks", "seq_from", "seq_to")
 BEFORE_RECORD = 8  # columns in `VERSIONS`
 OF_IDENTITY = len(IDENTITY)  # in a record, those of its content follow, and then those of its version
 OF_CONTENT = OF_IDENTITY + len(CONTENT)
 VERSION_AT = PLACES["version"]
 indexed_of = itemgetter(*(PLACES[name] for name in INDEXED))
-STATEMENTS = (INSERT_IDENTITY, INSERT_CONTENT, INSERT_VERSION, INSERT_LABEL, INSERT_LINK, INSERT_CHUNK)
+# Rows with their ends, which a usual change set writes only later.
+INSERTIONS = {
+    "memory": STATEMENTS["memory"],
+    "content": STATEMENTS["content"],
+    "version": insertion("version", "space", *VERSION, "seq_to"),
+    "label": insertion("label", "space", "field", "name", "key", "times", "seq_from", "seq_to"),
+    "link": insertion("link", "space", "target", "rel", "key", "weight", "kind", "walks", "seq_from", "seq_to"),
+    "chunk": STATEMENTS["chunk"],
+}
 
 SPACES = (
     "SELECT name, seq, last_at, dropped, (SELECT dropped_at FROM space WHERE space.number = present.number),"
@@ -256,7 +259,7 @@ def linked_images(versions: StoredVersions, key: int, seq: int, old: bool, new: 
 
 class RowTransaction(SQLiteTransaction):
     def write_rows(self, batch: RowBatch) -> None:
-        space, row = self._get_or_create_space(batch.space.name), batch.space
+        space, row = self._space_to_write(batch.space.name), batch.space
         space.seq, space.last_at = row.seq, row.last_at
         self._connection.execute(
             "UPDATE space SET (dropped, dropped_at, dropped_memories, dropped_stems) = (?, ?, ?, ?) WHERE number = ?",
@@ -268,8 +271,8 @@ class RowTransaction(SQLiteTransaction):
             self.flush()  # erases the contents that nothing holds any more, before others get numbers
         for memory in batch.memories:
             self._put_row(space, memory)
-        for sql in STATEMENTS:
-            self._connection.executemany(sql, self._rows.pop(sql, []))
+        for table, sql in INSERTIONS.items():
+            self._connection.executemany(sql, self._rows.pop(table, []))
         self._write_entries(space, batch)
 
     def drop_space(self, name: str) -> None:
@@ -296,7 +299,7 @@ class RowTransaction(SQLiteTransaction):
     def _put_row(self, space: Space, row: MemoryRow) -> None:
         key, last = row.number or self._next("memory"), row.versions[-1]
         gone = 0 if last.seq_to is None else key
-        self._add(INSERT_IDENTITY, key, space.number, gone, *last.record[:OF_IDENTITY])
+        self._add("memory", space.number, key, gone, *last.record[:OF_IDENTITY])
         stems = list[str]()
         for run in runs(row):
             content, anchor = self._put_content(space, run[-1]), run[0].seq_from
@@ -305,13 +308,13 @@ class RowTransaction(SQLiteTransaction):
                     anchor = version.seq_from
                 record, stems = version.record, stems_of(version)
                 self._add(
-                    INSERT_VERSION, key, space.number, version.seq_from, anchor, content, record[VERSION_AT],
+                    "version", space.number, key, version.seq_from, anchor, content, record[VERSION_AT],
                     *record[OF_CONTENT:VERSION_AT], record[-1], rows.uses_text(*version.uses), version.stems,
                     len(stems), version.seq_to,
                 )  # fmt: skip
                 space.latest = max(space.latest, *latest_of(record))
         self._count_row(space, last, stems, 1)
-        labels, links = self._rows[INSERT_LABEL], self._rows[INSERT_LINK]
+        labels, links = self._rows["label"], self._rows["link"]
         for label, times, began, ended, _ in spans(row, labels_of):
             labels.append((space.number, *label, key, times, began, ended))
         if any("links" in version.lists for version in row.versions):
@@ -323,10 +326,10 @@ class RowTransaction(SQLiteTransaction):
         content, (words, chunks, vectors) = self._next("content"), last.content
         waits = int(vectors is None and last.seq_to is None)
         texts = rows.content_values(*last.record[OF_IDENTITY:OF_CONTENT])
-        self._add(INSERT_CONTENT, content, space.number, *texts, words, waits)
+        self._add("content", space.number, content, *texts, words, waits)
         numbered = [(self._next("chunk"), chunk) for chunk in chunks]
         for id, chunk in numbered:
-            self._add(INSERT_CHUNK, id, content, space.number, *chunk, int(vectors is not None))
+            self._add("chunk", space.number, id, content, *chunk, int(vectors is not None))
         if chunks and vectors is not None:
             pairs = zip(numbered, vectors, strict=True)
             self._vectors[space.number] += [(id, content, np.frombuffer(half, "<f2")) for (id, _), half in pairs]

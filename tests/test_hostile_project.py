@@ -73,7 +73,6 @@ def hostile(elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             secrets = "allow"
             secrets_allow = "/.*/"
             suspicious = "allow"
-            editor = "touch {ran}"
             scope = "global_write"
             key = "file:/etc/hostname"
             hook_inject = 100000

@@ -11,6 +11,7 @@ from nacre.errors import InvalidInput
 from nacre.model import GENERIC_ROLES, Condition, Filter, Query
 from nacre.model.instants import DAY
 from nacre.model.memory import CONFLICTS, MAY_REPLACE
+from nacre.model.validate import UNWRITABLE
 from nacre.protocols import Candidates, Place, Reader, Search, Vectors
 from nacre.text.date_readings import MONTHS, WEEKDAYS
 from nacre.text.dates import (
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # Half of a surrogate pair or a NUL, from a broken paste: no stored text has them.
-UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 LONGEST_QUERY = 20_000  # characters; an agent that pastes a whole file wants ingestion, not recall
 # As words of the text: an "id", somebody "ill" and the US are not the asker.
 FIRST_PERSON = re.compile(

@@ -112,8 +112,8 @@ def test_memories_of_two_types_may_conflict_but_never_surely_and_likeness_alone_
 
 
 def test_of_two_events_of_different_times_none_outdates_the_other() -> None:
-    older = Memory("old", "Ran 5 km by the river", type="episodic", created_at=DAY, occurred_at=DAY)
-    newer = Memory("new", "Ran 8 km by the river", type="episodic", created_at=2 * DAY, occurred_at=2 * DAY)
+    older = Memory("old", "Ran 5 km by the river", type="episodic", created_at=DAY)
+    newer = Memory("new", "Ran 8 km by the river", type="episodic", created_at=2 * DAY)
     for model in (Reader(UPDATE), Reader(CONTRADICTION), Reader(UNRELATED), None):
         assert said(newer, older, model, 0.9) is None
         assert PairJudge(model).version_probability(newer, older, 0.9) == 0.0
@@ -121,8 +121,11 @@ def test_of_two_events_of_different_times_none_outdates_the_other() -> None:
     assert said(again, older, Reader(DUPLICATE), 0.9) == Verdict("duplicate", "conflict_model")
     turns = (replace(each, role="user", session="s", position=0) for each in (newer, older))
     assert said(*turns, Reader(UPDATE), 0.9) is not None  # who talks to an agent states facts
-    undated = (replace(each, occurred_at=None) for each in (newer, older))
-    assert said(*undated, Reader(UPDATE), 0.9) is not None  # a wedding that is moved
+    planned = (
+        replace(newer, text="The run is on 19 June 2027"), replace(older, text="The run is on 12 June 2027")
+    )  # fmt: skip
+    assert said(*planned, Reader(UPDATE), 0.9) is not None
+    assert said(newer, replace(older, occurred_at=9 * DAY), Reader(UPDATE), 0.9) is not None
     fact = replace(older, type="semantic")
     assert said(newer, fact, Reader(UPDATE), 0.9) == Verdict("update", "conflict_model", ("8", "5"), sure=False)
 

@@ -190,10 +190,18 @@ def across_types(a: Memory, b: Memory, verdict: Verdict | None) -> Verdict | Non
 
 def are_two_events(a: Memory, b: Memory) -> bool:
     """Whether both tell what happened, at different times: each stays true. What is noted within a day may tell of one
-    event, and correct it. A turn of a conversation has the type of an event and may state a fact, and what has no time
-    of its own may tell of one that is to come."""
-    events = all(each.type == "episodic" and each.occurred_at is not None and not each.role for each in (a, b))
-    return events and abs(a.happened_at - b.happened_at) >= DAY
+    event, and correct it."""
+    return abs(a.happened_at - b.happened_at) >= DAY and is_past_event(a) and is_past_event(b)
+
+
+def is_past_event(memory: Memory) -> bool:
+    """Not what is planned, which may be moved; and a turn of a conversation has the type of an event and may state a
+    fact."""
+    from nacre.text.dates import named_times  # few pairs are of this type
+
+    if memory.type != "episodic" or memory.role or memory.happened_at > memory.created_at:
+        return False
+    return all(named.end <= memory.created_at + DAY for named in named_times(memory.text, memory.happened_at))
 
 
 def opposed(a: Memory, b: Memory) -> bool:

@@ -195,13 +195,14 @@ def are_two_events(a: Memory, b: Memory) -> bool:
 
 
 def is_past_event(memory: Memory) -> bool:
-    """Not what is planned, which may be moved; and a turn of a conversation has the type of an event and may state a
-    fact."""
+    """Not what names only times to come: what is planned may be moved. A turn of a conversation has the type of an
+    event and may state a fact."""
     from nacre.text.dates import named_times  # few pairs are of this type
 
     if memory.type != "episodic" or memory.role or memory.happened_at > memory.created_at:
         return False
-    return all(named.end <= memory.created_at + DAY for named in named_times(memory.text, memory.happened_at))
+    named = named_times(memory.text, memory.happened_at)
+    return not named or any(each.start <= memory.created_at for each in named)
 
 
 def opposed(a: Memory, b: Memory) -> bool:

@@ -119,8 +119,8 @@ def test_of_two_events_of_different_times_none_outdates_the_other() -> None:
         assert PairJudge(model).version_probability(newer, older, 0.9) == 0.0
     again = replace(newer, text="Ran 5 km along the river")
     assert said(again, older, Reader(DUPLICATE), 0.9) == Verdict("duplicate", "conflict_model")
-    turns = (replace(each, role="user", session="s", position=0) for each in (newer, older))
-    assert said(*turns, Reader(UPDATE), 0.9) is not None  # who talks to an agent states facts
+    last, first = (replace(each, role="user", session="s", position=0) for each in (newer, older))
+    assert said(last, first, Reader(UPDATE), 0.9) is not None  # who talks to an agent states facts
     planned = (
         replace(newer, text="The run is on 19 June 2027"), replace(older, text="The run is on 12 June 2027")
     )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -120,11 +121,11 @@ def test_what_is_done_after_the_file_was_replaced_is_done_in_the_new_file(
     with writing(copied) as transaction:
         transaction.put(memory("lost"), derived("other word", unit(1)))
     with ThreadPoolExecutor(1) as other_thread:
-        read = (copied.by_vector, SPACE, unit(1), EVERYTHING, 5)
-        assert sorted(ids(other_thread.submit(*read).result())) == ["kept", "lost"]
+        read = partial(copied.by_vector, SPACE, unit(1), EVERYTHING, 5)
+        assert sorted(ids(other_thread.submit(read).result())) == ["kept", "lost"]
         take_away(file, tmp_path / "away")
         (tmp_path / "copy.db").rename(file)
-        assert ids(other_thread.submit(*read).result()) == ["kept"]
+        assert ids(other_thread.submit(read).result()) == ["kept"]
     assert ids(copied.by_words(SPACE, ["word"], EVERYTHING, 5)) == ["kept"]
     put(copied, memory("new"))
     beside = SQLiteBackend(file, key)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from nacre.hooks.turns import changes_told, is_chatter, is_echo
+from nacre.hooks.turns import announced_changes, is_chatter, is_echo
 from tests.samples import memory
 
 
@@ -64,7 +64,7 @@ def test_a_statement_that_begins_like_a_request_tells_something(text: str) -> No
 )
 def test_only_what_says_that_something_changed_is_compared(text: str, is_change: bool) -> None:
     turn = memory("m", text, role="user")
-    assert changes_told([turn]) == ([turn] if is_change else [])
+    assert announced_changes([turn]) == ([turn] if is_change else [])
 
 
 def test_an_answer_to_a_doubt_is_no_echo() -> None:

@@ -1,6 +1,6 @@
 """Captures the new turns of a transcript: reads on from the last position, and stores no turn twice.
 
-What the user tells in them is compared with what was told before.
+A change that the user announces in them is compared with notes and earlier turns.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from nacre.errors import InvalidInput, SecretRefused
 from nacre.hooks import unread
 from nacre.hooks.channel import log_line
-from nacre.hooks.turns import USER, changes_told, is_chatter
+from nacre.hooks.turns import announced_changes, is_users_statement
 from nacre.model import Conflict, Memory
 from nacre.model.memory import Json
 from nacre.transfer.ingest import conversations
@@ -200,13 +200,13 @@ def step(
 
 
 def note_changes(store: MemoryStore, turns: Sequence[Memory], until: float | None) -> None:
-    """Compares the changes that the user told with the notes and with what the user told before: «we no longer deploy
-    there» must not stay behind what it changes. Only what is sure is noted, since people also think aloud. Without the
-    model, or without time, nothing is compared."""
+    """Compares the changes that the user announces with notes and the user's earlier turns: «we no longer deploy there»
+    must not stay behind what it changes. Only what is sure is noted, since people also think aloud. Without the model,
+    or without time, nothing is compared."""
     if store.settings.on_conflict == "ignore" or not store.embedder.ready:
         return
     changes: list[Conflict] = []
-    for turn in changes_told(turns)[-COMPARED:]:
+    for turn in announced_changes(turns)[-COMPARED:]:
         if until is not None and time.monotonic() >= until:
             break
         changes += [each for each in store.find_conflicts(turn.id) if is_change(each, turn)]
@@ -215,10 +215,9 @@ def note_changes(store: MemoryStore, turns: Sequence[Memory], until: float | Non
 
 
 def is_change(conflict: Conflict, turn: Memory) -> bool:
-    """Whether the turn surely changes a note or what the user told before."""
-    older = conflict.b
-    by_user = not older.role or (older.role.lower() == USER and not is_chatter(older))
-    return conflict.sure and conflict.kind != "duplicate" and conflict.a.id == turn.id and by_user
+    """Whether the turn surely changes a note or an earlier statement of the user."""
+    stated = not conflict.b.role or is_users_statement(conflict.b)
+    return conflict.sure and conflict.kind != "duplicate" and conflict.a.id == turn.id and stated
 
 
 def resume_position(reached: ReadPosition, transcript: Path) -> ReadPosition | None:

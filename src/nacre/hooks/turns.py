@@ -1,4 +1,4 @@
-"""What a turn of a conversation tells: only that is put before a prompt, and compared with what was told before."""
+"""Which turns of a conversation state something, and which of them announce a change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nacre.text.tokens import content_stems, only_asks, sentences
 
 USER, TOOL = "user", "tool"
 PASSING = 0.45  # a turn below this importance by its words: a question, an acknowledgement, a step
-# A request for one piece of work: it tells what was wanted then, not what is so.
+# A request for one piece of work says what was wanted then, not what is so.
 POLITE = "please|now|then|next|also|and|so|ok(?:ay)?|great|thanks|good|yes|let'?s|(?:can|could|would|will) you"
 WORK = (
     "add|adjust|analy[sz]e|apply|build|change|check|clean|commit|compare|continue|convert|copy|create|debug|delete|"
@@ -22,7 +22,7 @@ WORK = (
     "translate|try|undo|update|upgrade|verify|write"
 )
 REQUEST = re.compile(rf"(?:(?:{POLITE})[\s,]+)*(?:{WORK})\b", re.IGNORECASE)
-# What states something is none: «test server is now hera», «update: we moved», «explain it to me, I read no English».
+# These begin like one and state something: «test server is now hera», «update: we moved», «explain it, I read no Python».
 STATES = re.compile(
     r"^\w+(?:\s+of\b|,|(?:\s+\w+){0,2}:)"
     r"|\b(?:is|are|was|were|has|have|had|will|must|should|may|isn't|aren't|don't|can't|i|we|i'm|we're)\b",
@@ -36,13 +36,14 @@ RULE = re.compile(
 )
 # What the user does not know yet is no statement that an answer could repeat.
 DOUBT = re.compile(r"\?|\b(?:whether|if|or|not sure|unsure|think|guess|maybe|perhaps)\b", re.IGNORECASE)
-# What says that something is no longer as it was; most of what people tell while they work says how it is just now.
+# Words of a change: most of what people say while they work is how it is just now.
 CHANGE = re.compile(
-    r"\b(?:no longer|not any ?more|now|instead|from now on|as of|since|switched|moved|migrated|changed|renamed|replaced"
+    r"\b(?:no longer|not any ?more|now|instead|from now on|as of|switched|moved|migrated|changed|renamed|replaced"
     r"|dropped|upgraded|stopped|nicht mehr|jetzt|ab sofort|statt|künftig|umgezogen|gewechselt|ne \S+ plus|désormais"
     r"|maintenant|ya no|ahora|adesso|non \S+ più|já não|agora)\b|больше не|теперь|不再|现在|改为|もう|今は|これから",
     re.IGNORECASE,
 )
+# The state of the work itself changes all the time: «the error is gone now».
 AT_WORK = re.compile(
     r"\b(?:work(?:s|ing)?|errors?|fail(?:s|ed|ing)?|broken|my branch|i want|still|bug)\b", re.IGNORECASE
 )
@@ -51,7 +52,7 @@ ECHOED = 0.7  # of an answer's words, from which on it only repeats: «Noted: �
 
 
 def is_chatter(memory: Memory) -> bool:
-    """A turn that tells nothing: what a tool printed, a question, a request, «ok, go on». It stays as context of its
+    """A turn that states nothing: what a tool printed, a question, a request, «ok, go on». It stays as context of its
     session."""
     if not memory.role:
         return False
@@ -82,7 +83,11 @@ def is_echo(answer: Memory, said: Memory) -> bool:
     return bool(words) and len(words.intersection(content_stems(said.text))) >= ECHOED * len(words)
 
 
-def changes_told(turns: Sequence[Memory]) -> list[Memory]:
+def is_users_statement(memory: Memory) -> bool:
+    return memory.role.lower() == USER and not is_chatter(memory)
+
+
+def announced_changes(turns: Sequence[Memory]) -> list[Memory]:
     """Those in which the user says that something has changed."""
-    by_user = (each for each in turns if each.role.lower() == USER and not is_chatter(each))
-    return [each for each in by_user if CHANGE.search(each.text) and not AT_WORK.search(each.text)]
+    stated = (each for each in turns if is_users_statement(each))
+    return [each for each in stated if CHANGE.search(each.text) and not AT_WORK.search(each.text)]

@@ -159,6 +159,7 @@ def set_checkpoint_on_close(connection: apsw.Connection, *, on: bool) -> None:
 
 
 Step: TypeAlias = Callable[[], None]
+LogState: TypeAlias = tuple[int, int, int, int]  # number of the file, its size, and when it was written
 FileNumber: TypeAlias = tuple[int, int]  # of its disk, and on it; two files that exist at once never share it
 
 BUSY_SECONDS = 10.0
@@ -185,6 +186,10 @@ LEFT_IN_LOG_NOTE = (
 
 FILE_GONE = "its file was deleted or moved while it was open"
 FILE_GONE_REMEDY = "Put the file back, or restart this program to begin a new store."
+FILE_REPLACED = "another file took its place while it was open, and its write-ahead log may be of either"
+FOREIGN_LOG_REMEDY = (
+    "End every program that has it open and start it again; if you replaced the file by hand, first move away"
+)
 LOG_LEFT_REMEDY = (
     "Put the file back, or end this program: `nacre doctor --fix` then brings back what the write-ahead log beside it "
     "holds, and without that log a new store begins."
@@ -326,7 +331,8 @@ class Connections:
         self.key = key
         self._forget = forget
         self._file: FileNumber | None = None  # of what is open
-        self._log: FileNumber | None = None  # of its write-ahead log, once that has content
+        self._log_path = log_of(self.path)
+        self._log: LogState | None = None  # as it was at the end of the last use
         self._local = threading.local()
         self._open: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
         self._lock = threading.Lock()
@@ -349,7 +355,7 @@ class Connections:
             with self._idle:
                 self._busy[thread] -= 1
                 if not self._busy[thread]:
-                    self._log = self._log or file_number(log_of(self._real_path()))
+                    self._log = log_state(self._log_path)
                     del self._busy[thread]
                     self._idle.notify_all()
 
@@ -417,6 +423,7 @@ class Connections:
             return held
         if self._closed:
             raise StorageError(f"The store {self.path} is closed; open it again.")
+        self._log_path = log_of(Path(os.path.realpath(self.path)))  # SQLite keeps it beside what a link leads to
         there = file_number(self.path)  # before it is opened: a file that takes its place meanwhile has another number
         connection = self._connect()
         self._local.held, self._local.keeper = connection, Keeper(connection.cursor())
@@ -433,12 +440,14 @@ class Connections:
         if self._closed or self._file in (None, there):
             return
         if there is None:
-            left = log_size(self._real_path())
+            left = log_state(self._log_path)
             raise StoreUnreachable(self.path, FILE_GONE, LOG_LEFT_REMEDY if left else FILE_GONE_REMEDY)
         if not self._idle.wait_for(lambda: not self._busy, BUSY_SECONDS):
             raise StoreBusy(self.path, BUSY_SECONDS, "thread")
         if self._file in (None, there):  # another thread was here meanwhile
             return
+        if log_state(self._log_path) not in (None, self._log):
+            raise StoreUnreachable(self.path, FILE_REPLACED, f"{FOREIGN_LOG_REMEDY} {self._log_path}.")
         self._close_all()  # first: two connections to one name, of two files, would share a log
         self._left_in_log = True  # the next write finds out what was left
         for step in self._forget:
@@ -453,36 +462,29 @@ class Connections:
 
     def _close_all(self) -> None:
         """SQLite leaves the log of a replaced file alone, as it finds it by a name that is another file's now."""
-        # While it is open, no other file has its number.
-        own_log = bool(self._open) and file_number(log_of(self._real_path())) == self._log
         with self._lock:
             for connection in list(self._open):
                 connection.close()
             self._open.clear()
         self._local = threading.local()
-        if own_log:
-            self._keep_log_of_replaced_file()
+        self._keep_log_of_replaced_file()
         self._file = self._log = None
 
     def _keep_log_of_replaced_file(self) -> None:
-        """Moves it aside: who opens the new file would write the pages of the old one into it."""
-        there, left = file_number(self.path), log_of(self._real_path())
-        if None in (there, self._file, self._log) or there == self._file or file_number(left) != self._log:
+        """Moves it aside: who opens the new file would write the pages of the old one into it. Only a log that nobody
+        has written to since it was last used here is surely that of the old file."""
+        there = file_number(self.path)
+        if None in (there, self._file, self._log) or there == self._file or log_state(self._log_path) != self._log:
             return
-        kept = left.with_name(f"{self.path.name}.replaced-{uuid4().hex[:8]}-wal")
+        kept = self._log_path.with_name(f"{self.path.name}.replaced-{uuid4().hex[:8]}-wal")
         with suppress(OSError):
-            left.replace(kept)
-            left.with_name(f"{self._real_path().name}-shm").unlink(missing_ok=True)
+            self._log_path.replace(kept)
             log.warning(
                 "Another file has taken the place of %s. What was written to the old one last is kept in %s; "
                 "`nacre doctor --salvage` reads it.",
                 self.path,
                 kept,
             )
-
-    def _real_path(self) -> Path:
-        """SQLite keeps the log beside what a link leads to."""
-        return Path(os.path.realpath(self.path))
 
     def _wait_for_others(self, seconds: float) -> None:
         own = threading.get_ident()
@@ -611,6 +613,15 @@ def check_place(path: Path) -> None:
         private_folder(path.parent)
     except OSError as error:
         raise StoreUnreachable(path, error.strerror or str(error)) from error
+
+
+def log_state(path: Path) -> LogState | None:
+    """None for a log that is missing or empty."""
+    try:
+        there = path.stat()
+    except OSError:
+        return None
+    return (there.st_dev, there.st_ino, there.st_size, there.st_mtime_ns) if there.st_size else None
 
 
 def file_number(path: Path) -> FileNumber | None:

@@ -19,6 +19,7 @@ from nacre.errors import (
     StoreIncomplete,
     UnknownName,
 )
+from nacre.files import log_of, size_of
 from nacre.model import Filter, Memory
 from nacre.model.validate import PATH_DOTS, addressable_label, label
 from nacre.protocols import (
@@ -241,8 +242,7 @@ def has_file(path: Path | str) -> bool:
 
 def has_log(path: Path | str) -> bool:
     """Whether a write-ahead log with content lies beside the store's file, or where that should be."""
-    log = Path(f"{os.path.realpath(store_file(path))}-wal")
-    return log.is_file() and log.stat().st_size > 0
+    return size_of(log_of(Path(os.path.realpath(store_file(path))))) > 0
 
 
 def make_embedder(settings: Settings) -> Embedder:

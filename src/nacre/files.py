@@ -308,3 +308,16 @@ def _renew_locks() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_locks)
+
+
+def log_of(path: Path) -> Path:
+    """The write-ahead log of a store's file."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def size_of(file: Path) -> int:
+    """In bytes; 0 where there is none."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0

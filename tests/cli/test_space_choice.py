@@ -392,3 +392,9 @@ def test_an_empty_space_says_where_the_memories_are(projects: Projects) -> None:
     assert "Memories are in" not in nacre("--space", "ada", "list").stderr
     nacre.ok("remember", "A note.")
     assert "Memories are in" not in nacre("list").stderr
+
+
+def test_the_personal_space_keeps_its_name(nacre: CommandLine) -> None:
+    nacre.ok("--space", "personal", "remember", "The bicycle is in the cellar")
+    refused = nacre("space", "rename", "personal", "mine")
+    assert refused.exit_code == 2 and "nacre space copy personal mine" in refused.stderr

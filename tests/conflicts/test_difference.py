@@ -10,7 +10,6 @@ from nacre.conflicts.difference import (
     changed_value,
     differing_words,
     identical,
-    is_question,
     is_unit,
     keyed_values,
     moved_weekly,
@@ -74,12 +73,6 @@ def test_another_form_of_a_word_is_no_other_word_unless_nothing_else_differs() -
 )
 def test_capitals_spaces_and_the_full_stop_do_not_make_another_text(one: str, other: str, same: bool) -> None:
     assert identical(one, other) is same
-
-
-def test_a_question_states_nothing() -> None:
-    assert is_question("Can Olga come? ")
-    assert is_question("他来吗？")
-    assert not is_question("Olga asked 'why?' and left.")
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,16 @@ def test_what_the_user_tells_is_compared_with_what_was_told_before(tmp_path: Pat
         assert store.review(kinds="conflict") == [] and texts(store) == [DEPLOYED, MOVED]
 
 
+def test_an_announced_change_of_a_note_is_noticed(tmp_path: Path) -> None:
+    with MemoryStore(":memory:") as store:
+        store.remember("We deploy with Fly.io.", occurred_at="2026-01-02")
+        said = [turn(1, "we no longer deploy with Fly.io; we deploy on Hetzner now")]
+        capture(store, write_lines(tmp_path / "one.jsonl", said), session="one")
+        assert [each.conflict.b.text for each in store.review(kinds="conflict") if each.conflict] == [
+            "We deploy with Fly.io."
+        ]
+
+
 @pytest.mark.parametrize(
     "later",
     [

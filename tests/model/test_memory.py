@@ -45,3 +45,8 @@ def test_a_memory_made_of_some_fields_is_that_of_the_constructor() -> None:
             Memory.from_fields({name: value for name, value in checked.items() if name != missing})
     made_anew = [each.name for each in fields(Memory) if each.default_factory is not MISSING]
     assert made_anew == ["metadata"]  # `from_fields` makes an empty one of it for each memory, and of no other
+
+
+def test_a_question_states_nothing() -> None:
+    assert Memory("m", "Can Olga come? ").asks and Memory("m", "他来吗？").asks
+    assert not Memory("m", "Olga asked 'why?' and left.").asks

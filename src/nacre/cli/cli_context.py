@@ -302,8 +302,8 @@ def namesake_notes(store: ProjectStore, filled: Mapping[str, int]) -> list[str]:
     from nacre.project import namesakes
 
     return [
-        f"The space {each!r} has {count_of(filled[each])} of this project before its remote changed, or of another one "
-        f"of this name; `nacre space copy {quote(each)} {quote(store.space)}` copies what it has here."
+        f"The space {each!r} has {count_of(filled[each])}, of this project under its former remote or of another one "
+        f"of the same name; `nacre space copy {quote(each)} {quote(store.space)}` copies them into this space."
         for each in namesakes(store.space, filled)
     ]
 

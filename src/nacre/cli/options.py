@@ -213,8 +213,14 @@ field_options = combine(
         "--occurred-at TIME", "When it took place: 2026-03-31, 2026-03-31T09:00:00Z, or words. Days and hours are UTC."
     ),
     option("--valid-from TIME", "Since when it is true: a time as above."),
-    option("--valid-until TIME", "Until when it is true; of a date, until its end. friday and 2w are to come."),
-    option("--expires-at TIME", "When it stops being recalled; of a date, after its end. friday and 2w are to come."),
+    option(
+        "--valid-until TIME",
+        "Until when it is true; of a date, until its end. friday is the next one, 2w in two weeks.",
+    ),
+    option(
+        "--expires-at TIME",
+        "When it stops being recalled; of a date, after its end. friday is the next one, 2w in two weeks.",
+    ),
     option("--polarity", "Against, neither, or for.", choices=[-1, 0, 1]),
     option("--metadata JSON", "A JSON object to keep with it.", callback=as_json),
 )

@@ -115,11 +115,6 @@ def identical(newer: str, older: str) -> bool:
     return folded(newer) == folded(older)
 
 
-def is_question(text: str) -> bool:
-    """A question states nothing."""
-    return text.rstrip().endswith(("?", "？"))
-
-
 def other_labels(newer: str, older: str) -> bool:
     """Two tickets, two pull requests, two invoices."""
     mine, theirs = set(LABEL.findall(newer)), set(LABEL.findall(older))

@@ -22,7 +22,6 @@ from nacre.conflicts.difference import (
     changed_value,
     differing_words,
     identical,
-    is_question,
     is_unit,
     keyed_values,
     moved_weekly,
@@ -118,7 +117,7 @@ class PairJudge:
     def version_probability(self, newer: Memory, older: Memory, cosine: float) -> float:
         """How likely the newer is another version of what the older says; 0 where rules decide, or no model reads."""
         a, b = without_placeholders(newer), without_placeholders(older)
-        if self.model is None or are_two_events(a, b) or by_rules(a, b, cosine, self.threshold) is not None:
+        if self.model is None or by_rules(a, b, cosine, self.threshold) is not None:
             return 0.0
         try:
             (relation,) = self.model.relations([(b.text, a.text)])
@@ -132,7 +131,7 @@ class PairJudge:
     def with_second_opinion(self, a: Memory, b: Memory, similarity: float, verdict: Verdict | None) -> Verdict | None:
         """The verdict, or that of the caller's own judges where they see a conflict that nobody else saw."""
         seen = verdict is not None and (verdict.kind in CONFLICTING or verdict.reason == "identical text")
-        if seen or similarity < self.threshold or a.type != b.type:
+        if seen or similarity < self.threshold or a.type != b.type or are_two_events(a, b):
             return verdict
         if self.contradiction_fn is not None and self.contradiction_fn(a, b):
             return Verdict("contradiction", "custom_fn")
@@ -162,13 +161,15 @@ def by_rules(a: Memory, b: Memory, similarity: float, threshold: float = THRESHO
         return NO_CONFLICT
     if identical(a.text, b.text):
         return Verdict("duplicate", "identical text")
+    if are_two_events(a, b):
+        return NO_CONFLICT
     if a.type != b.type and not OWN_TYPES.isdisjoint((a.type, b.type)):
         return NO_CONFLICT
     if opposed(a, b) and similarity >= threshold:
         return Verdict("contradiction", "polarity")
     if derived(a, b) or derived(b, a):  # a summary repeats its sources; it does not argue with them
         return Verdict("duplicate", "similarity") if similarity >= threshold else NO_CONFLICT
-    if is_question(a.text) or is_question(b.text) or other_labels(a.text, b.text) or other_sides(a.text, b.text):
+    if a.asks or b.asks or other_labels(a.text, b.text) or other_sides(a.text, b.text):
         return NO_CONFLICT
     if words := swapped_words(a.text, b.text):
         return Verdict("contradiction", "order", words, sure=False)
@@ -177,13 +178,12 @@ def by_rules(a: Memory, b: Memory, similarity: float, threshold: float = THRESHO
 
 
 def across_types(a: Memory, b: Memory, verdict: Verdict | None) -> Verdict | None:
-    """The verdict as far as it holds for memories of these types. Of two events none outdates the other. A fact may be
-    outdated by an event or a decision, but people give types freely: what only likeness or polarity says does not
-    count, and nothing is sure."""
-    if verdict is None or verdict is NO_CONFLICT or (verdict.kind in CONFLICTING and are_two_events(a, b)):
+    """The verdict as far as it holds for memories of these types. A fact may be outdated by an event or a decision, but
+    people give types freely: what only likeness or polarity says does not count, and nothing is sure."""
+    if verdict is None or verdict is NO_CONFLICT:
         return None
-    if a.type == b.type or verdict.reason == "identical text":
-        return verdict
+    if a.type == b.type or a.role or b.role or verdict.reason == "identical text":
+        return verdict  # nobody chose the type of a turn
     seen = verdict.kind != "duplicate" and verdict.reason in (BY_MODEL, "value")
     return replace(verdict, sure=False) if seen else None
 
@@ -202,7 +202,7 @@ def is_past_event(memory: Memory) -> bool:
     if memory.type != "episodic" or memory.role or memory.happened_at > memory.created_at:
         return False
     named = named_times(memory.text, memory.happened_at)
-    return not named or any(each.start <= memory.created_at for each in named)
+    return not named or any(each.end <= memory.created_at + DAY for each in named)
 
 
 def opposed(a: Memory, b: Memory) -> bool:

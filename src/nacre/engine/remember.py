@@ -137,7 +137,7 @@ def store_one(
         more = (*notes, *kept_importance(memory, known, explicit))
         again = remember_again(engine, known, memory, handling.policy, explicit, more, why)
         return again or retry()
-    decision = decide(memory, vector_of(derived), near, handling, duplicates=False)
+    decision = judge_conflicts(memory, vector_of(derived), near, handling, duplicates=False)
     conflicts, replaced, notes = decision.conflicts, decision.replaced, (*notes, *decision.notes)
     draft = with_link(with_conflict_links(memory, decision.noted), decision.version)
     known_sides = (each.other(memory.id) for each in conflicts if is_repetition(each))
@@ -170,7 +170,7 @@ def store_one(
     return stored_result(stored[0], decision, handling.policy, notes)
 
 
-class Decision(NamedTuple):
+class ConflictDecision(NamedTuple):
     """What a new text means for the memories that it conflicts with: those that it replaces (ids), the conflicts that
     are noted for review, and the link to what it may be a newer version of. `notes` say what could not be compared."""
 
@@ -181,10 +181,10 @@ class Decision(NamedTuple):
     notes: tuple[str, ...]
 
 
-def decide(
+def judge_conflicts(
     memory: Memory, vector: Vectors | None, near: Sequence[tuple[Memory, float]], handling: ConflictHandling, *,
     duplicates: bool,
-) -> Decision:  # fmt: skip
+) -> ConflictDecision:  # fmt: skip
     """As the policy says; `near` is what `similar` gave. Raises `ConflictError` under the policy raise."""
     compared, notes = handling.comparison.compare(memory, vector, near=near) if near else ([], ())
     conflicts = tuple(compared)
@@ -193,10 +193,10 @@ def decide(
     replaced = replaceable(memory, conflicts, handling) if handling.policy == "supersede" else []
     noted = conflicts_to_note(memory, conflicts, replaced, handling.policy, duplicates=duplicates)
     version = version_link(memory, near, conflicts, handling.comparison) if handling.policy in NOTING else None
-    return Decision(conflicts, replaced, noted, version, notes)
+    return ConflictDecision(conflicts, replaced, noted, version, notes)
 
 
-def stored_result(memory: Memory, decision: Decision, policy: str, notes: tuple[str, ...]) -> RememberResult:
+def stored_result(memory: Memory, decision: ConflictDecision, policy: str, notes: tuple[str, ...]) -> RememberResult:
     """Warns of the conflicts where the policy says so."""
     if decision.conflicts and policy == "warn":
         warnings.warn(ConflictWarning(decision.conflicts, memory.id), stacklevel=caller_level())
@@ -238,7 +238,7 @@ def edit_one(
         return RememberResult(engine.change(space, [id], "edit", edit, why=why)[0])
     (derived,), notes = engine.derive([after])
     near = handling.comparison.similar(after, vector_of(derived)) if is_statement(after) else []
-    decision = decide(after, vector_of(derived), near, handling, duplicates=True)
+    decision = judge_conflicts(after, vector_of(derived), near, handling, duplicates=True)
     replaced, noted = decision.replaced, decision.noted
     conflicting = {each.other(id).id for each in noted}
     compared_all = vector_of(derived) is not None and not decision.notes
@@ -546,7 +546,8 @@ def repeated(old: Memory, new: Memory, used_at: float | None = None) -> Memory:
 
 
 def is_statement(memory: Memory) -> bool:
-    """False for a turn of a conversation or a passing impression: those state nothing that could conflict."""
+    """Whether it is compared when it is stored: not a turn of a conversation (of those, hooks compare what announces a
+    change), nor a passing impression."""
     return memory.type not in ("sensory", "working") and not (memory.session and memory.role)
 
 

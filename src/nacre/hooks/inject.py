@@ -21,7 +21,7 @@ from nacre.models.background import BackgroundEmbedder
 from nacre.protocols import Reader, TermSet
 from nacre.recall.gather import understand
 from nacre.recall.pack import pack, without_copies
-from nacre.text.dates import ASKS_IN_ENGLISH
+from nacre.text.dates import is_question
 from nacre.text.tokens import excerpt, stems
 
 if TYPE_CHECKING:
@@ -162,7 +162,8 @@ def injection(store: MemoryStore, request: Request) -> str:
 def for_prompt(store: MemoryStore, request: Request) -> Pack | None:
     prompt = middle_out(request.text("prompt"))
     wanted = frozenset(understand(Query(prompt, asked_at=store.now())).terms)
-    fewest = 1 if is_question(prompt) else FEWEST_WORDS
+    # "Why?" and "really?" name nothing.
+    fewest = 1 if len(prompt.split()) > 1 and is_question(prompt) else FEWEST_WORDS
     if prompt.lstrip().startswith("/") or len(wanted) < fewest:
         return None
     embedder = store.embedder  # asked before the recall: the model may finish loading meanwhile
@@ -221,12 +222,6 @@ def packed(store: MemoryStore, hits: Iterable[Hit], injected: Injected) -> Pack 
 def shares(memory: Memory, wanted: frozenset[str]) -> bool:
     common = wanted.intersection(stems(f"{memory.title} {memory.text}"))
     return len(common) >= min(len(wanted), max(FEWEST_WORDS, WORDS_ALONE * len(wanted)))
-
-
-def is_question(prompt: str) -> bool:
-    """Of several words: "why?" and "really?" name nothing."""
-    said = prompt.split()
-    return len(said) > 1 and (said[-1].endswith(("?", "？")) or said[0].lower() in ASKS_IN_ENGLISH)
 
 
 def middle_out(prompt: str) -> str:

@@ -21,11 +21,12 @@ WORK = (
     "review|rewrite|run|search|send|set up|show|simplify|sketch|sort|split|start|stop|suggest|summari[sz]e|tell|test|"
     "translate|try|undo|update|upgrade|verify|write"
 )
-REQUEST = re.compile(rf"(?:(?:{POLITE})[\s,]+)*(?:{WORK})\b", re.IGNORECASE)
-# These begin like one and state something: «test server is now hera», «update: we moved», «explain it, I read no Python».
+LEAD = re.compile(rf"(?:(?:{POLITE})[\s,]+)*", re.IGNORECASE)
+REQUEST = re.compile(rf"(?:{WORK})\b", re.IGNORECASE)
+# These begin like one and state something: «test server is now hera», «update: we moved», «explain it, I am new here».
 STATES = re.compile(
     r"^\w+(?:\s+of\b|,|(?:\s+\w+){0,2}:)"
-    r"|\b(?:is|are|was|were|has|have|had|will|must|should|may|isn't|aren't|don't|can't|i|we|i'm|we're)\b",
+    r"|\b(?:is|are|was|were|has|have|had|will|must|should|may|isn't|aren't|don't|can't|i|we)\b",
     re.IGNORECASE,
 )
 # One for all time is a rule: «run the tests before every commit».
@@ -38,14 +39,16 @@ RULE = re.compile(
 DOUBT = re.compile(r"\?|\b(?:whether|if|or|not sure|unsure|think|guess|maybe|perhaps)\b", re.IGNORECASE)
 # Words of a change: most of what people say while they work is how it is just now.
 CHANGE = re.compile(
-    r"\b(?:no longer|not any ?more|now|instead|from now on|as of|switched|moved|migrated|changed|renamed|replaced"
+    r"\b(?:no longer|any ?more|now|instead|from now on|as of|switched|moved|migrated|changed|renamed|replaced"
     r"|dropped|upgraded|stopped|nicht mehr|jetzt|ab sofort|statt|künftig|umgezogen|gewechselt|ne \S+ plus|désormais"
     r"|maintenant|ya no|ahora|adesso|non \S+ più|já não|agora)\b|больше не|теперь|不再|现在|改为|もう|今は|これから",
     re.IGNORECASE,
 )
 # The state of the work itself changes all the time: «the error is gone now».
 AT_WORK = re.compile(
-    r"\b(?:work(?:s|ing)?|errors?|fail(?:s|ed|ing)?|broken|my branch|i want|still|bug)\b", re.IGNORECASE
+    r"\b(?:it works|works now|not work(?:ing)?|n't work(?:ing)?|the errors?|fail(?:s|ed|ing)?|broken|my branch|still)\b"
+    r"(?! tracker)",
+    re.IGNORECASE,
 )
 NEAR = 3  # turns between what was said and an answer that repeats it
 ECHOED = 0.7  # of an answer's words, from which on it only repeats: «Noted: …» adds one or two
@@ -64,7 +67,8 @@ def is_chatter(memory: Memory) -> bool:
 
 def only_requests(text: str) -> bool:
     """Whether every sentence asks for a piece of work."""
-    return all(REQUEST.match(each) and not (RULE.search(each) or STATES.search(each)) for each in sentences(text))
+    asked = [each[len(LEAD.match(each)[0]) :] for each in sentences(text)]  # type: ignore[index]
+    return all(REQUEST.match(each) and not (RULE.search(each) or STATES.search(each)) for each in asked)
 
 
 def without_echoes(hits: Iterable[Hit]) -> list[Hit]:

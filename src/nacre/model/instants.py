@@ -64,7 +64,7 @@ def end_of_day(value: str | date) -> float:
 
 def parsed(value: str) -> datetime:
     if WEEK_ALONE.fullmatch(value.strip()):
-        raise InvalidInput(f"{value!r} is a week; write one of its days, such as {value.strip()}-1 for its Monday.")
+        raise InvalidInput(f"{value!r} is a week; write one of its days, such as 2026-W13-1 for a Monday.")
     try:
         return datetime.fromisoformat(value.strip())
     except ValueError as error:

@@ -39,7 +39,9 @@ LONGEST_METADATA = 100_000
 MOST_ITEMS = {**dict.fromkeys(LISTS, 1_000), "links": 10_000}  # of a list; nobody reads a memory with more
 DEEPEST_METADATA = 100  # databases limit the depth of JSON, SQLite to 1,000
 HALF_A_PAIR = re.compile("[\ud800-\udfff]")  # of surrogates: no character
-UNWRITABLE = re.compile("[\x00\ud800-\udfff]")  # NUL ends a string in much software
+UNWRITABLE = re.compile(
+    "[\x00\ud800-\udfff]"
+)  # halves of surrogates, from a broken paste, and NUL, which ends a string in much software
 C = TypeVar("C")
 FieldCheck: TypeAlias = Callable[[str, object], object]  # of a field's name and value; returns the value to store
 CHECKED = "__checks_arguments__"  # marks a method, so that a subclass does not wrap it again

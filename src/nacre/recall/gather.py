@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# Half of a surrogate pair or a NUL, from a broken paste: no stored text has them.
 LONGEST_QUERY = 20_000  # characters; an agent that pastes a whole file wants ingestion, not recall
 # As words of the text: an "id", somebody "ill" and the US are not the asker.
 FIRST_PERSON = re.compile(

@@ -66,7 +66,11 @@ def auto(question: Question, query: Query, sources: Sources) -> Ranking:
     pool = max(POOL, POOL_PER_WANTED * query.k)
     candidates = gather(question, vector, space=sources.space, store=sources.reader, pool=pool, reach=REACH)
     scored = score_candidates(
-        candidates, question, sources.calibration, query.k + EXTRA_CANDIDATES, all_of_them=query.min_relevance == 0
+        candidates,
+        question,
+        sources.calibration,
+        query.k + EXTRA_CANDIDATES,
+        include_unrelated=query.min_relevance == 0,
     )
     return Ranking(tuple(scored), notes)
 
@@ -77,16 +81,17 @@ def score_candidates(
     calibration: Calibration,
     wanted: int,
     *,
-    all_of_them: bool = False,
+    include_unrelated: bool = False,
 ) -> list[Scored]:
-    """The best `wanted` candidates that match in words or meaning, or of all, with their reasons."""
+    """The best `wanted` candidates with their reasons: those that match in words or meaning, and the others as well for
+    who asks for all (`--all`)."""
     if not candidates.places:
         return []
     by_name = signals(candidates, question)
     shares = weighted(by_name, weights_with(calibration.meaning), candidates)
     scores = shares.sum(axis=0)
     matching = (by_name["words"] > 0) | (candidates.cosines > 0) | (by_name["coverage nearby"] > 0)
-    matching |= all_of_them or not question.terms
+    matching |= include_unrelated or not question.terms
     best = np.lexsort((-np.array([place.key for place in candidates.places]), -scores))
     # Where only a time is asked for, neither words nor meaning tell which are of that time.
     best = best if asks_by_time_alone(question) else best[matching[best]][:wanted]

@@ -32,12 +32,18 @@ OPEN_EDGE = 86400.0  # «before 5 May» has no width of its own; its one edge is
 
 # One of the first or two of the others make a text English, whose times the English rules read.
 ASKS_IN_ENGLISH = frozenset("what which who did does were how when where".split())
+QUESTION_MARKS = ("?", "？")
 ENGLISH = ASKS_IN_ENGLISH | frozenset("the is of are and you had has with this".split())
 PAST_TENSE = frozenset("did was were had happened went".split())
 # German, Spanish, French, Italian and Polish: «was war am 24.12.?»
 FOREIGN_PAST = frozenset(
     "war waren hatte hatten gab geschah geschahen passierte fue fueron hubo pasó era eran était étaient avait avaient"
     " erano aveva avevano było był była były".split()
+)
+# «Was the invoice paid?» has too few words to be taken for English, and «was» is German as well.
+ASKS_OF_PAST = re.compile(
+    r"\W*(?:(?:was|were)\s+(?:the|my|our|your|his|her|their|it|there|this|that|we|you|i|he|she|they)|has|have|did)\b",
+    re.IGNORECASE,
 )
 # What makes a date without a year the next one: «what is planned for December?»
 POINTS_AHEAD = re.compile(
@@ -86,12 +92,13 @@ def coming_dates(question: str, asked_at: float) -> tuple[Window, ...]:
     """
     question, asked = question[:LONGEST], EPOCH + timedelta(seconds=asked_at)
     english = is_english(question)
-    if not (PAST_TENSE if english else FOREIGN_PAST).isdisjoint(WORD.findall(question.lower())):
+    past = PAST_TENSE if english else FOREIGN_PAST
+    if not past.isdisjoint(WORD.findall(question.lower())) or ASKS_OF_PAST.match(question):
         return ()
     phrases = [] if english else foreign_phrases(question)
     texts = (*(phrase.english for phrase in phrases), without(question, phrases))
     if points_ahead(question):
-        coming = [each for text in texts for each in next_windows(text, asked_at)]
+        coming = [each for text in texts for each in next_windows(text, asked_at, today=True)]
     else:
         coming = [each for text in texts for each in windows_ahead(text, mentions(text, asked), asked)]
     # «before 24 December» begins now
@@ -209,11 +216,12 @@ def stretch_span(length: re.Match[str], now: float, *, ahead: bool) -> tuple[flo
     return (at, at) if FIRST <= at <= LAST else None
 
 
-def next_windows(text: str, now: float) -> list[Window]:
-    """With the next one of what comes every week or every year."""
+def next_windows(text: str, now: float, *, today: bool = False) -> list[Window]:
+    """With the next one of what comes every week or every year, which may be `today`."""
     asked = EPOCH + timedelta(seconds=now)
+    seen_from = asked - timedelta(days=today)
     again = [
-        each.read_again(asked, "next")
+        each.read_again(seen_from, "next")
         if each.reading.yearless or (each.said["weekday"] and not (each.said["which"] or each.said["week"]))
         else each
         for each in mentions(text, asked)
@@ -264,6 +272,12 @@ def typed_span(text: str, now: float, *, ahead: bool = False) -> tuple[float, fl
     except ValueError:  # the 31st of February, 25 o'clock
         return None
     return None
+
+
+def is_question(text: str) -> bool:
+    """By its mark, or by an English word at its beginning."""
+    first = WORD.search(text)
+    return text.rstrip().endswith(QUESTION_MARKS) or (first is not None and first[0].lower() in ASKS_IN_ENGLISH)
 
 
 def is_english(text: str) -> bool:
@@ -338,18 +352,27 @@ FORMER = re.compile(
     r"|antes(?!\s+(?:de|que)\b)|anterior(?:es|mente)?(?!\s+a\b)|auparavant|autrefois|ancien(?:ne)?s?|précédente?s?"
     r"|in\s+passato|precedent[ei](?:mente)?|antig[oa]s?|dawniej|wcześniej|poprzedni\w*|vroeger|voorheen|раньше|ранее"
     r"|прежн\w+|бывш\w+|eskiden|önceki)\b|^\W*(?:old|former|previous)\b|以前|过去|之前的|原来的|原先|(?<!午)前の"
-    r"|이전|예전|\bbefore(?:\s+(?:the|that|this)(?:\s+(?:change|move|switch))?|(?-i:(?:\s+[A-Z\d][\w.-]*){1,2}))?\W*$"
-    # «What did I charge before I raised my rate?», but neither «the day before the race» nor «before me».
-    # Who asks what has to be done before something asks for a rule: «what did I have to eat before the test?»
-    r"|^\W*(?:what|which|who|where|how)\b(?![^?.!]*\b(?:must|should|needed|required|to\s+(?!before)\w+)\b)[^?.!]*"
-    r"\b(?:did|was|were|had)\b[^?.!]*(?<!day )(?<!night )(?<!week )(?<!month )(?<!year )\bbefore\b"
-    r"(?!\s+(?:me|you|him|her|us|them|last|yesterday|an?|every|each|\d))",
+    r"|이전|예전|\bbefore(?:\s+(?:the|that|this)(?:\s+(?:change|move|switch))?|(?-i:(?:\s+[A-Z\d][\w.-]*){1,2}))?\W*$",
     re.IGNORECASE,
 )
 
 
+# «What did I charge before I raised my rate?», but neither «what did she say before the meeting?» nor «how long did it
+# take before it rang?».
+BEFORE_A_CHANGE = re.compile(
+    r"^\W*(?:what|which|who|where|how(?! long))\b[^?.!]*\b(?:did|was|were|had)\b[^?.!]*\bbefore\s+(?:the\s+\S+\s+ones?"
+    r"|(?:I|we|you|he|she|they|(?:my|our|your|his|her|their|the)\s+\w+)\s+(?:\w+ly\s+)?(?:changed|moved|switched"
+    r"|raised|lowered|replaced|upgraded|migrated|renamed|bought|got|hired|joined|left|began|started|stopped|took|became))\b",
+    re.IGNORECASE,
+)
+# Who asks what had to be done asks for a rule: «what did I have to eat before we left?»
+RULES_ASKED = re.compile(r"\b(?:must|should|required|(?:have|had|need|needed|supposed)\s+to)\b", re.IGNORECASE)
+
+
 def asks_for_former(question: str) -> bool:
-    return FORMER.search(question[:LONGEST]) is not None
+    asked = question[:LONGEST]
+    changed = BEFORE_A_CHANGE.search(asked)
+    return FORMER.search(asked) is not None or (changed is not None and not RULES_ASKED.search(changed[0]))
 
 
 class Order(NamedTuple):

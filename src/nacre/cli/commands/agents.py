@@ -559,7 +559,7 @@ def is_set_up(installer: Installer) -> bool:
 
 
 @command("uninstall [CLIENT]", client_options)
-@option("-y --yes", "Nothing is asked; taken as `nacre install` takes it.", expose_value=False)
+@option("-y --yes", "Accepted for scripts; this command never asks.", expose_value=False)
 def uninstall_command(cli: CliContext, client: str | None, project: bool, server_name: str) -> None:
     """Remove this memory from an agent's program: the server, the hooks, the guidance, and nothing else.
 

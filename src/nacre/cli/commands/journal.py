@@ -261,7 +261,7 @@ LONGEST_VALUE = 200  # of what a value was and became; `-f json` has all of it
 
 @command("history ID", time_options, form_option())
 def history_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOptions]) -> None:
-    """Show every text that this memory had, oldest first, and what changed when and why."""
+    """Show each text of this memory, of those it replaced and that replaced it, and when and why it changed."""
     with cli.open_with_personal() as store:
         history = store.history(resolve_id(store, id), **times)
     chosen = chosen_form(form)

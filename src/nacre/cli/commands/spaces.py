@@ -138,7 +138,7 @@ def rename(cli: CliContext, old: str, new: str, dry_run: bool, why: str) -> None
     finds its space by the key at the end of its name (beta-7aa4e789), which has to stay.
     """
     usual = cli.settings()
-    refuse_to_lose_project(old, new)
+    refuse_to_lose_memories(old, new)
     with open_space(cli, old) as store:
         if dry_run:
             say(f"{count_of(count_memories(store))} of {old} would be in {new}; nothing was changed.")
@@ -149,8 +149,13 @@ def rename(cli: CliContext, old: str, new: str, dry_run: bool, why: str) -> None
         say(f"The settings still name {old}; `nacre config list --changed` shows where.")
 
 
-def refuse_to_lose_project(old: str, new: str) -> None:
-    """Raises `InvalidInput` where the project of this folder would no longer find its memories."""
+def refuse_to_lose_memories(old: str, new: str) -> None:
+    """Raises `InvalidInput` where commands, or the project of this folder, would no longer find these memories."""
+    if old == PERSONAL and not new.startswith(f"{PERSONAL}@"):  # on a server it is each user's own
+        raise InvalidInput(
+            f"Commands read {PERSONAL} by its name, and would not find these memories under another; "
+            f"`nacre space copy {PERSONAL} {quote(new)}` copies them."
+        )
     project = project_of(Path.cwd())
     if project is None or not project.owns(old) or project.owns(new):
         return

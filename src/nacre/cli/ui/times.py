@@ -13,7 +13,7 @@ UNITS = ((YEAR, "y"), (MONTH, "mo"), (DAY, "d"), (HOUR, "h"), (MINUTE, "min"))
 
 def typed_time(text: str, now: float, side: str) -> float:
     """`7d` is seven days ago; a date is its day, UTC; words (`last week`) are read as in a question."""
-    refuse_ambiguous(text)
+    refuse_ambiguous(text)  # with its own sentence, which the one below would replace
     try:
         return moment(text, now, side)
     except (InvalidInput, OverflowError) as error:

@@ -13,7 +13,7 @@ from uuid import uuid4
 import apsw
 
 from nacre.errors import InvalidInput, NotAStore, StorageError, StoreBusy, StoreDamaged, StoreUnreachable
-from nacre.files import create_private, private_folder, restrict_to_owner
+from nacre.files import create_private, log_of, private_folder, restrict_to_owner, size_of
 from nacre.storage.sqlite import connection as connecting
 from nacre.storage.sqlite import schema
 from nacre.storage.sqlite.connection import (
@@ -24,13 +24,11 @@ from nacre.storage.sqlite.connection import (
     check_place,
     header,
     is_encrypted,
-    log_of,
     log_size,
     overtaken,
     patiently,
     require_file_of_log,
     set_checkpoint_on_close,
-    size_of,
     sweep,
     translated,
     unlock,

@@ -37,7 +37,7 @@ from nacre.errors import (
     WeakKey,
     WrongKey,
 )
-from nacre.files import copy_owner_write, create_private, private_folder, restrict_to_owner
+from nacre.files import copy_owner_write, create_private, log_of, private_folder, restrict_to_owner, size_of
 from nacre.storage.sqlite import rows, schema
 from nacre.storage.sqlite.damage import reason
 from nacre.storage.tables import DamagedRecord
@@ -282,20 +282,8 @@ def wait_for_disk(connection: apsw.Connection, path: Path) -> None:
         os.close(log)
 
 
-def log_of(path: Path) -> Path:
-    return path.with_name(f"{path.name}-wal")
-
-
 def log_size(path: Path) -> int:
     return size_of(log_of(path))
-
-
-def size_of(file: Path) -> int:
-    """In bytes; 0 where there is none."""
-    try:
-        return file.stat().st_size
-    except OSError:
-        return 0
 
 
 def require_file_of_log(path: Path) -> None:

@@ -15,7 +15,7 @@ from uuid import uuid4
 import apsw
 
 from nacre.errors import InvalidInput
-from nacre.files import create_private
+from nacre.files import create_private, log_of, size_of
 from nacre.model import STATUSES, Link, Memory
 from nacre.model.instants import FIRST, LAST
 from nacre.model.journal import MEMORY
@@ -23,7 +23,7 @@ from nacre.model.memory import LISTS, SALVAGED
 from nacre.model.validate import CHECKS
 from nacre.storage import tables
 from nacre.storage.sqlite import damage, rows
-from nacre.storage.sqlite.connection import PLAIN, header, is_encrypted, log_of, size_of
+from nacre.storage.sqlite.connection import PLAIN, header, is_encrypted
 from nacre.storage.sqlite.damage import READ_FAULTS, walk
 from nacre.storage.sqlite.schema import PAGE_BYTES, STATEMENTS
 from nacre.storage.tables import SCALARS, DamagedRecord

@@ -21,7 +21,7 @@ from uuid import uuid4
 import apsw
 
 from nacre.errors import NotAStore, StorageError, StoreBusy, StoreDamaged, WrongKey
-from nacre.files import create_private
+from nacre.files import create_private, log_of, size_of
 from nacre.storage import tables
 from nacre.storage.sqlite import damage, lost_records, rows, schema
 from nacre.storage.sqlite.backup import (
@@ -39,8 +39,6 @@ from nacre.storage.sqlite.connection import (
     Key,
     header,
     is_encrypted,
-    log_of,
-    size_of,
     sweep,
     translated,
     unlock,

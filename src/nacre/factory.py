@@ -383,6 +383,13 @@ def make_reranker(settings: Settings) -> Reranker | None:
     return LanguageModelReranker(make_language_model(settings, "Reranking"))
 
 
+def checked_reranker(reranker: Reranker) -> Reranker:
+    """Raises `InvalidInput`, here and not at the first recall."""
+    if not isinstance(getattr(reranker, "identity", None), str) or not callable(getattr(reranker, "score", None)):
+        raise InvalidInput("A reranker is an object with `identity` and `score(query, texts)`; give one with both.")
+    return reranker
+
+
 def make_answer_model(settings: Settings, embedder: Embedder) -> AnswerModel | None:
     """Awaited as the embedder is: no longer than that in a process that loads in the background."""
     if settings.rerank_ms <= 0:
@@ -522,7 +529,7 @@ def build_parts(
         guard=guard,
         suggester=make_suggester(settings),
         engine=Engine(backend, embedder, options.clock, actor, mirror, guard.words),
-        reranker=make_reranker(settings) if options.reranker is None else options.reranker,
+        reranker=make_reranker(settings) if options.reranker is None else checked_reranker(options.reranker),
         answer_model=make_answer_model(settings, embedder.inner),
         policy=check_policy(settings.on_conflict if options.on_conflict is None else options.on_conflict),
         conflict_threshold=options.conflict_threshold,

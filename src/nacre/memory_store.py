@@ -328,6 +328,8 @@ class MemoryStore(Closing):
         memory is an operation of its own. Importance is not suggested: one that is missing is the default."""
         from nacre.safety.injection import BulkReading
 
+        if isinstance(items, str | Mapping):
+            raise InvalidInput(f"items is one {'text' if isinstance(items, str) else 'mapping'}; give a list of them.")
         bulk = BulkReading()
         wanted = [{"text": item} if isinstance(item, str) else item for item in items]
         drafts = [self._draft(item, bulk) for item in wanted]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -206,3 +207,49 @@ def test_the_asynchronous_tool_works_and_can_clear_everything(store: MemoryStore
     assert created == "File created successfully at: /memories/a" and store.count() == 1
     assert asyncio.run(tool.clear_all_memory()) == "All memory cleared"
     assert store.count() == 0
+
+
+def test_changes_of_one_file_at_the_same_time_are_all_kept(store: MemoryStore) -> None:
+    MemoryFiles(store).create("/memories/list.md", "start\n")
+
+    def add(number: int) -> None:
+        MemoryFiles(store).insert("/memories/list.md", 0, f"line {number}")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(add, range(20)))
+    shown = MemoryFiles(store).view("/memories/list.md")
+    assert all(f"\tline {number}\n" in shown for number in range(20))
+
+
+class Late(MemoryFiles):
+    """Another process creates the file between the look and the write."""
+
+    def _check_folders(self, place: str) -> None:
+        MemoryFiles(self.store).create(place, "by the other")
+
+
+def test_of_two_who_create_a_file_the_later_one_is_told(store: MemoryStore, files: MemoryFiles) -> None:
+    with pytest.raises(Refused, match="already exists"):
+        Late(store).create("/memories/todo.md", "mine")
+    assert "by the other" in files.view("/memories/todo.md")
+    files.delete("/memories/todo.md")
+    with pytest.raises(Refused, match="does not exist"):
+        files.view("/memories/todo.md")
+
+
+def test_a_file_restored_beside_a_new_one_goes_with_it(store: MemoryStore, files: MemoryFiles) -> None:
+    files.create("/memories/a.md", "old")
+    (old,) = store.iterate()
+    files.delete("/memories/a.md")
+    files.create("/memories/a.md", "new")
+    store.restore(old.id)
+    files.delete("/memories/a.md")
+    with pytest.raises(Refused, match="does not exist"):
+        files.view("/memories/a.md")
+
+
+def test_nothing_is_moved_below_a_file(files: MemoryFiles) -> None:
+    files.create("/memories/a", "a")
+    files.create("/memories/b", "b")
+    with pytest.raises(Refused, match="is a file, not a directory"):
+        files.rename("/memories/a", "/memories/b/c")

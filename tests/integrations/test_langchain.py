@@ -146,3 +146,25 @@ def test_values_of_any_json_kind_are_kept() -> None:
     assert store.mget(["d", "a", "b", "c", "nothing"]) == ["text", values["a"], False, 2.5, None]
     store.mset([("prefix-1", 1)])
     assert list(store.yield_keys(prefix="prefix")) == ["prefix-1"]
+
+
+@pytest.mark.parametrize("key", ["color__ne", "x__ge", "a.b", "it's", "tags"])
+def test_a_filter_compares_whatever_the_key_is_called(key: str) -> None:
+    vector_store = NacreVectorStore(opened())
+    value = ["x"] if key == "tags" else "red"
+    vector_store.add_texts(FARM, [{key: value}, {"color": "blue"}, {}], ids=["a", "b", "c"])
+    assert [document.id for document in vector_store.similarity_search("goats", filter={key: value})] == ["a"]
+
+
+def test_a_retrieved_document_keeps_what_it_says_of_its_origin() -> None:
+    store = opened()
+    own = {"source": "manual.pdf", "type": "pdf", "date": "2020", "id": "row7", "trust": 9}
+    NacreVectorStore(store).add_texts(FARM[:1], [own], ids=["a"])
+    retriever = NacreRetriever(store=store, options={"min_relevance": 0.0})
+    (document,) = retriever.invoke("Who feeds the goats?")
+    assert document.id == "a"
+    assert {key: document.metadata[key] for key in ("source", "type", "date", "id")} == {
+        "source": "manual.pdf", "type": "pdf", "date": "2020", "id": "row7",
+    }  # fmt: skip
+    assert document.metadata["trust"] != 9
+    assert retriever.invoke(" ") == []

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
-from nacre import Memory, MemoryStore
+from nacre import Filter, Memory, MemoryStore
 from nacre.errors import InvalidInput
 from nacre.integrations import records
 from nacre.model.memory import SUSPICION
@@ -112,3 +114,33 @@ def test_a_key_that_a_decision_had_rejected_holds_again_when_it_is_written(store
     records.put(store, {"k": {"text": "The port is 9090", "metadata": {"n": 2}}})
     memory = records.get(store, ["k"])["k"]
     assert (memory.valid_from, memory.valid_until, dict(memory.metadata)) == (None, None, {"n": 2})
+
+
+def test_turns_go_on_counting_after_a_memory_that_is_no_turn(store: MemoryStore) -> None:
+    records.add_turns(store, "s", [{"text": "which tea?"}, {"text": "green tea"}])
+    store.remember("Anna likes tea", session="s")
+    added = records.add_turns(store, "s", [{"text": "with milk?"}])
+    assert [turn.position for turn in added] == [2]
+
+
+def test_turns_added_by_threads_have_positions_of_their_own(store: MemoryStore) -> None:
+    def add(number: int) -> None:
+        records.add_turns(store, "s", [{"text": f"question {number}"}, {"text": f"answer {number}"}])
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(add, range(8)))
+    turns = sorted(store.iterate(session="s"), key=lambda turn: turn.position or 0)
+    assert [turn.position for turn in turns] == list(range(16))
+    pairs = [(question.text.split()[1], answer.text.split()[1]) for question, answer in batched(turns)]
+    assert all(question == answer for question, answer in pairs)
+
+
+def batched(turns: list[Memory]) -> list[tuple[Memory, Memory]]:
+    return list(zip(turns[::2], turns[1::2], strict=True))
+
+
+@pytest.mark.parametrize(("query", "k"), [("", 4), (" \n", 4), ("tea", 0)])
+def test_a_search_for_nothing_has_no_hits(store: MemoryStore, query: str, k: int) -> None:
+    records.put(store, {"k": {"text": "green tea"}})
+    assert records.ranked(store, query, k, Filter()) == []
+    assert len(records.ranked(store, "tea", 4, Filter())) == 1

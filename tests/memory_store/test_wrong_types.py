@@ -137,3 +137,18 @@ def test_the_message_names_the_parameter_and_what_it_takes() -> None:
 def test_a_wrong_number_of_arguments_stays_pythons_own_error() -> None:
     with MemoryStore(":memory:", settings=Settings(embedder="hashing")) as store, pytest.raises(TypeError):
         store.get()  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("items", "said"),
+    [
+        ([None], "each item of items must be text or a mapping, not NoneType"),
+        ("abc", "items is one text; give a list"),
+        ({"text": "x"}, "items is one mapping; give a list"),
+    ],
+)
+def test_what_is_no_list_of_memories_is_not_stored_as_one(items: Any, said: str) -> None:
+    with MemoryStore(":memory:", embedder="hashing") as store:
+        with pytest.raises(InvalidInput, match=said):
+            store.remember_many(items)
+        assert store.count() == 0

@@ -103,3 +103,11 @@ def test_a_missing_extra_names_the_command_that_installs_it() -> None:
 @pytest.mark.parametrize("name", ["all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"])
 def test_the_same_model_has_the_same_identity_as_our_own(name: str) -> None:
     assert SentenceTransformers(name).identity == "all-MiniLM-L6-v2"
+
+
+def test_a_function_that_fails_gives_an_error_that_says_so() -> None:
+    def down(texts: Sequence[str]) -> list[list[float]]:  # noqa: ARG001
+        raise ConnectionError("service down")
+
+    with pytest.raises(EmbeddingError, match=r"'mine' failed \(ConnectionError: service down\)"):
+        FunctionEmbedder(down, "mine", 3).embed(["a"])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from nacre import MemoryStore
-from nacre.errors import RerankingError
+from nacre.errors import InvalidInput, RerankingError
 from nacre.model import Hit, Query
 from nacre.models.calibration import SHIPPED, Closeness, Reading
 from nacre.protocols import Answer
@@ -159,3 +160,24 @@ def test_copies_are_read_once_and_leave_room_for_others() -> None:
     read, _ = read_answers(copied, ASKED, Counting(2, t3=1.0))
     assert asked == [["t0", "t3"]]
     assert read[0].memory.text == "t3" and all(str(hit.why[-1]).startswith("reading") for hit in read)
+
+
+@pytest.mark.parametrize("given", [[0.5], None, [0.5, float("nan")], [0.5, -1.0], ["high", "low"]])
+def test_scores_that_cannot_be_used_leave_the_order_and_are_noted(given: Any) -> None:
+    class Wrong:
+        identity = "wrong"
+
+        def score(self, query: str, texts: Sequence[str]) -> list[float]:  # noqa: ARG002
+            return given  # type: ignore[no-any-return]
+
+    found, notes = rerank(hits(0.8, 0.6), ASKED, Wrong())
+    assert found == hits(0.8, 0.6)
+    assert notes == (
+        "Not reranked: The reranker wrong gave no scores (what it returned cannot be used). "
+        "Return a list with one number from 0 to 1 for each text.",
+    )
+
+
+def test_what_is_no_reranker_is_refused_at_once() -> None:
+    with pytest.raises(InvalidInput, match="`identity` and `score"):
+        MemoryStore(":memory:", embedder="hashing", reranker=lambda *_: [0.5])  # type: ignore[arg-type]

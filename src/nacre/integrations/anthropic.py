@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from nacre.errors import NacreError
+from nacre.errors import NacreError, VersionMismatch
+from nacre.files import ThreadLock
 from nacre.integrations import records
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
@@ -42,6 +44,7 @@ class MemoryFiles:
 
     def __init__(self, store: MemoryStore) -> None:
         self.store = store
+        self._lock = ThreadLock()
 
     def run(self, command: Mapping[str, Any]) -> str:
         """Takes a command as it stands in the tool call. Raises `Refused` with the reason."""
@@ -79,50 +82,72 @@ class MemoryFiles:
 
     def create(self, path: str, file_text: str) -> str:
         place = checked(path)
-        if place == ROOT or self._below(place) or self._file(place) is not None:
-            raise Refused(f"File {place} already exists")
+        fields = records.text_fields(file_text, place, {})
+        draft = self.store.draft(**fields, source=place, tags=[TAG], pinned=True)
+        with self._lock:
+            if place == ROOT or self._below(place) or self._file(place) is not None:
+                raise already_exists(place)
+            self._check_folders(place)
+            (created,) = self.store.write("remember", new=[draft])
+            if self._first(place) != created.id:  # another process was faster by a moment
+                self.store.forget(created.id)
+                raise already_exists(place)
+        return f"File created successfully at: {place}"
+
+    def _check_folders(self, place: str) -> None:
+        """A file has nothing below it."""
         parents = place.split("/")[2:-1]
         for depth in range(len(parents)):
             folder = "/".join([ROOT, *parents[: depth + 1]])
             if self._file(folder) is not None:
                 raise Refused(f"The path {folder} is a file, not a directory.")
-        fields = records.text_fields(file_text, place, {})
-        self.store.write("remember", new=[self.store.draft(**fields, source=place, tags=[TAG], pinned=True)])
-        return f"File created successfully at: {place}"
+
+    def _first(self, place: str) -> str:
+        """The id of the file that was stored first at this path."""
+        ids = [file.id for file in self._files(place)]
+        if len(ids) < 2:
+            return "".join(ids)
+        return min(ids, key=lambda id: self.store.journal(id, limit=1, newest_first=False)[0].seq)
 
     def str_replace(self, path: str, old_str: str, new_str: str = "") -> str:
-        file = self._existing(path)
-        content = records.content_of(file)
-        parts = content.split(old_str) if old_str else [content]
-        if len(parts) == 1:
-            raise Refused(
-                f"No replacement was performed, old_str `{old_str}` did not appear verbatim in {file.source}."
-            )
-        if len(parts) > 2:
-            starts = ("\n".join([old_str.join(parts[:at]), ""]) for at in range(1, len(parts)))
-            lines = ", ".join(str(start.count("\n")) for start in starts)
-            raise Refused(
-                f"No replacement was performed. Multiple occurrences of old_str `{old_str}` in lines: {lines}. "
-                "Please ensure it is unique"
-            )
-        self._write(file, new_str.join(parts))
-        changed, after = parts[0].count("\n") + 1, new_str.join(parts).split("\n")
+        place, before = checked(path), ""
+
+        def replaced(content: str) -> str:
+            nonlocal before
+            parts = content.split(old_str) if old_str else [content]
+            if len(parts) == 1:
+                raise Refused(f"No replacement was performed, old_str `{old_str}` did not appear verbatim in {place}.")
+            if len(parts) > 2:
+                starts = ("\n".join([old_str.join(parts[:at]), ""]) for at in range(1, len(parts)))
+                lines = ", ".join(str(start.count("\n")) for start in starts)
+                raise Refused(
+                    f"No replacement was performed. Multiple occurrences of old_str `{old_str}` in lines: {lines}. "
+                    "Please ensure it is unique"
+                )
+            before = parts[0]
+            return new_str.join(parts)
+
+        after = self._change(place, replaced).split("\n")
+        changed = before.count("\n") + 1
         snippet = numbered(after, max(1, changed - AROUND), min(len(after), changed + AROUND))
         return (
             f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{snippet}"
         )
 
     def insert(self, path: str, insert_line: int, insert_text: str) -> str:
-        file = self._existing(path)
-        lines = records.content_of(file).removesuffix("\n").split("\n")
-        lines = [] if lines == [""] else lines
-        if not 0 <= insert_line <= len(lines):
-            raise Refused(
-                f"Invalid `insert_line` parameter: {insert_line}. It should be within the range [0, {len(lines)}]."
-            )
-        lines[insert_line:insert_line] = insert_text.rstrip("\n").split("\n")
-        self._write(file, "\n".join([*lines, ""]))
-        return f"The file {file.source} has been edited."
+        def inserted(content: str) -> str:
+            lines = content.removesuffix("\n").split("\n")
+            lines = [] if lines == [""] else lines
+            if not 0 <= insert_line <= len(lines):
+                raise Refused(
+                    f"Invalid `insert_line` parameter: {insert_line}. It should be within the range [0, {len(lines)}]."
+                )
+            lines[insert_line:insert_line] = insert_text.rstrip("\n").split("\n")
+            return "\n".join([*lines, ""])
+
+        place = checked(path)
+        self._change(place, inserted)
+        return f"The file {place} has been edited."
 
     def delete(self, path: str) -> str:
         """To the trash, in one operation that `undo` takes back."""
@@ -140,6 +165,7 @@ class MemoryFiles:
             raise Refused(f"Cannot rename {old} to {new}; choose another name.")
         if self._file(new) is not None or self._below(new):
             raise Refused(f"The destination {new} already exists")
+        self._check_folders(new)
         moved = {file.id: self.store.editing(source=new + file.source.removeprefix(old)) for file in moving}
         self.store.write("edit", edits=moved)
         return f"Successfully renamed {old} to {new}"
@@ -149,9 +175,16 @@ class MemoryFiles:
         self.store.forget(*(file.id for file in self._below(ROOT)))
         return "All memory cleared"
 
-    def _write(self, file: Memory, content: str) -> None:
-        fields = {**records.text_fields(content, file.source, {}), "tags": file.tags}
-        self.store.write("edit", edits={file.id: records.overwriting(self.store, file, fields)})
+    def _change(self, place: str, change: Callable[[str], str]) -> str:
+        """The new content, made from the present one, also where others change the file at the same time."""
+        while True:
+            file = self._existing(place)
+            content = change(records.content_of(file))
+            fields = {**records.text_fields(content, file.source, {}), "tags": file.tags}
+            unchanged = self.store.expecting({file.id: file.version}, check=False)
+            with suppress(VersionMismatch):
+                unchanged.write("edit", edits={file.id: records.overwriting(self.store, file, fields)})
+                return content
 
     def _listing(self, place: str) -> str:
         below = self._below(place)
@@ -169,8 +202,7 @@ class MemoryFiles:
         header = f"Here're the files and directories up to {LEVELS} levels deep in {place}, excluding hidden items:"
         return "\n".join([header, f"{readable_size(total)}\t{place}", *lines])
 
-    def _existing(self, path: str) -> Memory:
-        place = checked(path)
+    def _existing(self, place: str) -> Memory:
         file = self._file(place)
         if file is None:
             raise Refused(f"The path {place} is not a file.") if self._below(place) else missing(place)
@@ -178,8 +210,7 @@ class MemoryFiles:
 
     def _at_or_below(self, place: str) -> list[Memory]:
         """The file, or all files of the folder."""
-        file = self._file(place)
-        files = [file] if file is not None else self._below(place)
+        files = self._files(place) or self._below(place)
         if not files and place != ROOT:
             raise Refused(f"The path {place} does not exist")
         return files
@@ -187,6 +218,10 @@ class MemoryFiles:
     def _file(self, place: str) -> Memory | None:
         files = self.store.list_recent(1, tag=TAG, source=place)
         return self.store.clean(files[0]) if files else None
+
+    def _files(self, place: str) -> list[Memory]:
+        """More than one where a file was restored beside a new one."""
+        return list(self.store.iterate(tag=TAG, source=place))
 
     def _below(self, place: str) -> list[Memory]:
         return [file for file in self.store.iterate(tag=TAG) if file.source.startswith(f"{place}/")]
@@ -202,6 +237,10 @@ def checked(path: str) -> str:
     if unquote(plain) != plain or "\\" in plain or "\0" in plain or posixpath.normpath(plain) != plain:
         raise Refused(f"Path {path} would escape {ROOT} directory; write it plainly, such as {ROOT}/notes.md.")
     return plain
+
+
+def already_exists(place: str) -> Refused:
+    return Refused(f"File {place} already exists")
 
 
 def missing(place: str) -> Refused:

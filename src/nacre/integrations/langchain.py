@@ -6,6 +6,7 @@ Asynchronous calls are made in threads, which LangChain does by itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 from uuid import uuid4
@@ -150,6 +151,8 @@ class NacreRetriever(BaseRetriever):
         **overrides: Any,
     ) -> list[Document]:
         chosen = {"k": self.k, **self.options, **overrides}
+        if records.asks_for_nothing(query, chosen["k"]):
+            return []
         return [hit_document(hit) for hit in self.store.recall(query, **chosen)]
 
 
@@ -189,13 +192,14 @@ def document(memory: Memory) -> Document:
 
 
 def hit_document(hit: Hit) -> Document:
+    """What the document itself says of its origin stays; how far to trust it is for the store to say."""
     memory = hit.memory
     about = {
-        **memory.metadata,
         "id": memory.id,
         "type": memory.type,
         "date": memory.date,
         "source": memory.source,
+        **memory.metadata,
         "space": memory.space,
         "trust": memory.trust,
         "relevance": round(hit.relevance, 4),
@@ -208,6 +212,17 @@ def as_filter(store: MemoryStore, wanted: DocumentFilter) -> Filter:
     """What the store can compare, it compares; for the rest all documents are read."""
     if wanted is None or isinstance(wanted, Filter):
         return wanted or Filter()
-    if callable(wanted):
-        return Filter.where(id__in=[memory.id for memory in store.iterate() if wanted(document(memory))])
-    return Filter.where(**{f"metadata__{key}": value for key, value in wanted.items()})
+    if not callable(wanted) and all(is_comparable(key, value) for key, value in wanted.items()):
+        return Filter.where(**{f"metadata__{key}": value for key, value in wanted.items()})
+    fits = wanted if callable(wanted) else partial(has_all, wanted)
+    return Filter.where(id__in=[memory.id for memory in store.iterate() if fits(document(memory))])
+
+
+def is_comparable(key: str, value: object) -> bool:
+    """Whether a filter can name the key, in which two underscores begin an operator, and hold the value."""
+    return key.isidentifier() and "__" not in key and isinstance(value, str | int | float)
+
+
+def has_all(wanted: Mapping[str, Any], document: Document) -> bool:
+    missing = object()
+    return all(document.metadata.get(key, missing) == value for key, value in wanted.items())

@@ -29,6 +29,7 @@ class NacreSession:
     """
 
     def __init__(self, session_id: str, store: MemoryStore, *, session_settings: SessionSettings | None = None) -> None:
+        records.check_keys([session_id], "session")
         self.session_id = session_id
         self.store = store
         self.session_settings = session_settings

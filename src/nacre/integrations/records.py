@@ -11,6 +11,7 @@ from typing import Any
 
 from nacre.engine.supersede import TIMES_GIVEN, is_redacted, with_times_given
 from nacre.errors import InvalidInput
+from nacre.files import ThreadLock
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Hit, Memory
 from nacre.model.fence import fenced
@@ -22,6 +23,7 @@ MARKS = (SUSPICION, TRUST_GIVEN)  # what the guard notes in the metadata of a me
 BLANKS = (
     "blanks_around"  # the key in the metadata for what a memory's text cannot hold: blanks around it, or nothing else
 )
+_placing = ThreadLock()
 PART = 256  # records in one operation, so that others can write in between
 
 
@@ -91,6 +93,8 @@ def check_keys(keys: Iterable[str], kind: str = "key") -> None:
 def ranked(store: MemoryStore, query: str, k: int, where: Filter, **options: Any) -> list[Hit]:
     """The `k` best records as `recall` ranks them, however little they match, which frameworks expect of a search;
     `options` are of `recall`, and `min_relevance` among them leaves out what matches less."""
+    if asks_for_nothing(query, k):
+        return []
     chosen: dict[str, Any] = {"min_relevance": 0.0, "collapse": False, "where": where, **options}
     hits = list(store.recall(query, k, **chosen))
     if len(hits) < k and not chosen["min_relevance"] and "strategy" not in options:
@@ -100,13 +104,19 @@ def ranked(store: MemoryStore, query: str, k: int, where: Filter, **options: Any
     return hits
 
 
+def asks_for_nothing(query: str, k: int) -> bool:
+    """Frameworks search with what their users type, which may be blank, and expect no error."""
+    return not query.strip() or k == 0
+
+
 def add_turns(store: MemoryStore, session: str, turns: Sequence[Mapping[str, Any]]) -> list[Memory]:
     """Stores turns of a conversation after those that it has, in one operation; each has `text`, `role` and what else
     `MemoryStore.remember` takes."""
-    last = store.list_recent(1, session=session, include_archived=True)
-    start = 0 if not last or last[0].position is None else last[0].position + 1
-    placed = ({"type": "episodic", "session": session, "position": start + at, **turn} for at, turn in enumerate(turns))
-    return store.remember_many(placed)
+    with _placing:  # two threads do not take the same positions
+        last = store.list_recent(1, session=session, where=Filter.where(position__ge=0), include_archived=True)
+        start = (last[0].position or 0) + 1 if last else 0
+        fields = {"type": "episodic", "session": session}
+        return store.remember_many([{**fields, "position": start + at, **turn} for at, turn in enumerate(turns)])
 
 
 def fenced_hits(hits: Iterable[Hit]) -> str:

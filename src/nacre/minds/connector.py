@@ -82,7 +82,8 @@ class MemoryConnector(Mind):
         try:
             super().__init__(agent_name, folder_path(storage_path), store=store)
         except NotAStore as error:
-            raise NotAStore(storage_path or "The store", f"it may be corrupted: {error}") from error
+            reason = f"it may be of the program that Nacre replaces, which `nacre import` reads, or corrupted: {error}"
+            raise NotAStore(storage_path or "The store", reason) from error
         self.storage_path = None if storage_path is None else Path(storage_path).expanduser()
         self.max_memory_mb = max_memory_mb
         self.enable_compression = enable_compression

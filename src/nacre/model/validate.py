@@ -96,7 +96,7 @@ def checked_items(name: str, values: Iterator[object], hint: object) -> Iterator
     item_kinds = [get_args(kind)[0] for kind in alternatives(hint) if len(get_args(kind)) == 1]
     for value in values:
         if item_kinds and not any(fits(value, each) for kind in item_kinds for each in alternatives(kind)):
-            raise WrongType(f"each item of {name}", " or ".join(dict.fromkeys(map(named, item_kinds))), value)
+            raise WrongType(f"each item of {name}", names_of(item_kinds), value)
         yield value
 
 
@@ -121,7 +121,23 @@ def check(name: str, value: object, hint: object) -> None:
         words = [each for kind in kinds if get_origin(kind) is Literal for each in get_args(kind)]
         if words and isinstance(value, str):
             raise UnknownName(name, value, words)
-        raise WrongType(name, " or ".join(dict.fromkeys(map(named, kinds))), value)
+        raise wrong_inside(name, value, kinds) or WrongType(name, names_of(kinds), value)
+
+
+def wrong_inside(name: str, value: object, kinds: Iterable[object]) -> WrongType | None:
+    """About the first item that does not fit, where the list or mapping itself does."""
+    for origin, inner in map(parts_of, kinds):
+        if inner and isinstance(origin, type) and isinstance(value, origin) and isinstance(value, Collection):
+            wanted = alternatives(inner[0])
+            part = "key" if isinstance(value, Mapping) else "item"
+            for each in value:
+                if not any(fits(each, kind) for kind in wanted):
+                    return WrongType(f"each {part} of {name}", names_of(wanted), each)
+    return None
+
+
+def names_of(kinds: Iterable[object]) -> str:
+    return " or ".join(dict.fromkeys(map(named, kinds)))
 
 
 def check_field(name: str, value: object) -> None:

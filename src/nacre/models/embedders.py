@@ -144,8 +144,16 @@ class FunctionEmbedder:
     def _rows(self, texts: Sequence[str]) -> Vectors:
         if not texts:
             return unit_rows([[0.0] * self.dimensions], 1)[:0]
-        with self._lock:
-            values = self._function(texts)
+        try:
+            with self._lock:
+                values = self._function(texts)
+        except EmbeddingError:
+            raise
+        except Exception as error:
+            raise EmbeddingError(
+                f"The embedder {self.identity!r} failed ({type(error).__name__}: {error}). "
+                "Mend the function, or what it needs."
+            ) from error
         try:
             return unit_rows(values, len(texts))
         except (ValueError, TypeError) as error:

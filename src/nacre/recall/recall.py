@@ -390,7 +390,7 @@ def rerank(hits: Sequence[Hit], question: Question, reranker: Reranker | None) -
         return list(hits), ()
     top, rest = list(hits[:RERANKED]), list(hits[RERANKED:])
     try:
-        scores = reranker.score(question.text, [reranked_text(hit.memory, question) for hit in top])
+        scores = checked_scores(reranker, question.text, [reranked_text(hit.memory, question) for hit in top])
     except RerankingError as error:
         return list(hits), (f"Not reranked: {error}",)
     best = max([0.0, *(hit.score for hit in top)]) or 1.0
@@ -404,6 +404,19 @@ def rerank(hits: Sequence[Hit], question: Question, reranker: Reranker | None) -
     ]
     unread = [replace(hit, score=(1 - BLEND) * max(hit.score, 0)) for hit in rest]
     return sorted(blended, key=lambda hit: -hit.score) + unread, ()
+
+
+def checked_scores(reranker: Reranker, asked: str, texts: Sequence[str]) -> list[float]:
+    """A reranker may be a program's own."""
+    scores = reranker.score(asked, texts)
+    try:
+        usable = len(scores) == len(texts) and all(0 <= score <= 1 for score in scores)
+    except TypeError:
+        usable = False
+    if not usable:
+        wanted = "Return a list with one number from 0 to 1 for each text."
+        raise RerankingError(reranker.identity, "what it returned cannot be used", wanted)
+    return scores
 
 
 def scaled(hits: Sequence[Hit]) -> list[Hit]:

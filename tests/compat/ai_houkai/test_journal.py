@@ -225,3 +225,16 @@ def changed(file: Path, change: object) -> None:
     change(header)  # type: ignore[operator]
     with gzip.open(file, "wt") as packed:
         packed.writelines([json.dumps(header) + "\n", *rest])
+
+
+def test_a_forget_taken_back_brings_links_and_successions_back(store: MemoryStore) -> None:
+    old, note = store.remember("Deploys happen on Friday"), store.remember("See the day of deploys")
+    new = store.remember("Deploys happen on Monday")
+    store.supersede(old.id, new.id)
+    store.link(note.id, new.id, "refines")
+    store.forget(new.id)
+    assert store.undo(last(store, "forget"))
+    linked, replaced = store.get(note.id), store.get(old.id)
+    assert linked is not None and [(link.to, link.rel) for link in linked.links] == [(new.id, "refines")]
+    assert replaced is not None and replaced.superseded_by == new.id
+    assert store.undo(last(store, "supersede"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sqlite3
+import warnings
 from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -193,3 +194,14 @@ def test_one_sqlite_file_holds_the_words_and_the_vectors_as_bytes(store: ChromaM
         assert database.execute("SELECT id FROM memory").fetchall() == [(memory.id,)]
         kept = database.execute("SELECT typeof(halves), length(halves) FROM vector").fetchall()
     assert kept and all(kind == "blob" and size >= 384 for kind, size in kept)
+
+
+def test_data_of_chroma_is_pointed_out_until_something_is_stored(tmp_path: Path) -> None:
+    (tmp_path / "chroma.sqlite3").touch()
+    with pytest.warns(UserWarning, match="short_term_memory\\+long_term_memory import"):
+        store = ChromaMemoryStore(tmp_path)
+    store.add_memory(full())
+    store.client.close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ChromaMemoryStore(tmp_path).client.close()

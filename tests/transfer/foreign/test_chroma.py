@@ -81,11 +81,14 @@ def test_a_record_of_mnemosyne_keeps_its_tier_feeling_and_lineage(tmp_path: Path
     assert long is not None and short is not None
     assert (long.text, long.title, long.type, long.status) == (FERRY, "about the ferry", "emotional", "long_term")
     assert (long.importance, long.access_count, long.tags) == (0.7, 5, ("ferry",))
-    assert (long.valence, long.arousal, dict(long.metadata)) == (-0.5, 0.25, {"room": "quay"})
+    assert (long.valence, long.arousal, dict(long.metadata)) == (
+        -0.5, 0.25, {"room": "quay", "mnemosyne": {"quadrant": "frustrated"}},
+    )  # fmt: skip
     assert long.created_at == datetime(2025, 5, 1, 10).timestamp()
     assert long.last_accessed == datetime(2025, 5, 2, 10).timestamp()
     assert long.links == (Link("first", "derived_from"), Link("second", "derived_from"), Link("other", "related"))
     assert (short.title, short.status, short.valence) == ("", "short_term", None)
+    assert short.metadata == {"mnemosyne": {"summary": "The bus"}}
 
 
 def test_a_file_of_an_older_version_without_truth_values_and_lists_is_read(tmp_path: Path) -> None:

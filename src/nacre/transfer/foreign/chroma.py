@@ -59,9 +59,12 @@ def valid_links(id: str, links: Json, lacks: Lacks) -> list[Json]:
     return good
 
 
+OF_MNEMOSYNE = "mnemosyne"  # the key in the metadata
+
+
 def mnemosyne(id: str, text: str | None, meta: Meta, lacks: Lacks) -> dict[str, object]:
     rest = {key: value for key, value in meta.items() if key not in MNEMOSYNE}
-    fields: dict[str, object] = {"id": id, "metadata": rest | notes(id, meta, lacks), "type": "episodic"}
+    fields: dict[str, object] = {"id": id, "metadata": rest | notes(id, text or "", meta, lacks), "type": "episodic"}
     if text is not None:
         fields["text"] = text
     for theirs, ours, known in (("memory_type", "type", TYPES), ("status", "status", LIVE_STATUSES)):
@@ -79,13 +82,18 @@ def mnemosyne(id: str, text: str | None, meta: Meta, lacks: Lacks) -> dict[str, 
     return fields | {"tags": tags or [], "links": linked_ids(id, meta, lacks)} | summary(text or "", meta)
 
 
-def notes(id: str, meta: Meta, lacks: Lacks) -> dict[str, Json]:
+def notes(id: str, text: str, meta: Meta, lacks: Lacks) -> dict[str, Json]:
+    """Its own metadata, and what has no field here, where `nacre.compat.mnemosyne` looks for it."""
     own = foreign.from_json(meta.get("metadata_json"), dict)
     if own is None:
         lacks(id, "metadata")
-    more = meta.get("summary")
-    long = {"summary": more} if isinstance(more, str) and len(more) > LONGEST_TITLE else {}
-    return {**(own if isinstance(own, dict) else {}), **long}
+    more, felt = meta.get("summary"), foreign.from_json(meta.get("emotional_context"), dict)
+    kept: dict[str, Json] = {}
+    if isinstance(more, str) and more.strip() and not summary(text, meta):
+        kept["summary"] = more
+    if isinstance(felt, dict) and isinstance(felt.get("quadrant"), str):
+        kept["quadrant"] = felt["quadrant"]
+    return {**(own if isinstance(own, dict) else {}), **({OF_MNEMOSYNE: kept} if kept else {})}
 
 
 def local_times(id: str, meta: Meta, lacks: Lacks) -> dict[str, object]:

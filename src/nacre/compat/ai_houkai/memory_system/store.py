@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from nacre.compat.ai_houkai.memory_system.journal import Journal, JournalEntry
+from nacre.compat.existing_data import warn_of_chroma
+from nacre.engine.supersede import PURGED
 from nacre.errors import ArchiveRefused, ImportConflict, MemoryNotFound, SupersedeCycle, UnknownName
 from nacre.files import private_folder
 from nacre.lifecycle.clustering import mean_direction
@@ -399,6 +401,7 @@ class MemoryStore:
         self.contradiction_fn, self.hybrid_weights = contradiction_fn, hybrid_weights
         settings = settings_for(path, collection, embedding_model)
         self.native = NativeStore(settings=settings, embedder=embedding_fn, actor=actor)
+        warn_of_chroma(path, self.native)
         self.embedding_model = self.native.embedder.identity
         self.collection = Collection(self.native, collection)
         self.client = self.native  # closing the client closes the store
@@ -470,8 +473,10 @@ class MemoryStore:
         before = self.get(memory_id)
         if before is None:
             return False
+        links = [[edge.source, edge.rel] for edge in self.native.edges(into=[memory_id])]
+        replaced = [each.id for each in self.native.backend.replaced_by(self.native.space, memory_id)]
         self.native.purge(memory_id)
-        self._log("forget", memory_id, before=before.to_dict())
+        self._log("forget", memory_id, before=before.to_dict(), meta={"linked_from": links, "replaced": replaced})
         return True
 
     def edit(self, memory_id: str, **fields: Any) -> Memory:
@@ -653,6 +658,13 @@ class MemoryStore:
         if entry.before is None or self.get(entry.id) is not None:
             return False
         self.native.write("undo", new=[Memory.from_dict(entry.before).native(self.native.space)])
+        for source, rel in entry.meta.get("linked_from", ()):
+            if self.get(source) is not None:
+                self.native.link(source, entry.id, rel)
+        for id in entry.meta.get("replaced", ()):
+            if (old := self.get(id)) is not None and old.superseded_by == PURGED:
+                self.native.restore(id)
+                self.native.supersede(id, entry.id)
         return True
 
     def _unsupersede(self, entry: JournalEntry) -> bool:

@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nacre.compat.existing_data import warn_of_chroma
 from nacre.compat.mnemosyne.config.settings import RetrievalSettings, StorageSettings
 from nacre.compat.mnemosyne.core.models import EmotionalContext, Memory, MemoryStatus, MemoryType
 from nacre.compat.mnemosyne.quality import quality
@@ -134,6 +135,7 @@ class ChromaMemoryStore:
             settings=NativeSettings(importance="fixed", default_type="episodic", on_conflict="ignore", rerank_ms=0.0),
             actor="mnemosyne",
         )
+        warn_of_chroma(self.persist_directory, self.memories)
         self.client = Client(self.memories)
         self.short_term = Collection(data.short_term_collection, self.memories, SHORT_TERM)
         self.long_term = Collection(data.long_term_collection, self.memories, LONG_TERM)

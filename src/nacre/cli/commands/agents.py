@@ -135,10 +135,11 @@ def list_tools(profile: str, form: Form) -> None:
 
 @click.group("hook", cls=HelpGroup)
 def hook_command() -> None:
-    """Answer the hooks of a client such as Claude Code: put what is remembered before a prompt, and keep what is said.
+    """Answer a client's hooks: recall for prompts, capture what is said.
 
-    Each reads the client's JSON on stdin. Whatever goes wrong, it ends well, prints nothing and leaves a line in the
-    log. The settings hook_inject and hook_capture switch it off; `nacre hook status` shows what it does.
+    Each reads the JSON of a client such as Claude Code on stdin. Whatever goes wrong, it ends well, prints nothing and
+    leaves a line in the log. The settings hook_inject and hook_capture switch it off; `nacre hook status` shows what it
+    does.
     """
 
 

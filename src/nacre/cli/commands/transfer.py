@@ -79,7 +79,7 @@ printed_option = option("-f", "How to print what was done.", to="form", choices=
 def export_command(
     cli: CliContext, file: str, form: Form, format: str | None, per: str, watch: bool, force: bool, **chosen: Any
 ) -> None:
-    """Write memories to FILE, oldest first: everything in the space but the trash, unless you narrow it.
+    """Write memories to a file, oldest first: everything in the space but the trash, unless you narrow it.
 
     The name says the format: .nacre is an archive, which keeps all that a memory has and its vectors; .jsonl and .csv
     are tables with all fields; a folder gets Markdown notes, which Obsidian opens. `nacre import` reads each of them
@@ -206,7 +206,9 @@ def import_command(
     cli: CliContext, words: tuple[str, ...], named: str | None, dry_run: bool, form: Form, yes: bool, why: str,
     errors: Path | None, **how: Any,
 ) -> None:  # fmt: skip
-    """Import the memories of a file or folder, or of stdin for `-`, into the space as one operation, or change nothing.
+    """Import memories from a file, or from another program.
+
+    The path may be a folder, or `-` for stdin. All comes into the space as one operation, or nothing is changed.
 
     What it is, is recognised: an archive, exported notes with what was edited in them, JSON lines, CSV, Markdown,
     conversations (Claude Code, Codex, Gemini CLI, ChatGPT, Claude), or the memory of another program (mem0,

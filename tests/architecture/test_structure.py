@@ -44,6 +44,7 @@ EXERCISED_ELSEWHERE = {
     "nacre.cli.options": "cli/test_prune.py",
     "nacre.cli.ui.charts": "cli/test_show_stats.py",
     "nacre.cli.ui.prompts": "cli/test_review.py",
+    "nacre.clients.profiles": "mcp/test_server.py",
     "nacre.conflicts.candidates": "engine/test_comparing_bounds.py",
     "nacre.engine.write_request": "engine/test_engine.py",
     "nacre.engine.removal": "engine/test_redact_and_compact.py",
@@ -86,6 +87,7 @@ EXERCISED_ELSEWHERE = {
     "nacre.transfer.import_plan": "transfer/test_import_archive.py",
     "nacre.transfer.ingest.formats": "transfer/ingest/test_conversations.py",
     "nacre.transfer.ingest.items": "transfer/ingest/test_conversations.py",
+    "nacre.transfer.names": "transfer/test_sources.py",
 }
 
 

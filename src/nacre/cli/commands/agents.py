@@ -22,6 +22,7 @@ from nacre.cli.start import answer_hook
 from nacre.cli.ui.output import DATA, Column, Form, print_items, print_record, print_table, put, say
 from nacre.cli.ui.prompts import confirm, count_of
 from nacre.cli.ui.records import count_column
+from nacre.clients.profiles import PROFILES
 from nacre.errors import ConfigError, InvalidInput, MissingExtra
 from nacre.model.instants import iso
 from nacre.settings import listed
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from nacre.hooks.client import HookStatus
     from nacre.mcp.server import Cost
     from nacre.mcp.store_provider import StoreProvider
-
-PROFILES = ("core", "full", "houkai", "mnemosyne", "lessons")
 
 
 @command("mcp", form_option())

@@ -22,7 +22,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from mcp import Client
 from nacre import MemoryStore
-from nacre.mcp.profiles import PROFILES, profile_named
+from nacre.clients.profiles import PROFILES
+from nacre.mcp.profiles import profile_named
 from nacre.mcp.server import costs
 from texts import memories
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from nacre.cli.catalogue import COMMANDS, old_names, sections
+from nacre.cli.catalogue import OLD_NAMES, SECTIONS
 from nacre.cli.main import nacre
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
@@ -46,13 +46,13 @@ Commands had these names before they were put into groups. Scripts that use them
 def page() -> str:
     root = click.Context(nacre, info_name="nacre")
     parts = [OPENING]
-    for title, names in sections(COMMANDS).items():
+    for title, entries, _ in SECTIONS:
         parts.append(f"## {title}\n")
-        for name in names:
+        for name, _, _ in entries:
             command = nacre.get_command(root, name)
             if command is not None:
                 parts += command_section(command, f"nacre {name}", 3)
-    parts.append(OLDER + "\n".join(f"| `nacre {old}` | `nacre {path}` |" for old, path in old_names().items()) + "\n")
+    parts.append(OLDER + "\n".join(f"| `nacre {old}` | `nacre {path}` |" for old, path in OLD_NAMES.items()) + "\n")
     return "\n".join(parts)
 
 

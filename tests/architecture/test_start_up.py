@@ -59,6 +59,12 @@ def test_help_needs_click_and_no_command() -> None:
     assert not any(name.startswith(("nacre.memory_store", "nacre.engine", "nacre.cli.commands")) for name in ours)
 
 
+def test_names_of_sources_formats_and_profiles_are_offered_without_loading_what_they_name() -> None:
+    _, ours = imported("import", "--help", "+", "ingest", "--help", "+", "mcp", "--help")
+    assert {"nacre.transfer.names", "nacre.clients.profiles"} <= ours
+    assert ours & {"nacre.transfer.sources", "nacre.transfer.ingest.formats", "nacre.mcp"} == set()
+
+
 @pytest.mark.parametrize(
     ("commands", "allowed"),
     [("list + show NAMED + journal + spaces + stats", set[str]()), ("undo --any", {"numpy"})],

@@ -44,6 +44,7 @@ EXERCISED_ELSEWHERE = {
     "nacre.cli.options": "cli/test_prune.py",
     "nacre.cli.ui.charts": "cli/test_show_stats.py",
     "nacre.cli.ui.prompts": "cli/test_review.py",
+    "nacre.clients.profiles": "mcp/test_server.py",
     "nacre.conflicts.candidates": "engine/test_comparing_bounds.py",
     "nacre.engine.write_request": "engine/test_engine.py",
     "nacre.engine.removal": "engine/test_redact_and_compact.py",
@@ -62,8 +63,12 @@ EXERCISED_ELSEWHERE = {
     "nacre.protocols": "contract",
     "nacre.recall_options": "recall/test_recall_options.py",
     "nacre.server.api": "server/test_roles.py",
+    "nacre.server.authentication": "server/test_app.py",
+    "nacre.server.call": "server/test_app.py",
+    "nacre.server.changes": "server/test_app.py",
     "nacre.server.metrics": "server/test_app.py",
     "nacre.server.provider": "server/test_roles.py",
+    "nacre.server.refusals": "server/test_app.py",
     "nacre.storage.buffered_transaction": "contract/store/test_transactions.py",
     "nacre.storage.candidates": "contract/store/test_candidates.py",
     "nacre.storage.commit": "contract/store/test_commit.py",
@@ -82,6 +87,7 @@ EXERCISED_ELSEWHERE = {
     "nacre.transfer.import_plan": "transfer/test_import_archive.py",
     "nacre.transfer.ingest.formats": "transfer/ingest/test_conversations.py",
     "nacre.transfer.ingest.items": "transfer/ingest/test_conversations.py",
+    "nacre.transfer.names": "transfer/test_sources.py",
 }
 
 

@@ -16,7 +16,7 @@ from tempfile import TemporaryFile
 
 import pytest
 
-from nacre.cli.catalogue import COMMANDS, FIRST_SCREEN, old_names
+from nacre.cli.catalogue import COMMANDS, OLD_NAMES, SECTIONS
 from tests import forked
 from tests.cli.terminal import PATIENCE, conversation
 from tests.command_line import CommandLine
@@ -25,6 +25,7 @@ from tests.waiting import wait_for
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "nacre"
 DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b")
+FIRST_SCREEN = [section for section in SECTIONS if section.first_screen]
 HEAVY = ("numpy", "apsw", "rich", "onnxruntime", "asyncio", "nacre.memory_store", "nacre.cli.commands")
 
 
@@ -35,7 +36,7 @@ def test_help_imports_nothing_heavy_and_no_command() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
-    assert all(name in done.stdout for name, entry in COMMANDS.items() if entry.section in FIRST_SCREEN)
+    assert all(entry.name in done.stdout for section in FIRST_SCREEN for entry in section.entries)
 
 
 def test_the_first_screen_has_few_commands_in_five_groups_and_an_example(nacre: CommandLine) -> None:
@@ -44,7 +45,7 @@ def test_the_first_screen_has_few_commands_in_five_groups_and_an_example(nacre: 
     lines = result.stdout.splitlines()
     shown = [line.split()[0] for line in lines if line.startswith("  ") and not line.startswith("  nacre ")]
     assert 12 <= len(shown) <= 18 and set(shown) <= set(COMMANDS)
-    assert [line for line in lines if line.endswith(":")] == [f"{section}:" for section in FIRST_SCREEN]
+    assert [line for line in lines if line.endswith(":")] == [f"{section.title}:" for section in FIRST_SCREEN]
     assert len([line for line in lines if line.startswith("  nacre ")]) == 3
     assert "`nacre help --all`" in result.stdout and "wait" not in lines[-1]
 
@@ -73,14 +74,14 @@ def test_the_first_screen_comes_up_where_the_store_cannot_be_read(nacre: Command
 
 def test_help_lists_every_command_and_explains_one(nacre: CommandLine) -> None:
     listed = nacre.ok("help", "--all")
-    assert [path for path in (*COMMANDS, *old_names().values()) if f"  {path} " not in listed] == []
+    assert [path for path in (*COMMANDS, *OLD_NAMES.values()) if f"  {path} " not in listed] == []
     assert nacre.ok("help", "graph", "link") == nacre.ok("graph", "link", "--help")
     assert nacre.ok("help", "store") == nacre.ok("store", "--help")
     result = nacre("help", "graph", "xyzzy")
     assert result.exit_code == 2 and "No such command 'graph xyzzy'" in result.stderr
 
 
-@pytest.mark.parametrize(("old", "path"), old_names().items())
+@pytest.mark.parametrize(("old", "path"), OLD_NAMES.items())
 def test_an_older_name_still_works_and_is_not_listed(nacre: CommandLine, old: str, path: str) -> None:
     assert old not in COMMANDS and old in nacre.ok(old, "--help").splitlines()[0]
     assert nacre.ok(old, "--help").partition("\n")[2] == nacre.ok(*path.split(), "--help").partition("\n")[2]
@@ -88,7 +89,7 @@ def test_an_older_name_still_works_and_is_not_listed(nacre: CommandLine, old: st
 
 def test_no_text_names_a_command_by_its_older_name() -> None:
     """Hints, errors, prompts for models and the documentation."""
-    names = "|".join(sorted(map(re.escape, old_names()), key=len, reverse=True))
+    names = "|".join(sorted(map(re.escape, OLD_NAMES), key=len, reverse=True))
     older = re.compile(rf"(?<![-.@/\w])nacre (?:--(?:store|space) \S+ )*({names})(?![\w.-])")
     files = [*SOURCE.rglob("*"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]
     texts = {file: file.read_text("utf-8") for file in files if file.suffix in (".py", ".md", ".txt", ".toml", ".html")}

@@ -11,10 +11,16 @@ import click
 import pytest
 
 from nacre.cli import errors as faults
-from nacre.cli.catalogue import COMMANDS, old_names
+from nacre.cli.catalogue import COMMANDS, MEMBERS, OLD_NAMES, Entry, imported
+from nacre.cli.lesson.catalogue import SECTIONS as LESSON_SECTIONS
 from nacre.cli.main import nacre
 
 ROOT = Path(__file__).parents[2]
+ENTRIES = [
+    *COMMANDS.values(),
+    *(entry for members in MEMBERS.values() for entry in members),
+    *(entry for section in LESSON_SECTIONS for entry in section.entries),
+]
 # Every command and option that a person of the older command line knows, under the name that it has here.
 INVENTORY = {
     "": "--store --space --version",
@@ -87,7 +93,7 @@ def commands() -> dict[str, click.Command]:
     listed = dict(walked(nacre))
     older = {
         old + path.removeprefix(now): command
-        for old, now in old_names().items()
+        for old, now in OLD_NAMES.items()
         for path, command in listed.items()
         if path == now or path.startswith(f"{now} ")
     }
@@ -117,6 +123,15 @@ def test_every_command_and_every_option_says_what_it_does(commands: dict[str, cl
         if isinstance(param, click.Option) and not param.hidden and not (param.help or "").strip()
     ]
     assert silent == []
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: str(entry.place))
+def test_the_line_of_a_command_in_a_list_begins_its_help(entry: Entry) -> None:
+    command = imported(entry)
+    if command.name == entry.name:  # else it is another name of it, and says so
+        assert " ".join((command.help or "").split()).startswith(entry.help.removesuffix("."))
+    else:
+        assert entry.help == f"Another name of `nacre {command.name}`."
 
 
 @pytest.mark.parametrize("path", INVENTORY)

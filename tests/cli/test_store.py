@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from nacre.cli.catalogue import members
+from nacre.cli.catalogue import MEMBERS
 from nacre.settings import parsed
 from tests.command_line import CommandLine
 
 
-@pytest.mark.parametrize("name", members("store"))
+@pytest.mark.parametrize("name", [entry.name for entry in MEMBERS["store"]])
 def test_every_command_of_the_group_has_help(nacre: CommandLine, name: str) -> None:
     assert nacre.ok("store", name, "--help").startswith(f"Usage: nacre store {name}")
 
 
 def test_the_group_lists_its_commands(nacre: CommandLine) -> None:
     listed = nacre.ok("store", "--help")
-    assert all(f"  {name} " in listed and entry.help[:30] in listed for name, entry in members("store").items())
+    assert all(f"  {entry.name} " in listed and entry.help[:30] in listed for entry in MEMBERS["store"])
 
 
 def test_a_store_is_copied_and_indexed_through_the_group(nacre: CommandLine) -> None:

@@ -20,13 +20,6 @@ def chroma(tmp_path: Path) -> Path:
     )
 
 
-def test_the_words_of_the_command_are_the_sources_of_the_library() -> None:
-    from nacre.cli.commands.transfer import SOURCES as OFFERED
-    from nacre.transfer.sources import KINDS
-
-    assert tuple(KINDS) == OFFERED
-
-
 def test_a_folder_of_chroma_is_looked_at_brought_and_taken_back(nacre: CommandLine, chroma: Path) -> None:
     before = fingerprint(chroma)
     would = nacre("import", "chroma", str(chroma), "--dry-run")

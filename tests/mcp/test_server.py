@@ -12,11 +12,11 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import CreateMessageRequestParams, CreateMessageResult, TextContent
 
-from nacre.cli.commands.agents import PROFILES as OFFERED
 from nacre.clients.installer import guidance
+from nacre.clients.profiles import PROFILES
 from nacre.errors import UnknownName
 from nacre.mcp.calls import metadata
-from nacre.mcp.profiles import PROFILES, profile_named
+from nacre.mcp.profiles import profile_named
 from nacre.mcp.server import ALWAYS_LOAD, costs, described_prompts, tool_list
 from nacre.mcp.store_provider import StoreProvider, actor_of
 from nacre.mcp.tool import Tool, input_schema
@@ -59,7 +59,6 @@ def kind(schema: Any) -> tuple[object, ...]:
 
 
 def test_the_profiles_have_their_tools_and_no_name_twice() -> None:
-    assert PROFILES == OFFERED
     for name, count in COUNTS.items():
         names = [tool.name for tool in profile_named(name).tools]
         assert (len(names), len(set(names))) == (count, count)

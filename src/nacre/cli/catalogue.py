@@ -3,27 +3,172 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import ClassVar, NamedTuple, cast
 
 import click
 
-from nacre.files import data_sections
-
 
 class Entry(NamedTuple):
-    """Where a command is defined, and its line in `--help`."""
+    """A command: its place is the module of nacre.cli that defines it, and its name there.
 
-    section: str
-    module: str
-    attribute: str
+    Its line in a list is how its help begins. It stands here, too, so that a list imports no command.
+    """
+
+    name: str
+    place: str
     help: str
 
 
+class Section(NamedTuple):
+    """Commands under one title; those that are not on the first screen are listed by `nacre help --all`."""
+
+    title: str
+    entries: tuple[Entry, ...]
+    first_screen: bool = False
+
+
+# A command to a line:
+# fmt: off
+SECTIONS = (
+    Section("Remember and find", first_screen=True, entries=(
+        Entry("remember", "commands.remember:remember_command", "Store a text, or the text on stdin."),
+        Entry("recall", "commands.recall:recall_command", "Find the memories that answer a question, best first."),
+        Entry("list", "commands.show:list_command", "List the newest memories, or those you filter for."),
+        Entry("context", "commands.recall:context_command", "Fit the best memories for a task into a token budget."),
+        Entry("show", "commands.show:show_command", "Show one memory in full, with its links and its history."),
+    )),
+    Section("Change and review", first_screen=True, entries=(
+        Entry("edit", "commands.edit:edit_command", "Change a memory, with options or in your editor."),
+        Entry("forget", "commands.edit:forget_command", "Move memories to the trash."),
+        Entry("undo", "commands.journal:undo_command", "Undo the last operation, or the one you name."),
+        Entry("review", "commands.review:review_command",
+              "Decide on what waits for you: conflicts, stale memories, names."),
+    )),
+    Section("Agents and page", first_screen=True, entries=(
+        Entry("install", "commands.agents:install_command", "Set this memory up in an agent's program."),
+        Entry("mcp", "commands.agents:mcp_command", "Serve this memory to agents over the Model Context Protocol."),
+        Entry("web", "commands.server:web_command", "See, search, review and undo this memory in your browser."),
+    )),
+    Section("Import and export", first_screen=True, entries=(
+        Entry("import", "commands.transfer:import_command", "Import memories from a file, or from another program."),
+        Entry("export", "commands.transfer:export_command", "Write memories to a file."),
+    )),
+    Section("Store and settings", first_screen=True, entries=(
+        Entry("stats", "commands.show:stats_command", "Count what is in the store."),
+        Entry("config", "commands.config:config_command", "Show and change the settings, and where each comes from."),
+        Entry("doctor", "commands.doctor:doctor_command", "Check the store, and say how to repair what is wrong."),
+    )),
+    Section("Memories, links and history", entries=(
+        Entry("memory", "commands.edit:memory_command",
+              "Change memories: tags, importance, merge, pin, archive, purge."),
+        Entry("graph", "commands.links:graph_command", "Draw memories and their links; link, walk, name relations."),
+        Entry("journal", "commands.journal:journal_command", "Show what was done, when and by whom, and what changed."),
+        Entry("trash", "commands.edit:trash_command", "List the trash, empty it for good, or restore from it."),
+        Entry("lesson", "lesson.catalogue:lesson_command",
+              "Store and find lessons: knowledge with contexts, confidence, a source."),
+        Entry("mind", "commands.mind:mind_command", "Look into an agent's mind: its six kinds of memory."),
+        Entry("pack", "commands.recall:context_command", "Another name of `nacre context`."),
+    )),
+    Section("Store, spaces and maintenance", entries=(
+        Entry("store", "commands.store:store_command", "Back up, encrypt, index again, or move the whole store."),
+        Entry("space", "commands.spaces:space_command", "List, create, copy, rename or delete spaces."),
+        Entry("maintenance", "commands.maintenance:maintenance_command",
+              "Run the maintenance jobs: decay, reflect, clean up, back up."),
+    )),
+    Section("Files", entries=(
+        Entry("info", "commands.transfer:info_command", "Describe an archive without importing it."),
+        Entry("ingest", "commands.transfer:ingest_command", "Store conversations and notes from files."),
+    )),
+    Section("Agents, teams and older programs", entries=(
+        Entry("uninstall", "commands.agents:uninstall_command", "Remove this memory from an agent's program."),
+        Entry("hook", "commands.agents:hook_command",
+              "Answer a client's hooks: recall for prompts, capture what is said."),
+        Entry("serve", "commands.server:serve_command",
+              "Serve this store to a team: a REST API at /v1, and MCP at /mcp."),
+        Entry("user", "commands.server:user_command", "Add, list and remove the users of `nacre serve`."),
+        Entry("token", "commands.server:token_command", "Make, list and revoke the tokens of `nacre serve`."),
+        Entry("compat", "commands.compat:compat_command", "Run programs that were written for an older system."),
+    )),
+    Section("Help and tools", entries=(
+        Entry("help", "main:help_command", "Explain a command; with --all, list every command."),
+        Entry("completion", "completion:completion_command",
+              "Let your shell complete commands, options, spaces, types and ids."),
+        Entry("bench", "commands.bench:bench_command", "Measure recall on public datasets."),
+    )),
+)
+# Commands that a group takes from another module, so that this is imported only when one of them runs.
+MEMBERS = {
+    "memory": (
+        Entry("history", "commands.journal:history_command",
+              "Show each text that a memory had, also by replacement, and when and why it changed."),
+    ),
+    "maintenance": (
+        Entry("decay", "commands.decay:decay_command", "Show how memories decay: their scores, or a plot."),
+        Entry("prune", "commands.decay:prune_command", "Move decayed memories to the trash."),
+        Entry("retain", "commands.decay:retain_command", "Limit a space by age, number and size."),
+        Entry("audit", "commands.decay:audit_command", "List memories by confidence and source."),
+        Entry("fade", "commands.decay:fade_command", "Lower the confidence of what nobody confirmed for long."),
+        Entry("reflect", "commands.reflect:reflect_command", "Summarize similar episodes as semantic memories."),
+        Entry("consolidate", "commands.reflect:consolidate_command",
+              "Promote memories from the short term to the long term."),
+    ),
+    "store": (
+        Entry("backup", "commands.backup:backup_command", "Copy the store, check a copy, or restore one."),
+        Entry("encrypt", "commands.backup:encrypt_command", "Encrypt the store with a key."),
+        Entry("decrypt", "commands.backup:decrypt_command", "Remove the encryption of a store."),
+        Entry("rekey", "commands.backup:rekey_command", "Change the key of an encrypted store."),
+        Entry("reindex", "commands.doctor:reindex_command", "Compute words and vectors again, with the current model."),
+        Entry("models", "commands.doctor:models_command", "Show the models that come with Nacre."),
+        Entry("migrate", "commands.migrate:migrate_command",
+              "Copy the whole store, with its history, to another file or server."),
+    ),
+}
+# fmt: on
+# Names that commands had before they were put into groups, each with its path now: still understood, so that scripts go
+# on working, and listed only at the end of docs/reference/cli.md.
+OLD_NAMES = {
+    "tag": "memory tag",
+    "bump": "memory bump",
+    "merge": "memory merge",
+    "pin": "memory pin",
+    "unpin": "memory unpin",
+    "archive": "memory archive",
+    "unarchive": "memory unarchive",
+    "supersede": "memory supersede",
+    "validate": "memory validate",
+    "redact": "memory redact",
+    "purge": "memory purge",
+    "history": "memory history",
+    "restore": "trash restore",
+    "link": "graph link",
+    "unlink": "graph unlink",
+    "neighbors": "graph neighbors",
+    "path": "graph path",
+    "relations": "graph relations",
+    "entities": "graph entities",
+    "prune-links": "graph prune",
+    "diff": "journal diff",
+    "conflicts": "review conflicts",
+    "audit": "maintenance audit",
+    "fade": "maintenance fade",
+    "prune": "maintenance prune",
+    "decay": "maintenance decay",
+    "retain": "maintenance retain",
+    "reflect": "maintenance reflect",
+    "consolidate": "maintenance consolidate",
+    "backup": "store backup",
+    "encrypt": "store encrypt",
+    "decrypt": "store decrypt",
+    "rekey": "store rekey",
+    "reindex": "store reindex",
+    "model": "store models",
+    "migrate": "store migrate",
+    "spaces": "space list",
+    "trust": "config trust",
+}
 SENTENCE_END = re.compile(r"[.:](?= |$)|; ")
-FIRST_SCREEN = ("Remember and find", "Change and review", "Agents and page", "Import and export", "Store and settings")
 FOR_GOOD = ("redact", "purge")  # never suggested for a mistyped name: what they delete is gone for good
 
 
@@ -56,31 +201,37 @@ def suggested(name: str, known: Iterable[str]) -> str | None:
     return nearest_name(name, [each for each in known if each not in FOR_GOOD])
 
 
+def by_name(sections: Iterable[Section]) -> dict[str, Entry]:
+    return {entry.name: entry for section in sections for entry in section.entries}
+
+
+COMMANDS: Mapping[str, Entry] = by_name(SECTIONS)
+
+
 class CatalogueGroup(HelpGroup):
     """Lists its commands from a table, by section, and suggests the nearest name for a mistyped one."""
 
-    entries: ClassVar[Mapping[str, Entry]] = {}
+    sections: ClassVar[tuple[Section, ...]] = ()
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
-        return list(self.entries)
+        return list(by_name(self.sections))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in self.entries:
-            return None
-        return imported(self.entries[cmd_name])
+        entry = by_name(self.sections).get(cmd_name)
+        return imported(entry) if entry else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        write_sections(formatter, self.entries)
+        write_sections(formatter, self.sections)
 
 
 class GroupWithMembers(HelpGroup):
-    """Has its own commands, and those that `group_members.txt` adds to it; these are imported when they run."""
+    """Has its own commands, and those that `MEMBERS` adds to it; these are imported when they run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
-        return [*self.commands, *members(self.name or "")]
+        return [*self.commands, *members(self)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        added = members(self.name or "")
+        added = members(self)
         if cmd_name not in added:
             return super().get_command(ctx, cmd_name)
         command = imported(added[cmd_name])
@@ -97,6 +248,11 @@ class GroupWithMembers(HelpGroup):
             formatter.write_dl([(name.ljust(widest), help) for name, help in lines.items()])
 
 
+def members(group: click.Group) -> dict[str, Entry]:
+    """The commands that a group takes from other modules."""
+    return {entry.name: entry for entry in MEMBERS.get(group.name or "", ())}
+
+
 def first_sentence(command: click.Command) -> str:
     """Without an end of "...": a line that is too long for the terminal goes on below."""
     said = " ".join((command.help or "").partition("\n\n")[0].split())
@@ -106,23 +262,24 @@ def first_sentence(command: click.Command) -> str:
 
 def command_lines(group: click.Group, ctx: click.Context) -> dict[str, str]:
     """Each command of a group with its line of help; what the group takes from another module is not imported."""
-    added = members(group.name or "") if isinstance(group, GroupWithMembers) else {}
+    added = members(group) if isinstance(group, GroupWithMembers) else {}
     own = {name: first_sentence(command) for name, command in group.commands.items()}
     if isinstance(group, CatalogueGroup):
-        own = {name: entry.help for name, entry in group.entries.items()}
+        own = {name: entry.help for name, entry in by_name(group.sections).items()}
     listed = group.list_commands(ctx)
     return {name: added[name].help if name in added else own[name] for name in listed}
 
 
-def write_sections(formatter: click.HelpFormatter, entries: Mapping[str, Entry]) -> None:
-    widest = max(map(len, entries))
-    for title, listed in sections(entries).items():
+def write_sections(formatter: click.HelpFormatter, sections: Sequence[Section]) -> None:
+    widest = max(map(len, by_name(sections)))
+    for title, entries, _ in sections:
         with formatter.section(title):
-            formatter.write_dl([(name.ljust(widest), entry.help) for name, entry in listed.items()])
+            formatter.write_dl([(entry.name.ljust(widest), entry.help) for entry in entries])
 
 
 def imported(entry: Entry) -> click.Command:
-    return cast(click.Command, getattr(import_module(entry.module), entry.attribute))
+    module, _, name = entry.place.partition(":")
+    return cast(click.Command, getattr(import_module(f"nacre.cli.{module}"), name))
 
 
 def command_at(group: click.Group, ctx: click.Context, path: str) -> click.Command | None:
@@ -131,41 +288,3 @@ def command_at(group: click.Group, ctx: click.Context, path: str) -> click.Comma
     for name in path.split():
         command = command.get_command(ctx, name) if isinstance(command, click.Group) else None
     return command
-
-
-def sections(entries: Mapping[str, Entry]) -> dict[str, dict[str, Entry]]:
-    """The entries by section, in the order of the table."""
-    by_section: dict[str, dict[str, Entry]] = {}
-    for name, entry in entries.items():
-        by_section.setdefault(entry.section, {})[name] = entry
-    return by_section
-
-
-def read_catalogue(file: str) -> dict[str, Entry]:
-    """Each line of a section is `name | module | help`."""
-    lines = ((section, *line.split(" | ")) for section, lines in data_sections(file) for line in lines)
-    return {
-        name: Entry(section, f"nacre.cli.{module}", f"{name.replace('-', '_')}_command", help)
-        for section, name, module, help in lines
-    }
-
-
-COMMANDS: Mapping[str, Entry] = read_catalogue("cli/commands.txt")
-
-
-@cache
-def members(group: str) -> Mapping[str, Entry]:
-    """The commands that a group takes from other modules."""
-    return {name: each for name, each in read_members().items() if each.section == group}
-
-
-@cache
-def read_members() -> Mapping[str, Entry]:
-    return read_catalogue("cli/group_members.txt")
-
-
-@cache
-def old_names() -> Mapping[str, str]:
-    """The names that commands had before they were put into groups, each with its path now."""
-    lines = (line.partition(" | ") for _, lines in data_sections("cli/old_names.txt") for line in lines)
-    return {old: path for old, _, path in lines}

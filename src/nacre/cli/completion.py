@@ -145,7 +145,7 @@ INSTALL_COMMANDS = {
 @command("completion")
 @click.argument("shell", type=click.Choice(list(INSTALL_COMMANDS)))
 def completion_command(_cli: CliContext, shell: str) -> None:
-    """Print the script that lets your shell complete commands, options, spaces, types and ids.
+    """Let your shell complete commands, options, spaces, types and ids, with the script that this prints.
 
     \b
       D=~/.local/share/bash-completion/completions; mkdir -p $D && nacre completion bash > $D/nacre

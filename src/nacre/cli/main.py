@@ -10,14 +10,12 @@ import click
 from nacre import __version__
 from nacre.cli.catalogue import (
     COMMANDS,
-    FIRST_SCREEN,
+    OLD_NAMES,
+    SECTIONS,
     CatalogueGroup,
-    Entry,
     HelpGroup,
     command_at,
     command_lines,
-    old_names,
-    sections,
     suggested,
     write_sections,
 )
@@ -37,12 +35,12 @@ LOOKED_FOR = {  # what other programs have as a command
 class CommandGroup(CatalogueGroup):
     """All commands; the one place where errors become exit codes."""
 
-    entries = COMMANDS
+    sections = SECTIONS
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command = super().get_command(ctx, cmd_name)
-        if command is None and cmd_name in old_names():
-            command = command_at(self, ctx, old_names()[cmd_name])
+        if command is None and cmd_name in OLD_NAMES:
+            command = command_at(self, ctx, OLD_NAMES[cmd_name])
         if command is not None and ctx.resilient_parsing:  # a shell asks what could come next
             from nacre.cli.completion import add_completion
 
@@ -52,7 +50,7 @@ class CommandGroup(CatalogueGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] in old_names():
+        if args[0] in OLD_NAMES:
             return click.Group.resolve_command(self, ctx, args)
         return super().resolve_command(ctx, args)
 
@@ -60,12 +58,12 @@ class CommandGroup(CatalogueGroup):
         """Where an older name is the nearest, its path now."""
         if name in LOOKED_FOR:
             return LOOKED_FOR[name]
-        known = {**{each: each for each in COMMANDS}, **old_names()}
+        known = {**{each: each for each in COMMANDS}, **OLD_NAMES}
         near = suggested(name, known)
         return f"Did you mean {known[near]!r}?" if near else EVERY_COMMAND
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        write_sections(formatter, first_screen())
+        write_sections(formatter, [section for section in SECTIONS if section.first_screen])
         formatter.write_paragraph()
         formatter.write_text(MORE)
 
@@ -103,10 +101,6 @@ EXAMPLE = """Long-term memory for AI agents, in one file.
 """
 WIDEST_PATH = 30  # characters of a command's path in a list
 MORE = "`nacre help COMMAND` explains one of them, `nacre help --all` lists all others."
-
-
-def first_screen() -> dict[str, Entry]:
-    return {name: entry for name, entry in COMMANDS.items() if entry.section in FIRST_SCREEN}
 
 
 @click.command(cls=CommandGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -147,7 +141,11 @@ def nacre(ctx: click.Context, /, debug: bool, **flags: str | None) -> None:
 @click.option("--all", "everything", is_flag=True, help="List every command.")
 @click.pass_context
 def help_command(ctx: click.Context, words: tuple[str, ...], everything: bool) -> None:
-    """Explain a command, such as `nacre help graph link`; with --all, list every command."""
+    """Explain a command; with --all, list every command.
+
+    \b
+      nacre help graph link
+    """
     root = ctx.find_root()
     command = command_at(nacre, root, " ".join(words))
     if command is None:
@@ -178,10 +176,10 @@ def context_of(words: tuple[str, ...], root: click.Context) -> click.Context:
 def every_command(ctx: click.Context) -> str:
     """All commands by section, those of groups below their group."""
     formatter = ctx.make_formatter()
-    for title, entries in sections(COMMANDS).items():
+    for title, entries, _ in SECTIONS:
         lines: list[tuple[str, str]] = []
-        for name, entry in entries.items():
-            lines.append((name, entry.help))
+        for name, _, help in entries:
+            lines.append((name, help))
             command = nacre.get_command(ctx, name)
             if isinstance(command, click.Group):
                 lines += [(f"  {name} {inner}", help) for inner, help in command_lines(command, ctx).items()]

@@ -1,9 +1,8 @@
-"""Answers HTTP requests: checks where they come from, who asks and how much, and calls one method of a store."""
+"""Answers HTTP requests: checks how much they ask for, and leads each to what answers it."""
 
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import hashlib
 import json
 import logging
@@ -11,53 +10,43 @@ import os
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from shutil import rmtree
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl
 
 import anyio
 import anyio.to_thread
 from starlette.background import BackgroundTask
-from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 
 from nacre import __version__
 from nacre.access.capabilities import Role
-from nacre.access.view import marker, performed
-from nacre.errors import (
-    AccessDenied,
-    HistoryLost,
-    InvalidInput,
-    IssuerUnreachable,
-    MemoryNotFound,
-    NacreError,
-    StorageError,
-    StoreBusy,
-)
+from nacre.errors import AccessDenied, InvalidInput, NacreError, StorageError, StoreBusy
 from nacre.factory import make_guard
 from nacre.lifecycle.backups import restore
-from nacre.mcp.http import LOOPBACK
 from nacre.memory_store import MemoryStore
-from nacre.model import JournalEntry, Memory, RememberResult
 from nacre.model.validate import label, required_label
-from nacre.rest.endpoints import EXPECT, arguments_of
+from nacre.rest.endpoints import EXPECT
 from nacre.rest.problems import CONTENT_TYPE, problem_of, status_of
-from nacre.rest.wire import is_object
-from nacre.server.answers import Answer, Answers, KeyReused, Reservation
-from nacre.server.api import ServerApi
+from nacre.server.answers import Answers, KeyReused
+from nacre.server.authentication import SESSION, answer_session, check_origin, identity_of
+from nacre.server.call import Call
+from nacre.server.changes import ChangeSignal, answer_changes
 from nacre.server.cleaning import CleanWriting
 from nacre.server.files import Download, temporary_prefix
 from nacre.server.jobs import Jobs
 from nacre.server.limits import Limits, RateLimiter
-from nacre.server.metrics import Metrics, log_request
+from nacre.server.metrics import METRICS, Metrics, log_request
 from nacre.server.oauth import METADATA, RESOURCES, OAuth
-from nacre.server.openapi import docs_page, openapi
+from nacre.server.openapi import OPENAPI, docs_page, openapi
 from nacre.server.provider import Asker, UserStores, asker
-from nacre.server.requests import Route, find_route, parsed_body, parsed_object, read_values
-from nacre.server.sessions import Sessions, is_own_request, session_cookie, set_cookie
+from nacre.server.refusals import Refusal, no_route, refusal, too_many
+from nacre.server.requests import LONGEST_NUMBER, Route, find_route, parsed_object, read_values
+from nacre.server.sessions import Sessions
 from nacre.server.users import TOKEN, Admitted, Identity, Registry
 from nacre.web.page import page_file
 
@@ -67,22 +56,15 @@ if TYPE_CHECKING:
 log = logging.getLogger("nacre")
 T = TypeVar("T")
 
-MCP, HEALTH, METRICS, OPENAPI, DOCS = "/mcp", "/health", "/metrics", "/v1/openapi.json", "/v1/docs"
-SESSION, PAGE = "/session", "the page"
-LONGEST_LOGIN = 10_000  # bytes
-LONGEST_NUMBER = 18  # characters of a version or of an event: what fits into 64 bits
+MCP, HEALTH, DOCS, PAGE = "/mcp", "/health", "/v1/docs", "the page"
 WORKERS = 16  # requests that use the store at once; others wait for their turn
 ASKERS = 8  # requests that wait for the issuer of their token at once
 UNKNOWN_TOKENS_A_MINUTE = 60  # of one address that the issuer is asked about: many clients may have one that ended
-LONGEST_WAIT = 60.0  # seconds that a request for changes may wait
 RESTORE_SECONDS = 15.0  # that a restore waits for running requests; new ones wait as long
-LOOK_SECONDS = 0.5  # between two looks for what other instances wrote
-ALIVE_SECONDS = 15.0  # between two comments in a stream: proxies cut silent connections
 MOST_DROPPED = 100_000_000  # bytes of a body that is too long
 VERSIONS_EXAMPLE = '{"ID": 3}'  # of what `EXPECT` takes
 OPERATION = "nacre-operation"  # the header that names the operation which a request wrote, so that it can be undone
 MEMORY_IDS = ("id", "old", "keep")  # names in a path of the memory that `If-Match` is about
-SCHEME = "bearer "
 ONLY_POST = "MCP takes only POST here: this server keeps no sessions and sends nothing on its own."
 
 
@@ -95,34 +77,6 @@ class ServerOptions:
     limits: Limits = field(default_factory=Limits)
     longest_body: int = 10_000_000
     longest_upload: int = 2_000_000_000
-
-
-class Refusal(Exception):
-    """Ends a request with an answer."""
-
-    def __init__(self, response: Response) -> None:
-        self.response = response
-
-
-def refusal(name: str, status: int, title: str, sentence: str, **headers: str) -> Refusal:
-    about = problem_of(name, status, title, sentence)
-    named = {key.replace("_", "-"): value for key, value in headers.items()}
-    return Refusal(JSONResponse(about, status, named, CONTENT_TYPE))
-
-
-class ChangeSignal:
-    """Wakes the requests that wait for changes, when this instance has written."""
-
-    def __init__(self) -> None:
-        self._event = asyncio.Event()
-
-    def notify(self) -> None:
-        event, self._event = self._event, asyncio.Event()
-        event.set()
-
-    async def wait(self, seconds: float) -> None:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._event.wait(), seconds)
 
 
 class Application:
@@ -301,13 +255,13 @@ class Request:
                 "Stopping", 503, "The server is stopping", "The server is stopping; repeat the request in a moment.",
                 retry_after="1", connection="close",
             )  # fmt: skip
-        self._check_origin()
+        check_origin(self)
         public = self._public()
         if public is not None:
             return public
         if self.path == SESSION:
-            return await self._session()
-        identity = await self._identity()
+            return await answer_session(self)
+        identity = await identity_of(self)
         self.user, self.token = identity.user, identity.token
         if self.path == METRICS:
             return await self._metrics(identity)
@@ -315,24 +269,6 @@ class Request:
             await self._mcp(identity)
             return None
         return await self._rest(identity)
-
-    # Where it comes from, and who asks
-
-    def _check_origin(self) -> None:
-        """Against pages that let their name lead here (DNS rebinding), and against those of other sites."""
-        names = {name.lower() for name in (*LOOPBACK, *self.app.options.hosts)}
-        host = self.headers.get("host", "").lower()
-        if without_port(host) not in names:
-            raise refusal(
-                "WrongHost", 421, "This is another machine",
-                "The request names a machine that this server does not answer for; add it with --allow-host.",
-            )  # fmt: skip
-        origin = self.headers.get("origin", "").lower()
-        if origin and without_port(origin.partition("://")[2]) not in names:
-            raise refusal(
-                "WrongOrigin", 403, "The request comes from another site",
-                "Pages of other sites may not use this server; open its own page.",
-            )  # fmt: skip
 
     def _public(self) -> Response | None:
         """What needs no token."""
@@ -358,99 +294,12 @@ class Request:
             return Response(body, headers=headers)
         return None
 
-    async def _session(self) -> Response:
-        """Lets the page in, says who uses it, and lets it out."""
-        self.route_name = SESSION
-        if self.verb not in ("GET", "HEAD", "POST", "DELETE"):
-            raise no_route({"GET", "POST", "DELETE"})
-        if not is_own_request(self.verb, self.headers):
-            raise not_own_page()
-        secure = self.scope.get("scheme") == "https"
-        if self.verb == "DELETE":
-            await self.app.in_thread(partial(self.app.sessions.log_out, session_cookie(self.headers)))
-            return JSONResponse({"user": None}, headers={"set-cookie": set_cookie(self.headers, "", secure=secure)})
-        headers = {"cache-control": "no-store"}
-        if self.verb == "POST":
-            value, identity = await self._logged_in()
-            headers["set-cookie"] = set_cookie(self.headers, value, secure=secure)
-        else:
-            value = session_cookie(self.headers)
-            try:
-                identity = await self.app.in_thread(partial(self.app.sessions.identity, value))
-            except AccessDenied:
-                return JSONResponse({"user": None}, headers=headers)
-        self.user, self.token = identity.user, identity.token
-        about = {
-            "user": identity.user, "role": str(identity.role), "spaces": list(identity.spaces),
-            "space": self.app.stores.usual_space(identity), "version": __version__,
-        }  # fmt: skip
-        return JSONResponse(about, headers=headers)
-
-    async def _logged_in(self) -> tuple[str, Identity]:
-        client = self.scope.get("client")
-        wait = self.app.sessions.attempts.take(client[0] if client else "")
-        if wait:
-            raise too_many("There were too many attempts to sign in; try again", wait)
-        sent = parsed_body(await self._body(LONGEST_LOGIN))
-        code, token = (str(sent.get(name, "")) for name in ("code", "token"))
-        try:
-            return await self.app.in_thread(partial(self.app.sessions.log_in, code.strip(), token.strip()))
-        except AccessDenied as error:
-            raise self._unauthorized(str(error)) from error
-
-    async def _identity(self) -> Identity:
-        header = self.headers.get("authorization", "")
-        if not header and (value := session_cookie(self.headers)):
-            return await self._identity_of_page(value)
-        if header[: len(SCHEME)].lower() != SCHEME:
-            local = self.path == METRICS and self.app.options.local
-            if local and not await self.app.in_thread(self.app.registry.has_tokens):
-                return Identity("", Role.ADMIN, (), "")
-            raise self._unauthorized("This server needs a token; send it as Authorization: Bearer TOKEN.")
-        token = header[len(SCHEME) :].strip()
-        try:
-            if self.app.must_ask(token):
-                return await self._identity_by_asking(token)
-            return await self.app.in_thread(partial(self.app.identify, token))
-        except AccessDenied as error:
-            raise self._unauthorized(str(error)) from error
-
-    async def _identity_by_asking(self, token: str) -> Identity:
-        """By a request to the issuer: only tokens that it does not know are counted, by the address they come from."""
-        client = self.scope.get("client")
-        address = client[0] if client else ""
-        wait = self.app.unknown_tokens.take(address)
-        if wait:
-            raise too_many("There were too many tokens that are not known; try again", wait)
-        try:
-            identity = await self.app.in_issuer_thread(partial(self.app.identify, token))
-        except IssuerUnreachable:
-            self.app.unknown_tokens.give_back(address)
-            raise
-        self.app.unknown_tokens.give_back(address)
-        return identity
-
-    async def _identity_of_page(self, value: str) -> Identity:
-        if not is_own_request(self.verb, self.headers):
-            raise not_own_page()
-        try:
-            return await self.app.in_thread(partial(self.app.sessions.identity, value))
-        except AccessDenied as error:
-            raise self._unauthorized(str(error)) from error
-
-    def _unauthorized(self, sentence: str) -> Refusal:
-        challenge = "Bearer"
-        if self.app.oauth is not None:
-            challenge = self.app.oauth.challenge(f"/{self.path.split('/')[1]}")
-            challenge += ', error="invalid_token"' if "authorization" in self.headers else ""
-        return refusal("Unauthorized", 401, "A token is needed", sentence, www_authenticate=challenge)
-
     def _take(self, identity: Identity, *, writes: int, size: int) -> None:
         wait = self.app.limiter.take(identity.token or identity.user, writes=writes, size=size)
         if wait:
             raise too_many("This token has used up its share of this minute; repeat it", wait)
 
-    async def _body(self, longest: int) -> bytes:
+    async def body(self, longest: int) -> bytes:
         parts = [part async for part in self._parts(longest)]
         return b"".join(parts)
 
@@ -497,7 +346,7 @@ class Request:
             raise refusal("NoMcp", 404, "There is no MCP here", sentence)
         if self.verb != "POST":  # without sessions, a stream of the server's own messages would stay empty and open
             raise refusal("WrongMethod", 405, "The HTTP method is not known here", ONLY_POST, allow="POST")
-        body = await self._body(self.app.options.longest_body)
+        body = await self.body(self.app.options.longest_body)
         self._take(identity, writes=0, size=len(body))
         wanted = dict(parse_qsl(self.scope["query_string"].decode("latin-1"))).get("space", "")
         self.space = self.app.stores.agent_space(identity, label("space", wanted))
@@ -512,14 +361,17 @@ class Request:
             raise no_route(route)
         endpoint = route.endpoint
         self.route_name = f"{endpoint.verb} {endpoint.path}"
-        self.space = required_label("space", route.names["space"]) if endpoint.in_space else self._usual(identity)
+        if endpoint.in_space:
+            self.space = required_label("space", route.names["space"])
+        else:
+            self.space = self.app.stores.usual_space(identity)
         if not identity.role.includes(endpoint.role):
             raise AccessDenied(
                 f"This needs the role {endpoint.role}, and the token has the role {identity.role}; ask an admin of the "
                 "server for another token."
             )
         upload = await self._uploaded() if endpoint.upload else None
-        body = b"" if endpoint.upload else await self._body(self.app.options.longest_body)
+        body = b"" if endpoint.upload else await self.body(self.app.options.longest_body)
         try:
             return await self._called(identity, route, body, upload)
         finally:
@@ -533,7 +385,7 @@ class Request:
         values = read_values(route, query, body)
         who = Asker(identity, self.space)
         if endpoint.method == "changes":
-            return await self._changes(who, values)
+            return await answer_changes(self, who, values)
         call = Call(self.app, who, route, values, self._versions(route, values), self._expected(), upload)
         if endpoint.download:
             return await self._download(call)
@@ -561,9 +413,6 @@ class Request:
             made.file, 200, headers, "application/octet-stream", filename=made.name,
             content_disposition_type="attachment",
         )  # fmt: skip
-
-    def _usual(self, identity: Identity) -> str:
-        return self.app.stores.usual_space(identity)
 
     def _expected(self) -> Mapping[str, int]:
         """The versions that memories must have to be changed, wherever the request names them."""
@@ -603,56 +452,6 @@ class Request:
             os.close(number)
         return Path(name)
 
-    # Changes
-
-    async def _changes(self, who: Asker, values: Mapping[str, Any]) -> Response:
-        since, limit = values.get("since", 0), values.get("limit", 100)
-        await self.app.in_thread(partial(self.app.stores.view, who))  # a space that is not open ends here
-        if "text/event-stream" in self.headers.get("accept", ""):
-            last = self.headers.get("last-event-id", "")
-            stream = self._stream(who, int(last) if last.isdecimal() and len(last) <= LONGEST_NUMBER else since, limit)
-            return StreamingResponse(stream, media_type="text/event-stream", headers={"cache-control": "no-store"})
-        until = time.monotonic() + min(float(values.get("wait", 0)), LONGEST_WAIT)
-        while True:
-            entries = await self.app.in_thread(partial(self._changes_since, who, since, limit))
-            left = until - time.monotonic()
-            if entries or left <= 0 or self.app.draining:
-                return JSONResponse({"result": self.app.writing(who.space).write(entries)})
-            await self.app.written.wait(min(LOOK_SECONDS, left))
-            await self._identity()  # refuses what was revoked or has expired meanwhile
-
-    def _changes_since(self, who: Asker, since: int, limit: int) -> list[JournalEntry]:
-        """The store is looked up each time: a restored backup may have taken its place."""
-        return self.app.stores.view(who).changes(since, limit=limit)
-
-    async def _stream(self, who: Asker, since: int, limit: int) -> AsyncIterator[str]:
-        sent_at, writing = time.monotonic(), self.app.writing(who.space)
-        yield ": changes\n\n"
-        while not self.app.draining and await self._still_known():
-            try:
-                entries = await self.app.in_thread(partial(self._changes_since, who, since, limit))
-            except HistoryLost as error:  # a client that connects again would meet it at once
-                about = json.dumps(writing.problem(error))
-                yield f"event: lost\ndata: {about}\n\n"
-                return
-            for entry in entries:
-                since, sent_at = entry.seq, time.monotonic()
-                data = json.dumps(writing.write(entry))
-                yield f"id: {entry.seq}\nevent: change\ndata: {data}\n\n"
-            if not entries:
-                if time.monotonic() - sent_at > ALIVE_SECONDS:
-                    sent_at = time.monotonic()
-                    yield ": alive\n\n"
-                await self.app.written.wait(LOOK_SECONDS)
-
-    async def _still_known(self) -> bool:
-        """False ends a stream: its token was revoked or has expired, or whoever signed in has signed out."""
-        try:
-            await self._identity()
-        except (NacreError, Refusal):
-            return False
-        return True
-
 
 class TemporaryFile(FileResponse):
     """Removed with its folder, also where the client went away before it had all of it."""
@@ -667,101 +466,6 @@ class TemporaryFile(FileResponse):
 def digest_of(file: Path) -> bytes:
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").digest()
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One call of a method, in a thread of its own."""
-
-    app: Application
-    who: Asker
-    route: Route
-    values: Mapping[str, Any]
-    versions: tuple[str, tuple[int, ...]] | None  # a memory, and those of which it must have one
-    expected: Mapping[str, int] = field(default_factory=dict)
-    upload: Path | None = None
-
-    def answer(self, key: str, request: bytes) -> Answer:
-        if not key:
-            return self._run()
-        self.app.stores.view(self.who)  # a space that is not open ends here
-        reserved = self.app.answers.begin(self.who.identity.rights, key, request)
-        if isinstance(reserved, Answer):
-            return reserved
-        return contextvars.copy_context().run(self._run_once, reserved)
-
-    def _run_once(self, reservation: Reservation) -> Answer:
-        marker.set(reservation.marker)
-        try:
-            answer = self._run()
-        except BaseException:
-            self.app.answers.abandon(reservation)
-            raise
-        self.app.answers.finish(reservation, answer)
-        return answer
-
-    def run(self) -> Any:
-        """Calls the method, and returns what it does."""
-        return self._result(self._store())
-
-    def _store(self) -> MemoryStore:
-        store = self.app.stores.view(self.who)
-        if self.expected:
-            store = store.expecting(self.expected, check=False)
-        if self.versions is None:
-            return store
-        id, wanted = self.versions
-        present = store.get(id) if len(wanted) > 1 else None
-        expected = present.version if present is not None and present.version in wanted else wanted[-1]
-        return store.expecting({**self.expected, id: expected})
-
-    def _result(self, store: MemoryStore) -> Any:
-        endpoint, owner = self.route.endpoint, cast("object", store)
-        if endpoint.owner is ServerApi:
-            owner = ServerApi(self.who.identity, store, self.app.registry, self.app.jobs, self.upload)
-        arguments, options = arguments_of(endpoint, self.values)
-        return getattr(owner, endpoint.method)(*arguments, **options)
-
-    def _run(self) -> Answer:
-        endpoint, store, operations = self.route.endpoint, self._store(), list[str]()
-        performed.set(operations)
-        result = self._result(store)
-        if result is None and endpoint.method == "get":
-            raise MemoryNotFound(str(self.values["id"]), self.who.space)
-        body = self.app.writing(self.who.space).result(endpoint.method, result, self.values)
-        sent = body if is_object(endpoint.returns) else {"result": body}
-        written = operations[-1] if operations else ""
-        return Answer(endpoint.status, json.dumps(sent, separators=(",", ":")).encode(), etag_of(result), written)
-
-
-def etag_of(result: object) -> str:
-    memory = result.memory if isinstance(result, RememberResult) else result
-    return f'"{memory.version}"' if isinstance(memory, Memory) else ""
-
-
-def too_many(sentence: str, wait: float) -> Refusal:
-    """The sentence is ended with the time to wait."""
-    seconds = max(1, round(wait + 0.5))
-    return refusal("TooMany", 429, "Too many requests", f"{sentence} in {seconds} s.", retry_after=str(seconds))
-
-
-def not_own_page() -> Refusal:
-    sentence = "A request with a cookie must come from this server's own page; use a token instead."
-    return refusal("WrongOrigin", 403, "The request comes from elsewhere", sentence)
-
-
-def no_route(allowed: set[str]) -> Refusal:
-    if allowed:
-        named = ", ".join(sorted(allowed))
-        sentence = f"This address takes only {named}; {OPENAPI} describes all of them."
-        return refusal("WrongMethod", 405, "The HTTP method is not known here", sentence, allow=named)
-    sentence = f"There is nothing at this address; {OPENAPI} describes all of them."
-    return refusal("NoSuchAddress", 404, "There is nothing here", sentence)
-
-
-def without_port(host: str) -> str:
-    name, colon, port = host.rpartition(":")
-    return name if colon and port.isdecimal() else host
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:

@@ -13,6 +13,7 @@ from nacre.files import ThreadLock
 
 log = logging.getLogger("nacre.server")
 
+METRICS = "/metrics"
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)  # seconds
 
 

@@ -18,6 +18,7 @@ from nacre.rest.problems import CONTENT_TYPE
 from nacre.rest.wire import COMPUTED, alternatives, field_hints, field_names, is_object, to_json
 from nacre.server.api import all_endpoints
 
+OPENAPI = "/v1/openapi.json"  # the address of the description for programs
 Schema = dict[str, Any]
 SCALARS: Mapping[Any, str] = {str: "string", bool: "boolean", int: "integer", float: "number"}
 CONDITION: Schema = {
@@ -213,6 +214,6 @@ def docs_page() -> str:
     style = "body{font-family:sans-serif;max-width:60em;margin:2em auto;padding:0 1em}h2{font-size:1em;margin-top:2em}"
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Nacre API</title><style>{style}</style>'
-        f'<h1>Nacre API</h1><p>For programs: <a href="/v1/openapi.json">openapi.json</a>. '
+        f'<h1>Nacre API</h1><p>For programs: <a href="{OPENAPI}">openapi.json</a>. '
         f"Send your token as <code>Authorization: Bearer TOKEN</code>.</p>{''.join(rows)}</html>"
     )

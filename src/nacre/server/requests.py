@@ -15,6 +15,7 @@ from nacre.rest.endpoints import ARGUMENTS, ELSEWHERE, Endpoint
 from nacre.rest.wire import Reading, alternatives
 from nacre.server.api import all_endpoints
 
+LONGEST_NUMBER = 18  # characters of a version or of an event: what fits into 64 bits
 NULL = "null"  # in a URL: no value, where the default is one
 DEEPEST_GRAPH, MOST_STARTS = 4, 200  # of a subgraph: further links lead to most of a space
 MOST_LISTED = 1_000  # memories of a page, hits, entries: more would be a long answer that few read

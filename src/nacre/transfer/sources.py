@@ -34,6 +34,7 @@ from nacre.transfer.foreign.source import no_memories
 from nacre.transfer.ingest import conversations, markdown
 from nacre.transfer.ingest.formats import detect
 from nacre.transfer.ingest.items import elements
+from nacre.transfer.names import SOURCES
 from nacre.transfer.read_archive import Archive, Source
 from nacre.transfer.tables import CSV, JSONL
 
@@ -123,8 +124,7 @@ def is_chat_folder(look: Look) -> bool:
     return look.is_folder and any(True for ending in endings for _ in look.path.rglob(ending))
 
 
-# In the order in which they are tried: what is more particular comes first.
-KINDS: Mapping[str, Kind] = {
+BY_NAME = {
     kind.name: kind
     for kind in (
         Kind(ARCHIVE, "an archive", lambda path, _: nullcontext(Archive(path)), is_archive),
@@ -155,6 +155,7 @@ KINDS: Mapping[str, Kind] = {
         Kind("conversations", "a folder of conversations", partial(open_pieces, ""), is_chat_folder),
     )
 }  # fmt: skip
+KINDS: Mapping[str, Kind] = {name: BY_NAME[name] for name in SOURCES}
 
 
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # how such a file begins; spreadsheets write them

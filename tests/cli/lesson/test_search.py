@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from nacre.cli.lesson.catalogue import COMMANDS
+from nacre.cli.lesson.catalogue import SECTIONS
 from tests.command_line import CommandLine
 
+COMMANDS = [entry.name for section in SECTIONS for entry in section.entries]
 HEAVY = ("rapidfuzz", "prompt_toolkit", "yaml", "numpy", "apsw", "rich", "nacre.memory_store", "nacre.lessons")
 
 

@@ -22,6 +22,7 @@ from nacre.cli.start import answer_hook
 from nacre.cli.ui.output import DATA, Column, Form, print_items, print_record, print_table, put, say
 from nacre.cli.ui.prompts import confirm, count_of
 from nacre.cli.ui.records import count_column
+from nacre.clients.profiles import PROFILES
 from nacre.errors import ConfigError, InvalidInput, MissingExtra
 from nacre.model.instants import iso
 from nacre.settings import listed
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from nacre.hooks.client import HookStatus
     from nacre.mcp.server import Cost
     from nacre.mcp.store_provider import StoreProvider
-
-PROFILES = ("core", "full", "houkai", "mnemosyne", "lessons")
 
 
 @command("mcp", form_option())
@@ -135,10 +134,11 @@ def list_tools(profile: str, form: Form) -> None:
 
 @click.group("hook", cls=HelpGroup)
 def hook_command() -> None:
-    """Answer the hooks of a client such as Claude Code: put what is remembered before a prompt, and keep what is said.
+    """Answer a client's hooks: recall for prompts, capture what is said.
 
-    Each reads the client's JSON on stdin. Whatever goes wrong, it ends well, prints nothing and leaves a line in the
-    log. The settings hook_inject and hook_capture switch it off; `nacre hook status` shows what it does.
+    Each reads the JSON of a client such as Claude Code on stdin. Whatever goes wrong, it ends well, prints nothing and
+    leaves a line in the log. The settings hook_inject and hook_capture switch it off; `nacre hook status` shows what it
+    does.
     """
 
 

@@ -45,7 +45,7 @@ key_option = option("--key WHERE", "The key of the copy, if it is another: file:
 
 @click.group("backup", cls=HelpGroup)
 def backup_command() -> None:
-    """Copy the whole store, check a copy, or put one back. A copy has all spaces, the journal and the vectors."""
+    """Copy the store, check a copy, or restore one. A copy has all spaces, the journal and the vectors."""
 
 
 @command("create [PATH]", group=backup_command)
@@ -336,7 +336,7 @@ def report_old_backups(settings: Settings, *, plain: bool) -> None:
 @option("--key WHERE", "The key: file:PATH, env:VARIABLE or keyring:NAME.")
 @option("--new-key-file PATH", "Make a random key, and keep it in this file.")
 def encrypt_command(cli: CliContext, key: str | None, new_key_file: str | None, yes: bool) -> None:
-    """Encrypt the whole store. From then on the setting `key` has to name the key.
+    """Encrypt the store with a key. From then on the setting `key` has to name it.
 
     A passphrase is a key, and so are 64 hex digits, which open faster. Without a key that is named here, the one of
     the setting is taken; where there is none, a terminal asks for a passphrase.

@@ -24,7 +24,7 @@ PROGRAMS = {
 
 @click.group("compat", cls=HelpGroup)
 def compat_command() -> None:
-    """Programs that were written for AI-Houkai, Mnemosyne, amplihack-memory-lib or ai-lessons, on this memory.
+    """Run programs that were written for an older system: AI-Houkai, Mnemosyne, amplihack-memory-lib or ai-lessons.
 
     \b
       nacre compat alias                    what such a program needs to begin with

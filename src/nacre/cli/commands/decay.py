@@ -127,7 +127,7 @@ def refuse_server(cli: CliContext, job: str) -> None:
 
 @command("prune", model_options, min_score_option, protect_option, plan_options)
 def prune_command(cli: CliContext, **asked: Unpack[PruneOptions]) -> None:
-    """List what has decayed, the weakest first, and with --apply move it to the trash.
+    """Move decayed memories to the trash: list them, the weakest first, and with --apply move them.
 
     Pinned memories, those of protected types and those that links lead to always stay. `nacre maintenance decay plot`
     shows how fast memories decay.
@@ -172,7 +172,8 @@ def retain_command(
     cli: CliContext, types: tuple[str, ...], protected: tuple[str, ...] | None, compress_older_than: float | None,
     **asked: Unpack[RetainOptions],
 ) -> None:  # fmt: skip
-    """List what exceeds the limits or has expired, and with --apply move it to the archive or the trash.
+    """Limit a space by age, number and size: list what exceeds the limits or has expired, and with --apply move it to
+    the archive or the trash.
 
     A bound of 0 is none. Of what is too many or too much the least used goes first; what has expired goes to the trash.
     Pinned memories and protected types count, and stay.
@@ -236,8 +237,7 @@ POINTS_A_SIGN = 6  # of a curve that is drawn in a table
 
 @click.group("decay", cls=FirstByDefault)
 def decay_command() -> None:
-    """Show how memories decay. Without a subcommand: their scores. `nacre maintenance prune` moves what has decayed to
-    the trash.
+    """Show how memories decay: their scores, or a plot. `nacre maintenance prune` moves what has decayed to the trash.
 
     \b
       nacre maintenance decay --weakest           what would go first
@@ -412,7 +412,7 @@ def validated(memory: Memory, now: float | None = None) -> str:
 @command("fade", plan_options)
 @option("--half-life LENGTH", "The time in which confidence that nobody renews is halved.", default="365d")
 def fade_command(cli: CliContext, half_life: float, **asked: Unpack[PlanOptions]) -> None:
-    """List memories that nobody confirmed for long, and with --apply lower their confidence.
+    """Lower the confidence of what nobody confirmed for long: list it, and with --apply lower it.
 
     Only what is held to be true fades so: semantic, procedural and feedback memories that are not pinned. `nacre
     memory validate` renews one.

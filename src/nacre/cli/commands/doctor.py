@@ -181,7 +181,7 @@ def apply_fixes(cli: CliContext, findings: list[Finding]) -> list[Finding]:
 @option("--embedder NAME", "With this one instead of the settings'.", expose_value=False, callback=set_global_option)
 @option("--restart", "Begin again instead of continuing an interrupted run.")
 def reindex_command(cli: CliContext, restart: bool) -> None:
-    """Compute words and vectors of every space again, with the current model or another. No memory is changed.
+    """Compute words and vectors again, with the current model or another, in every space. No memory is changed.
 
     Stopped half-way, it goes on where it ended when it is called again; until then what waits is found by its words.
     """

@@ -55,7 +55,7 @@ from nacre.remember.guard import guard_notes
 
 @click.group("memory", cls=GroupWithMembers)
 def memory_command() -> None:
-    """Change memories: tags, importance, merge, replace, confirm, pin, archive, or delete for good.
+    """Change memories: tags, importance, merge, pin, archive, purge.
 
     `nacre edit` changes the text and the fields of one, `nacre forget` moves some to the trash.
     """
@@ -74,9 +74,10 @@ def edit_command(
     cli: CliContext, /, id: str, text: str | None, add_tag: tuple[str, ...], remove_tag: tuple[str, ...], why: str,
     **described: object,
 ) -> None:  # fmt: skip
-    """Change a memory; without options, its text in your editor. An empty value clears a field.
+    """Change a memory, with options or in your editor. An empty value clears a field.
 
-    A type and an importance cannot be empty. The editor is $VISUAL, $EDITOR, or what is there.
+    A type and an importance cannot be empty. Without options your editor opens with the text; it is $VISUAL, $EDITOR,
+    or what is there.
     """
     changes = {
         name: None if name in CLEARED_BY_EMPTY and value == "" else value
@@ -281,7 +282,7 @@ def bump_command(cli: CliContext, ids: tuple[str, ...], change: tuple[float | No
 
 @click.group("trash", cls=FirstByDefault)
 def trash_command() -> None:
-    """List the trash, empty it for good, or restore what is in it."""
+    """List the trash, empty it for good, or restore from it."""
 
 
 @command("list", rows_option, form_option(), group=trash_command)

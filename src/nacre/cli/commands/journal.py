@@ -74,7 +74,8 @@ entry_options = combine(
 
 @click.group("journal", cls=FirstByDefault)
 def journal_command() -> None:
-    """Show what was done, when and by whom. Without a subcommand: its tail, of all memories or of one ID.
+    """Show what was done, when and by whom, and what changed. Without a subcommand: its tail, of all memories or of
+    one ID.
 
     \b
       nacre journal                  the last operations
@@ -229,10 +230,11 @@ def entry_state(entry: JournalEntry) -> str:
 def undo_command(
     cli: CliContext, operation: str | None, last: int | None, any_actor: bool, cascade: bool, why: str
 ) -> None:
-    """Undo your last operation at the command line, or the one whose id is in the first column of `nacre journal`; its
-    first characters suffice.
+    """Undo the last operation, or the one you name.
 
-    An undo can be undone. Where later operations depend on it, nothing is changed, and they are named.
+    The last one is yours, at the command line. One is named by its id, which is in the first column of `nacre journal`;
+    its first characters suffice. An undo can be undone. Where later operations depend on it, nothing is changed, and
+    they are named.
     """
     with cli.open_with_personal() as store:
         batch = find_operation(store, operation) if operation is not None and last is None else operation
@@ -261,7 +263,7 @@ LONGEST_VALUE = 200  # of what a value was and became; `-f json` has all of it
 
 @command("history ID", time_options, form_option())
 def history_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOptions]) -> None:
-    """Show each text of this memory, of those it replaced and that replaced it, and when and why it changed."""
+    """Show each text that a memory had, also by replacement, and when and why it changed."""
     with cli.open_with_personal() as store:
         history = store.history(resolve_id(store, id), **times)
     chosen = chosen_form(form)

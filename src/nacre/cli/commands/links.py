@@ -49,7 +49,7 @@ from nacre.model.graph import Entity, EntityPair
 
 @click.group("graph", cls=FirstByDefault)
 def graph_command() -> None:
-    """Draw memories and the links between them; link them, walk from one to another, and name what links mean.
+    """Draw memories and their links; link, walk, name relations.
 
     Without a subcommand it draws: `nacre graph 3f2a`.
     """

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 def migrate_command(
     cli: CliContext, source: str, target: str, from_key: str | None, to_key: str | None, form: Form
 ) -> None:
-    """Copy the whole store FROM into TO, which must be new or empty. Each is a file, a folder or postgresql://…
+    """Copy the whole store, with its history, to another file or server.
+
+    TO must be new or empty. Each is a file, a folder or postgresql://…
 
     All of it goes along: every space, memory, earlier state, link and term, the journal with its times and actors, use
     counts and vectors. `nacre undo` and `--as-of` work in TO as they do in FROM. At the end both are compared. FROM is

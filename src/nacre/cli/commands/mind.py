@@ -35,7 +35,7 @@ ID = 12  # characters of an id: the prefix of its kind, and enough to be unique
 
 @click.group("mind", cls=HelpGroup)
 def mind_command() -> None:
-    """Show an agent's six kinds of memory."""
+    """Look into an agent's mind: its six kinds of memory."""
 
 
 @contextmanager

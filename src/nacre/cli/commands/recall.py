@@ -87,9 +87,9 @@ def context_command(
     cli: CliContext, words: tuple[str, ...], budget: int, max_items: int, header: str | None, fence: bool, form: Form,
     **options: Unpack[RecallOptions],
 ) -> None:  # fmt: skip
-    """Fit the best memories into a token budget, ready for a prompt. `nacre context` and `nacre pack` do the same.
+    """Fit the best memories for a task into a token budget, ready for a prompt.
 
-    This is what the tool `context` gives to an agent.
+    `nacre context` and `nacre pack` do the same. This is what the tool `context` gives to an agent.
     """
     from nacre.recall.pack import HEADER
 
@@ -111,9 +111,6 @@ def context_command(
         *(note for note in packed.notes if note not in cli.notified),
         f"{count_of(len(packed))}, {packed.used_tokens} of {packed.budget} tokens{more}",
     )
-
-
-pack_command = context_command  # its earlier name
 
 
 def hit_columns(hits: Recollection, *, two_spaces: bool, explain: bool) -> list[Column[Hit]]:

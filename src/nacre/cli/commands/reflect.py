@@ -36,7 +36,7 @@ def reflect_command(
     cli: CliContext, threshold: float, min_cluster_size: int | None, summarizer: str | None, consolidate: str,
     **asked: Unpack[PlanOptions],
 ) -> None:  # fmt: skip
-    """List summaries of similar episodes, and with --apply store each as a semantic memory.
+    """Summarize similar episodes as semantic memories: list the summaries, and with --apply store them.
 
     Episodes that were condensed before are left out.
     """
@@ -116,7 +116,7 @@ CLUSTER_COLUMNS: list[Column[MemoryCluster]] = [
 def consolidate_command(
     cli: CliContext, threshold: float | None, similarity: float | None, hard: bool, **asked: Unpack[PlanOptions]
 ) -> None:
-    """List short-term memories worth promoting, and with --apply promote them to the long term.
+    """Promote memories from the short term to the long term: list those worth it, and with --apply promote them.
 
     Memories that say nearly the same form a group. What was felt, is new or is used counts; of each group the worthiest
     is promoted and represents the others.

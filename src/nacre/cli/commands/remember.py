@@ -46,7 +46,7 @@ def remember_command(
     cli: CliContext, /, words: tuple[str, ...], stdin: bool, lines: bool, on_conflict: str | None, replaces: str | None,
     personal: bool, **described: object,
 ) -> None:  # fmt: skip
-    """Store a text, or what comes on stdin, and print its id.
+    """Store a text, or the text on stdin, and print its id.
 
     \b
       nacre remember "The staging server is at 10.0.0.7" -g ops

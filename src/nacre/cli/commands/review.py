@@ -48,11 +48,10 @@ stale_option = option(
 def review_command(
     ctx: click.Context, kinds: tuple[str, ...], stale_days: float, limit: int, listed: bool, form: Form
 ) -> None:
-    """Decide on review items, one by one: conflicts, unconfirmed or stale memories, new relations,
-    and names that may be one.
+    """Decide on what waits for you: conflicts, stale memories, names.
 
-    On a terminal it asks, one key a decision; in a pipe, with --list or with -f it lists. `review decide` is for
-    scripts, and `review decide-all` settles all of one kind alike.
+    Unconfirmed memories and new relations wait, too. On a terminal it asks, one key a decision; in a pipe, with --list
+    or with -f it lists. `review decide` is for scripts, and `review decide-all` settles all of one kind alike.
     """
     if ctx.invoked_subcommand is not None:
         return

@@ -219,7 +219,7 @@ def list_command(
 
 @command("stats", form_option())
 def stats_command(cli: CliContext, form: Form) -> None:
-    """Count what is there, and on a terminal draw it: types, tags, and how many memories came each week."""
+    """Count what is in the store, and on a terminal draw it: types, tags, and how many memories came each week."""
     with cli.open_with_personal() as store:
         counted = store.stats()
         others = 0 if store.beside is None else store.beside.count()

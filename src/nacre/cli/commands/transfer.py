@@ -24,6 +24,7 @@ from nacre.cli.ui.prompts import confirm, count_of, progress_line
 from nacre.errors import ArchiveRefused, ImportConflict, InvalidInput
 from nacre.model.journal import PERSON
 from nacre.settings import PERSONAL
+from nacre.transfer.names import INGEST_FORMATS, SOURCES
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
@@ -79,7 +80,7 @@ printed_option = option("-f", "How to print what was done.", to="form", choices=
 def export_command(
     cli: CliContext, file: str, form: Form, format: str | None, per: str, watch: bool, force: bool, **chosen: Any
 ) -> None:
-    """Write memories to FILE, oldest first: everything in the space but the trash, unless you narrow it.
+    """Write memories to a file, oldest first: everything in the space but the trash, unless you narrow it.
 
     The name says the format: .nacre is an archive, which keeps all that a memory has and its vectors; .jsonl and .csv
     are tables with all fields; a folder gets Markdown notes, which Obsidian opens. `nacre import` reads each of them
@@ -161,12 +162,6 @@ ANNOUNCED = "Will import"  # said before the question, so that what is asked is 
 MOST_FAULTS = 10  # faults that a person reads; JSON has more of them
 
 
-# The names of `transfer.sources`, which is slow to load.
-SOURCES = (
-    "archive", "notes", "chroma", "ai-lessons", "amplihack", "mem0", "mem0-qdrant", "claude-mem", "engram", "langgraph",
-    "mcp-memory-service", "server-memory", "letta", "obsidian", "basic-memory", "claude-code", "codex", "gemini-cli",
-    "chatgpt", "claude", "mem0-export", "jsonl", "csv", "markdown", "conversations",
-)  # fmt: skip
 LINE_FORMATS = ("archive", "server-memory", "jsonl", "csv")  # they are read line by line
 MOST_WRITTEN_FAULTS = 100_000  # in the file of --errors; they are held in memory
 
@@ -183,7 +178,7 @@ def as_columns(_ctx: click.Context, _option: click.Parameter, values: tuple[str,
 
 @command("import", printed_option, yes_option, why_option)
 @click.argument("words", nargs=-1, required=True, metavar="[SOURCE] PATH|-")
-@option("--from NAME", "What it is, where that is not recognised: a name listed above.", to="named", choices=SOURCES)
+@option("--from NAME", f"What it is, where that is not recognised: {', '.join(SOURCES)}.", to="named", choices=SOURCES)
 @option(
     "--on-conflict",
     "What becomes of ids that are here already; newer takes what was changed later.",
@@ -206,14 +201,14 @@ def import_command(
     cli: CliContext, words: tuple[str, ...], named: str | None, dry_run: bool, form: Form, yes: bool, why: str,
     errors: Path | None, **how: Any,
 ) -> None:  # fmt: skip
-    """Import the memories of a file or folder, or of stdin for `-`, into the space as one operation, or change nothing.
+    """Import memories from a file, or from another program.
+
+    The path may be a folder, or `-` for stdin. All comes into the space as one operation, or nothing is changed.
 
     What it is, is recognised: an archive, exported notes with what was edited in them, JSON lines, CSV, Markdown,
     conversations (Claude Code, Codex, Gemini CLI, ChatGPT, Claude), or the memory of another program (mem0,
     basic-memory, claude-mem, MemPalace, mcp-memory-service, server-memory, Letta, LangGraph, Obsidian, engram,
-    ai-lessons, amplihack, AI-Houkai, Mnemosyne). --from says it where that fails: archive, notes, chroma, ai-lessons,
-    amplihack, mem0, mem0-qdrant, claude-mem, engram, langgraph, mcp-memory-service, server-memory, letta, obsidian,
-    basic-memory, claude-code, codex, gemini-cli, chatgpt, claude, mem0-export, jsonl, csv, markdown, conversations.
+    ai-lessons, amplihack, AI-Houkai, Mnemosyne). --from says it where that fails.
 
     It is read through before anything is written. Lines that cannot be kept, and the rest of a table that is cut short,
     are counted and named; an archive that is damaged or cut short is not taken at all. A second time nothing comes
@@ -447,7 +442,6 @@ def info_record(archive: ArchiveInfo, name: str) -> dict[str, object]:
     }
 
 
-INGEST_FORMATS = ("claude-code", "chatgpt", "claude", "codex", "gemini-cli", "jsonl", "markdown")
 COUNTS = ("new", "unchanged", "changed", "gone")  # of a tally
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from nacre.clients.profiles import PROFILES
 from nacre.errors import UnknownName
 from nacre.mcp.tool import Profile
-
-PROFILES = ("core", "full", "houkai", "mnemosyne", "lessons")
 
 
 def profile_named(name: str) -> Profile:

@@ -14,6 +14,7 @@ from nacre.errors import InvalidInput
 from nacre.files import NOT_A_FILE, open_regular
 from nacre.transfer.ingest import conversations, markdown
 from nacre.transfer.ingest.items import Piece, lines
+from nacre.transfer.names import INGEST_FORMATS
 
 HEAD = 256_000  # bytes, or
 HEAD_LINES = 50  # lines that are enough to detect a format
@@ -40,7 +41,7 @@ class Format:
     folder_of: Callable[[Path], Path | None] | None = None
 
 
-FORMATS: Mapping[str, Format] = {
+BY_NAME = {
     each.name: each
     for each in (
         Format(conversations.CLAUDE_CODE, conversations.read_claude_code, folder_of=conversations.folder_of),
@@ -52,6 +53,7 @@ FORMATS: Mapping[str, Format] = {
         Format(markdown.NAME, markdown.read, edited=True),
     )
 }
+FORMATS: Mapping[str, Format] = {name: BY_NAME[name] for name in INGEST_FORMATS}
 
 
 def detect(path: Path) -> Format | None:

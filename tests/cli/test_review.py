@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.commands.review import current_item
+from nacre.cli.commands.review import CHOICES, SKIP, current_item
 from nacre.engine import entities
 from nacre.model.review import DECISIONS
 from tests.cli.terminal import conversation
@@ -308,6 +308,13 @@ def test_names_are_not_compared_for_what_cannot_be_two_names(
     for item in ("ent", "entity:Ada"):
         with pytest.raises(AssertionError, match="compared"):
             noted("review", "decide", item, "distinct")
+
+
+@pytest.mark.parametrize("kind", DECISIONS)
+def test_every_decision_has_a_key_and_a_sentence_about_what_was_done(kind: str) -> None:
+    choices = [each for choice in CHOICES[kind] for each in (choice, *choice.further)]
+    outcomes = {each.decision: each.outcome for each in (*choices, SKIP) if each.decision}
+    assert set(outcomes) == set(DECISIONS[kind]) and all(outcomes.values())
 
 
 def test_skipping_decides_nothing(noted: CommandLine) -> None:

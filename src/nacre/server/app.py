@@ -34,11 +34,9 @@ from nacre.errors import (
     IssuerUnreachable,
     MemoryNotFound,
     NacreError,
-    StorageError,
     StoreBusy,
 )
 from nacre.factory import make_guard
-from nacre.lifecycle.backups import restore
 from nacre.mcp.http import LOOPBACK
 from nacre.memory_store import MemoryStore
 from nacre.model import JournalEntry, Memory, RememberResult
@@ -58,7 +56,7 @@ from nacre.server.openapi import docs_page, openapi
 from nacre.server.provider import Asker, UserStores, asker
 from nacre.server.requests import Route, find_route, parsed_body, parsed_object, read_values
 from nacre.server.sessions import Sessions, is_own_request, session_cookie, set_cookie
-from nacre.server.users import TOKEN, Admitted, Identity, Registry
+from nacre.server.users import TOKEN, Identity, Registry, restore_keeping_users
 from nacre.web.page import page_file
 
 if TYPE_CHECKING:
@@ -224,24 +222,15 @@ class Application:
     def _restore(self, copy: str) -> None:
         settings = self.stores.settings
         self.jobs.demand_none("restore a backup")  # one may have begun before the store was closed to requests
-        admitted = self._admitted()
         self.stores.close()
         try:
-            restore(settings, copy, time.time())
+            restored = restore_keeping_users(settings, copy, time.time())
+            if restored.users == "of the copy":
+                log.warning("The users and tokens are those of the restored copy; revoke again what was revoked since.")
         finally:
             backend = self.stores.backend()
             for each in (self.registry, self.answers, self.jobs, self.sessions):
                 each.use(backend)
-        if admitted is not None:
-            self.registry.admit_only(admitted)
-
-    def _admitted(self) -> Admitted | None:
-        """None where the store is so damaged that they cannot be read: then those of the copy count."""
-        try:
-            return self.registry.admitted()
-        except StorageError as error:
-            log.warning("The users and tokens are those of the restored copy, since others cannot be read: %s", error)
-            return None
 
 
 class Request:

@@ -50,6 +50,7 @@ OWN = (
     "close",
     "clean",
     "remember",
+    "edit",
     "iterate",
     "iterate_journal",
     "reindex",

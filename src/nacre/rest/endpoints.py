@@ -121,7 +121,7 @@ def table() -> tuple[Endpoint, ...]:
         Endpoint("POST", f"{memories}/touch", "touch", READER, "Count a use of memories."),
         Endpoint("GET", f"{memories}/resolve/{{prefix}}", "resolve_id", READER, "The only id that begins so."),
         Endpoint("GET", MEMORY, "get", READER, "One memory."),
-        Endpoint("PATCH", MEMORY, "edit", WRITER, "Change a memory."),
+        Endpoint("PATCH", MEMORY, "edit_result", WRITER, "Change a memory."),
         Endpoint("POST", f"{MEMORY}/validate", "validate", WRITER, "Confirm that it still holds."),
         Endpoint("POST", f"{memories}/{{old}}/supersede", "supersede", WRITER, "Replace a memory by a newer one."),
         Endpoint("POST", f"{memories}/{{keep}}/merge", "merge", REVIEWER, "Merge others into a memory."),

@@ -18,10 +18,15 @@ from nacre.model import Hit, Listing, Memory
 from nacre.model.filter import Condition, Filter
 from nacre.model.instants import WRITTEN_DATE
 from nacre.model.memory import Json
-from nacre.model.review import ReviewItem
+from nacre.model.review import RememberResult, ReviewItem
 
 # Computed values that a reader would have to compute again; they are ignored when a value is read.
-COMPUTED: Mapping[type, tuple[str, ...]] = {Hit: ("strength", "marks"), ReviewItem: ("decisions",), Memory: ("date",)}
+COMPUTED: Mapping[type, tuple[str, ...]] = {
+    Hit: ("strength", "marks"),
+    Memory: ("date",),
+    RememberResult: ("outcome", "noted"),
+    ReviewItem: ("decisions",),
+}
 TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 PLAIN = frozenset((str, int, bool, NoneType))  # these are JSON already, and most values are of these types
 LARGEST = sys.float_info.max

@@ -580,6 +580,10 @@ def test_a_project_looks_into_personal_too(served: Served, token: str) -> None:
     own = store.remember("The project compiles with make")
     hits = store.recall("What colour is my bicycle?", 5, min_relevance=0.0)
     assert {(hit.memory.id, hit.space) for hit in hits} == {(mine.id, "personal@lib"), (own.id, "proj")}
+    assert [memory.id for memory in store.iterate()] == [own.id]
+    assert {entry.memory_id for entry in store.iterate_journal()} == {mine.id, own.id}
+    with pytest.raises(InvalidInput, match="two spaces"):
+        store.undo(last=2)
     store.edit(mine.id, title="Bicycle")
     assert store.count() == 2 and {memory.id for memory in store.list_recent()} == {mine.id, own.id}
     assert store.undo()[0].space == "personal@lib"

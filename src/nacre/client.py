@@ -57,7 +57,7 @@ PAGE = 1_000  # memories or entries that a server gives at once
 LONGEST_QUERY = 4_000  # characters, of which proxies take about 8,000; more goes into the body
 LOOK_SECONDS = 0.5  # between two looks at a job
 IN_PAGES = ("review", "entity_suggestions", "entities")  # of which more may be asked for than a server gives at once
-NEWEST = 50  # operations among which the last one is found that was not undone
+NEWEST = 50  # operations of a page among which the last ones are found that were not undone
 UNAUTHORIZED = "Unauthorized"  # the problem of a request without a token that the server knows
 HOW_TO_SET_TOKEN = "set NACRE_TOKEN, or name its file with `nacre config set token file:PATH`"
 READING = Reading(strict=False)
@@ -611,15 +611,14 @@ class RemoteProjectStore(ProjectStore, RemoteStore):
         beside = self.personal_space if choice.beside == PERSONAL else choice.beside
         return store if alone or (opened and beside not in opened) else store.looking_into(beside)
 
-    def _space_to_undo(self, batch: str | JournalEntry | None, count: int, *, any_actor: bool) -> MemoryStore | None:
-        if self.beside is None or batch is not None:
-            return super()._space_to_undo(batch, count, any_actor=any_actor)
+    def _last_done(self, store: MemoryStore, count: int, any_actor: bool) -> list[float]:
         actor = None if any_actor else str(self.me()["user"])
-        own, other = (newest_operation(each, actor) for each in (self.in_space(self.space), self.beside))
-        return self.beside if other > own else None
-
-
-def newest_operation(store: MemoryStore, actor: str | None) -> float:
-    """When the last operation that an undo may mean was carried out; 0.0 without one."""
-    notes = store.operations(actor=actor, limit=NEWEST)
-    return next((each.operation.at for each in notes if not each.undone and each.operation.name != UNDO), 0.0)
+        done: list[float] = []
+        before: int | None = None
+        while len(done) < count:
+            notes = store.operations(actor=actor, before=before, limit=NEWEST)
+            done += [each.operation.at for each in notes if not each.undone and each.operation.name != UNDO]
+            if len(notes) < NEWEST:
+                break
+            before = notes[-1].seq
+        return done[:count]

@@ -102,7 +102,8 @@ def test_what_is_no_longer_here_is_taken_out_of_the_past_by_its_whole_id(filled:
     filled.ok("undo")
     assert "another" in filled(command, "two", input="n\n").stderr
     filled.ok(command, "two", "--yes")
-    assert all((entry["before"], entry["after"]) == (None, None) for entry in filled.json("journal", "two"))
+    entries = filled.json("journal", "two")
+    assert len(entries) == 3 and all((entry["before"], entry["after"]) == (None, None) for entry in entries)
     for unknown in ("two", "nine"):
         assert filled(command, unknown, "--yes").exit_code == 1
 

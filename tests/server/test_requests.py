@@ -8,10 +8,10 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.errors import InvalidInput
-from nacre.rest.endpoints import Endpoint, Parameter
-from nacre.rest.wire import alternatives
+from nacre.model.validate import alternatives
+from nacre.rest.endpoints import MANY_IDS, MOST, MOST_LISTED, Endpoint, Parameter
 from nacre.server.api import all_endpoints
-from nacre.server.requests import MANY_IDS, MOST, MOST_LISTED, Route, check_bounds, find_route, read_values
+from nacre.server.requests import Route, check_bounds, find_route, read_values
 from tests.server.running import Caller, serving, tokens
 from tests.server.samples import filled, request, values_of
 

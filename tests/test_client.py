@@ -50,6 +50,7 @@ OWN = (
     "close",
     "clean",
     "remember",
+    "edit",
     "iterate",
     "iterate_journal",
     "reindex",
@@ -236,7 +237,7 @@ def test_a_queue_longer_than_an_answer_is_read_to_its_end(remote: RemoteStore, m
         return call(name, values)
 
     monkeypatch.setattr(remote, "_call", counted)
-    monkeypatch.setattr(client, "PAGE", 2)
+    monkeypatch.setattr(client, "MOST_LISTED", 2)
     assert remote.review(kinds="word", limit=None) == expected and max(asked) == 2 and len(asked) > 2
     assert remote.review(kinds="word", limit=3, offset=1) == expected[1:4] and asked[-2:] == [2, 1]
     assert remote.review(kinds="word", limit=0) == []
@@ -326,7 +327,7 @@ def test_all_entities_are_listed_however_many_there_are(remote: RemoteStore, mon
     store.remember_many([{"text": f"Ada met friend {n}", "entities": [f"Friend {n}", "Ada"]} for n in range(6)])
     every = store.entities()
     assert len(every) == 7 and every[0].name == "Ada"
-    monkeypatch.setattr(client, "PAGE", 3)
+    monkeypatch.setattr(client, "MOST_LISTED", 3)
     assert store.entities() == every and store.entities(5) == every[:5] and store.entities(5, offset=2) == every[2:7]
     assert store.entities(0) == []
     wanted = ["friends"]
@@ -579,6 +580,10 @@ def test_a_project_looks_into_personal_too(served: Served, token: str) -> None:
     own = store.remember("The project compiles with make")
     hits = store.recall("What colour is my bicycle?", 5, min_relevance=0.0)
     assert {(hit.memory.id, hit.space) for hit in hits} == {(mine.id, "personal@lib"), (own.id, "proj")}
+    assert [memory.id for memory in store.iterate()] == [own.id]
+    assert {entry.memory_id for entry in store.iterate_journal()} == {mine.id, own.id}
+    with pytest.raises(InvalidInput, match="two spaces"):
+        store.undo(last=2)
     store.edit(mine.id, title="Bicycle")
     assert store.count() == 2 and {memory.id for memory in store.list_recent()} == {mine.id, own.id}
     assert store.undo()[0].space == "personal@lib"

@@ -136,8 +136,9 @@ def test_the_mcp_server_obeys_nothing(hostile: Hostile, untouched: Callable[[], 
     try:
         store = provider.store("client")
         assert store.space == project_in(hostile.folder).space() and store.settings.store.startswith(str(hostile.home))
-        assert TOKEN not in store.remember(f"The token is {TOKEN}").text
-        assert all(hit.memory.text != OTHER for hit in store.recall("payroll database"))
+        kept = store.remember(f"The token is {TOKEN}")
+        assert TOKEN not in kept.text
+        assert [hit.memory.id for hit in store.recall("payroll database", min_relevance=0.0)] == [kept.id]
     finally:
         provider.close()
     untouched()

@@ -125,6 +125,7 @@ class AsyncMemoryStore:
     editing = off_loop(MemoryStore.editing)
     write = off_loop(MemoryStore.write)
     edit = off_loop(MemoryStore.edit)
+    edit_result = off_loop(MemoryStore.edit_result)
     forget = off_loop(MemoryStore.forget)
     purge = off_loop(MemoryStore.purge)
     supersede = off_loop(MemoryStore.supersede)

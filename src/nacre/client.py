@@ -32,6 +32,7 @@ from nacre.rest.endpoints import (
     ELSEWHERE,
     EXPECT,
     LOCAL_ONLY,
+    MOST_LISTED,
     VERSION,
     Endpoint,
     endpoints,
@@ -53,11 +54,9 @@ IDLE_SECONDS = 4.0  # a server closes a connection that was not used for five
 ATTEMPTS = 5
 PAUSES = (0.1, 0.5, 2.0, 5.0)  # seconds between them, where the server names none
 LONGEST_PAUSE = 30.0
-PAGE = 1_000  # memories or entries that a server gives at once
 LONGEST_QUERY = 4_000  # characters, of which proxies take about 8,000; more goes into the body
 LOOK_SECONDS = 0.5  # between two looks at a job
-IN_PAGES = ("review", "entity_suggestions", "entities")  # of which more may be asked for than a server gives at once
-NEWEST = 50  # operations among which the last one is found that was not undone
+NEWEST = 50  # operations of a page among which the last ones are found that were not undone
 UNAUTHORIZED = "Unauthorized"  # the problem of a request without a token that the server knows
 HOW_TO_SET_TOKEN = "set NACRE_TOKEN, or name its file with `nacre config set token file:PATH`"
 READING = Reading(strict=False)
@@ -309,6 +308,9 @@ class RemoteStore(MemoryStore):
     def remember(self, text: str, **options: Any) -> Memory:
         return self.remember_result(text, **options).memory
 
+    def edit(self, id: str, **options: Any) -> Memory:
+        return self.edit_result(id, **options).memory
+
     def get(self, id: str, *, as_of: Instant | None = None, valid_at: Instant | None = None) -> Memory | None:
         try:
             memory: Memory | None = self._call("get", {"id": id, "as_of": as_of, "valid_at": valid_at})
@@ -323,7 +325,7 @@ class RemoteStore(MemoryStore):
     ) -> Listing:
         listing, options = Listing([], cursor), settled(scope)
         while True:
-            wanted = min(limit - len(listing), PAGE)
+            wanted = min(limit - len(listing), MOST_LISTED)
             values = {"limit": wanted, "order": order, "offset": offset, "cursor": listing.cursor, **options}
             page: Listing = self._call("list_recent", values)
             listing = Listing([*listing, *page], page.cursor)
@@ -334,7 +336,7 @@ class RemoteStore(MemoryStore):
     def iterate(self, **scope: Unpack[Scope]) -> Iterator[Memory]:
         cursor, options = "", settled(scope)
         while True:
-            page = self.list_recent(PAGE, order="oldest", cursor=cursor, **options)
+            page = self.list_recent(MOST_LISTED, order="oldest", cursor=cursor, **options)
             yield from page
             cursor = page.cursor
             if not cursor:
@@ -371,9 +373,9 @@ class RemoteStore(MemoryStore):
         """One request for as many as a server lists at once; where there are more, the journal is read to its end."""
         options = {"id": id, "operation": operation, "actor": actor, "batch": batch, "since": since, "until": until}
         known = {name: value for name, value in options.items() if value is not None}
-        first = PAGE if limit is None else min(limit, PAGE)
+        first = MOST_LISTED if limit is None else min(limit, MOST_LISTED)
         entries: list[JournalEntry] = self._call("journal", {**known, "limit": first, "newest_first": newest_first})
-        if first == limit or len(entries) < PAGE:
+        if first == limit or len(entries) < MOST_LISTED:
             return entries
         read = self.iterate_journal(id, operation=operation, actor=actor, since=since, until=until)
         entries = [entry for entry in read if batch is None or entry.operation.batch.startswith(batch)]
@@ -384,7 +386,7 @@ class RemoteStore(MemoryStore):
         newest = self.journal(limit=1)
         last, seq = (newest[0].seq if newest else 0), self._begins()
         while seq < last:
-            entries = self.changes(seq, limit=PAGE)
+            entries = self.changes(seq, limit=MOST_LISTED)
             yield from (entry for entry in entries if entry.seq <= last)
             seq = entries[-1].seq if entries else last
 
@@ -493,7 +495,7 @@ class RemoteStore(MemoryStore):
 
 def parts(ids: Sequence[str]) -> Iterator[list[str]]:
     """As many as a server answers for at once."""
-    yield from (list(ids[first : first + PAGE]) for first in range(0, len(ids), PAGE))
+    yield from (list(ids[first : first + MOST_LISTED]) for first in range(0, len(ids), MOST_LISTED))
 
 
 def request_of(endpoint: Endpoint, space: str, values: Mapping[str, Any]) -> tuple[str, Any]:
@@ -527,6 +529,7 @@ def remote(name: str) -> Callable[..., Any]:
     """The method of this name, as one request."""
     method = plain_method(name)
     shape = signature(method)
+    paged = {"limit", "offset"} <= shape.parameters.keys()  # more may be asked for than a server gives at once
 
     @wraps(method)
     def call(self: RemoteStore, /, *arguments: Any, **options: Any) -> Any:
@@ -542,7 +545,7 @@ def remote(name: str) -> Callable[..., Any]:
                 refuse_function(each.name, value)
             else:
                 values[each.name] = list(value) if isinstance(value, Iterator | tuple) else value
-        if name in IN_PAGES and ("limit" in values or name == "entities"):
+        if paged and ("limit" in values or shape.parameters["limit"].default is None):
             return in_pages(self, name, values)
         if name == "decide" and not isinstance(values["item"], str):
             values["item"] = values["item"].id
@@ -559,10 +562,10 @@ def in_pages(store: RemoteStore, name: str, values: Mapping[str, Any]) -> list[A
     """One request for as many as a server lists at once, until there are no more."""
     limit, offset, items = values.get("limit"), values.get("offset", 0), list[Any]()
     while True:
-        wanted = PAGE if limit is None else min(PAGE, limit - len(items))
+        wanted = MOST_LISTED if limit is None else min(MOST_LISTED, limit - len(items))
         page = store._call(name, {**values, "limit": wanted, "offset": offset + len(items)})
         items += page
-        if len(page) < wanted or wanted < PAGE or len(items) == limit:
+        if len(page) < wanted or wanted < MOST_LISTED or len(items) == limit:
             return items
 
 
@@ -608,15 +611,14 @@ class RemoteProjectStore(ProjectStore, RemoteStore):
         beside = self.personal_space if choice.beside == PERSONAL else choice.beside
         return store if alone or (opened and beside not in opened) else store.looking_into(beside)
 
-    def _space_to_undo(self, batch: str | JournalEntry | None, count: int, *, any_actor: bool) -> MemoryStore | None:
-        if self.beside is None or batch is not None:
-            return super()._space_to_undo(batch, count, any_actor=any_actor)
+    def _last_done(self, store: MemoryStore, count: int, any_actor: bool) -> list[float]:
         actor = None if any_actor else str(self.me()["user"])
-        own, other = (newest_operation(each, actor) for each in (self.in_space(self.space), self.beside))
-        return self.beside if other > own else None
-
-
-def newest_operation(store: MemoryStore, actor: str | None) -> float:
-    """When the last operation that an undo may mean was carried out; 0.0 without one."""
-    notes = store.operations(actor=actor, limit=NEWEST)
-    return next((each.operation.at for each in notes if not each.undone and each.operation.name != UNDO), 0.0)
+        done: list[float] = []
+        before: int | None = None
+        while len(done) < count:
+            notes = store.operations(actor=actor, before=before, limit=NEWEST)
+            done += [each.operation.at for each in notes if not each.undone and each.operation.name != UNDO]
+            if len(notes) < NEWEST:
+                break
+            before = notes[-1].seq
+        return done[:count]

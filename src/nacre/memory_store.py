@@ -53,7 +53,7 @@ from nacre.model import Path as LinkPath
 from nacre.model.graph import Entity, EntityPair
 from nacre.model.instants import DAY, Instant, stamp
 from nacre.model.journal import PERSON, OperationNote, OperationStatus, TimelineBucket, renamed_to
-from nacre.model.memory import Json, clamp
+from nacre.model.memory import SUSPICION, Json, clamp, json_list
 from nacre.model.review import KINDS, STALE_DAYS, ReviewItem
 from nacre.model.validate import (
     Changes,
@@ -78,7 +78,7 @@ from nacre.recall.gather import OWN_STRATEGIES
 from nacre.recall.pack import HEADER, TokenCounter, pack, without_padding
 from nacre.recall.walk import Walk, relation_list
 from nacre.recall_options import RecallOptions, Scope, between, make_filter, make_query, split_options, valid_at_filter
-from nacre.remember.guard import SPEAKERS, guard_notes, mark_suspicious
+from nacre.remember.guard import JUDGED, SPEAKERS, guard_notes, mark_suspicious
 from nacre.remember.suggest import with_names, with_names_of_text
 from nacre.settings import DEFAULT, PERSONAL, Settings
 from nacre.settings import settings as read_settings
@@ -426,18 +426,29 @@ class MemoryStore(Closing):
         return write_request.apply(self._engine, self.space, operation, wanted.guarded(self._guard), why=why)
 
     def edit(self, id: str, *, text: str | None = None, why: str = "", **fields: Unpack[Editable]) -> Memory:
-        """Embeds again only what changed; conflicts of a new text are handled as the store's `on_conflict` says. Raises
-        `InvalidInput` for what was redacted."""
-        changes = self._guarded_changes({**fields} if text is None else {**fields, "text": text})
+        """Embeds again only what changed; conflicts of a new text are handled as the store's `on_conflict` says, and
+        `edit_result` returns them. Raises `InvalidInput` for what was redacted."""
+        return self.edit_result(id, text=text, why=why, **fields).memory
+
+    def edit_result(
+        self, id: str, *, text: str | None = None, why: str = "", **fields: Unpack[Editable]
+    ) -> RememberResult:
+        """As `edit`, and returns the conflicts of a new text, what was done about them, and sentences on what was left
+        out or marked."""
+        changes, secrets = self._guarded_changes({**fields} if text is None else {**fields, "text": text})
         self._check_links(id, cast("tuple[Link, ...]", changes.get("links", ())))
-        return edit_one(self._engine, self.space, id, self._edit_of(changes), self._handling(None), why=why).memory
+        result = edit_one(self._engine, self.space, id, self._edit_of(changes), self._handling(None), why=why)
+        judged = JUDGED & changes.keys()
+        reasons = tuple(map(str, json_list(result.memory.metadata.get(SUSPICION)))) if judged else ()
+        return replace(result, notes=guard_notes(secrets, reasons) + result.notes)
 
     def editing(self, **fields: Unpack[Changes]) -> Edit:
         """An edit for `write`, checked as `edit` would check it; also refuses what was redacted."""
-        return self._edit_of(self._guarded_changes(fields))
+        return self._edit_of(self._guarded_changes(fields)[0])
 
-    def _guarded_changes(self, fields: Mapping[str, object]) -> dict[str, object]:
-        return self._guard.fields(validate_fields(with_moments(fields, self._clock, named_span), self.types()))[0]
+    def _guarded_changes(self, fields: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, ...]]:
+        """Without secrets, and the kinds of those."""
+        return self._guard.fields(validate_fields(with_moments(fields, self._clock, named_span), self.types()))
 
     def _edit_of(self, changes: Mapping[str, object]) -> Edit:
         def edit(memory: Memory) -> Memory:
@@ -449,7 +460,7 @@ class MemoryStore(Closing):
 
     def _edit_of_merged(self, text: str) -> Edit:
         """Gives merged memories their text, by default the one they have; a mark that one of them had stays."""
-        changes = self._guarded_changes({"text": text}) if text else {}
+        changes = self._guarded_changes({"text": text})[0] if text else {}
 
         def edit(memory: Memory) -> Memory:
             return self._guard.marked(write_request.with_fields(memory, changes)) if changes else memory

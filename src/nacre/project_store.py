@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from functools import cache, wraps
 from inspect import Parameter, signature
@@ -17,15 +18,16 @@ from nacre.memory_store import MemoryStore, used_hits
 from nacre.model import Difference, Filter, Graph, Hit, JournalEntry, Listing, Memory, Recollection, RememberResult
 from nacre.model.graph import Entity
 from nacre.model.instants import Instant
+from nacre.model.journal import OperationStatus
 from nacre.model.review import KINDS, STALE_DAYS, ReviewItem, kinds_named
-from nacre.protocols import Embedder, Order, Tallied
+from nacre.protocols import Embedder, Order, Tallied, Vectors
 from nacre.recall_options import RecallOptions, Scope, make_query, split_options
 from nacre.settings import DEFAULT, Settings, SpaceChoice
 from nacre.storage.pages import ORDERS, RISING, check_page
 
 END = "."  # in a cursor: nothing is left in this space
 BETWEEN = "~"  # the cursors of two spaces
-MOST_LISTED = 2**53  # SQLite takes a limit of 64 bits, and JSON numbers are exact so far; no list is as long
+NO_LIMIT = 2**53  # SQLite takes a limit of 64 bits, and JSON numbers are exact so far; no list is as long
 # How likely a memory outside of the time that the question names answers, compared with one in it.
 LEAST_TIME_FACTOR = 0.5
 
@@ -80,7 +82,8 @@ def last_operations(store: MemoryStore, count: int, *, any_actor: bool) -> list[
 
 class ProjectStore(MemoryStore):
     """Writes to its own space. Searches and lists look into `beside` too, and each hit names its space; whatever is
-    named by its id is found in either. All else is about its own space alone."""
+    named by its id is found in either. All else is about its own space alone, also `iterate`: what walks over every
+    memory, such as upkeep and exports, is about one space."""
 
     at_close: Callable[[MemoryStore], object] | None = None  # called once, while the store is still open
 
@@ -120,6 +123,19 @@ class ProjectStore(MemoryStore):
     def as_actor(self, name: str) -> Self:
         view = super().as_actor(name)
         view.beside = None if self.beside is None else self.beside.as_actor(name)
+        return view
+
+    def expecting(self, versions: Mapping[str, int], *, check: bool = True) -> Self:
+        there = self._ids_beside(list(versions))[1]
+        view = super().expecting({id: each for id, each in versions.items() if id not in there}, check=check)
+        others = {id: each for id, each in versions.items() if id in there}
+        view.beside = self.beside if self.beside is None else self.beside.expecting(others, check=check)
+        return view
+
+    def _alone(self) -> Self:
+        """This store without the space beside its own."""
+        view = copy(self)
+        view.beside = None
         return view
 
     # What is remembered, by question
@@ -189,6 +205,11 @@ class ProjectStore(MemoryStore):
         memories = {memory.id: memory for memory in (*self.beside.get_many(ids), *own)}
         return [memories[id] for id in dict.fromkeys(ids) if id in memories]
 
+    def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
+        own = super().vectors(ids)
+        others = [id for id in ids if id not in own]
+        return own if self.beside is None or not others else {**own, **self.beside.vectors(others)}
+
     def resolve_id(self, prefix: str) -> str:
         if self.beside is None:
             return super().resolve_id(prefix)
@@ -214,7 +235,7 @@ class ProjectStore(MemoryStore):
         if len(cursors) != 2:
             raise InvalidInput("This cursor belongs to a list of one space; begin again without one.")
         stores, listing = (super().list_recent, self.beside.list_recent), Listing([], "")
-        wanted = min(limit + offset, MOST_LISTED)
+        wanted = min(limit + offset, NO_LIMIT)
         lists = [
             listing if at == END else read(wanted, order=order, cursor=at, **scope)
             for read, at in zip(stores, cursors, strict=True)
@@ -226,6 +247,11 @@ class ProjectStore(MemoryStore):
             for read, each, count, at in zip(stores, lists, counts, cursors, strict=True)
         ]
         return Listing(taken[offset:], "" if following == [END, END] else BETWEEN.join(following))
+
+    def iterate(self, **scope: Unpack[Scope]) -> Iterator[Memory]:
+        """Of its own space."""
+        # A remote store reads its lists for this, which look into both.
+        return super().iterate(**scope) if self.beside is None else self._alone().iterate(**scope)
 
     def count(self, **scope: Unpack[Scope]) -> int:
         return super().count(**scope) + (0 if self.beside is None else self.beside.count(**scope))
@@ -255,7 +281,7 @@ class ProjectStore(MemoryStore):
 
     # What is named by its id
 
-    edit, validate, history = by_id("edit"), by_id("validate"), by_id("history")
+    edit_result, validate, history = by_id("edit_result"), by_id("validate"), by_id("history")
     forget, restore, purge, redact = by_id("forget"), by_id("restore"), by_id("purge"), by_id("redact")
     pin, unpin, archive, unarchive = by_id("pin"), by_id("unpin"), by_id("archive"), by_id("unarchive")
     tag, bump, merge, supersede = by_id("tag"), by_id("bump"), by_id("merge"), by_id("supersede")
@@ -314,11 +340,22 @@ class ProjectStore(MemoryStore):
         **options: Any,
     ) -> list[JournalEntry]:  # fmt: skip
         read = {"batch": batch, "limit": limit, "newest_first": newest_first, **options}
-        own = super().journal(id, **read)
-        if self.beside is None or ((id or batch) and own):
+        if self.beside is None:
+            return super().journal(id, **read)
+        own = self._alone().journal(id, **read)
+        if (id or batch) and own:
             return own
         both = (own, self.beside.journal(id, **read))
         return list(heapq.merge(*both, key=lambda entry: entry.operation.at, reverse=newest_first))[:limit]
+
+    def iterate_journal(self, id: str | None = None, **options: Any) -> Iterator[JournalEntry]:
+        if self.beside is None:
+            return super().iterate_journal(id, **options)
+        own, other = self._alone(), self.beside
+        if id is not None:
+            return (other if self.is_beside(id) else own).iterate_journal(id, **options)
+        both = (own.iterate_journal(**options), other.iterate_journal(**options))
+        return heapq.merge(*both, key=lambda entry: entry.operation.at)
 
     def resolve_operation(self, prefix: str) -> str:
         try:
@@ -327,6 +364,12 @@ class ProjectStore(MemoryStore):
             if self.beside is None:
                 raise
             return self.beside.resolve_operation(prefix)
+
+    def operation(self, batch: str) -> OperationStatus:
+        full = self.resolve_operation(batch)
+        if self.beside is None or self._alone().journal(batch=full, limit=1):
+            return super().operation(full)
+        return self.beside.operation(full)
 
     def undo(
         self, batch: str | JournalEntry | None = None, *, last: int | None = None, any_actor: bool = False,
@@ -345,12 +388,16 @@ class ProjectStore(MemoryStore):
             return other if isinstance(batch, JournalEntry) and other and batch.space == other.space else None
         if batch is not None:
             return None if super().journal(batch=self.resolve_operation(batch), limit=1) else other
-        entries = [entry for store in (self, other) for entry in last_operations(store, count, any_actor=any_actor)]
-        newest = sorted(entries, key=lambda entry: entry.operation.at, reverse=True)[:count]
-        spaces = {entry.space for entry in newest}
+        done = [(at, store.space) for store in (self, other) for at in self._last_done(store, count, any_actor)]
+        spaces = {space for _, space in sorted(done, reverse=True)[:count]}
         if len(spaces) > 1:
             raise InvalidInput(f"The last {count} operations are in two spaces; undo them one by one.")
         return other if spaces == {other.space} else None
+
+    def _last_done(self, store: MemoryStore, count: int, any_actor: bool) -> list[float]:
+        """When the last operations of the store's own space were carried out that can be undone: as many, or else the
+        last."""
+        return [entry.operation.at for entry in last_operations(store, count, any_actor=any_actor)]
 
     def review(
         self,

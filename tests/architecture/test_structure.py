@@ -59,7 +59,6 @@ EXERCISED_ELSEWHERE = {
     "nacre.model.journal": "engine/test_undo.py",
     "nacre.model.levels": "lessons/test_lesson.py",
     "nacre.model.recollection": "recall/test_recall.py",
-    "nacre.model.review": "engine/test_review.py",
     "nacre.protocols": "contract",
     "nacre.recall_options": "recall/test_recall_options.py",
     "nacre.server.api": "server/test_roles.py",

@@ -172,6 +172,20 @@ def test_the_next_person_finds_no_question_and_their_own_space(
     expect(page.get_by_label("Space").locator("option", has_text="personal@dana")).to_have_count(1)
 
 
+def test_the_page_says_what_became_of_a_text(opened: Opener) -> None:
+    page = opened("search")
+    field = page.get_by_label("Remember something")
+    for text, told in (
+        ("The buoy at the sandbank is red.", "Remembered."),
+        ("The buoy at the sandbank is red.", "Known already; it was not stored again."),
+        ("The pier answers at ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8", "looked like a secret"),
+    ):
+        field.fill(text)
+        page.keyboard.press("Control+Enter")
+        expect(page.locator(".toast", has_text=told)).to_be_visible()
+        expect(field).to_have_value("")
+
+
 def test_an_undo_is_of_the_space_in_which_it_was_done(opened: Opener, caller: Caller) -> None:
     page = opened("search")
     held: list[Route] = []

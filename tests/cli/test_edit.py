@@ -24,6 +24,15 @@ def test_edit_changes_what_is_named_and_nothing_else(filled: CommandLine) -> Non
     assert {name: after[name] for name in same} == {name: before[name] for name in same}
 
 
+def test_an_edit_says_what_the_settings_of_its_space_made_of_a_secret(nacre: CommandLine) -> None:
+    address = "ada@" + "harbour.org"
+    nacre.ok("config", "set", "spaces.mail.personal_data", "redact")
+    nacre.ok("--space", "mail", "remember", "The address is known", "--id", "one")
+    result = nacre("--space", "mail", "edit", "one", "--text", f"The address is {address}")
+    assert "Kept without what looked like a secret (email)" in result.stderr
+    assert address not in nacre.json("--space", "mail", "show", "one")["text"]
+
+
 def test_edit_takes_text_from_stdin_and_clears_with_an_empty_value(filled: CommandLine) -> None:
     filled.ok("edit", "one", "--text", "-", "--expires-at", "", "--valid-until", "", "--unpin", input="from a pipe\n")
     after = filled.json("show", "one")
@@ -93,7 +102,8 @@ def test_what_is_no_longer_here_is_taken_out_of_the_past_by_its_whole_id(filled:
     filled.ok("undo")
     assert "another" in filled(command, "two", input="n\n").stderr
     filled.ok(command, "two", "--yes")
-    assert all((entry["before"], entry["after"]) == (None, None) for entry in filled.json("journal", "two"))
+    entries = filled.json("journal", "two")
+    assert len(entries) == 3 and all((entry["before"], entry["after"]) == (None, None) for entry in entries)
     for unknown in ("two", "nine"):
         assert filled(command, unknown, "--yes").exit_code == 1
 

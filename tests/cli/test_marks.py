@@ -84,7 +84,7 @@ def test_a_merge_in_the_editor_takes_what_was_saved_and_nothing_when_nothing_was
     monkeypatch.setenv("EDITOR", str(editor))
     nacre.ok("merge", *ids[:2], "--edit", "--yes")
     assert opened.read_text().strip() == "the bell rings at noon\n\nat noon the bell rings"
-    assert rendered(nacre, "aa")["text"] == "The bell rings at noon, once." or "once" in nacre.ok("list")
+    assert rendered(nacre, "aa")["text"] == "The bell rings at noon, once."
     nacre.ok("undo")
     monkeypatch.setenv("EDITOR", "true")
     unsaved = nacre("merge", *ids[:2], "--edit", "--yes")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.commands.review import current_item
+from nacre.cli.commands.review import CHOICES, SKIP, current_item
 from nacre.engine import entities
 from nacre.model.review import DECISIONS
 from tests.cli.terminal import conversation
@@ -41,6 +41,15 @@ def test_a_conflict_is_reported_with_the_remedy(office: CommandLine) -> None:
     assert "new 'Munich', old 'Berlin'" in result.stderr
     assert "`nacre memory supersede berlin-m munich-m`" in result.stderr
     assert "`nacre review`" in result.stderr and "`nacre undo`" in result.stderr
+
+
+def test_an_edit_reports_its_conflicts_as_a_new_memory_does(office: CommandLine) -> None:
+    office.ok("remember", "The cat sleeps", "--id", "munich-memory")
+    result = office("edit", "munich", "--text", NEW)
+    assert "seems to update berlin-m" in result.stderr and "new 'Munich', old 'Berlin'" in result.stderr
+    assert "`nacre review` settles it" in result.stderr
+    again = office("edit", "berlin", "--text", "The office is in Berlin now")
+    assert "`nacre review` settles it" in again.stderr  # the link of the other side notes it
 
 
 def test_several_conflicts_have_a_command_each(noted: CommandLine) -> None:
@@ -81,6 +90,11 @@ def test_a_warning_is_printed_as_a_sentence_and_not_noted(office: CommandLine) -
     assert "seems to update" in result.stderr and "nacre review" not in result.stderr
     assert "ConflictWarning" not in result.stderr
     assert office.json("review") == []
+
+
+def test_what_is_replaced_by_name_is_named(office: CommandLine) -> None:
+    result = office("remember", NEW, "--id", "munich-memory", "--replaces", "berlin")
+    assert "It took the place of berlin-m; `nacre undo`" in result.stderr
 
 
 def test_a_newer_truth_can_take_the_place_of_the_older_one_at_once(office: CommandLine) -> None:
@@ -308,6 +322,13 @@ def test_names_are_not_compared_for_what_cannot_be_two_names(
     for item in ("ent", "entity:Ada"):
         with pytest.raises(AssertionError, match="compared"):
             noted("review", "decide", item, "distinct")
+
+
+@pytest.mark.parametrize("kind", DECISIONS)
+def test_every_decision_has_a_key_and_a_sentence_about_what_was_done(kind: str) -> None:
+    choices = [each for choice in CHOICES[kind] for each in (choice, *choice.further)]
+    outcomes = {each.decision: each.outcome for each in (*choices, SKIP) if each.decision}
+    assert set(outcomes) == set(DECISIONS[kind]) and all(outcomes.values())
 
 
 def test_skipping_decides_nothing(noted: CommandLine) -> None:

@@ -129,7 +129,8 @@ def test_an_emptied_trash_does_not_stand_between_a_person_and_their_undo(
 def test_who_writes_the_summaries_is_a_setting(store: MemoryStore, settings: Settings) -> None:
     remember_episodes(store)
     run("reflect", store, replace(settings, summarizer="extractive"))
-    assert all(memory.text.startswith("[Reflection ×3] ") for memory in store.iterate(type="semantic"))
+    summaries = [memory.text for memory in store.iterate(type="semantic")]
+    assert summaries and all(text.startswith("[Reflection ×3] ") for text in summaries)
     with pytest.raises(UnknownName, match="did you mean 'central'"):
         run("reflect", store, replace(settings, summarizer="centre"))
     with pytest.raises(ConfigError, match="language_model"):

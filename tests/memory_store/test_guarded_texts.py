@@ -29,6 +29,14 @@ def test_a_text_that_gives_orders_is_kept_with_little_trust_and_the_reason(store
     assert "give orders to a model" in " ".join(result.notes)
 
 
+def test_an_edit_says_what_was_left_out_and_marked_as_a_new_memory_does(store: MemoryStore) -> None:
+    kept = store.remember("The token is elsewhere")
+    edited = store.edit_result(kept.id, text=f"The token is {TOKEN}")
+    assert TOKEN not in edited.memory.text and "looked like a secret" in " ".join(edited.notes)
+    assert "give orders to a model" in " ".join(store.edit_result(kept.id, title=ORDERS).notes)
+    assert store.edit_result(kept.id, title="Tokens", tags=["ops"]).notes == ()
+
+
 def test_an_ordinary_text_is_trusted(store: MemoryStore) -> None:
     kept = store.remember("Always run the linter before you commit")
     assert (kept.trust, dict(kept.metadata)) == (1.0, {})

@@ -26,11 +26,9 @@ def covers(spans: list[tuple[int, int]], start: int, end: int) -> bool:
 
 @settings(max_examples=settings().max_examples * 2)
 @given(text=texts | prose)
-def test_words_and_stems_are_stable_lowercase_and_without_spaces(text: str) -> None:
+def test_words_have_no_spaces_and_content_stems_are_some_of_the_stems(text: str) -> None:
     found = words(text)
-    assert found == words(text)
     assert all(word and not any(sign.isspace() for sign in word) for word in found)
-    assert stems(text) == stems(text)
     assert set(content_stems(text)) <= set(stems(text))
     assert bool(content_stems(text)) == bool(found)
 

@@ -22,6 +22,7 @@ from nacre.errors import InvalidInput, StoreBusy
 from nacre.lifecycle.backups import restore
 from nacre.lifecycle.jobs import backups_of
 from nacre.server import app as app_module
+from nacre.server import users as users_module
 from nacre.server.app import Application, ServerOptions
 from nacre.server.provider import UserStores
 from nacre.settings import Settings
@@ -347,13 +348,13 @@ def test_two_restores_follow_each_other(application: Application, monkeypatch: p
     copies = [backup(application, "The quay is closed"), backup(application, "The crane is idle")]
     both, together = threading.Barrier(2), []
 
-    def watched(*args: Any) -> Path | None:
+    def watched(*args: Any, **options: Any) -> Path | None:
         with suppress(threading.BrokenBarrierError):
             both.wait(0.2)  # only another restore lets it pass
             together.append(args)
-        return restore(*args)
+        return restore(*args, **options)
 
-    monkeypatch.setattr(app_module, "restore", watched)
+    monkeypatch.setattr(users_module, "restore", watched)
 
     async def at_once() -> None:
         await asyncio.gather(*map(application.restore, copies))
@@ -361,6 +362,18 @@ def test_two_restores_follow_each_other(application: Application, monkeypatch: p
     asyncio.run(at_once())
     assert not together
     assert application.stores.opened().count() == 2
+
+
+def test_a_restore_where_nobody_was_admitted_brings_the_users_of_the_copy(application: Application) -> None:
+    """As at the command line."""
+    application.registry.add_user("ada")
+    copy = backup(application, "The quay is closed")
+    application.registry.remove_user("ada")
+    asyncio.run(application.restore(copy))
+    assert [user.name for user in application.registry.users()] == ["ada"]
+    application.registry.add_user("ben")
+    asyncio.run(application.restore(copy))
+    assert [user.name for user in application.registry.users()] == ["ada", "ben"]
 
 
 def test_a_job_that_begins_before_a_restore_keeps_its_store(application: Application) -> None:

@@ -2,7 +2,7 @@
 import { batch, computed, signal, type Signal } from "@preact/signals";
 import { firstSession } from "./boot";
 import { get, path, Problem, send, type Answer } from "./api";
-import type { Job, JournalEntry, Memory, ReviewItem, Session, SpaceNote } from "./types";
+import type { Job, JournalEntry, Memory, RememberResult, ReviewItem, Session, SpaceNote } from "./types";
 
 const forgets: (() => void)[] = [];
 
@@ -132,15 +132,24 @@ const done = ofSession<{ space: string; operations: string[]; text: string }[]>(
 
 /** Does something in a space, says what was done, and offers to undo it. Returns null where it was refused, which is
  * said. Another space may be open when it is done. */
-export async function act<T>(text: string, work: () => Promise<Answer<T>>, where = space.value): Promise<T | null> {
+export async function act<T>(
+  text: string | ((value: T) => string), work: () => Promise<Answer<T>>, where = space.value,
+): Promise<T | null> {
   try {
     const answer = await work();
-    noteDone(where, text, answer.operation);
+    noteDone(where, typeof text === "string" ? text : text(answer.value), answer.operation);
     return answer.value;
   } catch (error) {
     sayProblem(error);
     return null;
   }
+}
+
+/** Besides what was done: that conflicts wait, and the notes of the server. */
+export function sayNotes({ noted, notes }: RememberResult): void {
+  const conflicts = noted ? ["It may conflict with what is remembered already; decide in Review."] : [];
+  const more = [...conflicts, ...notes].join(" ");
+  if (more) say(more);
 }
 
 /** `where` is the space that the work was begun in. */

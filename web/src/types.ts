@@ -40,6 +40,14 @@ export interface Memory {
   date: string;
 }
 
+/** What a remember or an edit did. */
+export interface RememberResult {
+  memory: Memory;
+  outcome: "stored" | "known" | "merged" | "replaced" | "replaced_by_known";
+  noted: boolean;
+  notes: string[];
+}
+
 export interface Reason {
   signal: string;
   score: number;

@@ -7,10 +7,11 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from nacre.engine.engine import RELATION, Engine
-from nacre.engine.supersede import SUPERSEDES, released, superseded
+from nacre.engine.supersede import released, superseded
 from nacre.errors import LinkRefused, MemoryNotFound, UnknownName
 from nacre.model import Edge, Link, Linked, Memory
 from nacre.model.graph import RELATIONS
+from nacre.model.memory import SUPERSEDES
 from nacre.model.validate import link_tuple
 from nacre.protocols import AnyChange, Backend, Change, Reader
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from nacre.engine.engine import Edit, Engine
 from nacre.engine.remember import without_notes
-from nacre.engine.supersede import SUPERSEDES, all_superseded
+from nacre.engine.supersede import all_superseded
 from nacre.errors import InvalidInput
 from nacre.model import Memory
+from nacre.model.memory import SUPERSEDES
 from nacre.protocols import AnyChange, Change, Reader
 
 

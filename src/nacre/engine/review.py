@@ -14,11 +14,11 @@ from nacre.engine.engine import FOR_REVIEW, RELATION, Edit, Engine, Lookup, Pend
 from nacre.engine.links import relation_hint, relations, with_relation_renamed
 from nacre.engine.merge import united
 from nacre.engine.remember import is_statement, version_link, with_conflict_links, with_link, without_notes
-from nacre.engine.supersede import SUPERSEDES, never_held, released, restored, superseded, with_times_given
+from nacre.engine.supersede import never_held, released, restored, superseded, with_times_given
 from nacre.errors import InvalidInput, UnknownName
 from nacre.model import Conflict, Edge, Filter, JournalFilter, Link, Memory, Operation
 from nacre.model.instants import DAY
-from nacre.model.memory import CONFLICTS, DISTINCT, LESSON
+from nacre.model.memory import CONFLICTS, DISTINCT, LESSON, SUPERSEDES
 from nacre.model.recollection import effective_from
 from nacre.model.review import (
     CONTRADICTION,

@@ -8,10 +8,9 @@ from dataclasses import replace
 from nacre.engine.engine import Engine, Lookup, PendingChanges
 from nacre.errors import InvalidInput, SupersedeCycle
 from nacre.model import Link, Memory
-from nacre.model.memory import Json
+from nacre.model.memory import SUPERSEDES, Json
 from nacre.protocols import Change, Reader
 
-SUPERSEDES = "supersedes"
 SET_BY_US = "valid_from"  # in the link's data: the successor's own `valid_from` was empty before
 # In the metadata of what a decision says has never held: the time that it `set`, and the times from before.
 TIMES_GIVEN = "times_given"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from heapq import nlargest
 
 from nacre.engine.engine import Engine, Lookup
-from nacre.engine.supersede import SET_BY_US, SUPERSEDES
+from nacre.engine.supersede import SET_BY_US
 from nacre.lifecycle.clustering import (
     DERIVED_FROM,
     all_unchanged,
@@ -22,7 +22,7 @@ from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Link, Memory
 from nacre.model.instants import DAY
 from nacre.model.journal import CONSOLIDATE
-from nacre.model.memory import Json
+from nacre.model.memory import SUPERSEDES, Json
 from nacre.protocols import AnyChange, Change, Reader, Vectors
 from nacre.text.emotion import salience
 

@@ -18,13 +18,14 @@ LESSON = "lesson"
 TYPES = ("episodic", "semantic", "procedural", "feedback", "emotional", "sensory", "working", "prospective", LESSON)
 # Roles that every chat has: they name nobody.
 GENERIC_ROLES = frozenset(("user", "assistant", "system", "tool", "human", "ai"))
+SUPERSEDES = "supersedes"  # the relation of a link to what the memory took the place of
 CONFLICTS = "conflicts"  # the relation of a link that notes a conflict, as long as nobody has settled it
 # The relation of a link to what the memory may be a newer version of; its weight is how likely that is.
 MAY_REPLACE = "may_replace"
 # The key in the data of such a link that has a digest of the two texts, where a comparison made it: an edit voids it.
 COMPARED_TEXTS = "compared"
 DISTINCT = "distinct_from"  # the relation of a link to what it was compared with, and does not conflict with
-SETTLED = frozenset(("supersedes", "contradicts", DISTINCT))  # links of these say how two memories relate
+SETTLED = frozenset((SUPERSEDES, "contradicts", DISTINCT))  # links of these say how two memories relate
 SUSPICION = "suspicion"  # the key in a memory's metadata that says why it is not trusted
 TRUST_GIVEN = "trust_given"  # beside it: the trust that the memory has again when the mark is lifted, unless that is 1
 LIVE_STATUSES = ("short_term", "consolidating", "long_term", "archived")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from nacre.errors import InvalidInput
-from nacre.model.memory import Memory, short_id
+from nacre.model.memory import CONFLICTS, SUPERSEDES, Memory, short_id
 from nacre.model.recollection import age_order
 
 CONTRADICTION = "contradiction"
@@ -102,17 +103,48 @@ def newer_first(one: Memory, other: Memory) -> tuple[Memory, Memory]:
     return (other, one) if is_older else (one, other)
 
 
+Outcome = Literal["stored", "known", "merged", "replaced", "replaced_by_known"]
+
+
 @dataclass(frozen=True, slots=True)
 class RememberResult:
-    """`action` is stored, superseded (it took the place of others), known (the same text is stored: `memory` is
-    that one, with the new tags and source, if any) or merged (`memory` says the same). With `stored_before`, what took
-    the place of others was stored already, and nothing was added."""
+    """What a remember or an edit did. `action` is stored, superseded (it took the place of others), known (the same
+    text is stored: `memory` is that one, with the new tags and source, if any) or merged (`memory` says the same). With
+    `stored_before`, what took the place of others was stored already, and nothing was added. `notes` are sentences on
+    what else a caller should know, such as a secret that was left out."""
 
     memory: Memory
     conflicts: tuple[Conflict, ...] = ()
     action: str = "stored"
     notes: tuple[str, ...] = ()
     stored_before: bool = False
+
+    @property
+    def outcome(self) -> Outcome:
+        """What to tell a reader. A text that is merged into one which says the very same was known already; with
+        `replaced_by_known`, what took the place of others was."""
+        if self.action == "superseded":
+            return "replaced_by_known" if self.stored_before else "replaced"
+        if self.action == "merged":
+            return "merged" if self.conflicts else "known"
+        return "known" if self.action == "known" else "stored"
+
+    @property
+    def replaced(self) -> tuple[str, ...]:
+        """The ids of those that it took the place of because they conflict with it."""
+        linked = {link.to for link in self.memory.links if link.rel == SUPERSEDES}
+        return tuple(each.id for each in self.others if each.id in linked)
+
+    @property
+    def noted(self) -> bool:
+        """Whether one of its conflicts waits for review: a link of either side notes it."""
+        own = self.memory.id
+        return any(
+            link.rel == CONFLICTS and link.to == there
+            for other in self.others
+            for here, there in ((self.memory, other.id), (other, own))
+            for link in here.links
+        )
 
     @property
     def others(self) -> tuple[Memory, ...]:

@@ -168,8 +168,11 @@ def has_truth(value: object) -> bool:
         return False
 
 
-def alternatives(hint: object) -> tuple[object, ...]:
-    return tuple(each for kind in get_args(hint) for each in alternatives(kind)) if is_union(hint) else (hint,)
+def alternatives(hint: Any) -> tuple[Any, ...]:
+    """The members of a union, also of one inside another; else the type alone."""
+    if is_union(hint):
+        return tuple(each for kind in get_args(hint) for each in alternatives(kind))
+    return (NoneType if hint is None else hint,)
 
 
 def is_union(hint: object) -> bool:

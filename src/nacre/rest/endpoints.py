@@ -33,6 +33,15 @@ Place = Literal["path", "query", "body"]
 ARGUMENTS = "arguments"
 # In the place of a name in a path which no path can hold; the body or the arguments have it.
 ELSEWHERE = "-"
+# What one request may ask for. A client asks for more in pages, and for many ids in parts.
+MOST_LISTED = 1_000  # memories of a page, hits, entries: more would be a long answer that few read
+MOST_TURNS = 100  # around each hit, before and after it
+MOST_OVERFETCH = 100  # times k
+MOST: Mapping[str, int] = {
+    **dict.fromkeys(("limit", "k", "max_items", "last"), MOST_LISTED),
+    "with_context": MOST_TURNS, "overfetch": MOST_OVERFETCH,
+}  # fmt: skip
+MANY_IDS = ("get_many", "vectors")  # whose answers grow with the ids; other lists of ids are one operation
 EXPECT = "nacre-expect"  # the header with the versions of memories that a write expects, by their ids, as JSON
 
 
@@ -121,7 +130,7 @@ def table() -> tuple[Endpoint, ...]:
         Endpoint("POST", f"{memories}/touch", "touch", READER, "Count a use of memories."),
         Endpoint("GET", f"{memories}/resolve/{{prefix}}", "resolve_id", READER, "The only id that begins so."),
         Endpoint("GET", MEMORY, "get", READER, "One memory."),
-        Endpoint("PATCH", MEMORY, "edit", WRITER, "Change a memory."),
+        Endpoint("PATCH", MEMORY, "edit_result", WRITER, "Change a memory."),
         Endpoint("POST", f"{MEMORY}/validate", "validate", WRITER, "Confirm that it still holds."),
         Endpoint("POST", f"{memories}/{{old}}/supersede", "supersede", WRITER, "Replace a memory by a newer one."),
         Endpoint("POST", f"{memories}/{{keep}}/merge", "merge", REVIEWER, "Merge others into a memory."),

@@ -10,18 +10,24 @@ from datetime import date
 from enum import Enum
 from functools import cache
 from math import isfinite
-from types import NoneType, UnionType
-from typing import Any, ForwardRef, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
+from types import NoneType
+from typing import Any, ForwardRef, Literal, get_args, get_origin, get_type_hints, is_typeddict
 
 from nacre.errors import InvalidInput, UnknownName, WrongType
 from nacre.model import Hit, Listing, Memory
 from nacre.model.filter import Condition, Filter
 from nacre.model.instants import WRITTEN_DATE
 from nacre.model.memory import Json
-from nacre.model.review import ReviewItem
+from nacre.model.review import RememberResult, ReviewItem
+from nacre.model.validate import alternatives
 
 # Computed values that a reader would have to compute again; they are ignored when a value is read.
-COMPUTED: Mapping[type, tuple[str, ...]] = {Hit: ("strength", "marks"), ReviewItem: ("decisions",), Memory: ("date",)}
+COMPUTED: Mapping[type, tuple[str, ...]] = {
+    Hit: ("strength", "marks"),
+    Memory: ("date",),
+    RememberResult: ("outcome", "noted"),
+    ReviewItem: ("decisions",),
+}
 TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 PLAIN = frozenset((str, int, bool, NoneType))  # these are JSON already, and most values are of these types
 LARGEST = sys.float_info.max
@@ -224,12 +230,6 @@ def textual_scalar(kind: Any, value: str) -> Any:
 def text_last(kind: Any) -> bool:
     """What a text may mean besides text is tried first."""
     return kind is str
-
-
-def alternatives(hint: Any) -> tuple[Any, ...]:
-    if get_origin(hint) in (Union, UnionType):
-        return tuple(each for kind in get_args(hint) for each in alternatives(kind))
-    return (NoneType if hint is None else hint,)
 
 
 def literals(kinds: Iterable[Any]) -> list[str]:

@@ -25,9 +25,8 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 
 from nacre import __version__
 from nacre.access.capabilities import Role
-from nacre.errors import AccessDenied, InvalidInput, NacreError, StorageError, StoreBusy
+from nacre.errors import AccessDenied, InvalidInput, NacreError, StoreBusy
 from nacre.factory import make_guard
-from nacre.lifecycle.backups import restore
 from nacre.memory_store import MemoryStore
 from nacre.model.validate import label, required_label
 from nacre.rest.endpoints import EXPECT
@@ -47,7 +46,7 @@ from nacre.server.provider import Asker, UserStores, asker
 from nacre.server.refusals import Refusal, no_route, refusal, too_many
 from nacre.server.requests import LONGEST_NUMBER, Route, find_route, parsed_object, read_values
 from nacre.server.sessions import Sessions
-from nacre.server.users import TOKEN, Admitted, Identity, Registry
+from nacre.server.users import TOKEN, Identity, Registry, restore_keeping_users
 from nacre.web.page import page_file
 
 if TYPE_CHECKING:
@@ -178,24 +177,15 @@ class Application:
     def _restore(self, copy: str) -> None:
         settings = self.stores.settings
         self.jobs.demand_none("restore a backup")  # one may have begun before the store was closed to requests
-        admitted = self._admitted()
         self.stores.close()
         try:
-            restore(settings, copy, time.time())
+            restored = restore_keeping_users(settings, copy, time.time())
+            if restored.users == "of the copy":
+                log.warning("The users and tokens are those of the restored copy; revoke again what was revoked since.")
         finally:
             backend = self.stores.backend()
             for each in (self.registry, self.answers, self.jobs, self.sessions):
                 each.use(backend)
-        if admitted is not None:
-            self.registry.admit_only(admitted)
-
-    def _admitted(self) -> Admitted | None:
-        """None where the store is so damaged that they cannot be read: then those of the copy count."""
-        try:
-            return self.registry.admitted()
-        except StorageError as error:
-            log.warning("The users and tokens are those of the restored copy, since others cannot be read: %s", error)
-            return None
 
 
 class Request:

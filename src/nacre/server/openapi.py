@@ -13,9 +13,10 @@ from typing import Any, Literal, get_args, get_origin
 from nacre import __version__
 from nacre.model import Listing
 from nacre.model.filter import Filter
+from nacre.model.validate import alternatives
 from nacre.rest.endpoints import ARGUMENTS, PATH_NAME, Endpoint, Parameter
 from nacre.rest.problems import CONTENT_TYPE
-from nacre.rest.wire import COMPUTED, alternatives, field_hints, field_names, is_object, to_json
+from nacre.rest.wire import COMPUTED, field_hints, field_names, is_object, to_json
 from nacre.server.api import all_endpoints
 
 OPENAPI = "/v1/openapi.json"  # the address of the description for programs

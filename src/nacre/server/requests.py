@@ -11,23 +11,15 @@ from typing import Any
 from urllib.parse import unquote
 
 from nacre.errors import InvalidInput, UnknownName
-from nacre.rest.endpoints import ARGUMENTS, ELSEWHERE, Endpoint
-from nacre.rest.wire import Reading, alternatives
+from nacre.model.validate import alternatives
+from nacre.rest.endpoints import ARGUMENTS, ELSEWHERE, MANY_IDS, MOST, MOST_LISTED, Endpoint
+from nacre.rest.wire import Reading
 from nacre.server.api import all_endpoints
 
 LONGEST_NUMBER = 18  # characters of a version or of an event: what fits into 64 bits
 NULL = "null"  # in a URL: no value, where the default is one
 DEEPEST_GRAPH, MOST_STARTS = 4, 200  # of a subgraph: further links lead to most of a space
-MOST_LISTED = 1_000  # memories of a page, hits, entries: more would be a long answer that few read
-MOST_TURNS = 100  # around each hit, before and after it
-MOST_OVERFETCH = 100  # times k
-# The most that one request may ask for, by parameter.
-MOST: Mapping[str, int] = {
-    **dict.fromkeys(("limit", "k", "max_items", "last"), MOST_LISTED),
-    "with_context": MOST_TURNS, "overfetch": MOST_OVERFETCH,
-}  # fmt: skip
 MAY_BE_ZERO = ("limit", "with_context", "overfetch")  # 0 asks for none; the others are at least 1
-MANY_IDS = ("get_many", "vectors")  # whose answers grow with the ids; other lists of ids are one operation
 IN_PATH = Reading(strict=True, textual=True)
 IN_BODY = Reading(strict=True)
 

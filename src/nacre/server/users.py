@@ -11,16 +11,21 @@ import json
 import re
 import secrets
 from collections.abc import Callable, Collection, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from nacre.access.capabilities import AgentCapabilities, Role, opens, user_capabilities
 from nacre.access.view import USER_KIND
 from nacre.engine.engine import change_term
-from nacre.errors import AccessDenied, InvalidInput, NameNotFound, UnknownName
+from nacre.errors import AccessDenied, InvalidInput, NameNotFound, StorageError, UnknownName
+from nacre.factory import open_backend, store_file
+from nacre.lifecycle.backups import restore
 from nacre.model.instants import iso
 from nacre.model.validate import addressable_label, storable_text
 from nacre.protocols import TOKEN_KIND, Backend, Clock, Data, TermSet
+from nacre.settings import Settings
 
 PREFIX = "nacre"
 SECRET_BYTES = 32
@@ -194,3 +199,38 @@ def fields(data: Mapping[str, Any]) -> dict[str, Any]:
 def digest(secret: str) -> str:
     """A plain hash suffices: the secret is random and long, so that nobody can try them all."""
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """`replaced` is where the file before was moved, if there was one. `users` says whose users and tokens the store
+    has where the copy had others than the store before: kept from before, or those of the copy."""
+
+    replaced: Path | None
+    users: Literal["kept", "of the copy", ""]
+
+
+def restore_keeping_users(settings: Settings, copy: Path | str, now: float, *, key: str | None = None) -> Restored:
+    """As `lifecycle.backups.restore`. The users and tokens of the present store stay, so that a token which was revoked
+    does not come back; those of the copy count where it has none. Nobody may have the store open."""
+    before = admitted_in(settings)
+    replaced = restore(settings, copy, now, key=key)
+    with closing(open_backend(settings.store, settings)) as backend:
+        registry = Registry(backend, lambda: now)
+        of_copy = registry.admitted()
+        if before:
+            registry.admit_only(before)
+            return Restored(replaced, "kept" if of_copy != before else "")
+    return Restored(replaced, "of the copy" if any(of_copy.values()) else "")
+
+
+def admitted_in(settings: Settings) -> Admitted:
+    """Empty where the store has no users, is not there, or is so damaged that they cannot be read."""
+    if not store_file(settings.store).is_file():
+        return {}
+    try:
+        with closing(open_backend(settings.store, settings)) as backend:
+            admitted = Registry(backend, lambda: 0.0).admitted()
+    except StorageError:
+        return {}
+    return admitted if any(admitted.values()) else {}

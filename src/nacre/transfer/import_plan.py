@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, cast
 from uuid import UUID, uuid4
 
 from nacre.engine.engine import PendingChanges
-from nacre.engine.supersede import SUPERSEDES, is_redacted
+from nacre.engine.supersede import is_redacted
 from nacre.errors import ArchiveRefused, ImportConflict, InvalidInput, UnknownName
 from nacre.memory_store import MemoryStore
 from nacre.model import STATUSES, Link, Memory
-from nacre.model.memory import LISTS, NAMES, Json, by_target
+from nacre.model.memory import LISTS, NAMES, SUPERSEDES, Json, by_target
 from nacre.model.validate import CHECKS, instant, label, optional, validate_fields
 from nacre.protocols import AnyChange, Change, Data, Derived, Progress, Reader, TermChange
 from nacre.remember.derive import same_derived_input

@@ -110,6 +110,7 @@ def test_proposals_are_listed_in_a_pipe_until_they_are_settled(book: CommandLine
 def test_a_proposal_is_decided_with_one_key_on_a_terminal(book: CommandLine, key: str, left: str) -> None:
     seen, code = conversation("lesson", "tags", "--review", answers=((KEYS, key),))
     assert code == 0 and "javascript (2) and js (1)" in seen and "Settled 1 of 1" in seen
+    assert f"is {left!r} now, on " in seen
     assert tags_of(book, "two") == tags_of(book, "three") == [left]
 
 
@@ -118,7 +119,8 @@ def test_two_tags_are_marked_distinct_with_one_key_or_left_waiting(book: Command
         seen, _ = conversation("lesson", "tags", "--review", answers=((KEYS, key),))
         assert "Settled 0 of 1" in seen
     assert len(book.json("lesson", "tags", "--review")["data"]) == 1
-    conversation("lesson", "tags", "--review", answers=((KEYS, "k"),))
+    seen, _ = conversation("lesson", "tags", "--review", answers=((KEYS, "k"),))
+    assert "Kept apart; nobody is asked again." in seen
     assert book.json("lesson", "tags", "--review")["data"] == []
     assert tags_of(book, "three") == ["js"]
 
@@ -177,10 +179,12 @@ def test_a_waiting_source_is_decided_on_a_terminal(rumoured: CommandLine) -> Non
     ask = ("lesson", "sources", "--review")
     seen, _ = conversation(*ask, answers=((KEYS, "m"), ("is meant? ", "nonsense\n")))
     assert "there is no source 'nonsense'" in seen and "Settled 0 of 1" in seen
-    conversation(*ask, answers=((KEYS, "m"), ("is meant? ", "hearsay\n")))
+    seen, _ = conversation(*ask, answers=((KEYS, "m"), ("is meant? ", "hearsay\n")))
+    assert "Its lessons have 'hearsay' now." in seen
     assert rumoured.json("lesson", "show", "x")["data"]["source"] == "hearsay"
     rumoured.ok("undo")
-    conversation(*ask, answers=((KEYS, "k"),))
+    seen, _ = conversation(*ask, answers=((KEYS, "k"),))
+    assert "The source stays, and no longer waits." in seen
     assert named(rumoured, "sources", "--review") == {}
     assert rumoured.json("lesson", "show", "x")["data"]["source"] == "rumour"
 

@@ -46,6 +46,18 @@ def test_memories_are_read_and_listed(agent: Agent) -> None:
     assert "<memories>" in agent.told("list")
 
 
+def test_an_edit_says_what_it_conflicts_with_and_what_was_left_out(agent: Agent) -> None:
+    older = keep(agent, "The capstan turns 30 tons")
+    id = keep(agent, "The capstan is oiled in May")
+    edited = agent.ok("edit", id=id, text="The capstan turns 45 tons")
+    assert [each["older"]["id"] for each in edited["conflicts"]] == [older]
+    told = agent.told("edit", id=id, text="The capstan turns 50 tons")
+    assert "replace them with `supersede`" in told and "30 tons" in told
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    told = agent.told("edit", id=id, text=f"The capstan opens with {token}")
+    assert "Kept without what looked like a secret" in told and token not in told
+
+
 def test_the_past_can_be_listed(agent: Agent) -> None:
     id = keep(agent, "The sluice is painted green")
     noted = time.time()

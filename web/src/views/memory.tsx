@@ -4,9 +4,9 @@ import { useEffect } from "preact/hooks";
 import { get, Problem, send } from "../api";
 import { Changes, COMPUTED, deed, Difference, dayOf, Empty, Field, firstWords, lastDayOf, memoryLink, minuteOf, plural, shortId, Standing, Tags, Text, Time, useLoaded, Waiting } from "../parts";
 import {
-  act, api, changesOf, drafts, isUnsaved, joined, keepDraft, may, newDraft, noteDone, route, say, sayProblem, space, to, type Draft,
+  act, api, changesOf, drafts, isUnsaved, joined, keepDraft, may, newDraft, noteDone, route, say, sayNotes, sayProblem, space, to, type Draft,
 } from "../state";
-import type { Fields, History, JournalEntry, Memory, Neighbor } from "../types";
+import type { Fields, History, JournalEntry, Memory, Neighbor, RememberResult } from "../types";
 
 export function MemoryView() {
   const id = route.value.args[0] ?? "";
@@ -80,13 +80,16 @@ function Editor({ draft, now, latest, keep }: Editing) {
     const where = space.value;
     const address = api`/memories/${base.id}`;
     try {
-      const answer = await send<Memory>("PATCH", address, { body, version: over.version });
+      const answer = await send<RememberResult>("PATCH", address, { body, version: over.version });
       // What was written while this was sent is not saved yet.
       const written = latest();
-      const more = written && written !== draft && { ...written, base: answer.value };
+      const { memory } = answer.value;
+      const more = written && written !== draft && { ...written, base: memory };
       theirs.value = null;
       keep(more && isUnsaved(more) ? more : null);
-      noteDone(where, answer.value.status === "trashed" ? "Saved. The memory is in the trash; restore it to recall it." : "Saved.", answer.operation);
+      const saved = memory.status === "trashed" ? "Saved. The memory is in the trash; restore it to recall it." : "Saved.";
+      noteDone(where, saved, answer.operation);
+      sayNotes(answer.value);
     } catch (error) {
       if (!(error instanceof Problem && error.status === 412)) return sayProblem(error);
       await get<Memory>(address).then((changed) => (theirs.value = changed), sayProblem);

@@ -3,8 +3,8 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { ask, get, send, type Values } from "../api";
 import { Empty, Field, MemoryRow, number, plural, Standing, Tags, Text, firstWords, memoryLink, useLoaded, Waiting, type Loaded } from "../parts";
-import { act, api, may, ofSession, route, sayProblem, setOptions, space, unsent } from "../state";
-import type { Hit, Listing, Memory, Pack, Recollection, Stats } from "../types";
+import { act, api, may, ofSession, route, sayNotes, sayProblem, setOptions, space, unsent } from "../state";
+import type { Hit, Listing, Memory, Pack, Recollection, RememberResult, Stats } from "../types";
 
 const TYPING_MS = 30; // after the last key, while an earlier question is still being answered; else nothing is waited for
 const READING_MS = 250; // after the last key: then a model reads the best hits, which takes longer than to find them
@@ -322,13 +322,22 @@ function Newest() {
   );
 }
 
+const OUTCOMES: Record<RememberResult["outcome"], string> = {
+  stored: "Remembered.",
+  known: "Known already; it was not stored again.",
+  merged: "Merged into the memory that says the same.",
+  replaced: "Remembered, in the place of what it contradicts.",
+  replaced_by_known: "Known already; it takes the place of the other now.",
+};
+
 function NewMemory() {
   const where = space.value;
   const text = unsent.value[where] ?? "";
   const write = (written: string) => (unsent.value = { ...unsent.value, [where]: written });
   async function remember(): Promise<void> {
-    const written = await act("Remembered.", () => send("POST", api`/memories`, { body: { text } }));
+    const written = await act((result) => OUTCOMES[result.outcome], () => send<RememberResult>("POST", api`/memories`, { body: { text } }));
     if (written === null) return;
+    sayNotes(written);
     const now = unsent.peek()[where] ?? "";
     write(now.startsWith(text) ? now.slice(text.length).trimStart() : now); // what was written while it was sent
   }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -36,7 +34,6 @@ from nacre.settings import KEY_FILE, Settings
 
 if TYPE_CHECKING:
     from nacre.lifecycle.backups import StoredCopy
-    from nacre.server.users import Admitted
     from nacre.storage.sqlite.backup import Copy
 
 MEGABYTE = 1_000_000
@@ -144,7 +141,7 @@ def restore_command(cli: CliContext, file: str, key: str | None, dry_run: bool, 
     encrypted with its own key, whatever the copy was. Users and tokens of a server stay as they are now, if there are
     any: a token that was revoked does not come back.
     """
-    from nacre.lifecycle.backups import restore
+    from nacre.server.users import restore_keeping_users
 
     configure_logging(debug=cli.debug)
     settings = cli.unlocked_settings()
@@ -153,46 +150,18 @@ def restore_command(cli: CliContext, file: str, key: str | None, dry_run: bool, 
         say(f"{store} would become {description}; nothing was changed.")
         return
     confirm(f"Replace {store} with {file} ({description})? The present file is kept beside it.", yes=yes)
-    admitted = admitted_now(settings)
-    stored = restore(settings, file, cli.now(), key=key)
+    restored = restore_keeping_users(settings, file, cli.now(), key=key)
     say(f"{store} is restored: {description}.")
-    if stored is not None:
-        put(str(stored))
-        if stored.name.endswith("-wal"):
+    if restored.replaced is not None:
+        put(str(restored.replaced))
+        if restored.replaced.name.endswith("-wal"):
             say("Only the log of the store before was there; `nacre doctor --salvage` with this name reads it.")
         else:
             say("What was there before is kept under this name; `nacre store backup restore` puts it back.")
-    others = admit_only(settings, admitted)
-    if others and admitted:
+    if restored.users == "kept":
         say("The users and tokens of the server are not those of the copy, but stay as they were.")
-    elif others:
+    elif restored.users == "of the copy":
         say("The users and tokens of the server are those of the copy: revoke again what was revoked since.")
-
-
-def admitted_now(settings: Settings) -> Admitted:
-    """Nobody where the store has no users, is not there, or cannot be read: then those of the copy count."""
-    from nacre.server.users import Registry
-
-    if not store_file(settings.store).is_file():
-        return {}
-    try:
-        with closing(open_backend(settings.store, settings)) as backend:
-            admitted = Registry(backend, time.time).admitted()
-    except StorageError:
-        return {}
-    return admitted if any(admitted.values()) else {}
-
-
-def admit_only(settings: Settings, admitted: Admitted) -> bool:
-    """Whether the copy had others. Nothing is changed where nobody was admitted before."""
-    from nacre.server.users import Registry
-
-    with closing(open_backend(settings.store, settings)) as backend:
-        registry = Registry(backend, time.time)
-        of_copy = registry.admitted()
-        if admitted:
-            registry.admit_only(admitted)
-    return any(of_copy.values()) if not admitted else of_copy != admitted
 
 
 def verified(settings: Settings, file: str, key: str | None) -> Copy:

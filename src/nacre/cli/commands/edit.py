@@ -13,6 +13,7 @@ import click
 
 from nacre.cli.catalogue import GroupWithMembers
 from nacre.cli.cli_context import CliContext
+from nacre.cli.commands.remember import report_result, without_warnings
 from nacre.cli.errors import NotFound, Refused, UsageProblem
 from nacre.cli.lookup import find_memories, find_memories_ever, stores_read
 from nacre.cli.options import (
@@ -44,13 +45,11 @@ from nacre.cli.ui.times import age
 from nacre.engine.merge import refuse_unmergeable
 from nacre.engine.supersede import is_redacted, no_longer_expiring, redaction_note
 from nacre.errors import MemoryNotFound
-from nacre.factory import make_guard
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.model.instants import DAY, iso, last_day
-from nacre.model.memory import CONFLICTS, without_none
+from nacre.model.memory import without_none
 from nacre.model.validate import Editable
-from nacre.remember.guard import guard_notes
 
 
 @click.group("memory", cls=GroupWithMembers)
@@ -91,13 +90,13 @@ def edit_command(
             text = text_argument([text], stdin=False)
         if add_tag or remove_tag:
             changes["tags"] = [tag for tag in (*memory.tags, *add_tag) if tag not in remove_tag]
-        after = store.edit(memory.id, text=text, why=why, **cast("Editable", changes))
+        with without_warnings():
+            result = store.edit_result(memory.id, text=text, why=why, **cast("Editable", changes))
+    after = result.memory
     changed = after.updated_at != memory.updated_at
     say(f"{'Changed' if changed else 'Nothing changed in'} {short(after.id)}: {excerpt(after)}")
-    noted = [link.to for link in after.links if link.rel == CONFLICTS and link not in memory.links]
-    say(*(f"It may conflict with {short(other)}; `nacre review` settles it." for other in noted))
-    _, kinds = make_guard(cli.settings()).fields({**changes, **({} if text is None else {"text": text})})
-    say(*((*guard_notes(kinds), *expired_note(after, cli.now())) if changed else ()))
+    report_result(result)
+    say(*result.notes, *(expired_note(after, cli.now()) if changed else ()))
     say(*(ended_note(after, cli.now()) if after.valid_until != memory.valid_until else ()))
 
 

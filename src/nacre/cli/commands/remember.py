@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import cast
 
 import click
@@ -19,6 +21,7 @@ from nacre.errors import ConflictError, ConflictWarning
 from nacre.memory_store import MemoryStore
 from nacre.model import Conflict, Memory, RememberResult
 from nacre.model.memory import without_none
+from nacre.model.review import Outcome
 from nacre.model.validate import Fields
 from nacre.project_store import personal as personal_store
 from nacre.remember.suggest import is_about_user
@@ -86,21 +89,23 @@ def remember_text(
 ) -> str:
     """Returns the id."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConflictWarning)  # reported below in plain sentences
+        with without_warnings():
             result = store.remember_result(text, on_conflict=policy, replaces=replaces, **cast("Fields", fields))
     except ConflictError as error:
         report_refused(error)
         raise Refused("nothing was stored; --on-conflict note stores it beside them.") from error
     put(result.memory.id)
-    if result.action == "known" or (result.action == "merged" and not result.conflicts):
-        say(f"Known already: {short(result.memory.id)}. It was not stored again.")
-    if result.stored_before and replaces is not None:
-        say(f"Known already: {short(result.memory.id)}, which now replaces {short(replaces)}; `nacre undo` takes that"
-            " back.")  # fmt: skip
-    report_conflicts(result, noted=policy == "note")
+    report_result(result, replaces)
     say(*result.notes, *expired_note(result.memory, store.now()), *ended_note(result.memory, store.now()))
     return result.memory.id
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Of conflicts, which `report_result` says in plain sentences."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConflictWarning)
+        yield
 
 
 def remember_lines(store: MemoryStore, fields: dict[str, object], policy: str) -> None:
@@ -139,13 +144,24 @@ KINDS = {
 }
 
 
-def report_conflicts(result: RememberResult, *, noted: bool) -> None:
-    """What a new memory conflicts with, what became of that, and what to do."""
-    if not result.conflicts:
-        return
+OUTCOMES: Mapping[Outcome, str] = {
+    "known": "Known already: {id}. It was not stored again.",
+    "merged": "Nothing was added: {id} represents both; `nacre undo` takes that back.",
+    "replaced": "It took the place of {replaced}; `nacre undo` takes that back.",
+    "replaced_by_known": "Known already: {id}, which now replaces {replaced}; `nacre undo` takes that back.",
+}
+
+
+def report_result(result: RememberResult, replaces: str | None = None) -> None:
+    """What a new or edited memory conflicts with, what became of it, and what to do."""
     for conflict, other in zip(result.conflicts, result.others, strict=True):
         say(conflict_sentence(conflict, other))
-    say(remedy(result, noted=noted))
+    sentence = OUTCOMES.get(result.outcome)
+    if sentence is not None:
+        replaced = ", ".join(map(short, result.replaced if replaces is None else [replaces]))
+        say(sentence.format(id=short(result.memory.id), replaced=replaced))
+    elif result.conflicts:
+        say(remedy(result))
 
 
 def conflict_sentence(conflict: Conflict, other: Memory) -> str:
@@ -159,15 +175,9 @@ def conflict_sentence(conflict: Conflict, other: Memory) -> str:
     return f"{opening} ({conflict.explanation}): {excerpt(other)}"
 
 
-def remedy(result: RememberResult, *, noted: bool) -> str:
-    if result.action == "merged":
-        return f"Nothing was added: {short(result.memory.id)} represents both; `nacre undo` takes that back."
-    if result.action == "superseded":
-        linked = {link.to for link in result.memory.links if link.rel == "supersedes"}
-        replaced = ", ".join(short(each.id) for each in result.others if each.id in linked)
-        return f"It took the place of {replaced}; `nacre undo` takes that back."
+def remedy(result: RememberResult) -> str:
     several = len(result.conflicts) > 1
-    review = f"`nacre review` settles {'them' if several else 'it'}, " if noted else ""
+    review = f"`nacre review` settles {'them' if several else 'it'}, " if result.noted else ""
     ways = ", ".join(replacing_command(each, result.memory.id, several=several) for each in result.conflicts)
     return f"{'All' if several else 'Both'} are kept: {review}{ways}, `nacre undo` takes this one back."
 

@@ -21,7 +21,6 @@ from nacre.cli.ui.prompts import END, confirm, count_of, key_reader, progress_li
 from nacre.cli.ui.records import excerpt, is_current, marked_text, memory_record, short
 from nacre.cli.ui.times import age
 from nacre.errors import AccessDenied, InvalidInput, MemoryNotFound, UnknownName
-from nacre.files import data_sections
 from nacre.model import Conflict, Memory
 from nacre.model.memory import Json
 from nacre.model.recollection import effective_from
@@ -209,29 +208,143 @@ MARGIN = " " * 9
 NO_BREAK_SPACE = "\u00a0"  # between the words of a choice, so that they stay on one line
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """`decision` is empty where another key decides, or none is taken. `meaning` says what the key will do, `outcome`
-    what was done."""
+    """What one key does. `meaning` says what it will do; in a review `outcome` says what was done, and a step fills in
+    the names in braces. `decision` is empty where another key decides, or none is taken.
+
+    It may ask first: for a line of text, for both texts in the editor, or for one of `further` choices."""
 
     key: str
     label: str
-    decision: str
     meaning: str
+    decision: str = ""
     outcome: str = ""
     asks: str = ""
+    in_editor: bool = False
+    further: tuple[Choice, ...] = ()
 
 
-CHOICES = {
-    kind: tuple(Choice(*map(str.strip, line.split("|"))) for line in lines)
-    for kind, lines in data_sections("cli/review_choices.txt")
-}
-SKIP, QUIT, UNDO = CHOICES["always"]
+TRASH_ONE = (
+    Choice(
+        key="n",
+        label="the newer",
+        decision="trash_newer",
+        meaning="Move the newer one to the trash.",
+        outcome="The newer one is in the trash.",
+    ),
+    Choice(
+        key="o",
+        label="the older",
+        decision="trash_older",
+        meaning="Move the older one to the trash.",
+        outcome="The older one is in the trash.",
+    ),
+    Choice(key="c", label="neither", meaning="Go back to the other choices."),
+)
+CONFLICT = (
+    Choice(
+        key="b",
+        label="both are true",
+        decision="keep_both",
+        meaning="Keep both, and do not compare them again.",
+        outcome="Both are kept.",
+    ),
+    Choice(
+        key="d",
+        label="not a conflict",
+        decision="not_a_conflict",
+        meaning="They are about different things; do not compare them again.",
+        outcome="Kept as two different things; they are not compared again.",
+    ),
+    Choice(
+        key="n",
+        label="newer holds",
+        decision="newer",
+        meaning="Replace the older one.",
+        outcome="The newer one replaced the older.",
+    ),
+    Choice(
+        key="o",
+        label="older holds",
+        decision="older",
+        meaning="Replace the newer one.",
+        outcome="The older one replaced the newer.",
+    ),
+    Choice(
+        key="m",
+        label="merge",
+        decision="merge",
+        meaning="Merge both into the newer one; your editor opens with both texts.",
+        outcome="Merged into the newer one.",
+        in_editor=True,
+    ),
+    Choice(
+        key="t",
+        label="trash one",
+        meaning="Move one of them to the trash; you are asked which.",
+        further=TRASH_ONE,
+    ),
+)
+CONFIRM = (
+    Choice(
+        key="v",
+        label="validate",
+        decision="validate",
+        meaning="Confirm that it still holds.",
+        outcome="It still holds.",
+    ),
+    Choice(
+        key="t",
+        label="trash",
+        decision="trash",
+        meaning="Move it to the trash.",
+        outcome="Moved to the trash.",
+    ),
+)
+RELATION = (
+    Choice(
+        key="k",
+        label="keep",
+        decision="keep",
+        meaning="Keep this relation.",
+        outcome="The store keeps this relation.",
+    ),
+    Choice(
+        key="m",
+        label="merge",
+        decision="merge",
+        meaning="Give its links another relation; you are asked which.",
+        outcome="Its links have the other relation now.",
+        asks="Which relation does it mean?",
+    ),
+)
+ENTITY = (
+    Choice(
+        key="m",
+        label="one",
+        decision="merge",
+        meaning="Both names mean the same; you may say which one stays.",
+        outcome="Both names mean one now.",
+        asks="Which name does it go by (empty: the fuller one)?",
+    ),
+    Choice(
+        key="d",
+        label="two",
+        decision="distinct",
+        meaning="They are two; do not ask again.",
+        outcome="Kept as two names; you are not asked again.",
+    ),
+)
+CHOICES = {"conflict": CONFLICT, "unvalidated": CONFIRM, "stale": CONFIRM, "word": RELATION, "entity": ENTITY}
+SKIP = Choice(key="s", label="skip", decision="skip", meaning="Decide later.", outcome="Skipped; it still waits.")
+QUIT = Choice(key="q", label="quit", meaning="Stop here; what is settled stays settled.")
+UNDO = Choice(key="u", label="undo", meaning="Take back your last decision, and decide again.", outcome="Taken back.")
 
 
 def outcome_of(kind: str, decision: str) -> str:
     """What was done by a decision, in words."""
-    choices = (*CHOICES[kind], *CHOICES["trash one"], SKIP)
+    choices = (*CHOICES[kind], *TRASH_ONE, SKIP)
     return next(choice.outcome for choice in choices if choice.decision == decision)
 
 
@@ -306,7 +419,7 @@ def item_step(store: MemoryStore, waiting: ReviewItem, cli: CliContext) -> Step 
         return None
 
     def apply(choice: Choice) -> str:
-        if item.conflict is not None and choice.asks:
+        if item.conflict is not None and choice.in_editor:
             typed = edit_both([item.conflict.a, item.conflict.b])
         else:
             typed = ask_text(f"{choice.asks} ") if choice.asks else ""
@@ -367,10 +480,9 @@ def highlight(text: str, words: str) -> str:
 
 
 def ask_decision(choices: Sequence[Choice], always: Sequence[Choice]) -> Choice:
-    """A choice that is named as a section of choices asks for one of those."""
     choice = ask_choice((*choices, *always))
-    while choice.label in CHOICES:
-        which = ask_choice(CHOICES[choice.label])
+    while choice.further:
+        which = ask_choice(choice.further)
         choice = which if which.decision else ask_choice((*choices, *always))
     return choice
 

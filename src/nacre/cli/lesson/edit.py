@@ -144,10 +144,35 @@ def delete_command(cli: CliContext, id: str, why: str, form: Form) -> None:
     print_answer(deleted, form, lambda _: say(outcome))
 
 
-HOLDS = Choice("v", "it holds", "validate", "Validated.")
-LESS = Choice("l", "less surely", "less", "It holds, with one level less confidence.")
-ARCHIVE = Choice("a", "archive", "archive", "Archived.")
-TRASH = Choice("t", "trash", "trash", "Moved to the trash.")
+VALIDATED = "It holds, with {confidence} confidence."
+HOLDS = Choice(
+    key="v",
+    label="it holds",
+    decision="validate",
+    meaning="Confirm that it still holds.",
+    outcome=VALIDATED,
+)
+LESS = Choice(
+    key="l",
+    label="less surely",
+    decision="less",
+    meaning="It holds, with one level less confidence.",
+    outcome=VALIDATED,
+)
+ARCHIVE = Choice(
+    key="a",
+    label="archive",
+    decision="archive",
+    meaning="Hide it from recall.",
+    outcome="Archived; `nacre memory unarchive {id}` brings it back.",
+)
+TRASH = Choice(
+    key="t",
+    label="trash",
+    decision="trash",
+    meaning="Move it to the trash.",
+    outcome="Moved to the trash; `nacre trash restore {id}` brings it back.",
+)
 
 
 @command("audit", form_option())
@@ -203,12 +228,12 @@ def review_step(book: LessonBook, due: ReviewDue) -> Step:
     def apply(choice: Choice) -> str:
         if choice is TRASH:
             book.delete(id)
-            return f"Moved to the trash; `nacre trash restore {short(id)}` brings it back."
+            return TRASH.outcome.format(id=short(id))
         if choice is ARCHIVE:
             book.archive(id)
-            return f"Archived; `nacre memory unarchive {short(id)}` brings it back."
+            return ARCHIVE.outcome.format(id=short(id))
         # The next level below; the lowest stays.
         level = NAMES[max(0, LEVELS[due.lesson.confidence].ordinal - 2)] if choice is LESS else None
-        return f"It holds, with {book.validate(id, level).data.confidence} confidence."
+        return choice.outcome.format(confidence=book.validate(id, level).data.confidence)
 
     return Step(due.why, (HOLDS, LESS, ARCHIVE, TRASH), apply, printable(f"{short(id)}  {summarize(due.lesson)}"))

@@ -26,9 +26,9 @@ from nacre.model.levels import LEVELS, NAMES, level_named, level_of
 T = TypeVar("T")
 Fields = dict[str, object]
 
-SAVE = Choice("s", "save", "save", "The lesson is stored.")
-AGAIN = Choice("e", "edit again", "again", "All is asked again, with your answers as defaults.")
-CANCEL = Choice("c", "cancel", "", "Nothing is stored.")
+SAVE = Choice(key="s", label="save", meaning="The lesson is stored.")
+AGAIN = Choice(key="e", label="edit again", meaning="All is asked again, with your answers as defaults.")
+CANCEL = Choice(key="c", label="cancel", meaning="Nothing is stored.")
 CONTENT = "Content (several lines; a line with a single dot, Esc Enter or Ctrl-D ends it):\n"
 
 
@@ -196,8 +196,12 @@ def ask_meant(vocabulary: Vocabulary, name: str) -> str:
         return name
     say(f"{vocabulary.kind} {name!r} not recognized, did you mean {near[0]!r}?")
     keys = ("y", *(str(at) for at in range(2, len(near) + 1)))
-    others = [Choice(key, other, other, f"Takes {other}.") for key, other in zip(keys, near, strict=True)]
-    choice = ask_choice((*others, Choice("n", f"no, {name}", name, f"Keeps {name}, which is new.")))
+    others = [
+        Choice(key=key, label=other, meaning=f"Takes {other}.", decision=other)
+        for key, other in zip(keys, near, strict=True)
+    ]
+    own = Choice(key="n", label=f"no, {name}", meaning=f"Keeps {name}, which is new.", decision=name)
+    choice = ask_choice((*others, own))
     return choice.decision or name
 
 

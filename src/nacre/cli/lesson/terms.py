@@ -33,11 +33,42 @@ from nacre.lessons.tag_review import MergeProposal
 from nacre.lessons.vocabulary import CONTEXT, DEFAULT_LEVEL, SOURCE, TAG, Vocabulary, normalize
 
 Pair = tuple[str, str] | None
-MERGE = Choice("m", "merge", "merge", "The second becomes the first, on every lesson.")
-REVERSE = Choice("o", "the other way", "reverse", "The first becomes the second.")
-DISTINCT = Choice("k", "keep apart", "apart", "They are different, and nobody is asked again.")
-ACCEPT = Choice("k", "keep", "keep", "It stays, and no longer waits.")
-REPLACE = Choice("m", "merge", "merge", "Another name is meant; its lessons get that.")
+MERGED = "{old!r} is {new!r} now, on {lessons}."
+MERGE = Choice(
+    key="m",
+    label="merge",
+    decision="merge",
+    meaning="The second becomes the first, on every lesson.",
+    outcome=MERGED,
+)
+REVERSE = Choice(
+    key="o",
+    label="the other way",
+    decision="reverse",
+    meaning="The first becomes the second.",
+    outcome=MERGED,
+)
+DISTINCT = Choice(
+    key="k",
+    label="keep apart",
+    decision="apart",
+    meaning="They are different, and nobody is asked again.",
+    outcome="Kept apart; nobody is asked again.",
+)
+ACCEPT = Choice(
+    key="k",
+    label="keep",
+    decision="keep",
+    meaning="It stays, and no longer waits.",
+    outcome="The source stays, and no longer waits.",
+)
+REPLACE = Choice(
+    key="m",
+    label="merge",
+    decision="merge",
+    meaning="Another name is meant; its lessons get that.",
+    outcome="Its lessons have {name!r} now.",
+)
 
 
 def one_action(**actions: object) -> str | None:
@@ -153,8 +184,8 @@ def tag_step(book: LessonBook, proposal: MergeProposal) -> Step:
             book.keep_apart(TAG, keep, merged)
             return DISTINCT.outcome
         old, new = (merged, keep) if choice is MERGE else (keep, merged)
-        changed = book.merge_tags(old, new).data
-        return f"{old!r} is {new!r} now, on {changed:,}."
+        changed = count_of(book.merge_tags(old, new).data, "lesson", "lessons")
+        return choice.outcome.format(old=old, new=new, lessons=changed)
 
     title = f"{with_count(proposal, keep)} and {with_count(proposal, merged)}"
     return Step(title, (MERGE, REVERSE, DISTINCT), apply, printable(f"  {proposal.reason}"))
@@ -283,6 +314,6 @@ def source_step(book: LessonBook, source: SourceInfo) -> Step:
         if into not in {each.name for each in book.sources().data}:
             raise InvalidInput(f"there is no source {into!r}; `nacre lesson sources` lists them.")
         book.merge_sources(source.name, into)
-        return f"Its lessons have {into!r} now."
+        return REPLACE.outcome.format(name=into)
 
     return Step(f"source {source.name!r} was added automatically, on {source.count:,}", (ACCEPT, REPLACE), apply)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from nacre.errors import InvalidInput
@@ -22,6 +22,7 @@ from nacre.model.fence import escaped, fenced
 from nacre.model.instants import iso
 from nacre.model.journal import JournalEntry
 from nacre.model.memory import SUSPICION, Json, Memory, short_id, without_none
+from nacre.model.review import Outcome, RememberResult
 from nacre.settings import without_password
 
 if TYPE_CHECKING:
@@ -31,6 +32,13 @@ NOTHING = "Nothing relevant is remembered."
 NEAREST = "Nothing that is remembered fits. The nearest, which probably does not answer:"
 OLDER = "It may conflict with these; settle it with `review`, or repeat with `replaces`:"
 NEWER = "It may conflict with these, which are newer; settle it with `review`:"
+OUTCOMES: Mapping[Outcome, str] = {
+    "stored": "stored: {id} {place}",
+    "known": "known already: {id} {place}",
+    "merged": "merged: {id} {place}",
+    "replaced": "stored: {id}, in the place of {replaced}, {place}",
+    "replaced_by_known": "known already: {id}, in the place of {replaced}, {place}",
+}
 ABOUT_USER = (
     "It seems to be about the user, not about this project. To know it in every project, remember it with scope "
     '"personal" and forget this one.'
@@ -63,26 +71,35 @@ def remember(
     store = personal(session.store, refusal) if scope == "personal" else session.store
     old = session.id(replaces) if replaces else None
     stored = store.remember_result(text, replaces=old, **fields)
-    conflicts = [session.clean(each) for each in stored.conflicts]
-    action = "known already" if stored.action == "known" else stored.action
-    place = f"in the space {escaped(stored.memory.space)}"
-    lines = [f"{action}: {escaped(short_id(stored.memory.id))} {place}"]
-    if old is not None and stored.action == "superseded":
-        done = "known already" if stored.stored_before else "stored"
-        lines = [f"{done}: {escaped(short_id(stored.memory.id))}, in the place of {escaped(short_id(old))}, {place}"]
+    replaced = stored.replaced if old is None else (old,)
+    names = {
+        "id": escaped(short_id(stored.memory.id)),
+        "place": f"in the space {escaped(stored.memory.space)}",
+        "replaced": ", ".join(escaped(short_id(each)) for each in replaced),
+    }
+    conflicts, lines = conflicts_in(session, stored, OLDER)
     own = stored.memory.space == session.store.personal_space
     suggests = not own and session.store.beside is not None and is_about_user(text)
-    if conflicts:
-        others = [(session.store.clean(other), each) for other, each in zip(stored.others, conflicts, strict=True)]
-        newer = all(other.id == each.a.id for other, each in others)
-        lines += [NEWER if newer else OLDER, fenced([line(other, each.kind) for other, each in others])]
     data: dict[str, Json] = {
         "id": stored.memory.id,
         "space": stored.memory.space,
         "action": stored.action,
-        "conflicts": [conflict_record(each) for each in conflicts],
+        "conflicts": conflicts,
     }
-    return Answer(data, "\n".join(lines), (*stored.notes, ABOUT_USER) if suggests else stored.notes)
+    text_of_answer = "\n".join([OUTCOMES[stored.outcome].format(**names), *lines])
+    return Answer(data, text_of_answer, (*stored.notes, ABOUT_USER) if suggests else stored.notes)
+
+
+def conflicts_in(session: ToolSession, stored: RememberResult, older: str) -> tuple[list[Json], list[str]]:
+    """The conflicts of a new or edited memory, as records and as lines; `older` stands above those that are not
+    newer."""
+    conflicts = [session.clean(each) for each in stored.conflicts]
+    if not conflicts:
+        return [], []
+    others = [(session.store.clean(other), each) for other, each in zip(stored.others, conflicts, strict=True)]
+    newer = all(other.id == each.a.id for other, each in others)
+    lines = [NEWER if newer else older, fenced([line(other, each.kind) for other, each in others])]
+    return [conflict_record(each) for each in conflicts], lines
 
 
 def recall(

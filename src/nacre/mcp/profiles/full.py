@@ -16,6 +16,7 @@ from nacre.model.fence import escaped, fenced
 from nacre.model.memory import Json, Memory, short_id, without_none
 
 Direction = Literal["both", "out", "in"]
+OLDER = "It may conflict with these; settle it with `review`, or replace them with `supersede`:"
 
 
 def get(session: ToolSession, ids: list[str]) -> Answer:
@@ -47,8 +48,11 @@ def edit(
     importance: float | None = None, confidence: float | None = None, source: str | None = None, why: str = ""
 ) -> Answer:  # fmt: skip
     fields = without_none(tags=tags, type=type, importance=importance, confidence=confidence, source=source)
-    edited = session.store.clean(session.store.edit(session.id(id), text=text, why=why, **fields))
-    return Answer(reference(edited), fenced([full_line(edited)]))
+    result = session.store.edit_result(session.id(id), text=text, why=why, **fields)
+    edited = session.store.clean(result.memory)
+    conflicts, lines = core.conflicts_in(session, result, OLDER)
+    text_of_answer = "\n".join([fenced([full_line(edited)]), *lines])
+    return Answer({**reference(edited), "conflicts": conflicts}, text_of_answer, result.notes)
 
 
 def supersede(session: ToolSession, old: str, new: str, why: str = "") -> Answer:

@@ -1,0 +1,94 @@
+"""Which spaces each method of a project's store is about."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nacre import MemoryStore
+from nacre.errors import InvalidInput, MemoryNotFound, VersionMismatch
+from nacre.project_store import ProjectStore
+from nacre.settings import Settings, SpaceChoice
+
+# Searches, lists and history, which look into both spaces.
+BOTH = {
+    "as_actor", "close", "count", "decide", "diff", "entities", "get_many", "iterate_journal", "journal",
+    "list_recent", "memories_about", "recall", "review", "subgraph", "tally", "touch", "undo", "vectors",
+}  # fmt: skip
+# What names a memory or an operation, which is found in either space.
+BY_ID = {
+    "archive", "bump", "edit_result", "expecting", "find_conflicts", "forget", "get", "history", "link", "merge",
+    "neighbors", "operation", "path", "pin", "purge", "redact", "remember_result", "resolve_id", "resolve_operation",
+    "restore", "supersede", "tag", "unarchive", "unlink", "unpin", "validate",
+}  # fmt: skip
+# What writes to its own space, or is about it alone.
+OWN_SPACE = {
+    "acting_as", "as_user", "catch_up", "changes", "compact", "copy_space", "delete_space", "draft", "edges",
+    "editing", "entity_suggestions", "in_space", "iterate", "merge_entities", "note_conflicts", "operations",
+    "prune_links", "reading", "reindex", "remember_many", "rename_space", "resolve_entity", "stats", "timeline",
+    "unalias", "weak_links", "write",
+}  # fmt: skip
+# What all spaces share, and what calls another of these methods.
+SHARED = {
+    "backup", "check_records", "clean", "create_space", "health", "now", "register_relation", "register_type",
+    "relations", "space_notes", "spaces", "types", "vocabulary",
+}  # fmt: skip
+CALLS_ANOTHER = {"edit": "edit_result", "recall_pack": "recall", "remember": "remember_result"}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[ProjectStore]:
+    settings = Settings(store=str(tmp_path / "s.db"), embedder="hashing", rerank_ms=0.0, conflict_judge="rules")
+    with ProjectStore.open(settings, lambda _: SpaceChoice("shop", "", "personal"), actor="cli") as opened:
+        yield opened
+
+
+def beside(store: ProjectStore) -> MemoryStore:
+    assert store.beside is not None
+    return store.beside
+
+
+def test_of_every_method_it_is_decided_which_spaces_it_is_about() -> None:
+    methods = {name for name, _ in inspect.getmembers(MemoryStore, inspect.isfunction) if not name.startswith("_")}
+    sets = (BOTH, BY_ID, OWN_SPACE, SHARED, set(CALLS_ANOTHER))
+    assert set().union(*sets) == methods and sum(map(len, sets)) == len(methods)
+    own = {name for name in methods if name in vars(ProjectStore)}
+    assert own >= BOTH | BY_ID and own - BOTH - BY_ID == {"iterate"}
+    assert set(CALLS_ANOTHER.values()) <= BOTH | BY_ID
+
+
+def test_what_is_named_by_its_id_has_its_vectors_and_its_journal_in_either_space(store: ProjectStore) -> None:
+    mine, own = beside(store).remember("My bicycle is blue"), store.remember("The shop opens at nine")
+    assert set(store.vectors([mine.id, own.id])) == {mine.id, own.id}
+    assert [entry.memory_id for entry in store.iterate_journal(mine.id)] == [mine.id]
+    assert [entry.memory_id for entry in store.iterate_journal()] == [mine.id, own.id]
+    assert [memory.id for memory in store.iterate()] == [own.id]
+
+
+def test_an_operation_is_found_in_either_space(store: ProjectStore) -> None:
+    beside(store).remember("My bicycle is blue")
+    (entry,) = store.journal()
+    assert store.operation(entry.operation.batch[:8]).operation.batch == entry.operation.batch
+
+
+def test_a_version_is_expected_of_a_memory_of_either_space(store: ProjectStore) -> None:
+    mine, own = beside(store).remember("My bicycle is blue"), store.remember("The shop opens at nine")
+    view = store.expecting({mine.id: mine.version, own.id: own.version})
+    assert view.beside is not None
+    beside(store).edit(mine.id, title="Bicycle")
+    for write in (lambda: view.edit(mine.id, title="Bike"), lambda: store.expecting({mine.id: mine.version})):
+        with pytest.raises(VersionMismatch):
+            write()
+    assert view.edit(own.id, title="Hours").title == "Hours"
+    with pytest.raises(MemoryNotFound):
+        store.expecting({"nobody": 1})
+
+
+def test_the_last_operations_are_undone_only_in_one_space(store: ProjectStore) -> None:
+    beside(store).remember("My bicycle is blue")
+    store.remember("The shop opens at nine")
+    with pytest.raises(InvalidInput, match="two spaces"):
+        store.undo(last=2)

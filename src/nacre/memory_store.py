@@ -51,7 +51,7 @@ from nacre.model import (
 )
 from nacre.model import Path as LinkPath
 from nacre.model.graph import Entity, EntityPair
-from nacre.model.instants import DAY, Instant, stamp
+from nacre.model.instants import DAY, Instant, is_day, stamp
 from nacre.model.journal import PERSON, OperationNote, OperationStatus, TimelineBucket, renamed_to
 from nacre.model.memory import Json, clamp
 from nacre.model.review import KINDS, STALE_DAYS, ReviewItem
@@ -93,6 +93,7 @@ if TYPE_CHECKING:
 
 IGNORE = "ignore"
 ARCHIVED = "archived"
+CLOCKS_DIFFER = 60.0  # seconds; who asks a server for what is known now may have a clock that is ahead
 DECIMALS = 6  # of an importance: three steps of 0.1 are 0.3, not 0.30000000000000004
 
 Relations = str | Iterable[str] | None
@@ -561,12 +562,17 @@ class MemoryStore(Closing):
 
     def _asked_at(self, as_of: Instant | None) -> float:
         """What "yesterday", ages and expiry count from. A day that is named may not have ended yet."""
-        now, known = self._clock(), self._known_at(as_of)
-        under_way = as_of is not None and moment(as_of, now) <= now < known
-        return now if under_way else known
+        return min(self._clock(), self._known_at(as_of))
 
     def _known_at(self, as_of: Instant | None) -> float:
-        return self._clock() if as_of is None else moment(as_of, self._clock(), "end")
+        """The moment whose knowledge is asked for. Raises `InvalidInput` for what nobody knows yet."""
+        now = self._clock()
+        if as_of is None:
+            return now
+        # Today's date may be tomorrow's in UTC, and the other way round.
+        if moment(as_of, now) > now + (DAY if is_day(as_of) else CLOCKS_DIFFER):
+            raise InvalidInput(f"{as_of!r} is still to come; ask for what was known at an earlier time.")
+        return moment(as_of, now, "end")
 
     def _at(self, as_of: Instant | None) -> Reader:
         """The store as it is, or as it was at that time. Raises `HistoryLost`."""

@@ -484,8 +484,7 @@ class Request:
 
     async def _metrics(self, identity: Identity) -> Response:
         self.route_name = METRICS
-        if identity.role is not Role.ADMIN:
-            raise AccessDenied("The metrics need a token with the role admin; ask an admin of the server.")
+        identity.demand_role(Role.ADMIN, "read the metrics")
         return PlainTextResponse(self.app.metrics.text(), media_type="text/plain; version=0.0.4")
 
     async def _mcp(self, identity: Identity) -> None:
@@ -513,11 +512,7 @@ class Request:
         endpoint = route.endpoint
         self.route_name = f"{endpoint.verb} {endpoint.path}"
         self.space = required_label("space", route.names["space"]) if endpoint.in_space else self._usual(identity)
-        if not identity.role.includes(endpoint.role):
-            raise AccessDenied(
-                f"This needs the role {endpoint.role}, and the token has the role {identity.role}; ask an admin of the "
-                "server for another token."
-            )
+        identity.demand_role(endpoint.role, "do this")
         upload = await self._uploaded() if endpoint.upload else None
         body = b"" if endpoint.upload else await self._body(self.app.options.longest_body)
         try:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from nacre.access.capabilities import AgentCapabilities, Role, opens, user_capabilities
+from nacre.access.capabilities import AgentCapabilities, Role, demand_role, opens, user_capabilities
 from nacre.access.view import USER_KIND
 from nacre.engine.engine import change_term
 from nacre.errors import AccessDenied, InvalidInput, NameNotFound, UnknownName
@@ -71,6 +71,10 @@ class Identity:
 
     def reaches(self, space: str) -> bool:
         return opens(self.user, self.role, self.spaces, space)
+
+    def demand_role(self, role: Role, what: str) -> None:
+        """Raises `AccessDenied`."""
+        demand_role(f"The user {self.user!r}", self.role, role, what)
 
     def manages(self, spaces: Collection[str]) -> bool:
         """Whether it may give and take tokens for these spaces; none means all."""

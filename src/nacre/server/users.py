@@ -109,7 +109,7 @@ class Registry:
             self._backend.commit([each for each in changes if present.get(each.name) != each.data])
 
     def users(self) -> list[User]:
-        return [User(name, **fields(data)) for name, data in sorted(self._backend.terms(USER_KIND).items())]
+        return [user_of(name, data) for name, data in sorted(self._backend.terms(USER_KIND).items())]
 
     def add_user(self, name: str, note: str = "") -> User:
         """Raises `InvalidInput` for a name that is taken or cannot be one."""
@@ -185,14 +185,14 @@ class Registry:
         change_term(self._backend, kind, name, edit)
 
 
+def user_of(name: str, data: Mapping[str, Any]) -> User:
+    return User(name, **data)
+
+
 def token_of(id: str, data: Mapping[str, Any]) -> Token:
-    known = fields(data)
+    known = dict(data)
     known.pop("hash")
     return Token(id, **{**known, "spaces": tuple(known["spaces"])})
-
-
-def fields(data: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(data)
 
 
 def digest(secret: str) -> str:

@@ -25,7 +25,7 @@ def test_what_is_streamed_says_that_it_is_an_asynchronous_iterator() -> None:
 
 
 # For plans, which are not asynchronous; `store.sync` has them.
-INNER = ("acting_as", "backend", "reading", "unrestricted_backend")
+INNER = ("access", "acting_as", "backend", "reading", "unrestricted_backend")
 
 
 def test_every_public_method_and_property_is_there() -> None:

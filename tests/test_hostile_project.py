@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from nacre.factory import store_file
 from nacre.hooks.client import answer_in_process
 from nacre.hooks.request import Request
 from nacre.hooks.stores import Stores
-from nacre.mcp.store_provider import StoreProvider
+from nacre.mcp.store_provider import StoreProvider, open_store
 from nacre.trust import read_project_file
 from tests.command_line import CommandLine
 from tests.loopback import Loopback, serving
@@ -132,7 +133,7 @@ def test_the_hooks_obey_nothing_and_are_silent(
 
 
 def test_the_mcp_server_obeys_nothing(hostile: Hostile, untouched: Callable[[], None]) -> None:
-    provider = StoreProvider(CliContext().settings(), CliContext().choose_space)
+    provider = StoreProvider(CliContext().settings(), partial(open_store, choose=CliContext().choose_space))
     try:
         store = provider.store("client")
         assert store.space == project_in(hostile.folder).space() and store.settings.store.startswith(str(hostile.home))

@@ -12,7 +12,7 @@ import pytest
 from nacre import Filter, MemoryStore, factory
 from nacre.errors import AmbiguousId, InvalidInput, MemoryNotFound, UnknownName
 from nacre.model import validate
-from nacre.model.instants import seconds
+from nacre.model.instants import Instant, seconds
 from nacre.settings import Settings
 from tests.embedders import WordBag
 
@@ -136,6 +136,46 @@ def test_as_of_a_day_is_what_was_known_when_it_ended(tmp_path: Path, day: str | 
         known = store.get("pier", as_of=day)
         assert known is not None and known.text == "The pier is closed."
         assert {each.id for each in store.diff(day, day).added} == {"pier", "short"}
+
+
+@pytest.mark.parametrize("today", ["2026-11-10", "2026-11-11", date(2026, 11, 11), "today"])
+def test_as_of_todays_date_in_any_part_of_the_world_is_what_is_known_now(tmp_path: Path, today: str | date) -> None:
+    now = seconds("2026-11-10T19:00:00Z")
+    with MemoryStore(tmp_path / "s.db", embedder=WordBag(), clock=lambda: now) as store:
+        store.remember("The pier opens again at ten.", expires_at="2026-11-10T22:00:00Z")
+        assert texts(store, as_of=today) == ["The pier opens again at ten."]
+
+
+@pytest.mark.parametrize(
+    "later", ["2026-11-12", "2026-11-10T19:05:00Z", seconds("2026-11-12"), date(2026, 11, 12), "tomorrow", "next week"]
+)
+def test_what_will_be_known_cannot_be_asked(tmp_path: Path, later: Instant) -> None:
+    now = seconds("2026-11-10T19:00:00Z")
+    with MemoryStore(tmp_path / "s.db", embedder=WordBag(), clock=lambda: now) as store:
+        for ask in (
+            lambda: store.recall("pier", as_of=later),
+            lambda: store.list_recent(as_of=later),
+            lambda: store.get("pier", as_of=later),
+            lambda: store.diff("7d", later),
+        ):
+            with pytest.raises(InvalidInput, match="is still to come; ask for what was known at an earlier time"):
+                ask()
+
+
+def test_a_clock_that_is_a_little_ahead_asks_for_what_is_known_now(store: MemoryStore) -> None:
+    store.remember("The pier is closed.")
+    assert texts(store, as_of=store.now() + 5) == ["The pier is closed."]
+
+
+def test_nothing_lies_between_a_time_and_an_earlier_one(store: MemoryStore) -> None:
+    for ask in (
+        lambda: store.list_recent(since="2d", until="3d"),
+        lambda: store.recall("pier", since="2026-02-01", until="2026-01-01"),
+        lambda: store.journal(since="2026-02-01", until="2026-01-01"),
+        lambda: store.timeline(since="2026-02-01", until="2026-01-01"),
+    ):
+        with pytest.raises(InvalidInput, match="since is later than until, so nothing can match; swap them"):
+            ask()
 
 
 def test_the_trashed_the_superseded_and_the_expired_are_shown_only_when_asked_for(store: MemoryStore) -> None:

@@ -16,6 +16,7 @@ from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, Unpack, cast
 from urllib.parse import quote, urlencode, urlsplit
 
+from nacre.access.unlimited import Unlimited
 from nacre.engine.engine import UNDO
 from nacre.errors import ConfigError, InvalidInput, MemoryNotFound, StoreUnreachable, VersionMismatch
 from nacre.factory import service_key
@@ -240,7 +241,7 @@ class RemoteStore(MemoryStore):
         )
         self._space = label("space", common.space if space is None else space)
         self.agent = self.session = ""
-        self._settings, self._clock, self._access = common, time.time, None
+        self._settings, self._clock, self._access = common, time.time, Unlimited()
         self._parts = self._engine = self._store = self._guard = NotHere()  # type: ignore[assignment]
         self._versions: Mapping[str, int] = {}
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack, cast
 from uuid import uuid4
 
+from nacre.access.unlimited import Unlimited
 from nacre.engine import Engine, history, links, merge, removal, review, spaces, supersede, undo, write_request
 from nacre.engine.engine import RELATION, Edit
 from nacre.engine.history import Bucket
@@ -51,7 +52,7 @@ from nacre.model import (
 )
 from nacre.model import Path as LinkPath
 from nacre.model.graph import Entity, EntityPair
-from nacre.model.instants import DAY, Instant, stamp
+from nacre.model.instants import DAY, Instant, is_day, stamp
 from nacre.model.journal import PERSON, OperationNote, OperationStatus, TimelineBucket, renamed_to
 from nacre.model.memory import SUSPICION, Json, clamp, json_list
 from nacre.model.review import KINDS, STALE_DAYS, ReviewItem
@@ -86,13 +87,14 @@ from nacre.storage.pages import check_page
 from nacre.text.dates import moment, named_span
 
 if TYPE_CHECKING:
-    from nacre.access.capabilities import AgentCapabilities
+    from nacre.access.capabilities import Access, AgentCapabilities
     from nacre.conflicts.candidates import Comparison
     from nacre.conflicts.judge import ConflictFn
     from nacre.safety.injection import BulkReading, Suspicion  # only writing needs its rules
 
 IGNORE = "ignore"
 ARCHIVED = "archived"
+CLOCKS_DIFFER = 60.0  # seconds; who asks a server for what is known now may have a clock that is ahead
 DECIMALS = 6  # of an importance: three steps of 0.1 are 0.3, not 0.30000000000000004
 
 Relations = str | Iterable[str] | None
@@ -173,7 +175,7 @@ class MemoryStore(Closing):
         self._parts = parts
         self.space, self.agent, self.session = parts.space, parts.agent, parts.session
         self._store, self._engine, self._clock = parts.backend, parts.engine, parts.options.clock
-        self._settings, self._access, self._guard = parts.settings, parts.access, parts.guard
+        self._settings, self._access, self._guard = parts.settings, parts.access or Unlimited(), parts.guard
 
     def in_space(self, name: str) -> Self:
         """The same open store in another space, under the settings of that space; nothing is opened twice, and closing
@@ -188,8 +190,7 @@ class MemoryStore(Closing):
     def as_user(self, name: str, capabilities: AgentCapabilities) -> Self:
         """The same open store as a user of a server sees it: bound to its name in the journal, its role and its spaces.
         Closing either closes both. Raises `AccessDenied` when this space is not open to the user."""
-        if self._access is not None:
-            self._access.demand("act as a user")
+        self._access.demand("act as a user")
         if getattr(capabilities, "role", None) is None:  # the type forbids others, a caller may not know
             raise InvalidInput("A user needs a role; make its capabilities with `user_capabilities`.")
         return self._view(self._parts.rebuilt(actor=name, capabilities=capabilities))
@@ -217,7 +218,7 @@ class MemoryStore(Closing):
     def acting_as(self, actor: str) -> Engine:
         """The engine with another name in the journal: for maintenance and for the APIs above this one. A restricted
         agent and a person at the command line keep their own."""
-        keeps = self._access is not None or self._engine.actor == PERSON
+        keeps = self._parts.access is not None or self._engine.actor == PERSON
         return self._engine if keeps else self._engine.named(actor)
 
     @property
@@ -225,6 +226,11 @@ class MemoryStore(Closing):
         """For this package's own code: where the memories are stored, as far as this agent may see and change them.
         What is written there directly is neither checked nor journaled."""
         return self._store
+
+    @property
+    def access(self) -> Access | Unlimited:
+        """For this package's own code: what whoever works with this store may do."""
+        return self._access
 
     @property
     def unrestricted_backend(self) -> Backend:
@@ -246,13 +252,13 @@ class MemoryStore(Closing):
     @property
     def can_edit_vocabulary(self) -> bool:
         """Whether the vocabulary, which everybody shares, may be changed through this store."""
-        return self._access is None or self._access.unrestricted
+        return self._access.unrestricted
 
     @property
     def user_rights(self) -> tuple[str, tuple[str, ...]] | None:
         """The role of the server's user who works with this store, and the spaces that are open to it; none means all.
         None where the store is no server's."""
-        can = None if self._access is None else self._access.capabilities
+        can = self._access.capabilities
         return None if can is None or can.role is None else (str(can.role), tuple(can.allowed_spaces))
 
     def now(self) -> float:
@@ -361,7 +367,7 @@ class MemoryStore(Closing):
     def _check_fields(self, values: Mapping[str, object]) -> dict[str, object]:
         if not isinstance(values, Mapping) or "text" not in values:
             raise InvalidInput("A memory needs a text; give it under 'text'.")
-        if "id" in values and self._access is not None and self._access.is_agent:
+        if "id" in values and self._access.is_agent:
             raise AccessDenied(f"The agent {self.agent!r} may not choose an id; leave it out, and one is made.")
         origin = {name: value for name, value in (("agent", self.agent), ("session", self.session)) if value}
         fields = {"type": self._settings.default_type, **origin, **with_moments(values, self._clock, named_span)}
@@ -391,8 +397,8 @@ class MemoryStore(Closing):
 
     def _handling(self, on_conflict: str | None, contradiction_fn: ConflictFn | None = None) -> ConflictHandling:
         policy = self._parts.policy if on_conflict is None else on_conflict
-        writable = Filter() if self._access is None else self._access.writable
-        return ConflictHandling(policy, self._comparison(contradiction_fn=contradiction_fn), writable)
+        comparison = self._comparison(contradiction_fn=contradiction_fn)
+        return ConflictHandling(policy, comparison, self._access.writable)
 
     def _comparison(self, threshold: float | None = None, contradiction_fn: ConflictFn | None = None) -> Comparison:
         from nacre.conflicts.candidates import Comparison  # only writing compares
@@ -491,7 +497,7 @@ class MemoryStore(Closing):
         """Lets `keep` replace the others, with their tags, links and what else only they had, in one operation;
         `text` is its new text, by default its own. It is trusted as little as the least trusted of them. Raises
         `MemoryNotFound` and `InvalidInput`."""
-        self._demand_role("reviewer", "merge memories")
+        self._access.demand_role("reviewer", "merge memories")
         return merge.merge(self._engine, self.space, keep, others, self._edit_of_merged(text), why=why)
 
     def restore(self, *ids: str, why: str = "") -> bool:
@@ -574,12 +580,17 @@ class MemoryStore(Closing):
 
     def _asked_at(self, as_of: Instant | None) -> float:
         """What "yesterday", ages and expiry count from. A day that is named may not have ended yet."""
-        now, known = self._clock(), self._known_at(as_of)
-        under_way = as_of is not None and moment(as_of, now) <= now < known
-        return now if under_way else known
+        return min(self._clock(), self._known_at(as_of))
 
     def _known_at(self, as_of: Instant | None) -> float:
-        return self._clock() if as_of is None else moment(as_of, self._clock(), "end")
+        """The moment whose knowledge is asked for. Raises `InvalidInput` for what nobody knows yet."""
+        now = self._clock()
+        if as_of is None:
+            return now
+        # Today's date may be tomorrow's in UTC, and the other way round.
+        if moment(as_of, now) > now + (DAY if is_day(as_of) else CLOCKS_DIFFER):
+            raise InvalidInput(f"{as_of!r} is still to come; ask for what was known at an earlier time.")
+        return moment(as_of, now, "end")
 
     def _at(self, as_of: Instant | None) -> Reader:
         """The store as it is, or as it was at that time. Raises `HistoryLost`."""
@@ -860,7 +871,7 @@ class MemoryStore(Closing):
     def changes(self, since: int = 0, *, limit: int = 100) -> list[JournalEntry]:
         """The journal entries after the one with the number `since`, oldest first: what a copy elsewhere has to follow.
         Raises `HistoryLost` when the journal no longer has all of them, or not the one with this number."""
-        self._demand_numbers("follow the journal by its numbers")
+        self._access.demand_numbers("follow the journal by its numbers")
         begins, _ = self._store.journal_begins(self.space)
         if since < begins:
             raise HistoryLost(
@@ -893,7 +904,7 @@ class MemoryStore(Closing):
     ) -> list[OperationNote]:
         """The operations that the journal has, newest first; `before` is the `seq` of the last one of an earlier
         call."""
-        self._demand_numbers("list operations")
+        self._access.demand_numbers("list operations")
         upto = None if before is None else before - 1
         since, until = between(since, until, self._clock())
         where = JournalFilter(operation=operation, actor=actor, since=since, until=until, upto=upto)
@@ -907,7 +918,7 @@ class MemoryStore(Closing):
 
     def _visible_entry(self, entry: JournalEntry) -> JournalEntry:
         """Gaps between the numbers would tell a restricted agent how much others have written."""
-        return entry if self._access is None or not self._access.is_agent else replace(entry, seq=0)
+        return replace(entry, seq=0) if self._access.is_agent else entry
 
     def undo(
         self,
@@ -943,7 +954,7 @@ class MemoryStore(Closing):
     ) -> list[TimelineBucket]:
         """How much was created, changed and forgotten by day, week or month, oldest first; by default the last 30 of
         them. Times are UTC. Raises `InvalidInput` for more than 400."""
-        self._demand_numbers("see a timeline")
+        self._access.demand_numbers("see a timeline")
         start, end = between(since, until, self._clock())
         return history.timeline(self._store, self.space, bucket, start, self._clock() if end is None else end)
 
@@ -1016,7 +1027,7 @@ class MemoryStore(Closing):
         `item.decisions` lists the possible decisions. `into` names the relation that a term is merged with, or the name
         of merged entities; `text` is the text of merged memories, by default the newer one.
         """
-        self._demand_role("reviewer", "decide on review items")
+        self._access.demand_role("reviewer", "decide on review items")
         queue = review.ReviewQueue(self._engine, self.space, stale_days)
         known = queue.item(item, decision) if isinstance(item, str) else item
         edit = self._edit_of_merged(text)
@@ -1055,7 +1066,7 @@ class MemoryStore(Closing):
         texts of memories stay as written. False when it was so already."""
         from nacre.engine import entities  # slow to import
 
-        self._demand_role("reviewer", "merge entities")
+        self._access.demand_role("reviewer", "merge entities")
         for name in (into, *others):
             self._guard.name("name of an entity", name)
         return entities.merge(self._engine, self.space, into, others, why=why)
@@ -1064,7 +1075,7 @@ class MemoryStore(Closing):
         """Lets an alias be a name of its own again; False when it is nobody's alias."""
         from nacre.engine import entities  # slow to import
 
-        self._demand_role("reviewer", "take entities apart")
+        self._access.demand_role("reviewer", "take entities apart")
         return entities.unalias(self._engine, self.space, name, why=why)
 
     def entity_suggestions(self, limit: int | None = 20, *, offset: int = 0) -> list[EntityPair]:
@@ -1104,14 +1115,14 @@ class MemoryStore(Closing):
     def create_space(self, name: str, description: str = "", *, why: str = "") -> bool:
         """Lists a space and what it is for; without that, a space begins with its first memory. False when it was
         listed so already."""
-        self._demand("create a space")
+        self._access.demand_for_space("create a space")
         about = self._guard.words(storable_text("description", description).strip())
         return spaces.create(self._engine, addressable_label("space", name), about, why=why)
 
     def copy_space(self, target: str, *, dry_run: bool = False, why: str = "") -> list[Memory]:
         """Copies what this space holds, except its trash, into another with all fields, links and vectors, as one
         operation there; returns the copies. What has the same id there is left alone."""
-        self._demand("copy a space")
+        self._access.demand_for_space("copy a space")
         into = addressable_label("space", target)
         copies = spaces.to_copy(self._engine, self.space, into)
         return copies if dry_run else spaces.copy(self._engine, self.space, into, why=why)
@@ -1119,7 +1130,7 @@ class MemoryStore(Closing):
     def rename_space(self, new: str, *, why: str = "") -> None:
         """Renames this space with its journal and its terms to a name that is free; this store follows. Programs that
         have the space open under its old name begin an empty one if they write."""
-        if self._access is not None and self._access.is_agent:
+        if self._access.is_agent:
             raise AccessDenied(
                 f"The agent {self.agent!r} is bound to its space, and may not rename it; let others do so."
             )
@@ -1130,25 +1141,8 @@ class MemoryStore(Closing):
     def delete_space(self, *, purge: bool = False, why: str = "") -> int:
         """Moves all that this space holds to the trash in one operation, or with `purge` deletes it for good, its trash
         too; returns how many memories."""
-        self._demand("delete a space")
+        self._access.demand_for_space("delete a space")
         return (spaces.purge if purge else spaces.empty)(self._engine, self.space, why=why)
-
-    def _demand(self, what: str) -> None:
-        """A user with the role admin may do it to the spaces that are open to it; what it writes is checked, too."""
-        if self._access is not None and self._access.is_agent:
-            self._access.demand(what)
-        self._demand_role("admin", what)
-
-    def _demand_numbers(self, what: str) -> None:
-        """The numbers of entries would tell a restricted agent how much others have written."""
-        if self._access is not None and self._access.is_agent:
-            self._access.demand(what)
-
-    def _demand_role(self, role: str, what: str) -> None:
-        if self._access is not None and not self._access.is_agent:
-            from nacre.access.capabilities import Role
-
-            self._access.demand_role(Role(role), what)
 
     # Upkeep
 
@@ -1157,13 +1151,13 @@ class MemoryStore(Closing):
 
         An interrupted one continues where it ended, unless `restart` begins anew.
         """
-        if self._access is not None and not self._access.is_agent:  # an agent is refused by its restricted view
+        if not self._access.is_agent:  # an agent is refused by its restricted view
             self._access.demand("reindex the store")
         return reindex(self._engine, restart=restart, progress=progress)
 
     def catch_up(self, *, progress: Progress | None = None) -> int:
         """Embeds what was stored while the model was away, and notes its conflicts; returns how many memories."""
-        if self._access is not None and not self._access.is_agent:  # an agent is refused by its restricted view
+        if not self._access.is_agent:  # an agent embeds what its restricted view lets it write
             self._access.demand("embed what waits in the store")
         return catch_up_all(self._engine, progress=progress, on_embedded=self._parts.catch_up.on_embedded)
 

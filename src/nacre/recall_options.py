@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, TypedDict, cast, get_type_hints
 
-from nacre.errors import UnknownName, WrongType
+from nacre.errors import InvalidInput, UnknownName, WrongType
 from nacre.model import STATUSES, ExpandSpec, Filter, HybridWeights, Query, RankFusion
 from nacre.model.instants import Instant
 from nacre.model.validate import check
@@ -18,7 +18,7 @@ class Scope(TypedDict, total=False):
 
     `as_of` reads what the store knew at that time, `valid_at` what held then, whatever replaced it since. A time may be
     a date, which is its whole day (UTC), or words ("last week"): `since` means its start, `until` and `as_of` its end,
-    `valid_at` its middle.
+    `valid_at` its middle. An `as_of` that is still to come is refused, and so is a `since` later than `until`.
     """
 
     type: str | Iterable[str] | None
@@ -109,8 +109,12 @@ def known_names(kind: str, value: str | Iterable[str] | None, known: Iterable[st
 
 
 def between(since: Instant | None, until: Instant | None, now: float) -> tuple[float | None, float | None]:
+    """Raises `InvalidInput`, also where nothing can lie between the two."""
     start = None if since is None else moment(since, now)
-    return start, None if until is None else moment(until, now, "end")
+    end = None if until is None else moment(until, now, "end")
+    if start is not None and end is not None and start > end:
+        raise InvalidInput("since is later than until, so nothing can match; swap them.")
+    return start, end
 
 
 class RecallOptions(Scope, total=False):

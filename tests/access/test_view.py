@@ -33,6 +33,7 @@ NOT_COMPARED = {
     "close",
     "now",
     "embedder",
+    "access",
     "user_rights",
     "acting_as",
     "reading",

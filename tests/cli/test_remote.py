@@ -212,18 +212,20 @@ def test_every_command_works_or_says_what_to_do_instead(over_server: CommandLine
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize(("role", "allows"), [("reader", "only read"), ("writer", "read and write, but not decide")])
+@pytest.mark.parametrize("role", ["reader", "writer"])
 def test_a_token_that_may_not_decide_is_told_before_it_is_asked_anything(
-    over_server: CommandLine, place: Path, monkeypatch: pytest.MonkeyPatch, role: str, allows: str
+    over_server: CommandLine, place: Path, monkeypatch: pytest.MonkeyPatch, role: str
 ) -> None:
     over_server.ok("graph", "link", "m1", "m5", "--rel", f"unknown to the {role}")
     waiting = over_server.json("review")
     monkeypatch.setenv("NACRE_TOKEN", tokens(place / "s.db", (f"only-{role}", role, ()))[0])
     seen, code = conversation("review")
     assert code == 0 and "[q]" not in seen and waiting[0]["id"][:4] in seen
-    assert f"This token may {allows}; ask an admin of the server for a reviewer's token." in " ".join(seen.split())
+    refusal = f"Decisions need the role reviewer, and this token has the role {role}; ask an admin of the server"
+    assert refusal in " ".join(seen.split())
     refused = over_server("review", "decide-all", waiting[0]["kind"], DECISIONS[waiting[0]["kind"]][0])
-    assert refused.exit_code != 0 and f"may {allows};" in refused.stderr and "Settle" not in refused.stderr
+    said = " ".join(refused.stderr.split())
+    assert refused.exit_code != 0 and refusal in said and "Settle" not in said
 
 
 def test_what_is_advised_about_lessons_works_through_the_server_or_says_where(

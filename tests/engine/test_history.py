@@ -73,11 +73,9 @@ def test_lists_counts_and_iteration_see_what_was_known(store: MemoryStore, told:
 
 
 @pytest.mark.usefixtures("told")
-def test_a_time_before_anything_is_empty_and_one_after_everything_is_now(store: MemoryStore) -> None:
+def test_a_time_before_anything_is_empty_and_one_to_come_is_refused(store: MemoryStore) -> None:
     assert listed(store, 0.0, include_superseded=True, include_trashed=True) == []
-    assert listed(store, 2e9, include_superseded=True, include_trashed=True) == ["paris", "rome"]
-    assert store.get("paris", as_of="2100-01-01") == store.get("paris")
-    for nothing in ("soon", float("nan")):
+    for nothing in ("soon", float("nan"), 2e9, "2100-01-01"):
         with pytest.raises(InvalidInput):
             store.get("rome", as_of=nothing)
 

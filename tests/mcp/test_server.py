@@ -12,6 +12,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import CreateMessageRequestParams, CreateMessageResult, TextContent
 
+from nacre import MemoryStore
 from nacre.clients.installer import guidance
 from nacre.clients.profiles import PROFILES
 from nacre.errors import UnknownName
@@ -217,6 +218,22 @@ def test_a_model_that_fails_is_done_without(place: Path) -> None:
 )
 def test_a_clients_name_is_fit_for_the_journal(client: str, actor: str) -> None:
     assert actor_of(client) == actor
+
+
+def test_a_provider_opens_its_store_once_by_the_function_that_it_is_given(tmp_path: Path) -> None:
+    known = Settings(store=str(tmp_path / "store.db"), embedder="hashing")
+    opened: list[MemoryStore] = []
+
+    def open_it(settings: Settings) -> MemoryStore:
+        opened.append(MemoryStore(settings=settings, space="quay"))
+        return opened[-1]
+
+    provider = StoreProvider(known, open_it)
+    assert (provider.store("one").space, provider.store("two").space) == ("quay", "quay")
+    assert opened == [provider.opened()]
+    provider.close()
+    assert provider.opened() is opened[1]  # as after a restored copy took the place of the store
+    provider.close()
 
 
 def test_a_server_that_ends_before_its_store_was_opened_opens_none(

@@ -17,10 +17,10 @@ from nacre.client import RemoteStore
 from nacre.errors import InvalidInput, NacreError
 from nacre.model import Recollection
 from nacre.model.instants import Instant
-from nacre.model.validate import CHECKS, required_label
+from nacre.model.validate import CHECKS, alternatives, required_label
 from nacre.recall_options import Scope
 from nacre.rest.endpoints import Endpoint, Parameter, endpoints
-from nacre.rest.wire import alternatives, to_json
+from nacre.rest.wire import to_json
 from nacre.settings import Settings
 from tests.server.running import serving, tokens
 from tests.server.samples import filled

@@ -217,12 +217,15 @@ def test_what_lies_in_the_only_thing_that_a_question_names_answers_it_strongly(s
     assert {hit.memory.id: hit.strength for hit in beside}["dentist"] == "weak"
 
 
-def test_as_of_moves_what_yesterday_means(store: MemoryStore) -> None:
-    store.remember("The oven was repaired", id="oven", created_at=NOW - DAY)
-    reasons = {reason.signal for reason in store.recall("repaired yesterday", as_of=NOW)[0].why}
-    assert "time" not in reasons  # it is of that time, and loses nothing
-    late = store.recall("repaired yesterday", as_of=NOW + 9 * DAY)[0]
-    assert "time" in {reason.signal for reason in late.why}
+def test_as_of_moves_what_yesterday_means() -> None:
+    now = NOW
+    with MemoryStore(":memory:", embedder=WordBag(), clock=lambda: now) as store:
+        store.remember("The oven was repaired", id="oven", created_at=NOW - DAY)
+        now = NOW + 9 * DAY
+        reasons = {reason.signal for reason in store.recall("repaired yesterday", as_of=NOW)[0].why}
+        assert "time" not in reasons  # it is of that time, and loses nothing
+        late = store.recall("repaired yesterday", as_of=now)[0]
+        assert "time" in {reason.signal for reason in late.why}
 
 
 def test_a_question_that_only_names_a_time_finds_what_fits_it(store: MemoryStore) -> None:

@@ -215,6 +215,7 @@ def test_a_page_of_another_site_is_turned_away(writer: Caller) -> None:
 def test_a_space_that_is_not_open_answers_like_one_that_is_not_there(root: Caller, by_role: dict[str, str],
                                                                       served: Served) -> None:  # fmt: skip
     id = root.remember("A secret of others", "foreign")["id"]
+    root.remember("The harbour opens at six")  # else there is nothing to copy
     admin = served.caller(by_role["admin"])
     for path in ("memories", "stats", "journal", f"memories/{id}", "changes", "operations"):
         answers = [admin("GET", f"/v1/spaces/{space}/{path}") for space in ("foreign", "missing")]

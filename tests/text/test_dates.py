@@ -462,10 +462,23 @@ def test_the_last_day_of_the_calendar_ends_with_it() -> None:
     assert at("9999-12-31") < moment("9999-12-31", ASKED, "end") <= LAST
 
 
-@pytest.mark.parametrize("text", ["", "soon", "the meeting last week", "March and May", "7", "yesterday or so"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "soon", "the meeting last week", "March and May", "7", "yesterday or so", "7x", "-7d", "2026-13-01",
+        "0001-01-01T00:00+14:00",
+    ],
+)  # fmt: skip
 def test_words_that_are_no_time_are_refused_with_examples(text: str) -> None:
-    with pytest.raises(InvalidInput, match="yesterday, last week or 3 days ago"):
+    with pytest.raises(InvalidInput, match="is not a time; write 30m, 2h, 7d, 4w, 2026-03-31, "):
         moment(text, ASKED)
+
+
+@pytest.mark.parametrize(
+    ("text", "back"), [("30m", 1800), ("2h", 7200), ("7d", 604800), ("4w", 2419200), (" 1 D ", 86400)]
+)
+def test_a_length_means_that_long_ago(text: str, back: float) -> None:
+    assert {moment(text, ASKED, side) for side in ("start", "middle", "end")} == {ASKED - back}
 
 
 @pytest.mark.parametrize(

@@ -190,14 +190,31 @@ class Access:
                 f"({self.capabilities.scope}). Have it done without an agent's capabilities."
             )
 
-    def demand_role(self, role: Role, what: str) -> None:
+    def demand_for_space(self, what: str) -> None:
+        """For what concerns a space: a user needs the role admin, an agent must not be restricted. What is written is
+        checked, too. Raises `AccessDenied`."""
+        if self.is_agent:
+            self.demand(what)
+        self.demand_role(Role.ADMIN, what)
+
+    def demand_numbers(self, what: str) -> None:
+        """The numbers of entries would tell a restricted agent how much others have written. Raises `AccessDenied`."""
+        if self.is_agent:
+            self.demand(what)
+
+    def demand_role(self, role: str, what: str) -> None:
         """Raises `AccessDenied` for a user whose role does not include this one."""
-        own = self.capabilities.role
-        if own is not None and not own.includes(role):
-            raise AccessDenied(
-                f"{self.who} may not {what}: that needs the role {role}, and this token has the role {own}. "
-                "Ask an admin of the server for another token."
-            )
+        if self.capabilities.role is not None:
+            demand_role(self.who, self.capabilities.role, Role(role), what)
+
+
+def demand_role(who: str, own: Role, needed: Role, what: str) -> None:
+    """Raises `AccessDenied` where the role `own` does not include the one that is needed."""
+    if not own.includes(needed):
+        raise AccessDenied(
+            f"{who} may not {what}: that needs the role {needed}, and this token has the role {own}. "
+            "Ask an admin of the server for another token."
+        )
 
 
 def admitted_kinds(can: AgentCapabilities) -> Filter:

@@ -11,6 +11,7 @@ from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.model.instants import iso
 from nacre.model.journal import MEMORY
+from nacre.text.dates import moment
 
 
 def stores_read(store: MemoryStore) -> list[MemoryStore]:
@@ -54,15 +55,16 @@ def resolve_id(store: MemoryStore, prefix: str) -> str:
         return prefix
 
 
-def find_memory_at(store: MemoryStore, prefix: str, as_of: float | None, valid_at: float | None) -> Memory:
+def find_memory_at(store: MemoryStore, prefix: str, as_of: str | None, valid_at: str | None) -> Memory:
     """As it was known at one time, or the version that held at another."""
     if as_of is None and valid_at is None:
         return find_memories(store, [prefix])[0]
     id = resolve_id(store, prefix)
     memory = store.get(id, as_of=as_of, valid_at=valid_at)
     if memory is None:
-        asked = f"known to hold at {iso(valid_at)}" if valid_at is not None else f"there at {iso(as_of)}"
-        raise NotFound(f"{short(id)!r} was not {asked}.")
+        asked = "known to hold" if valid_at is not None else "there"
+        at = moment(valid_at or as_of or "now", store.now(), "end" if valid_at is None else "middle")
+        raise NotFound(f"{short(id)!r} was not {asked} at {iso(at)}.")
     return memory
 
 

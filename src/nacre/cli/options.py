@@ -16,7 +16,6 @@ from nacre.cli.catalogue import GroupWithMembers
 from nacre.cli.cli_context import SIMILAR_NAME, CliContext
 from nacre.cli.ui.output import DATA, FORMS, Column, Form, chosen_form, print_items, say
 from nacre.cli.ui.prompts import confirm
-from nacre.cli.ui.times import held_on, known_by, since, until
 from nacre.errors import InvalidInput
 from nacre.model.instants import DAY, parse_duration
 from nacre.model.memory import Json
@@ -121,26 +120,6 @@ def several_option(names: str, help: str, *, to: str = "", old: str = "") -> Dec
     return option(names, help, to=to, old=old, multiple=True, callback=none_if_empty)
 
 
-TYPED = "nacre.typed."  # before the name of an option, in the context: its value as it was typed
-
-
-def moment_option(name: str, parse: Callable[[str, float], float], help: str) -> Decorator:
-    """`parse` gets the text and the present time."""
-
-    def parse_moment(ctx: click.Context, _option: click.Parameter, value: str | None) -> float | None:
-        if value is None:
-            return None
-        at = parse(value, ctx.ensure_object(CliContext).now())
-        ctx.meta[f"{TYPED}{name}"] = value
-        since_after_until = name == "--since" and at > ctx.params.get("until", at)
-        until_before_since = name == "--until" and at < ctx.params.get("since", at)
-        if since_after_until or until_before_since:
-            raise click.BadParameter("--since is later than --until, so nothing can match; swap them.")
-        return at
-
-    return option(f"{name} WHEN", help, callback=parse_moment)
-
-
 def combine(*options: Decorator) -> Decorator:
     def decorate(command: Any) -> Any:
         for option in reversed(options):
@@ -161,21 +140,19 @@ def as_json(_ctx: click.Context, _option: click.Parameter, value: str | None) ->
 
 
 created_options = combine(
-    moment_option("--since", since, "Created since: 30m, 2h, 7d, 4w, a date, or words such as 'last week'; UTC."),
-    moment_option(
-        "--until", until, "Created until: 7d, a date, whose whole day counts, or words such as yesterday; UTC."
-    ),
+    option("--since WHEN", "Created since: 30m, 2h, 7d, 4w, a date, or words such as 'last week'; UTC."),
+    option("--until WHEN", "Created until: 7d, a date, whose whole day counts, or words such as yesterday; UTC."),
 )
 
 
 class TimeOptions(TypedDict):
-    as_of: float | None
-    valid_at: float | None
+    as_of: str | None
+    valid_at: str | None
 
 
 KNOWN_THEN = "As it was known then: 2h, 7d, a time, yesterday, or a date, which means the end of its day (UTC)."
 HELD_THEN = "What held then, whatever replaced it since: 7d, a time, yesterday, or a date, meaning its noon (UTC)."
-time_options = combine(moment_option("--as-of", known_by, KNOWN_THEN), moment_option("--valid-at", held_on, HELD_THEN))
+time_options = combine(option("--as-of WHEN", KNOWN_THEN), option("--valid-at WHEN", HELD_THEN))
 # Named as the fields of a `Scope`: what is given goes to the store as it is.
 filter_options = combine(
     several_option("-t --type TYPE", "Of this type; repeat for others."),

@@ -21,8 +21,9 @@ from nacre.hooks.turns import announced_changes, is_users_statement
 from nacre.model import Conflict, Memory
 from nacre.model.memory import Json
 from nacre.transfer.ingest import conversations
-from nacre.transfer.ingest.ingest import check_unrestricted, draft_item, store_new
+from nacre.transfer.ingest.ingest import draft_item, store_new
 from nacre.transfer.ingest.items import Item, clean_text, lines
+from nacre.transfer.permission import demand_import
 
 if TYPE_CHECKING:
     from nacre.hooks.request import Request
@@ -119,7 +120,7 @@ def capture_and_copy(store: MemoryStore, request: Request, *, until: float | Non
 
 def capture_exchange(store: MemoryStore, session: str, prompt: str, answer: str, *, until: float | None = None) -> int:
     """One prompt and its answer, which Gemini CLI gives to its hook; its transcript is not written line by line."""
-    check_unrestricted(store)
+    demand_import(store)
     name, now, source = f"{GEMINI} {session}", store.now(), GEMINI
     for _ in range(TRIES):
         term = store.vocabulary(KIND).get(name)
@@ -162,7 +163,7 @@ def capture(store: MemoryStore, transcript: Path, *, session: str = "", until: f
 
     Raises `AccessDenied` for an agent with a restricted view.
     """
-    check_unrestricted(store)
+    demand_import(store)
     saved = faults = 0
     while True:
         term = store.vocabulary(KIND).get(str(transcript))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from nacre.errors import NacreError
@@ -15,6 +16,7 @@ from nacre.settings import DEFAULT, Settings, SpaceChoice
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
     from nacre.project_store import Choose
+    from nacre.protocols import Embedder
 
 log = logging.getLogger("nacre")
 
@@ -24,13 +26,34 @@ LONGEST_NAME = 40  # characters of a client's name in the journal; the client ch
 PREPARE_DELAY = 0.05  # seconds: the answer to the first request must not share the interpreter with large imports
 
 
+def open_store(settings: Settings, choose: Choose | None = None) -> MemoryStore:
+    """What one client works with. `choose` is the rule for the space; without it, the settings name one."""
+    from nacre.factory import is_server
+    from nacre.project_store import ProjectStore
+
+    named = SpaceChoice(settings.space or DEFAULT, "", named=bool(settings.space))
+    choose = choose or (lambda _known: named)
+    if is_server(settings.store):
+        from nacre.client import RemoteProjectStore
+
+        return RemoteProjectStore.open(settings, choose, actor=ACTOR)
+    return ProjectStore.open(settings, choose, actor=ACTOR, embedder=loading_embedder(settings))
+
+
+def loading_embedder(settings: Settings) -> Embedder:
+    """One that is not ready yet loads in the background."""
+    from nacre.factory import make_embedder
+
+    embedder = make_embedder(settings)
+    return embedder if embedder.ready else BackgroundEmbedder(embedder, patience=PATIENCE)
+
+
 class StoreProvider:
     """Opens the store once. Safe to use from any number of threads."""
 
-    def __init__(self, settings: Settings, choose: Choose | None = None) -> None:
-        """`choose` is the rule for the space; without it, the settings name one."""
+    def __init__(self, settings: Settings, open: Callable[[Settings], MemoryStore] = open_store) -> None:
         self.settings = settings
-        self._choose = choose
+        self._open = open
         self._lock = ThreadLock()
         self._opened: MemoryStore | None = None
         self._preparing: threading.Timer | None = None
@@ -38,12 +61,12 @@ class StoreProvider:
         self.embedder: BackgroundEmbedder | None = None
 
     def store(self, client: str = "") -> MemoryStore:
-        """Raises what opening a store raises, and tries again at the next call."""
+        return self.opened().as_actor(actor_of(client))
+
+    def opened(self) -> MemoryStore:
+        """The store itself, whoever asks. Raises what opening a store raises, and tries again at the next call."""
         with self._lock:
-            opened = self._opened = self._opened or self._open()
-        if self.embedder is not None:
-            self.embedder.start()
-        return opened.as_actor(actor_of(client))
+            return self._open_once()
 
     def prepare(self) -> None:
         """Opens the store and loads the model in the background, once: a client has connected."""
@@ -73,33 +96,22 @@ class StoreProvider:
     def _prepare(self) -> None:
         try:
             with self._lock:
-                if self._closed:
-                    return
-                self._opened = self._opened or self._open()
-            if self.embedder is not None:
-                self.embedder.start()
+                if not self._closed:
+                    self._open_once()
         except NacreError as error:
             log.warning("The store could not be opened yet: %s", error)  # the first call says it to the client
 
-    def _open(self) -> MemoryStore:
-        from nacre.factory import is_server, make_embedder
-        from nacre.project_store import ProjectStore
+    def _open_once(self) -> MemoryStore:
+        if self._opened is None:
+            from nacre.factory import is_server
 
-        chosen = SpaceChoice(self.settings.space or DEFAULT, "", named=bool(self.settings.space))
-        if is_server(self.settings.store):
-            from nacre.client import RemoteProjectStore
-
-            return RemoteProjectStore.open(self.settings, self._choose or (lambda _known: chosen), actor=ACTOR)
-        embedder = make_embedder(self.settings)
-        store = ProjectStore.open(
-            self.settings,
-            self._choose or (lambda _known: chosen),
-            actor=ACTOR,
-            embedder=embedder if embedder.ready else BackgroundEmbedder(embedder, patience=PATIENCE),
-        )
-        own = store.embedder  # where the setting is auto, the one that filled the store
-        self.embedder = own if isinstance(own, BackgroundEmbedder) else None
-        return store
+            self._opened = self._open(self.settings)
+            # Where the setting is auto, the embedder is the one that filled the store. A server has its own.
+            own = None if is_server(self.settings.store) else self._opened.embedder
+            self.embedder = own if isinstance(own, BackgroundEmbedder) else None
+        if self.embedder is not None:
+            self.embedder.start()
+        return self._opened
 
 
 def actor_of(client: str) -> str:

@@ -34,7 +34,7 @@ def seconds(value: Instant) -> float:
 
 def timestamp(value: str | date) -> float:
     moment = parsed(value) if isinstance(value, str) else value
-    if not isinstance(moment, date):  # the type forbids it, a door's mapping may not
+    if not isinstance(moment, date):  # the type forbids it, a caller may not know
         raise InvalidInput(f"{value!r} is not a time; write it as 2026-03-31 or 2026-03-31T09:00:00Z.")
     if not isinstance(moment, datetime):
         moment = datetime(moment.year, moment.month, moment.day)

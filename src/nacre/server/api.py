@@ -104,7 +104,7 @@ class ServerApi:
 
     def doctor(self) -> list[Finding]:
         """What `nacre doctor` finds, without repairing anything."""
-        self._demand_all_spaces("examine the store")
+        self.store.access.demand("examine the store")
         return examine(self.store.settings)
 
     def drawing(self, limit: int = MOST_NODES) -> Drawing:
@@ -115,19 +115,19 @@ class ServerApi:
 
     def settings(self) -> list[SettingLine]:
         """What each setting means; values and sources only for admins of all spaces."""
-        return setting_lines(self.store.settings, visible=self.asker.manages(()))
+        return setting_lines(self.store.settings, visible=self.store.access.unrestricted)
 
     def injections(self) -> list[InjectionDay]:
         """What hooks put before prompts, by day."""
         return injection_days(self.registry.backend, self.store.space)
 
     def maintenance(self, preview: bool = False) -> Upkeep:
-        self._demand_all_spaces("see the maintenance")
+        self.store.access.demand("see the maintenance")
         return upkeep_of(self.store, preview=preview)
 
     def start_maintenance(self, job: str) -> Job:
         """Runs one job of maintenance in this space, due or not."""
-        self._demand_all_spaces("run the maintenance")
+        self.store.access.demand("run the maintenance")
         UnknownName.check("job", job, JOBS)
         store = self.store
 
@@ -141,7 +141,7 @@ class ServerApi:
 
     def start_repair(self) -> Job:
         """Computes what the doctor finds missing: vectors, or all that is derived."""
-        self._demand_all_spaces("repair the store")
+        self.store.access.demand("repair the store")
         store = self.store
 
         def work(progress: Progress) -> Json:
@@ -150,12 +150,12 @@ class ServerApi:
         return self._jobs.start("repair", "", self.asker.user, work)
 
     def backups(self) -> list[BackupNote]:
-        self._demand_all_spaces("see the backups")
+        self.store.access.demand("see the backups")
         return backup_notes(self.store.settings)
 
     def start_backup(self) -> Job:
         """Raises `InvalidInput` for a store that is not a file."""
-        self._demand_all_spaces("make a backup")
+        self.store.access.demand("make a backup")
         store = self.store
         backups = backups_of(store.settings)
 
@@ -167,7 +167,7 @@ class ServerApi:
     def backup_to_restore(self, name: str) -> str:
         """The path of a copy that may be put in the store's place; whoever runs the server does that, once nobody else
         uses the store."""
-        self._demand_all_spaces("restore a backup")
+        self.store.access.demand("restore a backup")
         self._jobs.demand_none("restore a backup")
         return str(backup_file(self.store.settings, name))
 
@@ -189,26 +189,26 @@ class ServerApi:
     # Users and tokens
 
     def users(self) -> list[User]:
-        self._demand_admin()
+        self.asker.demand_role(Role.ADMIN, "manage users and tokens")
         own = {token.user for token in self.tokens()}
         return [user for user in self.registry.users() if not self.asker.spaces or user.name in own]
 
     def add_user(self, name: str, note: str = "") -> User:
-        self._demand_all_spaces("add a user")
+        self.store.access.demand("add a user")
         return self.registry.add_user(name, note)
 
     def remove_user(self, name: str) -> int:
-        self._demand_all_spaces("remove a user")
+        self.store.access.demand("remove a user")
         return self.registry.remove_user(name)
 
     def tokens(self) -> list[Token]:
-        self._demand_admin()
+        self.asker.demand_role(Role.ADMIN, "manage users and tokens")
         return [token for token in self.registry.tokens() if self.asker.manages(token.spaces)]
 
     def create_token(
         self, user: str, role: str, spaces: Sequence[str] = (), expires: str = "", note: str = ""
     ) -> NewToken:
-        self._demand_admin()
+        self.asker.demand_role(Role.ADMIN, "manage users and tokens")
         if not self.asker.manages(spaces):
             raise AccessDenied("This token may make tokens only for its own spaces; name some of these.")
         others = [token for token in self.registry.tokens() if token.user == user]
@@ -237,14 +237,6 @@ class ServerApi:
         self.registry.revoke(id)
         return True
 
-    def _demand_admin(self) -> None:
-        if self.asker.role is not Role.ADMIN:
-            raise AccessDenied("Users and tokens need the role admin; ask an admin of the server.")
-
-    def _demand_all_spaces(self, what: str) -> None:
-        if not self.asker.manages(()):
-            raise AccessDenied(f"To {what} needs the role admin in all spaces; ask an admin of the server.")
-
     # Jobs
 
     def jobs(self) -> list[Job]:
@@ -265,7 +257,7 @@ class ServerApi:
 
     def start_reindex(self, restart: bool = False) -> Job:
         store = self.store
-        self._demand_all_spaces("reindex the store")
+        self.store.access.demand("reindex the store")
         return self._jobs.start(
             "reindex",
             "",

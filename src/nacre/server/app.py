@@ -25,7 +25,7 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 
 from nacre import __version__
 from nacre.access.capabilities import Role
-from nacre.errors import AccessDenied, InvalidInput, NacreError, StoreBusy
+from nacre.errors import InvalidInput, NacreError, StoreBusy
 from nacre.factory import make_guard
 from nacre.memory_store import MemoryStore
 from nacre.model.validate import label, required_label
@@ -323,8 +323,7 @@ class Request:
 
     async def _metrics(self, identity: Identity) -> Response:
         self.route_name = METRICS
-        if identity.role is not Role.ADMIN:
-            raise AccessDenied("The metrics need a token with the role admin; ask an admin of the server.")
+        identity.demand_role(Role.ADMIN, "read the metrics")
         return PlainTextResponse(self.app.metrics.text(), media_type="text/plain; version=0.0.4")
 
     async def _mcp(self, identity: Identity) -> None:
@@ -355,11 +354,7 @@ class Request:
             self.space = required_label("space", route.names["space"])
         else:
             self.space = self.app.stores.usual_space(identity)
-        if not identity.role.includes(endpoint.role):
-            raise AccessDenied(
-                f"This needs the role {endpoint.role}, and the token has the role {identity.role}; ask an admin of the "
-                "server for another token."
-            )
+        identity.demand_role(endpoint.role, "do this")
         upload = await self._uploaded() if endpoint.upload else None
         body = b"" if endpoint.upload else await self.body(self.app.options.longest_body)
         try:

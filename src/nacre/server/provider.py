@@ -7,15 +7,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from nacre.errors import SpaceNotOpen
-from nacre.factory import make_embedder
 from nacre.files import ThreadLock
-from nacre.mcp.store_provider import StoreProvider
+from nacre.mcp.store_provider import StoreProvider, loading_embedder
 from nacre.memory_store import MemoryStore
-from nacre.models.background import PATIENCE, BackgroundEmbedder
 from nacre.protocols import Backend
 from nacre.server.sessions import PERSON
 from nacre.server.users import Identity
-from nacre.settings import DEFAULT, personal_space
+from nacre.settings import DEFAULT, Settings, personal_space
 
 ACTOR = "server"
 MOST_VIEWS = 500  # that are kept: making one costs a millisecond
@@ -32,11 +30,16 @@ class Asker:
 asker: ContextVar[Asker | None] = ContextVar("asker", default=None)
 
 
+def open_for_users(settings: Settings) -> MemoryStore:
+    space = settings.space or DEFAULT
+    return MemoryStore(settings=settings, space=space, actor=ACTOR, embedder=loading_embedder(settings))
+
+
 class UserStores(StoreProvider):
     """Safe to use from any number of threads."""
 
-    def __init__(self, *args: object, **options: object) -> None:
-        super().__init__(*args, **options)  # type: ignore[arg-type]
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings, open_for_users)
         self._views: OrderedDict[Asker, MemoryStore] = OrderedDict()
         self._view_lock = ThreadLock()
 
@@ -83,16 +86,6 @@ class UserStores(StoreProvider):
         """The one of a token for one, else the user's own."""
         return identity.spaces[0] if len(identity.spaces) == 1 else personal_space(identity.user)
 
-    def opened(self) -> MemoryStore:
-        """Without any restriction."""
-        with self._lock:
-            if self._opened is None:
-                self._opened = self._open()
-            opened = self._opened
-        if self.embedder is not None:
-            self.embedder.start()
-        return opened
-
     def close(self) -> None:
         """The views, too, are of the store that was closed."""
         super().close()
@@ -101,15 +94,3 @@ class UserStores(StoreProvider):
 
     def backend(self) -> Backend:
         return self.opened().backend
-
-    def _open(self) -> MemoryStore:
-        embedder = make_embedder(self.settings)
-        store = MemoryStore(
-            settings=self.settings,
-            space=self.settings.space or DEFAULT,
-            actor=ACTOR,
-            embedder=embedder if embedder.ready else BackgroundEmbedder(embedder, patience=PATIENCE),
-        )
-        own = store.embedder
-        self.embedder = own if isinstance(own, BackgroundEmbedder) else None
-        return store

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from nacre.access.capabilities import AgentCapabilities, Role, opens, user_capabilities
+from nacre.access.capabilities import AgentCapabilities, Role, demand_role, opens, user_capabilities
 from nacre.access.view import USER_KIND
 from nacre.engine.engine import change_term
 from nacre.errors import AccessDenied, InvalidInput, NameNotFound, StorageError, UnknownName
@@ -77,6 +77,10 @@ class Identity:
     def reaches(self, space: str) -> bool:
         return opens(self.user, self.role, self.spaces, space)
 
+    def demand_role(self, role: Role, what: str) -> None:
+        """Raises `AccessDenied`."""
+        demand_role(f"The user {self.user!r}", self.role, role, what)
+
     def manages(self, spaces: Collection[str]) -> bool:
         """Whether it may give and take tokens for these spaces; none means all."""
         return self.role is Role.ADMIN and (not self.spaces or (bool(spaces) and set(spaces) <= set(self.spaces)))
@@ -110,7 +114,7 @@ class Registry:
             self._backend.commit([each for each in changes if present.get(each.name) != each.data])
 
     def users(self) -> list[User]:
-        return [User(name, **fields(data)) for name, data in sorted(self._backend.terms(USER_KIND).items())]
+        return [user_of(name, data) for name, data in sorted(self._backend.terms(USER_KIND).items())]
 
     def add_user(self, name: str, note: str = "") -> User:
         """Raises `InvalidInput` for a name that is taken or cannot be one."""
@@ -186,14 +190,14 @@ class Registry:
         change_term(self._backend, kind, name, edit)
 
 
+def user_of(name: str, data: Mapping[str, Any]) -> User:
+    return User(name, **data)
+
+
 def token_of(id: str, data: Mapping[str, Any]) -> Token:
-    known = fields(data)
+    known = dict(data)
     known.pop("hash")
     return Token(id, **{**known, "spaces": tuple(known["spaces"])})
-
-
-def fields(data: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(data)
 
 
 def digest(secret: str) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast
 
 from nacre.model import JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.journal import JOURNAL, MEMORY, SPACE_NAME
-from nacre.model.memory import images, key_of, without_link_data
+from nacre.model.memory import images, key_of, same_words, without_link_data
 from nacre.protocols import (
     AnyChange,
     Change,
@@ -44,6 +44,11 @@ COMPARABLE = (
     "ids_like", "page", "iterate", "values", "count", "tally", "spaces", "edges", "replaced_by", "terms", "journal",
     "written_since", "operations_since", "border", "journal_begins",
 )  # fmt: skip
+
+
+def with_words(reader: Reader, space: str, ids: Sequence[str], texts: Collection[str]) -> list[Memory]:
+    """Those of these memories that have one of the texts, as `same_words` gives them."""
+    return [memory for memory in reader.get_many(space, ids) if same_words(memory.text) in texts] if ids else []
 
 
 def operations_since(reader: Reader, space: str, id: str, seq: int) -> list[Operation]:

@@ -15,7 +15,7 @@ import numpy as np
 from nacre.files import ThreadLock
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.journal import EVERYTHING, MEMORY
-from nacre.model.memory import boolean_values, same_words, size
+from nacre.model.memory import boolean_values, size
 from nacre.protocols import (
     ALL,
     AnyOf,
@@ -47,7 +47,7 @@ from nacre.protocols import (
 )
 from nacre.storage import candidates
 from nacre.storage.candidates import COLUMN_WEIGHTS, NO_KEYS, Posting, Reached, Successor, occurrences
-from nacre.storage.commit import TransactionalBackend, entry_without_link_data, operations_since
+from nacre.storage.commit import TransactionalBackend, entry_without_link_data, operations_since, with_words
 from nacre.storage.health_notes import has_right_numbers, range_notes, ranged_of
 from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
 from nacre.storage.tables import (
@@ -380,8 +380,7 @@ class InMemoryReader:
         return list(last_first)[::-1]
 
     def written_since(self, space: str, seq: int, texts: Collection[str]) -> list[Memory]:
-        written = self.get_many(space, self.changes_since(space, seq))
-        return [memory for memory in written if same_words(memory.text) in texts]
+        return with_words(self, space, self.changes_since(space, seq), texts)
 
     def operations_since(self, space: str, id: str, seq: int) -> list[Operation]:
         return operations_since(self, space, id, seq)

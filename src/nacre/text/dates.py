@@ -164,7 +164,8 @@ def given_span(value: Instant, now: float) -> tuple[float, float]:
         span = named_span(value, now) if isinstance(value, str) else None
         if span is None:
             raise InvalidInput(
-                f"{value!r} is not a time; write 2026-03-31, 2026-03-31T09:00:00Z, yesterday, last week or 3 days ago."
+                f"{value!r} is not a time; write 30m, 2h, 7d, 4w, 2026-03-31, 2026-03-31T09:00:00Z, yesterday, "
+                "'last week' or 'in 3 days'."
             ) from error
         return span
     return (start, end_of_day(value)) if is_day(value) else (start, start)  # type: ignore[arg-type]

@@ -17,7 +17,6 @@ from nacre.engine.indexing import catch_up_all
 from nacre.engine.operation_parts import PART, OperationParts, PartSize, long_operation
 from nacre.engine.undo import undo
 from nacre.errors import (
-    AccessDenied,
     ArchiveRefused,
     EmbeddingError,
     NacreError,
@@ -47,6 +46,7 @@ from nacre.transfer.import_plan import (
     Survey,
     survey,
 )
+from nacre.transfer.permission import demand_import
 from nacre.transfer.read_archive import Archive, BadRow, MemoryRow, Source
 from nacre.transfer.sources import Reading, kind_of, naming_the_kind, open_source
 from nacre.transfer.vocabulary import RELATION, TYPE
@@ -85,18 +85,8 @@ def import_archive(store: MemoryStore, path: Path | str, **options: Unpack[Impor
 
 def check_allowed(store: MemoryStore, options: ImportOptions) -> None:
     """Raises `AccessDenied`, and `UnknownName` for another policy."""
-    policy = options.get("on_conflict", "skip")
-    if not store.can_edit_vocabulary and not store.agent:  # a user of a server
-        raise AccessDenied(
-            "Importing an archive needs the role admin in all spaces, because an import chooses ids and teaches terms. "
-            "Ask an admin of the server."
-        )
-    if not store.can_edit_vocabulary:
-        raise AccessDenied(
-            f"The agent {store.agent!r} may not import an archive, because an import chooses ids and teaches terms. "
-            "Import it without restricting the agent."
-        )
-    UnknownName.check("policy for ids that already exist", policy, POLICIES)
+    demand_import(store)
+    UnknownName.check("policy for ids that already exist", options.get("on_conflict", "skip"), POLICIES)
 
 
 def import_rows(

@@ -15,11 +15,11 @@ from pathlib import Path
 from nacre import files
 from nacre.errors import HistoryLost, InvalidInput, StorageError
 from nacre.memory_store import MemoryStore
-from nacre.model import TYPES, Memory
-from nacre.model.instants import DAY, LAST, seconds
+from nacre.model import TYPES, Filter, Memory
+from nacre.model.instants import end_of_day, seconds
 from nacre.model.journal import MEMORY
 from nacre.protocols import Progress
-from nacre.recall_options import between, make_filter
+from nacre.recall_options import make_filter
 from nacre.transfer import notes
 from nacre.transfer.archive import ExportSummary
 from nacre.transfer.export import EVERYTHING, Choice
@@ -199,12 +199,8 @@ class NoteFolder:
         self._put(self.folder / self.files[memory.id], text, changes)
 
     def _write_day(self, on: str, changes: Changes) -> None:
-        start = seconds(on)
         scope = self.choice.scope()
-        begin, end = between(scope.get("since"), scope.get("until"), self.store.now())
-        last = min(start + DAY, LAST)  # the calendar ends with a day
-        scope["since"] = start if begin is None else max(start, begin)
-        scope["until"] = last if end is None else min(last, end)
+        scope["where"] = Filter.where(created_at__ge=seconds(on), created_at__le=end_of_day(on))
         cleaned = self._with_versions(memory for memory in self.store.iterate(**scope) if notes.day_of(memory) == on)
         if cleaned:
             self._put(self.folder / self.files[on], notes.day_text(on, cleaned, self.name), changes)

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from hashlib import blake2b
 
-from nacre.errors import InvalidInput
 from nacre.model import Memory
 from nacre.model.instants import day, iso, seconds
 from nacre.model.memory import DEFAULTS, NAMES, Json
 from nacre.transfer.cells import TIMES
-from nacre.transfer.ingest.markdown import check_yaml_events
+from nacre.transfer.ingest.markdown import check_yaml_events, unread_front_matter
 
 FRONT = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?\r?\n)---[ \t]*(?:\r?\n|$)", re.DOTALL)
 # Fields that every note has; the others only where they are not the default.
@@ -186,16 +185,13 @@ def note_of(entry: Mapping[str, object], body: str) -> Note:
 def load(front: str) -> object:
     import yaml
 
-    def refused(what: str) -> InvalidInput:
-        return InvalidInput(f"its front matter was not read: {what}")
-
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        check_yaml_events(yaml.parse(front, Loader=loader), refused)
+        check_yaml_events(yaml.parse(front, Loader=loader), unread_front_matter)
         return yaml.load(front, Loader=loader)
     # A tag such as !!bool with a wrong value raises whatever its reader raises.
     except (yaml.YAMLError, ValueError, KeyError, AttributeError, TypeError, OverflowError, RecursionError) as error:
-        raise refused(f"it is not YAML ({str(error).splitlines()[0]})") from None
+        raise unread_front_matter(f"it is not YAML ({str(error).splitlines()[0]})") from None
 
 
 def day_of(memory: Memory) -> str:

@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,12 +101,13 @@ def make_server(cli: CliContext, profile: str) -> tuple[Server[Any], StoreProvid
 
     from nacre.mcp.profiles import profile_named
     from nacre.mcp.server import make_server
-    from nacre.mcp.store_provider import StoreProvider
+    from nacre.mcp.store_provider import StoreProvider, open_store
 
     # To stderr, as stdout belongs to the protocol.
     logging.basicConfig(level=logging.DEBUG if cli.debug else logging.WARNING, format="%(name)s: %(message)s")
     # The profiles of the older systems keep to one space, as those did.
-    provider = StoreProvider(cli.settings(), cli.choose_space if profile in ("core", "full") else None)
+    choose = cli.choose_space if profile in ("core", "full") else None
+    provider = StoreProvider(cli.settings(), partial(open_store, choose=choose))
     return make_server(profile_named(profile), provider), provider
 
 

@@ -19,6 +19,7 @@ from nacre.cli.lookup import find_memories, find_memories_ever, stores_read
 from nacre.cli.options import (
     FirstByDefault,
     RowOptions,
+    ValueCommand,
     command,
     dry_run_option,
     field_options,
@@ -27,6 +28,7 @@ from nacre.cli.options import (
     rows_option,
     show_plan,
     why_option,
+    without_mark,
     yes_option,
 )
 from nacre.cli.ui.output import Column, say
@@ -242,32 +244,30 @@ def tag_command(cli: CliContext, ids: tuple[str, ...], add: tuple[str, ...], rem
 
 
 CHANGE = re.compile(r"([+\-−=])(\d*\.?\d+)\Z", re.ASCII)
-NEGATIVE = re.compile(r"-\d*\.?\d+\Z", re.ASCII)
-MINUS = "−"
 WRITTEN_CHANGES = "+0.2, -0.1 or =0.9"
 
 
-class NegativeAmountCommand(click.Command):
-    """`-0.1` is an amount here and no option; a mistyped option is still reported as one."""
+class ChangeCommand(ValueCommand):
+    """Takes IDs and a change, which may be negative."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        words = [MINUS + word[1:] if NEGATIVE.match(word) else word for word in args]
         try:
-            return super().parse_args(ctx, words)
+            return super().parse_args(ctx, args)
         except click.MissingParameter as error:  # it takes the only word for the change
             raise click.UsageError(f"Name the memories, and then the change: {WRITTEN_CHANGES}.", ctx) from error
 
 
 def amount_argument(_ctx: click.Context, _argument: click.Parameter, value: str) -> tuple[float | None, float | None]:
     """By how much, or to what."""
-    match = CHANGE.match(value.strip())
+    typed = str(without_mark(value))
+    match = CHANGE.match(typed.strip())
     if not match:
-        raise click.BadParameter(f"{value!r} is no change of an importance; write {WRITTEN_CHANGES}.")
+        raise click.BadParameter(f"{typed!r} is no change of an importance; write {WRITTEN_CHANGES}.")
     number = float(match[2])
     return (None, number) if match[1] == "=" else (number if match[1] == "+" else -number, None)
 
 
-@command("bump ID...", why_option, group=memory_command, cls=NegativeAmountCommand)
+@command("bump ID...", why_option, group=memory_command, cls=ChangeCommand)
 @click.argument("change", callback=amount_argument, metavar="+0.2|-0.1|=0.9")
 def bump_command(cli: CliContext, ids: tuple[str, ...], change: tuple[float | None, float | None], why: str) -> None:
     """Raise or lower the importance of memories, in one operation. An importance stays between 0 and 1."""

@@ -21,7 +21,6 @@ from nacre.cli.options import (
     command,
     form_option,
     limit_option,
-    moment_option,
     option,
     time_options,
     why_option,
@@ -43,7 +42,7 @@ from nacre.cli.ui.output import (
 )
 from nacre.cli.ui.prompts import LONGEST_LIST, confirm, count_of
 from nacre.cli.ui.records import TIMES, headline, iso_or_none, memory_record, short, space_in_table, with_iso_times
-from nacre.cli.ui.times import DAY, age, known_by, since, until
+from nacre.cli.ui.times import DAY, age
 from nacre.engine.engine import UNDO, entity_kind
 from nacre.engine.operation_parts import undone_batches
 from nacre.errors import MemoryNotFound, UndoRefused
@@ -52,13 +51,14 @@ from nacre.model import Difference, JournalEntry, Memory, Operation, Transition
 from nacre.model.instants import iso
 from nacre.model.journal import MEMORY, renamed_to
 from nacre.model.memory import Json
+from nacre.text.dates import moment
 
 
 class EntryFilter(TypedDict):
     operation: str | None
     actor: str | None
-    since: float | None
-    until: float | None
+    since: str | None
+    until: str | None
 
 
 FIRST_READ = 4  # entries read for each operation that is wanted, and the factor by which more are read
@@ -67,8 +67,8 @@ entry_options = combine(
     option("--id ID", "What was done to this memory.", to="about"),
     option("--operation NAME", "Of this name: remember, edit, forget, …", old="--act"),
     option("--actor NAME", "What this actor did: cli, lib, mcp, …"),
-    moment_option("--since", since, "Done since: 30m, 2h, 7d, 4w, a date (UTC), or words such as 'last week'."),
-    moment_option("--until", until, "Done until: 7d, a date, whose whole day counts, or words such as yesterday."),
+    option("--since WHEN", "Done since: 30m, 2h, 7d, 4w, a date (UTC), or words such as 'last week'."),
+    option("--until WHEN", "Done until: 7d, a date, whose whole day counts, or words such as yesterday."),
 )
 
 
@@ -186,7 +186,7 @@ def undo(cli: CliContext, operation: str, why: str) -> None:
 def compact(cli: CliContext, older_than: str | None, yes: bool, why: str) -> None:
     """Delete old journal entries. The memories stay as they are."""
     now = cli.now()
-    days = cli.space_settings().journal_days if older_than is None else (now - since(older_than, now)) / DAY
+    days = cli.space_settings().journal_days if older_than is None else (now - moment(older_than, now)) / DAY
     if older_than is None and days <= 0:
         raise click.UsageError("The setting journal_days keeps the journal forever; say --older-than 90d, for example.")
     confirm(
@@ -355,11 +355,11 @@ def diff_command(cli: CliContext, earlier: str, later: str | None, form: Form) -
     one's end. What was purged since is not shown.
     """
     now = cli.now()
-    if later is not None and since(earlier, now) > since(later, now):
+    if later is not None and moment(earlier, now) > moment(later, now):
         earlier, later = later, earlier
-    begin, end = since(earlier, now), now if later is None else known_by(later, now)
+    begin, end = moment(earlier, now), now if later is None else min(moment(later, now, "end"), now)
     with cli.open_with_personal() as store:
-        difference = store.diff(begin, end)
+        difference = store.diff(begin, later)
 
     def what(line: DiffLine) -> str:
         before, after = shortened(line.before, LONGEST_VALUE), shortened(line.after, LONGEST_VALUE)

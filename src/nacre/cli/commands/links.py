@@ -66,8 +66,8 @@ class WalkOptions(TypedDict):
 
     rel: tuple[str, ...] | None
     direction: Direction
-    as_of: float | None
-    valid_at: float | None
+    as_of: str | None
+    valid_at: str | None
 
 
 walk_options = combine(
@@ -231,7 +231,7 @@ def draw_graph(graph: Graph, seeds: list[str], form: Form) -> None:
         put(printable("\n".join(tree(graph, seeds, plain=plain))))
 
 
-def most_linked(store: MemoryStore, as_of: float | None, valid_at: float | None) -> list[str]:
+def most_linked(store: MemoryStore, as_of: str | None, valid_at: str | None) -> list[str]:
     counts: Counter[str] = Counter()
     there = set()
     for each in stores_read(store):

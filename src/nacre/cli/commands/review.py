@@ -29,8 +29,6 @@ from nacre.model.review import DECISIONS, KINDS, STALE_DAYS, ReviewItem, item_na
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
 
-WITHOUT_DECISIONS = {"reader": "only read", "writer": "read and write, but not decide"}  # what these roles may
-
 stale_option = option(
     "--stale-days DAYS", "Days without confirmation after which a memory is stale.", default=STALE_DAYS
 )
@@ -129,9 +127,13 @@ def decide_all(cli: CliContext, kind: str, decision: str, stale_days: float, yes
 
 def refusal_to_decide(store: MemoryStore) -> str:
     """Why the server would refuse a decision of this user; empty if it would not."""
+    from nacre.access.capabilities import Role
+
     rights = store.user_rights
-    allows = WITHOUT_DECISIONS.get(rights[0]) if rights else None
-    return f"This token may {allows}; ask an admin of the server for a reviewer's token." if allows else ""
+    if rights is None or Role(rights[0]).includes(Role.REVIEWER):
+        return ""
+    needed = f"Decisions need the role reviewer, and this token has the role {rights[0]}"
+    return f"{needed}; ask an admin of the server for another token."
 
 
 MOST_SHOWN = 10  # items above the question whether all are settled: a screen has room for the question

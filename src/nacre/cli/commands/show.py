@@ -16,7 +16,6 @@ from nacre.cli.commands.journal import entry_record, entry_summary
 from nacre.cli.lookup import find_memory_at
 from nacre.cli.options import (
     ALL,
-    TYPED,
     TimeOptions,
     command,
     filter_options,
@@ -59,6 +58,7 @@ from nacre.model.memory import CONFLICTS, MAY_REPLACE
 from nacre.model.recollection import effective_from
 from nacre.protocols import Order
 from nacre.recall_options import Scope
+from nacre.text.dates import moment
 
 LAST_ENTRIES = 5
 MOST_LINKS = 10  # of one direction; `nacre graph neighbors` lists them all
@@ -116,7 +116,7 @@ def show_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOptio
     print_record(record, memory_lines(details, cli.now()), form)
 
 
-def successors(store: MemoryStore, memory: Memory, as_of: float | None) -> Iterator[Memory]:
+def successors(store: MemoryStore, memory: Memory, as_of: str | None) -> Iterator[Memory]:
     step = store.get(memory.superseded_by, as_of=as_of) if memory.superseded_by else None
     while step is not None:
         yield step
@@ -251,6 +251,7 @@ def draw_stats(stats: Stats) -> None:
 
 
 NOT_FILTERS = ("form", "limit", "sort", "cursor")
+SIDES = {"since": "start", "valid_at": "middle"}  # which part of a time such an option means; others mean its end
 
 
 def order_line(memories: Sequence[Memory], sort: str) -> tuple[str, ...]:
@@ -262,7 +263,7 @@ def order_line(memories: Sequence[Memory], sort: str) -> tuple[str, ...]:
 
 
 def given_filters() -> str:
-    """The filters of the command that runs, with moments written out; empty where there are none."""
+    """The filters of the command that runs, with words for a time written out; empty where there are none."""
     ctx = click.get_current_context()
     return "".join(
         f" {option_text(option, ctx.params[option.name])}"
@@ -276,9 +277,8 @@ def option_text(option: click.Option, value: object) -> str:
     name = max(option.opts, key=len)
     if option.is_flag:
         return name
-    if option.metavar == "WHEN" and isinstance(value, float):
-        typed = str(click.get_current_context().meta.get(f"{TYPED}{name}", ""))
-        when = typed if typed[:1].isdigit() else iso(value)  # words such as "last week" as their time
-        return f"{name} {shlex.quote(when)}"
+    if option.metavar == "WHEN" and not str(value)[:1].isdigit():  # words such as "last week" as their time
+        now = click.get_current_context().ensure_object(CliContext).now()
+        value = iso(moment(str(value), now, SIDES.get(option.name or "", "end")))
     values = value if isinstance(value, tuple) else (value,)
     return " ".join(f"{name} {shlex.quote(str(each))}" for each in values)

@@ -93,6 +93,7 @@ def export_command(
       nacre export notes/ --format markdown --watch
       nacre export - | ssh other nacre import - --yes
     """
+    from nacre.recall_options import between
     from nacre.transfer.export import Choice
     from nacre.transfer.export_files import MARKDOWN, export_file, format_of
 
@@ -108,6 +109,8 @@ def export_command(
         format = format_of(Path(file), format)
     if format != MARKDOWN and (watch or per != "memory"):
         raise click.UsageError("--watch and --per are for a folder of notes; add --format markdown.")
+    # Times are counted from now: those of a folder that is watched do not move on.
+    chosen["since"], chosen["until"] = between(chosen["since"], chosen["until"], cli.now())
     if watch:
         watch_folder(cli, Path(file), Choice(**chosen), per, force=force)
         return

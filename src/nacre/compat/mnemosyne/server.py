@@ -22,7 +22,6 @@ from nacre.mcp.server import make_server, tool_list
 from nacre.mcp.stdio import serve
 from nacre.mcp.store_provider import StoreProvider
 from nacre.mcp.tool import ToolSession
-from nacre.memory_store import MemoryStore
 from nacre.model.memory import Json
 from nacre.settings import Settings as NativeSettings
 
@@ -120,12 +119,7 @@ TOOLS = (store_memory, search_memories, consolidate_memories, should_consolidate
 PROFILE = profile.PROFILE.running({each.__name__: each for each in TOOLS})
 
 
-class ServedStore(StoreProvider):
-    def _open(self) -> MemoryStore:
-        return _ensure_initialized().memories
-
-
-provider = ServedStore(NativeSettings())
+provider = StoreProvider(NativeSettings(), lambda _settings: _ensure_initialized().memories)
 server = make_server(PROFILE, provider)
 
 

@@ -18,7 +18,7 @@ from psycopg import errors
 from nacre.errors import DatabaseRefused, StorageError
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.journal import EVERYTHING, MEMORY
-from nacre.model.memory import LISTS, same_words, size
+from nacre.model.memory import LISTS, size
 from nacre.protocols import (
     ALL,
     AnyChange,
@@ -46,7 +46,7 @@ from nacre.protocols import (
     Vectors,
 )
 from nacre.storage import candidates
-from nacre.storage.commit import ChangeSetWriter, TransactionalBackend, operations_since
+from nacre.storage.commit import ChangeSetWriter, TransactionalBackend, operations_since, with_words
 from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
 from nacre.storage.postgres import vector_index
 from nacre.storage.postgres.connection import (
@@ -592,8 +592,7 @@ class PostgresReader:
         return [str(id) for (id,) in rows]
 
     def written_since(self, space: str, seq: int, texts: Collection[str]) -> list[Memory]:
-        ids = self.changes_since(space, seq)
-        return [memory for memory in self.get_many(space, ids) if same_words(memory.text) in texts] if ids else []
+        return with_words(self, space, self.changes_since(space, seq), texts)
 
     def operations_since(self, space: str, id: str, seq: int) -> list[Operation]:
         return operations_since(self, space, id, seq)

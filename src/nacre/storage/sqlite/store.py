@@ -18,7 +18,7 @@ import apsw
 from nacre.errors import StoreBusy, StoreDamaged, StoreFull, StoreReadOnly
 from nacre.model import Condition, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.journal import EVERYTHING, MEMORY
-from nacre.model.memory import LISTS, Json, images, same_words, size
+from nacre.model.memory import LISTS, Json, images, size
 from nacre.protocols import (
     ALL,
     Candidates,
@@ -34,7 +34,7 @@ from nacre.protocols import (
     Vectors,
 )
 from nacre.storage import tables
-from nacre.storage.commit import TransactionalBackend, operations_since
+from nacre.storage.commit import TransactionalBackend, operations_since, with_words
 from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
 from nacre.storage.sqlite import damage, health, rows
 from nacre.storage.sqlite.connection import Connections, Key, translated, wait_for_disk
@@ -388,8 +388,7 @@ class SQLiteReader:
         return [str(id) for (id,) in result]
 
     def written_since(self, space: str, seq: int, texts: Collection[str]) -> list[Memory]:
-        ids = self.changes_since(space, seq)
-        return [memory for memory in self.get_many(space, ids) if same_words(memory.text) in texts] if ids else []
+        return with_words(self, space, self.changes_since(space, seq), texts)
 
     def operations_since(self, space: str, id: str, seq: int) -> list[Operation]:
         return operations_since(self, space, id, seq)

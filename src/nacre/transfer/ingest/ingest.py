@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from nacre.engine.engine import Edit
 from nacre.engine.review import trashed
 from nacre.engine.write_request import TermEdit
-from nacre.errors import AccessDenied, InvalidInput, SecretRefused
+from nacre.errors import InvalidInput, SecretRefused
 from nacre.factory import make_guard
 from nacre.model import Memory
 from nacre.model.memory import Json
@@ -23,6 +23,7 @@ from nacre.transfer.ingest.formats import Format
 from nacre.transfer.ingest.items import Broken, Item, Piece, Skipped, identity, session_of_file
 from nacre.transfer.ingest.markdown import DONE_TASK, OPEN_TASK, home_relative
 from nacre.transfer.ingest.markdown import NAME as NOTES
+from nacre.transfer.permission import demand_import
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
@@ -87,7 +88,7 @@ class Ingest:
 
     def run(self, *, tools: bool = False, progress: Progress | None = None) -> Tally:
         """Raises `AccessDenied` for a restricted agent, which may not choose ids."""
-        check_unrestricted(self.store)
+        demand_import(self.store)
         size = self.path.stat().st_size
         for batch in batches(self.format.read(self.path, tools=tools), None if self.format.edited else BATCH):
             drafts = self.drafts(batch)
@@ -345,11 +346,6 @@ def store_new(
 def not_stored(store: MemoryStore, drafts: Sequence[Memory]) -> list[Memory]:
     there = {memory.id for memory in store.get_many([draft.id for draft in drafts])}
     return [draft for draft in drafts if draft.id not in there]
-
-
-def check_unrestricted(store: MemoryStore) -> None:
-    if not store.can_edit_vocabulary:
-        raise AccessDenied("Ingesting chooses ids, which a restricted agent may not; leave `scope` unset.")
 
 
 def batches(pieces: Iterable[Piece], size: int | None) -> Iterator[list[Piece]]:

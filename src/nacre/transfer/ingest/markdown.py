@@ -119,11 +119,8 @@ def front_of(text: str) -> tuple[Front, str]:
     body = text[match.end() :]
     import yaml
 
-    def refused(what: str) -> InvalidInput:
-        return InvalidInput(f"its front matter was not read: {what}")
-
     try:
-        check_yaml_events(yaml.parse(match.group(1), Loader=yaml.SafeLoader), refused)
+        check_yaml_events(yaml.parse(match.group(1), Loader=yaml.SafeLoader), unread_front_matter)
         fields = yaml.safe_load(match.group(1))
     except InvalidInput:
         raise
@@ -206,6 +203,10 @@ def joined(paragraphs: Sequence[str]) -> list[str]:
 
 
 DEEPEST = 150  # more than the metadata of any memory may be nested
+
+
+def unread_front_matter(reason: str) -> InvalidInput:
+    return InvalidInput(f"its front matter was not read: {reason}")
 
 
 def check_yaml_events(events: Iterable[object], refused: Callable[[str], InvalidInput]) -> None:

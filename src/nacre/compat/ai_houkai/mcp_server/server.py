@@ -26,6 +26,7 @@ from nacre.memory_store import MemoryStore as NativeStore
 from nacre.model import Conflict as NativeConflict
 from nacre.model.memory import Json
 from nacre.protocols import Embedder
+from nacre.settings import Settings
 
 PATH, COLLECTION = "AI_HOUKAI_PATH", "AI_HOUKAI_COLLECTION"
 
@@ -166,13 +167,11 @@ maintenance_tick, journal_tail = partial(_run, "maintenance_tick"), partial(_run
 export, import_ = partial(_run, "export"), partial(_run, "import")
 
 
-class ServedStore(StoreProvider):
-    def _open(self) -> NativeStore:
-        from nacre.factory import make_embedder
-        from nacre.models.background import BackgroundEmbedder
+def _open(settings: Settings) -> NativeStore:
+    from nacre.factory import make_embedder
+    from nacre.models.background import BackgroundEmbedder
 
-        self.embedder = BackgroundEmbedder(make_embedder(self.settings))
-        return _get_store(self.embedder).native
+    return _get_store(BackgroundEmbedder(make_embedder(settings))).native
 
 
 def run() -> None:
@@ -181,7 +180,7 @@ def run() -> None:
     from nacre.mcp.stdio import serve_stdio
 
     parent = os.getppid()
-    provider = ServedStore(settings_for(*_place()))
+    provider = StoreProvider(settings_for(*_place()), _open)
     serve_stdio(make_server(PROFILE, provider), provider, parent)
 
 

@@ -470,7 +470,8 @@ class MemoryStore(Closing):
         return removal.redact(self._engine, self.space, ids, why=why)
 
     def supersede(self, old: str, new: str, *, why: str = "") -> None:
-        """`new` replaces `old` and its copies, which stay but are no longer recalled. Raises `SupersedeCycle`."""
+        """`new` replaces `old` and its copies, which stay but are no longer recalled. Raises `SupersedeCycle`, and
+        `InvalidInput` where `new` is in the trash or the archive or has expired."""
         replaced = with_copies(self._engine, self.space, old, new, self._handling(None))
         supersede.supersede(self._engine, self.space, replaced, why=why)
 

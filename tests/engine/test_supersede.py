@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from nacre import Memory, MemoryStore
-from nacre.errors import SupersedeCycle
+from nacre.errors import InvalidInput, SupersedeCycle
 from nacre.model import Link
+from tests.engine.conftest import Ticking
 from tests.samples import existing
 
 
@@ -264,3 +265,31 @@ def test_a_succession_is_taken_back_whole_after_its_older_side_was_redacted(tmp_
             store.redact(older.id)
             store.unlink(newer.id, older.id, "supersedes")
             assert newer.valid_from is not None and existing(store, newer.id).valid_from is None
+
+
+def test_what_nobody_sees_replaces_nothing_and_the_error_names_the_way_out(store: MemoryStore, clock: Ticking) -> None:
+    kept(store, "old", "trashed", "archived")
+    store.remember("text of expired", id="expired", expires_at=clock.at + 60, on_conflict="ignore")
+    store.forget("trashed")
+    store.archive("archived")
+    clock.at += 120
+    before = store.journal(limit=None)
+    remedies = {"trashed": "trash restore", "archived": "memory unarchive", "expired": "--expires-at ''"}
+    for id, remedy in remedies.items():
+        for replace_old in (
+            lambda new: store.supersede("old", new),
+            lambda new: store.link(new, "old", "supersedes"),
+            lambda new: store.write("tidy", successors={"old": new}),
+        ):
+            with pytest.raises(InvalidInput, match=remedy):
+                replace_old(id)
+    assert store.journal(limit=None) == before
+    assert [memory.id for memory in store.list_recent()] == ["old"]
+
+
+def test_what_is_stored_out_of_sight_replaces_nothing_by_itself(store: MemoryStore) -> None:
+    store.remember("The port of the server is 80", id="old")
+    store.remember("The port of the server is 90", id="new", status="archived", on_conflict="supersede")
+    assert [memory.id for memory in store.list_recent()] == ["old"]
+    store.remember("The port of the server is 91", id="newer", on_conflict="supersede")
+    assert [memory.id for memory in store.list_recent()] == ["newer"]

@@ -211,7 +211,9 @@ def replacing(engine: Engine, reader: Reader, memory: Memory, replaced: Sequence
 
 
 def replaceable(new: Memory, conflicts: Sequence[Conflict], handling: ConflictHandling) -> list[str]:
-    """The ids of those that the new memory may replace without review."""
+    """The ids of those that the new memory may replace without review; none where nobody sees it."""
+    if not handling.comparison.where.admits(new):
+        return []
     return [each.b.id for each in conflicts if each.a.id == new.id and replaces_unreviewed(each, handling.writable)]
 
 

@@ -33,6 +33,20 @@ def redaction_note(id: str) -> str:
     return f"{id} was redacted; its content is gone for good."
 
 
+def refuse_hidden(successor: Memory, now: float) -> None:
+    """Raises `InvalidInput` for what nobody sees: in the place of another memory, it would hide that one too."""
+    id = successor.id
+    if successor.status == "trashed":
+        state, remedy = "is in the trash", f"`nacre trash restore {id}` brings it back"
+    elif successor.status == "archived":
+        state, remedy = "is archived", f"`nacre memory unarchive {id}` takes it out"
+    elif has_expired(successor, now):
+        state, remedy = "has expired", f"`nacre edit {id} --expires-at ''` lets it last"
+    else:
+        return
+    raise InvalidInput(f"{id} {state} and cannot replace another memory; {remedy}.")
+
+
 def supersede(engine: Engine, space: str, successors: Mapping[str, str], *, why: str = "") -> None:
     """Marks each memory as replaced by its successor; repeating it changes nothing."""
 
@@ -70,9 +84,11 @@ def superseded(
     lookup: Lookup, predecessor: Memory, successor: Memory, now: float, since: float | None = None
 ) -> list[Change]:
     """The changes that let one replace the other, `since` then or as `change_time` says; none when it is so already.
-    Raises `SupersedeCycle`."""
+    Of the same fact in other words nothing begins: the successor keeps its start.
+    Raises `SupersedeCycle`, and `InvalidInput` where the successor is hidden itself."""
     if predecessor.superseded_by == successor.id:
         return []
+    refuse_hidden(successor, now)
     refuse_cycle(lookup, predecessor, successor)
     earlier = lookup.get(predecessor.space, predecessor.superseded_by) if predecessor.superseded_by else None
     free, left = released(predecessor, earlier, now) if predecessor.superseded_by else (predecessor, None)

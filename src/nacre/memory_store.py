@@ -477,8 +477,8 @@ class MemoryStore(Closing):
 
     def merge(self, keep: str, *others: str, text: str = "", why: str = "") -> Memory:
         """Lets `keep` replace the others, with their tags, links and what else only they had, in one operation;
-        `text` is its new text, by default its own. It is trusted as little as the least trusted of them. Raises
-        `MemoryNotFound` and `InvalidInput`."""
+        `text` is its new text, by default its own. It lasts and holds for as long as any of them, links to them lead to
+        it, and it is trusted as little as the least trusted. Raises `MemoryNotFound` and `InvalidInput`."""
         self._demand_role("reviewer", "merge memories")
         return merge.merge(self._engine, self.space, keep, others, self._edit_of_merged(text), why=why)
 

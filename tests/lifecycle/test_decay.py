@@ -305,3 +305,13 @@ def test_a_compacted_journal_no_longer_says_who_changed_it_and_it_stays_all_the_
     clock.at += DAY
     assert store.compact(older_than_days=0) > 0
     assert ids(DecayEngine(store).prune()) == ["left"]
+
+
+@pytest.mark.parametrize("model", ["simple", "strength"])
+@pytest.mark.parametrize("field", ["valid_from", "occurred_at"])
+def test_what_begins_later_fades_from_then_on(store: MemoryStore, model: str, field: str) -> None:
+    kept(store, "begins", importance=0.3, **{field: NOW + 100 * DAY})
+    engine = DecayEngine(store, model=model)
+    for days in (0, 100):
+        assert engine.plan(NOW + days * DAY) == ()
+    assert [each.memory.id for each in engine.plan(NOW + 200 * DAY)] == ["begins"]

@@ -46,6 +46,8 @@ class Fading(NamedTuple):
     last_accessed: float
     access_count: int
     last_validated_at: float | None
+    valid_from: float | None
+    occurred_at: float | None
     version: int
 
 
@@ -55,8 +57,8 @@ class Model(Protocol):
 
 
 def simple(memory: Memory | Fading, now: float, decay_rate: float, support: int = 0) -> float:  # noqa: ARG001
-    """importance · exp(−rate · days since its last use): AI-Houkai's formula."""
-    return memory.importance * exp(-decay_rate * days_since(memory.last_accessed, now))
+    """importance · exp(−rate · days since its last use): AI-Houkai's formula. What begins later fades from then on."""
+    return memory.importance * exp(-decay_rate * days_since(max(memory.last_accessed, begins_at(memory)), now))
 
 
 def strength(memory: Memory | Fading, now: float, decay_rate: float, support: int = 0) -> float:
@@ -69,8 +71,13 @@ def strength(memory: Memory | Fading, now: float, decay_rate: float, support: in
     proven = USED * log1p(memory.access_count) + LINKED * min(support, MOST_LINKS)
     worth = WORTH * max(0.0, memory.importance - PASSING)
     confirmed = VALIDATED if memory.last_validated_at is not None else 0.0
-    last = max(memory.last_accessed, memory.last_validated_at or 0.0)
+    last = max(memory.last_accessed, memory.last_validated_at or 0.0, begins_at(memory))
     return memory.importance * exp(-decay_rate * days_since(last, now) / (1 + worth + proven + confirmed))
+
+
+def begins_at(memory: Memory | Fading) -> float:
+    """When it begins to hold or happens, as far as somebody said so: until then nobody needs it."""
+    return max(memory.valid_from or 0.0, memory.occurred_at or 0.0)
 
 
 def days_since(at: float, now: float) -> float:

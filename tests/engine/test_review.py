@@ -708,6 +708,20 @@ def test_what_was_replaced_does_not_wait_beside_what_is_of_the_same_moment(store
     assert len(store.review(kinds="conflict")) == 1
 
 
+def test_a_text_that_was_written_anew_is_not_stale(store: MemoryStore, clock: Ticking) -> None:
+    for id in ("rewritten", "tagged"):
+        store.remember(f"The code of the gate {id} is 1111", id=id, on_conflict="ignore")
+    clock.at += YEAR
+    store.edit("rewritten", text="The gate needs no code")
+    store.tag("tagged", add=["gate"])
+    assert [item.id for item in store.review(kinds="stale")] == ["tagged"]
+    clock.at += YEAR
+    assert {item.id: item.why for item in store.review(kinds="stale")} == {
+        "rewritten": "not confirmed for 366 days",
+        "tagged": "not confirmed for 732 days",
+    }
+
+
 def test_duplicates_that_are_merged_last_as_long_as_either_and_keep_their_links(
     store: MemoryStore, clock: Ticking
 ) -> None:

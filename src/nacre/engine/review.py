@@ -11,6 +11,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from nacre.engine.engine import FOR_REVIEW, RELATION, Edit, Engine, Lookup, PendingChanges
+from nacre.engine.history import changed_at, newest_first
 from nacre.engine.links import relation_hint, relations, with_relation_renamed
 from nacre.engine.merge import links_led_to, united, with_all_periods
 from nacre.engine.remember import is_statement, version_link, with_conflict_links, with_link, without_notes
@@ -227,8 +228,18 @@ class ReviewQueue:
             Filter.where(last_validated_at__unset=True, created_at__lt=edge),
         ):
             for memory in self._walk(held & unconfirmed):
-                days = (self.engine.clock() - (memory.last_validated_at or memory.created_at)) / DAY
-                yield ReviewItem(memory.id, "stale", f"not confirmed for {days:.0f} days", memory)
+                since = self._said_at(memory)
+                if since < edge:
+                    days = (self.engine.clock() - since) / DAY
+                    yield ReviewItem(memory.id, "stale", f"not confirmed for {days:.0f} days", memory)
+
+    def _said_at(self, memory: Memory) -> float:
+        """When it was last confirmed, or its text written; the journal is only asked about what was ever changed."""
+        since = memory.last_validated_at or memory.created_at
+        if memory.version == 1:
+            return since
+        entries = newest_first(self.engine.store, self.space, JournalFilter(memory_id=memory.id))
+        return max(since, changed_at(entries, "text"))
 
     def _walk(self, where: Filter) -> Iterator[Memory]:
         """Oldest first, a screen at a time: most callers stop after the first."""

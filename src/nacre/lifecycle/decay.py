@@ -11,7 +11,7 @@ from math import exp, log1p
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from nacre.engine.history import handled_at
+from nacre.engine.history import changed_at, handled_at
 from nacre.engine.links import LASTING
 from nacre.engine.review import trashed
 from nacre.errors import InvalidInput, MissingExtra, UnknownName
@@ -244,24 +244,19 @@ class ConfidenceDecay:
     floor: float = CONFIDENCE_FLOOR
 
     def current_confidence(self, memory: Memory, now: float) -> float:
-        """Computed from the last validation, or from the last change of the confidence."""
+        """Computed from the last validation, or from the last change of the confidence or the text."""
         faded = memory.metadata.get(FADED_AT)
         faded_at = float(faded) if isinstance(faded, int | float) else 0.0
         since = max(memory.last_validated_at or 0.0, faded_at, memory.created_at)
         worth = self._faded(memory.confidence, now - since)
         if not noticeable(memory, worth):
             return worth
-        return self._faded(memory.confidence, now - max(since, self._confidence_set_at(memory)))
+        said_at = changed_at(self.store.journal(memory.id, limit=None), "confidence", "text")
+        return self._faded(memory.confidence, now - max(since, said_at))
 
     def _faded(self, confidence: float, seconds: float) -> float:
         faded = confidence * float(0.5 ** (max(0.0, seconds) / DAY / self.half_life_days))
         return max(min(self.floor, confidence), faded)
-
-    def _confidence_set_at(self, memory: Memory) -> float:
-        """When an operation last changed the confidence; 0 when the journal has none."""
-        entries = self.store.journal(memory.id, limit=None)
-        said = (entry.operation.at for entry in entries if entry.before and "confidence" in (entry.after or {}))
-        return next(said, 0.0)
 
     def plan(self, now: float | None = None) -> tuple[FadedConfidence, ...]:
         at = self.store.now() if now is None else now

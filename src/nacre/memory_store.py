@@ -1027,7 +1027,8 @@ class MemoryStore(Closing):
         return entities.EntityIndex.read(self._store, self.space).name(name)
 
     def memories_about(self, name: str, limit: int = 20, **scope: Unpack[Scope]) -> list[Memory]:
-        """The memories that mention the entity by any of its names, in any spelling, newest first."""
+        """The memories that mention the entity by any of its names, in any spelling, newest first. With `as_of` too,
+        its names are those that are known today."""
         from nacre.engine import entities  # slow to import
 
         check_page(limit, 0)

@@ -489,14 +489,15 @@ class MemoryStore(Closing):
         return removal.redact(self._engine, self.space, ids, why=why)
 
     def supersede(self, old: str, new: str, *, why: str = "") -> None:
-        """`new` replaces `old` and its copies, which stay but are no longer recalled. Raises `SupersedeCycle`."""
+        """`new` replaces `old` and its copies, which stay but are no longer recalled. Raises `SupersedeCycle`, and
+        `InvalidInput` where `new` is in the trash or the archive or has expired."""
         replaced = with_copies(self._engine, self.space, old, new, self._handling(None))
         supersede.supersede(self._engine, self.space, replaced, why=why)
 
     def merge(self, keep: str, *others: str, text: str = "", why: str = "") -> Memory:
         """Lets `keep` replace the others, with their tags, links and what else only they had, in one operation;
-        `text` is its new text, by default its own. It is trusted as little as the least trusted of them. Raises
-        `MemoryNotFound` and `InvalidInput`."""
+        `text` is its new text, by default its own. It lasts and holds for as long as any of them, links to them lead to
+        it, and it is trusted as little as the least trusted. Raises `MemoryNotFound` and `InvalidInput`."""
         self._access.demand_role("reviewer", "merge memories")
         return merge.merge(self._engine, self.space, keep, others, self._edit_of_merged(text), why=why)
 
@@ -1050,7 +1051,8 @@ class MemoryStore(Closing):
         return entities.EntityIndex.read(self._store, self.space).name(name)
 
     def memories_about(self, name: str, limit: int = 20, **scope: Unpack[Scope]) -> list[Memory]:
-        """The memories that mention the entity by any of its names, in any spelling, newest first."""
+        """The memories that mention the entity by any of its names, in any spelling, newest first. With `as_of` too,
+        its names are those that are known today."""
         from nacre.engine import entities  # slow to import
 
         check_page(limit, 0)

@@ -75,6 +75,14 @@ def test_what_is_in_the_trash_is_not_merged(nacre: CommandLine, ids: list[str]) 
     assert len(ids) == 3
 
 
+def test_nothing_is_merged_into_what_is_archived_nor_promised(nacre: CommandLine, ids: list[str]) -> None:
+    nacre.ok("archive", "aa")
+    for words in ([], ["--dry-run"]):
+        refused = nacre("merge", *ids[:2], *words)
+        assert refused.exit_code == 2 and "nacre memory unarchive aa1" in refused.stderr
+    assert len(nacre.json("list")) == 2
+
+
 def test_a_merge_in_the_editor_takes_what_was_saved_and_nothing_when_nothing_was(
     nacre: CommandLine, ids: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

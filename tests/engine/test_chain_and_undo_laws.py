@@ -36,10 +36,12 @@ def test_after_a_purge_from_the_middle_restoring_the_first_leaves_the_head_its_o
     assert (first.superseded_by, first.superseded_at, first.valid_until) == ("", None, None)
 
 
-def test_after_a_purge_from_the_middle_the_first_ends_when_the_head_begins(store: MemoryStore) -> None:
+def test_after_a_purge_from_the_middle_the_first_still_ends_when_the_purged_one_began(store: MemoryStore) -> None:
     chain_of_three(store, 300.0)
+    ended = existing(store, "a").valid_until
     store.purge("b")
-    assert (existing(store, "a").valid_until, existing(store, "c").valid_from) == (300.0, 300.0)
+    assert ended is not None
+    assert (existing(store, "a").valid_until, existing(store, "c").valid_from) == (ended, 300.0)
 
 
 def test_a_purge_from_the_middle_keeps_the_end_that_the_caller_gave(store: MemoryStore) -> None:

@@ -706,3 +706,35 @@ def test_what_was_replaced_does_not_wait_beside_what_is_of_the_same_moment(store
     (item, *_) = store.review(kinds="conflict")
     assert store.decide(item, "newer")
     assert len(store.review(kinds="conflict")) == 1
+
+
+def test_a_text_that_was_written_anew_is_not_stale(store: MemoryStore, clock: Ticking) -> None:
+    for id in ("rewritten", "tagged"):
+        store.remember(f"The code of the gate {id} is 1111", id=id, on_conflict="ignore")
+    clock.at += YEAR
+    store.edit("rewritten", text="The gate needs no code")
+    store.tag("tagged", add=["gate"])
+    assert [item.id for item in store.review(kinds="stale")] == ["tagged"]
+    clock.at += YEAR
+    assert {item.id: item.why for item in store.review(kinds="stale")} == {
+        "rewritten": "not confirmed for 366 days",
+        "tagged": "not confirmed for 732 days",
+    }
+
+
+def test_duplicates_that_are_merged_last_as_long_as_either_and_keep_their_links(
+    store: MemoryStore, clock: Ticking
+) -> None:
+    store.remember("The landlord is Mrs Ito", id="old", valid_from=500.0)
+    store.remember("The landlord is Mrs Ito", id="new", valid_from=900.0, expires_at=clock.at + 1_000)
+    store.remember("The checklist of the flat", id="list", on_conflict="ignore")
+    store.link("list", "old", "mentions")
+    store.edit("new", links=[Link("old", "conflicts", data={"kind": "duplicate", "reason": "the same words"})])
+    before = content(store)
+    (item,) = store.review(kinds="conflict")
+    store.decide(item, "merge")
+    merged = existing(store, "new")
+    assert (merged.expires_at, merged.valid_from) == (None, 500.0)
+    assert existing(store, "list").links == (Link("new", "mentions"),)
+    store.undo()
+    assert content(store) == before

@@ -47,7 +47,7 @@ def test_statistics_ask_as_few_questions_for_half_a_year_as_for_a_week(
     for name in ("count", "tally", "page", "values"):
         monkeypatch.setattr(backend, name, counted(getattr(backend, name), name, asked))
     growth = store.stats().growth
-    assert (sorted(asked), sum(growth.values()), len(growth)) == (["count"] * 5 + ["tally"] * 3, 3, 21)
+    assert (sorted(asked), sum(growth.values()), len(growth)) == (["count"] * 6 + ["tally"] * 3, 3, 21)
 
 
 def counted(method: Callable[..., object], name: str, asked: list[str]) -> Callable[..., object]:
@@ -318,3 +318,11 @@ def test_a_store_follows_its_space_when_a_rename_is_undone(store: MemoryStore) -
     assert (store.space, store.count()) == ("new", 1)
     store.undo()
     assert (store.space, store.count()) == ("old", 1)
+
+
+def test_what_was_redacted_is_counted_apart_from_the_trash(store: MemoryStore) -> None:
+    gone, trashed = store.remember("the mill grinds rye"), store.remember("the oven is cold")
+    store.redact(gone.id)
+    store.forget(trashed.id)
+    counted = store.stats()
+    assert (counted.total, counted.active, counted.trashed, counted.redacted) == (2, 0, 1, 1)

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from nacre import Memory, MemoryStore
-from nacre.errors import SupersedeCycle
+from nacre.errors import InvalidInput, SupersedeCycle
 from nacre.model import Link
-from tests.samples import existing
+from tests.engine.conftest import Ticking
+from tests.samples import existing, ids
 
 
 def kept(store: MemoryStore, *ids: str) -> None:
@@ -264,3 +265,94 @@ def test_a_succession_is_taken_back_whole_after_its_older_side_was_redacted(tmp_
             store.redact(older.id)
             store.unlink(newer.id, older.id, "supersedes")
             assert newer.valid_from is not None and existing(store, newer.id).valid_from is None
+
+
+def test_what_nobody_sees_replaces_nothing_and_the_error_names_the_way_out(store: MemoryStore, clock: Ticking) -> None:
+    kept(store, "old", "trashed", "archived")
+    store.remember("text of expired", id="expired", expires_at=clock.at + 60, on_conflict="ignore")
+    store.forget("trashed")
+    store.archive("archived")
+    clock.at += 120
+    before = store.journal(limit=None)
+    remedies = {"trashed": "trash restore", "archived": "memory unarchive", "expired": "--expires-at ''"}
+    for id, remedy in remedies.items():
+        for replace_old in (
+            lambda new: store.supersede("old", new),
+            lambda new: store.link(new, "old", "supersedes"),
+            lambda new: store.write("tidy", successors={"old": new}),
+        ):
+            with pytest.raises(InvalidInput, match=remedy):
+                replace_old(id)
+    assert store.journal(limit=None) == before
+    assert [memory.id for memory in store.list_recent()] == ["old"]
+
+
+def test_what_is_stored_out_of_sight_replaces_nothing_by_itself(store: MemoryStore) -> None:
+    store.remember("The port of the server is 80", id="old")
+    store.remember("The port of the server is 90", id="new", status="archived", on_conflict="supersede")
+    assert [memory.id for memory in store.list_recent()] == ["old"]
+    store.remember("The port of the server is 91", id="newer", on_conflict="supersede")
+    assert [memory.id for memory in store.list_recent()] == ["newer"]
+
+
+def test_what_had_ended_before_it_replaces_another_gets_no_start_after_its_end(store: MemoryStore) -> None:
+    store.remember("Anna works at Initech", id="now")
+    store.remember("Anna worked at Acme", id="then", valid_until=600.0, on_conflict="ignore")
+    store.supersede("now", "then")
+    assert (existing(store, "then").valid_from, existing(store, "then").valid_until) == (None, 600.0)
+    assert "then" in ids(store.list_recent(valid_at=500.0))
+    store.edit("then", valid_until=700.0)
+    store.restore("now")
+    assert (existing(store, "now").valid_until, existing(store, "then").valid_from) == (None, None)
+
+
+def test_what_is_replaced_before_it_begins_has_never_held(store: MemoryStore, clock: Ticking) -> None:
+    begins = clock.at + 10_000
+    store.remember("text of old", id="old", valid_from=begins)
+    kept(store, "new")
+    store.supersede("old", "new")
+    assert (existing(store, "old").valid_from, existing(store, "old").valid_until) == (begins, begins)
+    store.restore("old")
+    assert (existing(store, "old").valid_from, existing(store, "old").valid_until) == (begins, None)
+
+
+def test_purging_from_the_middle_leaves_the_time_that_it_held_to_nobody(store: MemoryStore) -> None:
+    for id, start in (("ann", None), ("bob", 100.0), ("cy", 200.0)):
+        store.remember(f"text of {id}", id=id, valid_from=start, on_conflict="ignore")
+    store.supersede("ann", "bob")
+    store.supersede("bob", "cy")
+    assert ids(store.list_recent(valid_at=150.0)) == ["bob"]
+    store.purge("bob")
+    assert ids(store.list_recent(valid_at=150.0)) == []
+    assert [ids(store.list_recent(valid_at=at)) for at in (50.0, 250.0)] == [["ann"], ["cy"]]
+
+
+def test_what_was_replaced_ends_when_its_successor_begins_also_after_that_was_corrected(
+    store: MemoryStore, clock: Ticking
+) -> None:
+    kept(store, "old", "new")
+    store.supersede("old", "new")
+    before = [existing(store, id) for id in ("old", "new")]
+    later = clock.at + 5_000
+    store.edit("new", valid_from=later)
+    assert (existing(store, "old").valid_until, existing(store, "new").valid_from) == (later, later)
+    assert ids(store.list_recent(valid_at=later - 1)) == ["old"]
+    store.undo()
+    assert [existing(store, id) for id in ("old", "new")] == before
+    store.edit("new", valid_from=later, text="other text of new")
+    assert existing(store, "old").valid_until == later
+    store.restore("old")
+    assert (existing(store, "old").valid_until, existing(store, "new").valid_from) == (None, later)
+
+
+def test_an_end_that_somebody_gave_stays_when_the_successor_moves_or_goes(store: MemoryStore) -> None:
+    store.remember("text of old", id="old", valid_until=300.0)
+    store.remember("text of new", id="new", valid_from=300.0, on_conflict="ignore")
+    store.supersede("old", "new")
+    store.restore("old")
+    assert existing(store, "old").valid_until == 300.0
+    store.supersede("old", "new")
+    store.edit("new", valid_from=400.0)
+    assert existing(store, "old").valid_until == 300.0
+    store.restore("old")
+    assert existing(store, "old").valid_until == 300.0

@@ -204,7 +204,7 @@ def test_an_act_is_undone_by_its_entry_by_its_batch_or_by_the_beginning_of_it(fi
 
 def test_the_last_few_acts_are_undone_as_one_act(filled: MemoryStore) -> None:
     states = [content(filled)]
-    for act in ("edit", "forget", "supersede"):
+    for act in ("edit", "supersede", "forget"):
         ACTS[act](filled)
         states.append(content(filled))
     count = len({entry.operation.batch for entry in filled.journal(limit=None)})

@@ -191,3 +191,10 @@ def test_what_faded_into_doubt_waits_for_somebodys_word(store: MemoryStore) -> N
     assert store.review(kinds="unvalidated") == []
     faded(store)
     assert [item.id for item in store.review(kinds="unvalidated")] == ["m"]
+
+
+def test_a_text_that_was_written_anew_is_as_certain_as_it_was(store: MemoryStore) -> None:
+    kept(store, "m", 2)
+    store.edit("m", text="another text of m")
+    assert faded(store) == {"m": 1.0}
+    assert faded(store, NOW + YEAR) == {"m": 0.5}

@@ -309,3 +309,19 @@ def test_a_memory_replaces_only_what_the_same_readers_see_for_as_long(
     Consolidator(store).consolidate()
     successors = {id: existing(store, id).superseded_by for id in ("lasting", "other", "another")}
     assert successors == {"lasting": "", "other": "", "another": "other"}
+
+
+def test_what_is_promoted_has_what_those_had_that_it_replaces(store: MemoryStore) -> None:
+    kept(store, "used", uses=10, importance=0.2)
+    kept(store, "rule", uses=9, importance=0.95, tags=["order"], title="Rule one", anti_contexts=["night"])
+    kept(store, "pinned", uses=8, importance=1.0, pinned=True)
+    store.remember("a remark @90", id="remark", links=[Link("rule", "refines")])
+    before = whole(store)
+    Consolidator(store).consolidate()
+    promoted = existing(store, "used")
+    assert (promoted.status, promoted.importance, promoted.pinned) == ("long_term", 0.95, False)
+    assert (promoted.tags, promoted.title, promoted.anti_contexts) == (("order",), "Rule one", ("night",))
+    assert existing(store, "remark").links == (Link("used", "refines"),)
+    assert [hit.memory.id for hit in store.recall("order", strategy="keyword")] == ["used"]
+    store.undo(any_actor=True)
+    assert whole(store) == before

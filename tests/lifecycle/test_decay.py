@@ -13,6 +13,7 @@ from nacre import Conflict, Memory, MemoryStore
 from nacre.errors import UnknownName
 from nacre.lifecycle import decay
 from nacre.lifecycle.decay import DecayEngine
+from nacre.lifecycle.reflection import ReflectionEngine
 from nacre.model import Link
 from nacre.storage.sqlite.rows import Row, from_row
 from tests.lifecycle.aged import DAY, NOW, Turned
@@ -305,3 +306,32 @@ def test_a_compacted_journal_no_longer_says_who_changed_it_and_it_stays_all_the_
     clock.at += DAY
     assert store.compact(older_than_days=0) > 0
     assert ids(DecayEngine(store).prune()) == ["left"]
+
+
+@pytest.mark.parametrize("model", ["simple", "strength"])
+@pytest.mark.parametrize("field", ["valid_from", "occurred_at"])
+def test_what_begins_later_fades_from_then_on(store: MemoryStore, model: str, field: str) -> None:
+    kept(store, "begins", importance=0.3, **{field: NOW + 100 * DAY})
+    engine = DecayEngine(store, model=model)
+    for days in (0, 100):
+        assert engine.plan(NOW + days * DAY) == ()
+    assert [each.memory.id for each in engine.plan(NOW + 200 * DAY)] == ["begins"]
+
+
+def test_the_episodes_of_a_reflection_that_fades_come_back(store: MemoryStore, clock: Turned) -> None:
+    for id in ("a", "b", "trashed"):
+        kept(store, id, type="episodic", importance=0.3)
+    reflections = ReflectionEngine(store)
+    [summary] = reflections.apply(reflections.plan(), "soft")
+    store.forget("trashed")
+    kept(store, "former")
+    kept(store, "newer", importance=0.3)
+    store.supersede("former", "newer")
+    clock.at += 400 * DAY
+    before = whole(store)
+    assert set(ids(DecayEngine(store).prune())) == {summary.id, "newer"}
+    assert set(ids(store.list_recent())) == {"a", "b"}
+    assert existing(store, "a").valid_until is None
+    assert existing(store, "trashed").status == "trashed" and existing(store, "former").superseded_by == "newer"
+    store.undo(any_actor=True)
+    assert whole(store) == before

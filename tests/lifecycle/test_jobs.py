@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -259,3 +260,20 @@ def test_a_memory_of_no_importance_that_somebody_brought_back_does_not_fade_agai
     for dry_run in (True, False):
         assert run("decay", store, settings, dry_run=dry_run, now=clock.at).done == 0
     assert [each.memory.id for each in DecayEngine(store).plan(clock.at)] == [kept.id]  # somebody may ask for it
+
+
+@pytest.mark.parametrize("limit", [{"retain_max_days": 2}, {"retain_max_count": 2}])
+def test_what_retention_put_away_and_somebody_brought_back_stays(
+    store: MemoryStore, settings: Settings, clock: Turned, limit: dict[str, Any]
+) -> None:
+    (old,) = remember_old(store, 1)
+    for text in ("new note about anchors", "new note about barley"):
+        store.remember(text)
+    settings = replace(settings, **limit)
+    assert run("retain", store, settings).done == 1
+    store.undo(any_actor=True)
+    for days in (1, 101):
+        clock.at = NOW + days * DAY
+        run("retain", store, settings, now=clock.at)
+        memory = store.get(old)
+        assert memory is not None and memory.status == "short_term"

@@ -88,14 +88,14 @@ def test_an_empty_store_has_no_groups(store: MemoryStore) -> None:
     assert acts(store) == []
 
 
-def test_a_summary_is_a_semantic_memory_with_the_tags_and_the_mean_importance(store: MemoryStore) -> None:
+def test_a_summary_is_a_semantic_memory_with_the_tags_and_the_highest_importance(store: MemoryStore) -> None:
     episode(store, "a", 0, importance=0.9, tags=["x", "y"], created_at=NOW - 3 * DAY)
     episode(store, "b", 0, importance=0.5, tags=["reflection", "z"], created_at=NOW - 2 * DAY)
     episode(store, "c", 0, importance=0.6, tags=["y"], occurred_at=NOW - 9 * DAY)
     [summary] = ReflectionEngine(store).reflect()
     assert (summary.type, summary.source) == ("semantic", "reflection")
     assert summary.tags == ("reflection", "x", "y", "z")
-    assert summary.importance == 0.667
+    assert summary.importance == 0.9
     assert summary.entities == ()
     assert sources(summary) == ["a", "c", "b"]
     assert (summary.created_at, summary.occurred_at) == (NOW, NOW - 2 * DAY)
@@ -396,3 +396,13 @@ def test_reflection_takes_nothing_out_of_an_agents_sight(tmp_path: Path, clock: 
         for agent in ("ada", "bob"):
             with restricted(everything, tmp_path, clock, agent, ScopeLevel.SESSION_ONLY) as own:
                 assert [memory.agent for memory in own.iterate()] == [agent]
+
+
+@pytest.mark.accepts("H13.4")
+def test_a_summary_has_the_mean_importance_where_that_is_asked_for(store: MemoryStore) -> None:
+    for id, importance in (("a", 0.9), ("b", 0.5), ("c", 0.6)):
+        episode(store, id, 0, importance=importance, access_count=3)
+    [summary] = ReflectionEngine(store, averaged=True).reflect(dry_run=True)
+    assert (summary.importance, summary.access_count) == (0.667, 0)
+    [summary] = ReflectionEngine(store).reflect(dry_run=True)
+    assert (summary.importance, summary.access_count) == (0.9, 9)

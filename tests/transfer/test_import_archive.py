@@ -476,3 +476,11 @@ def test_the_last_use_that_a_file_names_is_kept(tmp_path: Path) -> None:
     with opened() as store:
         import_path(store, path)
         assert [memory.last_accessed for memory in store.iterate()] == [1_704_164_645.0]
+
+
+def test_how_many_of_the_skipped_are_in_the_trash_is_said(store: MemoryStore, archive: Path) -> None:
+    import_archive(store, archive)
+    store.forget("a")
+    assert "1 of the skipped memories is in the trash of this store." in import_archive(store, archive).notes
+    store.forget("b")
+    assert "2 of the skipped memories are in the trash of this store." in import_archive(store, archive).notes

@@ -241,6 +241,13 @@ def handled_at(entries: Sequence[JournalEntry], updated_at: float) -> float:
     return 0.0 if is_said else updated_at
 
 
+def changed_at(entries: Iterable[JournalEntry], *names: str) -> float:
+    """When one of these fields was last changed since the memory was stored, by the entries about it, newest first; 0
+    where none says so."""
+    changes = (entry for entry in entries if entry.before and not (entry.after or {}).keys().isdisjoint(names))
+    return next((entry.operation.at for entry in changes), 0.0)
+
+
 def brought_back_at(store: Reader, space: str, id: str) -> float:
     """When somebody last took a memory out of the trash or the archive; 0 where the journal does not say so."""
     statuses = (

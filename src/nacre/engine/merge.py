@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from nacre.engine.engine import Edit, Engine
 from nacre.engine.remember import without_notes
-from nacre.engine.supersede import all_superseded
+from nacre.engine.supersede import SET_BY_US, all_superseded
 from nacre.errors import InvalidInput
-from nacre.model import Memory
-from nacre.model.memory import SUPERSEDES
+from nacre.model import Link, Memory
+from nacre.model.memory import LISTS, SUPERSEDES
 from nacre.protocols import AnyChange, Change, Reader
 
 
 def merge(engine: Engine, space: str, keep: str, others: Sequence[str], edit: Edit, *, why: str = "") -> Memory:
     """One operation; `edit` is applied to the memory that stays, once it has everything.
 
-    Raises `MemoryNotFound`, and `InvalidInput` when one of them is in the trash or was superseded.
+    Raises `MemoryNotFound`, and `InvalidInput` when one of them is in the trash or was superseded, or the one that
+    stays is archived.
     """
     gone = [id for id in dict.fromkeys(others) if id != keep]
     if not gone:
@@ -29,14 +31,14 @@ def merge(engine: Engine, space: str, keep: str, others: Sequence[str], edit: Ed
         current = {memory.id: memory for memory in engine.get_existing(reader, space, ids)}
         for memory in current.values():
             refuse_unmergeable(memory)
-        stays, *rest = without_conflicts_between(list(current.values()))
-        united_memory = edit(all_united(stays, rest))
-        derived = engine.prepare([(current[keep], united_memory)]).get(keep)
         now = engine.clock()
-        successor, changes = all_superseded(reader, rest, united_memory, now)
+        stays, *rest = without_conflicts_between(list(current.values()))
+        united_memory = edit(with_all_periods(all_united(stays, rest), rest))
+        derived = engine.prepare([(current[keep], united_memory)]).get(keep)
+        successor, changes = all_superseded(reader, rest, united_memory, now, same_fact=True)
         merged[:] = [replace(successor, updated_at=now)]
-        replaced = (change.subject for change in changes)
-        return [Change(current[keep], merged[0], derived), *(Change(current[each.id], each) for each in replaced)]
+        replaced = (Change(current[change.subject.id], change.subject) for change in changes)
+        return [Change(current[keep], merged[0], derived), *replaced, *links_led_to(reader, merged[0], gone, now)]
 
     engine.commit("merge", plan, why)
     return merged[0]
@@ -64,20 +66,56 @@ def all_united(keep: Memory, others: Sequence[Memory]) -> Memory:
 
 
 def united(newer: Memory, older: Memory) -> Memory:
-    """The newer one with what only the older one had, and trusted no more than either."""
+    """The newer one with what only the older one had, as long as either is to be kept, and trusted no more than
+    either."""
     # What the older one had replaced stays linked to it: a chain has one direction.
     inherited = (link for link in older.links if link.rel != SUPERSEDES)
     links = {(link.to, link.rel): link for link in (*inherited, *newer.links) if link.to != newer.id}
+    lists: dict[str, Any] = {
+        name: tuple(dict.fromkeys((*getattr(newer, name), *getattr(older, name)))) for name in LISTS
+    }
     return replace(
         newer,
+        **lists,
         title=newer.title or older.title,
-        tags=tuple(dict.fromkeys((*newer.tags, *older.tags))),
-        contexts=tuple(dict.fromkeys((*newer.contexts, *older.contexts))),
-        entities=tuple(dict.fromkeys((*newer.entities, *older.entities))),
+        source=newer.source or older.source,
+        source_notes=newer.source_notes or older.source_notes,
         importance=max(newer.importance, older.importance),
         confidence=max(newer.confidence, older.confidence),
         trust=min(newer.trust, older.trust),
         pinned=newer.pinned or older.pinned,
+        expires_at=later_end(newer.expires_at, older.expires_at),
         metadata={**older.metadata, **newer.metadata},
         links=tuple(links.values()),
     )
+
+
+def with_all_periods(keep: Memory, others: Sequence[Memory]) -> Memory:
+    """They say the same: it holds from the first start to the last end of them. A start that it has from what it
+    replaced stays: before, that held."""
+    start, end = keep.valid_from, keep.valid_until
+    replaced = any(link.rel == SUPERSEDES and link.data.get(SET_BY_US) for link in keep.links)
+    for other in others:
+        end = later_end(end, other.valid_until)
+        if not replaced:
+            start = None if start is None or other.valid_from is None else min(start, other.valid_from)
+    return replace(keep, valid_from=start, valid_until=end)
+
+
+def later_end(one: float | None, other: float | None) -> float | None:
+    """None is without an end."""
+    return None if one is None or other is None else max(one, other)
+
+
+def links_led_to(reader: Reader, keep: Memory, gone: Collection[str], now: float) -> Iterator[Change]:
+    """The changes of memories with links to those that `keep` replaces: they lead to it. What an agent sees and may
+    not change keeps its link."""
+    edges = reader.edges(keep.space, into=list(gone)) if gone else []
+    sources = dict.fromkeys(edge.source for edge in edges if edge.rel != SUPERSEDES)
+    for memory in reader.get_many(keep.space, [id for id in sources if id != keep.id and id not in gone]):
+        links: dict[tuple[str, str], Link] = {}
+        for link in memory.links:
+            led = replace(link, to=keep.id) if link.to in gone and link.rel != SUPERSEDES else link
+            if led is link or (led.to, led.rel) not in links:
+                links[led.to, led.rel] = led  # one that led there already stays as it is
+        yield Change(memory, replace(memory, links=tuple(links.values()), updated_at=now), optional=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nacre.engine.engine import Edit, Engine, insertions
 from nacre.engine.operation_parts import OperationParts
-from nacre.engine.supersede import all_superseded
+from nacre.engine.supersede import all_superseded, with_start_moved
 from nacre.engine.write_request import WriteRequest, apply_decided
 from nacre.errors import ConflictError, ConflictWarning, InvalidInput, UnknownName
 from nacre.model import Conflict, Filter, Link, Memory, RememberResult
@@ -211,7 +211,9 @@ def replacing(engine: Engine, reader: Reader, memory: Memory, replaced: Sequence
 
 
 def replaceable(new: Memory, conflicts: Sequence[Conflict], handling: ConflictHandling) -> list[str]:
-    """The ids of those that the new memory may replace without review."""
+    """The ids of those that the new memory may replace without review; none where nobody sees it."""
+    if not handling.comparison.where.admits(new):
+        return []
     return [each.b.id for each in conflicts if each.a.id == new.id and replaces_unreviewed(each, handling.writable)]
 
 
@@ -235,7 +237,9 @@ def edit_one(
     after = edit(before)
     unread = after.text == before.text or after.superseded_by or after.status == "trashed"
     if handling.policy == "ignore" or unread:
-        return RememberResult(engine.change(space, [id], "edit", edit, why=why)[0])
+        request = WriteRequest(edits={id: edit})
+        changed = apply_decided(engine, space, "edit", (), lambda _: request, why=why)
+        return RememberResult(changed[0] if changed else before)
     (derived,), notes = engine.derive([after])
     near = handling.comparison.similar(after, vector_of(derived)) if is_statement(after) else []
     decision = judge_conflicts(after, vector_of(derived), near, handling, duplicates=True)
@@ -246,7 +250,8 @@ def edit_one(
 
     def plan(reader: Reader) -> list[AnyChange]:
         current = engine.get_required(reader, space, id)
-        edited, others = edit(current), []
+        edited, moved = with_start_moved(reader, current, edit(current), engine.clock())
+        others = []
         linking = {edge.source for edge in reader.edges(space, into=[id], rels=[CONFLICTS])}
         if compared_all:  # what was noted of the former text and is not found of the new one no longer holds
             edited = without_notes(edited, {link.to for link in current.links})
@@ -260,7 +265,7 @@ def edit_one(
         successor, changes = replacing(engine, reader, edited, replaced)
         stored[:] = [replace(successor, updated_at=engine.clock())]
         freed = [Change(one, replace(other, updated_at=engine.clock())) for one, other in others]
-        return [Change(current, stored[0], own), *changes, *freed]
+        return [Change(current, stored[0], own), *moved, *changes, *freed]
 
     versions = engine.write(engine.operation("edit", why), plan).versions
     memory = replace(stored[0], version=versions.get(key_of(stored[0]), stored[0].version))

@@ -11,8 +11,9 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from nacre.engine.engine import FOR_REVIEW, RELATION, Edit, Engine, Lookup, PendingChanges
+from nacre.engine.history import changed_at, newest_first
 from nacre.engine.links import relation_hint, relations, with_relation_renamed
-from nacre.engine.merge import united
+from nacre.engine.merge import links_led_to, united, with_all_periods
 from nacre.engine.remember import is_statement, version_link, with_conflict_links, with_link, without_notes
 from nacre.engine.supersede import never_held, released, restored, superseded, with_times_given
 from nacre.errors import InvalidInput, UnknownName
@@ -227,8 +228,18 @@ class ReviewQueue:
             Filter.where(last_validated_at__unset=True, created_at__lt=edge),
         ):
             for memory in self._walk(held & unconfirmed):
-                days = (self.engine.clock() - (memory.last_validated_at or memory.created_at)) / DAY
-                yield ReviewItem(memory.id, "stale", f"not confirmed for {days:.0f} days", memory)
+                since = self._said_at(memory)
+                if since < edge:
+                    days = (self.engine.clock() - since) / DAY
+                    yield ReviewItem(memory.id, "stale", f"not confirmed for {days:.0f} days", memory)
+
+    def _said_at(self, memory: Memory) -> float:
+        """When it was last confirmed, or its text written; the journal is only asked about what was ever changed."""
+        since = memory.last_validated_at or memory.created_at
+        if memory.version == 1:
+            return since
+        entries = newest_first(self.engine.store, self.space, JournalFilter(memory_id=memory.id))
+        return max(since, changed_at(entries, "text"))
 
     def _walk(self, where: Filter) -> Iterator[Memory]:
         """Oldest first, a screen at a time: most callers stop after the first."""
@@ -302,7 +313,11 @@ def decide_conflict(engine: Engine, space: str, conflict: Conflict, decision: st
         before = {each.id: each for each in engine.get_existing(reader, space, list(after))}
         changed = [(before[id], each) for id, each in after.items() if each != before[id]]
         derived = engine.prepare(changed)
-        return [Change(was, replace(now, updated_at=engine.clock()), derived.get(now.id)) for was, now in changed]
+        led = links_led_to(reader, newer, [older.id], engine.clock()) if decision == "merge" else ()
+        return [
+            *(Change(was, replace(now, updated_at=engine.clock()), derived.get(now.id)) for was, now in changed),
+            *(change for change in led if change.subject.id not in after),
+        ]
 
     return bool(engine.commit(OPERATIONS[decision], plan, why))
 
@@ -362,8 +377,12 @@ def outcome(
     elif decision == "older":
         after, right = {**after, **rejected_by_older(lookup, newer, older, now)}, [older.id]
     else:
-        successor = edit(united(newer, older)) if decision == "merge" else newer
-        after |= {change.subject.id: change.subject for change in superseded(lookup, older, successor, now)}
+        successor, same_fact = newer, decision == "merge" and conflict.kind == "duplicate"
+        if decision == "merge":
+            merged = united(newer, older)
+            successor = edit(with_all_periods(merged, [older]) if same_fact else merged)
+        changes = superseded(lookup, older, successor, now, same_fact=same_fact)
+        after |= {change.subject.id: change.subject for change in changes}
         if decision == "newer":
             after[newer.id] = mark_decided(after[newer.id], older.id)
     return {id: confirmed(each, now) if id in right else each for id, each in after.items()}

@@ -9,7 +9,7 @@ from nacre.engine.engine import DELETE_SPACE, SPACE, Engine
 from nacre.engine.removal import remove
 from nacre.engine.review import trashed
 from nacre.engine.space_names import renamed, why_name_is_taken
-from nacre.engine.supersede import is_redacted
+from nacre.engine.supersede import REDACTED, is_redacted
 from nacre.errors import InvalidInput
 from nacre.model import Filter, Memory
 from nacre.model.instants import WEEK
@@ -33,7 +33,8 @@ class SpaceNote:
 @dataclass(frozen=True, slots=True)
 class Stats:
     """`active` is what a recall can return; `by_type`, `top_tags` and `growth` count those. `growth` is by the Monday
-    (UTC) of the week in which they were created, for the last half year."""
+    (UTC) of the week in which they were created, for the last half year. `trashed` counts what can be restored, and
+    `redacted` the marks of what was removed for good."""
 
     space: str
     total: int
@@ -47,6 +48,7 @@ class Stats:
     embedder: str
     bytes_on_disk: int
     growth: Mapping[str, int] = field(default_factory=dict)
+    redacted: int = 0
 
 
 def space_notes(store: Backend) -> list[SpaceNote]:
@@ -59,19 +61,22 @@ def space_notes(store: Backend) -> list[SpaceNote]:
 def gather_stats(store: Backend, space: str, now: float) -> Stats:
     live, health = Filter.live(now), store.health()
     tags = store.tally(space, "tags", live)
+    trash = Filter.where(status="trashed")
+    redacted = store.count(space, trash & Filter.where(text=REDACTED, metadata__redacted=True))
     return Stats(
         space=space,
         total=store.count(space, Filter()),
         active=store.count(space, live),
         superseded=store.count(space, Filter.where(superseded_by__ne="", status__ne="trashed")),
         archived=store.count(space, Filter.where(status="archived")),
-        trashed=store.count(space, Filter.where(status="trashed")),
+        trashed=store.count(space, trash) - redacted,
         by_type=store.tally(space, "type", live),
         top_tags=dict(list(tags.items())[:TOP_TAGS]),
         waiting_for_model=health.pending,
         embedder=health.embedder,
         bytes_on_disk=health.bytes_on_disk,
         growth=growth(store, space, live, now),
+        redacted=redacted,
     )
 
 

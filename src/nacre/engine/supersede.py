@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 
 from nacre.engine.engine import Engine, Lookup, PendingChanges
 from nacre.errors import InvalidInput, SupersedeCycle
@@ -12,6 +13,7 @@ from nacre.model.memory import SUPERSEDES, Json
 from nacre.protocols import Change, Reader
 
 SET_BY_US = "valid_from"  # in the link's data: the successor's own `valid_from` was empty before
+END_SET = "valid_until"  # in the link's data: the end that the predecessor got from us; None where it had one
 # In the metadata of what a decision says has never held: the time that it `set`, and the times from before.
 TIMES_GIVEN = "times_given"
 REDACTED = "[redacted]"  # the text of a memory whose content was removed for good
@@ -30,6 +32,20 @@ def refuse_redacted(memory: Memory) -> None:
 
 def redaction_note(id: str) -> str:
     return f"{id} was redacted; its content is gone for good."
+
+
+def refuse_hidden(successor: Memory, now: float) -> None:
+    """Raises `InvalidInput` for what nobody sees: in the place of another memory, it would hide that one too."""
+    id = successor.id
+    if successor.status == "trashed":
+        state, remedy = "is in the trash", f"`nacre trash restore {id}` brings it back"
+    elif successor.status == "archived":
+        state, remedy = "is archived", f"`nacre memory unarchive {id}` takes it out"
+    elif has_expired(successor, now):
+        state, remedy = "has expired", f"`nacre edit {id} --expires-at ''` lets it last"
+    else:
+        return
+    raise InvalidInput(f"{id} {state} and cannot replace another memory; {remedy}.")
 
 
 def supersede(engine: Engine, space: str, successors: Mapping[str, str], *, why: str = "") -> None:
@@ -66,27 +82,36 @@ def restore(engine: Engine, space: str, ids: Sequence[str], *, why: str = "") ->
 
 
 def superseded(
-    lookup: Lookup, predecessor: Memory, successor: Memory, now: float, since: float | None = None
+    lookup: Lookup,
+    predecessor: Memory,
+    successor: Memory,
+    now: float,
+    since: float | None = None,
+    *,
+    same_fact: bool = False,
 ) -> list[Change]:
     """The changes that let one replace the other, `since` then or as `change_time` says; none when it is so already.
-    Raises `SupersedeCycle`."""
+    Of the same fact in other words nothing begins: the successor keeps its start.
+    Raises `SupersedeCycle`, and `InvalidInput` where the successor is hidden itself."""
     if predecessor.superseded_by == successor.id:
         return []
+    refuse_hidden(successor, now)
     refuse_cycle(lookup, predecessor, successor)
     earlier = lookup.get(predecessor.space, predecessor.superseded_by) if predecessor.superseded_by else None
     free, left = released(predecessor, earlier, now) if predecessor.superseded_by else (predecessor, None)
-    replaced, linked = chained(free, successor, now, since)
+    replaced, linked = chained(free, successor, now, since, same_fact=same_fact)
     changes = [Change(predecessor, replaced), Change(successor, linked)]
     return changes if earlier is None or left is None else [*changes, Change(earlier, left)]
 
 
 def all_superseded(
-    lookup: Lookup, predecessors: Iterable[Memory], successor: Memory, now: float
+    lookup: Lookup, predecessors: Iterable[Memory], successor: Memory, now: float, *, same_fact: bool = False
 ) -> tuple[Memory, list[Change]]:
     """The successor that replaces all of them, and their changes; the successor's own change is the caller's."""
     pending = PendingChanges(lookup)
     for predecessor in predecessors:
-        pending.add(superseded(pending, pending.latest(predecessor), pending.latest(successor), now))
+        pair = pending.latest(predecessor), pending.latest(successor)
+        pending.add(superseded(pending, *pair, now, same_fact=same_fact))
     return pending.latest(successor), [change for change in pending if change.subject.id != successor.id]
 
 
@@ -114,19 +139,25 @@ def first_cycle(ids: Iterable[str], successor_of: Callable[[str], str]) -> str |
     return None
 
 
-def chained(predecessor: Memory, successor: Memory, now: float, since: float | None = None) -> tuple[Memory, Memory]:
+def chained(
+    predecessor: Memory, successor: Memory, now: float, since: float | None, *, same_fact: bool
+) -> tuple[Memory, Memory]:
     """Both after `successor` has replaced `predecessor`. Times that the caller gave are kept."""
     changed_at = change_time(predecessor, successor, now) if since is None else since
-    data = {SET_BY_US: True} if successor.valid_from is None else {}
+    # What had ended before it replaced another began earlier, nobody said when.
+    begins_now = not same_fact and successor.valid_from is None and changed_at < (successor.valid_until or inf)
+    end = first_end(predecessor, changed_at) if predecessor.valid_until is None else None
     replaced = replace(
         predecessor,
         superseded_by=successor.id,
         superseded_at=now,
-        valid_until=changed_at if predecessor.valid_until is None else predecessor.valid_until,
+        valid_until=predecessor.valid_until if end is None else end,
         updated_at=now,
     )
+    data: dict[str, Json] = {END_SET: end, **({SET_BY_US: True} if begins_now else {})}
     links = (*without_succession(successor.links, predecessor.id), Link(predecessor.id, SUPERSEDES, data=data))
-    return replaced, replace(successor, links=links, valid_from=changed_at, updated_at=now)
+    valid_from = changed_at if begins_now else successor.valid_from
+    return replaced, replace(successor, links=links, valid_from=valid_from, updated_at=now)
 
 
 def change_time(predecessor: Memory, successor: Memory, now: float) -> float:
@@ -138,17 +169,55 @@ def change_time(predecessor: Memory, successor: Memory, now: float) -> float:
 
 def released(predecessor: Memory, successor: Memory | None, now: float) -> tuple[Memory, Memory | None]:
     """Both as if the one had never replaced the other."""
-    ended_by_us = predecessor.valid_until is not None and (
-        predecessor.valid_until == predecessor.superseded_at
-        or (successor is not None and predecessor.valid_until == successor.valid_from)
-    )
-    valid_until = None if ended_by_us else predecessor.valid_until
+    valid_until = None if is_our_end(predecessor, successor) else predecessor.valid_until
     back = replace(predecessor, superseded_by="", superseded_at=None, valid_until=valid_until, updated_at=now)
     if successor is None:
         return back, None
-    link = next((each for each in successor.links if each.to == predecessor.id and each.rel == SUPERSEDES), None)
+    link = succession(successor, predecessor.id)
     left = replace(successor, links=without_succession(successor.links, predecessor.id), updated_at=now)
     return back, without_our_start(left) if link is not None and link.data.get(SET_BY_US) else left
+
+
+def is_our_end(predecessor: Memory, successor: Memory | None) -> bool:
+    """Whether it ends when its successor took its place, and nobody said another time since."""
+    end = predecessor.valid_until
+    link = None if successor is None else succession(successor, predecessor.id)
+    if end is None or (link is not None and END_SET in link.data):
+        return end is not None and link is not None and link.data[END_SET] == end
+    # The link is gone, was emptied by a redaction, or is of a version that did not write down the end.
+    return end == predecessor.superseded_at or (successor is not None and end == successor.valid_from)
+
+
+def with_start_moved(lookup: Lookup, before: Memory, after: Memory, now: float) -> tuple[Memory, list[Change]]:
+    """The edited memory, whose start is its own from now on where it was changed, and the changes of those that it
+    replaced and whose end was its former start: they end when it begins."""
+    if after.valid_from == before.valid_from or all(link.rel != SUPERSEDES for link in after.links):
+        return after, []
+    changes, ends = [], dict[str, float]()
+    for predecessor in lookup.replaced_by(before.space, before.id) if after.valid_from is not None else ():
+        if predecessor.valid_until == before.valid_from and is_our_end(predecessor, before):
+            ends[predecessor.id] = first_end(predecessor, after.valid_from or 0.0)
+            moved = replace(predecessor, valid_until=ends[predecessor.id], updated_at=now)
+            changes.append(Change(predecessor, moved, optional=True))  # what an agent may not change stays
+    links = (
+        replace(link, data=without_our_marks(link, ends.get(link.to))) if link.rel == SUPERSEDES else link
+        for link in after.links
+    )
+    return replace(after, links=tuple(links)), changes
+
+
+def without_our_marks(link: Link, end: float | None) -> dict[str, Json]:
+    data = {key: value for key, value in link.data.items() if key != SET_BY_US}
+    return data if end is None else {**data, END_SET: end}
+
+
+def first_end(predecessor: Memory, changed_at: float) -> float:
+    """When it ended, of what was replaced then: before it began it has never held."""
+    return changed_at if predecessor.valid_from is None else max(changed_at, predecessor.valid_from)
+
+
+def succession(successor: Memory, predecessor: str) -> Link | None:
+    return next((each for each in successor.links if each.to == predecessor and each.rel == SUPERSEDES), None)
 
 
 def without_our_start(successor: Memory) -> Memory:
@@ -218,27 +287,30 @@ def has_expired(memory: Memory, now: float) -> bool:
 
 
 def chain_without(lookup: Lookup, removed: Memory, now: float) -> list[Change]:
-    """Closes the chain around a memory that is removed for good: its successor replaces its predecessors.
+    """Closes the chain around a memory that is removed for good: its successor replaces its predecessors, which ended
+    when it began.
 
     Without a successor they stay replaced: what was once corrected must not be recalled again by itself.
     """
     successor = lookup.get(removed.space, removed.superseded_by) if removed.superseded_by else None
-    tail, marked = successor, False
+    links: tuple[Link, ...] = ()
+    marked = False
     if successor is not None:
         links = without_succession(successor.links, removed.id)
-        tail = successor if links == successor.links else replace(successor, links=links, updated_at=now)
         marked = any(removed.id == link.to and link.data.get(SET_BY_US) for link in successor.links)
     changes = []
     for predecessor in lookup.replaced_by(removed.space, removed.id):
-        free, _ = released(predecessor, removed, now)
-        if tail is None:
-            ended_by_us = free.valid_until is None and predecessor.valid_until is not None
+        ours = is_our_end(predecessor, removed)
+        if successor is None:
             # `restore` recognizes by its equal time an end that we set.
-            at = predecessor.valid_until if ended_by_us else predecessor.superseded_at
+            at = predecessor.valid_until if ours else predecessor.superseded_at
             back = replace(predecessor, superseded_by=PURGED, superseded_at=at)
         else:
-            back, tail = chained(free, tail, now)
+            back = replace(predecessor, superseded_by=successor.id, updated_at=now)
+            data: dict[str, Json] = {END_SET: predecessor.valid_until if ours else None}
+            links = (*without_succession(links, predecessor.id), Link(predecessor.id, SUPERSEDES, data=data))
         changes.append(Change(predecessor, back))
-    if tail is not None and marked and changes:
-        tail = without_our_start(tail)
-    return changes if successor is None or tail is None or tail == successor else [*changes, Change(successor, tail)]
+    if successor is None or links == successor.links:
+        return changes
+    tail = replace(successor, links=links, updated_at=now)
+    return [*changes, Change(successor, without_our_start(tail) if marked and changes else tail)]

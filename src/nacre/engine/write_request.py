@@ -8,7 +8,7 @@ from functools import partial
 from typing import TypeAlias
 
 from nacre.engine.engine import Edit, Engine, PendingChanges, insertions
-from nacre.engine.supersede import TIMES_GIVEN, superseded
+from nacre.engine.supersede import TIMES_GIVEN, superseded, with_start_moved
 from nacre.errors import InvalidInput
 from nacre.model import Memory
 from nacre.model.instants import day, iso, last_day
@@ -107,8 +107,12 @@ def memory_changes(
 ) -> list[Change]:
     """Raises `SupersedeCycle`, also for a ring that the request's own successions would close."""
     pending = PendingChanges(reader, insertions(request.new, derived))
-    edited = engine.make_edits(reader, space, request.edits)
-    pending.add(change for change in edited if change.after != change.before)
+    edited = [each for each in engine.make_edits(reader, space, request.edits) if each.after != each.before]
+    pending.add(edited)
+    for change in edited:
+        if change.before is not None:
+            after, moved = with_start_moved(pending, change.before, change.subject, engine.clock())
+            pending.add([change._replace(after=after), *moved])
     for old, successor in request.successors.items():
         pair = engine.get_required(pending, space, old), engine.get_required(pending, space, successor)
         pending.add(superseded(pending, *pair, engine.clock()))

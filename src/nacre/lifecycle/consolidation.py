@@ -7,7 +7,8 @@ from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import nlargest
 
-from nacre.engine.engine import Engine, Lookup
+from nacre.engine.engine import Engine
+from nacre.engine.merge import all_united, links_led_to
 from nacre.engine.supersede import SET_BY_US
 from nacre.lifecycle.clustering import (
     DERIVED_FROM,
@@ -158,19 +159,24 @@ def cluster(memories: Sequence[Memory], centroid: Vectors | None) -> MemoryClust
     return MemoryCluster(tuple(ordered), centroid, sum(memory.salience for memory in ordered) / len(ordered))
 
 
-def promote(each: MemoryCluster, lookup: Lookup, engine: Engine, *, hard: bool) -> list[AnyChange]:
-    """Empty when a member has changed since the plan."""
-    current = all_unchanged(each.memories, lookup)
+def promote(each: MemoryCluster, reader: Reader, engine: Engine, *, hard: bool) -> list[AnyChange]:
+    """The first member gets what those had that it replaces, and their links. Empty when a member has changed since the
+    plan."""
+    current = all_unchanged(each.memories, reader)
     if not current:
         return []
-    first, *others = current
-    successor = replace(first, status="long_term", salience=each.memories[0].salience, updated_at=engine.clock())
+    (first, *others), now = current, engine.clock()
+    leaving = [memory for memory in others if not memory.pinned]
+    successor = all_united(first, leaving)
+    successor = replace(successor, status="long_term", salience=each.memories[0].salience, updated_at=now)
     # A reflection may be promoted together with its own sources, to which it is linked already.
     named = {link.to for link in successor.links if link.rel == DERIVED_FROM}
     links = (Link(memory.id, DERIVED_FROM) for memory in others if memory.id not in named)
     successor = replace(successor, links=(*successor.links, *links))
-    successor, changes = replace_members(lookup, others, successor, engine.clock(), hard=hard)
-    return [Change(first, successor), *changes]
+    successor, changes = replace_members(reader, others, successor, now, hard=hard)
+    derived = engine.prepare([(first, successor)]).get(first.id)
+    led = links_led_to(reader, successor, [memory.id for memory in leaving], now)
+    return [Change(first, successor, derived), *changes, *led]
 
 
 def report_of(done: Sequence[MemoryCluster], clusters: Sequence[MemoryCluster]) -> ConsolidationReport:

@@ -11,16 +11,21 @@ from math import exp, log1p
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from nacre.engine.history import handled_at
+from nacre.engine.engine import PendingChanges
+from nacre.engine.history import changed_at, handled_at
 from nacre.engine.links import LASTING
 from nacre.engine.review import trashed
+from nacre.engine.supersede import restored
 from nacre.errors import InvalidInput, MissingExtra, UnknownName
 from nacre.files import create_private
+from nacre.lifecycle.clustering import DERIVED_FROM
+from nacre.lifecycle.reflection import TAG
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.instants import DAY
 from nacre.model.journal import DECAY, FADE
 from nacre.model.memory import LESSON
+from nacre.protocols import Change, Reader
 
 # What each adds to the lifetime of a memory, in units of the lifetime of an unused one.
 USED = 1.0  # times the logarithm of its uses: the tenth recall proves less than the first (Ebbinghaus' savings)
@@ -46,6 +51,8 @@ class Fading(NamedTuple):
     last_accessed: float
     access_count: int
     last_validated_at: float | None
+    valid_from: float | None
+    occurred_at: float | None
     version: int
 
 
@@ -55,8 +62,8 @@ class Model(Protocol):
 
 
 def simple(memory: Memory | Fading, now: float, decay_rate: float, support: int = 0) -> float:  # noqa: ARG001
-    """importance · exp(−rate · days since its last use): AI-Houkai's formula."""
-    return memory.importance * exp(-decay_rate * days_since(memory.last_accessed, now))
+    """importance · exp(−rate · days since its last use): AI-Houkai's formula. What begins later fades from then on."""
+    return memory.importance * exp(-decay_rate * days_since(max(memory.last_accessed, begins_at(memory)), now))
 
 
 def strength(memory: Memory | Fading, now: float, decay_rate: float, support: int = 0) -> float:
@@ -69,8 +76,13 @@ def strength(memory: Memory | Fading, now: float, decay_rate: float, support: in
     proven = USED * log1p(memory.access_count) + LINKED * min(support, MOST_LINKS)
     worth = WORTH * max(0.0, memory.importance - PASSING)
     confirmed = VALIDATED if memory.last_validated_at is not None else 0.0
-    last = max(memory.last_accessed, memory.last_validated_at or 0.0)
+    last = max(memory.last_accessed, memory.last_validated_at or 0.0, begins_at(memory))
     return memory.importance * exp(-decay_rate * days_since(last, now) / (1 + worth + proven + confirmed))
+
+
+def begins_at(memory: Memory | Fading) -> float:
+    """When it begins to hold or happens, as far as somebody said so: until then nobody needs it."""
+    return max(memory.valid_from or 0.0, memory.occurred_at or 0.0)
 
 
 def days_since(at: float, now: float) -> float:
@@ -145,22 +157,31 @@ class DecayEngine:
         return tuple(sorted(faded, key=lambda each: each.score))
 
     def apply(self, plan: Sequence[Faded], *, why: str = "") -> list[Memory]:
-        """Trashes the planned memories in one operation, except those used, changed, pinned or linked since."""
+        """Trashes the planned memories in one operation, except those used, changed, pinned or linked since. The
+        episodes that a reflection has replaced come back: they fade, or stay, each on its own."""
         planned = {each.memory.id: each.memory for each in plan}
         if not planned:
             return []
         linked = self._support(list(planned)) if self.protect_linked else Counter()
-        before: dict[str, Memory] = {}
+        engine = self.store.acting_as(ACTOR)
+        done: list[Memory] = []
 
-        def edit(memory: Memory) -> Memory:
-            before[memory.id] = memory
+        def stays(memory: Memory) -> bool:
             then, gone = planned[memory.id], memory.status == "trashed"
             used = (memory.last_accessed, memory.version) != (then.last_accessed, then.version)
-            return memory if used or gone or memory.pinned or linked[memory.id] else trashed(memory)
+            return used or gone or memory.pinned or bool(linked[memory.id])
 
-        engine = self.store.acting_as(ACTOR)
-        done = engine.change_present(self.store.space, list(planned), DECAY, edit, why=why)
-        return [before[memory.id] for memory in done]
+        def carry_out(reader: Reader) -> list[Change]:
+            done[:] = [memory for memory in reader.get_many(self.store.space, list(planned)) if not stays(memory)]
+            pending, now = PendingChanges(reader), engine.clock()
+            for memory in done:
+                pending.add([Change(memory, replace(trashed(memory), updated_at=now))])
+                for source in condensed_in(memory, reader):
+                    pending.add(change._replace(optional=True) for change in restored(pending, source, now))
+            return list(pending)
+
+        engine.commit(DECAY, carry_out, why)
+        return list(done)
 
     def prune(self, dry_run: bool = False, now: float | None = None) -> list[Memory]:
         """What was trashed, or would be."""
@@ -188,6 +209,15 @@ class DecayEngine:
 
     def _now(self, now: float | None) -> float:
         return self.store.now() if now is None else now
+
+
+def condensed_in(memory: Memory, reader: Reader) -> list[Memory]:
+    """The episodes that it has replaced as their summary, and that nobody trashed."""
+    if TAG not in memory.tags:
+        return []
+    sources = {link.to for link in memory.links if link.rel == DERIVED_FROM}
+    replaced = reader.replaced_by(memory.space, memory.id) if sources else []
+    return [source for source in replaced if source.id in sources and source.status != "trashed"]
 
 
 def with_handling(store: MemoryStore, memory: Memory) -> Memory:
@@ -237,24 +267,19 @@ class ConfidenceDecay:
     floor: float = CONFIDENCE_FLOOR
 
     def current_confidence(self, memory: Memory, now: float) -> float:
-        """Computed from the last validation, or from the last change of the confidence."""
+        """Computed from the last validation, or from the last change of the confidence or the text."""
         faded = memory.metadata.get(FADED_AT)
         faded_at = float(faded) if isinstance(faded, int | float) else 0.0
         since = max(memory.last_validated_at or 0.0, faded_at, memory.created_at)
         worth = self._faded(memory.confidence, now - since)
         if not noticeable(memory, worth):
             return worth
-        return self._faded(memory.confidence, now - max(since, self._confidence_set_at(memory)))
+        said_at = changed_at(self.store.journal(memory.id, limit=None), "confidence", "text")
+        return self._faded(memory.confidence, now - max(since, said_at))
 
     def _faded(self, confidence: float, seconds: float) -> float:
         faded = confidence * float(0.5 ** (max(0.0, seconds) / DAY / self.half_life_days))
         return max(min(self.floor, confidence), faded)
-
-    def _confidence_set_at(self, memory: Memory) -> float:
-        """When an operation last changed the confidence; 0 when the journal has none."""
-        entries = self.store.journal(memory.id, limit=None)
-        said = (entry.operation.at for entry in entries if entry.before and "confidence" in (entry.after or {}))
-        return next(said, 0.0)
 
     def plan(self, now: float | None = None) -> tuple[FadedConfidence, ...]:
         at = self.store.now() if now is None else now

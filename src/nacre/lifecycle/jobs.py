@@ -12,7 +12,7 @@ from nacre.errors import InvalidInput
 from nacre.factory import is_database, store_file
 from nacre.model import JournalFilter
 from nacre.model.instants import DAY, parse_duration
-from nacre.model.journal import CONSOLIDATE, DECAY, REFLECT, UNATTENDED
+from nacre.model.journal import CONSOLIDATE, DECAY, REFLECT, RETAIN, UNATTENDED
 from nacre.settings import IN_MEMORY, Settings
 
 if TYPE_CHECKING:  # listing the jobs must not import the store
@@ -101,11 +101,13 @@ def undone_memories(store: MemoryStore, job: str) -> set[str]:
 
 
 def retain(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
+    """A memory that somebody brought back by an undo does not leave again by itself."""
     from nacre.lifecycle.retention import Bounds, Retention, compress_old
 
     count = int(settings.retain_max_count) or None
     bounds = Bounds(settings.retain_max_days or None, count)
-    retention = Retention(store, bounds, listed(settings.decay_protect))
+    undone = undone_memories(store, RETAIN)
+    retention = Retention(store, bounds, listed(settings.decay_protect), excluded=undone)
     result = carry_out("retain", retention, now, "archived or trashed", dry_run)
     if not dry_run:
         compress_old(store, COMPRESS_DAYS, now)  # not an operation: every text reads as before

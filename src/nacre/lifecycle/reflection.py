@@ -171,7 +171,7 @@ Consolidate: TypeAlias = bool | Literal["hard", "soft"]
 
 ACTOR = "reflection"
 TAG = "reflection"
-DECIMALS = 3
+DECIMALS = 3  # of a mean importance
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,9 @@ class Reflection:
 @dataclass(frozen=True, slots=True)
 class ReflectionEngine:
     """`summarizer` is central, extractive, or a function from memories to a text. Episodes that already have a
-    reflection are skipped unless `again` is set, and those `excluded` always."""
+    reflection are skipped unless `again` is set, and those `excluded` always. A summary is as important as the most
+    important of its sources and was used as often as all of them, or with `averaged` has their mean importance and no
+    use yet, as AI-Houkai has it."""
 
     store: MemoryStore
     similarity_threshold: float = 0.75
@@ -193,6 +195,7 @@ class ReflectionEngine:
     summarizer: Summarizer | str | None = None
     again: bool = False
     excluded: Collection[str] = ()
+    averaged: bool = False
 
     def clusters(self) -> list[list[Memory]]:
         """Groups of episodes, the most important of each first."""
@@ -266,12 +269,18 @@ class ReflectionEngine:
             memory_text("summary", text if str(text).strip() else first.text), type="semantic", tags=tuple(tags),
             source=TAG, entities=tuple(dict.fromkeys(name for memory in group for name in memory.entities)),
             agent=first.agent, session=first.session if first.agent else "",
-            importance=round(sum(memory.importance for memory in group) / len(group), DECIMALS), created_at=now,
+            importance=self._importance(group), created_at=now,
             occurred_at=max(memory.happened_at for memory in group), valid_until=first.valid_until,
             expires_at=min(expiries, default=None),
             links=tuple(Link(memory.id, DERIVED_FROM) for memory in group),
         )  # fmt: skip
-        return trusted_as(replace(summary, last_accessed=now), group)
+        uses = 0 if self.averaged else sum(memory.access_count for memory in group)
+        return trusted_as(replace(summary, last_accessed=now, access_count=uses), group)
+
+    def _importance(self, group: Sequence[Memory]) -> float:
+        """It may take the place of all of them: what matters most must not fade sooner for that."""
+        importances = [memory.importance for memory in group]
+        return round(sum(importances) / len(group), DECIMALS) if self.averaged else max(importances)
 
 
 def summary_key(memory: Memory) -> tuple[Hashable, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from itertools import chain
@@ -90,13 +90,14 @@ class Leaving:
 @dataclass(frozen=True, slots=True)
 class Retention:
     """The bounds hold for the space or, with `types`, for each of these types. Expired memories are always trashed;
-    pinned memories and protected types count, but are never removed. What somebody took out of the trash or the archive
-    counts as new then."""
+    pinned memories, protected types and those `excluded` count, but are never removed. What somebody took out of the
+    trash or the archive counts as new then."""
 
     store: MemoryStore
     bounds: Bounds = Bounds()
     protect_types: tuple[str, ...] = ("procedural",)
     types: tuple[str, ...] = ()
+    excluded: Collection[str] = ()
 
     def plan(self, now: float | None = None) -> tuple[Leaving, ...]:
         """What would leave, each once, and no more than necessary. Changes nothing."""
@@ -133,6 +134,9 @@ class Retention:
             if memory.expires_at is not None and self._brought_back_at(memory) <= memory.expires_at:
                 yield Leaving(memory, "trash", "expired")
 
+    def _is_protected(self, memory: Memory) -> bool:
+        return memory.type in self.protect_types or memory.id in self.excluded
+
     def _brought_back_at(self, memory: Memory) -> float:
         reader = self.store.backend
         return 0.0 if memory.version == 1 else brought_back_at(reader, self.store.space, memory.id)
@@ -144,7 +148,7 @@ class Retention:
         edge = now - bounds.max_age_days * DAY
         old = Filter.where(created_at__lt=edge, pinned=False)
         for memory in self.store.iterate(type=type, where=ACTIVE & old):
-            if memory.type not in self.protect_types and self._brought_back_at(memory) < edge:
+            if not self._is_protected(memory) and self._brought_back_at(memory) < edge:
                 yield Leaving(memory, bounds.outcome, f"older than {bounds.max_age_days:g} days")
 
     def _too_many(self, type: str | None, now: float, gone: Mapping[str, Leaving]) -> Iterator[Leaving]:
@@ -153,7 +157,7 @@ class Retention:
         if bounds.max_count is None and bounds.max_megabytes is None:
             return
         memories = [m for m in self.store.iterate(type=type, where=ACTIVE) if m.id not in gone]
-        free = [m for m in memories if not m.pinned and m.type not in self.protect_types]
+        free = [m for m in memories if not m.pinned and not self._is_protected(m)]
         over = 0 if bounds.max_count is None else len(memories) - bounds.max_count
         heavy = 0.0 if bounds.max_megabytes is None else sum(map(size, memories)) - bounds.max_megabytes * 1e6
         for memory in self._weakest(free, now):

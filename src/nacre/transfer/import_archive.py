@@ -386,7 +386,8 @@ def notes_on_kept(counts: Counts) -> Iterator[str]:
         secrets = "its secret" if one else "their secrets"
         yield f"{which} in the file without {secrets}, and the store keeps what it has."
     if counts.in_trash:
-        yield f"{counts.in_trash:,} of the skipped memories are in the trash of this store."
+        are = "is" if counts.in_trash == 1 else "are"
+        yield f"{counts.in_trash:,} of the skipped memories {are} in the trash of this store."
 
 
 def check_path(

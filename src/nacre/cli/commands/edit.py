@@ -44,8 +44,8 @@ from nacre.cli.ui.records import (
     space_in_table,
 )
 from nacre.cli.ui.times import age
-from nacre.engine.merge import refuse_unmergeable
-from nacre.engine.supersede import is_redacted, no_longer_expiring, redaction_note
+from nacre.engine.merge import all_united, refuse_unmergeable
+from nacre.engine.supersede import is_redacted, no_longer_expiring, redaction_note, refuse_hidden
 from nacre.errors import MemoryNotFound
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
@@ -130,7 +130,10 @@ def merge_command(
     cli: CliContext, keep: str, others: tuple[str, ...], text: str | None, in_editor: bool, dry_run: bool, yes: bool,
     why: str,
 ) -> None:  # fmt: skip
-    """Merge the OTHERs into KEEP, with their tags and links. They are superseded, and no longer recalled."""
+    """Merge the OTHERs into KEEP, with their tags and links. They are superseded, and no longer recalled.
+
+    It lasts and holds for as long as any of them, and links to them lead to it.
+    """
     if in_editor and text is not None:
         raise UsageProblem("--edit and --text both say the new text; give one of them.")
     said = "" if text is None else text_argument([text], stdin=False)
@@ -141,6 +144,7 @@ def merge_command(
             raise UsageProblem("a memory cannot be merged with itself alone; name at least one other.")
         for memory in (stays, *gone):
             refuse_unmergeable(memory)  # a dry run too must not promise what is refused
+        refuse_hidden(all_united(stays, gone), store.now())
         if dry_run:
             say(f"{short(stays.id)} would replace {', '.join(short(each.id) for each in gone)}; nothing was changed.")
             return

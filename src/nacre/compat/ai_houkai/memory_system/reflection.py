@@ -40,4 +40,6 @@ class ReflectionEngine:
         summarize = self.summarizer
         writer = "extractive" if summarize is None else lambda group: summarize([Memory.of(each) for each in group])
         # Every call uses all episodes, also those that were summarized before.
-        return NativeEngine(self.store.native, self.similarity_threshold, self.min_cluster_size, writer, again=True)
+        return NativeEngine(
+            self.store.native, self.similarity_threshold, self.min_cluster_size, writer, again=True, averaged=True
+        )

@@ -47,10 +47,12 @@ LOOKUP_RELEVANCE = STRONG  # of what has all these words
 LIKELY_VERSION = 0.6
 POSSIBLE_VERSION = 0.5  # the least share of the older one's score that a newer version gets
 # A hit with less than the first share of the older one's relevance does not stand above it as a newer version, nor by a
-# conflict that is not sure where the older one answers with the second probability: most such notes only share a
-# subject, as «Moss is allergic to chicken» with «Moss sleeps in the hallway».
-FAR_LESS_RELEVANT, SURELY_ANSWERS = 0.05, 0.75
-UNSURE_CONFLICT = 0.3  # the share of noted conflicts that are not sure, and yet are conflicts
+# conflict where the older one is a strong hit; the second share is for a conflict that is sure. Most such notes only
+# share a subject, as «Moss is allergic to chicken» with «Moss sleeps in the hallway», or change another part of a note
+# that tells several things. Chosen on four sets of notes and 16 questions about such parts: with the first share for
+# sure conflicts too, two changed facts more get the outdated note first.
+FAR_LESS_RELEVANT, FAR_LESS_THOUGH_SURE = 0.05, 0.03
+UNLIKELY_CONFLICT = 0.3  # how likely such a note is taken to replace the older one after all: it stays in sight
 MOST_UNCERTAIN_RELEVANCE = 0.9 * STRONG  # relevance of what is raised by a link that may be wrong
 MOST_VERSIONS = 2  # of one memory that are raised
 MOST_FORMER = 8  # superseded memories of a hit that are read: a chain is seldom longer
@@ -158,12 +160,14 @@ def best_hits(
     def judge(hit: Hit) -> Judged:
         each = scored[hit.memory.id]
         closeness = each.closeness or closeness_alone(hit.memory, question, each.cosine)
-        result = with_relevance(hit, closeness, readings.get(hit.memory.id), sources)
+        meaningless = unknown and (closeness.cosine or 0) < LIKE_A_WORD
+        reading = None if meaningless else readings.get(hit.memory.id)
+        result = with_relevance(hit, closeness, reading, sources)
         if only_time:
             fit = fits[hit.memory.id] if fits else event_match(hit.memory, question)
             least = TIME_ONLY_RELEVANCE if fit >= 1 else 0.0
             return result._replace(hit=replace(hit, relevance=max(result.hit.relevance, least)))
-        return result._replace(floor=Floor(1.0, 1.0)) if unknown and (closeness.cosine or 0) < LIKE_A_WORD else result
+        return result._replace(floor=Floor(1.0, 1.0)) if meaningless else result
 
     judged_hits = {hit.memory.id: judge(hit) for hit in reranked if scored[hit.memory.id].closeness}
     if not only_time:
@@ -190,7 +194,8 @@ def in_order(
     """What decides besides the scores: all words of a lookup, what holds now, which version is newer, and the time that
     the question asks for. Who asks by mood asks for another order than that of versions."""
     own = query.strategy in OWN_STRATEGIES
-    ordered = lower_what_does_not_hold(lift_above(hits, complete), question) if own else list(hits)
+    ordered = list(hits) if query.with_context or not own else rank_replies_above_questions(hits)
+    ordered = lower_what_does_not_hold(lift_above(ordered, complete), question) if own else ordered
     if not query.emotion:
         ordered = rank_newer_above_older(ordered, question)
     return in_time_first(scaled(order_by_time(ordered, question.order)), fits, question) if own else ordered
@@ -264,7 +269,7 @@ def with_relevance(hit: Hit, closeness: Closeness, reading: Reading | None, sour
     known = sources.calibration.relevance(closeness, reading)
     if not sources.calibrated:
         return Judged(replace(hit, relevance=known), sources.calibration.nothing_in_common(closeness))
-    if not is_note_with_vector(closeness):
+    if closeness.cosine is None:  # nobody can tell how near it is
         return Judged(replace(hit, relevance=known), floor_of(closeness, reading), read=reading is not None)
     # A long note is about many things, so that its cosine is low: the words say that it is near.
     worded = closeness.coverage >= ALL_WORDS or (
@@ -360,11 +365,30 @@ def above_floor(selected: Sequence[Judged], query: Query, question: Question) ->
     only_time = names_only_time(question, [judged.hit for judged in selected])
     if query.min_relevance is not None or query.strategy not in OWN_STRATEGIES or only_time or not selected:
         return [each.hit for each in selected], None
-    best = max(selected, key=lambda judged: judged.hit.relevance)
-    kept = [each.hit for each in selected if each.alike or is_timely(each, question)]
-    if best.hit.relevance < best.floor.best or not any(each.near for each in selected):
-        return kept, None if kept else best.hit
-    return [each.hit for each in selected if each.hit.relevance >= each.floor.each or each.hit in kept], None
+    turns = [each for each in selected if each.hit.memory.is_turn]
+    notes = [each for each in selected if not each.hit.memory.is_turn]
+    # What was said has another floor than what was noted, so that each is judged among its own kind.
+    opened = {True: may_answer(turns), False: may_answer(notes)}
+    kept = [
+        each.hit
+        for each in selected
+        if (opened[each.hit.memory.is_turn] and each.hit.relevance >= each.floor.each)
+        or each.alike
+        or is_timely(each, question)
+    ]
+    return kept, None if kept else most_relevant(selected).hit
+
+
+def may_answer(hits: Sequence[Judged]) -> bool:
+    """Whether the best of them is relevant enough, and any is near."""
+    if not hits:
+        return False
+    best = most_relevant(hits)
+    return best.hit.relevance >= best.floor.best and any(each.near for each in hits)
+
+
+def most_relevant(hits: Sequence[Judged]) -> Judged:
+    return max(hits, key=lambda judged: judged.hit.relevance)
 
 
 def names_only_time(question: Question, hits: Sequence[Hit]) -> bool:
@@ -473,6 +497,20 @@ def share_read(memory: Memory) -> float:
     return READ_TURN if memory.is_turn else 1.0
 
 
+def rank_replies_above_questions(hits: Sequence[Hit]) -> list[Hit]:
+    """Moves what was said after a turn that only asks to just above it, unless that only asks too. A question like the
+    one that is asked makes neither of them strong."""
+    ordered, turns = list(hits), {(hit.memory.session, hit.memory.position): hit for hit in hits if hit.memory.is_turn}
+    for asked in (hit for hit in hits if hit.memory.is_turn and only_asks(hit.memory.text)):
+        at = ordered.index(asked)
+        ordered[at] = replace(asked, relevance=min(asked.relevance, MOST_UNCERTAIN_RELEVANCE))
+        reply = turns.get((asked.memory.session, (asked.memory.position or 0) + 1))
+        if reply is not None and ordered.index(reply) > at and not only_asks(reply.memory.text):
+            ordered.remove(reply)
+            ordered.insert(at, raised(reply, ordered[at], how="to", name="reply"))
+    return ordered
+
+
 def lower_what_does_not_hold(hits: Sequence[Hit], question: Question) -> list[Hit]:
     """Lowers what no longer holds, or not yet, when the question is asked; the others keep their order."""
     if all(is_valid_now(hit.memory, question) for hit in hits):
@@ -505,18 +543,22 @@ def is_valid_now(memory: Memory, question: Question) -> bool:
 
 def rank_newer_above_older(hits: Sequence[Hit], question: Question) -> list[Hit]:
     """Where two hits conflict and nobody has settled it, moves the newer one to just above the older, or the older
-    above the newer where the question asks for that one's time. Where the conflict is not sure and only the older one
-    answers, the newer stays below, but in sight. Then raises what may be a newer version."""
+    above the newer where the question asks for that one's time. Where only the older one answers, the newer stays
+    below, but in sight; beside what matches little itself, each stays where it is. Then raises what may be a newer
+    version."""
     ordered, own = list(hits), {hit.memory.id: hit for hit in hits}
+    least = least_with_versions(hits)
     pairs = conflicting_pairs([hit.memory for hit in hits])
     above_which: dict[str, tuple[str, bool]] = {}  # by the id of a hit that rose: the older one, and whether surely
     for (newer, older), link in pairs.items() if not asks_about_the_past(question) else ():
         at = {hit.memory.id: i for i, hit in enumerate(ordered)}
         below, above = ordered[at[newer]], ordered[at[older]]
-        if at[newer] > at[older] and may_precede(below.memory, above.memory, question):
-            sure = link.data.get("sure") is not False
-            if not sure and not answers_too(below, above):
-                move_up(ordered, below, above, UNSURE_CONFLICT)
+        near_best = above.score >= least
+        if near_best and at[newer] > at[older] and may_precede(below.memory, above.memory, question):
+            by_hand, sure = "sure" not in link.data, link.data.get("sure") is not False
+            share = FAR_LESS_THOUGH_SURE if sure else FAR_LESS_RELEVANT
+            if not (by_hand or answers_too(below, own[older], share)):
+                move_up(ordered, below, above, UNLIKELY_CONFLICT)
             elif older in above_which and not continues(newer, sure, *above_which[older], pairs):
                 # The older one stands where it does for another's sake, with which the newer has nothing to do.
                 lift_to(ordered, below, own[older], sure)
@@ -579,7 +621,7 @@ def with_newer_versions(hits: Sequence[Hit], question: Question) -> list[Hit]:
     """Raises what may be a newer version of one of the best hits, the more the likelier that is; to just above it only
     what is likely one and not far less relevant. Not where the question asks for the time of the older."""
     ordered, newer_ones = list(hits), {} if asks_about_the_past(question) else newer_versions(hits)
-    least = NEAR_BEST * max([0.0, *(hit.score for hit in hits)])
+    least = least_with_versions(hits)
     memories = {hit.memory.id: hit.memory for hit in hits}
     for id in newer_ones:
         able: dict[str, Link] = {}
@@ -599,6 +641,11 @@ def with_newer_versions(hits: Sequence[Hit], question: Question) -> list[Hit]:
             elif newer.score < share_of_version(likely) * older.score:
                 move_up(ordered, newer, older, likely)
     return ordered
+
+
+def least_with_versions(hits: Sequence[Hit]) -> float:
+    """The least score of a hit that brings its newer versions along."""
+    return NEAR_BEST * max([0.0, *(hit.score for hit in hits)])
 
 
 def share_of_version(likely: float) -> float:
@@ -624,9 +671,9 @@ def move_up(ordered: list[Hit], newer: Hit, older: Hit, likely: float) -> None:
     ordered.insert(place, raised(newer, older, share, relevance, "perhaps, than"))
 
 
-def answers_too(hit: Hit, other: Hit) -> bool:
-    """False where the other one surely answers and the hit, by itself, does not."""
-    return other.relevance < SURELY_ANSWERS or hit.relevance >= FAR_LESS_RELEVANT * other.relevance
+def answers_too(hit: Hit, other: Hit, share: float = FAR_LESS_RELEVANT) -> bool:
+    """False where the other one is strong and the hit, by itself, far less relevant."""
+    return other.relevance < STRONG or hit.relevance >= share * other.relevance
 
 
 def asks_about_the_past(question: Question) -> bool:

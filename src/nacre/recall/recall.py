@@ -687,7 +687,7 @@ def order_by_time(hits: Sequence[Hit], order: str) -> list[Hit]:
 
 def reranked_text(memory: Memory, question: Question) -> str:
     """Of a long text the part that is about the question: a model reads only the beginning of what it is given."""
-    text = excerpt(memory.text, frozenset(question.terms), LONGEST_READ)
+    text = excerpt(memory.text, question.wanted_stems, LONGEST_READ)
     return f"{memory.title}\n\n{text}" if memory.title else text
 
 

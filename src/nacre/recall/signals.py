@@ -169,7 +169,8 @@ def closeness(candidates: PlacedCandidates, signals: Mapping[str, Vectors], i: i
 def closeness_alone(memory: Memory, question: Question, cosine: float | None) -> Closeness:
     """The same for one memory by itself, for strategies that do not read its neighbours."""
     held = f" {' '.join(stems(f'{memory.title} {memory.text}'))} "
-    covered = sum(f" {term} " in held for term in question.terms) / max(1, len(question.terms))
+    forms = ((term, *question.spellings.get(term, ())) for term in question.terms)
+    covered = sum(any(f" {form} " in held for form in some) for some in forms) / max(1, len(question.terms))
     return Closeness(cosine, covered, memory.is_turn)
 
 

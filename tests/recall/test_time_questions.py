@@ -191,6 +191,43 @@ def test_a_time_alone_finds_what_is_of_that_time(store: MemoryStore, question: s
         assert found(without_vectors, question) == ["oven"]
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what is on Thursday?",
+        "what's on this Thursday?",
+        "what do I have on Thursday evening?",
+        "do I have anything on Thursday?",
+        "what happens on Thursday?",
+        "was ist am Donnerstag?",
+        "what is planned for 19 June?",
+    ],
+)
+def test_a_day_finds_what_comes_every_week(store: MemoryStore, question: str) -> None:
+    written = {"created_at": NOW - 100 * DAY}
+    store.remember("Chess club meets every Thursday at 20:00", id="chess", **written)
+    store.remember("Choir practice: Thursday 19:00, parish hall", id="choir", **written)
+    store.remember("Yoga class is every Tuesday", id="yoga", **written)
+    store.remember("Sang badly on Thursday", id="once", type="episodic", **written)
+    assert found(store, question) == ["chess", "choir"]
+    assert store.recall(question)[0].relevance >= STRONG
+
+
+def test_what_comes_every_week_is_not_what_happened_on_a_day(store: MemoryStore) -> None:
+    store.remember("Chess club meets every Thursday at 20:00", id="chess", created_at=NOW - 100 * DAY)
+    store.remember("The bakery is closed on Sundays", id="bakery", created_at=NOW - 100 * DAY)
+    assert found_nothing(store, "what did I do on Thursday?")
+    assert found_nothing(store, "what did I do today?")
+    assert found(store, "what is on today?") == ["bakery"]
+
+
+def test_a_month_finds_what_comes_every_year(store: MemoryStore) -> None:
+    store.remember("The road tax is due every year in April", id="tax", created_at=NOW - 20 * DAY)
+    store.remember("The insurance renews on 1 May each year", id="insurance", created_at=NOW - 20 * DAY)
+    assert found(store, "what is due in April?") == ["tax"]
+    assert found(store, "what is coming up in May?")[0] == "insurance"
+
+
 def test_options_take_times_in_words(store: MemoryStore) -> None:
     store.remember("The oven was repaired", id="oven", created_at="yesterday", occurred_at="yesterday")
     store.remember("The roof was repaired", id="roof", created_at=NOW - 40 * DAY, valid_from="last year")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +20,7 @@ from nacre.text.dates import (
     NO_ORDER,
     Window,
     asks_for_former,
+    asks_of_past,
     coming_dates,
     is_english,
     order_asked,
@@ -71,6 +73,7 @@ class Question(NamedTuple):
     voice: frozenset[str] = frozenset()
     windows: tuple[Window, ...] = ()  # past times that it names
     coming: tuple[Window, ...] = ()  # times from now on
+    returning: tuple[Window, ...] = ()  # those at which it may ask for what comes every week or every year
     order: str = ""  # "newest" or "oldest" where one of several is asked for by time
     former: bool = False  # whether it asks for what held before
     named: tuple[str, ...] = ()  # stems of the times' names: they bring candidates and do not count as words
@@ -117,6 +120,9 @@ def understand(query: Query) -> Question:
         subject = without(text, [*(each for each in windows if not is_vague_past_phrase(each, query.asked_at)), order])
     also = " ".join(query.also)
     terms = tuple(dict.fromkeys((*phrases(text), *subject_stems(text, subject, nothing), *content_stems(also))))
+    coming += tuple(window for window in windows if window.start >= query.asked_at)
+    going_on = tuple(window for window in windows if window.start < query.asked_at < window.end)
+    returning = () if asks_of_past(text) else (*coming, *going_on)
     return Question(
         text=text,
         terms=terms,
@@ -131,10 +137,11 @@ def understand(query: Query) -> Question:
             for window in windows
             if window.start < query.asked_at and not (only_coming and window.end <= query.asked_at)
         ),
-        coming=tuple(window for window in windows if window.start >= query.asked_at) + coming,
+        coming=coming,
+        returning=returning,
         order=order.name,
         former=by_time and asks_for_former(text),
-        named=calendar_names(windows),
+        named=calendar_names(windows) if terms else (*calendar_names(windows), *weekday_names(returning)),
         spellings=other_spellings(f"{subject}\n{also}", terms) if by_time else {},
     )
 
@@ -182,6 +189,12 @@ def calendar_names(windows: Sequence[Window]) -> tuple[str, ...]:
             stem(word) for word in mentioned if (word[:3] in NAMES and not word.startswith("month")) or word.isdigit()
         )
     )
+
+
+def weekday_names(windows: Sequence[Window]) -> tuple[str, ...]:
+    """The stems of the weekdays of single days: what comes every Thursday names neither the date nor «tomorrow»."""
+    days = (window.start for window in windows if window.end - window.start <= DAY)
+    return tuple(dict.fromkeys(stem(f"{datetime.fromtimestamp(day, UTC):%A}".lower()) for day in days))
 
 
 def with_contexts(query: Query) -> Filter:

@@ -17,6 +17,7 @@ from nacre.protocols import Vectors
 from nacre.recall.gather import REACH, PlacedCandidates, Question
 from nacre.storage.candidates import MOST_TERMS
 from nacre.text.dates import Window, named_times, when_weight
+from nacre.text.recurrences import recurrence_weight
 from nacre.text.tokens import stems
 
 # Fitted by `benchmarks/fit_recall.py` on the development halves of LoCoMo and BEAM and on notes together, each of the
@@ -274,8 +275,9 @@ def time_match(memory: Memory, question: Question) -> float:
 
 
 def event_match(memory: Memory, question: Question) -> float:
-    """1 for a memory of the time that the question names, by its own time, by when it began or ended to hold, or by a
-    date in its text. What only held then is of another time: «what happened on 5 May?» does not ask for the rent."""
+    """1 for a memory of the time that the question names, by its own time, by when it began or ended to hold, by a date
+    in its text, or because it says that it comes again then. What only held then is of another time: «what happened on
+    5 May?» does not ask for the rent."""
     match = when_weight(memory.happened_at, question.windows)
     if memory.occurred_at is not None:
         match = max(match, when_weight(memory.occurred_at, question.coming))
@@ -288,6 +290,8 @@ def event_match(memory: Memory, question: Question) -> float:
     if match < 1:
         named = named_times(memory.text, memory.happened_at)
         match = max([match, *(share_in(one, window) for one in named for window in asked)])
+    if match < 1 and not memory.is_turn and memory.type != "episodic":  # a turn and an event tell what happened once
+        match = max(match, recurrence_weight(memory.text, question.returning))
     return match
 
 

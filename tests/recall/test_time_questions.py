@@ -10,7 +10,7 @@ from nacre import MemoryStore
 from nacre.model import Query
 from nacre.model.recollection import STRONG
 from nacre.recall.gather import understand
-from nacre.recall.signals import STILL_HELD, time_match
+from nacre.recall.signals import OF_ANOTHER_TIME, STILL_HELD, share_of_relevance, time_match
 from tests.embedders import Moody, WordBag
 from tests.recall.factories import DAY, NOW, found, found_nothing
 
@@ -167,6 +167,35 @@ def test_what_happened_before_a_month_did_not_hold_in_it(store: MemoryStore) -> 
     asked = understand(Query("Which accident did I have in March 2025?", asked_at=NOW))
     matches = {id: time_match(memory, asked) for id in ("before", "fact") if (memory := store.get(id))}
     assert matches["before"] < 0.1 and matches["fact"] == STILL_HELD
+
+
+def test_an_event_of_the_month_asked_for_stands_above_one_with_the_words(store: MemoryStore) -> None:
+    outages = {
+        "march": ("Server outage: the shop was down because of a full disk", NOW - 100 * DAY),
+        "may": ("Shop server offline for an hour", NOW - 30 * DAY),
+    }
+    for id, (text, at) in outages.items():
+        store.remember(text, id=id, type="episodic", occurred_at=at, created_at=at)
+    recalled = store.recall("Why was the shop server down in May?", min_relevance=0.0, rerank=False)
+    assert [hit.memory.id for hit in recalled] == ["may", "march"]
+    assert recalled[1].relevance < 0.1
+
+
+@pytest.mark.parametrize(
+    ("fields", "keeps"),
+    [
+        ({"type": "episodic", "occurred_at": NOW - 100 * DAY}, OF_ANOTHER_TIME),
+        ({"type": "episodic", "occurred_at": NOW - 30 * DAY}, 1.0),
+        ({"type": "episodic", "occurred_at": NOW - 395 * DAY}, 1.0),  # in May of the year before
+        ({"type": "episodic", "created_at": NOW - 100 * DAY}, 1.0),  # without a date of its own
+        ({"type": "semantic", "occurred_at": NOW - 100 * DAY}, 1.0),
+    ],
+)
+def test_an_event_of_another_month_is_less_relevant(store: MemoryStore, fields: dict[str, Any], keeps: float) -> None:
+    memory = store.remember("The server was down", **fields)
+    asked = understand(Query("Was the server down in May?", asked_at=NOW))
+    assert share_of_relevance(memory, asked) == pytest.approx(keeps, abs=0.01)
+    assert share_of_relevance(memory, understand(Query("Was the server down?", asked_at=NOW))) == 1.0
 
 
 def test_the_latest_and_the_first_go_by_time(store: MemoryStore) -> None:

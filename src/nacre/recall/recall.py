@@ -17,7 +17,14 @@ from nacre.models.calibration import Closeness, Floor, Reading, calibration_of, 
 from nacre.protocols import AnswerModel, Data, Embedder, Reader, Reranker
 from nacre.recall.gather import OWN_STRATEGIES, Question, asks_by_time_alone, understand
 from nacre.recall.sessions import ScoredSession, rank_sessions
-from nacre.recall.signals import adjust, closeness_alone, distance_of_time, event_match, time_match
+from nacre.recall.signals import (
+    adjust,
+    closeness_alone,
+    distance_of_time,
+    event_match,
+    share_of_relevance,
+    time_match,
+)
 from nacre.recall.strategies import STRATEGIES, Scored, Sources
 from nacre.text.dates import Window, is_question
 from nacre.text.tokens import STOP_WORDS, excerpt, only_asks, words
@@ -159,6 +166,8 @@ def best_hits(
         each = scored[hit.memory.id]
         closeness = each.closeness or closeness_alone(hit.memory, question, each.cosine)
         result = with_relevance(hit, closeness, readings.get(hit.memory.id), sources)
+        kept = share_of_relevance(hit.memory, question) * result.hit.relevance
+        result = result._replace(hit=replace(result.hit, relevance=kept))
         if only_time:
             fit = fits[hit.memory.id] if fits else event_match(hit.memory, question)
             least = TIME_ONLY_RELEVANCE if fit >= 1 else 0.0

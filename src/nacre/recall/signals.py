@@ -188,11 +188,15 @@ CONTEXT_BONUS = 1.1
 ASKS = 0.6  # a question that was noted has the words of one that is asked, and does not answer it
 # The factor outside of the time that the question names: dates of memories are often missing or wrong.
 OUT_OF_TIME = 0.7
+# The same for an event whose own date is another one, half as much: the event of the time that is asked for may be told
+# in other words, and then has little more than half the score of one that has the question's words.
+OF_ANOTHER_TIME = OUT_OF_TIME / 2
 # The match of a longer time that a note names («closed from May to July» for a day in June): it touches the time asked
 # for, and does not fit it.
 REACHES_ACROSS = 0.45
 # The match of an older note with a long time: what it says may still have been true then.
 STILL_HELD = 0.5
+YEAR = 365.25 * DAY
 SEASON = 27 * DAY  # a question that names a month or more asks what was true then as often as what happened
 WIDEST_MOODS = math.sqrt(8)  # the distance between the corners of valence and arousal
 UNKNOWN_MOOD = 0.5
@@ -262,7 +266,26 @@ def context(memory: Memory, question: Question, query: Query) -> float:  # noqa:
 def time(memory: Memory, question: Question, query: Query) -> float:  # noqa: ARG001
     if not question.windows and not question.coming:
         return 1.0
-    return OUT_OF_TIME + (1 - OUT_OF_TIME) * time_match(memory, question)
+    least = OF_ANOTHER_TIME if is_event_of_another_time(memory, question) else OUT_OF_TIME
+    return least + (1 - least) * time_match(memory, question)
+
+
+def share_of_relevance(memory: Memory, question: Question) -> float:
+    """What an event of another time than the question names keeps of its relevance, which comes from its text alone;
+    1 for everything else."""
+    if not all_windows(question) or not is_event_of_another_time(memory, question):
+        return 1.0
+    return OF_ANOTHER_TIME + (1 - OF_ANOTHER_TIME) * time_match(memory, question)
+
+
+def is_event_of_another_time(memory: Memory, question: Question) -> bool:
+    """Whether it is an event with a date of its own that lies in none of the times asked for, nor in the same part of
+    another year: «in June» need not be the last June."""
+    at = memory.occurred_at
+    if at is None or memory.is_turn or memory.type != "episodic":
+        return False
+    nearest = ((window, at + round((window.start - at) / YEAR) * YEAR) for window in all_windows(question))
+    return not any(window.start - DAY <= then < window.end + DAY for window, then in nearest)
 
 
 def time_match(memory: Memory, question: Question) -> float:

@@ -11,10 +11,13 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.errors import InvalidInput, UnknownName
-from nacre.model import Filter
+from nacre.model import Filter, Query
+from nacre.model.recollection import STRONG
+from nacre.recall.gather import understand
+from nacre.recall.recall import reranked_text
 from nacre.storage.candidates import MOST_TERMS, Posting
 from nacre.storage.sqlite.search import SQLiteIndex
-from tests.embedders import WordBag
+from tests.embedders import Moody, WordBag
 
 
 @pytest.fixture
@@ -33,6 +36,44 @@ def found(store: MemoryStore, query: str, **options: Any) -> list[str]:
 def test_an_exact_identifier_is_found_first(store: MemoryStore) -> None:
     assert found(store, "what was E-4021 about?")[0] == "error"
     assert found(store, "5432", strategy="keyword") == ["port"]
+
+
+PART_NUMBERS = ("TN-3430", "TN3430", "TN 3430")
+LONG_NUMBERS = ("265 731 940", "265731940", "265-731-940")
+
+
+@pytest.mark.parametrize("place", ["file", pytest.param("memory", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("forms", [PART_NUMBERS, LONG_NUMBERS])
+def test_an_identifier_is_found_with_and_without_hyphens_and_blanks(
+    tmp_path: Path, place: str, forms: Sequence[str]
+) -> None:
+    for written in forms:
+        path = ":memory:" if place == "memory" else tmp_path / f"{written}.db"
+        embedder = Moody()
+        embedder.well = False  # words alone decide
+        with MemoryStore(path, embedder=embedder) as opened:
+            opened.remember_many([f"The cartridge {number} of the printer TK 340 is empty" for number in range(5)])
+            opened.remember(f"Somebody wrote {written} on the box", id="box")
+            for asked in forms:
+                recalled = opened.recall(asked)
+                assert [hit.memory.id for hit in recalled] == ["box"], (written, asked)
+                assert recalled[0].relevance >= STRONG
+                assert found(opened, f"who wrote {asked} on it?")[0] == "box"
+
+
+def test_the_other_spelling_of_a_word_counts_as_the_word() -> None:
+    """Neither as one more word that is missing, nor as one more that is there."""
+    with MemoryStore(":memory:", embedder=WordBag()) as opened:
+        opened.remember("The standard is ISO-27001", id="standard")
+        by_form = {form: opened.recall(f"standard {form}", rerank=False)[0] for form in ("ISO27001", "ISO-27001")}
+        coverage = {form: [why.score for why in hit.why if why.signal == "coverage"] for form, hit in by_form.items()}
+        assert coverage["ISO27001"] == pytest.approx(coverage["ISO-27001"])
+
+
+def test_a_long_text_is_read_where_it_has_the_other_spelling(store: MemoryStore) -> None:
+    filling = "Nothing of importance was said about the weather. " * 40
+    memory = store.remember(f"{filling}The toner is TN-3430. {filling}")
+    assert "TN-3430" in reranked_text(memory, understand(Query("TN3430", asked_at=store.now())))
 
 
 def test_every_hit_says_why(store: MemoryStore) -> None:

@@ -10,7 +10,7 @@ from nacre import MemoryStore
 from nacre.model import Query
 from nacre.model.recollection import STRONG
 from nacre.recall.gather import understand
-from nacre.recall.signals import STILL_HELD, time_match
+from nacre.recall.signals import OF_ANOTHER_TIME, STILL_HELD, share_of_relevance, time_match
 from tests.embedders import Moody, WordBag
 from tests.recall.factories import DAY, NOW, found, found_nothing
 
@@ -169,6 +169,35 @@ def test_what_happened_before_a_month_did_not_hold_in_it(store: MemoryStore) -> 
     assert matches["before"] < 0.1 and matches["fact"] == STILL_HELD
 
 
+def test_an_event_of_the_month_asked_for_stands_above_one_with_the_words(store: MemoryStore) -> None:
+    outages = {
+        "march": ("Server outage: the shop was down because of a full disk", NOW - 100 * DAY),
+        "may": ("Shop server offline for an hour", NOW - 30 * DAY),
+    }
+    for id, (text, at) in outages.items():
+        store.remember(text, id=id, type="episodic", occurred_at=at, created_at=at)
+    recalled = store.recall("Why was the shop server down in May?", min_relevance=0.0, rerank=False)
+    assert [hit.memory.id for hit in recalled] == ["may", "march"]
+    assert recalled[1].relevance < 0.1
+
+
+@pytest.mark.parametrize(
+    ("fields", "keeps"),
+    [
+        ({"type": "episodic", "occurred_at": NOW - 100 * DAY}, OF_ANOTHER_TIME),
+        ({"type": "episodic", "occurred_at": NOW - 30 * DAY}, 1.0),
+        ({"type": "episodic", "occurred_at": NOW - 395 * DAY}, 1.0),  # in May of the year before
+        ({"type": "episodic", "created_at": NOW - 100 * DAY}, 1.0),  # without a date of its own
+        ({"type": "semantic", "occurred_at": NOW - 100 * DAY}, 1.0),
+    ],
+)
+def test_an_event_of_another_month_is_less_relevant(store: MemoryStore, fields: dict[str, Any], keeps: float) -> None:
+    memory = store.remember("The server was down", **fields)
+    asked = understand(Query("Was the server down in May?", asked_at=NOW))
+    assert share_of_relevance(memory, asked) == pytest.approx(keeps, abs=0.01)
+    assert share_of_relevance(memory, understand(Query("Was the server down?", asked_at=NOW))) == 1.0
+
+
 def test_the_latest_and_the_first_go_by_time(store: MemoryStore) -> None:
     for days, place in ((300, "Bonn"), (200, "Oslo"), (100, "Riga")):
         store.remember(f"Anna gave a talk in {place}", id=place, created_at=NOW - days * DAY)
@@ -189,6 +218,43 @@ def test_a_time_alone_finds_what_is_of_that_time(store: MemoryStore, question: s
         without_vectors.remember("The oven was repaired", id="oven", created_at=NOW - DAY)
         without_vectors.remember("The roof was repaired", id="roof", created_at=NOW - 40 * DAY)
         assert found(without_vectors, question) == ["oven"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what is on Thursday?",
+        "what's on this Thursday?",
+        "what do I have on Thursday evening?",
+        "do I have anything on Thursday?",
+        "what happens on Thursday?",
+        "was ist am Donnerstag?",
+        "what is planned for 19 June?",
+    ],
+)
+def test_a_day_finds_what_comes_every_week(store: MemoryStore, question: str) -> None:
+    written = {"created_at": NOW - 100 * DAY}
+    store.remember("Chess club meets every Thursday at 20:00", id="chess", **written)
+    store.remember("Choir practice: Thursday 19:00, parish hall", id="choir", **written)
+    store.remember("Yoga class is every Tuesday", id="yoga", **written)
+    store.remember("Sang badly on Thursday", id="once", type="episodic", **written)
+    assert found(store, question) == ["chess", "choir"]
+    assert store.recall(question)[0].relevance >= STRONG
+
+
+def test_what_comes_every_week_is_not_what_happened_on_a_day(store: MemoryStore) -> None:
+    store.remember("Chess club meets every Thursday at 20:00", id="chess", created_at=NOW - 100 * DAY)
+    store.remember("The bakery is closed on Sundays", id="bakery", created_at=NOW - 100 * DAY)
+    assert found_nothing(store, "what did I do on Thursday?")
+    assert found_nothing(store, "what did I do today?")
+    assert found(store, "what is on today?") == ["bakery"]
+
+
+def test_a_month_finds_what_comes_every_year(store: MemoryStore) -> None:
+    store.remember("The road tax is due every year in April", id="tax", created_at=NOW - 20 * DAY)
+    store.remember("The insurance renews on 1 May each year", id="insurance", created_at=NOW - 20 * DAY)
+    assert found(store, "what is due in April?") == ["tax"]
+    assert found(store, "what is coming up in May?")[0] == "insurance"
 
 
 def test_options_take_times_in_words(store: MemoryStore) -> None:

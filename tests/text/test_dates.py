@@ -491,6 +491,9 @@ def test_a_length_means_that_long_ago(text: str, back: float) -> None:
         ("What is due before 24 June?", "2023-05-24T15:00:00Z", "2023-06-24"),
         ("Was ist vom 24. bis 31.12.?", "2023-12-24", "2024-01-01"),
         ("What is on from 5 to 8 December?", "2023-12-05", "2023-12-09"),
+        ("What is on Friday?", "2023-05-26", "2023-05-27"),
+        ("Was ist am Freitag?", "2023-05-26", "2023-05-27"),
+        ("What is on Wednesday?", "2023-05-24T15:00:00Z", "2023-05-25"),  # the day of the question
     ],
 )
 def test_a_date_without_a_year_may_be_the_next_one(question: str, first: str, after: str) -> None:
@@ -502,6 +505,8 @@ def test_a_date_without_a_year_may_be_the_next_one(question: str, first: str, af
     [
         "What have I said since May?",
         "What happened on 24 June?",
+        "What did I do on Friday?",
+        "What is new since Friday?",
         "from 20 June 2021 to 3 July",
         "tomorrow",
         "on Ubuntu 24.04.",

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from nacre.text.tokens import content_stems, excerpt, joined_stems, sentence_spans, stem, stems, words
+from nacre.text.tokens import content_stems, excerpt, joined_stems, sentence_spans, spellings, stem, stems, words
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,36 @@ def test_words_of(text: str, expected: list[str]) -> None:
 def test_a_whole_identifier_and_each_of_its_parts_meet_other_spellings() -> None:
     assert set(words("max_retries")) & set(words("max-retries")) >= {"max_retries", "max", "retries"}
     assert set(words("maxRetries")) & set(words("max retries")) == {"max", "retries"}
+
+
+@pytest.mark.parametrize(
+    ("text", "term", "form"),
+    [
+        ("TN3430", "tn3430", "tn 3430"),
+        ("toner TN-3430.", "tn_3430", "tn3430"),
+        ("TN-3430", "tn_3430", "tn 3430"),
+        ("TN 3430", "3430", "tn3430"),
+        ("15W40", "15w40", "15w 40"),
+        ("B204X7", "b204x7", "b 204 x7"),
+        ("5kg", "5kg", "5 kg"),
+        ("5 kg", "kg", "5kg"),
+        ("265731940", "265731940", "265 731 940"),
+        ("is 265 731 940 right?", "731", "265731940"),
+        ("01714459012", "01714459012", "0171 445 90 12"),
+        ("DE44500105175407324931", "de44500105175407324931", "de44 5001 0517 5407 3249 31"),
+        ("DE44 5001 0517 5407 3249 31", "5407", "de44500105175407324931"),
+    ],
+)
+def test_an_identifier_is_also_asked_for_in_other_pieces(text: str, term: str, form: str) -> None:
+    assert form in spellings(text)[term]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a well-known check-up", "version 2.5", "2.5 kg", "4,100 kg", "20-30", "18:30", "3/4", "in 2026", "1998", ""],
+)
+def test_words_versions_and_short_numbers_have_one_spelling(text: str) -> None:
+    assert not spellings(text)
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,8 @@ def injection(store: MemoryStore, request: Request) -> str:
 
 def for_prompt(store: MemoryStore, request: Request) -> Pack | None:
     prompt = middle_out(request.text("prompt"))
-    wanted = frozenset(understand(Query(prompt, asked_at=store.now())).terms)
+    question = understand(Query(prompt, asked_at=store.now()))
+    wanted = frozenset(question.terms)
     # "Why?" and "really?" name nothing.
     fewest = 1 if len(prompt.split()) > 1 and is_question(prompt) else FEWEST_WORDS
     if prompt.lstrip().startswith("/") or len(wanted) < fewest:
@@ -181,7 +182,7 @@ def for_prompt(store: MemoryStore, request: Request) -> Pack | None:
     likely = (hit for hit in recalled.likely if recalled.calibrated or hit.relevance >= UNMEASURED)
     useful = (hit for hit in likely if not is_chatter(hit.memory))
     hits = [hit for hit in useful if by_meaning or shares(hit.memory, wanted)]
-    return packed(store, [shortened(hit, wanted) for hit in without_echoes(hits)], injected)
+    return packed(store, [shortened(hit, question.wanted_stems) for hit in without_echoes(hits)], injected)
 
 
 def for_session(store: MemoryStore, request: Request) -> Pack | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from nacre.errors import InvalidInput
@@ -18,6 +20,7 @@ from nacre.text.dates import (
     NO_ORDER,
     Window,
     asks_for_former,
+    asks_of_past,
     coming_dates,
     is_english,
     order_asked,
@@ -26,7 +29,7 @@ from nacre.text.dates import (
     without,
 )
 from nacre.text.foreign_dates import fillers
-from nacre.text.tokens import STOP_WORDS, content_stems, stem, stems, words
+from nacre.text.tokens import STOP_WORDS, content_stems, spellings, stem, stems, words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,9 +73,17 @@ class Question(NamedTuple):
     voice: frozenset[str] = frozenset()
     windows: tuple[Window, ...] = ()  # past times that it names
     coming: tuple[Window, ...] = ()  # times from now on
+    returning: tuple[Window, ...] = ()  # those at which it may ask for what comes every week or every year
     order: str = ""  # "newest" or "oldest" where one of several is asked for by time
     former: bool = False  # whether it asks for what held before
     named: tuple[str, ...] = ()  # stems of the times' names: they bring candidates and do not count as words
+    spellings: Mapping[str, tuple[str, ...]] = {}  # by term: other forms in which a memory may have it
+
+    @property
+    def wanted_stems(self) -> frozenset[str]:
+        """The stems that a memory which answers may have in its text."""
+        forms = (*self.terms, *(form for some in self.spellings.values() for form in some))
+        return frozenset(stem for form in forms for stem in form.split())
 
     def speaker_stems(self, roles: frozenset[str]) -> frozenset[str]:
         """The stems of all speakers' names."""
@@ -107,13 +118,14 @@ def understand(query: Query) -> Question:
     nothing = filler_words(text, windows, query.asked_at, only_coming)
     if windows and not nothing.issuperset(words(subject)):
         subject = without(text, [*(each for each in windows if not is_vague_past_phrase(each, query.asked_at)), order])
+    also = " ".join(query.also)
+    terms = tuple(dict.fromkeys((*phrases(text), *subject_stems(text, subject, nothing), *content_stems(also))))
+    coming += tuple(window for window in windows if window.start >= query.asked_at)
+    going_on = tuple(window for window in windows if window.start < query.asked_at < window.end)
+    returning = () if asks_of_past(text) else (*coming, *going_on)
     return Question(
         text=text,
-        terms=tuple(
-            dict.fromkeys(
-                (*phrases(text), *subject_stems(text, subject, nothing), *content_stems(" ".join(query.also)))
-            )
-        ),
+        terms=terms,
         where=with_contexts(query),
         k=query.k,
         strategy=query.strategy,
@@ -125,11 +137,23 @@ def understand(query: Query) -> Question:
             for window in windows
             if window.start < query.asked_at and not (only_coming and window.end <= query.asked_at)
         ),
-        coming=tuple(window for window in windows if window.start >= query.asked_at) + coming,
+        coming=coming,
+        returning=returning,
         order=order.name,
         former=by_time and asks_for_former(text),
-        named=calendar_names(windows),
+        named=calendar_names(windows) if terms else (*calendar_names(windows), *weekday_names(returning)),
+        spellings=other_spellings(f"{subject}\n{also}", terms) if by_time else {},
     )
+
+
+def other_spellings(text: str, terms: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Of these terms, as many as a search has room for beside them: who pastes a page does not ask for one number."""
+    from nacre.storage.candidates import MOST_TERMS  # with numpy, which nothing needs that only imports this module
+
+    room = MOST_TERMS - len(terms)
+    forms = spellings(text) if 0 < room < MOST_TERMS else {}
+    kept = frozenset(islice(dict.fromkeys(form for term in terms for form in forms.get(term, ())), max(0, room)))
+    return {term: known for term in terms if (known := tuple(form for form in forms.get(term, ()) if form in kept))}
 
 
 def filler_words(text: str, windows: Sequence[Window], asked_at: float, only_coming: bool) -> frozenset[str]:
@@ -165,6 +189,12 @@ def calendar_names(windows: Sequence[Window]) -> tuple[str, ...]:
             stem(word) for word in mentioned if (word[:3] in NAMES and not word.startswith("month")) or word.isdigit()
         )
     )
+
+
+def weekday_names(windows: Sequence[Window]) -> tuple[str, ...]:
+    """The stems of the weekdays of single days: what comes every Thursday names neither the date nor «tomorrow»."""
+    days = (window.start for window in windows if window.end - window.start <= DAY)
+    return tuple(dict.fromkeys(stem(f"{datetime.fromtimestamp(day, UTC):%A}".lower()) for day in days))
 
 
 def with_contexts(query: Query) -> Filter:
@@ -210,9 +240,9 @@ def gather(
 ) -> PlacedCandidates:
     """Every place passes the filter; a narrow filter does not cost candidates."""
     windows = tuple((window.start, window.end) for window in (*question.windows, *question.coming))
-    terms = (*question.terms, *(name for name in question.named if name not in question.terms))
+    forms = (form for some in question.spellings.values() for form in some)
     search = Search(
-        terms,
+        tuple(dict.fromkeys((*question.terms, *question.named, *forms))),
         vector,
         question.where,
         pool,
@@ -221,7 +251,29 @@ def gather(
         replaced=predecessors(question.where),
         linked_by=(CONFLICTS, MAY_REPLACE),
     )
-    return placed(without_terms(store.gather(space, search), frozenset(question.named) - frozenset(question.terms)))
+    candidates = with_spellings(store.gather(space, search), question)
+    return placed(without_terms(candidates, frozenset(question.named) - frozenset(question.terms)))
+
+
+def with_spellings(candidates: Candidates, question: Question) -> Candidates:
+    """Counts each form of a term as the term, as rare as the commonest of them."""
+    if not question.spellings:
+        return candidates
+    import numpy as np
+
+    at = {term: i for i, term in enumerate(candidates.terms)}
+    asked = dict.fromkeys((*question.terms, *question.named))
+    forms = {term: [at[each] for each in (term, *question.spellings.get(term, ())) if each in at] for term in asked}
+    known = {term: rows for term, rows in forms.items() if rows}
+    rarity = np.array([candidates.rarity[rows].min() for rows in known.values()], np.float32)
+    weights = candidates.shares / candidates.rarity[:, None]
+    shares = [rare * weights[rows].max(axis=0) for rare, rows in zip(rarity, known.values(), strict=True)]
+    return replace(
+        candidates,
+        terms=tuple(known),
+        rarity=rarity,
+        shares=np.array(shares, np.float32).reshape(len(known), len(candidates.places)),
+    )
 
 
 def without_terms(candidates: Candidates, terms: frozenset[str]) -> Candidates:

@@ -17,7 +17,14 @@ from nacre.models.calibration import Closeness, Floor, Reading, calibration_of, 
 from nacre.protocols import AnswerModel, Data, Embedder, Reader, Reranker
 from nacre.recall.gather import OWN_STRATEGIES, Question, asks_by_time_alone, understand
 from nacre.recall.sessions import ScoredSession, rank_sessions
-from nacre.recall.signals import adjust, closeness_alone, distance_of_time, event_match, time_match
+from nacre.recall.signals import (
+    adjust,
+    closeness_alone,
+    distance_of_time,
+    event_match,
+    share_of_relevance,
+    time_match,
+)
 from nacre.recall.strategies import STRATEGIES, Scored, Sources
 from nacre.text.dates import Window, is_question
 from nacre.text.tokens import STOP_WORDS, excerpt, only_asks, words
@@ -163,6 +170,8 @@ def best_hits(
         meaningless = unknown and (closeness.cosine or 0) < LIKE_A_WORD
         reading = None if meaningless else readings.get(hit.memory.id)
         result = with_relevance(hit, closeness, reading, sources)
+        kept = share_of_relevance(hit.memory, question) * result.hit.relevance
+        result = result._replace(hit=replace(result.hit, relevance=kept))
         if only_time:
             fit = fits[hit.memory.id] if fits else event_match(hit.memory, question)
             least = TIME_ONLY_RELEVANCE if fit >= 1 else 0.0
@@ -747,7 +756,7 @@ def order_by_time(hits: Sequence[Hit], order: str) -> list[Hit]:
 
 def reranked_text(memory: Memory, question: Question) -> str:
     """Of a long text the part that is about the question: a model reads only the beginning of what it is given."""
-    text = excerpt(memory.text, frozenset(question.terms), LONGEST_READ)
+    text = excerpt(memory.text, question.wanted_stems, LONGEST_READ)
     return f"{memory.title}\n\n{text}" if memory.title else text
 
 

@@ -17,6 +17,7 @@ from nacre.protocols import Vectors
 from nacre.recall.gather import REACH, PlacedCandidates, Question
 from nacre.storage.candidates import MOST_TERMS
 from nacre.text.dates import Window, named_times, when_weight
+from nacre.text.recurrences import recurrence_weight
 from nacre.text.tokens import stems
 
 # Fitted by `benchmarks/fit_recall.py` on the development halves of LoCoMo and BEAM and on notes together, each of the
@@ -169,7 +170,8 @@ def closeness(candidates: PlacedCandidates, signals: Mapping[str, Vectors], i: i
 def closeness_alone(memory: Memory, question: Question, cosine: float | None) -> Closeness:
     """The same for one memory by itself, for strategies that do not read its neighbours."""
     held = f" {' '.join(stems(f'{memory.title} {memory.text}'))} "
-    covered = sum(f" {term} " in held for term in question.terms) / max(1, len(question.terms))
+    forms = ((term, *question.spellings.get(term, ())) for term in question.terms)
+    covered = sum(any(f" {form} " in held for form in some) for some in forms) / max(1, len(question.terms))
     return Closeness(cosine, covered, memory.is_turn)
 
 
@@ -186,11 +188,15 @@ CONTEXT_BONUS = 1.1
 ASKS = 0.6  # a question that was noted has the words of one that is asked, and does not answer it
 # The factor outside of the time that the question names: dates of memories are often missing or wrong.
 OUT_OF_TIME = 0.7
+# The same for an event whose own date is another one, half as much: the event of the time that is asked for may be told
+# in other words, and then has little more than half the score of one that has the question's words.
+OF_ANOTHER_TIME = OUT_OF_TIME / 2
 # The match of a longer time that a note names («closed from May to July» for a day in June): it touches the time asked
 # for, and does not fit it.
 REACHES_ACROSS = 0.45
 # The match of an older note with a long time: what it says may still have been true then.
 STILL_HELD = 0.5
+YEAR = 365.25 * DAY
 SEASON = 27 * DAY  # a question that names a month or more asks what was true then as often as what happened
 WIDEST_MOODS = math.sqrt(8)  # the distance between the corners of valence and arousal
 UNKNOWN_MOOD = 0.5
@@ -260,7 +266,26 @@ def context(memory: Memory, question: Question, query: Query) -> float:  # noqa:
 def time(memory: Memory, question: Question, query: Query) -> float:  # noqa: ARG001
     if not question.windows and not question.coming:
         return 1.0
-    return OUT_OF_TIME + (1 - OUT_OF_TIME) * time_match(memory, question)
+    least = OF_ANOTHER_TIME if is_event_of_another_time(memory, question) else OUT_OF_TIME
+    return least + (1 - least) * time_match(memory, question)
+
+
+def share_of_relevance(memory: Memory, question: Question) -> float:
+    """What an event of another time than the question names keeps of its relevance, which comes from its text alone;
+    1 for everything else."""
+    if not all_windows(question) or not is_event_of_another_time(memory, question):
+        return 1.0
+    return OF_ANOTHER_TIME + (1 - OF_ANOTHER_TIME) * time_match(memory, question)
+
+
+def is_event_of_another_time(memory: Memory, question: Question) -> bool:
+    """Whether it is an event with a date of its own that lies in none of the times asked for, nor in the same part of
+    another year: «in June» need not be the last June."""
+    at = memory.occurred_at
+    if at is None or memory.is_turn or memory.type != "episodic":
+        return False
+    nearest = ((window, at + round((window.start - at) / YEAR) * YEAR) for window in all_windows(question))
+    return not any(window.start - DAY <= then < window.end + DAY for window, then in nearest)
 
 
 def time_match(memory: Memory, question: Question) -> float:
@@ -273,8 +298,9 @@ def time_match(memory: Memory, question: Question) -> float:
 
 
 def event_match(memory: Memory, question: Question) -> float:
-    """1 for a memory of the time that the question names, by its own time, by when it began or ended to hold, or by a
-    date in its text. What only held then is of another time: «what happened on 5 May?» does not ask for the rent."""
+    """1 for a memory of the time that the question names, by its own time, by when it began or ended to hold, by a date
+    in its text, or because it says that it comes again then. What only held then is of another time: «what happened on
+    5 May?» does not ask for the rent."""
     match = when_weight(memory.happened_at, question.windows)
     if memory.occurred_at is not None:
         match = max(match, when_weight(memory.occurred_at, question.coming))
@@ -287,6 +313,8 @@ def event_match(memory: Memory, question: Question) -> float:
     if match < 1:
         named = named_times(memory.text, memory.happened_at)
         match = max([match, *(share_in(one, window) for one in named for window in asked)])
+    if match < 1 and not memory.is_turn and memory.type != "episodic":  # a turn and an event tell what happened once
+        match = max(match, recurrence_weight(memory.text, question.returning))
     return match
 
 

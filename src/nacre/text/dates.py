@@ -85,26 +85,53 @@ def time_windows(question: str, asked_at: float) -> tuple[Window, ...]:
 
 
 def coming_dates(question: str, asked_at: float) -> tuple[Window, ...]:
-    """The next one of each date without a year, where the question may mean it («what is on 24 November?»), and of each
-    weekday, where it must («what is due on Friday?»).
+    """The next one of each date without a year and of each weekday, where the question may mean it («what is on 24
+    November?», «what is on Friday?»).
 
     The last one is among `time_windows`.
     """
     question, asked = question[:LONGEST], EPOCH + timedelta(seconds=asked_at)
-    english = is_english(question)
-    past = PAST_TENSE if english else FOREIGN_PAST
-    if not past.isdisjoint(WORD.findall(question.lower())) or ASKS_OF_PAST.match(question):
+    if asks_of_past(question):
         return ()
-    phrases = [] if english else foreign_phrases(question)
+    phrases = [] if is_english(question) else foreign_phrases(question)
     texts = (*(phrase.english for phrase in phrases), without(question, phrases))
     if points_ahead(question):
         coming = [each for text in texts for each in next_windows(text, asked_at, today=True)]
     else:
-        coming = [each for text in texts for each in windows_ahead(text, mentions(text, asked), asked)]
+        mentioned = {text: mentions(text, asked) for text in texts}
+        coming = [each for text in mentioned for each in windows_ahead(text, mentioned[text], asked)]
+        coming += [each for text in mentioned for each in next_weekdays(text, mentioned[text], asked)]
     # «before 24 December» begins now
     return tuple(
         Window(max(each.start, asked_at), each.end, "") for each in coming if each.end > max(each.start, asked_at)
     )
+
+
+def asks_of_past(question: str) -> bool:
+    """Whether its words say that what is asked for is over."""
+    question = question[:LONGEST]
+    past = PAST_TENSE if is_english(question) else FOREIGN_PAST
+    return not past.isdisjoint(WORD.findall(question.lower())) or ASKS_OF_PAST.match(question) is not None
+
+
+def next_weekdays(text: str, mentioned: Sequence[Mention], asked: datetime) -> list[Window]:
+    """Of the weekdays that may be the last or the next one: the next, which may be today. On a Sunday «this Thursday»
+    is the next one, too."""
+    either_way = (
+        each.read_again(asked - readings.DAY, "next")
+        for each in mentioned
+        if each.reading.sure and each.said["lead"] in ("", "on") and (is_bare_weekday(each) or is_this_weekday(each))
+    )
+    return list(windows(text, list(either_way)))
+
+
+def is_bare_weekday(mention: Mention) -> bool:
+    said = mention.said
+    return bool(said["weekday"]) and not (said["which"] or said["week"])
+
+
+def is_this_weekday(mention: Mention) -> bool:
+    return bool(mention.said["weekday"]) and mention.said["which"] == "this"
 
 
 def points_ahead(question: str) -> bool:
@@ -222,9 +249,7 @@ def next_windows(text: str, now: float, *, today: bool = False) -> list[Window]:
     asked = EPOCH + timedelta(seconds=now)
     seen_from = asked - timedelta(days=today)
     again = [
-        each.read_again(seen_from, "next")
-        if each.reading.yearless or (each.said["weekday"] and not (each.said["which"] or each.said["week"]))
-        else each
+        each.read_again(seen_from, "next") if each.reading.yearless or is_bare_weekday(each) else each
         for each in mentions(text, asked)
     ]
     return [each for each in windows(text, again) if each.end > now]

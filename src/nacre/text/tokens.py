@@ -6,8 +6,9 @@ import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import combinations
 
 import Stemmer
 
@@ -135,7 +136,7 @@ def content_stems(text: str) -> list[str]:
 
 @lru_cache(maxsize=CACHED_BEHIND)
 def stem(word: str) -> str:
-    if any(sign.isdigit() for sign in word) or "_" in word:
+    if has_digit(word) or "_" in word:
         return word  # an identifier, a version or a number stays as it is
     stemmed: str = stemmer(language(word)).stemWord(word)
     return stemmed
@@ -178,6 +179,87 @@ def stemmed_once(run: str) -> str:
         if core.islower() or core.isupper() or (core.isalpha() and core[1:].islower()):
             return stem(core.lower())
     return " ".join(map(stem, words(run)))
+
+
+# What people leave out of an identifier or put into it: TN-3430, TN 3430 and TN3430 are the same. A point is not among
+# them, 2.5 is not 25.
+BETWEEN_PIECES = frozenset(" \u00a0\u202f_-\u2010\u2011")
+LETTERS_OR_DIGITS = re.compile(r"[^\W\d_]+|\d+")
+HOLDS_TOGETHER = re.compile(r"(?<=\w)[.,/\\:@'’](?=\w)")  # the version 2.5 is not a version2
+MOST_PIECES = 9  # of an IBAN in groups
+# Numbers below have other meanings when they are joined or cut: 20-30 is not 2030.
+FEWEST_DIGITS = 5
+# The groups in which people write a number, and the most digits that are cut in every such way: 36 for a phone number
+# of twelve digits. Of longer ones only the groups of four of an IBAN or a card are tried.
+GROUPS, MOST_DIGITS, LONG_GROUP = (2, 3, 4), 12, 4
+MOST_BORDERS = 3  # between letters and digits: B204X7 has three
+
+
+def spellings(text: str) -> dict[str, tuple[str, ...]]:
+    """For stems of a text that belong to an identifier or a number: other forms in which a text may have them, a stem
+    or several in a row. Whoever has TN3430 has TN and 3430, and TN-3430; whoever has these two in a row has TN3430."""
+    forms_of: dict[str, dict[str, None]] = {}
+    for pieces in stretches(text):
+        joined = "".join(pieces)
+        if has_digit(joined) and (not joined.isdigit() or len(joined) >= FEWEST_DIGITS):
+            for each in map(stem, pieces):
+                forms_of.setdefault(each, {})[joined] = None
+            forms_of.setdefault("_".join(pieces), {}).update({joined: None, " ".join(map(stem, pieces)): None})
+    for part in map(folded, PART.findall(text)):
+        if cut := tuple(cuts(part)):
+            forms_of.setdefault(part, {}).update(dict.fromkeys(cut))
+    return {each: tuple(forms) for each, forms in forms_of.items()}
+
+
+def stretches(text: str) -> Iterator[tuple[str, ...]]:
+    """Neighbouring pieces of what may be one identifier. Across a blank at most the first and the last of them have no
+    digit, and neither is a common word."""
+    text = unicodedata.normalize("NFC", text)
+    parts = list(PART.finditer(text))
+    for first, start in enumerate(parts):
+        pieces = [folded(start.group())]
+        if HOLDS_TOGETHER.match(text, max(0, start.start() - 1)):
+            continue
+        for before, part in zip(parts[first:], parts[first + 1 : first + MOST_PIECES], strict=False):
+            between, piece = text[before.end() : part.start()], folded(part.group())
+            if between not in BETWEEN_PIECES or (between.isspace() and STOP_WORDS.intersection((pieces[0], piece))):
+                break
+            pieces.append(piece)
+            if not HOLDS_TOGETHER.match(text, part.end()):
+                yield tuple(pieces)
+            if between.isspace() and not has_digit(piece):
+                break
+
+
+def cuts(part: str) -> Iterator[str]:
+    """The ways to write an identifier in several pieces."""
+    if part.isdigit():
+        if FEWEST_DIGITS <= len(part) <= MOST_DIGITS:
+            yield from (" ".join(groups) for groups in grouped(part) if len(groups) > 1)
+    else:
+        runs = [run.end() for run in LETTERS_OR_DIGITS.finditer(part)][:-1]
+        if len(runs) <= MOST_BORDERS:
+            chosen = (at for n in range(len(runs)) for at in combinations(runs, n + 1))
+            yield from (" ".join(map(stem, cut_at(part, at))) for at in chosen)
+    if MOST_DIGITS < len(part) <= LONGEST and has_digit(part):
+        yield " ".join(cut_at(part, range(LONG_GROUP, len(part), LONG_GROUP)))
+
+
+def grouped(digits: str) -> Iterator[tuple[str, ...]]:
+    if not digits:
+        yield ()
+    for size in GROUPS:
+        if size <= len(digits):
+            yield from ((digits[:size], *rest) for rest in grouped(digits[size:]))
+
+
+def has_digit(word: str) -> bool:
+    return any(map(str.isdigit, word))
+
+
+def cut_at(part: str, places: Iterable[int]) -> list[str]:
+    ends = [*places, len(part)]
+    return [part[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 # After a sentence's end mark (with its closing quotes) and space, after a full-width mark, or at a line's end.

@@ -1,0 +1,77 @@
+"""Weighs what a text says to come again («every Thursday», «on 1 May each year») against the times asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+
+from nacre.model.instants import DAY, FIRST, LAST
+from nacre.text.date_readings import WEEKDAYS
+from nacre.text.dates import EPOCH, LONGEST, WEEKDAY, Mention, Window, is_english, mentions, without
+from nacre.text.foreign_dates import foreign_phrases
+
+SENTENCE_END = re.compile(r"(?<!\d)[.!?;]\s+|\n+")  # the point of «am 3. April» ends none
+RECURS = re.compile(
+    r"\b(?:every|each|always|weekly|monthly|quarterly|yearly|annual(?:ly)?|birthdays?|anniversary"
+    r"|jede[mnrs]?|immer|wöchentlich\w{0,2}|monatlich\w{0,2}|jährlich\w{0,2}|geburtstag\w{0,2}|jahrestag"
+    r"|cada|siempre|cumpleaños|aniversario|chaque|toujours|anniversaire|ogni|sempre|compleanno|anniversario"
+    r"|każd\w{1,3}|zawsze|urodziny|rocznica)\b|每",
+    re.IGNORECASE,
+)
+# «Thursdays», «Thursday mornings», «donnerstags»
+PLURAL_WEEKDAY = re.compile(
+    rf"\b({WEEKDAY})(?:s\b|(?=\s+(?:morning|afternoon|evening|night)s\b))"
+    r"|\b((?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|sonnabend)s\b",
+    re.IGNORECASE,
+)
+# Only one of several such days: «the last Thursday of each month», «every other Friday»
+ONE_OF_SEVERAL = re.compile(rf"\b(?:first|second|third|fourth|last|other)\s+{WEEKDAY}\b", re.IGNORECASE)
+NAMED_WEEKDAY = re.compile(
+    rf"\b(?P<once>(?:(?:last|next)(?!\s+{WEEKDAY}\s+(?:of|in)\b)|past|previous|this|since|until|till|by|before|after)\s+)?"
+    rf"(?P<day>{WEEKDAY})\b",
+    re.IGNORECASE,
+)
+LONGEST_WITH_WEEKDAYS = 2 * DAY  # a weekend; a longer time has most weekdays, and asks for none of them
+# The weight of a weekday that a text names without saying that it comes again («Choir: Friday 19:00»): it touches the
+# time of a question about that day, and does not fit it as what is certainly of that day.
+PERHAPS_WEEKLY = 0.45
+
+
+def recurrence_weight(text: str, asked: Sequence[Window]) -> float:
+    """1 where the text says that something comes again and one of these times is such a time, less for a weekday that
+    is only named, else 0."""
+    sentences = SENTENCE_END.split(text[:LONGEST]) if asked else ()
+    return max((weight for sentence in sentences for weight in sentence_weights(sentence, asked)), default=0.0)
+
+
+def sentence_weights(sentence: str, asked: Sequence[Window]) -> Iterator[float]:
+    singular = PLURAL_WEEKDAY.sub(lambda match: match[1] or match[2], sentence)
+    recurs = RECURS.search(sentence) is not None
+    weekly = (recurs or PLURAL_WEEKDAY.search(sentence)) and not ONE_OF_SEVERAL.search(sentence)
+    phrases = [] if is_english(singular) else foreign_phrases(singular)
+    for text in (*(phrase.english for phrase in phrases), without(singular, phrases)):
+        for window in asked:
+            if window.start == FIRST or window.end == LAST:
+                continue
+            near = EPOCH + timedelta(seconds=(window.start + window.end) / 2)
+            mentioned = mentions(text, near)
+            if recurs and any(comes_again(mention, near, window) for mention in mentioned):
+                yield 1.0
+            if window.end - window.start <= LONGEST_WITH_WEEKDAYS and names_weekday(text, mentioned, window):
+                yield 1.0 if weekly else PERHAPS_WEEKLY
+
+
+def comes_again(mention: Mention, near: datetime, window: Window) -> bool:
+    """Whether a date without a year, as the one nearest to the window, lies in it."""
+    span = mention.read_again(near, "this").reading.span
+    return mention.reading.yearless and span.start.timestamp() < window.end and window.start < span.end.timestamp()
+
+
+def names_weekday(text: str, mentioned: Sequence[Mention], window: Window) -> bool:
+    """Whether it names a weekday on which some of the window lies, and not as that of a date («Friday, 13 March»)."""
+    dates = [Window(0, 1, "", (each.start, each.end)) for each in mentioned if not each.said["weekday"]]
+    first, last = (datetime.fromtimestamp(at, UTC).date() for at in (window.start, window.end - 1))
+    days = {(first + timedelta(days=n)).weekday() for n in range((last - first).days + 1)}
+    named = (match["day"] for match in NAMED_WEEKDAY.finditer(without(text, dates)) if not match["once"])
+    return any(WEEKDAYS.index(day[:3].lower()) in days for day in named)

@@ -1,0 +1,74 @@
+"""What comes again, and the times at which it does."""
+
+from __future__ import annotations
+
+import pytest
+
+from nacre.model.instants import DAY, FIRST, LAST, seconds
+from nacre.text.dates import Window
+from nacre.text.recurrences import PERHAPS_WEEKLY, recurrence_weight
+
+THURSDAY = Window(seconds("2026-11-19"), seconds("2026-11-20"), "")
+APRIL = Window(seconds("2027-04-01"), seconds("2027-05-01"), "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Chess club meets every Thursday at 20:00.",
+        "The window cleaner comes on Thursday mornings.",
+        "Closed on Thursdays",
+        "Dr. Osei is here every Monday and Thursday.",
+        "Donnerstags ist Chor.",
+        "Der Chor probt jeden Donnerstag.",
+        "El coro ensaya cada jueves.",
+        "Helen's birthday is 19 November.",
+    ],
+)
+def test_what_comes_every_week_or_year_is_of_each_such_day(text: str) -> None:
+    assert recurrence_weight(text, [THURSDAY]) == 1.0
+    assert recurrence_weight(text, [Window(THURSDAY.start + DAY, THURSDAY.end + DAY, "")]) == 0.0
+    assert recurrence_weight(text, []) == 0.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Choir practice: Thursday 19:00", "The last Thursday of each month is free", "Chor: Donnerstag, Pfarrsaal"],
+)
+def test_a_weekday_that_is_only_named_may_be_any_such_day(text: str) -> None:
+    assert recurrence_weight(text, [THURSDAY]) == PERHAPS_WEEKLY
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We leave on Thursday, 5 March.",
+        "We left last Thursday.",
+        "It has been closed since Thursday.",
+        "Every guest gets a towel. The pool closes on Friday.",
+        "The trip was on 19 November 2024, and every guest came.",
+    ],
+)
+def test_a_day_that_was_once_does_not_come_again(text: str) -> None:
+    assert recurrence_weight(text, [THURSDAY]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "weight"),
+    [
+        ("The road tax is due every year in April.", 1.0),
+        ("The insurance renews on 3 April each year.", 1.0),
+        ("Quarterly report is due on the 10th of January, April, July and October.", 1.0),
+        ("Mamas Geburtstag ist am 3. April.", 1.0),
+        ("The road tax is due every year in May.", 0.0),
+        ("The road tax is due in April.", 0.0),  # of one year
+        ("Chess club meets every Thursday at 20:00.", 0.0),  # a month is not asked about for a weekday
+    ],
+)
+def test_what_comes_every_year_is_of_that_month_of_each_year(text: str, weight: float) -> None:
+    assert recurrence_weight(text, [APRIL]) == weight
+
+
+def test_a_time_without_an_end_has_no_such_day() -> None:
+    open_times = [Window(FIRST, THURSDAY.end, ""), Window(THURSDAY.start, LAST, "")]
+    assert recurrence_weight("Chess club meets every Thursday.", open_times) == 0.0

@@ -414,13 +414,17 @@ class MemoryStore(Closing):
         edits: Mapping[str, Edit] | None = None,
         successors: Mapping[str, str] | None = None,
         terms: Mapping[tuple[str, str], TermEdit] | None = None,
+        marks: Mapping[tuple[str, str], TermEdit] | None = None,
         why: str = "",
     ) -> list[Memory]:
         """New memories (made by `draft`), edits of stored ones by id, successions (old id to new) and edits of the
-        space's terms by kind and name, as one operation of this name: all or nothing. Secrets are removed from all of
-        it. Returns the memories that are new or changed. Raises `MemoryNotFound` and `SecretRefused`."""
-        terms = {(self._kind(kind), name): edit for (kind, name), edit in (terms or {}).items()}
-        wanted = WriteRequest(new, edits or {}, successors or {}, terms)
+        space's terms by kind and name, as one operation of this name: all or nothing. `marks` are edits of terms that
+        no undo takes back. Secrets are removed from all of it. Returns the memories that are new or changed. Raises
+        `MemoryNotFound` and `SecretRefused`."""
+        edited, marked = (
+            {(self._kind(kind), name): edit for (kind, name), edit in (each or {}).items()} for each in (terms, marks)
+        )
+        wanted = WriteRequest(new, edits or {}, successors or {}, edited, marked)
         return write_request.apply(self._engine, self.space, operation, wanted.guarded(self._guard), why=why)
 
     def edit(self, id: str, *, text: str | None = None, why: str = "", **fields: Unpack[Editable]) -> Memory:

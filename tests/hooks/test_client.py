@@ -159,7 +159,7 @@ def test_only_what_was_added_is_read_again(client: Client) -> None:
             batch: {each.kind.partition("/")[0] for each in acts if each.operation.batch == batch}
             for batch in dict.fromkeys(entry.operation.batch for entry in acts)
         }
-        assert list(told.values()) == [{"memory", "transcript"}] * 2
+        assert list(told.values()) == [{"memory"}] * 2
 
 
 def test_a_half_written_line_waits_for_the_next_time(client: Client) -> None:
@@ -224,7 +224,11 @@ def test_capture_can_be_switched_off_in_the_project(client: Client) -> None:
     (client.folder / ".nacre.toml").write_text("hook_capture = false\n")
     write_lines(client.transcript, [here(client, 1, "one")])
     client.call("stop")
-    assert not client.store.exists()
+    assert client.kept() == []
+    (client.folder / ".nacre.toml").unlink()
+    add_lines(client.transcript, here(client, 2, "two"))
+    client.call("stop")
+    assert client.kept() == ["two"]
 
 
 def test_a_client_that_went_elsewhere_still_works_on_the_same_project(client: Client, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Captures the new turns of a transcript: reads on from the last position, and stores no turn twice.
 
+Nor is a turn stored that was purged or taken back by an undo, or that was said while capture was off.
 A change that the user announces in them is compared with notes and earlier turns.
 """
 
@@ -19,16 +20,16 @@ from nacre.hooks import unread
 from nacre.hooks.channel import log_line
 from nacre.hooks.turns import announced_changes, is_users_statement
 from nacre.model import Conflict, Memory
+from nacre.model.journal import READ_POSITION
 from nacre.model.memory import Json
 from nacre.transfer.ingest import conversations
-from nacre.transfer.ingest.ingest import check_unrestricted, draft_item, store_new
+from nacre.transfer.ingest.ingest import check_unrestricted, draft_item, has_past, store_new
 from nacre.transfer.ingest.items import Item, clean_text, lines
 
 if TYPE_CHECKING:
     from nacre.hooks.request import Request
     from nacre.memory_store import MemoryStore
 
-KIND = "transcript"
 GEMINI = "gemini-cli"
 LINES = 200  # per operation: about 60 turns, a tenth of a second; the time limit is checked between two
 MARK_BYTES = 256  # before the read position: they show whether it is still the same file
@@ -63,6 +64,8 @@ def capture_request(store: MemoryStore, request: Request, *, until: float | None
     """Returns how many turns were stored."""
     transcript = request.transcript
     if not store.settings.hook_capture:
+        if transcript is not None and transcript.is_file() and store.can_edit_vocabulary:
+            pass_over(store, transcript.absolute())
         return 0
     if answer := request.text("prompt_response"):
         return capture_exchange(store, request.session, request.text("prompt"), answer, until=until)
@@ -122,7 +125,7 @@ def capture_exchange(store: MemoryStore, session: str, prompt: str, answer: str,
     check_unrestricted(store)
     name, now, source = f"{GEMINI} {session}", store.now(), GEMINI
     for _ in range(TRIES):
-        term = store.vocabulary(KIND).get(name)
+        term = store.vocabulary(READ_POSITION).get(name)
         turns = ReadPosition.from_term(term).turns
         items = [
             Item(text, session, f"{turns + place}", role, "", now)
@@ -132,8 +135,8 @@ def capture_exchange(store: MemoryStore, session: str, prompt: str, answer: str,
         drafts = [draft for place, item in enumerate(items) if (draft := drafted(store, item, turns + place, source))]
         after = ReadPosition(turns=turns + len(items), at=now)
         with suppress(AlreadyCaptured):
-            terms = {(KIND, name): expecting(term, after)}
-            stored = store_new(store, "capture", drafts, terms=terms, why=source)
+            marks = {(READ_POSITION, name): expecting(term, after)}
+            stored = store_new(store, "capture", drafts, marks=marks, why=source)
             note_changes(store, drafts, until)
             return stored
     return 0
@@ -165,7 +168,7 @@ def capture(store: MemoryStore, transcript: Path, *, session: str = "", until: f
     check_unrestricted(store)
     saved = faults = 0
     while True:
-        term = store.vocabulary(KIND).get(str(transcript))
+        term = store.vocabulary(READ_POSITION).get(str(transcript))
         try:
             done = step(store, transcript, term, session, until)
         except AlreadyCaptured:
@@ -191,12 +194,29 @@ def step(
     drafts, turns, offset = read_on(store, transcript, reached, session)
     if offset == reached.offset:
         return None
-    after = ReadPosition(offset, turns, transcript.stat().st_ino, mark_of(transcript, offset), store.now())
-    terms = {(KIND, str(transcript)): expecting(term, after)}
+    marks = {(READ_POSITION, str(transcript)): expecting(term, position_at(store, transcript, offset, turns))}
     source = drafts[0].source if drafts else conversations.CLAUDE_CODE
-    stored = store_new(store, "capture", drafts, terms=terms, why=source)
+    # The file may have been replaced, or the conversation continued in a copy of it.
+    drafts = [draft for draft in drafts if not has_past(store, draft.id)]
+    stored = store_new(store, "capture", drafts, marks=marks, why=source)
     note_changes(store, drafts, until)
     return stored
+
+
+def pass_over(store: MemoryStore, transcript: Path) -> None:
+    """Moves the position to the end of the file and stores nothing: what is said while capture is off is never stored,
+    also not when it is on again."""
+
+    def advance(term: object) -> Mapping[str, Json]:
+        return asdict(position_at(store, transcript, size, ReadPosition.from_term(term).turns))  # type: ignore[arg-type]
+
+    if resume_position(ReadPosition.from_term(store.vocabulary(READ_POSITION).get(str(transcript))), transcript):
+        size = transcript.stat().st_size
+        store.write("capture", marks={(READ_POSITION, str(transcript)): advance})
+
+
+def position_at(store: MemoryStore, transcript: Path, offset: int, turns: int) -> ReadPosition:
+    return ReadPosition(offset, turns, transcript.stat().st_ino, mark_of(transcript, offset), store.now())
 
 
 def note_changes(store: MemoryStore, turns: Sequence[Memory], until: float | None) -> None:
@@ -259,4 +279,4 @@ def read_on(store: MemoryStore, transcript: Path, reached: ReadPosition, session
 
 
 def read_positions(store: MemoryStore) -> dict[str, ReadPosition]:
-    return {name: ReadPosition.from_term(term) for name, term in store.vocabulary(KIND).items()}
+    return {name: ReadPosition.from_term(term) for name, term in store.vocabulary(READ_POSITION).items()}

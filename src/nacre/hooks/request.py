@@ -56,6 +56,10 @@ class Request:
         known = {"key": other.flags["key"]} if "key" in other.flags else {}
         return replace(self, flags={**known, **self.flags})
 
+    def without_capture(self) -> Request:
+        """Whoever carries it out stores nothing of it, even where capture is on again by then."""
+        return replace(self, environment={**self.environment, f"{ENVIRONMENT}HOOK_CAPTURE": "false"})
+
     def text(self, name: str) -> str:
         value = self.payload.get(name)
         return value if isinstance(value, str) else ""

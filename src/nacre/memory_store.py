@@ -77,6 +77,7 @@ from nacre.protocols import Backend, Clock, Embedder, Health, Order, Progress, R
 from nacre.recall import walk
 from nacre.recall.gather import OWN_STRATEGIES
 from nacre.recall.pack import HEADER, TokenCounter, pack, without_padding
+from nacre.recall.turns import informative
 from nacre.recall.walk import Walk, relation_list
 from nacre.recall_options import RecallOptions, Scope, between, make_filter, make_query, split_options, valid_at_filter
 from nacre.remember.guard import JUDGED, SPEAKERS, guard_notes, mark_suspicious
@@ -422,13 +423,17 @@ class MemoryStore(Closing):
         edits: Mapping[str, Edit] | None = None,
         successors: Mapping[str, str] | None = None,
         terms: Mapping[tuple[str, str], TermEdit] | None = None,
+        marks: Mapping[tuple[str, str], TermEdit] | None = None,
         why: str = "",
     ) -> list[Memory]:
         """New memories (made by `draft`), edits of stored ones by id, successions (old id to new) and edits of the
-        space's terms by kind and name, as one operation of this name: all or nothing. Secrets are removed from all of
-        it. Returns the memories that are new or changed. Raises `MemoryNotFound` and `SecretRefused`."""
-        terms = {(self._kind(kind), name): edit for (kind, name), edit in (terms or {}).items()}
-        wanted = WriteRequest(new, edits or {}, successors or {}, terms)
+        space's terms by kind and name, as one operation of this name: all or nothing. `marks` are edits of terms that
+        no undo takes back. Secrets are removed from all of it. Returns the memories that are new or changed. Raises
+        `MemoryNotFound` and `SecretRefused`."""
+        edited, marked = (
+            {(self._kind(kind), name): edit for (kind, name), edit in (each or {}).items()} for each in (terms, marks)
+        )
+        wanted = WriteRequest(new, edits or {}, successors or {}, edited, marked)
         return write_request.apply(self._engine, self.space, operation, wanted.guarded(self._guard), why=why)
 
     def edit(self, id: str, *, text: str | None = None, why: str = "", **fields: Unpack[Editable]) -> Memory:
@@ -562,8 +567,11 @@ class MemoryStore(Closing):
         """The best memories that fit the budget, as text for a model's context. Only what is packed counts as used.
         The text says, around the memories, that they are data and not instructions; `fence=False` leaves that out, for
         what no model reads. Weak hits are left out beside others, unless `min_relevance` or the strategy of another
-        system is given."""
+        system is given. Turns of a conversation that state nothing, such as questions, are left out unless a `role` or
+        `session` is given."""
         recalled = self.recall(query, max_items, touch=False, **options)
+        if not options.get("role") and not options.get("session"):
+            recalled = replace(recalled, hits=tuple(informative(recalled.hits)))
         if options.get("min_relevance") is None and (options.get("strategy") or "auto") in OWN_STRATEGIES:
             recalled = without_padding(recalled)
         packed = pack(recalled, token_budget, header=header, token_counter=token_counter, fence=fence)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,10 @@ from nacre.errors import AccessDenied
 from nacre.hooks import capture as capturing
 from nacre.hooks.capture import AlreadyCaptured, ReadPosition, capture, capture_request, read_positions, step
 from nacre.hooks.request import Request
+from nacre.model.journal import READ_POSITION
 from nacre.settings import Settings
-from tests.transcripts import add_lines, turn, write_lines
+from nacre.transfer.ingest.items import identity
+from tests.transcripts import SESSION, add_lines, turn, write_lines
 
 
 @pytest.fixture
@@ -43,7 +46,7 @@ def test_what_is_left_at_the_time_limit_waits_for_the_next_time(
 
 
 def test_who_was_overtaken_writes_nothing(store: MemoryStore, transcript: Path) -> None:
-    before = store.vocabulary(capturing.KIND).get(str(transcript))
+    before = store.vocabulary(READ_POSITION).get(str(transcript))
     capture(store, transcript)
     add_lines(transcript, turn(9, "the last"))
     with pytest.raises(AlreadyCaptured):
@@ -52,10 +55,79 @@ def test_who_was_overtaken_writes_nothing(store: MemoryStore, transcript: Path) 
     assert capture(store, transcript) == 1
 
 
-def test_a_capture_and_its_place_are_taken_back_together(store: MemoryStore, transcript: Path) -> None:
+def test_what_an_undo_took_back_is_not_captured_again(store: MemoryStore, transcript: Path) -> None:
     capture(store, transcript)
-    store.undo()
-    assert texts(store) == [] and read_positions(store) == {}
+    add_lines(transcript, turn(6, "the sixth"))
+    capture(store, transcript)
+    first = store.journal(operation="capture", newest_first=False)[0].operation.batch
+    (undone, *_) = store.undo(first)  # a later capture of the same transcript does not depend on it
+    add_lines(transcript, turn(7, "the seventh"))
+    assert capture(store, transcript) == 1
+    write_lines(transcript, [{"type": "summary"}, turn(0, "turn 0"), turn(7, "the seventh")])
+    assert capture(store, transcript) == 0
+    assert texts(store) == ["the sixth", "the seventh"]
+    store.undo(undone.operation.batch)
+    assert len(texts(store)) == 7
+
+
+def test_an_operation_of_an_earlier_version_that_journaled_its_position_can_be_undone(
+    store: MemoryStore, transcript: Path
+) -> None:
+    key = (READ_POSITION, str(transcript))
+    store.write("capture", new=[store.draft("An older turn")], terms={key: lambda _: asdict(ReadPosition(turns=1))})
+    capture(store, transcript)
+    reached = read_positions(store)
+    store.undo(store.journal(operation="capture", newest_first=False)[0].operation.batch)
+    assert read_positions(store) == reached and "An older turn" not in texts(store)
+
+
+def request_for(transcript: Path) -> Request:
+    return Request("stop", {"session_id": "s", "transcript_path": str(transcript)}, str(transcript.parent))
+
+
+def test_what_was_said_while_capture_was_off_is_not_captured_later(transcript: Path) -> None:
+    with MemoryStore(transcript.parent / "s.db", embedder="hashing") as store:
+        assert capture_request(store, request_for(transcript)) == 5
+    add_lines(transcript, turn(6, "between us"))
+    off = Settings(store=str(transcript.parent / "s.db"), hook_capture=False)
+    with MemoryStore(settings=off, embedder="hashing") as store:
+        assert capture_request(store, request_for(transcript)) == 0
+        assert len({entry.operation.batch for entry in store.journal(limit=None)}) == 1
+    add_lines(transcript, turn(7, "the seventh"))
+    with MemoryStore(transcript.parent / "s.db", embedder="hashing") as store:
+        assert capture_request(store, request_for(transcript)) == 1
+        assert texts(store) == [*(f"turn {number}" for number in range(5)), "the seventh"]
+        assert [memory.position for memory in store.list_recent(order="oldest")] == [*range(6)]
+        write_lines(transcript, [{"type": "summary"}, turn(4, "turn 4"), turn(6, "between us"), turn(8, "the eighth")])
+        assert capture_request(store, request_for(transcript)) == 1
+
+
+def test_a_purged_turn_is_not_captured_again_when_the_file_is_replaced(store: MemoryStore, transcript: Path) -> None:
+    capture(store, transcript)
+    store.purge(store.list_recent(order="oldest")[0].id)
+    write_lines(transcript, [{"type": "summary"}, turn(0, "turn 0"), turn(7, "turn 7")])
+    assert capture(store, transcript) == 1
+    assert texts(store) == ["turn 1", "turn 2", "turn 3", "turn 4", "turn 7"]
+
+
+def test_a_conversation_that_is_continued_in_a_copy_brings_only_its_new_turns(
+    store: MemoryStore, transcript: Path
+) -> None:
+    capture(store, transcript)
+    store.purge(store.list_recent(order="oldest")[0].id)
+    copied = [turn(number, f"turn {number}", sessionId="copy") for number in range(5)]
+    copy = write_lines(transcript.with_name("copy.jsonl"), [*copied, turn(8, "turn 8", sessionId="copy")])
+    assert capture(store, copy, session="copy") == 1
+    assert texts(store) == ["turn 1", "turn 2", "turn 3", "turn 4", "turn 8"]
+
+
+def test_turns_that_an_earlier_version_has_stored_are_known_again(store: MemoryStore, transcript: Path) -> None:
+    ids = [identity("claude-code", SESSION, f"uuid-{number}", f"turn {number}") for number in range(2)]
+    drafts = [replace(store.draft(f"turn {number}"), id=id) for number, id in enumerate(ids)]
+    store.write("capture", new=drafts)
+    store.purge(ids[0])
+    assert capture(store, transcript) == 3
+    assert texts(store) == ["turn 1", "turn 2", "turn 3", "turn 4"]
 
 
 def test_what_was_forgotten_is_not_captured_again_when_the_file_is_replaced(

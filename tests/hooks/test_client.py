@@ -159,7 +159,7 @@ def test_only_what_was_added_is_read_again(client: Client) -> None:
             batch: {each.kind.partition("/")[0] for each in acts if each.operation.batch == batch}
             for batch in dict.fromkeys(entry.operation.batch for entry in acts)
         }
-        assert list(told.values()) == [{"memory", "transcript"}] * 2
+        assert list(told.values()) == [{"memory"}] * 2
 
 
 def test_a_half_written_line_waits_for_the_next_time(client: Client) -> None:
@@ -224,7 +224,11 @@ def test_capture_can_be_switched_off_in_the_project(client: Client) -> None:
     (client.folder / ".nacre.toml").write_text("hook_capture = false\n")
     write_lines(client.transcript, [here(client, 1, "one")])
     client.call("stop")
-    assert not client.store.exists()
+    assert client.kept() == []
+    (client.folder / ".nacre.toml").unlink()
+    add_lines(client.transcript, here(client, 2, "two"))
+    client.call("stop")
+    assert client.kept() == ["two"]
 
 
 def test_a_client_that_went_elsewhere_still_works_on_the_same_project(client: Client, tmp_path: Path) -> None:
@@ -362,3 +366,15 @@ def test_what_nobody_could_read_again_has_more_time(monkeypatch: pytest.MonkeyPa
 def test_a_limit_that_is_no_number_is_the_usual_one(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
     monkeypatch.setenv("NACRE_HOOK_LIMIT", given)
     assert asking.seconds_allowed() == asking.LIMIT_SECONDS
+
+
+def test_a_codex_session_that_went_elsewhere_stays_in_its_project(client: Client, tmp_path: Path) -> None:
+    def line(second: int, kind: str, **payload: object) -> dict[str, object]:
+        return {"timestamp": f"2026-05-07T09:00:{second:02}Z", "type": kind, "payload": payload}
+
+    (tmp_path / "other").mkdir()
+    said = line(2, "event_msg", type="user_message", message="The sluice opens at four.")
+    write_lines(client.transcript, [line(1, "session_meta", id="c1", cwd=str(client.folder)), said])
+    client.call("stop", cwd=str(tmp_path / "other"))
+    with MemoryStore(client.store, embedder="hashing") as store:
+        assert list(store.spaces()) == [client.space]

@@ -233,11 +233,11 @@ def test_a_time_alone_finds_what_is_of_that_time(store: MemoryStore, question: s
     ],
 )
 def test_a_day_finds_what_comes_every_week(store: MemoryStore, question: str) -> None:
-    written = {"created_at": NOW - 100 * DAY}
-    store.remember("Chess club meets every Thursday at 20:00", id="chess", **written)
-    store.remember("Choir practice: Thursday 19:00, parish hall", id="choir", **written)
-    store.remember("Yoga class is every Tuesday", id="yoga", **written)
-    store.remember("Sang badly on Thursday", id="once", type="episodic", **written)
+    written = NOW - 100 * DAY
+    store.remember("Chess club meets every Thursday at 20:00", id="chess", created_at=written)
+    store.remember("Choir practice: Thursday 19:00, parish hall", id="choir", created_at=written)
+    store.remember("Yoga class is every Tuesday", id="yoga", created_at=written)
+    store.remember("Sang badly on Thursday", id="once", type="episodic", created_at=written)
     assert found(store, question) == ["chess", "choir"]
     assert store.recall(question)[0].relevance >= STRONG
 

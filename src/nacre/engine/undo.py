@@ -18,7 +18,7 @@ from nacre.engine.space_names import renamed, why_name_is_taken
 from nacre.errors import InvalidInput, NacreError, OperationNotFound, StoreFull, UndoBlocked, UndoRefused
 from nacre.model import TYPES, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.graph import RELATIONS
-from nacre.model.journal import MEMORY, SPACE_NAME, TOOLS, UNATTENDED, UNDO_UNDER_WAY, OperationStatus
+from nacre.model.journal import MEMORY, READ_POSITION, SPACE_NAME, TOOLS, UNATTENDED, UNDO_UNDER_WAY, OperationStatus
 from nacre.model.memory import (
     MAY_REPLACE,
     Json,
@@ -674,6 +674,8 @@ class Reversal:
                 expected, after = entry.after, entry.before
                 if entry.kind == SPACE:  # its former names are no operation's to take back
                     expected, after = (with_former_names(each, current) for each in (expected, after))
+                if entry.kind == f"{READ_POSITION}/{entry.space}":  # else the next hook would store the turns again
+                    expected = after = current
                 if current != expected:
                     raise UndoBlocked(f"The {entry.kind} {entry.memory_id!r}", self._later(entry))
                 changes[key] = TermChange(entry.space, *key, stored, after)

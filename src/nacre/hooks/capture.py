@@ -1,5 +1,6 @@
 """Captures the new turns of a transcript: reads on from the last position, and stores no turn twice.
 
+Nor is a turn stored that was purged or taken back by an undo, or that was said while capture was off.
 A change that the user announces in them is compared with notes and earlier turns.
 """
 
@@ -17,19 +18,19 @@ from typing import TYPE_CHECKING
 from nacre.errors import InvalidInput, SecretRefused
 from nacre.hooks import unread
 from nacre.hooks.channel import log_line
-from nacre.hooks.turns import announced_changes, is_users_statement
 from nacre.model import Conflict, Memory
+from nacre.model.journal import READ_POSITION
 from nacre.model.memory import Json
+from nacre.recall.turns import announced_changes, is_users_statement
 from nacre.transfer.ingest import conversations
-from nacre.transfer.ingest.ingest import draft_item, store_new
-from nacre.transfer.ingest.items import Item, clean_text, lines
+from nacre.transfer.ingest.ingest import draft_item, has_past, store_new
+from nacre.transfer.ingest.items import Item, clean_text, lines, parse_time
 from nacre.transfer.permission import demand_import
 
 if TYPE_CHECKING:
     from nacre.hooks.request import Request
     from nacre.memory_store import MemoryStore
 
-KIND = "transcript"
 GEMINI = "gemini-cli"
 LINES = 200  # per operation: about 60 turns, a tenth of a second; the time limit is checked between two
 MARK_BYTES = 256  # before the read position: they show whether it is still the same file
@@ -44,13 +45,15 @@ class AlreadyCaptured(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ReadPosition:
-    """How far a transcript was read. `mark` is a digest of the bytes before `offset`; `turns` counts stored ones."""
+    """How far a transcript was read. `mark` is a digest of the bytes before `offset`; `turns` counts stored ones. What
+    was said until `passed` is not stored any more, also not from a file that took the place of this one."""
 
     offset: int = 0
     turns: int = 0
     inode: int = 0
     mark: str = ""
     at: float = 0.0
+    passed: float = 0.0
 
     @classmethod
     def from_term(cls, term: Mapping[str, Json] | None) -> ReadPosition:
@@ -64,6 +67,8 @@ def capture_request(store: MemoryStore, request: Request, *, until: float | None
     """Returns how many turns were stored."""
     transcript = request.transcript
     if not store.settings.hook_capture:
+        if transcript is not None and transcript.is_file() and store.can_edit_vocabulary:
+            pass_over(store, transcript.absolute())
         return 0
     if answer := request.text("prompt_response"):
         return capture_exchange(store, request.session, request.text("prompt"), answer, until=until)
@@ -123,7 +128,7 @@ def capture_exchange(store: MemoryStore, session: str, prompt: str, answer: str,
     demand_import(store)
     name, now, source = f"{GEMINI} {session}", store.now(), GEMINI
     for _ in range(TRIES):
-        term = store.vocabulary(KIND).get(name)
+        term = store.vocabulary(READ_POSITION).get(name)
         turns = ReadPosition.from_term(term).turns
         items = [
             Item(text, session, f"{turns + place}", role, "", now)
@@ -133,8 +138,8 @@ def capture_exchange(store: MemoryStore, session: str, prompt: str, answer: str,
         drafts = [draft for place, item in enumerate(items) if (draft := drafted(store, item, turns + place, source))]
         after = ReadPosition(turns=turns + len(items), at=now)
         with suppress(AlreadyCaptured):
-            terms = {(KIND, name): expecting(term, after)}
-            stored = store_new(store, "capture", drafts, terms=terms, why=source)
+            marks = {(READ_POSITION, name): expecting(term, after)}
+            stored = store_new(store, "capture", drafts, marks=marks, why=source)
             note_changes(store, drafts, until)
             return stored
     return 0
@@ -166,7 +171,7 @@ def capture(store: MemoryStore, transcript: Path, *, session: str = "", until: f
     demand_import(store)
     saved = faults = 0
     while True:
-        term = store.vocabulary(KIND).get(str(transcript))
+        term = store.vocabulary(READ_POSITION).get(str(transcript))
         try:
             done = step(store, transcript, term, session, until)
         except AlreadyCaptured:
@@ -192,12 +197,35 @@ def step(
     drafts, turns, offset = read_on(store, transcript, reached, session)
     if offset == reached.offset:
         return None
-    after = ReadPosition(offset, turns, transcript.stat().st_ino, mark_of(transcript, offset), store.now())
-    terms = {(KIND, str(transcript)): expecting(term, after)}
+    marks = {
+        (READ_POSITION, str(transcript)): expecting(term, position_at(store, transcript, offset, turns, reached.passed))
+    }
     source = drafts[0].source if drafts else conversations.CLAUDE_CODE
-    stored = store_new(store, "capture", drafts, terms=terms, why=source)
+    # The file may have been replaced, or the conversation continued in a copy of it.
+    drafts = [draft for draft in drafts if not has_past(store, draft.id)]
+    stored = store_new(store, "capture", drafts, marks=marks, why=source)
     note_changes(store, drafts, until)
     return stored
+
+
+def pass_over(store: MemoryStore, transcript: Path) -> None:
+    """Moves the position to the end of the file and stores nothing: what is said while capture is off is never stored,
+    also not when it is on again."""
+
+    term = store.vocabulary(READ_POSITION).get(str(transcript))
+    reached = resume_position(ReadPosition.from_term(term), transcript)
+    if reached is None:
+        return
+    size = transcript.stat().st_size
+    entries = (line.entry for line in lines(transcript, reached.offset) if isinstance(line.entry, dict))
+    passed = max([reached.passed, *(parse_time(entry.get("timestamp")) or 0.0 for entry in entries)])
+    after = position_at(store, transcript, size, reached.turns, passed)
+    with suppress(AlreadyCaptured):  # by a hook that began while capture was on, and the next one passes over the rest
+        store.write("capture", marks={(READ_POSITION, str(transcript)): expecting(term, after)})
+
+
+def position_at(store: MemoryStore, transcript: Path, offset: int, turns: int, passed: float) -> ReadPosition:
+    return ReadPosition(offset, turns, transcript.stat().st_ino, mark_of(transcript, offset), store.now(), passed)
 
 
 def note_changes(store: MemoryStore, turns: Sequence[Memory], until: float | None) -> None:
@@ -230,7 +258,7 @@ def resume_position(reached: ReadPosition, transcript: Path) -> ReadPosition | N
     same = reached.offset <= size and mark_of(transcript, reached.offset) == reached.mark
     if same or not reached.offset:
         return reached if size > reached.offset else None
-    return ReadPosition() if size else None
+    return ReadPosition(passed=reached.passed) if size else None
 
 
 def mark_of(transcript: Path, offset: int) -> str:
@@ -251,7 +279,7 @@ def read_on(store: MemoryStore, transcript: Path, reached: ReadPosition, session
         source = conversations.CODEX if codex else conversations.CLAUDE_CODE
         for item in pieces(line, session or transcript.stem):
             draft = drafted(store, item, turns, source) if isinstance(item, Item) else None
-            if draft is None:
+            if draft is None or (draft.occurred_at is not None and draft.occurred_at <= reached.passed):
                 continue
             if draft.id not in drafts:
                 turns += 1
@@ -260,4 +288,4 @@ def read_on(store: MemoryStore, transcript: Path, reached: ReadPosition, session
 
 
 def read_positions(store: MemoryStore) -> dict[str, ReadPosition]:
-    return {name: ReadPosition.from_term(term) for name, term in store.vocabulary(KIND).items()}
+    return {name: ReadPosition.from_term(term) for name, term in store.vocabulary(READ_POSITION).items()}

@@ -85,8 +85,12 @@ def read_payload() -> Mapping[str, Json]:
 def answer(request: Request) -> str:
     begun, limit = time.monotonic(), seconds_allowed()
     settings = request.settings()
-    if not (settings.hook_inject if request.injects else settings.hook_capture):
+    if request.injects and not settings.hook_inject:
         return ""
+    if not request.injects and not settings.hook_capture:
+        if request.is_exchange:
+            return ""
+        request = request.without_capture()  # it has a transcript, in which a later hook reads on
     file = store_path(settings.store)
     places = HelperFiles.of(file)
     if request.injects and not file.exists():

@@ -56,6 +56,10 @@ class Request:
         known = {"key": other.flags["key"]} if "key" in other.flags else {}
         return replace(self, flags={**known, **self.flags})
 
+    def without_capture(self) -> Request:
+        """Whoever carries it out stores nothing of it, even where capture is on again by then."""
+        return replace(self, environment={**self.environment, f"{ENVIRONMENT}HOOK_CAPTURE": "false"})
+
     def text(self, name: str) -> str:
         value = self.payload.get(name)
         return value if isinstance(value, str) else ""
@@ -101,6 +105,8 @@ def first_folder(transcript: Json) -> str:
         for raw in file.read(HEAD).split(b"\n")[:-1]:
             with suppress(ValueError):
                 entry = json.loads(raw)
-                if isinstance(entry, dict) and isinstance(entry.get("cwd"), str) and entry["cwd"]:
-                    return str(entry["cwd"])
+                # Codex has it under `payload`.
+                for named in (entry, entry.get("payload")) if isinstance(entry, dict) else ():
+                    if isinstance(named, dict) and isinstance(named.get("cwd"), str) and named["cwd"]:
+                        return str(named["cwd"])
     return ""

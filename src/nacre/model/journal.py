@@ -24,6 +24,8 @@ UPKEEP = (DECAY, FADE, RETAIN, REFLECT, CONSOLIDATE)
 
 # The kind, in each space, of the terms of undos that have begun and not ended. With blanks, so that no archive has it.
 UNDO_UNDER_WAY = "undo under way"
+# The kind, in each space, of the terms that say how far hooks have read transcripts.
+READ_POSITION = "transcript"
 
 
 @dataclass(frozen=True, slots=True)

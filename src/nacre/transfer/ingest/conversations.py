@@ -72,8 +72,10 @@ def claude_code_turn(entry: Mapping[str, Json], session: str, *, tools: bool) ->
     said, done = text_and_tools(message.get("content"))
     text = clean_text(INSERTED.sub("", said))
     role = text_of(message, "role") or text_of(entry, "type")
-    key = text_of(entry, "uuid") or str(text_of(message, "id") + text_of(entry, "timestamp"))
-    about = Item("", text_of(entry, "sessionId") or session, key, role, "", parse_time(entry.get("timestamp")))
+    own = text_of(entry, "uuid")
+    key = own or str(text_of(message, "id") + text_of(entry, "timestamp"))
+    when = parse_time(entry.get("timestamp"))
+    about = Item("", text_of(entry, "sessionId") or session, key, role, "", when, unique=bool(own))
     if text and not COMMAND.match(text):
         yield replace(about, text=text)
     elif text:

@@ -313,8 +313,8 @@ def place(piece: Memory | Failed) -> int:
 
 
 def draft_item(store: MemoryStore, item: Item, position: int, format: str) -> Memory:
-    """The id is a hash of the content, so that it is stored only once; of the text without secrets, because a hash of a
-    short secret would reveal it."""
+    """The id is a hash of the message's own id, else of the content, so that it is stored only once. It is one of the
+    text without secrets, because a hash of a short secret would reveal it."""
     fields: dict[str, object] = {"session": item.session, "position": position, "role": item.role, "title": item.title,
                                  "occurred_at": item.occurred_at, "tags": item.tags}  # fmt: skip
     fields["source"] = item.session if format == NOTES else format
@@ -322,20 +322,23 @@ def draft_item(store: MemoryStore, item: Item, position: int, format: str) -> Me
         fields["type"] = "episodic"
     fields |= item.fields
     draft = store.draft(item.text, **cast("Fields", fields))
-    return replace(draft, id=identity(format, item.session, item.key, draft.text))
+    of_content = identity(format, item.session, item.key, draft.text)
+    # A turn that an earlier version has stored keeps the id that it got then.
+    is_own = item.unique and not store.get_many([of_content]) and not has_past(store, of_content)
+    return replace(draft, id=identity(format, item.key) if is_own else of_content)
 
 
 def store_new(
     store: MemoryStore, operation: str, drafts: Sequence[Memory], *,
-    terms: Mapping[tuple[str, str], TermEdit] | None = None, why: str = "",
+    marks: Mapping[tuple[str, str], TermEdit] | None = None, why: str = "",
 ) -> int:  # fmt: skip
     """Stores the drafts that do not exist yet, not even in the trash, in one operation; returns how many."""
     for _ in range(TRIES):
         new = not_stored(store, drafts)
-        if not new and not terms:
+        if not new and not marks:
             return 0
         try:
-            store.write(operation, new=new, terms=terms, why=why)
+            store.write(operation, new=new, marks=marks, why=why)
             return len(new)
         except InvalidInput:
             if len(not_stored(store, new)) == len(new):
@@ -346,6 +349,11 @@ def store_new(
 def not_stored(store: MemoryStore, drafts: Sequence[Memory]) -> list[Memory]:
     there = {memory.id for memory in store.get_many([draft.id for draft in drafts])}
     return [draft for draft in drafts if draft.id not in there]
+
+
+def has_past(store: MemoryStore, id: str) -> bool:
+    """Whether the journal knows it: it is stored, or was purged, or an undo took it back."""
+    return bool(store.journal(id, limit=1))
 
 
 def batches(pieces: Iterable[Piece], size: int | None) -> Iterator[list[Piece]]:

@@ -24,8 +24,9 @@ NAME_DIGITS = 4  # of a name that lost a secret: too few to guess it by them
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """`key` identifies it within its session: the message's own id, else its position. `at` counts the bytes read
-    so far."""
+    """`key` identifies it within its session: the message's own id, else its position. `unique` is a key that is the
+    message's in every session, as in a conversation that was continued in another file. `at` counts the bytes read so
+    far."""
 
     text: str
     session: str
@@ -35,6 +36,7 @@ class Item:
     occurred_at: float | None = None
     tags: tuple[str, ...] = ()
     at: int = 0
+    unique: bool = False
     fields: Mapping[str, object] = field(default_factory=dict)  # further fields of the memory, by their names
 
 

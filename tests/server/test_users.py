@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nacre import MemoryStore
 from nacre.access.capabilities import Role
+from nacre.access.view import USER_KIND
 from nacre.errors import AccessDenied, InvalidInput, UnknownName
-from nacre.protocols import TOKEN_KIND
+from nacre.protocols import TOKEN_KIND, TermSet
 from nacre.server.users import Identity, Registry
 from tests.samples import Clock
 
@@ -64,6 +66,41 @@ def test_a_user_that_is_removed_takes_its_tokens_along(registry: Registry) -> No
     assert registry.identify(kept).user == "bea" and [user.name for user in registry.users()] == ["bea"]
     with pytest.raises(UnknownName):
         registry.remove_user("ada")
+
+
+def before_the_next_commit(registry: Registry, monkeypatch: pytest.MonkeyPatch, deed: Callable[[], object]) -> None:
+    """Lets somebody else be faster than the next commit."""
+    backend, commit = registry.backend, registry.backend.commit
+
+    def overtaken(*args: Any, **options: Any) -> Any:
+        monkeypatch.setattr(backend, "commit", commit)
+        deed()
+        return commit(*args, **options)
+
+    monkeypatch.setattr(backend, "commit", overtaken)
+
+
+def test_no_token_is_made_for_a_user_who_is_removed_meanwhile(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before_the_next_commit(registry, monkeypatch, lambda: registry.remove_user("ada"))
+    with pytest.raises(UnknownName):
+        registry.create_token("ada", "admin")
+    assert registry.users() == [] and registry.tokens() == []
+
+
+def test_a_token_that_is_made_while_its_user_is_removed_goes_along(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before_the_next_commit(registry, monkeypatch, lambda: registry.create_token("ada", "admin"))
+    assert registry.remove_user("ada") == 1 and registry.tokens() == []
+
+
+def test_a_token_whose_user_is_gone_opens_nothing(registry: Registry) -> None:
+    secret = registry.create_token("ada", "admin")[1]
+    registry.backend.commit([TermSet(USER_KIND, "ada", None)])
+    with pytest.raises(AccessDenied, match="was removed"):
+        registry.identify(secret)
 
 
 def test_what_cannot_be_a_user_or_a_token_is_refused(registry: Registry) -> None:

@@ -12,7 +12,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.access.capabilities import Role
 from nacre.access.view import USER_KIND
-from nacre.errors import AccessDenied, InvalidInput, UnknownName
+from nacre.errors import AccessDenied, InvalidInput, NacreError, UnknownName
 from nacre.protocols import TOKEN_KIND, TermSet
 from nacre.server.users import Identity, Registry
 from tests.samples import Clock
@@ -142,3 +142,26 @@ def test_tokens_open_a_renamed_space_under_its_new_name(tmp_path: Path, restrict
         assert registry.identify(wide).spaces == ()
         renaming.undo(renaming.journal(limit=1)[0].operation.batch)
         assert registry.identify(narrow).spaces == ("other", "old")
+
+
+@pytest.mark.parametrize("restricted", [False, True])
+def test_no_renaming_and_no_undo_of_one_opens_a_space_to_a_token_for_another(tmp_path: Path, restricted: bool) -> None:
+    with MemoryStore(tmp_path / "s.db", space="alpha", embedder="hashing") as store:
+        registry = Registry(store.acting_as("server").store, time.time)
+        registry.add_user("ben")
+        token, secret = registry.create_token("ben", "reader", ["beta"])
+        store.remember("The pier opens at nine")
+        renaming = store.as_user("ann", Identity("ann", Role.ADMIN, (), "").capabilities) if restricted else store
+        with pytest.raises(InvalidInput, match="token names 'beta'"):
+            renaming.rename_space("beta")
+        assert registry.identify(secret).spaces == ("beta",) and list(store.spaces()) == ["alpha"]
+        registry.revoke(token.id)
+        renaming.rename_space("beta")
+        batch = renaming.journal(limit=1)[0].operation.batch
+        later = registry.create_token("ben", "reader", ["alpha"])[0]
+        with pytest.raises(NacreError, match="token names 'alpha'"):
+            renaming.undo(batch)
+        registry.revoke(later.id)
+        made_since = registry.create_token("ben", "reader", ["beta"])[1]
+        renaming.undo(batch)
+        assert registry.identify(made_since).spaces == ("alpha",) and list(store.spaces()) == ["alpha"]

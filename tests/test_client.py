@@ -9,6 +9,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from socketserver import BaseRequestHandler, ThreadingTCPServer
@@ -217,7 +218,7 @@ def test_the_same_story_has_the_same_outcome_on_either_side(remote: RemoteStore)
             (name, *(RANDOM.sub("#", repr(outcome(each))) for each in (work, other)))
             for (name, work), (_, other) in zip(story(near), story(far), strict=True)
         ]
-    differing = [(name, here, there) for name, here, there in outcomes if here != there.replace("parameter", "field")]
+    differing = [(name, here, there) for name, here, there in outcomes if here != there]
     assert differing == []
 
 
@@ -260,6 +261,39 @@ def test_errors_are_those_of_a_local_store(remote: RemoteStore) -> None:
     with pytest.raises(UndoBlocked) as blocked:
         store.undo(store.journal(id, operation="remember")[0])
     assert [each.name for each in blocked.value.later] == ["pin"]  # type: ignore[attr-defined]
+
+
+def writing(store: MemoryStore, data: Any) -> list[Callable[[], Any]]:
+    return [
+        lambda: store.remember("A measured value", metadata=data),
+        lambda: store.edit("a", metadata=data),
+        lambda: store.draft("A measured value", metadata=data),
+        lambda: store.remember_many([{"text": "A measured value", "metadata": data}]),
+        lambda: store.remember("A measured value", links=[Link("a", data=data)]),
+        lambda: store.link("a", "b", data=data),
+    ]
+
+
+def refusals(store: MemoryStore) -> list[str]:
+    """What the store says to values that JSON does not have, or turns into others."""
+    store.remember("A buoy", id="a")
+    values = (float("nan"), float("inf"), datetime(2026, 5, 1), b"abc", {1, 2}, "half \ud800")
+    said = [outcome(call) for value in values for call in writing(store, {"value": value})]
+    assert store.count() == 1 and store.edges() == [] and existing(store, "a").metadata == {}
+    return said
+
+
+def existing(store: MemoryStore, id: str) -> Memory:
+    memory = store.get(id)
+    assert memory is not None
+    return memory
+
+
+def test_what_json_does_not_have_is_refused_as_by_a_local_store(remote: RemoteStore) -> None:
+    with local() as near:
+        here = refusals(near)
+    there = refusals(remote.in_space("values"))
+    assert here == there and all(each.startswith("InvalidInput: ") for each in here)
 
 
 def test_a_version_that_is_expected_is_compared_by_the_server(remote: RemoteStore) -> None:

@@ -12,18 +12,28 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import BoundArguments, Parameter, signature
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, Unpack, cast
 from urllib.parse import quote, urlencode, urlsplit
 
 from nacre.engine.engine import UNDO
-from nacre.errors import ConfigError, InvalidInput, MemoryNotFound, StoreUnreachable, VersionMismatch
+from nacre.errors import ConfigError, InvalidInput, MemoryNotFound, StoreUnreachable, UnknownName, VersionMismatch
 from nacre.factory import service_key
 from nacre.memory_store import MemoryStore
 from nacre.model import JournalEntry, Listing, Memory
 from nacre.model.instants import Instant
 from nacre.model.journal import renamed_to
-from nacre.model.validate import addressable_label, check_arguments, checks_arguments, hints_of, label, required_label
+from nacre.model.validate import (
+    CHECKS,
+    TIME_FIELDS,
+    addressable_label,
+    check_arguments,
+    checks_arguments,
+    hints_of,
+    json_object,
+    label,
+    required_label,
+)
 from nacre.project_store import Choose, ProjectStore
 from nacre.protocols import Order, Progress, Vectors
 from nacre.recall_options import Scope, between
@@ -530,29 +540,51 @@ def remote(name: str) -> Callable[..., Any]:
 
     @wraps(method)
     def call(self: RemoteStore, /, *arguments: Any, **options: Any) -> Any:
-        bound, values = shape.bind(self, *arguments, **options), dict[str, Any]()
+        bound = shape.bind(self, *arguments, **options)
         check_arguments(bound, hints_of(method))
-        for each in list(shape.parameters.values())[1:]:
-            if each.name not in bound.arguments:
-                continue
-            value = bound.arguments[each.name]
-            if each.kind is Parameter.VAR_KEYWORD:
-                values |= value
-            elif each.name in LOCAL_ONLY:
-                refuse_function(each.name, value)
-            else:
-                values[each.name] = list(value) if isinstance(value, Iterator | tuple) else value
+        values = values_to_send(name, bound)
         if name in IN_PAGES and ("limit" in values or name == "entities"):
             return in_pages(self, name, values)
-        if name == "decide" and not isinstance(values["item"], str):
-            values["item"] = values["item"].id
-        variadic = any(each.kind is Parameter.VAR_POSITIONAL for each in shape.parameters.values())
-        if variadic:
-            last = next(each.name for each in shape.parameters.values() if each.kind is Parameter.VAR_POSITIONAL)
-            values.setdefault(last, [])
         return self._call(name, values)
 
     return call
+
+
+def values_to_send(name: str, bound: BoundArguments) -> dict[str, Any]:
+    """The arguments of a method by the names of the API, checked as far as a local store would check them before it
+    looks at what is stored."""
+    values: dict[str, Any] = {}
+    for each in list(bound.signature.parameters.values())[1:]:
+        if each.kind is Parameter.VAR_POSITIONAL:
+            values[each.name] = []
+        if each.name not in bound.arguments:
+            continue
+        value = bound.arguments[each.name]
+        if each.kind is Parameter.VAR_KEYWORD:
+            values |= checked_fields(value) if each.name == "fields" else value
+        elif each.name in LOCAL_ONLY:
+            refuse_function(each.name, value)
+        else:
+            values[each.name] = list(value) if isinstance(value, Iterator | tuple) else value
+    if name == "decide" and not isinstance(values["item"], str):
+        values["item"] = values["item"].id
+    if name == "remember_many":
+        values["items"] = [each if isinstance(each, str) else checked_fields(each) for each in values["items"]]
+    if values.get("data"):
+        values["data"] = json_object("data", values["data"])
+    return values
+
+
+def checked_fields(fields: Mapping[str, object]) -> dict[str, object]:
+    """The fields of a memory, checked as a local store does it: JSON would turn some of what it refuses into something
+    else. Times stay as they are, because words such as `friday` are about the server's clock."""
+    checked = dict(fields)
+    for name, value in fields.items():
+        if name not in (*CHECKS, "id_prefix"):
+            raise UnknownName("field", name, CHECKS)
+        if name in CHECKS and name not in TIME_FIELDS:
+            checked[name] = CHECKS[name](name, value)
+    return checked
 
 
 def in_pages(store: RemoteStore, name: str, values: Mapping[str, Any]) -> list[Any]:

@@ -263,6 +263,21 @@ def test_errors_are_those_of_a_local_store(remote: RemoteStore) -> None:
     assert [each.name for each in blocked.value.later] == ["pin"]  # type: ignore[attr-defined]
 
 
+def test_many_memories_take_the_fields_that_one_takes(remote: RemoteStore) -> None:
+    store = remote.in_space("many")
+    item = {
+        "text": "The mole has a lamp", "id": "m", "links": [Link("c", "lights", 0.5, {"kind": "x"})], "tags": ("sea",),
+        "metadata": {"page": 1}, "valid_from": "2026-06-01", "position": 3,
+    }  # fmt: skip
+    with local() as near:
+        (here,), (there,) = (each.remember_many([item]) for each in (near, store))
+    assert there.links == (Link("c", "lights", 0.5, {"kind": "x"}),)
+    names = ("text", "id", "links", "tags", "metadata", "valid_from", "position")
+    assert [getattr(here, name) for name in names] == [getattr(there, name) for name in names]
+    with pytest.raises(InvalidInput, match="needs a text"):
+        store.remember_many([{"id": "n"}])
+
+
 def writing(store: MemoryStore, data: Any) -> list[Callable[[], Any]]:
     return [
         lambda: store.remember("A measured value", metadata=data),

@@ -262,6 +262,12 @@ class Fields(Editable, total=False):
     id_prefix: str
 
 
+class NewMemory(Fields):
+    """One of the memories that `remember_many` stores."""
+
+    text: str
+
+
 def validate_fields(
     fields: Mapping[str, object], types: Iterable[str], *, limit_lists: bool = True
 ) -> dict[str, object]:

@@ -29,6 +29,7 @@ from nacre.errors import (
     MemoryNotFound,
     NacreError,
     SpaceNotOpen,
+    StorageError,
     StoreUnreachable,
     SupersedeCycle,
     UndoBlocked,
@@ -450,6 +451,17 @@ def test_functions_of_the_program_and_parts_of_the_store_are_refused(remote: Rem
             getattr(remote, name)("x")
     with pytest.raises(InvalidInput, match="where the server runs"):
         remote.embedder  # noqa: B018
+
+
+def test_a_closed_store_says_so_as_a_local_one_does(served: Served, token: str) -> None:
+    store = RemoteStore(served.url, token=token, space="default")
+    view = store.in_space("other")
+    assert view.count() == 0
+    store.close()
+    for closed in (store, view):
+        with pytest.raises(StorageError, match=rf"The store {served.url} is closed; open it again"):
+            closed.count()
+    store.close()
 
 
 def test_a_wrong_token_and_a_space_that_is_not_open(served: Served, place: Path) -> None:

@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, Unpack, cast
 from urllib.parse import quote, urlencode, urlsplit
 
 from nacre.engine.engine import UNDO
-from nacre.errors import ConfigError, InvalidInput, MemoryNotFound, StoreUnreachable, UnknownName, VersionMismatch
+from nacre.errors import (
+    ConfigError,
+    InvalidInput,
+    MemoryNotFound,
+    StorageError,
+    StoreUnreachable,
+    UnknownName,
+    VersionMismatch,
+)
 from nacre.factory import service_key
 from nacre.memory_store import MemoryStore
 from nacre.model import JournalEntry, Listing, Memory
@@ -107,6 +115,7 @@ class Connection:
             self._headers["Authorization"] = f"Bearer {token}"
         self._idle: deque[tuple[http.client.HTTPConnection, float]] = deque()
         self._tls = ssl.create_default_context() if place.scheme == "https" else None
+        self._closed = False
 
     def send(self, verb: str, path: str, body: object, *, writes: bool, headers: Mapping[str, str]) -> Any:
         """The JSON of the answer. Raises the error that the server met, and `StoreUnreachable`."""
@@ -117,6 +126,8 @@ class Connection:
             raise self.not_ours("its answer is not JSON") from error
 
     def send_raw(self, verb: str, path: str, body: object, *, writes: bool, headers: Mapping[str, str]) -> bytes:
+        if self._closed:
+            raise StorageError(f"The store {without_password(self.url)} is closed; open it again.")
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         kind = "application/octet-stream" if isinstance(body, bytes) else "application/json"
         sent = {**self._headers, **headers, **({"Content-Type": kind} if data is not None else {})}
@@ -197,6 +208,7 @@ class Connection:
         return http.client.HTTPSConnection(host, port, timeout=self.seconds, context=self._tls)
 
     def close(self) -> None:
+        self._closed = True
         while self._idle:
             self._idle.pop()[0].close()
 

@@ -13,9 +13,10 @@ from datetime import datetime
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from socketserver import BaseRequestHandler, ThreadingTCPServer
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 
 from nacre import AsyncMemoryStore, Conflict, Filter, Link, Memory, MemoryStore, client
@@ -310,6 +311,50 @@ def test_what_json_does_not_have_is_refused_as_by_a_local_store(remote: RemoteSt
         here = refusals(near)
     there = refusals(remote.in_space("values"))
     assert here == there and all(each.startswith("InvalidInput: ") for each in here)
+
+
+def without_value(store: MemoryStore, name: str) -> list[Callable[[], Any]]:
+    nothing: Any = {name: None}
+    return [
+        lambda: getattr(store.remember("The buoys", id=f"of {name}", **nothing), name),
+        lambda: getattr(store.edit("c", **nothing), name),
+    ]
+
+
+def odd_calls(store: MemoryStore) -> Iterator[Callable[[], Any]]:
+    """What programs give by mistake, or from other libraries."""
+    one, two, half = cast("tuple[int, int, float]", (np.int64(1), np.int64(2), np.float32(0.5)))
+    yield lambda: [store.remember(f"Buoy {each}", id=f"b{each}", importance=half).importance for each in range(3)]
+    yield lambda: [memory.id for memory in store.list_recent(two, offset=one, min_importance=half)]
+    yield lambda: len(store.journal(limit=two))
+    yield lambda: len(store.recall("buoy", k=two))
+    yield lambda: len(store.recall("buoy", touch=None, rerank=np.bool_(False)))  # type: ignore[arg-type]
+    yield lambda: store.remember_many([{"text": "Another buoy", "id": "c", "position": two, "title": None}])[0].position
+    for name in ("agent", "title", "source", "source_notes", "session", "role"):
+        yield from without_value(store, name)
+    yield lambda: store.edit("c", type=None)  # type: ignore[arg-type]
+    yield lambda: store.edit("c", importance="0.5")  # type: ignore[arg-type]
+    yield lambda: store.remember("x", tags=[1])  # type: ignore[list-item]
+    yield lambda: store.remember("x", pinned="yes")  # type: ignore[arg-type]
+    yield lambda: store.count(min_importance="high")  # type: ignore[arg-type]
+    yield lambda: store.count(where=3)  # type: ignore[arg-type]
+    yield lambda: store.count(status=["lost"])
+    yield lambda: store.count(tags=iter(["a"]))
+    yield lambda: store.iterate(bogus=1)  # type: ignore[call-arg]
+    yield lambda: store.recall("buoy", bogus=1)  # type: ignore[call-arg]
+    yield lambda: store.list_recent(-1)
+    yield lambda: store.list_recent(offset=-1)
+    yield lambda: store.journal(limit=-1)
+    yield lambda: store.operations(limit=-1)
+    yield lambda: store.memories_about("buoy", limit=-1)
+
+
+def test_a_mistake_is_answered_as_by_a_local_store(remote: RemoteStore) -> None:
+    with local() as near:
+        pairs = zip(odd_calls(near), odd_calls(remote.in_space("mistakes")), strict=True)
+        outcomes = [tuple(RANDOM.sub("#", repr(outcome(call))) for call in pair) for pair in pairs]
+    assert [pair for pair in outcomes if pair[0] != pair[1]] == []
+    assert not any("StorageError" in here for here, _ in outcomes)
 
 
 def test_a_version_that_is_expected_is_compared_by_the_server(remote: RemoteStore) -> None:

@@ -44,7 +44,7 @@ from nacre.model.validate import (
 )
 from nacre.project_store import Choose, ProjectStore
 from nacre.protocols import Order, Progress, Vectors
-from nacre.recall_options import Scope, between
+from nacre.recall_options import RecallOptions, Scope, between, make_filter, split_options
 from nacre.rest.endpoints import (
     ARGUMENTS,
     ELSEWHERE,
@@ -60,6 +60,7 @@ from nacre.rest.problems import error_of
 from nacre.rest.wire import Reading, is_object, to_json
 from nacre.settings import DEFAULT, PERSONAL, Settings, SpaceChoice, personal_space, without_password
 from nacre.settings import settings as read_settings
+from nacre.storage.pages import check_page
 
 if TYPE_CHECKING:
     from nacre.protocols import Embedder
@@ -343,7 +344,8 @@ class RemoteStore(MemoryStore):
     def list_recent(
         self, limit: int = 20, *, order: Order = "newest", offset: int = 0, cursor: str = "", **scope: Unpack[Scope]
     ) -> Listing:
-        listing, options = Listing([], cursor), settled(scope)
+        check_page(limit, offset)
+        listing, options = Listing([], cursor), checked_scope(scope)
         while True:
             wanted = min(limit - len(listing), PAGE)
             values = {"limit": wanted, "order": order, "offset": offset, "cursor": listing.cursor, **options}
@@ -354,9 +356,12 @@ class RemoteStore(MemoryStore):
             offset = 0
 
     def iterate(self, **scope: Unpack[Scope]) -> Iterator[Memory]:
-        cursor, options = "", settled(scope)
+        return self._iterate(checked_scope(scope))
+
+    def _iterate(self, scope: Scope) -> Iterator[Memory]:
+        cursor = ""
         while True:
-            page = self.list_recent(PAGE, order="oldest", cursor=cursor, **options)
+            page = self.list_recent(PAGE, order="oldest", cursor=cursor, **scope)
             yield from page
             cursor = page.cursor
             if not cursor:
@@ -391,6 +396,7 @@ class RemoteStore(MemoryStore):
         newest_first: bool = True,
     ) -> list[JournalEntry]:
         """One request for as many as a server lists at once; where there are more, the journal is read to its end."""
+        check_page(limit, 0)
         options = {"id": id, "operation": operation, "actor": actor, "batch": batch, "since": since, "until": until}
         known = {name: value for name, value in options.items() if value is not None}
         first = PAGE if limit is None else min(limit, PAGE)
@@ -540,11 +546,6 @@ def request_of(endpoint: Endpoint, space: str, values: Mapping[str, Any]) -> tup
     return (path + query, None) if len(query) <= LONGEST_QUERY else (path, sent)
 
 
-def settled(scope: Scope) -> Scope:
-    """With lists in the place of iterators, which can be read only once."""
-    return cast("Scope", {name: list(each) if isinstance(each, Iterator) else each for name, each in scope.items()})
-
-
 def remote(name: str) -> Callable[..., Any]:
     """The method of this name, as one request."""
     method = plain_method(name)
@@ -573,7 +574,7 @@ def values_to_send(name: str, bound: BoundArguments) -> dict[str, Any]:
             continue
         value = bound.arguments[each.name]
         if each.kind is Parameter.VAR_KEYWORD:
-            values |= checked_fields(value) if each.name == "fields" else value
+            values |= CHECKED_OPTIONS[each.name](value)
         elif each.name in LOCAL_ONLY:
             refuse_function(each.name, value)
         else:
@@ -584,6 +585,8 @@ def values_to_send(name: str, bound: BoundArguments) -> dict[str, Any]:
         values["items"] = [each if isinstance(each, str) else checked_fields(each) for each in values["items"]]
     if values.get("data"):
         values["data"] = json_object("data", values["data"])
+    if "limit" in values:
+        check_page(values["limit"], values.get("offset", 0))
     return values
 
 
@@ -597,6 +600,27 @@ def checked_fields(fields: Mapping[str, object]) -> dict[str, object]:
         if name in CHECKS and name not in TIME_FIELDS:
             checked[name] = CHECKS[name](name, value)
     return checked
+
+
+def checked_scope(scope: Scope) -> Scope:
+    """The options of a filter, checked as a local store does it, with lists in the place of iterators, which can be
+    read only once. Types stay unchecked: the server has them."""
+    known = {name: list(each) if isinstance(each, Iterator) else each for name, each in scope.items()}
+    make_filter(
+        cast("Scope", {name: each for name, each in known.items() if name != "type"}), now=time.time(), types=()
+    )
+    return cast("Scope", known)
+
+
+def checked_options(options: RecallOptions) -> dict[str, Any]:
+    ranking, scope = split_options(options)
+    return {**ranking, **checked_scope(scope)}
+
+
+# By what a method calls its keyword options.
+CHECKED_OPTIONS: Mapping[str, Callable[[Any], Mapping[str, Any]]] = {
+    "fields": checked_fields, "scope": checked_scope, "options": checked_options,
+}  # fmt: skip
 
 
 def in_pages(store: RemoteStore, name: str, values: Mapping[str, Any]) -> list[Any]:

@@ -536,6 +536,29 @@ def test_what_cannot_be_reached_says_so(monkeypatch: pytest.MonkeyPatch) -> None
             RemoteStore(url, token="x")
 
 
+class HangsUp(BaseHTTPRequestHandler):
+    """Takes a request, and ends before it answers."""
+
+    def do_GET(self) -> None:
+        self.close_connection = True
+
+    def do_POST(self) -> None:
+        self.close_connection = True
+
+
+def test_a_write_that_was_sent_and_not_answered_may_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nacre.client.PAUSES", (0.0,))
+    with running(HangsUp) as url:
+        store = RemoteStore(url, token="x", space="team")
+        with pytest.raises(StoreUnreachable, match="carried out, a long one in part; look at the journal"):
+            store.remember_many(["A gull", "A seal"])
+        with pytest.raises(StoreUnreachable) as unread:
+            store.count()
+    with pytest.raises(StoreUnreachable) as unsent:  # nobody listens there anymore
+        store.remember_many(["A gull", "A seal"])
+    assert not any("carried out" in str(error.value) for error in (unread, unsent))
+
+
 @contextmanager
 def busy_at_first() -> Iterator[str]:
     """The address of what wants the first request again later, and knows nobody."""

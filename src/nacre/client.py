@@ -6,6 +6,7 @@ import copy
 import http.client
 import json
 import logging
+import socket
 import ssl
 import time
 import uuid
@@ -79,6 +80,10 @@ IN_PAGES = ("review", "entity_suggestions", "entities")  # of which more may be 
 NEWEST = 50  # operations among which the last one is found that was not undone
 UNAUTHORIZED = "Unauthorized"  # the problem of a request without a token that the server knows
 HOW_TO_SET_TOKEN = "set NACRE_TOKEN, or name its file with `nacre config set token file:PATH`"
+NOT_SENT = (ConnectionRefusedError, socket.gaierror)  # errors before anything was sent
+MAY_BE_DONE = (
+    "The request was sent and may have been carried out, a long one in part; look at the journal before you repeat it."
+)
 READING = Reading(strict=False)
 
 # Methods of `MemoryStore` that a server cannot carry out, with the reason.
@@ -134,14 +139,14 @@ class Connection:
         sent = {**self._headers, **headers, **({"Content-Type": kind} if data is not None else {})}
         if writes:
             sent["Idempotency-Key"] = str(uuid.uuid4())
-        reason = ""
+        reason, begun = "", False
         for attempt in range(ATTEMPTS):
             try:
                 reply = self._exchange(verb, path, data, sent)
             except ssl.SSLCertVerificationError as error:
                 raise self._unreachable(f"its certificate is not trusted: {error.verify_message}") from error
             except (OSError, http.client.HTTPException) as error:
-                reason = str(error) or type(error).__name__
+                reason, begun = str(error) or type(error).__name__, begun or not isinstance(error, NOT_SENT)
                 time.sleep(PAUSES[min(attempt, len(PAUSES) - 1)])
                 continue
             if reply.status < 300:
@@ -152,7 +157,7 @@ class Connection:
             if reply.wait is None or attempt == ATTEMPTS - 1:
                 raise error_of(self._problem(reply))
             self._wait(reply, min(reply.wait, LONGEST_PAUSE))
-        raise self._unreachable(f"the server does not answer: {reason}")
+        raise self._unreachable(f"the server does not answer: {reason}", MAY_BE_DONE if writes and begun else "")
 
     def _wait(self, reply: Reply, seconds: float) -> None:
         detail = problem_in(reply.body, reply.status).get("detail")
@@ -176,9 +181,9 @@ class Connection:
         remedy = "Check the address: it must be that of `nacre serve` itself, often with https://."
         return StoreUnreachable(without_password(self.url), f"what answers there is no Nacre server: {reason}", remedy)
 
-    def _unreachable(self, reason: str) -> StoreUnreachable:
+    def _unreachable(self, reason: str, note: str = "") -> StoreUnreachable:
         remedy = "Check the address, and that `nacre serve` runs there, or choose another store with --store."
-        return StoreUnreachable(without_password(self.url), reason, remedy)
+        return StoreUnreachable(without_password(self.url), reason, f"{note} {remedy}".strip())
 
     def _exchange(self, verb: str, path: str, data: bytes | None, headers: Mapping[str, str]) -> Reply:
         connection = self._connection()

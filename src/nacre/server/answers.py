@@ -106,7 +106,8 @@ class Answers:
             return None
         if stored["state"] == "done" or age > GIVEN_UP_SECONDS:
             raise KeyReused(
-                "A request with this Idempotency-Key was carried out, but its answer was not kept; look at the journal."
+                "A request with this Idempotency-Key was carried out, a long one perhaps in part, but its answer was "
+                "not kept; look at the journal."
             )
         sentence = "A request with this Idempotency-Key is being carried out; wait a moment and repeat it."
         raise KeyReused(sentence, waiting=True)

@@ -9,12 +9,14 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from socketserver import BaseRequestHandler, ThreadingTCPServer
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 
 from nacre import AsyncMemoryStore, Conflict, Filter, Link, Memory, MemoryStore, client
@@ -28,6 +30,7 @@ from nacre.errors import (
     MemoryNotFound,
     NacreError,
     SpaceNotOpen,
+    StorageError,
     StoreUnreachable,
     SupersedeCycle,
     UndoBlocked,
@@ -218,7 +221,7 @@ def test_the_same_story_has_the_same_outcome_on_either_side(remote: RemoteStore)
             (name, *(RANDOM.sub("#", repr(outcome(each))) for each in (work, other)))
             for (name, work), (_, other) in zip(story(near), story(far), strict=True)
         ]
-    differing = [(name, here, there) for name, here, there in outcomes if here != there.replace("parameter", "field")]
+    differing = [(name, here, there) for name, here, there in outcomes if here != there]
     assert differing == []
 
 
@@ -261,6 +264,98 @@ def test_errors_are_those_of_a_local_store(remote: RemoteStore) -> None:
     with pytest.raises(UndoBlocked) as blocked:
         store.undo(store.journal(id, operation="remember")[0])
     assert [each.name for each in blocked.value.later] == ["pin"]  # type: ignore[attr-defined]
+
+
+def test_many_memories_take_the_fields_that_one_takes(remote: RemoteStore) -> None:
+    store = remote.in_space("many")
+    item = {
+        "text": "The mole has a lamp", "id": "m", "links": [Link("c", "lights", 0.5, {"kind": "x"})], "tags": ("sea",),
+        "metadata": {"page": 1}, "valid_from": "2026-06-01", "position": 3,
+    }  # fmt: skip
+    with local() as near:
+        (here,), (there,) = (each.remember_many([item]) for each in (near, store))
+    assert there.links == (Link("c", "lights", 0.5, {"kind": "x"}),)
+    names = ("text", "id", "links", "tags", "metadata", "valid_from", "position")
+    assert [getattr(here, name) for name in names] == [getattr(there, name) for name in names]
+    with pytest.raises(InvalidInput, match="needs a text"):
+        store.remember_many([{"id": "n"}])
+
+
+def writing(store: MemoryStore, data: Any) -> list[Callable[[], Any]]:
+    return [
+        lambda: store.remember("A measured value", metadata=data),
+        lambda: store.edit("a", metadata=data),
+        lambda: store.draft("A measured value", metadata=data),
+        lambda: store.remember_many([{"text": "A measured value", "metadata": data}]),
+        lambda: store.remember("A measured value", links=[Link("a", data=data)]),
+        lambda: store.link("a", "b", data=data),
+    ]
+
+
+def refusals(store: MemoryStore) -> list[str]:
+    """What the store says to values that JSON does not have, or turns into others."""
+    store.remember("A buoy", id="a")
+    values = (float("nan"), float("inf"), datetime(2026, 5, 1), b"abc", {1, 2}, "half \ud800")
+    said = [outcome(call) for value in values for call in writing(store, {"value": value})]
+    assert store.count() == 1 and store.edges() == [] and existing(store, "a").metadata == {}
+    return said
+
+
+def existing(store: MemoryStore, id: str) -> Memory:
+    memory = store.get(id)
+    assert memory is not None
+    return memory
+
+
+def test_what_json_does_not_have_is_refused_as_by_a_local_store(remote: RemoteStore) -> None:
+    with local() as near:
+        here = refusals(near)
+    there = refusals(remote.in_space("values"))
+    assert here == there and all(each.startswith("InvalidInput: ") for each in here)
+
+
+def without_value(store: MemoryStore, name: str) -> list[Callable[[], Any]]:
+    nothing: Any = {name: None}
+    return [
+        lambda: getattr(store.remember("The buoys", id=f"of {name}", **nothing), name),
+        lambda: getattr(store.edit("c", **nothing), name),
+    ]
+
+
+def odd_calls(store: MemoryStore) -> Iterator[Callable[[], Any]]:
+    """What programs give by mistake, or from other libraries."""
+    one, two, half = cast("tuple[int, int, float]", (np.int64(1), np.int64(2), np.float32(0.5)))
+    yield lambda: [store.remember(f"Buoy {each}", id=f"b{each}", importance=half).importance for each in range(3)]
+    yield lambda: [memory.id for memory in store.list_recent(two, offset=one, min_importance=half)]
+    yield lambda: len(store.journal(limit=two))
+    yield lambda: len(store.recall("buoy", k=two))
+    yield lambda: len(store.recall("buoy", touch=None, rerank=np.bool_(False)))  # type: ignore[arg-type]
+    yield lambda: store.remember_many([{"text": "Another buoy", "id": "c", "position": two, "title": None}])[0].position
+    for name in ("agent", "title", "source", "source_notes", "session", "role"):
+        yield from without_value(store, name)
+    yield lambda: store.edit("c", type=None)  # type: ignore[arg-type]
+    yield lambda: store.edit("c", importance="0.5")  # type: ignore[arg-type]
+    yield lambda: store.remember("x", tags=[1])  # type: ignore[list-item]
+    yield lambda: store.remember("x", pinned="yes")  # type: ignore[arg-type]
+    yield lambda: store.count(min_importance="high")  # type: ignore[arg-type]
+    yield lambda: store.count(where=3)  # type: ignore[arg-type]
+    yield lambda: store.count(status=["lost"])
+    yield lambda: store.count(tags=iter(["a"]))
+    yield lambda: store.iterate(bogus=1)  # type: ignore[call-arg]
+    yield lambda: store.recall("buoy", bogus=1)  # type: ignore[call-arg]
+    yield lambda: store.list_recent(-1)
+    yield lambda: store.list_recent(offset=-1)
+    yield lambda: store.journal(limit=-1)
+    yield lambda: store.operations(limit=-1)
+    yield lambda: store.memories_about("buoy", limit=-1)
+
+
+def test_a_mistake_is_answered_as_by_a_local_store(remote: RemoteStore) -> None:
+    with local() as near:
+        pairs = zip(odd_calls(near), odd_calls(remote.in_space("mistakes")), strict=True)
+        outcomes = [tuple(RANDOM.sub("#", repr(outcome(call))) for call in pair) for pair in pairs]
+    assert [pair for pair in outcomes if pair[0] != pair[1]] == []
+    assert not any("StorageError" in here for here, _ in outcomes)
 
 
 def test_a_version_that_is_expected_is_compared_by_the_server(remote: RemoteStore) -> None:
@@ -404,6 +499,17 @@ def test_functions_of_the_program_and_parts_of_the_store_are_refused(remote: Rem
         remote.embedder  # noqa: B018
 
 
+def test_a_closed_store_says_so_as_a_local_one_does(served: Served, token: str) -> None:
+    store = RemoteStore(served.url, token=token, space="default")
+    view = store.in_space("other")
+    assert view.count() == 0
+    store.close()
+    for closed in (store, view):
+        with pytest.raises(StorageError, match=rf"The store {served.url} is closed; open it again"):
+            closed.count()
+    store.close()
+
+
 def test_a_wrong_token_and_a_space_that_is_not_open(served: Served, place: Path) -> None:
     for wrong, sentence in (("wrong", "not known here; ask an admin"), ("", "needs a token; set NACRE_TOKEN")):
         with RemoteStore(served.url, token=wrong) as store, pytest.raises(AccessDenied, match=sentence) as refused:
@@ -429,6 +535,29 @@ def test_what_cannot_be_reached_says_so(monkeypatch: pytest.MonkeyPatch) -> None
     for url in ("ftp://x", "http://", "memory.example.org"):
         with pytest.raises(ConfigError):
             RemoteStore(url, token="x")
+
+
+class HangsUp(BaseHTTPRequestHandler):
+    """Takes a request, and ends before it answers."""
+
+    def do_GET(self) -> None:
+        self.close_connection = True
+
+    def do_POST(self) -> None:
+        self.close_connection = True
+
+
+def test_a_write_that_was_sent_and_not_answered_may_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nacre.client.PAUSES", (0.0,))
+    with running(HangsUp) as url:
+        store = RemoteStore(url, token="x", space="team")
+        with pytest.raises(StoreUnreachable, match="carried out, a long one in part; look at the journal"):
+            store.remember_many(["A gull", "A seal"])
+        with pytest.raises(StoreUnreachable) as unread:
+            store.count()
+    with pytest.raises(StoreUnreachable) as unsent:  # nobody listens there anymore
+        store.remember_many(["A gull", "A seal"])
+    assert not any("carried out" in str(error.value) for error in (unread, unsent))
 
 
 @contextmanager

@@ -6,28 +6,47 @@ import copy
 import http.client
 import json
 import logging
+import socket
 import ssl
 import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import BoundArguments, Parameter, signature
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, Unpack, cast
 from urllib.parse import quote, urlencode, urlsplit
 
 from nacre.access.unlimited import Unlimited
 from nacre.engine.engine import UNDO
-from nacre.errors import ConfigError, InvalidInput, MemoryNotFound, StoreUnreachable, VersionMismatch
+from nacre.errors import (
+    ConfigError,
+    InvalidInput,
+    MemoryNotFound,
+    StorageError,
+    StoreUnreachable,
+    UnknownName,
+    VersionMismatch,
+)
 from nacre.factory import service_key
 from nacre.memory_store import MemoryStore
 from nacre.model import JournalEntry, Listing, Memory
 from nacre.model.instants import Instant
 from nacre.model.journal import renamed_to
-from nacre.model.validate import addressable_label, check_arguments, checks_arguments, hints_of, label, required_label
+from nacre.model.validate import (
+    CHECKS,
+    TIME_FIELDS,
+    addressable_label,
+    check_arguments,
+    checks_arguments,
+    hints_of,
+    json_object,
+    label,
+    required_label,
+)
 from nacre.project_store import Choose, ProjectStore
 from nacre.protocols import Order, Progress, Vectors
-from nacre.recall_options import Scope, between
+from nacre.recall_options import RecallOptions, Scope, between, make_filter, split_options
 from nacre.rest.endpoints import (
     ARGUMENTS,
     ELSEWHERE,
@@ -44,6 +63,7 @@ from nacre.rest.problems import error_of
 from nacre.rest.wire import Reading, is_object, to_json
 from nacre.settings import DEFAULT, PERSONAL, Settings, SpaceChoice, personal_space, without_password
 from nacre.settings import settings as read_settings
+from nacre.storage.pages import check_page
 
 if TYPE_CHECKING:
     from nacre.protocols import Embedder
@@ -60,6 +80,10 @@ LOOK_SECONDS = 0.5  # between two looks at a job
 NEWEST = 50  # operations of a page among which the last ones are found that were not undone
 UNAUTHORIZED = "Unauthorized"  # the problem of a request without a token that the server knows
 HOW_TO_SET_TOKEN = "set NACRE_TOKEN, or name its file with `nacre config set token file:PATH`"
+NOT_SENT = (ConnectionRefusedError, socket.gaierror)  # errors before anything was sent
+MAY_BE_DONE = (
+    "The request was sent and may have been carried out, a long one in part; look at the journal before you repeat it."
+)
 READING = Reading(strict=False)
 
 # Methods of `MemoryStore` that a server cannot carry out, with the reason.
@@ -97,6 +121,7 @@ class Connection:
             self._headers["Authorization"] = f"Bearer {token}"
         self._idle: deque[tuple[http.client.HTTPConnection, float]] = deque()
         self._tls = ssl.create_default_context() if place.scheme == "https" else None
+        self._closed = False
 
     def send(self, verb: str, path: str, body: object, *, writes: bool, headers: Mapping[str, str]) -> Any:
         """The JSON of the answer. Raises the error that the server met, and `StoreUnreachable`."""
@@ -107,19 +132,21 @@ class Connection:
             raise self.not_ours("its answer is not JSON") from error
 
     def send_raw(self, verb: str, path: str, body: object, *, writes: bool, headers: Mapping[str, str]) -> bytes:
+        if self._closed:
+            raise StorageError(f"The store {without_password(self.url)} is closed; open it again.")
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         kind = "application/octet-stream" if isinstance(body, bytes) else "application/json"
         sent = {**self._headers, **headers, **({"Content-Type": kind} if data is not None else {})}
         if writes:
             sent["Idempotency-Key"] = str(uuid.uuid4())
-        reason = ""
+        reason, begun = "", False
         for attempt in range(ATTEMPTS):
             try:
                 reply = self._exchange(verb, path, data, sent)
             except ssl.SSLCertVerificationError as error:
                 raise self._unreachable(f"its certificate is not trusted: {error.verify_message}") from error
             except (OSError, http.client.HTTPException) as error:
-                reason = str(error) or type(error).__name__
+                reason, begun = str(error) or type(error).__name__, begun or not isinstance(error, NOT_SENT)
                 time.sleep(PAUSES[min(attempt, len(PAUSES) - 1)])
                 continue
             if reply.status < 300:
@@ -130,7 +157,7 @@ class Connection:
             if reply.wait is None or attempt == ATTEMPTS - 1:
                 raise error_of(self._problem(reply))
             self._wait(reply, min(reply.wait, LONGEST_PAUSE))
-        raise self._unreachable(f"the server does not answer: {reason}")
+        raise self._unreachable(f"the server does not answer: {reason}", MAY_BE_DONE if writes and begun else "")
 
     def _wait(self, reply: Reply, seconds: float) -> None:
         detail = problem_in(reply.body, reply.status).get("detail")
@@ -154,9 +181,9 @@ class Connection:
         remedy = "Check the address: it must be that of `nacre serve` itself, often with https://."
         return StoreUnreachable(without_password(self.url), f"what answers there is no Nacre server: {reason}", remedy)
 
-    def _unreachable(self, reason: str) -> StoreUnreachable:
+    def _unreachable(self, reason: str, note: str = "") -> StoreUnreachable:
         remedy = "Check the address, and that `nacre serve` runs there, or choose another store with --store."
-        return StoreUnreachable(without_password(self.url), reason, remedy)
+        return StoreUnreachable(without_password(self.url), reason, f"{note} {remedy}".strip())
 
     def _exchange(self, verb: str, path: str, data: bytes | None, headers: Mapping[str, str]) -> Reply:
         connection = self._connection()
@@ -187,6 +214,7 @@ class Connection:
         return http.client.HTTPSConnection(host, port, timeout=self.seconds, context=self._tls)
 
     def close(self) -> None:
+        self._closed = True
         while self._idle:
             self._idle.pop()[0].close()
 
@@ -324,7 +352,8 @@ class RemoteStore(MemoryStore):
     def list_recent(
         self, limit: int = 20, *, order: Order = "newest", offset: int = 0, cursor: str = "", **scope: Unpack[Scope]
     ) -> Listing:
-        listing, options = Listing([], cursor), settled(scope)
+        check_page(limit, offset)
+        listing, options = Listing([], cursor), checked_scope(scope)
         while True:
             wanted = min(limit - len(listing), MOST_LISTED)
             values = {"limit": wanted, "order": order, "offset": offset, "cursor": listing.cursor, **options}
@@ -335,9 +364,12 @@ class RemoteStore(MemoryStore):
             offset = 0
 
     def iterate(self, **scope: Unpack[Scope]) -> Iterator[Memory]:
-        cursor, options = "", settled(scope)
+        return self._iterate(checked_scope(scope))
+
+    def _iterate(self, scope: Scope) -> Iterator[Memory]:
+        cursor = ""
         while True:
-            page = self.list_recent(MOST_LISTED, order="oldest", cursor=cursor, **options)
+            page = self.list_recent(MOST_LISTED, order="oldest", cursor=cursor, **scope)
             yield from page
             cursor = page.cursor
             if not cursor:
@@ -372,6 +404,7 @@ class RemoteStore(MemoryStore):
         newest_first: bool = True,
     ) -> list[JournalEntry]:
         """One request for as many as a server lists at once; where there are more, the journal is read to its end."""
+        check_page(limit, 0)
         options = {"id": id, "operation": operation, "actor": actor, "batch": batch, "since": since, "until": until}
         known = {name: value for name, value in options.items() if value is not None}
         first = MOST_LISTED if limit is None else min(limit, MOST_LISTED)
@@ -521,11 +554,6 @@ def request_of(endpoint: Endpoint, space: str, values: Mapping[str, Any]) -> tup
     return (path + query, None) if len(query) <= LONGEST_QUERY else (path, sent)
 
 
-def settled(scope: Scope) -> Scope:
-    """With lists in the place of iterators, which can be read only once."""
-    return cast("Scope", {name: list(each) if isinstance(each, Iterator) else each for name, each in scope.items()})
-
-
 def remote(name: str) -> Callable[..., Any]:
     """The method of this name, as one request."""
     method = plain_method(name)
@@ -534,29 +562,74 @@ def remote(name: str) -> Callable[..., Any]:
 
     @wraps(method)
     def call(self: RemoteStore, /, *arguments: Any, **options: Any) -> Any:
-        bound, values = shape.bind(self, *arguments, **options), dict[str, Any]()
+        bound = shape.bind(self, *arguments, **options)
         check_arguments(bound, hints_of(method))
-        for each in list(shape.parameters.values())[1:]:
-            if each.name not in bound.arguments:
-                continue
-            value = bound.arguments[each.name]
-            if each.kind is Parameter.VAR_KEYWORD:
-                values |= value
-            elif each.name in LOCAL_ONLY:
-                refuse_function(each.name, value)
-            else:
-                values[each.name] = list(value) if isinstance(value, Iterator | tuple) else value
+        values = values_to_send(name, bound)
         if paged and ("limit" in values or shape.parameters["limit"].default is None):
             return in_pages(self, name, values)
-        if name == "decide" and not isinstance(values["item"], str):
-            values["item"] = values["item"].id
-        variadic = any(each.kind is Parameter.VAR_POSITIONAL for each in shape.parameters.values())
-        if variadic:
-            last = next(each.name for each in shape.parameters.values() if each.kind is Parameter.VAR_POSITIONAL)
-            values.setdefault(last, [])
         return self._call(name, values)
 
     return call
+
+
+def values_to_send(name: str, bound: BoundArguments) -> dict[str, Any]:
+    """The arguments of a method by the names of the API, checked as far as a local store would check them before it
+    looks at what is stored."""
+    values: dict[str, Any] = {}
+    for each in list(bound.signature.parameters.values())[1:]:
+        if each.kind is Parameter.VAR_POSITIONAL:
+            values[each.name] = []
+        if each.name not in bound.arguments:
+            continue
+        value = bound.arguments[each.name]
+        if each.kind is Parameter.VAR_KEYWORD:
+            values |= CHECKED_OPTIONS[each.name](value)
+        elif each.name in LOCAL_ONLY:
+            refuse_function(each.name, value)
+        else:
+            values[each.name] = list(value) if isinstance(value, Iterator | tuple) else value
+    if name == "decide" and not isinstance(values["item"], str):
+        values["item"] = values["item"].id
+    if name == "remember_many":
+        values["items"] = [each if isinstance(each, str) else checked_fields(each) for each in values["items"]]
+    if values.get("data"):
+        values["data"] = json_object("data", values["data"])
+    if "limit" in values:
+        check_page(values["limit"], values.get("offset", 0))
+    return values
+
+
+def checked_fields(fields: Mapping[str, object]) -> dict[str, object]:
+    """The fields of a memory, checked as a local store does it: JSON would turn some of what it refuses into something
+    else. Times stay as they are, because words such as `friday` are about the server's clock."""
+    checked = dict(fields)
+    for name, value in fields.items():
+        if name not in (*CHECKS, "id_prefix"):
+            raise UnknownName("field", name, CHECKS)
+        if name in CHECKS and name not in TIME_FIELDS:
+            checked[name] = CHECKS[name](name, value)
+    return checked
+
+
+def checked_scope(scope: Scope) -> Scope:
+    """The options of a filter, checked as a local store does it, with lists in the place of iterators, which can be
+    read only once. Types stay unchecked: the server has them."""
+    known = {name: list(each) if isinstance(each, Iterator) else each for name, each in scope.items()}
+    make_filter(
+        cast("Scope", {name: each for name, each in known.items() if name != "type"}), now=time.time(), types=()
+    )
+    return cast("Scope", known)
+
+
+def checked_options(options: RecallOptions) -> dict[str, Any]:
+    ranking, scope = split_options(options)
+    return {**ranking, **checked_scope(scope)}
+
+
+# By what a method calls its keyword options.
+CHECKED_OPTIONS: Mapping[str, Callable[[Any], Mapping[str, Any]]] = {
+    "fields": checked_fields, "scope": checked_scope, "options": checked_options,
+}  # fmt: skip
 
 
 def in_pages(store: RemoteStore, name: str, values: Mapping[str, Any]) -> list[Any]:

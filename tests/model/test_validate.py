@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from nacre import MemoryStore
@@ -210,3 +212,16 @@ def test_the_ranges_of_numbers_are_those_that_are_checked() -> None:
     assert numbers == RANGES.keys()
     for name, (low, high) in RANGES.items():
         assert [takes(name, value) for value in (low - 1, low, high, high + 1)] == [False, True, True, False]
+
+
+def test_numbers_of_other_libraries_are_taken_as_numbers(tmp_path: Path) -> None:
+    one, half = cast("tuple[int, float]", (np.int64(1), np.float32(0.5)))
+    with MemoryStore(tmp_path / "s.db", embedder="hashing") as store:
+        store.remember_many([{"text": f"Gull {number}", "importance": half, "position": one} for number in range(3)])
+        first = store.list_recent(one, offset=one, min_importance=half)[0]
+        assert (type(first.position), first.position, first.importance) == (int, 1, 0.5)
+        answers = (store.journal(limit=one), store.recall("gull", k=one).hits, store.changes(one, limit=one))
+        assert list(map(len, answers)) == [1, 1, 1]
+        assert store.edit(first.id, importance=Fraction(1, 4)).importance == 0.25  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match="from 0 to 1"):
+            store.edit(first.id, importance=cast("float", np.float32(1.5)))

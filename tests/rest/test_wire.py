@@ -111,3 +111,16 @@ def test_json_inside_of_a_parameter_may_be_any_json() -> None:
     hint = next(each.hint for each in link.parameters if each.name == "data")
     for value in ({"kind": "y", "n": None, "deep": [{"x": 1}]}, None):
         assert STRICT.read("data", hint, value) == value
+
+
+def test_each_of_many_memories_is_read_as_one_is() -> None:
+    many = next(each for each in endpoints() if each.method == "remember_many")
+    hint = next(each.hint for each in many.parameters if each.name == "items")
+    sent = ["A text", {"text": "Another", "links": [{"to": "m1", "rel": "refines"}], "title": None}]
+    read = STRICT.read("items", hint, sent)
+    assert read == ["A text", {"text": "Another", "links": (Link("m1", "refines"),), "title": None}]
+    with pytest.raises(UnknownName, match="did you mean 'tags'"):
+        STRICT.read("items", hint, [{"text": "A text", "tgs": []}])
+    for wrong in (3, {"text": 1}, {"text": "A text", "links": ["m1"]}):
+        with pytest.raises(WrongType):
+            STRICT.read("items", hint, [wrong])

@@ -134,6 +134,23 @@ def test_a_change_that_is_sent_again_gets_its_answer_though_the_version_is_anoth
 
 
 @pytest.mark.slow
+def test_a_renaming_that_is_sent_again_gets_its_answer_though_the_space_has_another_name(
+    served: Served, root: Caller
+) -> None:
+    root.remember("The sluice is old", "sluice")
+    with registry(served.store) as users:
+        users.add_user("renamer")
+        own, other = (
+            served.caller(users.create_token("renamer", "admin", spaces)[1]) for spaces in (["sluice", "lock"], ["x"])
+        )
+    key, path = str(uuid.uuid4()), "/v1/spaces/sluice/rename"
+    replies = [own("POST", path, {"new": "lock"}, Idempotency_Key=key) for _ in range(2)]
+    assert [each.status for each in replies] == [200, 200] and replies[0].body == replies[1].body
+    assert other("POST", path, {"new": "lock"}, Idempotency_Key=key).status == 404
+    assert own("POST", path, {"new": "lock"}, Idempotency_Key=str(uuid.uuid4())).status == 404
+    assert own("GET", "/v1/spaces/lock/count").result == 1
+
+
 def test_each_token_has_a_share_of_its_own(place: Path) -> None:
     with registry(place / "s.db") as users:
         users.add_user("busy")

@@ -91,3 +91,14 @@ def test_the_status_works_over_a_server_for_an_mcp_server_of_ones_own(
         told = agent.told("status")
     assert "search by meaning: by the server (" in told
     assert "access: writer in team, ops" in told and f"store: {served.url}" in told
+
+
+def test_tools_that_write_are_limited_as_writes(place: Path, by_user: dict[str, str]) -> None:
+    with serving(place / "s.db", place, "--limit-writes", "2") as limited:
+        cat = limited.caller(by_user["cat"])
+        for number in range(2):
+            cat.tool("remember", "/mcp?space=ops", text=f"Shift {number} begins at {number} o'clock")
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "remember", "arguments": {}}}
+        refused = cat("POST", "/mcp?space=ops", call, Accept="application/json, text/event-stream")
+        assert refused.status == 429 and int(refused.headers["retry-after"]) > 0
+        assert "Shift 1" in said(cat.tool("recall", "/mcp?space=ops", query="shift"))

@@ -32,6 +32,8 @@ def test_every_reference_leads_to_a_record() -> None:
     assert named == set(openapi()["components"]["schemas"])
     memory = openapi()["components"]["schemas"]["Memory"]["properties"]
     assert {"id", "text", "version", "valid_from", "links"} <= memory.keys()
+    new = openapi()["components"]["schemas"]["NewMemory"]
+    assert new["required"] == ["text"] and {"id_prefix", "links", "metadata"} <= new["properties"].keys()
 
 
 def test_the_page_names_every_address() -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nacre import MemoryStore
 from nacre.access.capabilities import Role
-from nacre.errors import AccessDenied, InvalidInput, UnknownName
-from nacre.protocols import TOKEN_KIND
+from nacre.access.view import USER_KIND
+from nacre.errors import AccessDenied, InvalidInput, NacreError, UnknownName
+from nacre.protocols import TOKEN_KIND, TermSet
 from nacre.server.users import Identity, Registry
 from tests.samples import Clock
 
@@ -66,6 +68,41 @@ def test_a_user_that_is_removed_takes_its_tokens_along(registry: Registry) -> No
         registry.remove_user("ada")
 
 
+def before_the_next_commit(registry: Registry, monkeypatch: pytest.MonkeyPatch, deed: Callable[[], object]) -> None:
+    """Lets somebody else be faster than the next commit."""
+    backend, commit = registry.backend, registry.backend.commit
+
+    def overtaken(*args: Any, **options: Any) -> Any:
+        monkeypatch.setattr(backend, "commit", commit)
+        deed()
+        return commit(*args, **options)
+
+    monkeypatch.setattr(backend, "commit", overtaken)
+
+
+def test_no_token_is_made_for_a_user_who_is_removed_meanwhile(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before_the_next_commit(registry, monkeypatch, lambda: registry.remove_user("ada"))
+    with pytest.raises(UnknownName):
+        registry.create_token("ada", "admin")
+    assert registry.users() == [] and registry.tokens() == []
+
+
+def test_a_token_that_is_made_while_its_user_is_removed_goes_along(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before_the_next_commit(registry, monkeypatch, lambda: registry.create_token("ada", "admin"))
+    assert registry.remove_user("ada") == 1 and registry.tokens() == []
+
+
+def test_a_token_whose_user_is_gone_opens_nothing(registry: Registry) -> None:
+    secret = registry.create_token("ada", "admin")[1]
+    registry.backend.commit([TermSet(USER_KIND, "ada", None)])
+    with pytest.raises(AccessDenied, match="was removed"):
+        registry.identify(secret)
+
+
 def test_what_cannot_be_a_user_or_a_token_is_refused(registry: Registry) -> None:
     for name in ("", "two words", "x" * 41, "a/b"):
         with pytest.raises(InvalidInput):
@@ -105,3 +142,26 @@ def test_tokens_open_a_renamed_space_under_its_new_name(tmp_path: Path, restrict
         assert registry.identify(wide).spaces == ()
         renaming.undo(renaming.journal(limit=1)[0].operation.batch)
         assert registry.identify(narrow).spaces == ("other", "old")
+
+
+@pytest.mark.parametrize("restricted", [False, True])
+def test_no_renaming_and_no_undo_of_one_opens_a_space_to_a_token_for_another(tmp_path: Path, restricted: bool) -> None:
+    with MemoryStore(tmp_path / "s.db", space="alpha", embedder="hashing") as store:
+        registry = Registry(store.acting_as("server").store, time.time)
+        registry.add_user("ben")
+        token, secret = registry.create_token("ben", "reader", ["beta"])
+        store.remember("The pier opens at nine")
+        renaming = store.as_user("ann", Identity("ann", Role.ADMIN, (), "").capabilities) if restricted else store
+        with pytest.raises(InvalidInput, match="token names 'beta'"):
+            renaming.rename_space("beta")
+        assert registry.identify(secret).spaces == ("beta",) and list(store.spaces()) == ["alpha"]
+        registry.revoke(token.id)
+        renaming.rename_space("beta")
+        batch = renaming.journal(limit=1)[0].operation.batch
+        later = registry.create_token("ben", "reader", ["alpha"])[0]
+        with pytest.raises(NacreError, match="token names 'alpha'"):
+            renaming.undo(batch)
+        registry.revoke(later.id)
+        made_since = registry.create_token("ben", "reader", ["beta"])[1]
+        renaming.undo(batch)
+        assert registry.identify(made_since).spaces == ("alpha",) and list(store.spaces()) == ["alpha"]

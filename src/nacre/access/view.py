@@ -15,8 +15,8 @@ from typing import Any
 from nacre.access.capabilities import NOTHING, Access, Role, ScopeLevel
 from nacre.engine.engine import FOR_REVIEW, RELATION, SPACE, UNDO
 from nacre.engine.operation_parts import undone_batches
-from nacre.engine.space_names import renamed_in_tokens
-from nacre.errors import AccessDenied, Cancelled, QueryCostExceeded, QuotaExceeded
+from nacre.engine.space_names import renamed_in_tokens, why_others_would_enter
+from nacre.errors import AccessDenied, Cancelled, InvalidInput, QueryCostExceeded, QuotaExceeded
 from nacre.files import ThreadLock
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.journal import EVERYTHING, MEMORY, UNDO_UNDER_WAY
@@ -518,6 +518,8 @@ class RestrictedView(RestrictedReader):
         permission = Permission(self._access, self._below.observed(relied_on))
         permitted = permission.permitted(changes, operation)
         for change in [each for each in permitted if isinstance(each, SpaceRenamed)]:
+            if reason := why_others_would_enter(permission.below, change.old, change.new):
+                raise InvalidInput(reason)
             permitted += renamed_in_tokens(permission.below, change.old, change.new)
         more = growth(permitted)
         self._quota.take(more)

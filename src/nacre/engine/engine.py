@@ -292,10 +292,21 @@ def change_term(store: Backend, kind: str, name: str, edit: Callable[[Data | Non
     """Writes what the edit makes of a term that no journal records; None where there is none. The edit runs again when
     others have changed the term before its result is written."""
 
-    def attempt(expected: Expected) -> Committed | Outdated:
-        before = store.observed(expected).term(kind, name)
+    def plan(reader: Reader) -> list[TermSet]:
+        before = reader.term(kind, name)
         after = edit(before)
-        return Committed() if after == before else store.commit([TermSet(kind, name, after)], expected)
+        return [] if after == before else [TermSet(kind, name, after)]
+
+    set_terms(store, plan)
+
+
+def set_terms(store: Backend, plan: Callable[[Reader], Sequence[TermSet]]) -> None:
+    """Writes the terms that the plan returns, which no journal records, all or none. The plan runs again when others
+    have changed what it read before they are written."""
+
+    def attempt(expected: Expected) -> Committed | Outdated:
+        changes = plan(store.observed(expected))
+        return store.commit(changes, expected) if changes else Committed()
 
     retry_while_outdated(attempt)
 

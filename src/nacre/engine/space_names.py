@@ -17,6 +17,19 @@ def why_name_is_taken(reader: Reader, space: str) -> str:
     return f"{holds}; `nacre space delete --purge` removes it." if left else ""
 
 
+def why_others_would_enter(reader: Reader, old: str, new: str) -> str:
+    """Says that a renaming would let somebody into the space; empty when it would not. A token may name a space that
+    does not exist yet, or not anymore. A restricted reader shows no tokens."""
+    for data in reader.terms(TOKEN_KIND).values():
+        names = json_list(data.get("spaces"))
+        if new in names and old not in names:
+            return (
+                f"A token names {new!r} and not {old!r}, and would open the space by that name; revoke that token "
+                "first (`nacre token list` shows it), or leave the name as it is."
+            )
+    return ""
+
+
 def renamed(reader: Reader, old: str, new: str) -> list[AnyChange]:
     """Gives a space another name; its term keeps those that it had. An interrupted import goes along, and so do the
     tokens of a server."""
@@ -29,7 +42,8 @@ def renamed(reader: Reader, old: str, new: str) -> list[AnyChange]:
 
 
 def renamed_in_tokens(reader: Reader, old: str, new: str) -> list[TermSet]:
-    """Tokens that open a space open it under its new name; a restricted reader shows none of them."""
+    """Tokens that open a space open it under its new name; a restricted reader shows none of them. All that name it
+    mean this space, because no renaming gives a space a name that a token for another one has."""
     changes = []
     for id, data in reader.terms(TOKEN_KIND).items():
         names = [str(name) for name in json_list(data.get("spaces"))]

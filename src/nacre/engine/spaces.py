@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from nacre.engine.engine import DELETE_SPACE, SPACE, Engine
 from nacre.engine.removal import remove
 from nacre.engine.review import trashed
-from nacre.engine.space_names import renamed, why_name_is_taken
+from nacre.engine.space_names import renamed, why_name_is_taken, why_others_would_enter
 from nacre.engine.supersede import REDACTED, is_redacted
 from nacre.errors import InvalidInput
 from nacre.model import Filter, Memory
@@ -130,8 +130,8 @@ def rename(engine: Engine, space: str, new: str, *, why: str = "") -> None:
             raise InvalidInput(f"There is no space {space!r}; `nacre space list` has them all.")
         if new in filled:
             raise InvalidInput(f"There is a space {new!r} already; `nacre space copy` brings one into another.")
-        if taken := why_name_is_taken(reader, new):
-            raise InvalidInput(taken)
+        if reason := why_name_is_taken(reader, new) or why_others_would_enter(reader, space, new):
+            raise InvalidInput(reason)
         return renamed(reader, space, new)
 
     engine.commit("rename_space", plan, why)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from nacre.engine.engine import FOR_REVIEW, FORMER_NAMES, RELATION, SPACE, UNDO, Engine, import_under_way
 from nacre.engine.operation_parts import PART, PartSize, long_operation, refuse_stopped, undone_batches, undone_by
-from nacre.engine.space_names import renamed, why_name_is_taken
+from nacre.engine.space_names import renamed, why_name_is_taken, why_others_would_enter
 from nacre.errors import InvalidInput, NacreError, OperationNotFound, StoreFull, UndoBlocked, UndoRefused
 from nacre.model import TYPES, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.graph import RELATIONS
@@ -693,8 +693,8 @@ class Reversal:
             raise UndoRefused(f"The space was renamed to {entry.space!r} since; undo that first.")
         if old in self.store.spaces():
             raise UndoRefused(f"There is a space {old!r} again; rename that one first.")
-        if taken := why_name_is_taken(self.store, old):
-            raise UndoRefused(taken)
+        if reason := why_name_is_taken(self.store, old) or why_others_would_enter(self.store, new, old):
+            raise UndoRefused(reason)
         return renamed(self.store, new, old)
 
 

@@ -74,12 +74,14 @@ def checked(method: FunctionType) -> Callable[..., object]:
 
 
 def check_arguments(bound: inspect.BoundArguments, hints: Mapping[str, object]) -> None:
-    """Raises `InvalidInput`; the items of an iterator are checked when it is read."""
+    """Raises `InvalidInput`; the items of an iterator are checked when it is read. Numbers and truths of other
+    libraries are converted to Python's own, which every backend takes."""
     for name, value in bound.arguments.items():
         kind = bound.signature.parameters[name].kind
         if kind is inspect.Parameter.VAR_KEYWORD:
             for field, each in value.items():
                 check_field(field, each)
+                value[field] = plain_number(each)
         elif name not in hints:
             continue
         elif kind is inspect.Parameter.VAR_POSITIONAL:
@@ -89,6 +91,15 @@ def check_arguments(bound: inspect.BoundArguments, hints: Mapping[str, object]) 
             check(name, value, hints[name])
             if isinstance(value, Iterator) and not hasattr(value, "read"):
                 bound.arguments[name] = checked_items(name, value, hints[name])
+            else:
+                bound.arguments[name] = bool(value) if hints[name] is bool else plain_number(value)
+
+
+def plain_number(value: object) -> object:
+    """As `int` or `float`, where it is the number of another library; anything else as it is."""
+    if isinstance(value, str | int | float) or not isinstance(value, Real):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value)
 
 
 def checked_items(name: str, values: Iterator[object], hint: object) -> Iterator[object]:
@@ -237,15 +248,15 @@ def named(hint: object) -> str:
 class Editable(TypedDict, total=False):
     """The fields besides the text that a caller may set and change."""
 
-    agent: str
-    title: str
+    agent: str | None
+    title: str | None
     type: str
     tags: Iterable[str]
     contexts: Iterable[str]
     anti_contexts: Iterable[str]
     entities: Iterable[str]
     source: str | None
-    source_notes: str
+    source_notes: str | None
     metadata: Mapping[str, Json]
     importance: float
     salience: float
@@ -255,9 +266,9 @@ class Editable(TypedDict, total=False):
     pinned: bool
     valence: float | None
     arousal: float | None
-    session: str
+    session: str | None
     position: int | None
-    role: str
+    role: str | None
     created_at: Instant
     occurred_at: Instant | None
     valid_from: Instant | None
@@ -279,6 +290,12 @@ class Fields(Editable, total=False):
 
     id: str
     id_prefix: str
+
+
+class NewMemory(Fields):
+    """One of the memories that `remember_many` stores."""
+
+    text: str
 
 
 def validate_fields(
@@ -375,6 +392,7 @@ RANGES = {
 
 
 def number(name: str, value: object, low: float, high: float) -> float:
+    value = plain_number(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise InvalidInput(f"{name} must be a number from {low:g} to {high:g}, not {shortened(value)}.")
     return float(value)
@@ -400,6 +418,7 @@ def polarity(name: str, value: object) -> int:
 
 
 def natural_number(name: str, value: object) -> int:
+    value = plain_number(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST_NUMBER:
         raise InvalidInput(f"{name} must be a whole number from 0 to {LARGEST_NUMBER}, not {value!r}.")
     return value

@@ -18,7 +18,7 @@ from nacre.access.capabilities import Role
 from nacre.files import data_sections
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
-from nacre.model.validate import hints_of
+from nacre.model.validate import NewMemory, hints_of
 
 READER, WRITER, REVIEWER, ADMIN = Role
 VERSION = "/v1"
@@ -194,6 +194,8 @@ def table() -> tuple[Endpoint, ...]:
 
 
 RETURNED: Mapping[str, Any] = {"get": Memory | None}
+# What JSON is read as where the method itself takes any mapping, by method and parameter.
+READ_AS: Mapping[tuple[str, str], Any] = {("remember_many", "items"): list[str | NewMemory]}
 WAIT = Parameter("wait", "query", float, False, 0.0, "How many seconds to wait for the first entry, at most 60.")
 
 
@@ -239,7 +241,7 @@ def parameters_of(endpoint: Endpoint) -> tuple[Parameter, ...]:
             if not endpoint.of_one:
                 parameters.append(made(endpoint, each.name, GenericAlias(list, hints[each.name]), True, None))
         else:
-            hint = hints.get(each.name, Any)
+            hint = READ_AS.get((endpoint.method, each.name)) or hints.get(each.name, Any)
             parameters.append(made(endpoint, each.name, hint, each.default is Argument.empty, each.default))
     known = {each.name for each in parameters}
     parameters[:0] = [made(endpoint, name, str, True, None) for name in endpoint.path_names if name not in known]

@@ -73,7 +73,7 @@ def plain_scalar(value: bool | int | str | float | None) -> Json:
 
 @cache
 def field_names(cls: type) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(cls))
+    return tuple(field_hints(cls)) if is_typeddict(cls) else tuple(each.name for each in fields(cls))
 
 
 @cache
@@ -118,9 +118,9 @@ class Reading:
             return self._listing
         if kind is Filter:
             return self._filter
-        if is_typeddict(kind) or not isinstance(origin, type):
+        if not isinstance(origin, type):
             return None
-        if is_dataclass(origin) or hasattr(origin, "_fields"):
+        if is_dataclass(origin) or hasattr(origin, "_fields") or is_typeddict(kind):
             return self._record
         if issubclass(origin, Mapping):
             return self._mapping

@@ -65,7 +65,8 @@ class Answers:
     def begin(self, asker: str, key: str, request: bytes) -> Answer | Reservation:
         """The answer that was given before, or the right to carry the request out. Raises `KeyReused`.
 
-        `asker` names the user and what the token may do: an answer is for those who might have asked for it.
+        `asker` names the user and what the token may do, or the token: an answer is for those who might have asked for
+        it.
         """
         if not SHORTEST_KEY <= len(key) <= LONGEST_KEY:
             raise InvalidInput(
@@ -106,7 +107,8 @@ class Answers:
             return None
         if stored["state"] == "done" or age > GIVEN_UP_SECONDS:
             raise KeyReused(
-                "A request with this Idempotency-Key was carried out, but its answer was not kept; look at the journal."
+                "A request with this Idempotency-Key was carried out, a long one perhaps in part, but its answer was "
+                "not kept; look at the journal."
             )
         sentence = "A request with this Idempotency-Key is being carried out; wait a moment and repeat it."
         raise KeyReused(sentence, waiting=True)

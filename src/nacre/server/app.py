@@ -38,7 +38,7 @@ from nacre.server.changes import ChangeSignal, answer_changes
 from nacre.server.cleaning import CleanWriting
 from nacre.server.files import Download, temporary_prefix
 from nacre.server.jobs import Jobs
-from nacre.server.limits import Limits, RateLimiter
+from nacre.server.limits import Limits, RateLimiter, tool_writes
 from nacre.server.metrics import METRICS, Metrics, log_request
 from nacre.server.oauth import METADATA, RESOURCES, OAuth
 from nacre.server.openapi import OPENAPI, docs_page, openapi
@@ -69,11 +69,13 @@ ONLY_POST = "MCP takes only POST here: this server keeps no sessions and sends n
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """`hosts` are the names by which this machine may be called; `local` says that only this machine reaches it."""
+    """`hosts` are the names by which this machine may be called; `local` says that only this machine reaches it;
+    `writing_tools` are those of MCP whose calls count as writes."""
 
     hosts: Sequence[str] = ()
     local: bool = True
     limits: Limits = field(default_factory=Limits)
+    writing_tools: frozenset[str] = frozenset()
     longest_body: int = 10_000_000
     longest_upload: int = 2_000_000_000
 
@@ -336,7 +338,7 @@ class Request:
         if self.verb != "POST":  # without sessions, a stream of the server's own messages would stay empty and open
             raise refusal("WrongMethod", 405, "The HTTP method is not known here", ONLY_POST, allow="POST")
         body = await self.body(self.app.options.longest_body)
-        self._take(identity, writes=0, size=len(body))
+        self._take(identity, writes=tool_writes(body, self.app.options.writing_tools), size=len(body))
         wanted = dict(parse_qsl(self.scope["query_string"].decode("latin-1"))).get("space", "")
         self.space = self.app.stores.agent_space(identity, label("space", wanted))
         asker.set(Asker(identity, self.space))

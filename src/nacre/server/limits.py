@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 MINUTE = 60.0
@@ -62,3 +63,16 @@ class RateLimiter:
         """One request that does not count after all."""
         if (use := self._uses.get(token)) is not None:
             use.left[0] = min(self._most[0], use.left[0] + 1)
+
+
+def tool_writes(body: bytes, writing_tools: Collection[str]) -> int:
+    """How many calls of tools that write an MCP request has; 0 where it cannot be read, and so does nothing. A tool
+    that only sometimes writes counts each time."""
+    try:
+        sent = json.loads(body)
+    except (ValueError, RecursionError):
+        return 0
+    calls = [each for each in (sent if isinstance(sent, list) else [sent]) if isinstance(each, dict)]
+    asked = [each.get("params") for each in calls if each.get("method") == "tools/call"]
+    names = [each.get("name") for each in asked if isinstance(each, dict)]
+    return sum(isinstance(name, str) and name in writing_tools for name in names)

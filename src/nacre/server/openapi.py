@@ -8,7 +8,7 @@ from datetime import date
 from functools import cache
 from html import escape
 from types import NoneType
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin, is_typeddict
 
 from nacre import __version__
 from nacre.model import Listing
@@ -78,7 +78,7 @@ class Schemas:
         return self._composed(kind, origin, inner)
 
     def _composed(self, kind: Any, origin: Any, inner: tuple[Any, ...]) -> Schema:
-        if kind is Listing or is_dataclass(origin) or hasattr(origin, "_fields"):
+        if kind is Listing or is_dataclass(origin) or hasattr(origin, "_fields") or is_typeddict(kind):
             return self._reference(origin)
         if isinstance(origin, type) and issubclass(origin, Mapping):
             return {"type": "object", "additionalProperties": self.of(inner[1]) if len(inner) == 2 else {}}
@@ -106,7 +106,8 @@ class Schemas:
         properties = {each: self.of(hints[each]) for each in names}
         properties |= {each: {"description": "Computed."} for each in COMPUTED.get(cls, ())}
         about = " ".join((cls.__doc__ or "").split())
-        return {"type": "object", "description": about, "properties": properties}
+        required = {"required": sorted(cls.__required_keys__)} if is_typeddict(cls) else {}
+        return {"type": "object", "description": about, "properties": properties, **required}
 
 
 @cache

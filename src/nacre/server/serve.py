@@ -90,8 +90,9 @@ def serve(
     with listen(options.place, "--http" if open_page is None else "--port") as listening:
         port = int(listening.getsockname()[1])
         known = ServerOptions(
-            hosts=[options.place.name, *options.names], local=options.place.local, limits=options.limits
-        )
+            hosts=[options.place.name, *options.names], local=options.place.local, limits=options.limits,
+            writing_tools=writing_tools(options.profile),
+        )  # fmt: skip
         scheme = "http" if options.certificate is None else "https"
         address = f"{scheme}://{options.place.name}:{port}"
         app = Application(stores, known, mcp_app(stores, options), oauth_of(options, address))
@@ -158,6 +159,12 @@ def oauth_of(options: ServeOptions, address: str) -> OAuth | None:
     if find_spec("jwt") is None or find_spec("cryptography") is None:
         raise MissingExtra("Checking tokens of OAuth", "server")
     return OAuth(replace(options.oauth, resource=options.oauth.resource or address))
+
+
+def writing_tools(profile: str) -> frozenset[str]:
+    from nacre.mcp.profiles import profile_named
+
+    return frozenset(tool.name for tool in profile_named(profile).tools if tool.effect != "reads")
 
 
 def mcp_app(stores: UserStores, options: ServeOptions) -> ASGIApp | None:

@@ -18,13 +18,13 @@ from typing import Any, Literal
 
 from nacre.access.capabilities import AgentCapabilities, Role, demand_role, opens, user_capabilities
 from nacre.access.view import USER_KIND
-from nacre.engine.engine import change_term
+from nacre.engine.engine import change_term, set_terms
 from nacre.errors import AccessDenied, InvalidInput, NameNotFound, StorageError, UnknownName
 from nacre.factory import open_backend, store_file
 from nacre.lifecycle.backups import restore
 from nacre.model.instants import iso
 from nacre.model.validate import addressable_label, storable_text
-from nacre.protocols import TOKEN_KIND, Backend, Clock, Data, TermSet
+from nacre.protocols import TOKEN_KIND, Backend, Clock, Data, Reader, TermSet
 from nacre.settings import Settings
 
 PREFIX = "nacre"
@@ -131,11 +131,16 @@ class Registry:
         return user
 
     def remove_user(self, name: str) -> int:
-        """Removes the user and revokes its tokens; returns how many. What it wrote stays. Raises `NameNotFound`."""
-        self._change(USER_KIND, name, lambda before: self._known("user", USER_KIND, name, before))
-        own = [token.id for token in self.tokens() if token.user == name]
-        for id in own:
-            self._change(TOKEN_KIND, id, lambda _: None)
+        """Removes the user and revokes its tokens, at once; returns how many. What it wrote stays. Raises
+        `NameNotFound`."""
+        own: list[str] = []
+
+        def plan(reader: Reader) -> list[TermSet]:
+            self._known("user", USER_KIND, name, reader.term(USER_KIND, name))
+            own[:] = [id for id, data in reader.terms(TOKEN_KIND).items() if data["user"] == name]
+            return [TermSet(USER_KIND, name, None), *(TermSet(TOKEN_KIND, id, None) for id in own)]
+
+        set_terms(self._backend, plan)
         return len(own)
 
     def tokens(self) -> list[Token]:
@@ -148,7 +153,6 @@ class Registry:
     ) -> tuple[Token, str]:
         """The token's description, and the token itself, which is stored nowhere. Raises `UnknownName`."""
         UnknownName.check("role", role, [str(each) for each in Role])
-        UnknownName.check("user", user, self._backend.terms(USER_KIND))
         if days is not None and days <= 0:
             raise InvalidInput("A token cannot have expired already; give a longer time.")
         if days is not None and not days <= LONGEST_DAYS:
@@ -161,7 +165,13 @@ class Registry:
         token = Token(id, user, role, names, now, until, storable_text("note", note))
         data = {**asdict(token), "spaces": list(names), "hash": digest(secret)}
         del data["id"]
-        self._change(TOKEN_KIND, id, lambda _: data)
+
+        def plan(reader: Reader) -> list[TermSet]:  # reads the user: who removes it meanwhile must not miss this token
+            if reader.term(USER_KIND, user) is None:
+                raise UnknownName("user", user, self._backend.terms(USER_KIND))
+            return [TermSet(TOKEN_KIND, id, data)]
+
+        set_terms(self._backend, plan)
         return token, f"{PREFIX}_{id}_{secret}"
 
     def revoke(self, id: str) -> None:
@@ -175,6 +185,8 @@ class Registry:
         if match is None or data is None or not hmac.compare_digest(str(data["hash"]), digest(match[2])):
             raise AccessDenied("This token is not known here; ask an admin of the server for another one.")
         token = token_of(match[1], data)
+        if self._backend.term(USER_KIND, token.user) is None:
+            raise AccessDenied("The user of this token was removed; ask an admin of the server for another one.")
         if token.expires_at is not None and token.expires_at <= self._clock():
             raise AccessDenied(f"This token expired at {iso(token.expires_at)}; ask an admin for another one.")
         return Identity(token.user, Role(token.role), token.spaces, token.id)

@@ -71,16 +71,16 @@ def test_tables_of_spaces_are_not_read_from_a_project_that_nobody_trusts(file: P
     assert "sets spaces," in notices[0]
 
 
-def test_a_project_may_turn_the_hooks_off_and_choose_its_own_space_or_the_personal_one(file: Path) -> None:
+def test_a_project_may_turn_the_hooks_off_and_choose_its_own_space(file: Path) -> None:
     own = project_in(file.parent).space()
-    for space in (own, f"renamed-{project_in(file.parent).key}", "personal"):
+    for space in (own, f"renamed-{project_in(file.parent).key}"):
         file.write_text(f'space = "{space}"\nhook_capture = false\nhook_inject = false\n')
         found, notices = read(file)
         assert (found.space, found.hook_capture, found.hook_inject, notices) == (space, False, False, [])
     assert set(HARMLESS) == {"space", "hook_capture", "hook_inject"}
 
 
-@pytest.mark.parametrize("space", ["default", "another-0badc0de", "", "$(touch x)", "personal-2"])
+@pytest.mark.parametrize("space", ["default", "another-0badc0de", "", "$(touch x)", "personal-2", "personal"])
 def test_a_project_may_not_choose_the_space_of_another(file: Path, space: str) -> None:
     file.write_text(f'space = "{space}"\n')
     found, notices = read(file)

@@ -148,8 +148,9 @@ def descriptions() -> Mapping[str, Description]:
 
 
 def own_space(value: object, file: Path) -> bool:
+    """Not `personal`, which every project reads: what is said in a cloned repository would come before all prompts."""
     project = project_of(file.parent.absolute())
-    return value == PERSONAL or (project is not None and project.owns(str(value)))
+    return project is not None and project.owns(str(value))
 
 
 def switched_off(value: object, _file: Path) -> bool:

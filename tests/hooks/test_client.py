@@ -366,3 +366,15 @@ def test_what_nobody_could_read_again_has_more_time(monkeypatch: pytest.MonkeyPa
 def test_a_limit_that_is_no_number_is_the_usual_one(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
     monkeypatch.setenv("NACRE_HOOK_LIMIT", given)
     assert asking.seconds_allowed() == asking.LIMIT_SECONDS
+
+
+def test_a_codex_session_that_went_elsewhere_stays_in_its_project(client: Client, tmp_path: Path) -> None:
+    def line(second: int, kind: str, **payload: object) -> dict[str, object]:
+        return {"timestamp": f"2026-05-07T09:00:{second:02}Z", "type": kind, "payload": payload}
+
+    (tmp_path / "other").mkdir()
+    said = line(2, "event_msg", type="user_message", message="The sluice opens at four.")
+    write_lines(client.transcript, [line(1, "session_meta", id="c1", cwd=str(client.folder)), said])
+    client.call("stop", cwd=str(tmp_path / "other"))
+    with MemoryStore(client.store, embedder="hashing") as store:
+        assert list(store.spaces()) == [client.space]

@@ -105,6 +105,8 @@ def first_folder(transcript: Json) -> str:
         for raw in file.read(HEAD).split(b"\n")[:-1]:
             with suppress(ValueError):
                 entry = json.loads(raw)
-                if isinstance(entry, dict) and isinstance(entry.get("cwd"), str) and entry["cwd"]:
-                    return str(entry["cwd"])
+                # Codex has it under `payload`.
+                for named in (entry, entry.get("payload")) if isinstance(entry, dict) else ():
+                    if isinstance(named, dict) and isinstance(named.get("cwd"), str) and named["cwd"]:
+                        return str(named["cwd"])
     return ""

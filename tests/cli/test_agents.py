@@ -198,8 +198,9 @@ def test_a_backup_loses_only_what_was_this_programs(nacre: CommandLine, elsewher
     settings.write_text(json.dumps({"mcpServers": {"nacre": own, "beside": other}, "theme": "dark"}))
     nacre.ok("install", "cursor", "--yes")
     settings.write_text(json.dumps({"mcpServers": {"nacre": own, "beside": other}, "theme": "light"}))
-    nacre.ok("uninstall", "cursor")
+    removed = nacre("uninstall", "cursor")
     first, second = sorted(settings.parent.glob(f"{settings.name}{BACKUP}*"))
+    assert removed.exit_code == 0 and all(f"{each} stays" in removed.stderr for each in (first, second))
     assert json.loads(first.read_text()) == {"mcpServers": {"nacre": other}}
     assert json.loads(second.read_text()) == {"mcpServers": {"beside": other}, "theme": "dark"}
 

@@ -564,22 +564,26 @@ def uninstall_command(cli: CliContext, client: str | None, project: bool, server
     """Remove this memory from an agent's program: the server, the hooks, the guidance, and nothing else.
 
     A file that had nothing else is removed, with folders that are empty then, and so are backups that equal what is
-    left; no other backup keeps the server's entry and its token. The memories themselves stay where they are. Ends with
-    code 1 where there was nothing to take out.
+    left; no other backup keeps the server's entry and its token, and those that stay are named. The memories themselves
+    stay where they are. Ends with code 1 where there was nothing to take out.
     """
+    from nacre.clients.files import backups_of, real_path
+
     installer = make_installer(cli, client, project=project, server_name=server_name)
     guidance = installer.guidance_path()
     readers = [each.title for each in readers_of(guidance, installer)]
-    removed, unreadable = False, None
+    removed, unreadable = dict[Path, None](), None
     for what, file, take_out in parts_of(installer, guidance=not readers):
         try:
             if take_out():
-                removed = True
+                removed[file] = None
                 say(f"Took {what} out of {file}.")
         except ConfigError as error:  # the other files need not wait for it
             unreadable = unreadable or error
     if removed and readers and has_guidance(guidance):
         say(f"The guidance stays in {guidance}, which is read by {listed(readers)}, too.")
+    for backup in (each for file in removed for each in backups_of(real_path(file))):
+        say(f"{backup} stays: a copy from before, with whatever else the file held then. Delete it if nobody needs it.")
     if unreadable is not None:
         raise unreadable
     if not removed:

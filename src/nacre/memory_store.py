@@ -76,6 +76,7 @@ from nacre.protocols import Backend, Clock, Embedder, Health, Order, Progress, R
 from nacre.recall import walk
 from nacre.recall.gather import OWN_STRATEGIES
 from nacre.recall.pack import HEADER, TokenCounter, pack, without_padding
+from nacre.recall.turns import informative
 from nacre.recall.walk import Walk, relation_list
 from nacre.recall_options import RecallOptions, Scope, between, make_filter, make_query, split_options, valid_at_filter
 from nacre.remember.guard import SPEAKERS, guard_notes, mark_suspicious
@@ -546,8 +547,11 @@ class MemoryStore(Closing):
         """The best memories that fit the budget, as text for a model's context. Only what is packed counts as used.
         The text says, around the memories, that they are data and not instructions; `fence=False` leaves that out, for
         what no model reads. Weak hits are left out beside others, unless `min_relevance` or the strategy of another
-        system is given."""
+        system is given. Turns of a conversation that state nothing, such as questions, are left out unless a `role` or
+        `session` is given."""
         recalled = self.recall(query, max_items, touch=False, **options)
+        if not options.get("role") and not options.get("session"):
+            recalled = replace(recalled, hits=tuple(informative(recalled.hits)))
         if options.get("min_relevance") is None and (options.get("strategy") or "auto") in OWN_STRATEGIES:
             recalled = without_padding(recalled)
         packed = pack(recalled, token_budget, header=header, token_counter=token_counter, fence=fence)

@@ -11,6 +11,7 @@ from nacre import MemoryStore
 from nacre.hooks.inject import for_prompt, for_session, injection
 from nacre.hooks.request import Request
 from nacre.model import Hit, Pack, Recollection
+from nacre.model.instants import DAY
 from nacre.model.recollection import FAIR
 from nacre.settings import Settings
 
@@ -144,3 +145,38 @@ def test_what_fits_weakly_is_not_injected(
     monkeypatch.setattr(MemoryStore, "recall", lambda *_, **__: Recollection(hits))
     monkeypatch.setattr("nacre.hooks.inject.shares", lambda *_: True)
     assert [item.memory.text for item in prompt(store).items] == given  # type: ignore[union-attr]
+
+
+def test_a_session_starts_with_what_holds_now(store: MemoryStore) -> None:
+    now = store.now()
+    store.remember("The code is frozen until the fair.", importance=0.9, valid_until=now - 5 * DAY)
+    store.remember("Every change gets two reviews.", importance=0.9, valid_from=now + 5 * DAY)
+    store.remember("The crane rests at night.", importance=0.8, valid_from=now - DAY, valid_until=now + 5 * DAY)
+    assert [item.memory.text for item in session(store).items] == ["The crane rests at night."]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("relation", ["conflicts", "may_replace"])
+def test_a_session_starts_with_the_newer_of_two_versions_before_the_older(store: MemoryStore, relation: str) -> None:
+    old = store.remember("The ledger is kept in Derby on db1.", importance=0.95, occurred_at="2026-01-02")
+    store.remember("The crane rests at night.", importance=0.9)
+    new = store.remember("The ledger is kept in Oracle on db2.", importance=0.8, occurred_at="2026-03-04")
+    store.link(new.id, old.id, relation)
+    given = session(store)
+    assert given is not None and given.ids()[:2] == [new.id, old.id]
+
+
+def test_what_the_client_put_around_a_prompt_is_not_asked_for(store: MemoryStore) -> None:
+    store.remember(PORT)
+    opened = "<ide_opened_file>The user opened /work/orchard/apples.py in the IDE, perhaps unrelated.</ide_opened_file>"
+    assert prompt(store, f"{opened} {QUESTION}") is not None
+    assert prompt(store, f"{opened}\n/compact {QUESTION}", "s2") is None
+
+
+def test_an_answer_to_what_has_changed_since_is_not_injected(store: MemoryStore) -> None:
+    old = store.remember("The tax rate is 19 percent.", session="a", position=0, role="user", occurred_at="2026-01-02")
+    store.remember("I set TAX_RATE, the tax rate, to 0.19.", session="a", position=1, role="assistant")
+    new = store.remember("The tax rate is 21 percent.", session="b", position=0, role="user", occurred_at="2026-03-04")
+    store.remember("I set TAX_RATE, the tax rate, to 0.21.", session="b", position=1, role="assistant")
+    store.link(new.id, old.id, "conflicts", data={"kind": "update"})
+    given = prompt(store, "What is the tax rate?")
+    assert given is not None and "0.21" in given.text and "19 percent" in given.text and "0.19" not in given.text

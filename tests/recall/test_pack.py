@@ -208,3 +208,17 @@ def test_a_pack_is_not_padded_with_weak_hits_beside_a_likely_one() -> None:
 def test_a_pack_is_fenced_unless_the_caller_says_otherwise(store: MemoryStore) -> None:
     assert fenced([]).splitlines()[0] in store.recall_pack("tea").text
     assert fenced([]).splitlines()[0] not in store.recall_pack("tea", fence=False).text
+
+
+def test_turns_that_state_nothing_are_packed_only_where_turns_are_asked_for() -> None:
+    with MemoryStore(":memory:", embedder="hashing") as store:
+        asked = "How do I deploy the shop to the staging server?"
+        store.remember(asked, session="s", position=0, role="user")
+        store.remember(
+            "The staging server of the shop: deploy it with make ship.", session="s", position=1, role="user"
+        )
+        assert [each.memory.position for each in store.recall_pack("deploy the shop to the staging server").items] == [
+            1
+        ]
+        both = store.recall_pack("deploy the shop to the staging server", session="s")
+        assert {each.memory.position for each in both.items} == {0, 1}

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 from nacre.errors import InvalidInput, SecretRefused
 from nacre.hooks import unread
 from nacre.hooks.channel import log_line
-from nacre.hooks.turns import announced_changes, is_users_statement
 from nacre.model import Conflict, Memory
 from nacre.model.journal import READ_POSITION
 from nacre.model.memory import Json
+from nacre.recall.turns import announced_changes, is_users_statement
 from nacre.transfer.ingest import conversations
 from nacre.transfer.ingest.ingest import check_unrestricted, draft_item, has_past, store_new
 from nacre.transfer.ingest.items import Item, clean_text, lines

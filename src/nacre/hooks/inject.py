@@ -13,16 +13,20 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 from nacre.hooks.request import EVENTS, Request
-from nacre.hooks.turns import is_chatter, without_echoes
 from nacre.model import Filter, Hit, Memory, Pack, Query, Recollection
 from nacre.model.instants import DAY, day
 from nacre.model.memory import Json
+from nacre.model.recollection import conflicting_pairs, effective_from
 from nacre.models.background import BackgroundEmbedder
 from nacre.protocols import Reader, TermSet
 from nacre.recall.gather import understand
 from nacre.recall.pack import pack, without_copies
+from nacre.recall.recall import LIKELY_VERSION, newer_versions
+from nacre.recall.turns import informative
+from nacre.recall_options import valid_at_filter
 from nacre.text.dates import is_question
 from nacre.text.tokens import excerpt, stems
+from nacre.transfer.ingest.conversations import INSERTED
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
@@ -160,7 +164,7 @@ def injection(store: MemoryStore, request: Request) -> str:
 
 
 def for_prompt(store: MemoryStore, request: Request) -> Pack | None:
-    prompt = middle_out(request.text("prompt"))
+    prompt = middle_out(INSERTED.sub("", request.text("prompt")).strip())
     wanted = frozenset(understand(Query(prompt, asked_at=store.now())).terms)
     # "Why?" and "really?" name nothing.
     fewest = 1 if len(prompt.split()) > 1 and is_question(prompt) else FEWEST_WORDS
@@ -179,16 +183,16 @@ def for_prompt(store: MemoryStore, request: Request) -> Pack | None:
         where=Filter.where(session__ne=request.session or None),
     )
     likely = (hit for hit in recalled.likely if recalled.calibrated or hit.relevance >= UNMEASURED)
-    useful = (hit for hit in likely if not is_chatter(hit.memory))
-    hits = [hit for hit in useful if by_meaning or shares(hit.memory, wanted)]
-    return packed(store, [shortened(hit, wanted) for hit in without_echoes(hits)], injected)
+    hits = informative(hit for hit in likely if by_meaning or shares(hit.memory, wanted))
+    return packed(store, [shortened(hit, wanted) for hit in hits], injected)
 
 
 def for_session(store: MemoryStore, request: Request) -> Pack | None:
     injected = Injected(store, request.session)
     if request.text("source") in LOST:
         injected.forget()
-    where = Filter.where(id__not_in=injected.unchanged(), type__in=SESSION_TYPES)
+    now = store.now()
+    where = Filter.where(id__not_in=injected.unchanged(), type__in=SESSION_TYPES) & valid_at_filter(now, now)
     strongest = partial(
         store.list_recent, MOST_AT_START, order="importance", min_trust=max(TRUSTED, store.settings.min_trust)
     )
@@ -197,7 +201,24 @@ def for_session(store: MemoryStore, request: Request) -> Pack | None:
     memories = {memory.id: memory for memory in (*pinned, *important)}
     two = store.beside is not None
     hits = [Hit(store.clean(each), each.importance, space=each.space if two else "") for each in memories.values()]
-    return packed(store, [shortened(hit, frozenset()) for hit in hits], injected)
+    return packed(store, [shortened(hit, frozenset()) for hit in newer_first(hits)], injected)
+
+
+def newer_first(hits: Iterable[Hit]) -> list[Hit]:
+    """With the newer of two that conflict, and what is likely a newer version, just before the older."""
+    ordered = list(hits)
+    memories = {hit.memory.id: hit.memory for hit in ordered}
+    likely = (
+        (newer, older)
+        for older, versions in newer_versions(ordered).items()
+        for newer, link in versions
+        if link.weight >= LIKELY_VERSION and effective_from(memories[newer]) > effective_from(memories[older])
+    )
+    for newer, older in dict.fromkeys((*conflicting_pairs(list(memories.values())), *likely)):
+        at = {hit.memory.id: number for number, hit in enumerate(ordered)}
+        if at[older] < at[newer] and memories[newer].trust >= memories[older].trust:
+            ordered.insert(at[older], ordered.pop(at[newer]))
+    return ordered
 
 
 def packed(store: MemoryStore, hits: Iterable[Hit], injected: Injected) -> Pack | None:

@@ -291,3 +291,11 @@ def test_a_recall_says_how_well_each_fits_and_a_context_leaves_out_what_fits_wea
             assert listed.text.count("weak, space") == 4 and listed.text.count("strong, space") == len(some) - 4
             assert [number for number in range(5) if f"Berth {number}" in answer.text] == numbers
             assert (ALL_WEAK in answer.notes) == said_so
+
+
+def test_a_recall_lists_what_was_said_several_times_once() -> None:
+    with MemoryStore(":memory:", embedder="hashing") as store:
+        for number in range(3):
+            store.remember("The blue ferry is late again.", session=f"s{number}", position=0, role="user")
+        answer = recall(ToolSession(store, lambda *_: None), "is the blue ferry late?")
+        assert answer.text.count("The blue ferry is late again.") == 1 and len(answer.data["memories"]) == 1  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from nacre.errors import InvalidInput
@@ -96,9 +97,12 @@ def recall(
     as_of: str | None = None,
     valid_at: str | None = None,
 ) -> Answer:
+    from nacre.recall.turns import without_repetitions
+
     hits = session.store.recall(
         query, bounded("k", k), type=type, tag=tag, since=since, until=until, as_of=as_of, valid_at=valid_at
     )
+    hits = replace(hits, hits=tuple(without_repetitions(hits)))
     text = fenced(hit_lines(hits)) if hits else nothing(hits.nearest.memory if hits.nearest else None)
     return Answer({"memories": [hit_reference(hit) for hit in hits]}, text, hits.notes)
 

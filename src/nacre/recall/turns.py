@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from nacre.model import Hit, Memory
+from nacre.model.recollection import conflicting_pairs
 from nacre.remember.suggest import appraise
 from nacre.text.tokens import content_stems, only_asks, sentences
 
@@ -69,6 +70,35 @@ def only_requests(text: str) -> bool:
     """Whether every sentence asks for a piece of work."""
     asked = [each[len(LEAD.match(each)[0]) :] for each in sentences(text)]  # type: ignore[index]
     return all(REQUEST.match(each) and not (RULE.search(each) or STATES.search(each)) for each in asked)
+
+
+def informative(hits: Iterable[Hit]) -> list[Hit]:
+    """Those that tell a reader what is so: without chatter, echoes, and answers to what has changed since."""
+    return without_outdated_answers(without_echoes(hit for hit in hits if not is_chatter(hit.memory)))
+
+
+def without_outdated_answers(hits: Iterable[Hit]) -> list[Hit]:
+    """Without an answer just after what the user said and a newer statement among the hits has changed. Nobody compares
+    answers, so that no mark would say that it is outdated, too."""
+    hits = list(hits)
+    memories = [hit.memory for hit in hits]
+    outdated = {older for _, older in conflicting_pairs(memories)}
+    said = {(each.session, each.position) for each in memories if each.id in outdated and each.role.lower() == USER}
+    return [hit for hit in hits if hit.memory.role.lower() in ("", USER) or before(hit.memory) not in said]
+
+
+def before(turn: Memory) -> tuple[str, int] | None:
+    """The session and position of the turn before it."""
+    return None if turn.position is None else (turn.session, turn.position - 1)
+
+
+def without_repetitions(hits: Iterable[Hit]) -> list[Hit]:
+    """The first of several turns with the same words."""
+    first: dict[tuple[str, str], Hit] = {}
+    for hit in hits:
+        words = " ".join(hit.memory.text.casefold().split()) if hit.memory.role else hit.memory.id
+        first.setdefault((hit.memory.role, words), hit)
+    return list(first.values())
 
 
 def without_echoes(hits: Iterable[Hit]) -> list[Hit]:

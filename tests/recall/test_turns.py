@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from nacre.hooks.turns import announced_changes, is_chatter, is_echo
+from nacre.model import Hit
+from nacre.recall.turns import announced_changes, is_chatter, is_echo, without_repetitions
 from tests.samples import memory
 
 
@@ -79,3 +80,10 @@ def test_an_answer_to_a_doubt_is_no_echo() -> None:
     )
     answer = memory("n", "The billing database is Postgres.", role="assistant", session="s", position=1)
     assert not is_echo(answer, doubt) and is_echo(answer, replace(doubt, text="The billing database is now Postgres."))
+
+
+def test_of_turns_with_the_same_words_the_first_is_listed_and_notes_are_left_alone() -> None:
+    turns = [memory(f"t{number}", text, role="user") for number, text in enumerate(("One moment.", "one  moment."))]
+    notes = [memory(f"n{number}", "One moment.") for number in range(2)]
+    kept = without_repetitions([Hit(each, 1.0) for each in (*turns, *notes)])
+    assert [hit.memory.id for hit in kept] == ["t0", "n0", "n1"]

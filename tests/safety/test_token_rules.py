@@ -186,6 +186,16 @@ SENTENCES = {
     "비밀번호는 {}입니다": "Kimchi" + "9988",
     "redis-cli -h cache01 -a {} ping": "s3cr3t" + "Redis",
     "TOTP secret {}": "JBSWY3DP" + "EHPK3PXP",
+    "docker login -u bob -p {} registry.acme.test": "Zx9k" + "Q2mmP1",
+    "helm registry login -u bob -p '{}' registry.acme.test": "harbour" + "gate",
+    "oc login https://cluster.acme.test -u bob -p={}": "harbour" + "gate",
+    "ssh deploy@hera with {} as the password": "Zx9k" + "Q2mmP1",
+    "Log in as root, using '{}' as its sudo password.": "harbour" + "!gate",
+    "the password (staging) {}": "Zx9k" + "Q2mmP1",
+    "log in with user deploy and pw {}": "Kj8!" + "dsQ2",
+    "Redis AUTH {}": "Zx9k" + "Q2mmP1aa",
+    "echo '{}' | sudo -S ls": "Zx9k" + "Q2mmP1",
+    "printf '%s' {} | docker login -u bob --password-stdin": "Zx9k" + "Q2mmP1",
 }
 
 
@@ -208,6 +218,17 @@ def test_a_password_is_found_in_a_natural_sentence(sentence: str) -> None:
         "Login for partners: see the wiki",
         "Reset the password for Jenkins: open the admin page",
         "The 2FA key is on my keyring",
+        "docker login -p is insecure; docker login -p option warns since 1.13.",
+        "docker login -u bob -p $REGISTRY_PASSWORD registry.acme.test",
+        "docker run -p 8080:80 nginx, then docker login registry.acme.test:5000",
+        "Use OAuth2 as the password grant is gone.",
+        "Start with version-2.1 as password managers need it.",
+        "The password (see wiki page Onboarding) expires in May.",
+        "echo 'y' | sudo -S ls",
+        'echo "$PASSWORD" | sudo -S ls',
+        "echo 'Release-2.1' | sudo tee /etc/release",
+        "Redis AUTH is off; redis auth redis-7.2.4 supports users.",
+        "The user story and pw-tests are done.",
     ],
 )
 def test_a_sentence_about_a_password_stays_as_it_is(text: str) -> None:

@@ -98,6 +98,8 @@ def test_what_was_said_while_capture_was_off_is_not_captured_later(transcript: P
         assert capture_request(store, request_for(transcript)) == 1
         assert texts(store) == [*(f"turn {number}" for number in range(5)), "the seventh"]
         assert [memory.position for memory in store.list_recent(order="oldest")] == [*range(6)]
+        write_lines(transcript, [{"type": "summary"}, turn(4, "turn 4"), turn(6, "between us"), turn(8, "the eighth")])
+        assert capture_request(store, request_for(transcript)) == 1
 
 
 def test_a_purged_turn_is_not_captured_again_when_the_file_is_replaced(store: MemoryStore, transcript: Path) -> None:

@@ -24,7 +24,7 @@ from nacre.model.memory import Json
 from nacre.recall.turns import announced_changes, is_users_statement
 from nacre.transfer.ingest import conversations
 from nacre.transfer.ingest.ingest import check_unrestricted, draft_item, has_past, store_new
-from nacre.transfer.ingest.items import Item, clean_text, lines
+from nacre.transfer.ingest.items import Item, clean_text, lines, parse_time
 
 if TYPE_CHECKING:
     from nacre.hooks.request import Request
@@ -44,13 +44,15 @@ class AlreadyCaptured(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ReadPosition:
-    """How far a transcript was read. `mark` is a digest of the bytes before `offset`; `turns` counts stored ones."""
+    """How far a transcript was read. `mark` is a digest of the bytes before `offset`; `turns` counts stored ones. What
+    was said until `passed` is not stored any more, also not from a file that took the place of this one."""
 
     offset: int = 0
     turns: int = 0
     inode: int = 0
     mark: str = ""
     at: float = 0.0
+    passed: float = 0.0
 
     @classmethod
     def from_term(cls, term: Mapping[str, Json] | None) -> ReadPosition:
@@ -194,7 +196,9 @@ def step(
     drafts, turns, offset = read_on(store, transcript, reached, session)
     if offset == reached.offset:
         return None
-    marks = {(READ_POSITION, str(transcript)): expecting(term, position_at(store, transcript, offset, turns))}
+    marks = {
+        (READ_POSITION, str(transcript)): expecting(term, position_at(store, transcript, offset, turns, reached.passed))
+    }
     source = drafts[0].source if drafts else conversations.CLAUDE_CODE
     # The file may have been replaced, or the conversation continued in a copy of it.
     drafts = [draft for draft in drafts if not has_past(store, draft.id)]
@@ -207,16 +211,20 @@ def pass_over(store: MemoryStore, transcript: Path) -> None:
     """Moves the position to the end of the file and stores nothing: what is said while capture is off is never stored,
     also not when it is on again."""
 
-    def advance(term: object) -> Mapping[str, Json]:
-        return asdict(position_at(store, transcript, size, ReadPosition.from_term(term).turns))  # type: ignore[arg-type]
+    term = store.vocabulary(READ_POSITION).get(str(transcript))
+    reached = resume_position(ReadPosition.from_term(term), transcript)
+    if reached is None:
+        return
+    size = transcript.stat().st_size
+    entries = (line.entry for line in lines(transcript, reached.offset) if isinstance(line.entry, dict))
+    passed = max([reached.passed, *(parse_time(entry.get("timestamp")) or 0.0 for entry in entries)])
+    after = position_at(store, transcript, size, reached.turns, passed)
+    with suppress(AlreadyCaptured):  # by a hook that began while capture was on, and the next one passes over the rest
+        store.write("capture", marks={(READ_POSITION, str(transcript)): expecting(term, after)})
 
-    if resume_position(ReadPosition.from_term(store.vocabulary(READ_POSITION).get(str(transcript))), transcript):
-        size = transcript.stat().st_size
-        store.write("capture", marks={(READ_POSITION, str(transcript)): advance})
 
-
-def position_at(store: MemoryStore, transcript: Path, offset: int, turns: int) -> ReadPosition:
-    return ReadPosition(offset, turns, transcript.stat().st_ino, mark_of(transcript, offset), store.now())
+def position_at(store: MemoryStore, transcript: Path, offset: int, turns: int, passed: float) -> ReadPosition:
+    return ReadPosition(offset, turns, transcript.stat().st_ino, mark_of(transcript, offset), store.now(), passed)
 
 
 def note_changes(store: MemoryStore, turns: Sequence[Memory], until: float | None) -> None:
@@ -249,7 +257,7 @@ def resume_position(reached: ReadPosition, transcript: Path) -> ReadPosition | N
     same = reached.offset <= size and mark_of(transcript, reached.offset) == reached.mark
     if same or not reached.offset:
         return reached if size > reached.offset else None
-    return ReadPosition() if size else None
+    return ReadPosition(passed=reached.passed) if size else None
 
 
 def mark_of(transcript: Path, offset: int) -> str:
@@ -270,7 +278,7 @@ def read_on(store: MemoryStore, transcript: Path, reached: ReadPosition, session
         source = conversations.CODEX if codex else conversations.CLAUDE_CODE
         for item in pieces(line, session or transcript.stem):
             draft = drafted(store, item, turns, source) if isinstance(item, Item) else None
-            if draft is None:
+            if draft is None or (draft.occurred_at is not None and draft.occurred_at <= reached.passed):
                 continue
             if draft.id not in drafts:
                 turns += 1

@@ -170,8 +170,6 @@ def best_hits(
         meaningless = unknown and (closeness.cosine or 0) < LIKE_A_WORD
         reading = None if meaningless else readings.get(hit.memory.id)
         result = with_relevance(hit, closeness, reading, sources)
-        kept = share_of_relevance(hit.memory, question) * result.hit.relevance
-        result = result._replace(hit=replace(result.hit, relevance=kept))
         if only_time:
             fit = fits[hit.memory.id] if fits else event_match(hit.memory, question)
             least = TIME_ONLY_RELEVANCE if fit >= 1 else 0.0
@@ -181,6 +179,7 @@ def best_hits(
     judged_hits = {hit.memory.id: judge(hit) for hit in reranked if scored[hit.memory.id].closeness}
     if not only_time:
         judged_hits |= judged_together(judged_hits, scored, readings)
+    judged_hits = {id: in_asked_time(each, question) for id, each in judged_hits.items()}
     complete = ids_with_all_words(question, ranking.scored)
     judged_hits |= {id: as_strong_hit(judged_hits[id]) for id in judged_hits.keys() & complete}
     relevant = [judged_hits[hit.memory.id].hit if hit.memory.id in judged_hits else hit for hit in reranked]
@@ -287,6 +286,14 @@ def with_relevance(hit: Hit, closeness: Closeness, reading: Reading | None, sour
     near = worded or sources.calibration.relevance(closeness) >= floor_of(closeness).best
     alike = not closeness.coverage and sources.calibration.cosine(closeness.cosine) >= ALIKE_WITHOUT_WORDS
     return Judged(replace(hit, relevance=known), floor_of(closeness, reading), near, reading is not None, alike)
+
+
+def in_asked_time(judged: Judged, question: Question) -> Judged:
+    """With what the date of an event leaves of its relevance. Its floor falls as much: whether anything is shown is
+    decided by what the texts say."""
+    share, floor = share_of_relevance(judged.hit.memory, question), judged.floor
+    lowered_hit = replace(judged.hit, relevance=share * judged.hit.relevance)
+    return judged._replace(hit=lowered_hit, floor=Floor(*(share * each for each in floor))) if share < 1 else judged
 
 
 def is_note_with_vector(closeness: Closeness) -> bool:

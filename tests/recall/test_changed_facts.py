@@ -299,10 +299,13 @@ def noted(*, sure: bool) -> Link:
         (Link("older", MAY_REPLACE, 0.6), 0.5, 0.02, "older"),
         (noted(sure=False), 0.9, 0.04, "older"),
         (noted(sure=False), 0.9, 0.05, "newer"),
-        (noted(sure=False), 0.74, 0.01, "newer"),  # where it is not sure that the older one answers
+        (noted(sure=False), 0.51, 0.02, "older"),
+        (noted(sure=False), 0.49, 0.01, "newer"),  # where it is not likely that the older one answers
+        (noted(sure=True), 0.9, 0.02, "older"),  # it may change another part of what the older one tells
+        (noted(sure=True), 0.9, 0.03, "newer"),
     ],
 )
-def test_a_sure_answer_stays_above_what_is_far_less_relevant(
+def test_an_answer_stays_above_what_is_far_less_relevant(
     link: Link, of_older: float, of_newer: float, first: str
 ) -> None:
     assert first_of_two(link, of_older, of_newer)[0].memory.id == first
@@ -314,13 +317,15 @@ def first_of_two(link: Link, of_older: float, of_newer: float, own: float = 0.5)
     return rank_newer_above_older([older, newer], understand(Query(ASKED, asked_at=NOW)))
 
 
-def test_the_newer_side_of_a_sure_conflict_comes_first_however_little_it_matches() -> None:
-    assert [hit.memory.id for hit in first_of_two(noted(sure=True), 0.9, 0.01)] == ["newer", "older"]
+def test_the_newer_side_of_a_conflict_by_hand_comes_first_however_little_it_matches() -> None:
+    by_hand = Link("older", "conflicts", data={"kind": "update"})
+    assert [hit.memory.id for hit in first_of_two(by_hand, 0.9, 0.01)] == ["newer", "older"]
 
 
 @pytest.mark.parametrize("own", [0.1, 0.8])
-def test_the_newer_side_of_an_unsure_conflict_stays_in_sight(own: float) -> None:
-    older, newer = first_of_two(noted(sure=False), 0.9, 0.001, own)
+@pytest.mark.parametrize("sure", [True, False])
+def test_the_newer_side_of_a_conflict_stays_in_sight_below_the_only_answer(own: float, sure: bool) -> None:
+    older, newer = first_of_two(noted(sure=sure), 0.9, 0.001, own)
     assert older.memory.id == "older" and newer.relevance == pytest.approx(0.27)
     assert newer.score == pytest.approx(max(own, 0.65))
 
@@ -356,6 +361,17 @@ def test_a_newer_side_does_not_climb_over_what_it_has_no_link_with(
     ]
     ordered = rank_newer_above_older(hits, understand(Query(ASKED, asked_at=NOW)))
     assert [hit.memory.id for hit in ordered] == order
+
+
+@pytest.mark.parametrize(("of_older", "rises"), [(0.65, True), (0.55, False)])
+def test_beside_what_matches_little_no_conflict_takes_a_place_of_others(of_older: float, rises: bool) -> None:
+    best = Hit(memory("best", created_at=NOW), 1.0, (), relevance=0.9)
+    older = Hit(memory("older", created_at=NOW - DAY), of_older, (), relevance=0.1)
+    other = Hit(memory("other", created_at=NOW), 0.5, (), relevance=0.1)
+    newer = Hit(memory("newer", created_at=NOW, links=(noted(sure=True),)), 0.2, (), relevance=0.1)
+    ordered = rank_newer_above_older([best, older, other, newer], understand(Query(ASKED, asked_at=NOW)))
+    expected = ["best", "newer", "older", "other"] if rises else ["best", "older", "other", "newer"]
+    assert [hit.memory.id for hit in ordered] == expected
 
 
 def test_what_matches_little_itself_brings_no_newer_version_along() -> None:

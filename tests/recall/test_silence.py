@@ -20,6 +20,7 @@ from nacre.recall.gather import understand
 from nacre.recall.recall import Judged, above_floor, is_keyword_lookup, is_timely, judged_together, with_relevance
 from nacre.recall.strategies import Scored, Sources
 from nacre.settings import Settings
+from tests.recall.factories import converse
 
 NOTES = {
     "press": "The letterpress is oiled every Friday by Ottilie, with the thin oil from the green can.",
@@ -149,11 +150,43 @@ def test_what_reading_takes_for_an_answer_has_to_be_near_in_meaning_too() -> Non
 
 
 @pytest.mark.parametrize(("cosine", "near"), [(0.4, True), (0.02, False)])
-def test_a_note_far_from_the_question_is_not_near_whatever_a_model_reads(cosine: float, near: bool) -> None:
+@pytest.mark.parametrize("turn", [True, False])
+def test_what_is_far_from_the_question_is_not_near_whatever_a_model_reads(
+    cosine: float, near: bool, turn: bool
+) -> None:
     sources = Sources("default", None, None, SHIPPED, True)  # type: ignore[arg-type]
     hit = Hit(Memory("m", "The press is oiled."), 0.5)
-    assert with_relevance(hit, Closeness(cosine, 0.0), Reading(3.0), sources).near is near
-    assert with_relevance(hit, Closeness(None, 0.0), Reading(3.0), sources).near  # without vectors nobody can tell
+    assert with_relevance(hit, Closeness(cosine, 0.0, turn), Reading(3.0), sources).near is near
+    assert with_relevance(
+        hit, Closeness(None, 0.0, turn), Reading(3.0), sources
+    ).near  # without vectors nobody can tell
+
+
+@pytest.mark.parametrize(("of_note", "of_turn", "shown"), [
+    (0.03, 0.2, ["turn"]),
+    (0.2, 0.08, ["note"]),
+    (0.2, 0.2, ["note", "turn"]),
+    (0.03, 0.08, []),
+])  # fmt: skip
+def test_what_was_noted_and_what_was_said_have_each_to_answer_themselves(
+    of_note: float, of_turn: float, shown: list[str]
+) -> None:
+    query = Query("Which vaccine does the puppy need?", asked_at=1.8e9)
+    note = Judged(Hit(Memory("note", "The press is oiled."), 0.5, relevance=of_note), Floor(0.05, 0.005))
+    said = Memory("turn", "It got the one for rabies.", role="user", session="s", position=0)
+    turn = Judged(Hit(said, 0.4, relevance=of_turn), Floor(0.1, 0.0))
+    hits, nearest = above_floor([note, turn], query, understand(query))
+    assert [hit.memory.id for hit in hits] == shown
+    assert (nearest is None) == bool(shown)
+
+
+def test_turns_of_another_subject_do_not_end_the_silence(filled: MemoryStore) -> None:
+    space = filled.in_space("talk")
+    converse(
+        space, "s", [("user", "I moved the wood type."), ("assistant", "Then the cellar is full."), ("user", "Yes")]
+    )
+    space.remember_many([{"id": id, "text": text} for id, text in NOTES.items()], on_conflict="ignore")
+    assert all(list(space.recall(question)) == [] for question in FOREIGN)
 
 
 @pytest.mark.parametrize(("cosine", "coverage", "alike"), [(0.55, 0.0, True), (0.45, 0.0, False), (0.55, 0.2, False)])

@@ -266,7 +266,7 @@ def with_relevance(hit: Hit, closeness: Closeness, reading: Reading | None, sour
     known = sources.calibration.relevance(closeness, reading)
     if not sources.calibrated:
         return Judged(replace(hit, relevance=known), sources.calibration.nothing_in_common(closeness))
-    if not is_note_with_vector(closeness):
+    if closeness.cosine is None:  # nobody can tell how near it is
         return Judged(replace(hit, relevance=known), floor_of(closeness, reading), read=reading is not None)
     # A long note is about many things, so that its cosine is low: the words say that it is near.
     worded = closeness.coverage >= ALL_WORDS or (
@@ -362,11 +362,30 @@ def above_floor(selected: Sequence[Judged], query: Query, question: Question) ->
     only_time = names_only_time(question, [judged.hit for judged in selected])
     if query.min_relevance is not None or query.strategy not in OWN_STRATEGIES or only_time or not selected:
         return [each.hit for each in selected], None
-    best = max(selected, key=lambda judged: judged.hit.relevance)
-    kept = [each.hit for each in selected if each.alike or is_timely(each, question)]
-    if best.hit.relevance < best.floor.best or not any(each.near for each in selected):
-        return kept, None if kept else best.hit
-    return [each.hit for each in selected if each.hit.relevance >= each.floor.each or each.hit in kept], None
+    turns = [each for each in selected if each.hit.memory.is_turn]
+    notes = [each for each in selected if not each.hit.memory.is_turn]
+    # What was said has another floor than what was noted, so that each is judged among its own kind.
+    opened = {True: may_answer(turns), False: may_answer(notes)}
+    kept = [
+        each.hit
+        for each in selected
+        if (opened[each.hit.memory.is_turn] and each.hit.relevance >= each.floor.each)
+        or each.alike
+        or is_timely(each, question)
+    ]
+    return kept, None if kept else most_relevant(selected).hit
+
+
+def may_answer(hits: Sequence[Judged]) -> bool:
+    """Whether the best of them is relevant enough, and any is near."""
+    if not hits:
+        return False
+    best = most_relevant(hits)
+    return best.hit.relevance >= best.floor.best and any(each.near for each in hits)
+
+
+def most_relevant(hits: Sequence[Judged]) -> Judged:
+    return max(hits, key=lambda judged: judged.hit.relevance)
 
 
 def names_only_time(question: Question, hits: Sequence[Hit]) -> bool:

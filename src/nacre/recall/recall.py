@@ -160,12 +160,14 @@ def best_hits(
     def judge(hit: Hit) -> Judged:
         each = scored[hit.memory.id]
         closeness = each.closeness or closeness_alone(hit.memory, question, each.cosine)
-        result = with_relevance(hit, closeness, readings.get(hit.memory.id), sources)
+        meaningless = unknown and (closeness.cosine or 0) < LIKE_A_WORD
+        reading = None if meaningless else readings.get(hit.memory.id)
+        result = with_relevance(hit, closeness, reading, sources)
         if only_time:
             fit = fits[hit.memory.id] if fits else event_match(hit.memory, question)
             least = TIME_ONLY_RELEVANCE if fit >= 1 else 0.0
             return result._replace(hit=replace(hit, relevance=max(result.hit.relevance, least)))
-        return result._replace(floor=Floor(1.0, 1.0)) if unknown and (closeness.cosine or 0) < LIKE_A_WORD else result
+        return result._replace(floor=Floor(1.0, 1.0)) if meaningless else result
 
     judged_hits = {hit.memory.id: judge(hit) for hit in reranked if scored[hit.memory.id].closeness}
     if not only_time:

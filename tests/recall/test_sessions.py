@@ -47,6 +47,32 @@ def test_a_turn_gives_to_its_neighbours_and_its_conversation(talk: MemoryStore) 
     assert {"words nearby", "coverage nearby", "conversation"} <= {reason.signal for reason in hits["s5"].why}
 
 
+def asked_and_answered(store: MemoryStore, *then: tuple[str, str]) -> None:
+    converse(
+        store, "s", [("user", "Which paint did we pick for the kitchen walls?"), *then, ("user", "I wrote it down.")]
+    )
+    store.remember("The kitchen has a window to the yard", id="note")
+
+
+def test_the_answer_stands_above_the_question_that_it_replied_to(store: MemoryStore) -> None:
+    asked_and_answered(store, ("assistant", "Farrow and Ball, Skimming Stone."))
+    hits = {hit.memory.id: hit for hit in store.recall("paint of the kitchen walls", min_relevance=0.0)}
+    assert list(hits)[:2] == ["s1", "s0"]
+    assert hits["s1"].relevance >= hits["s0"].relevance and hits["s1"].strength == hits["s0"].strength != "strong"
+    assert hits["s1"].why[-1].signal == "reply"
+
+
+def test_a_question_after_a_question_is_no_answer(store: MemoryStore) -> None:
+    asked_and_answered(store, ("assistant", "For all of them?"))
+    assert found(store, "paint of the kitchen walls", min_relevance=0.0)[0] == "s0"
+
+
+def test_who_wants_the_turns_around_a_hit_gets_the_question_with_its_answer_beside_it(store: MemoryStore) -> None:
+    asked_and_answered(store, ("assistant", "Farrow and Ball, Skimming Stone."))
+    hit = store.recall("paint of the kitchen walls", k=1, with_context=1)[0]
+    assert hit.memory.id == "s0" and [turn.id for turn in hit.context] == ["s1"]
+
+
 def test_a_turn_without_a_position_has_no_neighbours(store: MemoryStore) -> None:
     store.remember("the puppy was adopted in May", session="s", position=1, role="assistant", id="told")
     store.remember("when it was here the matter ended", session="s", role="user", id="loose")

@@ -194,7 +194,8 @@ def in_order(
     """What decides besides the scores: all words of a lookup, what holds now, which version is newer, and the time that
     the question asks for. Who asks by mood asks for another order than that of versions."""
     own = query.strategy in OWN_STRATEGIES
-    ordered = lower_what_does_not_hold(lift_above(hits, complete), question) if own else list(hits)
+    ordered = list(hits) if query.with_context or not own else rank_replies_above_questions(hits)
+    ordered = lower_what_does_not_hold(lift_above(ordered, complete), question) if own else ordered
     if not query.emotion:
         ordered = rank_newer_above_older(ordered, question)
     return in_time_first(scaled(order_by_time(ordered, question.order)), fits, question) if own else ordered
@@ -481,6 +482,20 @@ def read_text(hit: Hit, question: Question) -> str:
 
 def share_read(memory: Memory) -> float:
     return READ_TURN if memory.is_turn else 1.0
+
+
+def rank_replies_above_questions(hits: Sequence[Hit]) -> list[Hit]:
+    """Moves what was said after a turn that only asks to just above it, unless that only asks too. A question like the
+    one that is asked makes neither of them strong."""
+    ordered, turns = list(hits), {(hit.memory.session, hit.memory.position): hit for hit in hits if hit.memory.is_turn}
+    for asked in (hit for hit in hits if hit.memory.is_turn and only_asks(hit.memory.text)):
+        at = ordered.index(asked)
+        ordered[at] = replace(asked, relevance=min(asked.relevance, MOST_UNCERTAIN_RELEVANCE))
+        reply = turns.get((asked.memory.session, (asked.memory.position or 0) + 1))
+        if reply is not None and ordered.index(reply) > at and not only_asks(reply.memory.text):
+            ordered.remove(reply)
+            ordered.insert(at, raised(reply, ordered[at], how="to", name="reply"))
+    return ordered
 
 
 def lower_what_does_not_hold(hits: Sequence[Hit], question: Question) -> list[Hit]:

@@ -97,6 +97,7 @@ def score_candidates(
     best = best if asks_by_time_alone(question) else best[matching[best]][:wanted]
     chosen = best.tolist()
     chosen += counterparts(candidates, chosen)
+    chosen += replies(candidates, chosen)
     return [
         Scored(
             candidates.places[i].id,
@@ -120,6 +121,13 @@ def counterparts(candidates: PlacedCandidates, best: Sequence[int]) -> list[int]
         if link.kind != "duplicate" and (link.source in wanted) != (link.target in wanted)
     ]
     return list(dict.fromkeys(at[id] for link in links for id in link[:2] if id not in wanted))
+
+
+def replies(candidates: PlacedCandidates, best: Sequence[int]) -> list[int]:
+    """The turns after those of the best that end with a question, where they are not among them: an answer often has no
+    word of what was asked."""
+    after = (int(candidates.after[i]) for i in best if candidates.places[i].asks)
+    return list(dict.fromkeys(i for i in after if i >= 0 and i not in best))
 
 
 def reasons(names: Sequence[str], signal_shares: Vectors, candidates: PlacedCandidates, i: int) -> tuple[Reason, ...]:

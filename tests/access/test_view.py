@@ -117,6 +117,7 @@ CALLS: dict[str, Call] = {
     "remember_many": lambda s: s.remember_many(["Zebra stripes attract the harbour flies"], on_conflict="note"),
     "write": every(lambda s, id: s.write("x", edits={id: lambda memory: memory})),
     "edit": every(lambda s, id: s.edit(id, text="Taken over", agent="ada", session="one")),
+    "edit_result": every(lambda s, id: s.edit_result(id, text="Taken over", agent="ada", session="one")),
     "link": every(lambda s, id: s.link("a2", id, "smuggles")),
     "unlink": every(lambda s, id: s.unlink(id, "a1")),
     "prune_links": lambda s: s.prune_links(s.weak_links(below=2.0)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import apsw
@@ -12,6 +13,7 @@ from nacre.errors import StorageError, StoreDamaged, WrongKey
 from nacre.factory import rekey_store
 from nacre.lifecycle import doctor
 from nacre.model import Memory
+from nacre.protocols import Clock
 from nacre.settings import Settings
 from nacre.storage.sqlite.lost_records import first_page, invented_name, row_values, sound_fields, varint
 
@@ -22,8 +24,8 @@ TAKEN_BACK = "A text that was taken back."
 RAW_KEY = "5a" * 32  # a passphrase would be made a key anew by each connection
 
 
-def opened(file: Path, key: str = "") -> MemoryStore:
-    return MemoryStore(settings=Settings(store=str(file), embedder="hashing", key=key))
+def opened(file: Path, key: str = "", clock: Clock = time.time) -> MemoryStore:
+    return MemoryStore(settings=Settings(store=str(file), embedder="hashing", key=key), clock=clock)
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +165,7 @@ def test_a_search_as_of_before_the_repair_still_reaches_everything(
     connection.close()
     memories, _ = salvaged(file.read_bytes(), tmp_path)
     assert sum(memory.tags == ("salvaged",) for memory in memories.values()) == 1
-    with opened(tmp_path / "new.db") as store:
+    with opened(tmp_path / "new.db", clock=lambda: REPAIRED_AT) as store:
         (space,) = store.spaces()
         there = store.in_space(space)
         store.reindex()  # the vectors come back with it

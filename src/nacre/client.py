@@ -77,7 +77,7 @@ PAUSES = (0.1, 0.5, 2.0, 5.0)  # seconds between them, where the server names no
 LONGEST_PAUSE = 30.0
 LONGEST_QUERY = 4_000  # characters, of which proxies take about 8,000; more goes into the body
 LOOK_SECONDS = 0.5  # between two looks at a job
-NEWEST = 50  # operations of a page among which the last ones are found that were not undone
+NEWEST = 50  # operations read at a time, to find the last ones that were not undone
 UNAUTHORIZED = "Unauthorized"  # the problem of a request without a token that the server knows
 HOW_TO_SET_TOKEN = "set NACRE_TOKEN, or name its file with `nacre config set token file:PATH`"
 NOT_SENT = (ConnectionRefusedError, socket.gaierror)  # errors before anything was sent
@@ -626,7 +626,7 @@ def checked_options(options: RecallOptions) -> dict[str, Any]:
     return {**ranking, **checked_scope(scope)}
 
 
-# By what a method calls its keyword options.
+# How the keyword options of a method are checked, by the name of its ** parameter.
 CHECKED_OPTIONS: Mapping[str, Callable[[Any], Mapping[str, Any]]] = {
     "fields": checked_fields, "scope": checked_scope, "options": checked_options,
 }  # fmt: skip

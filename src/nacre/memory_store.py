@@ -423,15 +423,16 @@ class MemoryStore(Closing):
         edits: Mapping[str, Edit] | None = None,
         successors: Mapping[str, str] | None = None,
         terms: Mapping[tuple[str, str], TermEdit] | None = None,
-        marks: Mapping[tuple[str, str], TermEdit] | None = None,
+        unjournaled: Mapping[tuple[str, str], TermEdit] | None = None,
         why: str = "",
     ) -> list[Memory]:
         """New memories (made by `draft`), edits of stored ones by id, successions (old id to new) and edits of the
-        space's terms by kind and name, as one operation of this name: all or nothing. `marks` are edits of terms that
-        no undo takes back. Secrets are removed from all of it. Returns the memories that are new or changed. Raises
-        `MemoryNotFound` and `SecretRefused`."""
+        space's terms by kind and name, as one operation of this name: all or nothing. `unjournaled` are edits of
+        terms that the journal does not record, so that no undo reverts them. Secrets are removed from all of it.
+        Returns the memories that are new or changed. Raises `MemoryNotFound` and `SecretRefused`."""
         edited, marked = (
-            {(self._kind(kind), name): edit for (kind, name), edit in (each or {}).items()} for each in (terms, marks)
+            {(self._kind(kind), name): edit for (kind, name), edit in (each or {}).items()}
+            for each in (terms, unjournaled)
         )
         wanted = WriteRequest(new, edits or {}, successors or {}, edited, marked)
         return write_request.apply(self._engine, self.space, operation, wanted.guarded(self._guard), why=why)

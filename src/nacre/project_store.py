@@ -395,8 +395,8 @@ class ProjectStore(MemoryStore):
         return other if spaces == {other.space} else None
 
     def _last_done(self, store: MemoryStore, count: int, any_actor: bool) -> list[float]:
-        """When the last operations of the store's own space were carried out that can be undone: as many, or else the
-        last."""
+        """The times of the last `count` operations in the store's own space that can be undone; of the last one alone
+        where there are not as many."""
         return [entry.operation.at for entry in last_operations(store, count, any_actor=any_actor)]
 
     def review(

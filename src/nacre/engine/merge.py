@@ -38,7 +38,7 @@ def merge(engine: Engine, space: str, keep: str, others: Sequence[str], edit: Ed
         successor, changes = all_superseded(reader, rest, united_memory, now, same_fact=True)
         merged[:] = [replace(successor, updated_at=now)]
         replaced = (Change(current[change.subject.id], change.subject) for change in changes)
-        return [Change(current[keep], merged[0], derived), *replaced, *links_led_to(reader, merged[0], gone, now)]
+        return [Change(current[keep], merged[0], derived), *replaced, *redirected_links(reader, merged[0], gone, now)]
 
     engine.commit("merge", plan, why)
     return merged[0]
@@ -91,8 +91,8 @@ def united(newer: Memory, older: Memory) -> Memory:
 
 
 def with_all_periods(keep: Memory, others: Sequence[Memory]) -> Memory:
-    """They say the same: it holds from the first start to the last end of them. A start that it has from what it
-    replaced stays: before, that held."""
+    """For memories that say the same: `keep` holds from the earliest start to the latest end of all of them. A start
+    that it got by superseding another memory stays, because that one held before it."""
     start, end = keep.valid_from, keep.valid_until
     replaced = any(link.rel == SUPERSEDES and link.data.get(SET_BY_US) for link in keep.links)
     for other in others:
@@ -107,15 +107,15 @@ def later_end(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else max(one, other)
 
 
-def links_led_to(reader: Reader, keep: Memory, gone: Collection[str], now: float) -> Iterator[Change]:
-    """The changes of memories with links to those that `keep` replaces: they lead to it. What an agent sees and may
-    not change keeps its link."""
+def redirected_links(reader: Reader, keep: Memory, gone: Collection[str], now: float) -> Iterator[Change]:
+    """Changes that make links to the replaced memories (`gone`) lead to `keep`. Memories that an agent may see but not
+    change keep their links."""
     edges = reader.edges(keep.space, into=list(gone)) if gone else []
     sources = dict.fromkeys(edge.source for edge in edges if edge.rel != SUPERSEDES)
     for memory in reader.get_many(keep.space, [id for id in sources if id != keep.id and id not in gone]):
         links: dict[tuple[str, str], Link] = {}
         for link in memory.links:
-            led = replace(link, to=keep.id) if link.to in gone and link.rel != SUPERSEDES else link
-            if led is link or (led.to, led.rel) not in links:
-                links[led.to, led.rel] = led  # one that led there already stays as it is
+            redirected = replace(link, to=keep.id) if link.to in gone and link.rel != SUPERSEDES else link
+            if redirected is link or (redirected.to, redirected.rel) not in links:
+                links[redirected.to, redirected.rel] = redirected  # a link that was there already stays as it is
         yield Change(memory, replace(memory, links=tuple(links.values()), updated_at=now), optional=True)

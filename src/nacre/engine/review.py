@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from nacre.engine.engine import FOR_REVIEW, RELATION, Edit, Engine, Lookup, PendingChanges
 from nacre.engine.history import changed_at, newest_first
 from nacre.engine.links import relation_hint, relations, with_relation_renamed
-from nacre.engine.merge import links_led_to, united, with_all_periods
+from nacre.engine.merge import redirected_links, united, with_all_periods
 from nacre.engine.remember import is_statement, version_link, with_conflict_links, with_link, without_notes
 from nacre.engine.supersede import never_held, released, restored, superseded, with_times_given
 from nacre.errors import InvalidInput, UnknownName
@@ -313,10 +313,10 @@ def decide_conflict(engine: Engine, space: str, conflict: Conflict, decision: st
         before = {each.id: each for each in engine.get_existing(reader, space, list(after))}
         changed = [(before[id], each) for id, each in after.items() if each != before[id]]
         derived = engine.prepare(changed)
-        led = links_led_to(reader, newer, [older.id], engine.clock()) if decision == "merge" else ()
+        redirected = redirected_links(reader, newer, [older.id], engine.clock()) if decision == "merge" else ()
         return [
             *(Change(was, replace(now, updated_at=engine.clock()), derived.get(now.id)) for was, now in changed),
-            *(change for change in led if change.subject.id not in after),
+            *(change for change in redirected if change.subject.id not in after),
         ]
 
     return bool(engine.commit(OPERATIONS[decision], plan, why))

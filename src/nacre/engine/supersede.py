@@ -12,8 +12,8 @@ from nacre.model import Link, Memory
 from nacre.model.memory import SUPERSEDES, Json
 from nacre.protocols import Change, Reader
 
-SET_BY_US = "valid_from"  # in the link's data: the successor's own `valid_from` was empty before
-END_SET = "valid_until"  # in the link's data: the end that the predecessor got from us; None where it had one
+SET_BY_US = "valid_from"  # in the link's data: `superseded` set the successor's `valid_from`, which was empty before
+END_SET = "valid_until"  # in the link's data: the end that `superseded` gave the predecessor; None where it had one
 # In the metadata of what a decision says has never held: the time that it `set`, and the times from before.
 TIMES_GIVEN = "times_given"
 REDACTED = "[redacted]"  # the text of a memory whose content was removed for good
@@ -146,7 +146,7 @@ def chained(
     changed_at = change_time(predecessor, successor, now) if since is None else since
     # What had ended before it replaced another began earlier, nobody said when.
     begins_now = not same_fact and successor.valid_from is None and changed_at < (successor.valid_until or inf)
-    end = first_end(predecessor, changed_at) if predecessor.valid_until is None else None
+    end = end_of_replaced(predecessor, changed_at) if predecessor.valid_until is None else None
     replaced = replace(
         predecessor,
         superseded_by=successor.id,
@@ -179,7 +179,7 @@ def released(predecessor: Memory, successor: Memory | None, now: float) -> tuple
 
 
 def is_our_end(predecessor: Memory, successor: Memory | None) -> bool:
-    """Whether it ends when its successor took its place, and nobody said another time since."""
+    """Whether the predecessor's end was set by superseding it, and nobody has changed that end since."""
     end = predecessor.valid_until
     link = None if successor is None else succession(successor, predecessor.id)
     if end is None or (link is not None and END_SET in link.data):
@@ -196,7 +196,7 @@ def with_start_moved(lookup: Lookup, before: Memory, after: Memory, now: float) 
     changes, ends = [], dict[str, float]()
     for predecessor in lookup.replaced_by(before.space, before.id) if after.valid_from is not None else ():
         if predecessor.valid_until == before.valid_from and is_our_end(predecessor, before):
-            ends[predecessor.id] = first_end(predecessor, after.valid_from or 0.0)
+            ends[predecessor.id] = end_of_replaced(predecessor, after.valid_from or 0.0)
             moved = replace(predecessor, valid_until=ends[predecessor.id], updated_at=now)
             changes.append(Change(predecessor, moved, optional=True))  # what an agent may not change stays
     links = (
@@ -211,8 +211,8 @@ def without_our_marks(link: Link, end: float | None) -> dict[str, Json]:
     return data if end is None else {**data, END_SET: end}
 
 
-def first_end(predecessor: Memory, changed_at: float) -> float:
-    """When it ended, of what was replaced then: before it began it has never held."""
+def end_of_replaced(predecessor: Memory, changed_at: float) -> float:
+    """When a predecessor that is replaced at `changed_at` stops holding: never before its own start."""
     return changed_at if predecessor.valid_from is None else max(changed_at, predecessor.valid_from)
 
 

@@ -674,7 +674,8 @@ class Reversal:
                 expected, after = entry.after, entry.before
                 if entry.kind == SPACE:  # its former names are no operation's to take back
                     expected, after = (with_former_names(each, current) for each in (expected, after))
-                if entry.kind == f"{READ_POSITION}/{entry.space}":  # else the next hook would store the turns again
+                # Earlier versions journaled read positions. They stay, or the next hook would store the turns again.
+                if entry.kind == f"{READ_POSITION}/{entry.space}":
                     expected = after = current
                 if current != expected:
                     raise UndoBlocked(f"The {entry.kind} {entry.memory_id!r}", self._later(entry))

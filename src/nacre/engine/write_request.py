@@ -24,14 +24,14 @@ PERIOD = frozenset(("valid_from", "valid_until"))
 @dataclass(frozen=True, slots=True)
 class WriteRequest:
     """`edits` are by id; `successors` maps the id of a replaced memory to its successor's; `terms` are edits of the
-    vocabulary by kind and name, which get None where there is no such term; `marks` are such edits that are not
-    journaled, so that an undo leaves them."""
+    vocabulary by kind and name, which get None where there is no such term;
+    `unjournaled` are such edits that the journal does not record, so that an undo does not revert them."""
 
     new: Sequence[Memory] = ()
     edits: Mapping[str, Edit] = field(default_factory=dict)
     successors: Mapping[str, str] = field(default_factory=dict)
     terms: Mapping[tuple[str, str], TermEdit] = field(default_factory=dict)
-    marks: Mapping[tuple[str, str], TermEdit] = field(default_factory=dict)
+    unjournaled: Mapping[tuple[str, str], TermEdit] = field(default_factory=dict)
 
     def guarded(self, guard: Guard) -> WriteRequest:
         """Without secrets in what it writes. Raises `SecretRefused`."""
@@ -40,7 +40,7 @@ class WriteRequest:
             {id: partial(guarded_edit, guard, edit) for id, edit in self.edits.items()},
             self.successors,
             {key: partial(guarded_term, guard, edit) for key, edit in self.terms.items()},
-            {key: partial(guarded_term, guard, edit) for key, edit in self.marks.items()},
+            {key: partial(guarded_term, guard, edit) for key, edit in self.unjournaled.items()},
         )
 
 
@@ -98,8 +98,8 @@ def apply_decided(
     def plan(reader: Reader) -> list[AnyChange]:
         request = decide(reader) or WriteRequest()
         memories[:] = memory_changes(engine, space, request, derived if request.new else (), reader)
-        marks = [TermSet(*key, edit(reader.term(*key))) for key, edit in request.marks.items()]
-        return [*memories, *term_changes(space, request, reader), *marks]
+        unjournaled = [TermSet(*key, edit(reader.term(*key))) for key, edit in request.unjournaled.items()]
+        return [*memories, *term_changes(space, request, reader), *unjournaled]
 
     versions = engine.write(engine.operation(operation, why), plan).versions
     after = (change.subject for change in memories)

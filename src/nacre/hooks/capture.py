@@ -23,7 +23,7 @@ from nacre.model.journal import READ_POSITION
 from nacre.model.memory import Json
 from nacre.recall.turns import announced_changes, is_users_statement
 from nacre.transfer.ingest import conversations
-from nacre.transfer.ingest.ingest import draft_item, has_past, store_new
+from nacre.transfer.ingest.ingest import draft_item, store_new, was_ever_stored
 from nacre.transfer.ingest.items import Item, clean_text, lines, parse_time
 from nacre.transfer.permission import demand_import
 
@@ -138,8 +138,8 @@ def capture_exchange(store: MemoryStore, session: str, prompt: str, answer: str,
         drafts = [draft for place, item in enumerate(items) if (draft := drafted(store, item, turns + place, source))]
         after = ReadPosition(turns=turns + len(items), at=now)
         with suppress(AlreadyCaptured):
-            marks = {(READ_POSITION, name): expecting(term, after)}
-            stored = store_new(store, "capture", drafts, marks=marks, why=source)
+            unjournaled = {(READ_POSITION, name): expecting(term, after)}
+            stored = store_new(store, "capture", drafts, unjournaled=unjournaled, why=source)
             note_changes(store, drafts, until)
             return stored
     return 0
@@ -197,13 +197,13 @@ def step(
     drafts, turns, offset = read_on(store, transcript, reached, session)
     if offset == reached.offset:
         return None
-    marks = {
+    unjournaled = {
         (READ_POSITION, str(transcript)): expecting(term, position_at(store, transcript, offset, turns, reached.passed))
     }
     source = drafts[0].source if drafts else conversations.CLAUDE_CODE
     # The file may have been replaced, or the conversation continued in a copy of it.
-    drafts = [draft for draft in drafts if not has_past(store, draft.id)]
-    stored = store_new(store, "capture", drafts, marks=marks, why=source)
+    drafts = [draft for draft in drafts if not was_ever_stored(store, draft.id)]
+    stored = store_new(store, "capture", drafts, unjournaled=unjournaled, why=source)
     note_changes(store, drafts, until)
     return stored
 
@@ -220,8 +220,8 @@ def pass_over(store: MemoryStore, transcript: Path) -> None:
     entries = (line.entry for line in lines(transcript, reached.offset) if isinstance(line.entry, dict))
     passed = max([reached.passed, *(parse_time(entry.get("timestamp")) or 0.0 for entry in entries)])
     after = position_at(store, transcript, size, reached.turns, passed)
-    with suppress(AlreadyCaptured):  # by a hook that began while capture was on, and the next one passes over the rest
-        store.write("capture", marks={(READ_POSITION, str(transcript)): expecting(term, after)})
+    with suppress(AlreadyCaptured):  # another hook moved the position; the next hook passes over the rest
+        store.write("capture", unjournaled={(READ_POSITION, str(transcript)): expecting(term, after)})
 
 
 def position_at(store: MemoryStore, transcript: Path, offset: int, turns: int, passed: float) -> ReadPosition:

@@ -90,7 +90,7 @@ def answer(request: Request) -> str:
     if not request.injects and not settings.hook_capture:
         if request.is_exchange:
             return ""
-        request = request.without_capture()  # it has a transcript, in which a later hook reads on
+        request = request.without_capture()  # only moves the read position, so that no later hook stores this turn
     file = store_path(settings.store)
     places = HelperFiles.of(file)
     if request.injects and not file.exists():

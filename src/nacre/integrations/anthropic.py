@@ -95,7 +95,7 @@ class MemoryFiles:
         return f"File created successfully at: {place}"
 
     def _check_folders(self, place: str) -> None:
-        """A file has nothing below it."""
+        """Raises `Refused` where a folder of the path is a file."""
         parents = place.split("/")[2:-1]
         for depth in range(len(parents)):
             folder = "/".join([ROOT, *parents[: depth + 1]])

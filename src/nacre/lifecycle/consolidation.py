@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from heapq import nlargest
 
 from nacre.engine.engine import Engine
-from nacre.engine.merge import all_united, links_led_to
+from nacre.engine.merge import all_united, redirected_links
 from nacre.engine.supersede import SET_BY_US
 from nacre.lifecycle.clustering import (
     DERIVED_FROM,
@@ -175,8 +175,8 @@ def promote(each: MemoryCluster, reader: Reader, engine: Engine, *, hard: bool) 
     successor = replace(successor, links=(*successor.links, *links))
     successor, changes = replace_members(reader, others, successor, now, hard=hard)
     derived = engine.prepare([(first, successor)]).get(first.id)
-    led = links_led_to(reader, successor, [memory.id for memory in leaving], now)
-    return [Change(first, successor, derived), *changes, *led]
+    redirected = redirected_links(reader, successor, [memory.id for memory in leaving], now)
+    return [Change(first, successor, derived), *changes, *redirected]
 
 
 def report_of(done: Sequence[MemoryCluster], clusters: Sequence[MemoryCluster]) -> ConsolidationReport:

@@ -121,8 +121,8 @@ class RememberResult:
 
     @property
     def outcome(self) -> Outcome:
-        """What to tell a reader. A text that is merged into one which says the very same was known already; with
-        `replaced_by_known`, what took the place of others was."""
+        """What was done, in one word for messages. A text that was merged without a conflict was stored word for word
+        before, and counts as `known`. With `replaced_by_known`, a memory that was stored before replaced others."""
         if self.action == "superseded":
             return "replaced_by_known" if self.stored_before else "replaced"
         if self.action == "merged":

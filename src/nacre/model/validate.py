@@ -74,7 +74,7 @@ def checked(method: FunctionType) -> Callable[..., object]:
 
 
 def check_arguments(bound: inspect.BoundArguments, hints: Mapping[str, object]) -> None:
-    """Raises `InvalidInput`; the items of an iterator are checked when it is read. Numbers and truths of other
+    """Raises `InvalidInput`; the items of an iterator are checked when it is read. Numbers and booleans of other
     libraries are converted to Python's own, which every backend takes."""
     for name, value in bound.arguments.items():
         kind = bound.signature.parameters[name].kind

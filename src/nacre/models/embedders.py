@@ -152,7 +152,7 @@ class FunctionEmbedder:
         except Exception as error:
             raise EmbeddingError(
                 f"The embedder {self.identity!r} failed ({type(error).__name__}: {error}). "
-                "Mend the function, or what it needs."
+                "Fix the function, or what it depends on."
             ) from error
         try:
             return unit_rows(values, len(texts))

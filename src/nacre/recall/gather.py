@@ -73,7 +73,7 @@ class Question(NamedTuple):
     voice: frozenset[str] = frozenset()
     windows: tuple[Window, ...] = ()  # past times that it names
     coming: tuple[Window, ...] = ()  # times from now on
-    returning: tuple[Window, ...] = ()  # those at which it may ask for what comes every week or every year
+    returning: tuple[Window, ...] = ()  # present and coming times, on which «every Thursday» may fall
     order: str = ""  # "newest" or "oldest" where one of several is asked for by time
     former: bool = False  # whether it asks for what held before
     named: tuple[str, ...] = ()  # stems of the times' names: they bring candidates and do not count as words
@@ -147,8 +147,8 @@ def understand(query: Query) -> Question:
 
 
 def other_spellings(text: str, terms: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Of these terms, as many as a search has room for beside them: who pastes a page does not ask for one number."""
-    from nacre.storage.candidates import MOST_TERMS  # with numpy, which nothing needs that only imports this module
+    """Other spellings of the terms, as many as the search has room for: a pasted page does not ask for one number."""
+    from nacre.storage.candidates import MOST_TERMS  # loads numpy, which importing this module must not
 
     room = MOST_TERMS - len(terms)
     forms = spellings(text) if 0 < room < MOST_TERMS else {}

@@ -53,13 +53,13 @@ LOOKUP_RELEVANCE = STRONG  # of what has all these words
 # two more of a hundred other questions get a wrong one first.
 LIKELY_VERSION = 0.6
 POSSIBLE_VERSION = 0.5  # the least share of the older one's score that a newer version gets
-# A hit with less than the first share of the older one's relevance does not stand above it as a newer version, nor by a
-# conflict where the older one is a strong hit; the second share is for a conflict that is sure. Most such notes only
-# share a subject, as «Moss is allergic to chicken» with «Moss sleeps in the hallway», or change another part of a note
-# that tells several things. Chosen on four sets of notes and 16 questions about such parts; on a fifth set (author 19)
-# three more questions get the right note first, and two changed facts the outdated one.
+# A newer hit with less than this share of the older one's relevance does not rise above it: neither as a likely newer
+# version, nor by a conflict where the older one is a strong hit (second share: where that conflict is sure). Most such
+# notes only share a subject, as «Moss is allergic to chicken» with «Moss sleeps in the hallway», or change another part
+# of a note that says several things. Chosen on four sets of notes and 16 questions about such parts. On a fifth set
+# three more questions get the right note first, and two questions about changed facts get the outdated one.
 FAR_LESS_RELEVANT, FAR_LESS_THOUGH_SURE = 0.05, 0.03
-UNLIKELY_CONFLICT = 0.3  # how likely such a note is taken to replace the older one after all: it stays in sight
+UNLIKELY_CONFLICT = 0.3  # the probability by which such a newer note is placed: below the older one, but in sight
 MOST_UNCERTAIN_RELEVANCE = 0.9 * STRONG  # relevance of what is raised by a link that may be wrong
 MOST_VERSIONS = 2  # of one memory that are raised
 MOST_FORMER = 8  # superseded memories of a hit that are read: a chain is seldom longer
@@ -384,11 +384,11 @@ def above_floor(selected: Sequence[Judged], query: Query, question: Question) ->
     turns = [each for each in selected if each.hit.memory.is_turn]
     notes = [each for each in selected if not each.hit.memory.is_turn]
     # What was said has another floor than what was noted, so that each is judged among its own kind.
-    opened = {True: may_answer(turns), False: may_answer(notes)}
+    kind_may_answer = {True: may_answer(turns), False: may_answer(notes)}
     kept = [
         each.hit
         for each in selected
-        if (opened[each.hit.memory.is_turn] and each.hit.relevance >= each.floor.each)
+        if (kind_may_answer[each.hit.memory.is_turn] and each.hit.relevance >= each.floor.each)
         or each.alike
         or is_timely(each, question)
     ]
@@ -563,7 +563,7 @@ def rank_newer_above_older(hits: Sequence[Hit], question: Question) -> list[Hit]
     below, but in sight; beside what matches little itself, each stays where it is. Then raises what may be a newer
     version."""
     ordered, own = list(hits), {hit.memory.id: hit for hit in hits}
-    least = least_with_versions(hits)
+    least = least_near_best(hits)
     pairs = conflicting_pairs([hit.memory for hit in hits])
     above_which: dict[str, tuple[str, bool]] = {}  # by the id of a hit that rose: the older one, and whether surely
     for (newer, older), link in pairs.items() if not asks_about_the_past(question) else ():
@@ -637,7 +637,7 @@ def with_newer_versions(hits: Sequence[Hit], question: Question) -> list[Hit]:
     """Raises what may be a newer version of one of the best hits, the more the likelier that is; to just above it only
     what is likely one and not far less relevant. Not where the question asks for the time of the older."""
     ordered, newer_ones = list(hits), {} if asks_about_the_past(question) else newer_versions(hits)
-    least = least_with_versions(hits)
+    least = least_near_best(hits)
     memories = {hit.memory.id: hit.memory for hit in hits}
     for id in newer_ones:
         able: dict[str, Link] = {}
@@ -659,8 +659,8 @@ def with_newer_versions(hits: Sequence[Hit], question: Question) -> list[Hit]:
     return ordered
 
 
-def least_with_versions(hits: Sequence[Hit]) -> float:
-    """The least score of a hit that brings its newer versions along."""
+def least_near_best(hits: Sequence[Hit]) -> float:
+    """The least score of a hit that matches about as well as the best."""
     return NEAR_BEST * max([0.0, *(hit.score for hit in hits)])
 
 
@@ -745,7 +745,7 @@ def with_reading(hit: Hit, score: float) -> Hit:
 
 def order_by_time(hits: Sequence[Hit], order: str) -> list[Hit]:
     """Of the hits that match about as well as the best, the newest or the oldest first, as the question asks."""
-    least = NEAR_BEST * max([0.0, *(hit.score for hit in hits)])
+    least = least_near_best(hits)
     near = sorted({hit.memory.happened_at for hit in hits if hit.score >= least}, reverse=order == "oldest")
     if not order or len(near) < 2:
         return list(hits)

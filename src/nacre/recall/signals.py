@@ -188,8 +188,8 @@ CONTEXT_BONUS = 1.1
 ASKS = 0.6  # a question that was noted has the words of one that is asked, and does not answer it
 # The factor outside of the time that the question names: dates of memories are often missing or wrong.
 OUT_OF_TIME = 0.7
-# The same for an event whose own date is another one, half as much: the event of the time that is asked for may be told
-# in other words, and then has little more than half the score of one that has the question's words.
+# The factor for an event whose own date lies outside of that time. Half of the other one: the right event, told in
+# other words, has little more than half the score of an event of another time that has the question's words.
 OF_ANOTHER_TIME = OUT_OF_TIME / 2
 # The match of a longer time that a note names («closed from May to July» for a day in June): it touches the time asked
 # for, and does not fit it.

@@ -78,16 +78,16 @@ def informative(hits: Iterable[Hit]) -> list[Hit]:
 
 
 def without_outdated_answers(hits: Iterable[Hit]) -> list[Hit]:
-    """Without an answer just after what the user said and a newer statement among the hits has changed. Nobody compares
-    answers, so that no mark would say that it is outdated, too."""
+    """Without answers to a turn of the user that conflicts with a newer hit. Answers are not compared with anything
+    themselves, so nothing else would show that such an answer is outdated as well."""
     hits = list(hits)
     memories = [hit.memory for hit in hits]
     outdated = {older for _, older in conflicting_pairs(memories)}
     said = {(each.session, each.position) for each in memories if each.id in outdated and each.role.lower() == USER}
-    return [hit for hit in hits if hit.memory.role.lower() in ("", USER) or before(hit.memory) not in said]
+    return [hit for hit in hits if hit.memory.role.lower() in ("", USER) or place_before(hit.memory) not in said]
 
 
-def before(turn: Memory) -> tuple[str, int] | None:
+def place_before(turn: Memory) -> tuple[str, int] | None:
     """The session and position of the turn before it."""
     return None if turn.position is None else (turn.session, turn.position - 1)
 

@@ -65,8 +65,8 @@ class Answers:
     def begin(self, asker: str, key: str, request: bytes) -> Answer | Reservation:
         """The answer that was given before, or the right to carry the request out. Raises `KeyReused`.
 
-        `asker` names the user and what the token may do, or the token: an answer is for those who might have asked for
-        it.
+        `asker` names the user and what the token may do, or for a renaming the token itself: an answer is for those who
+        might have asked for it.
         """
         if not SHORTEST_KEY <= len(key) <= LONGEST_KEY:
             raise InvalidInput(

@@ -189,7 +189,7 @@ class ServerApi:
     # Users and tokens
 
     def users(self) -> list[User]:
-        self.asker.demand_role(Role.ADMIN, "manage users and tokens")
+        self._demand_admin()
         own = {token.user for token in self.tokens()}
         return [user for user in self.registry.users() if not self.asker.spaces or user.name in own]
 
@@ -202,13 +202,13 @@ class ServerApi:
         return self.registry.remove_user(name)
 
     def tokens(self) -> list[Token]:
-        self.asker.demand_role(Role.ADMIN, "manage users and tokens")
+        self._demand_admin()
         return [token for token in self.registry.tokens() if self.asker.manages(token.spaces)]
 
     def create_token(
         self, user: str, role: str, spaces: Sequence[str] = (), expires: str = "", note: str = ""
     ) -> NewToken:
-        self.asker.demand_role(Role.ADMIN, "manage users and tokens")
+        self._demand_admin()
         if not self.asker.manages(spaces):
             raise AccessDenied("This token may make tokens only for its own spaces; name some of these.")
         others = [token for token in self.registry.tokens() if token.user == user]
@@ -218,6 +218,9 @@ class ServerApi:
             raise AccessDenied(f"{user} has tokens for other spaces, too; an admin of all spaces must make this one.")
         days = parse_duration(expires) / DAY if expires else None
         return NewToken(*self.registry.create_token(user, role, spaces, days=days, note=note))
+
+    def _demand_admin(self) -> None:
+        self.asker.demand_role(Role.ADMIN, "manage users and tokens")
 
     def _demand_visible(self, user: str, *, has_tokens: bool) -> None:
         """An admin of some spaces must not learn who else is a user. One without a token may get its first from it."""

@@ -1,4 +1,4 @@
-"""Answers HTTP requests: checks how much they ask for, and leads each to what answers it."""
+"""Receives HTTP requests, checks limits and roles, and passes each to the code that answers it."""
 
 from __future__ import annotations
 
@@ -356,7 +356,7 @@ class Request:
             self.space = required_label("space", route.names["space"])
         else:
             self.space = self.app.stores.usual_space(identity)
-        identity.demand_role(endpoint.role, "do this")
+        identity.demand_role(endpoint.role, f"call {endpoint.verb} {endpoint.path}")
         upload = await self._uploaded() if endpoint.upload else None
         body = b"" if endpoint.upload else await self.body(self.app.options.longest_body)
         try:

@@ -40,7 +40,9 @@ class Call:
         if not key:
             return self._run()
         identity = self.who.identity
-        if self.route.endpoint.method == "rename_space":  # it changes the spaces of its own token
+        if self.route.endpoint.method == "rename_space":
+            # A renaming changes the spaces of its own token. A repetition then has other rights, and finds no space of
+            # the old name, so that it is recognised by the token.
             owner = json.dumps([identity.user, identity.token])
         else:
             self.app.stores.view(self.who)  # a space that is not open ends here

@@ -186,7 +186,7 @@ class Registry:
             raise AccessDenied("This token is not known here; ask an admin of the server for another one.")
         token = token_of(match[1], data)
         if self._backend.term(USER_KIND, token.user) is None:
-            raise AccessDenied("The user of this token was removed; ask an admin of the server for another one.")
+            raise AccessDenied("The user of this token was removed; ask an admin of the server for another token.")
         if token.expires_at is not None and token.expires_at <= self._clock():
             raise AccessDenied(f"This token expired at {iso(token.expires_at)}; ask an admin for another one.")
         return Identity(token.user, Role(token.role), token.spaces, token.id)
@@ -219,8 +219,8 @@ def digest(secret: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """`replaced` is where the file before was moved, if there was one. `users` says whose users and tokens the store
-    has where the copy had others than the store before: kept from before, or those of the copy."""
+    """`replaced` is where the former file was moved, if there was one. `users` is `kept` where the copy had other users
+    and tokens and those of the former store stay, `of the copy` where the former store had none, else empty."""
 
     replaced: Path | None
     users: Literal["kept", "of the copy", ""]
@@ -228,7 +228,8 @@ class Restored:
 
 def restore_keeping_users(settings: Settings, copy: Path | str, now: float, *, key: str | None = None) -> Restored:
     """As `lifecycle.backups.restore`. The users and tokens of the present store stay, so that a token which was revoked
-    does not come back; those of the copy count where it has none. Nobody may have the store open."""
+    does not come back; where it has none, or they cannot be read, those of the copy are used. Nobody may have the store
+    open."""
     before = admitted_in(settings)
     replaced = restore(settings, copy, now, key=key)
     with closing(open_backend(settings.store, settings)) as backend:

@@ -185,7 +185,8 @@ def stemmed_once(run: str) -> str:
 # them, 2.5 is not 25.
 BETWEEN_PIECES = frozenset(" \u00a0\u202f_-\u2010\u2011")
 LETTERS_OR_DIGITS = re.compile(r"[^\W\d_]+|\d+")
-HOLDS_TOGETHER = re.compile(r"(?<=\w)[.,/\\:@'’](?=\w)")  # the version 2.5 is not a version2
+# Signs inside one token, next to which no identifier begins or ends: «version 2.5» does not contain «version2».
+HOLDS_TOGETHER = re.compile(r"(?<=\w)[.,/\\:@'’](?=\w)")
 MOST_PIECES = 9  # of an IBAN in groups
 # Numbers below have other meanings when they are joined or cut: 20-30 is not 2030.
 FEWEST_DIGITS = 5
@@ -196,8 +197,8 @@ MOST_BORDERS = 3  # between letters and digits: B204X7 has three
 
 
 def spellings(text: str) -> dict[str, tuple[str, ...]]:
-    """For stems of a text that belong to an identifier or a number: other forms in which a text may have them, a stem
-    or several in a row. Whoever has TN3430 has TN and 3430, and TN-3430; whoever has these two in a row has TN3430."""
+    """Other spellings of the identifiers and numbers in a text, by stem; each is one stem, or several in a row. TN3430
+    gives {tn3430: "tn 3430"}; TN-3430 gives "tn3430" for tn, 3430 and tn_3430, and for the last also "tn 3430"."""
     forms_of: dict[str, dict[str, None]] = {}
     for pieces in stretches(text):
         joined = "".join(pieces)

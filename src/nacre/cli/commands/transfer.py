@@ -109,7 +109,7 @@ def export_command(
         format = format_of(Path(file), format)
     if format != MARKDOWN and (watch or per != "memory"):
         raise click.UsageError("--watch and --per are for a folder of notes; add --format markdown.")
-    # Times are counted from now: those of a folder that is watched do not move on.
+    # Relative times are resolved once, here: in a watched folder "7d" must not move on.
     chosen["since"], chosen["until"] = between(chosen["since"], chosen["until"], cli.now())
     if watch:
         watch_folder(cli, Path(file), Choice(**chosen), per, force=force)

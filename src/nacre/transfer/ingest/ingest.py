@@ -313,8 +313,8 @@ def place(piece: Memory | Failed) -> int:
 
 
 def draft_item(store: MemoryStore, item: Item, position: int, format: str) -> Memory:
-    """The id is a hash of the message's own id, else of the content, so that it is stored only once. It is one of the
-    text without secrets, because a hash of a short secret would reveal it."""
+    """The id is a hash, so that nothing is stored twice: of the message's own id where that is unique, else of the
+    content, without secrets, because a hash of a short secret would reveal it."""
     fields: dict[str, object] = {"session": item.session, "position": position, "role": item.role, "title": item.title,
                                  "occurred_at": item.occurred_at, "tags": item.tags}  # fmt: skip
     fields["source"] = item.session if format == NOTES else format
@@ -324,21 +324,21 @@ def draft_item(store: MemoryStore, item: Item, position: int, format: str) -> Me
     draft = store.draft(item.text, **cast("Fields", fields))
     of_content = identity(format, item.session, item.key, draft.text)
     # A turn that an earlier version has stored keeps the id that it got then.
-    is_own = item.unique and not store.get_many([of_content]) and not has_past(store, of_content)
+    is_own = item.unique and not store.get_many([of_content]) and not was_ever_stored(store, of_content)
     return replace(draft, id=identity(format, item.key) if is_own else of_content)
 
 
 def store_new(
     store: MemoryStore, operation: str, drafts: Sequence[Memory], *,
-    marks: Mapping[tuple[str, str], TermEdit] | None = None, why: str = "",
+    unjournaled: Mapping[tuple[str, str], TermEdit] | None = None, why: str = "",
 ) -> int:  # fmt: skip
     """Stores the drafts that do not exist yet, not even in the trash, in one operation; returns how many."""
     for _ in range(TRIES):
         new = not_stored(store, drafts)
-        if not new and not marks:
+        if not new and not unjournaled:
             return 0
         try:
-            store.write(operation, new=new, marks=marks, why=why)
+            store.write(operation, new=new, unjournaled=unjournaled, why=why)
             return len(new)
         except InvalidInput:
             if len(not_stored(store, new)) == len(new):
@@ -351,8 +351,8 @@ def not_stored(store: MemoryStore, drafts: Sequence[Memory]) -> list[Memory]:
     return [draft for draft in drafts if draft.id not in there]
 
 
-def has_past(store: MemoryStore, id: str) -> bool:
-    """Whether the journal knows it: it is stored, or was purged, or an undo took it back."""
+def was_ever_stored(store: MemoryStore, id: str) -> bool:
+    """Whether the journal has an entry about it: it is stored, or was purged, or an undo removed it."""
     return bool(store.journal(id, limit=1))
 
 

@@ -24,9 +24,9 @@ NAME_DIGITS = 4  # of a name that lost a secret: too few to guess it by them
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """`key` identifies it within its session: the message's own id, else its position. `unique` is a key that is the
-    message's in every session, as in a conversation that was continued in another file. `at` counts the bytes read so
-    far."""
+    """`key` identifies it within its session: the message's own id, else its position. `unique` says that
+    the key is the message's own id, which is the same in every session, as in a conversation that was continued in
+    another file. `at` counts the bytes read so far."""
 
     text: str
     session: str

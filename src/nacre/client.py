@@ -337,9 +337,6 @@ class RemoteStore(MemoryStore):
     def remember(self, text: str, **options: Any) -> Memory:
         return self.remember_result(text, **options).memory
 
-    def edit(self, id: str, **options: Any) -> Memory:
-        return self.edit_result(id, **options).memory
-
     def get(self, id: str, *, as_of: Instant | None = None, valid_at: Instant | None = None) -> Memory | None:
         try:
             memory: Memory | None = self._call("get", {"id": id, "as_of": as_of, "valid_at": valid_at})

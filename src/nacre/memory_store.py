@@ -77,7 +77,7 @@ from nacre.protocols import Backend, Clock, Embedder, Health, Order, Progress, R
 from nacre.recall import walk
 from nacre.recall.gather import OWN_STRATEGIES
 from nacre.recall.pack import HEADER, TokenCounter, pack, without_padding
-from nacre.recall.turns import informative
+from nacre.recall.turns import asks_or_prints, informative
 from nacre.recall.walk import Walk, relation_list
 from nacre.recall_options import RecallOptions, Scope, between, make_filter, make_query, split_options, valid_at_filter
 from nacre.remember.guard import JUDGED, SPEAKERS, guard_notes, mark_suspicious
@@ -95,6 +95,7 @@ if TYPE_CHECKING:
 
 IGNORE = "ignore"
 ARCHIVED = "archived"
+MANY = 50  # hits from which a pack is made, as some of them may be left out
 CLOCKS_DIFFER = 60.0  # seconds; who asks a server for what is known now may have a clock that is ahead
 DECIMALS = 6  # of an importance: three steps of 0.1 are 0.3, not 0.30000000000000004
 
@@ -570,9 +571,10 @@ class MemoryStore(Closing):
         what no model reads. Weak hits are left out beside others, unless `min_relevance` or the strategy of another
         system is given. Turns of a conversation that state nothing, such as questions, are left out unless a `role` or
         `session` is given."""
-        recalled = self.recall(query, max_items, touch=False, **options)
-        if not options.get("role") and not options.get("session"):
-            recalled = replace(recalled, hits=tuple(informative(recalled.hits)))
+        only_statements = not options.get("role") and not options.get("session")
+        recalled = self.recall(query, max(max_items, MANY) if only_statements else max_items, touch=False, **options)
+        if only_statements:
+            recalled = replace(recalled, hits=tuple(informative(recalled.hits, asks_or_prints))[:max_items])
         if options.get("min_relevance") is None and (options.get("strategy") or "auto") in OWN_STRATEGIES:
             recalled = without_padding(recalled)
         packed = pack(recalled, token_budget, header=header, token_counter=token_counter, fence=fence)

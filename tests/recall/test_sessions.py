@@ -59,7 +59,7 @@ def test_the_answer_stands_above_the_question_that_it_replied_to(store: MemorySt
     hits = {hit.memory.id: hit for hit in store.recall("paint of the kitchen walls", min_relevance=0.0)}
     assert list(hits)[:2] == ["s1", "s0"]
     assert hits["s1"].relevance >= hits["s0"].relevance and hits["s1"].strength == hits["s0"].strength != "strong"
-    assert hits["s1"].why[-1].signal == "reply"
+    assert hits["s1"].why[-1].signal == "answer"
 
 
 def test_a_question_after_a_question_is_no_answer(store: MemoryStore) -> None:
@@ -190,3 +190,40 @@ def test_what_the_assistant_said_and_what_the_user_said_are_told_apart(store: Me
 def test_the_same_words_said_twice_are_two_turns(store: MemoryStore) -> None:
     converse(store, "s", [("user", "yes please, the green tea")] * 3)
     assert sorted(found(store, "green tea")) == ["s0", "s1", "s2"]
+
+
+def test_questions_in_a_row_are_followed_to_the_one_reply(store: MemoryStore) -> None:
+    converse(
+        store,
+        "s",
+        [
+            ("user", "Do you know which harbour?"),
+            ("assistant", "Which harbour does the ferry leave from?"),
+            ("user", "From Livorno, at eight."),
+        ],
+    )
+    assert "s2" in found(store, "which harbour does the ferry to Corsica leave from", min_relevance=0.0)
+
+
+def test_who_asks_again_in_the_same_words_gets_the_reply_first(store: MemoryStore) -> None:
+    asked_and_answered(store, ("assistant", "Farrow and Ball, Skimming Stone."))
+    assert found(store, "Which paint did we pick for the kitchen walls?")[0] == "s1"
+
+
+def test_who_does_not_know_has_not_answered(store: MemoryStore) -> None:
+    asked_and_answered(store, ("assistant", "No idea, ask Ben."))
+    hits = {hit.memory.id: hit for hit in store.recall("paint of the kitchen walls", min_relevance=0.0)}
+    assert "answer" not in {reason.signal for reason in hits["s1"].why}
+
+
+def test_a_pack_keeps_statements_that_begin_like_a_request_and_leaves_out_questions(store: MemoryStore) -> None:
+    told = "Push notifications go through Firebase."
+    converse(store, "s", [("user", told), ("user", "What do push notifications go through?")])
+    assert [item.memory.text for item in store.recall_pack("push notifications go through what").items] == [told]
+
+
+def test_questions_take_no_place_in_a_pack(store: MemoryStore) -> None:
+    converse(store, "s", [("user", f"Which database runs on staging {number}?") for number in range(8)])
+    converse(store, "t", [("user", "We picked PostgreSQL for the staging database.")])
+    packed = store.recall_pack("which database runs on staging?", max_items=5)
+    assert [item.memory.id for item in packed.items] == ["t0"]

@@ -6,7 +6,7 @@ import pytest
 
 from nacre.model.instants import DAY, FIRST, LAST, seconds
 from nacre.text.dates import Window
-from nacre.text.recurrences import PERHAPS_WEEKLY, recurrence_weight
+from nacre.text.recurrences import PERHAPS_THEN, recurrence_weight
 
 THURSDAY = Window(seconds("2026-11-19"), seconds("2026-11-20"), "")
 APRIL = Window(seconds("2027-04-01"), seconds("2027-05-01"), "")
@@ -36,7 +36,7 @@ def test_what_comes_every_week_or_year_is_of_each_such_day(text: str) -> None:
     ["Choir practice: Thursday 19:00", "The last Thursday of each month is free", "Chor: Donnerstag, Pfarrsaal"],
 )
 def test_a_weekday_that_is_only_named_may_be_any_such_day(text: str) -> None:
-    assert recurrence_weight(text, [THURSDAY]) == PERHAPS_WEEKLY
+    assert recurrence_weight(text, [THURSDAY]) == PERHAPS_THEN
 
 
 @pytest.mark.parametrize(
@@ -72,3 +72,17 @@ def test_what_comes_every_year_is_of_that_month_of_each_year(text: str, weight: 
 def test_a_time_without_an_end_has_no_such_day() -> None:
     open_times = [Window(FIRST, THURSDAY.end, ""), Window(THURSDAY.start, LAST, "")]
     assert recurrence_weight("Chess club meets every Thursday.", open_times) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "weight"),
+    [
+        ("Choir every Thursday until 2023", 0.0),
+        ("Open every Thursday until 20:00", 1.0),
+        ("Open every Thursday except in May", 1.0),
+        ("Open every morning, except on Thursday", 0.0),
+        ("Each department reports in November to Clara", PERHAPS_THEN),
+    ],
+)
+def test_ends_exceptions_and_longer_times_count_less(text: str, weight: float) -> None:
+    assert recurrence_weight(text, [THURSDAY]) == weight

@@ -70,6 +70,12 @@ WORD = re.compile(r"\w+")
 # languages. On five sets of notes 11 more answerable questions get a hit, and one of 448 unanswerable ones gets a wrong
 # one; at 0.45 it is 12 and six.
 ALIKE_WITHOUT_WORDS = 0.5
+REPLY = "answer"  # the reason of a turn that was said after a question; "reply" is a signal of all turns
+DOES_NOT_KNOW = re.compile(
+    r"\b(?:no idea|not sure|dunno|(?:don'?t|do not|doesn'?t|didn'?t) know|keine ahnung|weiß (?:ich |es )?nicht"
+    r"|(?:ne )?sais pas|no (?:lo )?sé|non (?:lo )?so|nie wiem)\b|不知道|わからない",
+    re.IGNORECASE,
+)
 LIKE_A_WORD = 0.3  # cosine of a memory that has not the word but its meaning: about 0.5; of an unrelated one: 0.1
 WORDLESS = "The question has no word; say what to look for."
 
@@ -153,7 +159,8 @@ def best_hits(
     ranking = gather_and_score(question, replace(query, k=factor * query.k), sources)
     loaded = load_hits(ranking.scored, question, sources)
     # Who wants the turns around a hit finds the answer beside the question.
-    answering = [hit for hit in loaded if query.with_context or not repeats(hit.memory, question)]
+    asked_before = [] if query.with_context else [hit for hit in loaded if repeats(hit.memory, question)]
+    answering = [hit for hit in loaded if hit not in asked_before]
     hits, fits = adjusted_hits(answering, question, query, factor)
     readings = dict[str, Reading]()
     if rerankers.reranker is None and query.strategy == "auto" and sources.calibrated:
@@ -183,12 +190,12 @@ def best_hits(
     complete = ids_with_all_words(question, ranking.scored)
     judged_hits |= {id: as_strong_hit(judged_hits[id]) for id in judged_hits.keys() & complete}
     relevant = [judged_hits[hit.memory.id].hit if hit.memory.id in judged_hits else hit for hit in reranked]
-    ordered = in_order(relevant, question, query, complete, fits)
+    ordered = in_order(relevant, question, query, complete, fits, asked_before)
 
     def final(hit: Hit) -> Judged:
         """What has no closeness is judged late, because its text must be read."""
         before = judged_hits.get(hit.memory.id)
-        return judge(hit) if before is None else before._replace(hit=hit)
+        return judge(hit) if before is None else before._replace(hit=hit, near=before.near or is_raised_reply(hit))
 
     if query.min_relevance:
         least = query.min_relevance
@@ -197,12 +204,17 @@ def best_hits(
 
 
 def in_order(
-    hits: Sequence[Hit], question: Question, query: Query, complete: Collection[str], fits: Mapping[str, float]
+    hits: Sequence[Hit],
+    question: Question,
+    query: Query,
+    complete: Collection[str],
+    fits: Mapping[str, float],
+    asked_before: Sequence[Hit],
 ) -> list[Hit]:
-    """What decides besides the scores: all words of a lookup, what holds now, which version is newer, and the time that
-    the question asks for. Who asks by mood asks for another order than that of versions."""
+    """What decides besides the scores: replies to questions, all words of a lookup, what holds now, which version is
+    newer, and the time that the question asks for. Who asks by mood asks for another order than that of versions."""
     own = query.strategy in OWN_STRATEGIES
-    ordered = list(hits) if query.with_context or not own else rank_replies_above_questions(hits)
+    ordered = list(hits) if query.with_context or not own else rank_replies_above_questions(hits, asked_before)
     ordered = lower_what_does_not_hold(lift_above(ordered, complete), question) if own else ordered
     if not query.emotion:
         ordered = rank_newer_above_older(ordered, question)
@@ -513,18 +525,30 @@ def share_read(memory: Memory) -> float:
     return READ_TURN if memory.is_turn else 1.0
 
 
-def rank_replies_above_questions(hits: Sequence[Hit]) -> list[Hit]:
-    """Moves what was said after a turn that only asks to just above it, unless that only asks too. A question like the
-    one that is asked makes neither of them strong."""
-    ordered, turns = list(hits), {(hit.memory.session, hit.memory.position): hit for hit in hits if hit.memory.is_turn}
-    for asked in (hit for hit in hits if hit.memory.is_turn and only_asks(hit.memory.text)):
-        at = ordered.index(asked)
-        ordered[at] = replace(asked, relevance=min(asked.relevance, MOST_UNCERTAIN_RELEVANCE))
-        reply = turns.get((asked.memory.session, (asked.memory.position or 0) + 1))
-        if reply is not None and ordered.index(reply) > at and not only_asks(reply.memory.text):
-            ordered.remove(reply)
-            ordered.insert(at, raised(reply, ordered[at], how="to", name="reply"))
-    return ordered
+def rank_replies_above_questions(hits: Sequence[Hit], asked_before: Sequence[Hit]) -> list[Hit]:
+    """Moves what was said after a turn that only asks to just above it, unless that asks too or does not know. A
+    question like the one that is asked makes neither of them strong. Those that were `asked_before` in the same words
+    are no hits themselves."""
+    repeated = {hit.memory.id for hit in asked_before}
+    ordered = [*(replace(hit, relevance=MOST_UNCERTAIN_RELEVANCE) for hit in asked_before), *hits]
+    turns = [hit.memory for hit in ordered if hit.memory.is_turn]
+    for asked in [each for each in turns if each.id in repeated or only_asks(each.text)]:
+        at = next(i for i, hit in enumerate(ordered) if hit.memory.id == asked.id)
+        question = replace(ordered[at], relevance=min(ordered[at].relevance, MOST_UNCERTAIN_RELEVANCE))
+        ordered[at] = question
+        below = range(at + 1, len(ordered))
+        if (place := next((i for i in below if is_reply(ordered[i].memory, asked)), None)) is not None:
+            ordered.insert(at, raised(ordered.pop(place), question, how="to", name=REPLY))
+    return [hit for hit in ordered if hit.memory.id not in repeated]
+
+
+def is_reply(memory: Memory, asked: Memory) -> bool:
+    next_in_session = memory.is_turn and (memory.session, memory.position) == (asked.session, (asked.position or 0) + 1)
+    return next_in_session and not only_asks(memory.text) and not DOES_NOT_KNOW.search(memory.text)
+
+
+def is_raised_reply(hit: Hit) -> bool:
+    return any(reason.signal == REPLY for reason in hit.why)
 
 
 def lower_what_does_not_hold(hits: Sequence[Hit], question: Question) -> list[Hit]:

@@ -314,8 +314,14 @@ def event_match(memory: Memory, question: Question) -> float:
         named = named_times(memory.text, memory.happened_at)
         match = max([match, *(share_in(one, window) for one in named for window in asked)])
     if match < 1 and not memory.is_turn and memory.type != "episodic":  # a turn and an event tell what happened once
-        match = max(match, recurrence_weight(memory.text, question.returning))
+        returning = [window for window in question.returning if holds_in(memory, window)]
+        match = max(match, recurrence_weight(memory.text, returning))
     return match
+
+
+def holds_in(memory: Memory, window: Window) -> bool:
+    begun = memory.valid_from is None or memory.valid_from < window.end
+    return begun and (memory.valid_until is None or window.start < memory.valid_until)
 
 
 def distance_of_time(memory: Memory, question: Question) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from nacre.model import Hit, Memory
 from nacre.model.recollection import conflicting_pairs
@@ -72,9 +72,14 @@ def only_requests(text: str) -> bool:
     return all(REQUEST.match(each) and not (RULE.search(each) or STATES.search(each)) for each in asked)
 
 
-def informative(hits: Iterable[Hit]) -> list[Hit]:
+def asks_or_prints(memory: Memory) -> bool:
+    """A turn that is certainly no statement: a question, or what a tool printed."""
+    return bool(memory.role) and (memory.role.lower() == TOOL or only_asks(memory.text))
+
+
+def informative(hits: Iterable[Hit], leave_out: Callable[[Memory], bool] = is_chatter) -> list[Hit]:
     """Those that tell a reader what is so: without chatter, echoes, and answers to what has changed since."""
-    return without_outdated_answers(without_echoes(hit for hit in hits if not is_chatter(hit.memory)))
+    return without_outdated_answers(without_echoes(hit for hit in hits if not leave_out(hit.memory)))
 
 
 def without_outdated_answers(hits: Iterable[Hit]) -> list[Hit]:

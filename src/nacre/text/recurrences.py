@@ -32,10 +32,16 @@ NAMED_WEEKDAY = re.compile(
     rf"(?P<day>{WEEKDAY})\b",
     re.IGNORECASE,
 )
+# «every Friday until 2023» has an end; «every Friday until 18:00» has none
+ENDS = re.compile(
+    r"\b(?:until|till|bis|jusqu\S*|hasta|fino)\b(?!\s+(?:um\s+)?(?:\d{1,2}\s*(?:[:.h]\d\d|h\b|[ap]m\b|uhr\b)|noon|midnight|late))",
+    re.IGNORECASE,
+)
+EXCEPT = re.compile(r"\b(?:except|but not|außer|sauf|excepto|salvo|tranne)\b.*", re.IGNORECASE | re.DOTALL)
 LONGEST_WITH_WEEKDAYS = 2 * DAY  # a weekend; a longer time has most weekdays, and asks for none of them
-# The weight of a weekday that a text names without saying that it comes again («Choir: Friday 19:00»): it touches the
-# time of a question about that day, and does not fit it as what is certainly of that day.
-PERHAPS_WEEKLY = 0.45
+# The weight of a weekday that a text names without saying that it comes again («Choir: Friday 19:00»), and of a time
+# longer than the one asked for («reports in May» for 3 May): it touches that time, and is not certainly of it.
+PERHAPS_THEN = 0.45
 
 
 def recurrence_weight(text: str, asked: Sequence[Window]) -> float:
@@ -46,6 +52,9 @@ def recurrence_weight(text: str, asked: Sequence[Window]) -> float:
 
 
 def sentence_weights(sentence: str, asked: Sequence[Window]) -> Iterator[float]:
+    if ENDS.search(sentence):
+        return
+    sentence = EXCEPT.sub("", sentence)
     singular = PLURAL_WEEKDAY.sub(lambda match: match[1] or match[2], sentence)
     recurs = RECURS.search(sentence) is not None
     weekly = (recurs or PLURAL_WEEKDAY.search(sentence)) and not ONE_OF_SEVERAL.search(sentence)
@@ -56,16 +65,19 @@ def sentence_weights(sentence: str, asked: Sequence[Window]) -> Iterator[float]:
                 continue
             near = EPOCH + timedelta(seconds=(window.start + window.end) / 2)
             mentioned = mentions(text, near)
-            if recurs and any(comes_again(mention, near, window) for mention in mentioned):
-                yield 1.0
+            if recurs:
+                yield from (weight_of_return(mention, near, window) for mention in mentioned)
             if window.end - window.start <= LONGEST_WITH_WEEKDAYS and names_weekday(text, mentioned, window):
-                yield 1.0 if weekly else PERHAPS_WEEKLY
+                yield 1.0 if weekly else PERHAPS_THEN
 
 
-def comes_again(mention: Mention, near: datetime, window: Window) -> bool:
-    """Whether a date without a year, as the one nearest to the window, lies in it."""
+def weight_of_return(mention: Mention, near: datetime, window: Window) -> float:
+    """Of a date without a year, as the one nearest to the window: 1 where it lies in it, less where it is longer."""
     span = mention.read_again(near, "this").reading.span
-    return mention.reading.yearless and span.start.timestamp() < window.end and window.start < span.end.timestamp()
+    start, end = span.start.timestamp(), span.end.timestamp()
+    if not mention.reading.yearless or start >= window.end or end <= window.start:
+        return 0.0
+    return 1.0 if window.start <= start and end <= window.end else PERHAPS_THEN
 
 
 def names_weekday(text: str, mentioned: Sequence[Mention], window: Window) -> bool:

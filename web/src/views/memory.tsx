@@ -80,7 +80,7 @@ function Editor({ draft, now, latest, keep }: Editing) {
     const where = space.value;
     const address = api`/memories/${base.id}`;
     try {
-      const answer = await send<RememberResult>("PATCH", address, { body, version: over.version });
+      const answer = await send<RememberResult>("POST", `${address}/edit`, { body, version: over.version });
       // What was written while this was sent is not saved yet.
       const written = latest();
       const { memory } = answer.value;

@@ -28,6 +28,7 @@ from nacre.settings import without_password
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
+    from nacre.recall_options import Scope
 
 NOTHING = "Nothing relevant is remembered."
 NEAREST = "Nothing that is remembered fits. The nearest, which probably does not answer:"
@@ -44,6 +45,7 @@ ABOUT_USER = (
     "It seems to be about the user, not about this project. To know it in every project, remember it with scope "
     '"personal" and forget this one.'
 )
+FOR_REPETITIONS = 3  # times as many hits, where turns with the same words took places
 MOST = 100  # memories in one answer: about ten thousand tokens
 SUGGESTED_BUDGET = 200  # tokens, of which a memory of usual length takes a quarter
 
@@ -116,10 +118,12 @@ def recall(
 ) -> Answer:
     from nacre.recall.turns import without_repetitions
 
-    hits = session.store.recall(
-        query, bounded("k", k), type=type, tag=tag, since=since, until=until, as_of=as_of, valid_at=valid_at
-    )
-    hits = replace(hits, hits=tuple(without_repetitions(hits)))
+    wanted = bounded("k", k)
+    scope: Scope = {"type": type, "tag": tag, "since": since, "until": until, "as_of": as_of, "valid_at": valid_at}
+    hits = session.store.recall(query, wanted, **scope)
+    if len(without_repetitions(hits)) < len(hits):  # they took the places of others
+        hits = session.store.recall(query, FOR_REPETITIONS * wanted, touch=False, **scope)
+        hits = replace(hits, hits=tuple(without_repetitions(hits))[:wanted])
     text = fenced(hit_lines(hits)) if hits else nothing(hits.nearest.memory if hits.nearest else None)
     return Answer({"memories": [hit_reference(hit) for hit in hits]}, text, hits.notes)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from nacre.engine.engine import Edit, Engine
+from nacre.engine.engine import Edit, Engine, PendingChanges
 from nacre.engine.remember import without_notes
 from nacre.engine.supersede import SET_BY_US, all_superseded
 from nacre.errors import InvalidInput
@@ -38,7 +38,9 @@ def merge(engine: Engine, space: str, keep: str, others: Sequence[str], edit: Ed
         successor, changes = all_superseded(reader, rest, united_memory, now, same_fact=True)
         merged[:] = [replace(successor, updated_at=now)]
         replaced = (Change(current[change.subject.id], change.subject) for change in changes)
-        return [Change(current[keep], merged[0], derived), *replaced, *redirected_links(reader, merged[0], gone, now)]
+        pending = PendingChanges(reader, [Change(current[keep], merged[0], derived), *replaced])
+        pending.add(redirected_links(reader, pending, space, dict.fromkeys(gone, keep), now))
+        return list(pending)
 
     engine.commit("merge", plan, why)
     return merged[0]
@@ -107,15 +109,31 @@ def later_end(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else max(one, other)
 
 
-def redirected_links(reader: Reader, keep: Memory, gone: Collection[str], now: float) -> Iterator[Change]:
-    """Changes that make links to the replaced memories (`gone`) lead to `keep`. Memories that an agent may see but not
-    change keep their links."""
-    edges = reader.edges(keep.space, into=list(gone)) if gone else []
-    sources = dict.fromkeys(edge.source for edge in edges if edge.rel != SUPERSEDES)
-    for memory in reader.get_many(keep.space, [id for id in sources if id != keep.id and id not in gone]):
-        links: dict[tuple[str, str], Link] = {}
-        for link in memory.links:
-            redirected = replace(link, to=keep.id) if link.to in gone and link.rel != SUPERSEDES else link
-            if redirected is link or (redirected.to, redirected.rel) not in links:
-                links[redirected.to, redirected.rel] = redirected  # a link that was there already stays as it is
-        yield Change(memory, replace(memory, links=tuple(links.values()), updated_at=now), optional=True)
+def redirected_links(
+    reader: Reader, pending: PendingChanges, space: str, successors: Mapping[str, str], now: float
+) -> Iterator[Change]:
+    """Changes that make links to replaced memories lead to their successors, from the state that the plan gives each
+    memory. Links between a memory and what it replaces stay, as do those of memories that an agent may see but not
+    change."""
+    edges = reader.edges(space, into=list(successors)) if successors else []
+    # What the plan changes may have got a link that no stored edge shows.
+    sources = dict.fromkeys([*(edge.source for edge in edges), *(change.subject.id for change in pending)])
+    reader.get_many(space, list(sources))  # at once, not one by one
+    for id in sources:
+        memory = pending.get(space, id)
+        if memory is None:
+            continue
+        links = with_successors(memory, successors)
+        if links != memory.links:
+            yield Change(memory, replace(memory, links=links, updated_at=now), optional=True)
+
+
+def with_successors(memory: Memory, successors: Mapping[str, str]) -> tuple[Link, ...]:
+    own = successors.get(memory.id, memory.id)
+    links: dict[tuple[str, str], Link] = {}
+    for link in memory.links:
+        target = successors.get(link.to, own)
+        redirected = link if link.rel == SUPERSEDES or target == own else replace(link, to=target)
+        if redirected is link or (redirected.to, redirected.rel) not in links:
+            links[redirected.to, redirected.rel] = redirected  # a link that was there already stays as it is
+    return tuple(links.values())

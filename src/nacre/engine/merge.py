@@ -114,14 +114,14 @@ def redirected_links(
 ) -> Iterator[Change]:
     """Changes that make links to replaced memories lead to their successors, from the state that the plan gives each
     memory. Links between a memory and what it replaces stay, as do those of memories that an agent may see but not
-    change."""
+    change, and those in the trash, whose time there must not start again."""
     edges = reader.edges(space, into=list(successors)) if successors else []
     # What the plan changes may have got a link that no stored edge shows.
     sources = dict.fromkeys([*(edge.source for edge in edges), *(change.subject.id for change in pending)])
     reader.get_many(space, list(sources))  # at once, not one by one
     for id in sources:
         memory = pending.get(space, id)
-        if memory is None:
+        if memory is None or memory.status == "trashed":
             continue
         links = with_successors(memory, successors)
         if links != memory.links:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from nacre.engine.engine import Edit, Engine, PendingChanges
+from nacre.engine.engine import Edit, Engine, Lookup, PendingChanges
 from nacre.engine.remember import without_notes
-from nacre.engine.supersede import SET_BY_US, all_superseded
+from nacre.engine.supersede import all_superseded
 from nacre.errors import InvalidInput
 from nacre.model import Link, Memory
 from nacre.model.memory import LISTS, SUPERSEDES
@@ -33,7 +33,7 @@ def merge(engine: Engine, space: str, keep: str, others: Sequence[str], edit: Ed
             refuse_unmergeable(memory)
         now = engine.clock()
         stays, *rest = without_conflicts_between(list(current.values()))
-        united_memory = edit(with_all_periods(all_united(stays, rest), rest))
+        united_memory = edit(with_all_periods(reader, all_united(stays, rest), rest))
         derived = engine.prepare([(current[keep], united_memory)]).get(keep)
         successor, changes = all_superseded(reader, rest, united_memory, now, same_fact=True)
         merged[:] = [replace(successor, updated_at=now)]
@@ -92,16 +92,31 @@ def united(newer: Memory, older: Memory) -> Memory:
     )
 
 
-def with_all_periods(keep: Memory, others: Sequence[Memory]) -> Memory:
-    """For memories that say the same: `keep` holds from the earliest start to the latest end of all of them. A start
-    that it got by superseding another memory stays, because that one held before it."""
+def with_all_periods(lookup: Lookup, keep: Memory, others: Sequence[Memory]) -> Memory:
+    """For memories that say the same: `keep` holds from the earliest start to the latest end of all of them. Where one
+    of them replaced what held before, the fact began only then: that start counts, first that of `keep`."""
     start, end = keep.valid_from, keep.valid_until
-    replaced = any(link.rel == SUPERSEDES and link.data.get(SET_BY_US) for link in keep.links)
     for other in others:
+        start = None if start is None or other.valid_from is None else min(start, other.valid_from)
         end = later_end(end, other.valid_until)
-        if not replaced:
-            start = None if start is None or other.valid_from is None else min(start, other.valid_from)
+    own, *known = (start_after_another(lookup, each) for each in (keep, *others))
+    start = min((each for each in known if each is not None), default=start) if own is None else own
     return replace(keep, valid_from=start, valid_until=end)
+
+
+def start_after_another(lookup: Lookup, memory: Memory) -> float | None:
+    """Its start, where something that it replaced, also through others, held before; else None. The same fact in other
+    words, which a merge lets it replace, began no earlier."""
+    start = memory.valid_from
+    waiting, seen = [memory], {memory.id}
+    while start is not None and waiting:
+        for id in {link.to for link in waiting.pop().links if link.rel == SUPERSEDES} - seen:
+            seen.add(id)
+            former = lookup.get(memory.space, id)
+            if former is None or former.valid_from is None or former.valid_from < start:
+                return start
+            waiting.append(former)
+    return None
 
 
 def later_end(one: float | None, other: float | None) -> float | None:

@@ -382,7 +382,7 @@ def outcome(
         successor, same_fact = newer, decision == "merge" and conflict.kind == "duplicate"
         if decision == "merge":
             merged = united(newer, older)
-            successor = edit(with_all_periods(merged, [older]) if same_fact else merged)
+            successor = edit(with_all_periods(lookup, merged, [older]) if same_fact else merged)
         changes = superseded(lookup, older, successor, now, same_fact=same_fact)
         after |= {change.subject.id: change.subject for change in changes}
         if decision == "newer":

@@ -176,6 +176,26 @@ def test_a_merged_memory_that_replaced_another_still_holds_since_then(store: Mem
     assert start is not None and merged.valid_from == start
 
 
+@pytest.mark.parametrize("replacing", ["keep", "other"])
+def test_a_merged_memory_does_not_hold_while_what_one_of_them_replaced_did(store: MemoryStore, replacing: str) -> None:
+    former = store.remember("the landlord is Mr Abe", valid_from=100.0)
+    starts = {replacing: 500.0}
+    keep = store.remember("the landlord is Mrs Ito", valid_from=starts.get("keep"))
+    other = store.remember("our landlord: Mrs Ito", valid_from=starts.get("other"))
+    store.supersede(former.id, {"keep": keep.id, "other": other.id}[replacing])
+    assert store.merge(keep.id, other.id).valid_from == 500.0
+    again = store.merge(keep.id, store.remember("Mrs Ito is who we rent from").id)
+    assert again.valid_from == 500.0
+    assert keep.id not in ids(store.list_recent(valid_at=300.0))
+
+
+def test_merging_one_after_the_other_finds_the_first_start_too(store: MemoryStore) -> None:
+    keep = store.remember("the landlord is Mrs Ito", valid_from=900.0)
+    for text, start in (("our landlord: Mrs Ito", 950.0), ("Mrs Ito is who we rent from", 500.0), ("Mrs Ito!", None)):
+        merged = store.merge(keep.id, store.remember(text, valid_from=start).id)
+        assert merged.valid_from == (900.0 if start == 950.0 else start)
+
+
 def test_what_applies_where_it_is_from_and_who_links_to_it_is_merged_too(store: MemoryStore) -> None:
     keep, end = store.remember("deploy with make ship"), store.remember("the checklist")
     other = store.remember("ship by make ship", anti_contexts=["friday"], source="runbook", source_notes="page 3")

@@ -325,3 +325,27 @@ def test_what_is_promoted_has_what_those_had_that_it_replaces(store: MemoryStore
     assert [hit.memory.id for hit in store.recall("order", strategy="keyword")] == ["used"]
     store.undo(any_actor=True)
     assert whole(store) == before
+
+
+@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize("linked", ["first", "second"])
+def test_clusters_that_are_linked_are_promoted_whole_and_stay_linked(
+    store: MemoryStore, hard: bool, linked: str
+) -> None:
+    links = {linked: [Link("far second", "refines")]}
+    kept(store, "far first", 120, uses=8)
+    kept(store, "far second", 120, uses=7)
+    kept(store, "first", uses=10, links=links.get("first", []))
+    kept(store, "second", uses=9, tags=["order"], links=links.get("second", []))
+    store.remember("a remark @200", id="remark", links=[Link("second", "refines"), Link("far second", "refines")])
+    before = whole(store)
+    report = Consolidator(store, hard=hard).consolidate()
+    assert (report.memories_promoted, report.memories_archived) == (2, 2)
+    promoted = existing(store, "first")
+    assert (promoted.status, promoted.tags) == ("long_term", ("order",))
+    assert [link.to for link in promoted.links if link.rel == "refines"] == ["far first"]
+    assert {link.to for link in existing(store, "remark").links} == {"first", "far first"}
+    left = store.get_many(["second", "far second"])
+    assert [memory.superseded_by for memory in left] == ([] if hard else ["first", "far first"])
+    store.undo(any_actor=True)
+    assert whole(store) == before

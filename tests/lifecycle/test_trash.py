@@ -28,6 +28,15 @@ def test_what_was_forgotten_lies_there_for_its_days_of_grace(store: MemoryStore)
     assert ids(store.list_recent(include_trashed=True)) == ["kept"]
 
 
+def test_merging_what_a_forgotten_memory_links_to_does_not_keep_it_longer(store: MemoryStore, clock: Turned) -> None:
+    kept(store, "stays", "merged", "m")
+    store.link("m", "merged", "refines")
+    store.forget("m")
+    clock.at += 29 * DAY
+    store.merge("stays", "merged")
+    assert ids(Trash(store, 30).plan(now=NOW + 30 * DAY)) == ["m"]
+
+
 def test_what_was_replaced_or_has_expired_leaves_the_trash_as_well(store: MemoryStore) -> None:
     kept(store, "old", "heir")
     store.remember("soon over", id="over", expires_at=NOW + DAY)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from nacre.engine.engine import Edit, Engine
+from nacre.engine.engine import Edit, Engine, Lookup, PendingChanges
 from nacre.engine.remember import without_notes
-from nacre.engine.supersede import SET_BY_US, all_superseded
+from nacre.engine.supersede import all_superseded
 from nacre.errors import InvalidInput
 from nacre.model import Link, Memory
 from nacre.model.memory import LISTS, SUPERSEDES
@@ -33,12 +33,14 @@ def merge(engine: Engine, space: str, keep: str, others: Sequence[str], edit: Ed
             refuse_unmergeable(memory)
         now = engine.clock()
         stays, *rest = without_conflicts_between(list(current.values()))
-        united_memory = edit(with_all_periods(all_united(stays, rest), rest))
+        united_memory = edit(with_all_periods(reader, all_united(stays, rest), rest))
         derived = engine.prepare([(current[keep], united_memory)]).get(keep)
         successor, changes = all_superseded(reader, rest, united_memory, now, same_fact=True)
         merged[:] = [replace(successor, updated_at=now)]
         replaced = (Change(current[change.subject.id], change.subject) for change in changes)
-        return [Change(current[keep], merged[0], derived), *replaced, *redirected_links(reader, merged[0], gone, now)]
+        pending = PendingChanges(reader, [Change(current[keep], merged[0], derived), *replaced])
+        pending.add(redirected_links(reader, pending, space, dict.fromkeys(gone, keep), now))
+        return list(pending)
 
     engine.commit("merge", plan, why)
     return merged[0]
@@ -90,16 +92,31 @@ def united(newer: Memory, older: Memory) -> Memory:
     )
 
 
-def with_all_periods(keep: Memory, others: Sequence[Memory]) -> Memory:
-    """For memories that say the same: `keep` holds from the earliest start to the latest end of all of them. A start
-    that it got by superseding another memory stays, because that one held before it."""
+def with_all_periods(lookup: Lookup, keep: Memory, others: Sequence[Memory]) -> Memory:
+    """For memories that say the same: `keep` holds from the earliest start to the latest end of all of them. Where one
+    of them replaced what held before, the fact began only then: that start counts, first that of `keep`."""
     start, end = keep.valid_from, keep.valid_until
-    replaced = any(link.rel == SUPERSEDES and link.data.get(SET_BY_US) for link in keep.links)
     for other in others:
+        start = None if start is None or other.valid_from is None else min(start, other.valid_from)
         end = later_end(end, other.valid_until)
-        if not replaced:
-            start = None if start is None or other.valid_from is None else min(start, other.valid_from)
+    own, *known = (start_after_another(lookup, each) for each in (keep, *others))
+    start = min((each for each in known if each is not None), default=start) if own is None else own
     return replace(keep, valid_from=start, valid_until=end)
+
+
+def start_after_another(lookup: Lookup, memory: Memory) -> float | None:
+    """Its start, where something that it replaced, also through others, held before; else None. The same fact in other
+    words, which a merge lets it replace, began no earlier."""
+    start = memory.valid_from
+    waiting, seen = [memory], {memory.id}
+    while start is not None and waiting:
+        for id in {link.to for link in waiting.pop().links if link.rel == SUPERSEDES} - seen:
+            seen.add(id)
+            former = lookup.get(memory.space, id)
+            if former is None or former.valid_from is None or former.valid_from < start:
+                return start
+            waiting.append(former)
+    return None
 
 
 def later_end(one: float | None, other: float | None) -> float | None:
@@ -107,15 +124,31 @@ def later_end(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else max(one, other)
 
 
-def redirected_links(reader: Reader, keep: Memory, gone: Collection[str], now: float) -> Iterator[Change]:
-    """Changes that make links to the replaced memories (`gone`) lead to `keep`. Memories that an agent may see but not
-    change keep their links."""
-    edges = reader.edges(keep.space, into=list(gone)) if gone else []
-    sources = dict.fromkeys(edge.source for edge in edges if edge.rel != SUPERSEDES)
-    for memory in reader.get_many(keep.space, [id for id in sources if id != keep.id and id not in gone]):
-        links: dict[tuple[str, str], Link] = {}
-        for link in memory.links:
-            redirected = replace(link, to=keep.id) if link.to in gone and link.rel != SUPERSEDES else link
-            if redirected is link or (redirected.to, redirected.rel) not in links:
-                links[redirected.to, redirected.rel] = redirected  # a link that was there already stays as it is
-        yield Change(memory, replace(memory, links=tuple(links.values()), updated_at=now), optional=True)
+def redirected_links(
+    reader: Reader, pending: PendingChanges, space: str, successors: Mapping[str, str], now: float
+) -> Iterator[Change]:
+    """Changes that make links to replaced memories lead to their successors, from the state that the plan gives each
+    memory. Links between a memory and what it replaces stay, as do those of memories that an agent may see but not
+    change, and those in the trash, whose time there must not start again."""
+    edges = reader.edges(space, into=list(successors)) if successors else []
+    # What the plan changes may have got a link that no stored edge shows.
+    sources = dict.fromkeys([*(edge.source for edge in edges), *(change.subject.id for change in pending)])
+    reader.get_many(space, list(sources))  # at once, not one by one
+    for id in sources:
+        memory = pending.get(space, id)
+        if memory is None or memory.status == "trashed":
+            continue
+        links = with_successors(memory, successors)
+        if links != memory.links:
+            yield Change(memory, replace(memory, links=links, updated_at=now), optional=True)
+
+
+def with_successors(memory: Memory, successors: Mapping[str, str]) -> tuple[Link, ...]:
+    own = successors.get(memory.id, memory.id)
+    links: dict[tuple[str, str], Link] = {}
+    for link in memory.links:
+        target = successors.get(link.to, own)
+        redirected = link if link.rel == SUPERSEDES or target == own else replace(link, to=target)
+        if redirected is link or (redirected.to, redirected.rel) not in links:
+            links[redirected.to, redirected.rel] = redirected  # a link that was there already stays as it is
+    return tuple(links.values())

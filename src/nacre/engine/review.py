@@ -313,11 +313,13 @@ def decide_conflict(engine: Engine, space: str, conflict: Conflict, decision: st
         before = {each.id: each for each in engine.get_existing(reader, space, list(after))}
         changed = [(before[id], each) for id, each in after.items() if each != before[id]]
         derived = engine.prepare(changed)
-        redirected = redirected_links(reader, newer, [older.id], engine.clock()) if decision == "merge" else ()
-        return [
-            *(Change(was, replace(now, updated_at=engine.clock()), derived.get(now.id)) for was, now in changed),
-            *(change for change in redirected if change.subject.id not in after),
-        ]
+        decided_at = engine.clock()
+        pending = PendingChanges(
+            reader, (Change(was, replace(now, updated_at=decided_at), derived.get(now.id)) for was, now in changed)
+        )
+        if decision == "merge":
+            pending.add(redirected_links(reader, pending, space, {older.id: newer.id}, decided_at))
+        return list(pending)
 
     return bool(engine.commit(OPERATIONS[decision], plan, why))
 
@@ -380,7 +382,7 @@ def outcome(
         successor, same_fact = newer, decision == "merge" and conflict.kind == "duplicate"
         if decision == "merge":
             merged = united(newer, older)
-            successor = edit(with_all_periods(merged, [older]) if same_fact else merged)
+            successor = edit(with_all_periods(lookup, merged, [older]) if same_fact else merged)
         changes = superseded(lookup, older, successor, now, same_fact=same_fact)
         after |= {change.subject.id: change.subject for change in changes}
         if decision == "newer":

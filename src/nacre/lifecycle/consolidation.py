@@ -7,7 +7,7 @@ from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import nlargest
 
-from nacre.engine.engine import Engine
+from nacre.engine.engine import Engine, Lookup, PendingChanges
 from nacre.engine.merge import all_united, redirected_links
 from nacre.engine.supersede import SET_BY_US
 from nacre.lifecycle.clustering import (
@@ -24,7 +24,7 @@ from nacre.model import Filter, Link, Memory
 from nacre.model.instants import DAY
 from nacre.model.journal import CONSOLIDATE
 from nacre.model.memory import SUPERSEDES, Json
-from nacre.protocols import AnyChange, Change, Reader, Vectors
+from nacre.protocols import Change, Reader, Vectors
 from nacre.text.emotion import salience
 
 ACTOR = "consolidation"
@@ -131,16 +131,20 @@ class Consolidator:
         engine = self.store.acting_as(ACTOR)
         done: list[MemoryCluster] = []
 
-        def carry_out(reader: Reader) -> list[AnyChange]:
+        def carry_out(reader: Reader) -> list[Change]:
             done.clear()
             reader.get_many(self.store.space, [memory.id for each in plan for memory in each.memories])
-            changes: list[AnyChange] = []
+            pending, now = PendingChanges(reader), engine.clock()
+            successors: dict[str, str] = {}
             for each in plan:
-                moved = promote(each, reader, engine, hard=self.hard)
-                if moved:
-                    changes += moved
+                current = all_unchanged(each.memories, pending)
+                if current:
+                    pending.add(promote(each, current, pending, engine, hard=self.hard))
+                    successors |= {memory.id: current[0].id for memory in current[1:] if not memory.pinned}
                     done.append(each)
-            return changes
+            # Once all are promoted: what one cluster keeps may be linked to what another one replaces.
+            pending.add(redirected_links(reader, pending, self.store.space, successors, now))
+            return list(pending)
 
         if plan:
             engine.commit(CONSOLIDATE, carry_out, why)
@@ -159,12 +163,10 @@ def cluster(memories: Sequence[Memory], centroid: Vectors | None) -> MemoryClust
     return MemoryCluster(tuple(ordered), centroid, sum(memory.salience for memory in ordered) / len(ordered))
 
 
-def promote(each: MemoryCluster, reader: Reader, engine: Engine, *, hard: bool) -> list[AnyChange]:
-    """The first member gets what those had that it replaces, and their links. Empty when a member has changed since the
-    plan."""
-    current = all_unchanged(each.memories, reader)
-    if not current:
-        return []
+def promote(
+    each: MemoryCluster, current: Sequence[Memory], lookup: Lookup, engine: Engine, *, hard: bool
+) -> list[Change]:
+    """The first member gets what those had that it replaces. `current`: the members as they are now."""
     (first, *others), now = current, engine.clock()
     leaving = [memory for memory in others if not memory.pinned]
     successor = all_united(first, leaving)
@@ -173,10 +175,9 @@ def promote(each: MemoryCluster, reader: Reader, engine: Engine, *, hard: bool) 
     named = {link.to for link in successor.links if link.rel == DERIVED_FROM}
     links = (Link(memory.id, DERIVED_FROM) for memory in others if memory.id not in named)
     successor = replace(successor, links=(*successor.links, *links))
-    successor, changes = replace_members(reader, others, successor, now, hard=hard)
+    successor, changes = replace_members(lookup, others, successor, now, hard=hard)
     derived = engine.prepare([(first, successor)]).get(first.id)
-    redirected = redirected_links(reader, successor, [memory.id for memory in leaving], now)
-    return [Change(first, successor, derived), *changes, *redirected]
+    return [Change(first, successor, derived), *changes]
 
 
 def report_of(done: Sequence[MemoryCluster], clusters: Sequence[MemoryCluster]) -> ConsolidationReport:

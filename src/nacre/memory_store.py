@@ -572,9 +572,11 @@ class MemoryStore(Closing):
         system is given. Turns of a conversation that state nothing, such as questions, are left out unless a `role` or
         `session` is given."""
         only_statements = not options.get("role") and not options.get("session")
-        recalled = self.recall(query, max(max_items, MANY) if only_statements else max_items, touch=False, **options)
+        wide = only_statements and not options.get("expand")  # what links lead to comes on top of `max_items`
+        recalled = self.recall(query, max(max_items, MANY) if wide else max_items, touch=False, **options)
         if only_statements:
-            recalled = replace(recalled, hits=tuple(informative(recalled.hits, asks_or_prints))[:max_items])
+            stated = tuple(informative(recalled.hits, asks_or_prints))
+            recalled = replace(recalled, hits=stated[:max_items] if wide else stated)
         if options.get("min_relevance") is None and (options.get("strategy") or "auto") in OWN_STRATEGIES:
             recalled = without_padding(recalled)
         packed = pack(recalled, token_budget, header=header, token_counter=token_counter, fence=fence)

@@ -11,7 +11,7 @@ from nacre.server.api import all_endpoints
 from nacre.server.requests import Route, find_route
 
 NOT_SERVED = {
-    "remember": "remember_result has its answer", "edit": "edit_result has its answer",
+    "remember": "remember_result has its answer",
     "write": "takes functions of the caller", "editing": "returns a function", "reading": "takes a reader",
     "acting_as": "returns the engine", "as_actor": "the token decides", "as_user": "the token decides",
     "in_space": "the path names the space", "expecting": "the header If-Match does it",
@@ -50,7 +50,7 @@ def test_no_two_endpoints_have_the_same_address_and_each_is_found_by_its_own() -
 
 def test_what_writes_is_not_for_readers() -> None:
     reads = {each.method for each in endpoints() if each.role is Role.READER}
-    writes = {"edit_result", "forget", "purge", "redact", "link", "undo", "merge", "decide", "remember_result"}
+    writes = {"edit", "edit_result", "forget", "purge", "redact", "link", "undo", "merge", "decide", "remember_result"}
     assert not reads & writes
     assert {each.method for each in endpoints() if each.role is Role.ADMIN} >= {"purge", "redact", "compact"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,8 @@ def test_a_fresh_store_has_the_same_memories_afterwards(
         one = MemoryStore(Path(folder) / "one.db" if in_file else ":memory:", settings=PLAIN)
         before = kept(one, drafts)
         if len(before) > 1 and data.draw(st.booleans()):
-            one.supersede(before[0].id, before[1].id)
+            with suppress(InvalidInput):  # what is archived or has expired replaces nothing
+                one.supersede(before[0].id, before[1].id)
         if data.draw(st.booleans()):
             one.forget(before[-1].id)
         path = Path(folder) / "all.nacre"

@@ -34,6 +34,7 @@ VALUES: Mapping[str, Mapping[str, Any]] = {
     "touch": {"ids": ["m1"]},
     "resolve_id": {"prefix": "m1"},
     "get": {"id": "m1"},
+    "edit": {"id": "m1", "title": "Another title"},
     "edit_result": {"id": "m1", "title": "Another title"},
     "validate": {"id": "m1"},
     "supersede": {"old": "m1", "new": "m2"},

@@ -88,7 +88,7 @@ def answer(request: Request) -> str:
     if request.injects and not settings.hook_inject:
         return ""
     if not request.injects and not settings.hook_capture:
-        if request.is_exchange or not store_path(settings.store).exists():
+        if request.is_exchange:
             return ""
         request = request.without_capture()  # only moves the read position, so that no later hook stores this turn
     file = store_path(settings.store)

@@ -431,11 +431,11 @@ class MemoryStore(Closing):
         space's terms by kind and name, as one operation of this name: all or nothing. `unjournaled` are edits of
         terms that the journal does not record, so that no undo reverts them. Secrets are removed from all of it.
         Returns the memories that are new or changed. Raises `MemoryNotFound` and `SecretRefused`."""
-        edited, marked = (
+        recorded, others = (
             {(self._kind(kind), name): edit for (kind, name), edit in (each or {}).items()}
             for each in (terms, unjournaled)
         )
-        wanted = WriteRequest(new, edits or {}, successors or {}, edited, marked)
+        wanted = WriteRequest(new, edits or {}, successors or {}, recorded, others)
         return write_request.apply(self._engine, self.space, operation, wanted.guarded(self._guard), why=why)
 
     def edit(self, id: str, *, text: str | None = None, why: str = "", **fields: Unpack[Editable]) -> Memory:

@@ -167,7 +167,9 @@ def test_a_session_starts_with_the_newer_of_two_versions_before_the_older(store:
 
 def test_what_the_client_put_around_a_prompt_is_not_asked_for(store: MemoryStore) -> None:
     store.remember(PORT)
-    opened = "<ide_opened_file>The user opened /work/orchard/apples.py in the IDE, perhaps unrelated.</ide_opened_file>"
+    opened = (
+        "<ide_opened_file>The user opened /home/me/orchard/apples.py in the IDE, perhaps unrelated.</ide_opened_file>"
+    )
     assert prompt(store, f"{opened} {QUESTION}") is not None
     assert prompt(store, f"{opened}\n/compact {QUESTION}", "s2") is None
 

@@ -195,7 +195,9 @@ def best_hits(
     def final(hit: Hit) -> Judged:
         """What has no closeness is judged late, because its text must be read."""
         before = judged_hits.get(hit.memory.id)
-        return judge(hit) if before is None else before._replace(hit=hit, near=before.near or is_raised_reply(hit))
+        if before is None:
+            return in_asked_time(judge(hit), question)
+        return before._replace(hit=hit, near=before.near or is_raised_reply(hit))
 
     if query.min_relevance:
         least = query.min_relevance

@@ -17,7 +17,7 @@ from nacre.protocols import Vectors
 from nacre.recall.gather import REACH, PlacedCandidates, Question
 from nacre.storage.candidates import MOST_TERMS
 from nacre.text.dates import Window, named_times, when_weight
-from nacre.text.recurrences import recurrence_weight
+from nacre.text.recurrences import PERHAPS_THEN, recurrence_weight
 from nacre.text.tokens import stems
 
 # Fitted by `benchmarks/fit_recall.py` on the development halves of LoCoMo and BEAM and on notes together, each of the
@@ -188,12 +188,9 @@ CONTEXT_BONUS = 1.1
 ASKS = 0.6  # a question that was noted has the words of one that is asked, and does not answer it
 # The factor outside of the time that the question names: dates of memories are often missing or wrong.
 OUT_OF_TIME = 0.7
-# The factor for an event whose own date lies outside of that time. Half of the other one: the right event, told in
-# other words, has little more than half the score of an event of another time that has the question's words.
+# The factor for an event whose own date lies outside of that time. Half of the other one: the right event, in other
+# words, has little more than half the score of an event of another time that has the question's words.
 OF_ANOTHER_TIME = OUT_OF_TIME / 2
-# The match of a longer time that a note names («closed from May to July» for a day in June): it touches the time asked
-# for, and does not fit it.
-REACHES_ACROSS = 0.45
 # The match of an older note with a long time: what it says may still have been true then.
 STILL_HELD = 0.5
 YEAR = 365.25 * DAY
@@ -341,7 +338,7 @@ def share_in(named: Window, asked: Window) -> float:
     """Of the time that a memory names, the share in the time that is asked for; a longer one may reach across it
     («closed from 20 December to 3 January»)."""
     common = overlap(named, asked)
-    return max(common / (named.end - named.start), REACHES_ACROSS * common / (asked.end - asked.start))
+    return max(common / (named.end - named.start), PERHAPS_THEN * common / (asked.end - asked.start))
 
 
 def overlap(one: Window, other: Window) -> float:

@@ -40,7 +40,8 @@ ENDS = re.compile(
 EXCEPT = re.compile(r"\b(?:except|but not|außer|sauf|excepto|salvo|tranne)\b.*", re.IGNORECASE | re.DOTALL)
 LONGEST_WITH_WEEKDAYS = 2 * DAY  # a weekend; a longer time has most weekdays, and asks for none of them
 # The weight of a weekday that a text names without saying that it comes again («Choir: Friday 19:00»), and of a time
-# longer than the one asked for («reports in May» for 3 May): it touches that time, and is not certainly of it.
+# longer than the one asked for («reports in May», «closed from May to July»): it touches that time, and is not
+# certainly of it.
 PERHAPS_THEN = 0.45
 
 

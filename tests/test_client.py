@@ -331,6 +331,8 @@ def odd_calls(store: MemoryStore) -> Iterator[Callable[[], Any]]:
     yield lambda: len(store.recall("buoy", k=two))
     yield lambda: len(store.recall("buoy", touch=None, rerank=np.bool_(False)))  # type: ignore[arg-type]
     yield lambda: store.remember_many([{"text": "Another buoy", "id": "c", "position": two, "title": None}])[0].position
+    yield lambda: store.remember_many("abc")
+    yield lambda: store.remember_many({"text": "One buoy"})
     for name in ("agent", "title", "source", "source_notes", "session", "role"):
         yield from without_value(store, name)
     yield lambda: store.edit("c", type=None)  # type: ignore[arg-type]

@@ -42,6 +42,7 @@ from nacre.model.validate import (
     hints_of,
     json_object,
     label,
+    refuse_single,
     required_label,
 )
 from nacre.project_store import Choose, ProjectStore
@@ -588,6 +589,7 @@ def values_to_send(name: str, bound: BoundArguments) -> dict[str, Any]:
     if name == "decide" and not isinstance(values["item"], str):
         values["item"] = values["item"].id
     if name == "remember_many":
+        refuse_single(values["items"])
         values["items"] = [each if isinstance(each, str) else checked_fields(each) for each in values["items"]]
     if values.get("data"):
         values["data"] = json_object("data", values["data"])

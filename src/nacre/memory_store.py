@@ -68,6 +68,7 @@ from nacre.model.validate import (
     labels,
     natural_number,
     number,
+    refuse_single,
     required_label,
     storable_text,
     validate_fields,
@@ -336,8 +337,7 @@ class MemoryStore(Closing):
         memory is an operation of its own. Importance is not suggested: one that is missing is the default."""
         from nacre.safety.injection import BulkReading
 
-        if isinstance(items, str | Mapping):
-            raise InvalidInput(f"items is one {'text' if isinstance(items, str) else 'mapping'}; give a list of them.")
+        refuse_single(items)
         bulk = BulkReading()
         wanted = [{"text": item} if isinstance(item, str) else item for item in items]
         drafts = [self._draft(item, bulk) for item in wanted]

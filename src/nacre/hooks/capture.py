@@ -211,7 +211,6 @@ def step(
 def pass_over(store: MemoryStore, transcript: Path) -> None:
     """Moves the position to the end of the file and stores nothing: what is said while capture is off is never stored,
     also not when it is on again."""
-
     term = store.vocabulary(READ_POSITION).get(str(transcript))
     reached = resume_position(ReadPosition.from_term(term), transcript)
     if reached is None:

@@ -147,6 +147,12 @@ def wrong_inside(name: str, value: object, kinds: Iterable[object]) -> WrongType
     return None
 
 
+def refuse_single(items: object) -> None:
+    """A text or a mapping can be walked through like a list, and each part of it would be stored as a memory."""
+    if isinstance(items, str | Mapping):
+        raise InvalidInput(f"items is one {'text' if isinstance(items, str) else 'mapping'}; give a list of them.")
+
+
 def names_of(kinds: Iterable[object]) -> str:
     return " or ".join(dict.fromkeys(map(named, kinds)))
 

@@ -20,7 +20,7 @@ BOTH = {
 }  # fmt: skip
 # What names a memory or an operation, which is found in either space.
 BY_ID = {
-    "archive", "bump", "edit_result", "expecting", "find_conflicts", "forget", "get", "history", "link", "merge",
+    "archive", "bump", "edit", "edit_result", "expecting", "find_conflicts", "forget", "get", "history", "link", "merge",
     "neighbors", "operation", "path", "pin", "purge", "redact", "remember_result", "resolve_id", "resolve_operation",
     "restore", "supersede", "tag", "unarchive", "unlink", "unpin", "validate",
 }  # fmt: skip
@@ -36,7 +36,7 @@ SHARED = {
     "backup", "check_records", "clean", "create_space", "health", "now", "register_relation", "register_type",
     "relations", "space_notes", "spaces", "types", "vocabulary",
 }  # fmt: skip
-CALLS_ANOTHER = {"edit": "edit_result", "recall_pack": "recall", "remember": "remember_result"}
+CALLS_ANOTHER = {"recall_pack": "recall", "remember": "remember_result"}
 
 
 @pytest.fixture

@@ -281,7 +281,7 @@ class ProjectStore(MemoryStore):
 
     # What is named by its id
 
-    edit_result, validate, history = by_id("edit_result"), by_id("validate"), by_id("history")
+    edit, edit_result, validate, history = by_id("edit"), by_id("edit_result"), by_id("validate"), by_id("history")
     forget, restore, purge, redact = by_id("forget"), by_id("restore"), by_id("purge"), by_id("redact")
     pin, unpin, archive, unarchive = by_id("pin"), by_id("unpin"), by_id("archive"), by_id("unarchive")
     tag, bump, merge, supersede = by_id("tag"), by_id("bump"), by_id("merge"), by_id("supersede")

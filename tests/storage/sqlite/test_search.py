@@ -183,7 +183,7 @@ def test_a_bag_of_words_finds_the_identical_text(tmp_path: Path, monkeypatch: py
             assert store.recall(text, k=1, strategy="semantic")[0].memory.text == text
 
 
-@pytest.mark.parametrize(("share", "expected"), [(1, (400, 1)), (64, (1_600, 1)), (4_096, (0, 1))])
+@pytest.mark.parametrize(("share", "expected"), [(1, (400, 1)), (64, (1_200, 10)), (4_096, (0, 1))])
 def test_the_rarer_the_sample_the_more_must_be_compared(share: int, expected: tuple[int, int]) -> None:
     """A space of many times as many vectors has as many times as many neighbours for the same places."""
     drawn = families(1, 2_000)
@@ -205,6 +205,21 @@ def test_the_space_is_checked_again_when_it_has_doubled(file: apsw.Connection) -
     assert number > 1
     assert rescored == 0
     assert seen >= 1_000
+
+
+@pytest.mark.usefixtures("small")
+def test_a_space_that_was_measured_by_other_steps_is_checked_at_the_next_packing(file: apsw.Connection) -> None:
+    stored = families(1, 350)
+    write(file, stored[:256], step=256)
+    number, seen, rescored = centre(file)
+    write(file, stored[256:288], 257)
+    assert centre(file) == (number, seen, rescored), "it has not doubled"
+    file.execute("UPDATE centre SET rescored = ?", (4 * search.RESCORED,))
+    write(file, stored[288:319], 289, step=1)
+    assert centre(file)[2] == 4 * search.RESCORED, "there is no whole block to pack"
+    write(file, stored[319:320], 320)
+    assert centre(file)[1:] == (320, rescored)
+    assert signs_agree(file)
 
 
 @pytest.mark.slow
@@ -377,6 +392,31 @@ def test_a_finer_choice_finds_more_with_as_many_comparisons(file: apsw.Connectio
         index.append(np.arange(1, 3_001), np.arange(1, 3_001), stored.astype(np.float16))
         found.append(share_found(file, index, stored, stored[::60]))
     assert found[1] > found[0] + 0.05
+
+
+@pytest.mark.parametrize("wanted", [1, 7, 40, 400, 2_999, 3_000, 9_000])
+@pytest.mark.parametrize("far", [0.0, 0.5, 0.999, 1.0])
+@pytest.mark.parametrize("spread", [1, 6, 60])
+def test_the_lowest_distances_are_chosen_whatever_a_part_of_them_shows(wanted: int, far: float, spread: int) -> None:
+    random = np.random.default_rng(wanted)
+    for rising in (False, True):
+        distances = (192 + spread * random.normal(size=3_000)).astype(np.uint16)
+        if rising:
+            distances.sort()
+        distances[:: search.COUNTED_EVERY] += np.uint16(100 * random.integers(2))  # these say too much
+        distances[random.random(3_000) < far] = search.FAR
+        order = np.lexsort((np.arange(3_000), distances))
+        expected = np.sort([place for place in order[:wanted].tolist() if distances[place] != search.FAR])
+        assert np.array_equal(search.lowest(distances, wanted), expected)
+
+
+def test_the_likeliest_have_the_highest_sums_where_their_signs_are_set() -> None:
+    stored, asked = rows(1, 500, 100), rows(2, 1, 100)[0]
+    mean = stored.mean(axis=0)
+    among = np.arange(0, 500, 3)
+    sums = (stored[among] > mean) @ asked
+    expected = np.sort(among[np.argsort(-sums, kind="stable")[:20]])
+    assert np.array_equal(search.likeliest(search.sign_bits(stored, mean), among, asked, 20), expected)
 
 
 @pytest.mark.usefixtures("small")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -117,3 +118,24 @@ def test_the_rarity_of_a_common_word_counts_all_that_have_it_though_few_are_read
     read = store.gather(SPACE, Search(("tea",)))
     assert [place.id for place in read.places] == ["m3", "m4"], "the newest"
     assert read.rarity.tolist() == exact.tolist()
+
+
+def test_a_statement_is_not_prepared_anew_for_other_values(store: SQLiteBackend) -> None:
+    """Values that might decide whether a partial index can be used would have that done at every search."""
+    prepared: dict[str, int] = {}
+
+    def note(event: dict[str, Any]) -> None:
+        prepared[event["sql"]] = event["stmt_status"]["SQLITE_STMTSTATUS_REPREPARE"]
+
+    for word, i in (("tea", 1), ("cup", 2), ("tea", 3)):
+        with store._connected() as connection:
+            connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, note)
+            try:
+                search = Search(
+                    (word,), unit(1, i), Filter.live(1e9 + i), 5, reach=2, replaced=ALL, linked_by=("conflicts",)
+                )
+                store.gather(SPACE, search)
+            finally:
+                connection.trace_v2(0)
+    assert len(prepared) > 2
+    assert not any(again for sql, again in prepared.items() if sql.startswith(("SELECT", "WITH")))

@@ -580,6 +580,9 @@ class Connections:
 def configure(connection: apsw.Connection) -> None:
     """Gives it our SQL functions and `PRAGMAS`."""
     rows.register(connection)
+    # Plans do not depend on bound values. Otherwise a statement is prepared anew whenever these change, because they
+    # might decide whether a partial index can be used: a fifth of the time of a search.
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     for pragma in PRAGMAS:
         connection.execute(f"PRAGMA {pragma}")
 

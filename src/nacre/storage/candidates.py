@@ -395,15 +395,16 @@ class WordIndex(ABC):
         made: dict[str, Posting] = {}
         for term in terms:
             result = counts.frequencies.get(term)
-            # Of a common term: once, in a text of usual length; the weight of that is 1.
-            keys = sorted(counts.newest.get(term, ()) if result is None else result)
+            if result is None:  # a common one: once, in a text of usual length; the weight of that is 1
+                keys = np.sort(np.array(counts.newest.get(term, ()), np.int64))
+                frequencies, lengths = np.ones(len(keys), np.float32), np.full(len(keys), average, np.float32)
+            else:
+                keys = np.array(sorted(result), np.int64)
+                frequencies = np.array([result[key] for key in keys.tolist()], np.float32)
+                lengths = np.array([counts.lengths[key] for key in keys.tolist()], np.float32)
             counted = visible.conditions or " " in term or (self._past and result is not None)
-            made[term] = Posting(
-                np.array(keys, np.int64),
-                np.array([1.0 if result is None else result[key] for key in keys], np.float32),
-                np.array([average if result is None else counts.lengths[key] for key in keys], np.float32),
-                len(keys) if counted else self._estimate(holding.get(term, 0), len(keys)),
-            )
+            holders = len(keys) if counted else self._estimate(holding.get(term, 0), len(keys))
+            made[term] = Posting(keys, frequencies, lengths, holders)
         return made
 
     def _estimate(self, holding: int, read: int) -> int:

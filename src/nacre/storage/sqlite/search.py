@@ -189,8 +189,8 @@ class SQLiteIndex(WordIndex):
         return self._size
 
     def _counts(self, asked: WordQuestion) -> WordCounts:
-        """Counts and newest contents come from one statement, since each statement costs a recall time; the rows of
-        the newest have no field."""
+        """Counts and newest contents come from one statement, since each statement costs a recall time; the newest of
+        a term are one row, a list, and have no field."""
         terms, common, visible, admitted = asked
         lengths: dict[int, int] = {}
         result: dict[str, dict[int, float]] = {term: defaultdict(float) for term in terms}
@@ -203,7 +203,7 @@ class SQLiteIndex(WordIndex):
         held = clause(self._state, admitted or ALL, by="lead.content = word.rowid")
         within = (f" CROSS JOIN {held.joined()}", f" AND {held.sql}") if admitted is not None else ("", "")
         one = (
-            " UNION ALL SELECT ?, number, 0, NULL, 0 FROM (SELECT word.rowid AS number FROM word"
+            " UNION ALL SELECT ?, json_group_array(number), 0, NULL, 0 FROM (SELECT word.rowid AS number FROM word"
             f"{within[0]} WHERE word MATCH ? AND word.rowid <= ?{within[1]} ORDER BY word.rowid DESC LIMIT ?)"
         )
         values = [NO_END if self._newest is None else self._newest, *(held.values if admitted is not None else ())]
@@ -221,7 +221,7 @@ class SQLiteIndex(WordIndex):
         )  # fmt: skip
         for term, key, length, field, times in rows:
             if field is None:
-                newest[term].append(key)
+                newest[term] = json.loads(key)
             else:
                 result[simple.get(term, term)][key] += FIELD_WEIGHTS[field] * times
                 lengths[key] = length

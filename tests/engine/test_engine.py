@@ -297,17 +297,25 @@ def test_the_collector_passes_over_old_objects_during_a_long_operation_alone() -
     def fails() -> None:
         with long_operation():
             counts.append(gc.get_freeze_count())
+            assert gc.get_threshold()[0] > before[0]
             raise InvalidInput("no")
 
     counts: list[int] = []
+    before = gc.get_threshold()
     gc.unfreeze()  # the tests have done so
     try:
         with pytest.raises(InvalidInput):
             fails()
-        assert counts[0] > 0 == gc.get_freeze_count()
+        assert counts[0] > 0 == gc.get_freeze_count() and gc.get_threshold() == before
+        gc.set_threshold(0, *before[1:])  # a program that looks for garbage itself
+        with long_operation():
+            assert gc.get_threshold()[0] == 0
+        gc.set_threshold(*before)
         gc.freeze()
         with long_operation():
             frozen = gc.get_freeze_count()
+            assert gc.get_threshold() == before
         assert gc.get_freeze_count() == frozen > 0
     finally:
         gc.freeze()
+        gc.set_threshold(*before)

@@ -17,6 +17,7 @@ from nacre.protocols import AnyChange, Committed, Reader
 PART = 256  # changes in the first transaction of a long operation; see `PartSize`
 PART_SECONDS = 0.15  # that a part may hold the write lock: a person who writes meanwhile does not notice the wait
 PART_GROWTH = 4  # a part has at most 4 times, and at least a quarter of, the changes of the first
+YOUNG_OBJECTS = 50_000  # that the collector lets come together during a long operation: a few parts of it
 SHORT_PART = 1 / 3  # of these seconds: one of twice the size is then still within them, with some to spare
 REPEAT = "repeat it if it is still wanted."
 
@@ -40,15 +41,20 @@ class PartSize:
 @contextmanager
 def long_operation() -> Iterator[None]:
     """Lets the garbage collector pass over what exists already: to look through all of it takes 50 ms, and often comes
-    while others wait for a transaction. A program that has done so itself is left as it is."""
-    done_before = gc.get_freeze_count() > 0
-    if not done_before:
-        gc.freeze()
+    while others wait for a transaction. It also looks less often through what is new: hardly anything in it is garbage
+    that only the collector can find. A program that has frozen objects itself is left as it is."""
+    if gc.get_freeze_count() > 0:
+        yield
+        return
+    young, *older = gc.get_threshold()
+    gc.freeze()
+    if 0 < young < YOUNG_OBJECTS:  # 0 says that it is switched off
+        gc.set_threshold(YOUNG_OBJECTS, *older)
     try:
         yield
     finally:
-        if not done_before:
-            gc.unfreeze()
+        gc.set_threshold(young, *older)
+        gc.unfreeze()
 
 
 @dataclass(slots=True)

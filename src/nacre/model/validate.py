@@ -398,6 +398,8 @@ RANGES = {
 
 
 def number(name: str, value: object, low: float, high: float) -> float:
+    if type(value) is float and low <= value <= high:  # as nearly always
+        return value
     value = plain_number(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise InvalidInput(f"{name} must be a number from {low:g} to {high:g}, not {shortened(value)}.")

@@ -388,8 +388,8 @@ def features(lowered: str, words: Sequence[str] | None = None) -> set[int]:
 
 
 @cache
-def word_weights() -> array[int]:
-    return array("b", shipped(WORDS).read_bytes())
+def word_weights() -> list[int]:
+    return array("b", shipped(WORDS).read_bytes()).tolist()
 
 
 def quick_look(part: str) -> float:

@@ -36,6 +36,7 @@ def table_of(field: str) -> str:
 
 
 NO_LISTS = "{}"  # most memories have none
+ONLY_TEXT = frozenset((str,))
 
 
 class DamagedRecord(ValueError):
@@ -76,7 +77,7 @@ def unpack_lists(packed: str, fields: dict[str, object]) -> None:
         for name, value in lists.items():
             if name == "links":
                 fields[name] = tuple(Link.from_dict(link) for link in value)
-            elif name in LISTS and set(map(type, value)) <= {str}:
+            elif name in LISTS and ONLY_TEXT.issuperset(map(type, value)):
                 fields[name] = tuple(value)
             elif name == "metadata" and isinstance(value, dict):
                 fields[name] = value
@@ -273,9 +274,10 @@ def add_field_counts(
     ]
     for field in LISTS:
         if names := lists.get(field):
-            keys += [(space, field, status, name) for name in dict.fromkeys(names)]
+            keys += [(space, field, status, name) for name in (names if len(names) == 1 else dict.fromkeys(names))]
+    known = counts.get
     for key in keys:
-        counts[key] = counts.get(key, 0) + times
+        counts[key] = known(key, 0) + times
 
 
 def counted_status(status: str, superseded_by: str) -> str:

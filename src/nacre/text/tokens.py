@@ -160,7 +160,9 @@ def stemmer(name: str) -> Stemmer.Stemmer:
 def joined_stems(texts: Sequence[str]) -> str:
     """Piece by piece between blanks, since no word reaches over one: most of them were met before."""
     runs = " ".join(texts).split()
-    short = not runs or len(max(runs, key=len)) <= LONGEST
+    if not runs:
+        return ""
+    short = max(map(len, runs)) <= LONGEST
     return " ".join(filter(None, map(stemmed_once if short else stems_between_blanks, runs)))
 
 

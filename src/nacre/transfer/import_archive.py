@@ -301,7 +301,7 @@ class Import:
         if self.vectors_usable:
             unpacked = unpack_vectors([row.vectors for row in rows], self.engine.embedder.dimensions)
         dated = (
-            replace(row, fields=self._dated(row.fields), vectors=vectors)
+            row._replace(fields=self._dated(row.fields), vectors=vectors)
             for row, vectors in zip(rows, unpacked, strict=True)
         )
         checked = list(filter(None, (planner.check(row, known) for row in dated)))

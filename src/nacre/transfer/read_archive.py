@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, Protocol, TypeAlias, cast
+from typing import NamedTuple, NoReturn, Protocol, TypeAlias, cast
 
 from nacre.errors import ArchiveRefused, InvalidInput
 from nacre.protocols import Progress
@@ -20,8 +19,7 @@ MEMORY_LINE = b'{"memory":{'  # how a line of a memory begins in our own format
 LONGEST_NAME = 80  # characters of a name in a message or a list
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryRow:
+class MemoryRow(NamedTuple):
     """`fields` have the names of a memory's fields and are unchecked; `vectors` are as the format writes them, or None.
     `name` identifies the row in a fault where the line number is not enough. `exported_version` is set for a note: the
     version of the memory that was written to it. `edited` says that somebody edited it since, and `redacted` that it
@@ -36,8 +34,7 @@ class MemoryRow:
     redacted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SkimmedRow:
+class SkimmedRow(NamedTuple):
     """A memory that is not read yet, as its line has it."""
 
     line: int
@@ -49,16 +46,14 @@ class SkimmedRow:
         return self.written.rstrip().endswith(b'"}') and b'"vectors":"' in self.written
 
 
-@dataclass(frozen=True, slots=True)
-class TermRow:
+class TermRow(NamedTuple):
     line: int
     kind: object
     name: object
     data: object
 
 
-@dataclass(frozen=True, slots=True)
-class BadRow:
+class BadRow(NamedTuple):
     line: int
     why: str
 
@@ -183,7 +178,7 @@ class Archive:
 def parse_line(line: bytes) -> object:
     """The value, or a sentence that says why the line cannot be read; no row is a bare string."""
     try:
-        value: object = json.loads(line.decode("utf-8"), parse_constant=no_number)
+        value: object = decode(line.decode("utf-8"))
     except RecursionError:
         return "it is nested too deep"
     except ValueError as error:
@@ -193,6 +188,9 @@ def parse_line(line: bytes) -> object:
 
 def no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number")
+
+
+decode = json.JSONDecoder(parse_constant=no_number).decode  # made once: there is a line for each memory
 
 
 def short_text(value: object) -> str:

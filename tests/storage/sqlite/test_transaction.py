@@ -14,6 +14,7 @@ from nacre.model import Operation
 from nacre.protocols import ALL, Change, IndexesRebuilt, JournalDropped
 from nacre.settings import Settings
 from nacre.storage.sqlite import SQLiteBackend
+from nacre.storage.sqlite.rows import tokens_of_line
 from tests.samples import SPACE, derived, ids, listed, memory, unit, written
 
 LONG = "a long text " * 500
@@ -51,6 +52,23 @@ def test_the_journal_does_not_store_a_text_again(store: SQLiteBackend) -> None:
     assert (newest.before, newest.after) == ({"text": LONG}, {"text": LONG + "!"})
     assert (tagged.before, tagged.after) == ({"tags": []}, {"tags": ["x"]})
     assert first.after == memory("a", LONG).to_dict()
+
+
+def test_entries_of_one_operation_share_it(store: SQLiteBackend) -> None:
+    for batch, ids_of_batch in (("1" * 32, "ab"), ("2" * 32, "cd")):
+        changes = [Change(None, memory(id)) for id in ids_of_batch]
+        store.commit(changes, operation=Operation("remember", "lib", 0.0, batch))
+    operations = [entry.operation for entry in store.journal(SPACE)]
+    assert [each.batch[:1] for each in operations] == ["2", "2", "1", "1"]
+    assert operations[0] is operations[1] is not operations[2] is operations[3]
+
+
+@pytest.mark.parametrize(
+    ("words", "line", "tokens"),
+    [("tea\ngreen cup\nann", 1, "7_green 7_cup"), ("tea\n\nann", 1, ""), ("tea", 2, ""), (None, 0, "")],
+)
+def test_each_word_of_a_line_is_marked_with_its_space(words: str | None, line: int, tokens: str) -> None:
+    assert tokens_of_line(7, words, line) == tokens
 
 
 def test_uses_in_an_image_are_those_of_its_time(store: SQLiteBackend) -> None:

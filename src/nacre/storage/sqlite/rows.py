@@ -40,7 +40,6 @@ from nacre.storage.tables import (
     put_lists,
     scalars_of,
     sql_values,
-    unpacked_stems,
 )
 
 Row: TypeAlias = Sequence[SQLValue]
@@ -550,11 +549,12 @@ def as_list(values: Sequence[SQLValue]) -> str:
 def tokens_of_line(*arguments: Any) -> str:
     """As a function in SQL: of a space, the `words` of a content, and the number of a line in these."""
     space, words, line = arguments
-    return tokens(space, unpacked_stems(words, line + 1)[line])
+    lines = str(words).split("\n", line + 1) if words else ()
+    return tokens(space, lines[line]) if len(lines) > line else ""
 
 
 def tokens(space: int, stems: str) -> str:
-    marked = f" {space}_".join(stems.split())
+    marked = f" {space}_".join(stems.split()) if stems else ""
     return f"{space}_{marked}" if marked else ""
 
 

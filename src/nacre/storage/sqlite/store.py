@@ -54,6 +54,7 @@ from nacre.storage.sqlite.rows import (
 from nacre.storage.sqlite.transaction import OF_MEMORIES, SQLiteTransaction, of_memories
 from nacre.storage.tables import (
     EXPERIENCE_TYPE,
+    ONLY_TEXT,
     SIZE,
     SUPERSEDED,
     TOTAL,
@@ -660,7 +661,8 @@ def read_journal(
 ) -> list[JournalEntry]:
     result = entry_rows(connection, space, where, newest_first=newest_first, limit=limit)
     versions = versions_of(connection, [(key, seq) for seq, _, key, *_ in result if key is not None])
-    return [from_entry_row(row, name, versions) for row in result]
+    operations: Operations = {}
+    return [from_entry_row(row, name, versions, operations) for row in result]
 
 
 def entry_rows(
@@ -723,16 +725,22 @@ def split_entry(row: Sequence[SQLValue]) -> tuple[EntryHead, list[SQLValue], boo
     """Of the columns `SELECTED_ENTRY`: the head, the stored images, and whether a text of the head is damaged."""
     _, at, _, _, _, *texts = row
     memory_id, kind, name, actor, batch, why, *stored = all_legible(texts)
-    damaged = {*map(type, (memory_id, kind, name, actor, batch, why))} != {str}
-    head = EntryHead(
-        as_text(memory_id), as_text(kind), as_text(name), as_text(actor), number(at), as_text(batch), as_text(why)
-    )
-    return head, stored, damaged
+    texts = [memory_id, kind, name, actor, batch, why]
+    damaged = not ONLY_TEXT.issuperset(map(type, texts))
+    memory_id, kind, name, actor, batch, why = map(as_text, texts) if damaged else texts
+    return EntryHead(memory_id, kind, name, actor, number(at), batch, why), stored, damaged  # type: ignore[arg-type]
 
 
-def from_entry_row(row: Sequence[SQLValue], space: str, versions: Versions) -> JournalEntry:
+Operations: TypeAlias = dict[tuple[str, str, float, str, str], Operation]  # by their values
+
+
+def from_entry_row(row: Sequence[SQLValue], space: str, versions: Versions, operations: Operations) -> JournalEntry:
+    """`operations` are those of other entries: one may have thousands."""
     seq, _, key, old, new, *_ = row
     head, stored, damaged = split_entry(row)
+    operation = head[2:]
+    if operation not in operations:
+        operations[operation] = Operation(*operation)
     before: Mapping[str, Json] | None = None
     after: Mapping[str, Json] | None = None
     try:
@@ -745,7 +753,7 @@ def from_entry_row(row: Sequence[SQLValue], space: str, versions: Versions) -> J
         damaged = True
     return JournalEntry(
         seq=int(seq),  # type: ignore[arg-type]
-        operation=Operation(head.operation, head.actor, head.at, head.batch, head.why),
+        operation=operations[operation],
         space=space,
         memory_id=head.memory_id,
         before=None if damaged else before,

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 
@@ -662,19 +662,23 @@ def by_row(counted: tuple[tuple[SQLValue, ...], int]) -> tuple[object, ...]:
     return *names, str(last)
 
 
+ADD_COUNT = (
+    "INSERT INTO counter(space, field, status, name, n) VALUES (?, ?, ?, ?, ?)"
+    " ON CONFLICT DO UPDATE SET n = n + excluded.n"
+)
+
+
 def write_counts(connection: apsw.Connection, counts: Counts, terms: Mapping[int, Counter[str]]) -> None:
     """`terms` are those of stems, by space; in the order of the index."""
-    changed = [pair for pair in sorted(counts.items(), key=by_row) if pair[1]]
+    changed: list[tuple[Any, ...]] = [(*key, n) for key, n in sorted(counts.items(), key=by_row) if n]
     for space, stems in terms.items():
-        changed += [((space, TERM, "", stem), n) for stem, n in sorted(stems.items()) if n]
+        changed += [(space, TERM, "", stem, n) for stem, n in sorted(stems.items()) if n]
+    fewer = [row for row in changed if row[-1] < 0]
+    connection.executemany(ADD_COUNT, [row for row in changed if row[-1] > 0] if fewer else changed)
+    left: list[tuple[Any, ...]] = connection.executemany(f"{ADD_COUNT} RETURNING n", fewer).fetchall()
     connection.executemany(
-        "INSERT INTO counter(space, field, status, name, n) VALUES (?, ?, ?, ?, ?)"
-        " ON CONFLICT DO UPDATE SET n = n + excluded.n",
-        [(*key, n) for key, n in changed],
-    )
-    connection.executemany(
-        "DELETE FROM counter WHERE space = ? AND field = ? AND status = ? AND name = ? AND n <= 0",
-        [key for key, n in changed if n < 0],
+        "DELETE FROM counter WHERE space = ? AND field = ? AND status = ? AND name = ?",
+        [row[:-1] for row, (n,) in zip(fewer, left, strict=True) if n <= 0],
     )
 
 

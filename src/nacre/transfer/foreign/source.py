@@ -9,7 +9,7 @@ import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import quote
@@ -69,7 +69,7 @@ class DatabaseSource(ForeignSource, ABC):
         number = 0
         try:
             for number, row in enumerate(self.read(), 1):
-                yield replace(row, line=number)
+                yield row._replace(line=number)
         except (sqlite3.Error, MemoryError) as error:  # a damaged length may be that of a text as large as memory
             if not number:
                 raise sqlite3.DatabaseError(str(error) or "a record is too long") from error

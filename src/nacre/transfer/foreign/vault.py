@@ -133,7 +133,7 @@ class Vault(Pieces):
                 self.unresolved += 1
             elif end != id:
                 made.append({"to": end, "rel": rel})
-        return replace(row, fields={**row.fields, "links": made}) if made else row
+        return row._replace(fields={**row.fields, "links": made}) if made else row
 
     def row(self, number: int, path: Path, format: Format, item: Item, position: int) -> Row:
         return Pieces.row(self, number, path, format, self.observed(item), position)

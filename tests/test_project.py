@@ -300,6 +300,15 @@ def test_a_pipe_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert project_in(folder).known_by.startswith("its path")
 
 
+def test_a_file_that_is_larger_than_git_writes_is_not_read_whole(orchard: Path) -> None:
+    git(orchard, "remote", "add", "origin", "https://example.org/orchard.git")
+    assert project.origin(orchard / ".git") and project.first_line(orchard / ".git" / "HEAD")
+    for name, longest in (("config", project.LONGEST_CONFIG), ("HEAD", project.LONGEST_POINTER)):
+        with (orchard / ".git" / name).open("a") as file:
+            file.write("#" * longest)
+    assert project.origin(orchard / ".git") == project.first_line(orchard / ".git" / "HEAD") == ""
+
+
 def test_a_long_name_is_cut(orchard: Path) -> None:
     git(orchard, "remote", "add", "origin", f"https://example.org/{'x' * 3000}.git")
     assert len(project_in(orchard).space()) < 100

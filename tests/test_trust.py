@@ -178,7 +178,17 @@ def test_a_file_of_another_user_is_not_even_parsed(file: Path) -> None:
     assert read(file)[0] == settings(environment={}, folder=file.parent.parent)
 
 
-@pytest.mark.parametrize("content", [b"a = " + b"[" * 100_000, b"#" * 1_000_001, b"\xff\xfe", b"broken ="])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"a = " + b"[" * 60_000,
+        b"#" * 64_001,
+        b"\xff\xfe",
+        b"broken =",
+        b"a." * 20_000 + b"a = 1",
+        b"[a" + b".a" * 99 + b"]",
+    ],
+)
 def test_a_file_made_to_break_the_reader_is_ignored_with_a_line(file: Path, content: bytes) -> None:
     file.write_bytes(content)
     found, (notice,) = read(file)

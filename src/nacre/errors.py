@@ -177,8 +177,9 @@ class MissingExtra(ConfigError, ImportError):
 class PlainMirror(ConfigError):
     def __init__(self, mirror: Path | str) -> None:
         super().__init__(
-            f"The store is encrypted, but the journal mirror {mirror} would repeat its memories in plain text. "
-            "Set `journal_mirror` to nothing, or decrypt the store with `nacre store decrypt`."
+            f"The settings `key` and `journal_mirror` exclude each other: the mirror {mirror} would repeat in plain "
+            "text what an encrypted store holds. Set `journal_mirror` to nothing, or do without `key`, in which case "
+            "`nacre store decrypt` decrypts an encrypted store."
         )
 
 

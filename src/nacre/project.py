@@ -27,6 +27,7 @@ KINDS = {REMOTE_KIND: "remote", "commit": "first commit", FOLDER_KIND: "path"}
 LOCAL = ("/", ".", "~", "file:")  # so begins the address of a folder on this machine
 READ_BY_GIT = ("config", "objects", "refs", "packed-refs")
 LONGEST_CHAIN = 4  # clones of clones
+LONGEST_POINTER, LONGEST_CONFIG = 64_000, 1_000_000  # bytes: a clone may hold files that fill the memory
 REMOTE = re.compile(r"(?:[\w+.-]+://)?(?:[^@/]+@)?([^/:]+)(?::\d+(?=/))?[:/]+(.+?)(?:\.git)?/*")
 
 
@@ -223,7 +224,7 @@ def origin(shared: Path) -> str:
 def setting(shared: Path, section: str, key: str, file: str = "config") -> str:
     """Read from git's own settings."""
     inside = False
-    for line in regular_text(shared / file).splitlines():
+    for line in regular_text(shared / file, LONGEST_CONFIG).splitlines():
         if line.lstrip().startswith("["):
             inside = line.strip().replace("'", '"') == section
         elif inside and line.strip().lower().startswith(key):
@@ -277,10 +278,14 @@ def first_line(file: Path) -> str:
     return regular_text(file).partition("\n")[0].strip()
 
 
-def regular_text(file: Path) -> str:
-    """Empty where it cannot be read. Reading a pipe would wait for ever."""
+def regular_text(file: Path, longest: int = LONGEST_POINTER) -> str:
+    """Empty where it cannot be read, or has more bytes than git would write. Reading a pipe would wait for ever."""
     try:
-        return file.read_text("utf-8") if file.is_file() else ""
+        if not file.is_file():
+            return ""
+        with file.open("rb") as opened:
+            content = opened.read(longest + 1)
+        return content.decode("utf-8") if len(content) <= longest else ""
     except (OSError, ValueError):
         return ""
 

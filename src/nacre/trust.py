@@ -14,7 +14,8 @@ from nacre.errors import ConfigError
 from nacre.files import atomic_write, open_regular, private_folder, user_folder
 
 FOLDER = "trusted"  # in the user's own configuration folder, one file for each consent
-LONGEST_FILE = 1_000_000  # bytes: no settings file comes near this
+LONGEST_FILE = 64_000  # bytes: no settings file comes near this
+MOST_DOTS = 20  # in a line: the parser takes the square of the parts of a key, and every command would wait for it
 ROOT = 0  # the administrator can write anywhere in any case
 
 
@@ -48,7 +49,10 @@ def read_project_file(file: Path) -> ProjectFile:
     except OSError as error:
         return ProjectFile(file, b"", f"{file} is ignored, because it cannot be read ({error.strerror or error}).")
     if len(content) > LONGEST_FILE:
-        return ProjectFile(file, b"", f"{file} is ignored, because it is too long for a settings file.")
+        return ProjectFile(file, b"", f"{file} is ignored, because it is too long for a settings file; shorten it.")
+    if any(line.count(b".") > MOST_DOTS for line in content.splitlines() if not line.startswith(b"#")):
+        fault = f"{file} is ignored, because a line in it has more than {MOST_DOTS} dots; remove that line."
+        return ProjectFile(file, b"", fault)
     return ProjectFile(file, content, fault)
 
 

@@ -154,6 +154,20 @@ def test_a_change_names_the_new_value_and_the_old_one_but_no_secret(nacre: Comma
     assert secret not in said.output
 
 
+def test_a_key_and_a_mirror_are_said_to_exclude_each_other_where_the_store_is_plain(nacre: CommandLine) -> None:
+    nacre.ok("config", "set", "journal_mirror", "mirror.jsonl")
+    refused = nacre("config", "set", "key", "file:key")
+    assert refused.exit_code and "The settings `key` and `journal_mirror` exclude each other" in refused.stderr
+    assert "The store is encrypted" not in refused.stderr
+
+
+@pytest.mark.parametrize("key", ["a." * 20_000 + "a", "spaces.x." + "a." * 500 + "a"])
+def test_settings_nested_without_end_end_in_a_sentence(nacre: CommandLine, elsewhere: Path, key: str) -> None:
+    (elsewhere / ".nacre.toml").write_text(f"{key} = 1\n")
+    assert "is ignored, because a line in it has more than 20 dots" in nacre("config", "list").stderr
+    assert nacre("config", "trust", "--yes").exit_code
+
+
 @pytest.mark.parametrize(
     ("key", "lead"), [("backup_folder", ""), ("journal_mirror", ""), ("token", "file:"), ("key", "file:")]
 )

@@ -390,3 +390,38 @@ def test_a_copy_whose_index_lost_a_row_is_refused_and_the_store_stays(tmp_path: 
     with MemoryStore(tmp_path / "s.db", embedder="hashing") as store:
         assert [memory.id for memory in store.list_recent()] == ["cat"]
     assert not (tmp_path / "kept.db").exists()
+
+
+DELETES_ALL = "CREATE TRIGGER e AFTER INSERT ON memory BEGIN DELETE FROM memory WHERE rowid < new.rowid; END"
+
+
+@pytest.mark.parametrize(
+    ("statements", "named"),
+    [
+        (DELETES_ALL, "the trigger 'e'"),
+        ("CREATE TABLE purged(text)", "the table 'purged'"),
+        ("CREATE VIEW seen AS SELECT text FROM content", "the view 'seen'"),
+        ("CREATE INDEX texts ON content(text)", "the index 'texts'"),
+        (f"DROP TRIGGER content_deleted; {DELETES_ALL.replace('TRIGGER e', 'TRIGGER content_deleted')}", "content_del"),
+    ],
+)
+def test_a_copy_with_definitions_of_somebody_else_is_neither_sound_nor_restored(
+    file: Path, tmp_path: Path, statements: str, named: str
+) -> None:
+    before, copy = told(file, None), tmp_path / "copy.db"
+    rekeying.write_copy(file, file, None, copy, None)
+    apsw.Connection(str(copy)).execute(statements)
+    with pytest.raises(StorageError, match=named) as refused:
+        verify(copy, None)
+    assert "nacre doctor --salvage" in str(refused.value)
+    with pytest.raises(StorageError, match=named):
+        restore(file, copy, tmp_path / "before.db", None, None)
+    assert told(file, None) == before
+
+
+def test_a_copy_replaces_a_store_that_has_a_trigger_of_somebody_else(file: Path, tmp_path: Path) -> None:
+    before, copy = told(file, None), tmp_path / "copy.db"
+    rekeying.write_copy(file, file, None, copy, None)
+    apsw.Connection(str(file)).execute(DELETES_ALL)
+    restore(file, copy, tmp_path / "before.db", None, None)
+    assert told(file, None) == before

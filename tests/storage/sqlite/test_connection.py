@@ -16,7 +16,16 @@ import apsw
 import pytest
 
 from nacre import MemoryStore
-from nacre.errors import NotAStore, SchemaMismatch, StorageError, StoreBusy, StoreFull, StoreReadOnly, StoreUnreachable
+from nacre.errors import (
+    NotAStore,
+    SchemaMismatch,
+    StorageError,
+    StoreBusy,
+    StoreDamaged,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnreachable,
+)
 from nacre.lifecycle import doctor
 from nacre.settings import Settings
 from nacre.storage.sqlite import SQLiteBackend, connection, schema
@@ -523,3 +532,21 @@ def test_the_log_of_a_replaced_file_is_kept_and_not_written_into_the_new_one(tmp
             assert len(list(opened.iterate())) == (30 if ends_first else 31)
             assert opened.health().problems == ()
     assert len(list(tmp_path.glob("s.db.replaced-*-wal"))) == 2
+
+
+def test_a_store_with_a_trigger_of_somebody_else_is_not_opened(tmp_path: Path) -> None:
+    file = filled(tmp_path / "s.db", 3)
+    keeps = "CREATE TRIGGER k AFTER DELETE ON content BEGIN INSERT INTO kept VALUES (old.text); END"
+    apsw.Connection(str(file)).execute(f"CREATE TABLE kept(text); {keeps}")
+    with pytest.raises(StoreDamaged, match=r"trigger 'k' in it was not made by Nacre.*nacre doctor --fix"):
+        opened(file)
+
+
+def test_a_view_in_the_file_calls_no_function_that_could_do_harm(tmp_path: Path) -> None:
+    connections = connection.Connections(filled(tmp_path / "s.db", 1))
+    own = connections.get()
+    own.create_scalar_function("harmful", lambda: 1)
+    own.execute("CREATE VIEW seen AS SELECT harmful() FROM memory")
+    with pytest.raises(apsw.SQLError, match="unsafe use of harmful"):
+        own.execute("SELECT * FROM seen").fetchall()
+    connections.close()

@@ -228,6 +228,26 @@ def test_a_wrong_letter_in_the_name_of_a_column_hides_no_memory(
     assert problems(copy) == [] and listed(copy) == sound[1]
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER e AFTER INSERT ON memory BEGIN DELETE FROM memory WHERE rowid < new.rowid; END",
+        "CREATE TABLE kept(text)",
+    ],
+)
+def test_what_somebody_else_has_defined_in_the_file_is_named_and_a_repair_leaves_it_out(
+    copy: Path, sound: tuple[Path, dict[str, Memory]], statement: str
+) -> None:
+    change(copy, statement)
+    (found,) = problems(copy)
+    assert statement.split()[2].removesuffix("(text)") in found.message and "doctor --fix" in found.message
+    fix(copy)
+    assert problems(copy) == [] and listed(copy) == sound[1]
+    with opened(copy) as store:
+        store.remember("one more")
+        assert store.count() == MEMORIES + 1
+
+
 def test_a_version_that_a_flipped_bit_gives_to_another_memory_comes_back_to_its_own(
     copy: Path, sound: tuple[Path, dict[str, Memory]]
 ) -> None:

@@ -59,6 +59,29 @@ def test_what_would_unfold_to_a_giant_is_refused() -> None:
         inert_pickle.read(pickle.dumps(value))
 
 
+def reference(number: int) -> bytes:
+    return b"h" + bytes([number])
+
+
+def filled_later(depth: int) -> bytes:
+    """Lists that are referred to while they are empty: each then holds the next one twice."""
+    made = b"".join(b"]q" + bytes([number]) for number in range(depth + 1))
+    filled = b"".join(reference(each) + b"(" + 2 * reference(each + 1) + b"e" for each in range(depth))
+    return b"\x80\x02(" + made + filled + reference(depth) + b"(K\x01el."
+
+
+def made_of_each_other(depth: int) -> bytes:
+    """Objects, each of which is made from the one before it, twice."""
+    objects = (b"cx\ny\n(" + 2 * reference(each) + b"tRq" + bytes([each + 1]) for each in range(depth))
+    return b"\x80\x02cx\ny\nq\x00" + b"".join(objects) + b"."
+
+
+@pytest.mark.parametrize("data", [filled_later(30), made_of_each_other(30), b"\x80\x02]q\x00h\x00h\x00a."])
+def test_what_refers_to_the_same_values_often_is_counted_that_often(data: bytes) -> None:
+    with pytest.raises(InvalidInput, match=r"unfolds to too much|twice"):
+        inert_pickle.read(data)
+
+
 @pytest.mark.parametrize("data", [b"", b"\x80\x04", b"not a pickle", b"]a.", b"(u.", pickle.dumps(PLAIN)[:-9]])
 def test_damage_is_an_error_of_ours(data: bytes) -> None:
     with pytest.raises(InvalidInput):

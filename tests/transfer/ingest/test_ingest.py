@@ -37,6 +37,13 @@ def test_a_turn_has_its_session_place_speaker_time_and_source(store: MemoryStore
     assert one.occurred_at is not None and one.occurred_at < (two.occurred_at or 0)
 
 
+@pytest.mark.parametrize("file", ["conversations.json", "session-2025-01-01.json"])
+def test_json_that_is_nested_without_end_is_named_as_broken(store: MemoryStore, tmp_path: Path, file: str) -> None:
+    path = tmp_path / file
+    path.write_text('[{"mapping": {}, "messages": ' + "[" * 100_000)
+    assert Ingest(store, detect(path) or "chatgpt", path, False).run().broken == 1
+
+
 def test_a_secret_in_the_name_of_a_file_is_not_kept(store: MemoryStore, tmp_path: Path) -> None:
     first, second = tmp_path / f"{secret()}.md", tmp_path / f"{secret()[:-1]}x.md"
     first.write_text("# Tea\n\nThe kettle is in the cellar.\n")

@@ -90,8 +90,8 @@ def config_command() -> None:
 
     An option wins over the environment (NACRE_STORE, …), this over the nearest .nacre.toml upwards, this over your own
     config.toml, and that over the default. Settings of one space alone are called spaces.NAME.KEY. A project's
-    .nacre.toml may only choose a space of that project (or `personal`) and turn the hooks off, until you run
-    `nacre config trust` there.
+    .nacre.toml may only choose a space of that project and turn the hooks off, until you run `nacre config trust`
+    there.
     """
 
 
@@ -322,7 +322,7 @@ def setting_record(setting: Setting) -> dict[str, object]:
 def trust_command(_cli: CliContext, folder: Path | None, listing: bool, remove: bool, yes: bool, form: Form) -> None:
     """Allow what the .nacre.toml of a project sets, after showing it.
 
-    Without this a project's file may only choose a space of that project (or `personal`) and turn the hooks off. Your
+    Without this a project's file may only choose a space of that project and turn the hooks off. Your
     consent holds for this file in this folder as it is now; once the file changes, it is ignored again.
 
     \b

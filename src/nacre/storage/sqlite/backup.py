@@ -303,6 +303,12 @@ def verify(file: Path, key: Key | None) -> Copy:
             unlock(opened, file, key if secret else None)
             if not schema.has_tables(opened, file):
                 raise NotAStore(file, "it is empty")
+            foreign = next(schema.foreign_definitions(opened), None)
+            if foreign is not None:
+                raise StorageError(
+                    f"{file} is not safe to use: Nacre did not make {foreign} in it. `nacre doctor --salvage {file}` "
+                    "reads its memories into a new store without it."
+                )
             lines = [str(line) for (line,) in opened.execute("PRAGMA integrity_check(1)")]
             if lines != ["ok"]:
                 raise NotAStore(file, f"it is damaged: {lines[0] if lines else 'it cannot be examined'}")

@@ -110,7 +110,9 @@ def is_encrypted(header: bytes) -> bool:
 
 def unlock(connection: apsw.Connection, path: Path, key: Key | None) -> None:
     """Comes before anything is read. Without a key an encrypted file is not touched: the driver would take its pages
-    for plain ones, and what a crash left to be rolled back would be lost."""
+    for plain ones, and what a crash left to be rolled back would be lost. The file may come from somebody else, so
+    that no view or trigger in it may call a function or a virtual table that could do harm."""
+    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     start = header(connection)
     if key is None:
         if is_encrypted(start):
@@ -564,6 +566,7 @@ class Connections:
         unlock(connection, self.path, self.key)
         if not schema.has_tables(connection, self.path):
             raise StoreReadOnly(self.path)
+        schema.require_own_triggers(connection, self.path)
         configure(connection)
 
     def _prepare(self, connection: apsw.Connection) -> None:
@@ -573,6 +576,7 @@ class Connections:
         unlock(connection, self.path, self.key)
         if not schema.has_tables(connection, self.path):
             patiently(lambda: schema.prepare(connection, self.path))
+        schema.require_own_triggers(connection, self.path)
         patiently(lambda: schema.share(connection))
         configure(connection)
 

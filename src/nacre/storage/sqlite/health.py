@@ -140,6 +140,8 @@ def damages(connection: apsw.Connection) -> Iterator[str]:
             yield f"Memories have journal numbers that would be given again, and edits would fail. {FIX}"
     except apsw.CorruptError as error:
         yield f"The memories cannot all be read ({error}). {FIX}"
+    for foreign in schema.foreign_definitions(connection):
+        yield f"Nacre did not make {foreign} in the file, which may change or keep what you store. {FIX}"
     for fault in damage.unreadable_tables(connection):
         yield f"The file is damaged: {fault}. {FIX}"
     for line in damage.broken_structure(connection):

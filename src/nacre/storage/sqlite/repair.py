@@ -133,6 +133,7 @@ def repaired_in_place(path: Path, key: Key | None, now: float) -> Repaired | Non
                 recount(connection)
                 begin_journal(connection)
             sound = not any(damage.broken_structure(connection, 1)) and not any(damage.unreadable_tables(connection))
+            sound = sound and not any(schema.foreign_definitions(connection))
             connection.execute("COMMIT" if sound else "ROLLBACK")
         except BaseException:
             if connection.in_transaction:

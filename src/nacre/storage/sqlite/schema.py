@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
 
-from nacre.errors import NotAStore, SchemaMismatch
+from nacre.errors import NotAStore, SchemaMismatch, StoreDamaged
 from nacre.files import data_text
 
 WAL = "wal"
@@ -27,6 +28,8 @@ def digest(statements: str) -> int:
 
 
 CURRENT = digest(STATEMENTS)
+# What SQLite makes by itself: for unique columns, for counted keys and, under these names, for the index of words.
+MADE_BY_SQLITE = re.compile(r"sqlite_(?:autoindex_\w+|sequence|stat\d)|word_(?:data|idx|docsize|config)")
 
 
 def version(connection: apsw.Connection) -> int:
@@ -46,6 +49,33 @@ def has_tables(connection: apsw.Connection, path: Path) -> bool:
     if application != 0 or schema != 0 or tables:
         raise NotAStore(path, "it is a database of another program")
     return False
+
+
+def own_definitions() -> frozenset[str]:
+    """The file keeps the text of each. Every statement of the schema begins a line, and the parts of one do not."""
+    statements = re.split(r"^(?=CREATE|INSERT)", re.sub("--.*", "", STATEMENTS), flags=re.MULTILINE)
+    return frozenset(" ".join(each.split()).removesuffix(";") for each in statements)
+
+
+OWN = own_definitions()
+
+
+def foreign_definitions(connection: apsw.Connection, *, acting: bool = False) -> Iterator[str]:
+    """What is defined in the file and not in a new store, each as a trigger, view, table or index and its name. A
+    trigger of somebody else could delete memories at each write, or keep what is purged; with `acting`, only such
+    triggers and views are named."""
+    only = " WHERE type IN ('trigger', 'view')" if acting else ""
+    for kind, name, sql in connection.execute(f"SELECT type, name, sql FROM sqlite_schema{only}").fetchall():
+        made_by_sqlite = kind in ("table", "index") and MADE_BY_SQLITE.fullmatch(str(name))
+        if not made_by_sqlite and " ".join(str(sql).split()) not in OWN:
+            yield f"the {kind} {str(name)!r}"
+
+
+def require_own_triggers(connection: apsw.Connection, path: Path) -> None:
+    """Raises `StoreDamaged` before anything is written, or read through a view."""
+    foreign = next(foreign_definitions(connection, acting=True), None)
+    if foreign is not None:
+        raise StoreDamaged(path, f"{foreign} in it was not made by Nacre")
 
 
 def share(connection: apsw.Connection) -> None:

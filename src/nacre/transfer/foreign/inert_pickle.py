@@ -10,6 +10,7 @@ from typing import Any
 from nacre.errors import InvalidInput
 
 LARGEST = 64_000_000  # bytes of one pickle
+NODES_A_BYTE = 10  # of what it unfolds to; plain data has fewer than one, and a reference to a small object a few
 MARK = object()
 PLAIN = frozenset(
     "INT BININT BININT1 BININT2 LONG LONG1 LONG4 FLOAT BINFLOAT BINUNICODE SHORT_BINUNICODE BINUNICODE8 UNICODE"
@@ -43,9 +44,27 @@ def read(data: bytes) -> object:
     try:
         for opcode, argument, _ in pickletools.genops(data):
             machine.step(opcode.name, argument)
-        return machine.stack[-1]
+        result = machine.stack[-1]
+        require_few_nodes(result, NODES_A_BYTE * len(data))
+        return result
     except (ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise InvalidInput(f"its data cannot be read ({error}).") from None
+
+
+def require_few_nodes(value: object, most: int) -> None:
+    """Counts a value as often as it is referred to: whoever walks it meets it that often. Raises `ValueError`."""
+    waiting, count = [value], 0
+    while waiting:
+        each = waiting.pop()
+        count += 1
+        if count > most:
+            raise ValueError("it unfolds to too much")
+        if isinstance(each, dict):
+            waiting += [*each, *each.values()]
+        elif isinstance(each, list | tuple):
+            waiting += each
+        elif isinstance(each, Thing):
+            waiting += (each.name, each.made_from, each.state)
 
 
 class Machine:

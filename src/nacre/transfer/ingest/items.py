@@ -172,6 +172,8 @@ class Stream:
                 if not self.more():
                     raise
                 continue
+            except RecursionError as error:
+                raise ValueError("it is nested too deeply") from error
             if end == len(self.text) and self.more():
                 continue  # a number may continue
             self.text = self.text[end:]

@@ -15,7 +15,7 @@ from nacre.model.memory import MAY_REPLACE, SUSPICION, Link, short_id
 from nacre.model.recollection import RECENCY_BASES, STRONG, conflicting_pairs, effective_from, with_conflicts
 from nacre.models.calibration import Closeness, Floor, Reading, calibration_of, floor_of, weighed_together
 from nacre.protocols import AnswerModel, Data, Embedder, Reader, Reranker
-from nacre.recall.gather import OWN_STRATEGIES, Question, asks_by_time_alone, understand
+from nacre.recall.gather import Question, asks_by_time_alone, understand
 from nacre.recall.sessions import ScoredSession, rank_sessions
 from nacre.recall.signals import (
     adjust,
@@ -101,15 +101,15 @@ def recall(
     if not question.terms and not WORD.search(question.text):  # an emoji is searched for, a question mark is not
         return Recollection(notes=(WORDLESS,), calibrated=sources.calibrated)
     if query.group_by:
-        return recall_sessions(question, query, sources)
+        return recall_sessions(question, sources)
     rerankers = Rerankers(reranker, answer_model)
-    selected, notes = best_hits(question, query, sources, rerankers, candidate_factor(question, query, reranker))
+    selected, notes = best_hits(question, sources, rerankers, candidate_factor(question, reranker))
     if len(selected) < query.k and any(judged.hit.collapsed for judged in selected):
         # Copies of a few memories took the places of others.
-        selected, notes = best_hits(question, query, sources, rerankers, WIDEST)
-    relevant, nearest = above_floor(selected, query, question)
+        selected, notes = best_hits(question, sources, rerankers, WIDEST)
+    relevant, nearest = above_floor(selected, question)
     expanded = expand(with_conflicts(relevant), query.expand, question.where, space=space, store=store)
-    hits = tuple(with_context(expanded, query, question, sources))
+    hits = tuple(with_context(expanded, question, sources))
     return Recollection(hits, notes, calibrated=sources.calibrated, nearest=nearest)
 
 
@@ -129,9 +129,9 @@ def check_query(query: Query) -> None:
         raise InvalidInput(f"emotion is {query.emotion}; give (valence, arousal), each between -1 and 1.")
 
 
-def candidate_factor(question: Question, query: Query, reranker: Reranker | None) -> int:
+def candidate_factor(question: Question, reranker: Reranker | None) -> int:
     by_time = question.windows or question.coming or question.order
-    return WIDE if query.emotion or by_time or reranker else 1
+    return WIDE if question.query.emotion or by_time or reranker else 1
 
 
 class Judged(NamedTuple):
@@ -152,16 +152,17 @@ class Rerankers(NamedTuple):
 
 
 def best_hits(
-    question: Question, query: Query, sources: Sources, rerankers: Rerankers, factor: int
+    question: Question, sources: Sources, rerankers: Rerankers, factor: int
 ) -> tuple[list[Judged], tuple[str, ...]]:
     """The best k of `factor` times k candidates."""
+    query = question.query
     gather_and_score = STRATEGIES[query.strategy]
-    ranking = gather_and_score(question, replace(query, k=factor * query.k), sources)
+    ranking = gather_and_score(question, sources, factor * query.k)
     loaded = load_hits(ranking.scored, question, sources)
     # Who wants the turns around a hit finds the answer beside the question.
     asked_before = [] if query.with_context else [hit for hit in loaded if repeats(hit.memory, question)]
     answering = [hit for hit in loaded if hit not in asked_before]
-    hits, fits = adjusted_hits(answering, question, query, factor)
+    hits, fits = adjusted_hits(answering, question, factor)
     readings = dict[str, Reading]()
     if rerankers.reranker is None and query.strategy == "auto" and sources.calibrated:
         hits, readings = read_answers(hits, question, rerankers.answer_model)
@@ -169,7 +170,7 @@ def best_hits(
     scored = {each.id: each for each in beside_answers(ranking.scored, loaded, question)}
 
     unknown = sources.calibrated and is_unknown_word(question, ranking.scored)
-    only_time = query.strategy in OWN_STRATEGIES and names_only_time(question, reranked)
+    only_time = question.is_own and names_only_time(question, reranked)
 
     def judge(hit: Hit) -> Judged:
         each = scored[hit.memory.id]
@@ -190,7 +191,7 @@ def best_hits(
     complete = ids_with_all_words(question, ranking.scored)
     judged_hits |= {id: as_strong_hit(judged_hits[id]) for id in judged_hits.keys() & complete}
     relevant = [judged_hits[hit.memory.id].hit if hit.memory.id in judged_hits else hit for hit in reranked]
-    ordered = in_order(relevant, question, query, complete, fits, asked_before)
+    ordered = in_order(relevant, question, complete, fits, asked_before)
 
     def final(hit: Hit) -> Judged:
         """What has no closeness is judged late, because its text must be read."""
@@ -208,14 +209,13 @@ def best_hits(
 def in_order(
     hits: Sequence[Hit],
     question: Question,
-    query: Query,
     complete: Collection[str],
     fits: Mapping[str, float],
     asked_before: Sequence[Hit],
 ) -> list[Hit]:
     """What decides besides the scores: replies to questions, all words of a lookup, what holds now, which version is
     newer, and the time that the question asks for. Who asks by mood asks for another order than that of versions."""
-    own = query.strategy in OWN_STRATEGIES
+    own, query = question.is_own, question.query
     ordered = list(hits) if query.with_context or not own else rank_replies_above_questions(hits, asked_before)
     ordered = lower_what_does_not_hold(lift_above(ordered, complete), question) if own else ordered
     if not query.emotion:
@@ -223,18 +223,16 @@ def in_order(
     return in_time_first(scaled(order_by_time(ordered, question.order)), fits, question) if own else ordered
 
 
-def adjusted_hits(
-    hits: Sequence[Hit], question: Question, query: Query, factor: int
-) -> tuple[list[Hit], dict[str, float]]:
+def adjusted_hits(hits: Sequence[Hit], question: Question, factor: int) -> tuple[list[Hit], dict[str, float]]:
     """Best first. Where the question only names a time, also how well each fits it, by id: first comes what lies in it,
     and what does not touch it is left out, unless the query says how relevant a hit must be."""
     if not asks_by_time_alone(question):
-        return adjust(hits, question, query), {}
+        return adjust(hits, question), {}
     fits = {hit.memory.id: event_match(hit.memory, question) for hit in hits}
-    if query.min_relevance is not None:
-        return in_time_first(adjust(hits, question, query), fits, question), fits
+    if question.query.min_relevance is not None:
+        return in_time_first(adjust(hits, question), fits, question), fits
     near = [hit for hit in hits if fits[hit.memory.id] >= TOUCHES_TIME]
-    return in_time_first(adjust(near, question, query), fits, question)[: factor * query.k], fits
+    return in_time_first(adjust(near, question), fits, question)[: factor * question.query.k], fits
 
 
 def in_time_first(hits: Sequence[Hit], fits: Mapping[str, float], question: Question) -> list[Hit]:
@@ -262,7 +260,7 @@ def is_keyword_lookup(question: Question) -> bool:
     asked = words(question.text)
     subjects = [word for word in asked if word not in STOP_WORDS]
     capitals = {each for word in WORD.findall(question.text)[1:] if word[0].isupper() for each in words(word)}
-    own = question.strategy in OWN_STRATEGIES and question.terms and not (question.windows or question.coming)
+    own = question.is_own and question.terms and not (question.windows or question.coming)
     return bool(own) and 0 < len(subjects) <= MOST_LOOKED_UP and (asked == subjects or capitals.issuperset(subjects))
 
 
@@ -348,7 +346,7 @@ def load_hits(scored: Sequence[Scored], question: Question, sources: Sources) ->
 
 def repeats(memory: Memory, question: Question) -> bool:
     """Whether somebody only asked the same in a conversation: whoever asks again wants the answer."""
-    if question.strategy not in OWN_STRATEGIES or not memory.role:
+    if not question.is_own or not memory.role:
         return False
     return is_question(memory.text) and words(memory.text) == words(question.text)
 
@@ -389,11 +387,11 @@ def held_within(memory: Memory, window: Window) -> bool:
     return effective_from(memory) < window.end < LAST and window.start < ended
 
 
-def above_floor(selected: Sequence[Judged], query: Query, question: Question) -> tuple[list[Hit], Hit | None]:
+def above_floor(selected: Sequence[Judged], question: Question) -> tuple[list[Hit], Hit | None]:
     """The hits that may answer, unless the query says how relevant they must be; where there are none, also the most
     relevant of the others. A question that names only a time has no floor."""
     only_time = names_only_time(question, [judged.hit for judged in selected])
-    if query.min_relevance is not None or query.strategy not in OWN_STRATEGIES or only_time or not selected:
+    if question.query.min_relevance is not None or not question.is_own or only_time or not selected:
         return [each.hit for each in selected], None
     turns = [each for each in selected if each.hit.memory.is_turn]
     notes = [each for each in selected if not each.hit.memory.is_turn]
@@ -561,7 +559,7 @@ def lower_what_does_not_hold(hits: Sequence[Hit], question: Question) -> list[Hi
     ranked = [
         (least, hit)
         if is_valid_now(hit.memory, question)
-        else (min(least, NOT_HELD * least), lowered(hit, question.asked_at))
+        else (min(least, NOT_HELD * least), lowered(hit, question.query.asked_at))
         for hit, least in zip(hits, falling, strict=True)
     ]
     return [hit for _, hit in sorted(ranked, key=lambda each: -each[0])]
@@ -578,7 +576,7 @@ def is_valid_now(memory: Memory, question: Question) -> bool:
     """Whether it holds when the question is asked; what is superseded is lowered for that, and who asks for a time does
     not ask what holds now."""
     asked = question.windows or question.coming or question.order == "oldest"
-    if asked or memory.superseded_by or memory.holds_at(question.asked_at):
+    if asked or memory.superseded_by or memory.holds_at(question.query.asked_at):
         return True
     return any(each.field in VALIDITY for each in question.where.conditions)
 
@@ -607,7 +605,7 @@ def rank_newer_above_older(hits: Sequence[Hit], question: Question) -> list[Hit]
             else:
                 ordered.insert(at[older], raised_by_conflict(ordered.pop(at[newer]), above, sure))
                 above_which[newer] = older, sure
-    if question.strategy not in OWN_STRATEGIES:
+    if not question.is_own:
         return ordered
     return rank_older_above_newer(with_newer_versions(ordered, question), question, pairs)
 
@@ -843,11 +841,12 @@ def expand(hits: Sequence[Hit], spec: ExpandSpec | None, where: Filter, *, space
     return expanded[: len(hits) + max(0, spec.cap)]
 
 
-def with_context(hits: Sequence[Hit], query: Query, question: Question, sources: Sources) -> list[Hit]:
+def with_context(hits: Sequence[Hit], question: Question, sources: Sources) -> list[Hit]:
     """Adds to each turn the turns around it, in the order in which they were said."""
-    if query.with_context <= 0:
+    reach = question.query.with_context
+    if reach <= 0:
         return list(hits)
-    return [add_neighbours(hit, query.with_context, question.where, sources) for hit in hits]
+    return [add_neighbours(hit, reach, question.where, sources) for hit in hits]
 
 
 def add_neighbours(hit: Hit, reach: int, where: Filter, sources: Sources) -> Hit:
@@ -860,14 +859,14 @@ def add_neighbours(hit: Hit, reach: int, where: Filter, sources: Sources) -> Hit
     return replace(hit, context=tuple(sorted(others, key=lambda memory: memory.position or 0)))
 
 
-def recall_sessions(question: Question, query: Query, sources: Sources) -> Recollection:
+def recall_sessions(question: Question, sources: Sources) -> Recollection:
     """Whole conversations, each with its best turns as hits."""
-    ranked, notes = rank_sessions(question, sources, query.k)
+    ranked, notes = rank_sessions(question, sources)
     ids = [turn.id for session in ranked for turn in session.turns]
     memories = {memory.id: memory for memory in sources.reader.get_many(sources.space, ids)}
-    turns = {each.session: judged_turns(each, memories, question, query, sources) for each in ranked}
-    relevant, nearest = above_floor([turn for some in turns.values() for turn in some], query, question)
-    with_turns = {hit.memory.id: hit for hit in with_context(relevant, query, question, sources)}
+    turns = {each.session: judged_turns(each, memories, question, sources) for each in ranked}
+    relevant, nearest = above_floor([turn for some in turns.values() for turn in some], question)
+    with_turns = {hit.memory.id: hit for hit in with_context(relevant, question, sources)}
     sessions = [
         SessionHit(
             each.session,
@@ -883,7 +882,7 @@ def recall_sessions(question: Question, query: Query, sources: Sources) -> Recol
 
 
 def judged_turns(
-    session: ScoredSession, memories: Mapping[str, Memory], question: Question, query: Query, sources: Sources
+    session: ScoredSession, memories: Mapping[str, Memory], question: Question, sources: Sources
 ) -> list[Judged]:
     """The best turns of a conversation that are as relevant as the query asks."""
     turns = [(memories[turn.id], turn.cosine) for turn in session.turns if turn.id in memories]
@@ -896,7 +895,7 @@ def judged_turns(
         )
         for memory, cosine in turns
     ]
-    return [each for each in hits if each.hit.relevance >= (query.min_relevance or 0)]
+    return [each for each in hits if each.hit.relevance >= (question.query.min_relevance or 0)]
 
 
 def clean_recollection(recollection: Recollection, clean: Callable[[Memory], Memory]) -> Recollection:

@@ -16,7 +16,7 @@ from nacre.model.instants import day
 from nacre.model.memory import MAY_REPLACE
 from nacre.model.recollection import STRONG, conflicting_pairs
 from nacre.recall.gather import understand
-from nacre.recall.recall import rank_newer_above_older, with_newer_versions
+from nacre.recall.versions import rank_newer_above_older, with_newer_versions
 from nacre.text.dates import asks_for_former
 from tests.embedders import WordBag
 from tests.recall.factories import DAY, NOW, found

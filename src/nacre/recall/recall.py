@@ -144,55 +144,83 @@ def best_hits(
     question: Question, sources: Sources, rerankers: Rerankers, factor: int
 ) -> tuple[list[Judged], tuple[str, ...]]:
     """The best k of `factor` times k candidates."""
-    query = question.query
-    gather_and_score = STRATEGIES[query.strategy]
-    ranking = gather_and_score(question, sources, factor * query.k)
+    gather_and_score = STRATEGIES[question.query.strategy]
+    ranking = gather_and_score(question, sources, factor * question.query.k)
     loaded = load_hits(ranking.scored, question, sources)
-    # Who wants the turns around a hit finds the answer beside the question.
-    asked_before = [] if query.with_context else [hit for hit in loaded if repeats(hit.memory, question)]
-    answering = [hit for hit in loaded if hit not in asked_before]
-    hits, fits = adjusted_hits(answering, question, factor)
-    readings = dict[str, Reading]()
-    if rerankers.reranker is None and query.strategy == "auto" and sources.calibrated:
-        hits, readings = read_answers(hits, question, rerankers.answer_model)
+    asked_before = hits_asked_before(loaded, question)
+    adjusted, fits = adjusted_hits([hit for hit in loaded if hit not in asked_before], question, factor)
+    reranked, readings, notes = rerank_hits(adjusted, question, sources, rerankers)
+    judge = RelevanceJudge(
+        question=question,
+        sources=sources,
+        scored={each.id: each for each in beside_answers(ranking.scored, loaded, question)},
+        readings=readings,
+        fits=fits,
+        only_time=question.is_own and names_only_time(question, reranked),
+        unknown=sources.calibrated and is_unknown_word(question, ranking.scored),
+    )
+    complete = ids_with_all_words(question, ranking.scored)
+    judged = judge.known_hits(reranked, complete)
+    relevant = [judged[hit.memory.id].hit if hit.memory.id in judged else hit for hit in reranked]
+    ordered = in_order(relevant, question, complete, fits, asked_before)
+    if least := question.query.min_relevance:
+        ordered = [hit for hit in ordered if judge.final(hit, judged).hit.relevance >= least]
+    return [judge.final(hit, judged) for hit in select(ordered, question.query)], ranking.notes + notes
+
+
+def hits_asked_before(hits: Sequence[Hit], question: Question) -> list[Hit]:
+    """None for who wants the turns around a hit, and so finds the answer beside the question."""
+    return [] if question.query.with_context else [hit for hit in hits if repeats(hit.memory, question)]
+
+
+def rerank_hits(
+    hits: Sequence[Hit], question: Question, sources: Sources, rerankers: Rerankers
+) -> tuple[list[Hit], dict[str, Reading], tuple[str, ...]]:
+    """Best first, what the shipped model says of those that it read, by id, and sentences on what failed."""
+    if rerankers.reranker is None and question.query.strategy == "auto" and sources.calibrated:
+        return *read_answers(hits, question, rerankers.answer_model), ()
     reranked, notes = rerank(hits, question, rerankers.reranker)
-    scored = {each.id: each for each in beside_answers(ranking.scored, loaded, question)}
+    return reranked, {}, notes
 
-    unknown = sources.calibrated and is_unknown_word(question, ranking.scored)
-    only_time = question.is_own and names_only_time(question, reranked)
 
-    def judge(hit: Hit) -> Judged:
-        each = scored[hit.memory.id]
-        closeness = each.closeness or closeness_alone(hit.memory, question, each.cosine)
-        meaningless = unknown and (closeness.cosine or 0) < LIKE_A_WORD
-        reading = None if meaningless else readings.get(hit.memory.id)
-        result = with_relevance(hit, closeness, reading, sources)
-        if only_time:
-            fit = fits[hit.memory.id] if fits else event_match(hit.memory, question)
+class RelevanceJudge(NamedTuple):
+    """Gives hits their relevance, from what is known of all of them; mappings are by id."""
+
+    question: Question
+    sources: Sources
+    scored: Mapping[str, Scored]
+    readings: Mapping[str, Reading]
+    fits: Mapping[str, float]  # of a question by time alone
+    only_time: bool  # whether it names a time, and at most a speaker beside
+    unknown: bool  # whether it is a word that no candidate has
+
+    def known_hits(self, hits: Sequence[Hit], complete: Collection[str]) -> dict[str, Judged]:
+        """Those whose closeness the strategy knows, by id; `complete` have all words of a lookup."""
+        judged = {hit.memory.id: self.judged(hit) for hit in hits if self.scored[hit.memory.id].closeness}
+        if not self.only_time:
+            judged |= judged_together(judged, self.scored, self.readings)
+        judged = {id: in_asked_time(each, self.question) for id, each in judged.items()}
+        return judged | {id: as_strong_hit(judged[id]) for id in judged.keys() & complete}
+
+    def final(self, hit: Hit, judged: Mapping[str, Judged]) -> Judged:
+        """What has no closeness is judged late, because its text must be read."""
+        before = judged.get(hit.memory.id)
+        if before is None:
+            return in_asked_time(self.judged(hit), self.question)
+        return before._replace(hit=hit, near=before.near or is_raised_reply(hit))
+
+    def judged(self, hit: Hit) -> Judged:
+        """By itself."""
+        scored = self.scored[hit.memory.id]
+        closeness = scored.closeness or closeness_alone(hit.memory, self.question, scored.cosine)
+        meaningless = self.unknown and (closeness.cosine or 0) < LIKE_A_WORD
+        reading = None if meaningless else self.readings.get(hit.memory.id)
+        result = with_relevance(hit, closeness, reading, self.sources)
+        if self.only_time:
+            fit = self.fits[hit.memory.id] if self.fits else event_match(hit.memory, self.question)
             least = TIME_ONLY_RELEVANCE if fit >= 1 else 0.0
             return result._replace(hit=replace(hit, relevance=max(result.hit.relevance, least)))
         return result._replace(floor=Floor(1.0, 1.0)) if meaningless else result
-
-    judged_hits = {hit.memory.id: judge(hit) for hit in reranked if scored[hit.memory.id].closeness}
-    if not only_time:
-        judged_hits |= judged_together(judged_hits, scored, readings)
-    judged_hits = {id: in_asked_time(each, question) for id, each in judged_hits.items()}
-    complete = ids_with_all_words(question, ranking.scored)
-    judged_hits |= {id: as_strong_hit(judged_hits[id]) for id in judged_hits.keys() & complete}
-    relevant = [judged_hits[hit.memory.id].hit if hit.memory.id in judged_hits else hit for hit in reranked]
-    ordered = in_order(relevant, question, complete, fits, asked_before)
-
-    def final(hit: Hit) -> Judged:
-        """What has no closeness is judged late, because its text must be read."""
-        before = judged_hits.get(hit.memory.id)
-        if before is None:
-            return in_asked_time(judge(hit), question)
-        return before._replace(hit=hit, near=before.near or is_raised_reply(hit))
-
-    if query.min_relevance:
-        least = query.min_relevance
-        ordered = [each.hit for each in map(final, ordered) if each.hit.relevance >= least]
-    return [final(hit) for hit in select(ordered, query)], ranking.notes + notes
 
 
 def in_order(

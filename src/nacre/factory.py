@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from nacre.access.capabilities import Access, AgentCapabilities
+    from nacre.conflicts.candidates import Comparison
     from nacre.conflicts.judge import ConflictFn, Judge
     from nacre.engine import Engine
     from nacre.engine.checked_embedder import CheckedEmbedder
@@ -438,7 +439,6 @@ class StoreParts:
     reranker: Reranker | None
     answer_model: AnswerModel | None
     policy: str
-    conflict_threshold: float
     conflict_model: ConflictModel | None
     second_judge: Judge | None
     strict_links: bool
@@ -476,22 +476,25 @@ def open_parts(
 
 def compare_late(options: StoreOptions, engine: Engine, memory: Memory) -> None:
     """Notes the conflicts of a memory that was written before the model was there, as far as the policy notes any."""
-    from nacre.conflicts.candidates import Comparison
-    from nacre.conflicts.judge import PairJudge
     from nacre.engine.review import note_late
 
     settings = options.settings.for_space(memory.space)
     if (options.on_conflict or settings.on_conflict) in ("note", "supersede"):
-        judge = PairJudge(
-            make_conflict_model(settings),
-            options.conflict_threshold,
-            options.contradiction_fn,
-            make_second_judge(settings),
-        )
         access = late_access(settings, options, memory)
-        store = restricted(engine.store, access)
-        comparison = Comparison(store, Filter.live(options.clock()), judge, engine.embedder.identity)
+        reading = replace(engine, store=restricted(engine.store, access))
+        comparison = make_comparison(reading, options, make_conflict_model(settings), make_second_judge(settings))
         note_late(engine, comparison, memory, restricted=access is not None)
+
+
+def make_comparison(
+    engine: Engine, options: StoreOptions, model: ConflictModel | None, second_judge: Judge | None
+) -> Comparison:
+    """Compares with what the engine's store shows."""
+    from nacre.conflicts.candidates import Comparison  # only writing compares
+    from nacre.conflicts.judge import PairJudge
+
+    judge = PairJudge(model, options.conflict_threshold, options.contradiction_fn, second_judge)
+    return Comparison(engine.store, Filter.live(options.clock()), judge, engine.embedder.identity)
 
 
 def late_access(settings: Settings, options: StoreOptions, memory: Memory) -> Access | None:
@@ -532,7 +535,6 @@ def build_parts(
         reranker=make_reranker(settings) if options.reranker is None else checked_reranker(options.reranker),
         answer_model=make_answer_model(settings, embedder.inner),
         policy=check_policy(settings.on_conflict if options.on_conflict is None else options.on_conflict),
-        conflict_threshold=options.conflict_threshold,
         conflict_model=make_conflict_model(settings),
         second_judge=make_second_judge(settings),
         strict_links=settings.strict_links if options.strict_links is None else options.strict_links,

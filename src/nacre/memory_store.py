@@ -28,7 +28,7 @@ from nacre.errors import (
     StorageError,
     VersionMismatch,
 )
-from nacre.factory import EmbedFunction, StoreOptions, StoreParts, open_parts
+from nacre.factory import EmbedFunction, StoreOptions, StoreParts, make_comparison, open_parts
 from nacre.model import (
     TYPES,
     Conflict,
@@ -176,9 +176,18 @@ class MemoryStore(Closing):
         common = settings or read_settings()
         name = label("space", common.space if space is None else space) or DEFAULT
         options = StoreOptions(
-            common, clock, actor, agent, session, capabilities, reranker, on_conflict, conflict_threshold,
-            contradiction_fn, strict_links,
-        )  # fmt: skip
+            settings=common,
+            clock=clock,
+            actor=actor,
+            agent=agent,
+            session=session,
+            capabilities=capabilities,
+            reranker=reranker,
+            on_conflict=on_conflict,
+            conflict_threshold=conflict_threshold,
+            contradiction_fn=contradiction_fn,
+            strict_links=strict_links,
+        )
         self._bind(open_parts(path, embedder, options, name))
 
     def _bind(self, parts: StoreParts) -> None:
@@ -411,16 +420,15 @@ class MemoryStore(Closing):
         return ConflictHandling(policy, comparison, self._access.writable)
 
     def _comparison(self, threshold: float | None = None, contradiction_fn: ConflictFn | None = None) -> Comparison:
-        from nacre.conflicts.candidates import Comparison  # only writing compares
-        from nacre.conflicts.judge import PairJudge
-
         if contradiction_fn is not None and not callable(contradiction_fn):
             raise InvalidInput("contradiction_fn must be a function of two memories that returns True or False.")
-        judge = PairJudge(
-            self._parts.conflict_model, self._parts.conflict_threshold if threshold is None else threshold,
-            contradiction_fn or self._parts.options.contradiction_fn, self._parts.second_judge,
-        )  # fmt: skip
-        return Comparison(self._store, Filter.live(self._clock()), judge, self._engine.embedder.identity)
+        options = self._parts.options
+        wanted = replace(
+            options,
+            conflict_threshold=options.conflict_threshold if threshold is None else threshold,
+            contradiction_fn=contradiction_fn or options.contradiction_fn,
+        )
+        return make_comparison(self._engine, wanted, self._parts.conflict_model, self._parts.second_judge)
 
     # Changing what is stored
 

@@ -515,7 +515,7 @@ class MemoryStore(Closing):
         """`new` replaces `old` and its copies, which stay but are no longer recalled. Raises `SupersedeCycle`, and
         `InvalidInput` where `new` is in the trash or the archive or has expired."""
         replaced = with_copies(self._engine, self.space, old, new, self._handling(None))
-        supersede.supersede(self._engine, self.space, replaced, why=why)
+        write_request.apply(self._engine, self.space, "supersede", WriteRequest(successors=replaced), why=why)
 
     def merge(self, keep: str, *others: str, text: str = "", why: str = "") -> Memory:
         """Lets `keep` replace the others, with their tags, links and what else only they had, in one operation;

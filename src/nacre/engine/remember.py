@@ -23,10 +23,9 @@ from nacre.model.memory import (
     LISTS,
     MAY_REPLACE,
     digest_of_texts,
-    key_of,
     same_words,
 )
-from nacre.protocols import AnyChange, Change, Derived, Reader, Vectors
+from nacre.protocols import AnyChange, Change, Committed, Derived, Reader, Vectors
 from nacre.remember.derive import same_derived_input
 
 if TYPE_CHECKING:
@@ -106,8 +105,8 @@ def store_all(
         new = [(draft, each) for draft, each in zip(drafts, derived, strict=True) if draft.id not in known]
         return [*insertions([draft for draft, _ in new], [each for _, each in new]), *edited]
 
-    versions = operation.write(engine, plan).versions if drafts else {}
-    merged = {each.subject.id: replace(each.subject, version=versions[key_of(each.subject)]) for each in edited}
+    committed = operation.write(engine, plan) if drafts else Committed()
+    merged = {memory.id: memory for memory in committed.with_versions(each.subject for each in edited)}
     before = {each.subject.id: each.before for each in edited if each.before is not None}
     results = {draft.id: RememberResult(draft, notes=notes) for draft in drafts if draft.id not in known}
     for draft in drafts:
@@ -267,8 +266,7 @@ def edit_one(
         freed = [Change(one, replace(other, updated_at=engine.clock())) for one, other in others]
         return [Change(current, stored[0], own), *moved, *changes, *freed]
 
-    versions = engine.write(engine.operation("edit", why), plan).versions
-    memory = replace(stored[0], version=versions.get(key_of(stored[0]), stored[0].version))
+    (memory,) = engine.write(engine.operation("edit", why), plan).with_versions(stored)
     return stored_result(memory, decision, handling.policy, (*notes, *decision.notes))
 
 

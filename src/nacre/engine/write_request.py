@@ -12,7 +12,7 @@ from nacre.engine.supersede import TIMES_GIVEN, superseded, with_start_moved
 from nacre.errors import InvalidInput
 from nacre.model import Memory
 from nacre.model.instants import day, iso, last_day
-from nacre.model.memory import Json, key_of
+from nacre.model.memory import Json
 from nacre.protocols import AnyChange, Change, Derived, Reader, TermChange, TermSet
 from nacre.remember.guard import Guard
 
@@ -101,9 +101,8 @@ def apply_decided(
         unjournaled = [TermSet(*key, edit(reader.term(*key))) for key, edit in request.unjournaled.items()]
         return [*memories, *term_changes(space, request, reader), *unjournaled]
 
-    versions = engine.write(engine.operation(operation, why), plan).versions
-    after = (change.subject for change in memories)
-    return [replace(memory, version=versions.get(key_of(memory), memory.version)) for memory in after]
+    committed = engine.write(engine.operation(operation, why), plan)
+    return committed.with_versions(change.subject for change in memories)
 
 
 def memory_changes(

@@ -20,7 +20,7 @@ from nacre.errors import (
     UnknownName,
 )
 from nacre.files import log_of, size_of
-from nacre.model import Filter, Memory
+from nacre.model import Memory
 from nacre.model.validate import PATH_DOTS, addressable_label, label
 from nacre.protocols import (
     MIGRATION,
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from nacre.access.capabilities import Access, AgentCapabilities
-    from nacre.conflicts.candidates import Comparison
     from nacre.conflicts.judge import ConflictFn, Judge
     from nacre.engine import Engine
     from nacre.engine.checked_embedder import CheckedEmbedder
@@ -476,25 +475,20 @@ def open_parts(
 
 def compare_late(options: StoreOptions, engine: Engine, memory: Memory) -> None:
     """Notes the conflicts of a memory that was written before the model was there, as far as the policy notes any."""
+    from nacre.engine.remember import make_comparison
     from nacre.engine.review import note_late
 
     settings = options.settings.for_space(memory.space)
     if (options.on_conflict or settings.on_conflict) in ("note", "supersede"):
         access = late_access(settings, options, memory)
-        reading = replace(engine, store=restricted(engine.store, access))
-        comparison = make_comparison(reading, options, make_conflict_model(settings), make_second_judge(settings))
+        comparison = make_comparison(
+            replace(engine, store=restricted(engine.store, access)),
+            make_conflict_model(settings),
+            options.conflict_threshold,
+            options.contradiction_fn,
+            make_second_judge(settings),
+        )
         note_late(engine, comparison, memory, restricted=access is not None)
-
-
-def make_comparison(
-    engine: Engine, options: StoreOptions, model: ConflictModel | None, second_judge: Judge | None
-) -> Comparison:
-    """Compares with what the engine's store shows."""
-    from nacre.conflicts.candidates import Comparison  # only writing compares
-    from nacre.conflicts.judge import PairJudge
-
-    judge = PairJudge(model, options.conflict_threshold, options.contradiction_fn, second_judge)
-    return Comparison(engine.store, Filter.live(options.clock()), judge, engine.embedder.identity)
 
 
 def late_access(settings: Settings, options: StoreOptions, memory: Memory) -> Access | None:

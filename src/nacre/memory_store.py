@@ -16,7 +16,15 @@ from nacre.engine.engine import RELATION, Edit
 from nacre.engine.history import Bucket
 from nacre.engine.indexing import catch_up_all, reindex
 from nacre.engine.operation_parts import PART, OperationParts
-from nacre.engine.remember import ConflictHandling, edit_one, store_all, store_one, store_replacement, with_copies
+from nacre.engine.remember import (
+    ConflictHandling,
+    edit_one,
+    make_comparison,
+    store_all,
+    store_one,
+    store_replacement,
+    with_copies,
+)
 from nacre.engine.spaces import SpaceNote, Stats
 from nacre.engine.write_request import TermEdit, WriteRequest
 from nacre.errors import (
@@ -28,7 +36,7 @@ from nacre.errors import (
     StorageError,
     VersionMismatch,
 )
-from nacre.factory import EmbedFunction, StoreOptions, StoreParts, make_comparison, open_parts
+from nacre.factory import EmbedFunction, StoreOptions, StoreParts, open_parts
 from nacre.model import (
     TYPES,
     Conflict,
@@ -61,6 +69,7 @@ from nacre.model.validate import (
     Editable,
     Fields,
     addressable_label,
+    check_period,
     checks_arguments,
     fraction,
     json_object,
@@ -408,7 +417,7 @@ class MemoryStore(Closing):
         own = {"space": self.space, "version": 1}  # the version that its first writing gives it
         memory = Memory.from_fields({**times, **with_names(fields), **own})
         self._check_links(memory.id, memory.links)
-        return write_request.check_period(memory)
+        return check_period(memory)
 
     def _check_links(self, id: str, values: tuple[Link, ...]) -> None:
         if values:
@@ -423,12 +432,13 @@ class MemoryStore(Closing):
         if contradiction_fn is not None and not callable(contradiction_fn):
             raise InvalidInput("contradiction_fn must be a function of two memories that returns True or False.")
         options = self._parts.options
-        wanted = replace(
-            options,
-            conflict_threshold=options.conflict_threshold if threshold is None else threshold,
-            contradiction_fn=contradiction_fn or options.contradiction_fn,
+        return make_comparison(
+            self._engine,
+            self._parts.conflict_model,
+            options.conflict_threshold if threshold is None else threshold,
+            contradiction_fn or options.contradiction_fn,
+            self._parts.second_judge,
         )
-        return make_comparison(self._engine, wanted, self._parts.conflict_model, self._parts.second_judge)
 
     # Changing what is stored
 

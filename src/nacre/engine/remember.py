@@ -25,11 +25,12 @@ from nacre.model.memory import (
     digest_of_texts,
     same_words,
 )
-from nacre.protocols import AnyChange, Change, Committed, Derived, Reader, Vectors
+from nacre.protocols import AnyChange, Change, Committed, ConflictModel, Derived, Reader, Vectors
 from nacre.remember.derive import same_derived_input
 
 if TYPE_CHECKING:
     from nacre.conflicts.candidates import Comparison
+    from nacre.conflicts.judge import ConflictFn, Judge
 
 POLICIES = ("note", "ignore", "warn", "supersede", "raise")
 NOTING = ("note", "supersede")  # under which links note what a comparison said
@@ -63,6 +64,21 @@ class ConflictHandling:
         """What is like the memory and may be changed."""
         own = replace(self.comparison, where=self.comparison.where & self.writable)
         return [other for other, _ in own.similar(memory, vector)]
+
+
+def make_comparison(
+    engine: Engine,
+    model: ConflictModel | None,
+    threshold: float,
+    contradiction_fn: ConflictFn | None,
+    second_judge: Judge | None,
+) -> Comparison:
+    """With what the engine's store shows now."""
+    from nacre.conflicts.candidates import Comparison  # only writing compares
+    from nacre.conflicts.judge import PairJudge
+
+    judge = PairJudge(model, threshold, contradiction_fn, second_judge)
+    return Comparison(engine.store, Filter.live(engine.clock()), judge, engine.embedder.identity)
 
 
 def check_policy(name: str) -> str:

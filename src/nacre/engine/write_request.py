@@ -9,10 +9,9 @@ from typing import TypeAlias
 
 from nacre.engine.engine import Edit, Engine, PendingChanges, insertions
 from nacre.engine.supersede import TIMES_GIVEN, superseded, with_start_moved
-from nacre.errors import InvalidInput
 from nacre.model import Memory
-from nacre.model.instants import day, iso, last_day
 from nacre.model.memory import Json
+from nacre.model.validate import check_period
 from nacre.protocols import AnyChange, Change, Derived, Reader, TermChange, TermSet
 from nacre.remember.guard import Guard
 
@@ -51,16 +50,6 @@ def guarded_edit(guard: Guard, edit: Edit, memory: Memory) -> Memory:
 def guarded_term(guard: Guard, edit: TermEdit, term: Term) -> Term:
     after = edit(term)
     return guard.data(after) if after else after
-
-
-def check_period(memory: Memory) -> Memory:
-    """Raises `InvalidInput` for a memory that ends before it begins."""
-    if memory.valid_from is not None and memory.valid_until is not None and memory.valid_until < memory.valid_from:
-        end, start = last_day(memory.valid_until), day(memory.valid_from)
-        if end >= start:  # the clock decides
-            end, start = iso(memory.valid_until), iso(memory.valid_from)
-        raise InvalidInput(f"valid_until ({end}) is before valid_from ({start}); swap them, or leave one out.")
-    return memory
 
 
 def with_fields(memory: Memory, fields: Mapping[str, object]) -> Memory:

@@ -131,8 +131,8 @@ def ranked(
                 query = Query(asked.text, DEPTH, asked_at=asked.asked_at)
                 question = understand(query)
                 sources = Sources(asked.space, store, used, SHIPPED, True)
-                ranking = STRATEGIES["auto"](question, query, sources)
-                hits = adjust(load_hits(ranking.scored, question, sources), question, query)[:DEPTH]
+                ranking = STRATEGIES["auto"](question, sources, query.k)
+                hits = adjust(load_hits(ranking.scored, question, sources), question)[:DEPTH]
                 near = {each.id: each.closeness for each in ranking.scored}
                 if hits:
                     yield Ranked(

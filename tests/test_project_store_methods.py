@@ -10,6 +10,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.errors import InvalidInput, MemoryNotFound, VersionMismatch
+from nacre.model.instants import DAY, day
 from nacre.project_store import ProjectStore
 from nacre.settings import Settings, SpaceChoice
 
@@ -66,6 +67,15 @@ def test_what_is_named_by_its_id_has_its_vectors_and_its_journal_in_either_space
     assert [entry.memory_id for entry in store.iterate_journal(mine.id)] == [mine.id]
     assert [entry.memory_id for entry in store.iterate_journal()] == [mine.id, own.id]
     assert [memory.id for memory in store.iterate()] == [own.id]
+
+
+def test_yesterday_is_that_of_now_where_the_day_of_today_is_asked_for(store: ProjectStore) -> None:
+    now = store.now()
+    right = store.remember("I watered the ferns", type="episodic", occurred_at=now - DAY)
+    wrong = beside(store).remember("I watered the cactus", type="episodic", occurred_at=now)
+    for as_of in (None, day(now)):
+        hits = store.recall("What did I water yesterday?", as_of=as_of, min_relevance=0.0)
+        assert [hit.memory.id for hit in hits] == [right.id, wrong.id]
 
 
 def test_an_operation_is_found_in_either_space(store: ProjectStore) -> None:

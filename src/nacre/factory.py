@@ -20,7 +20,7 @@ from nacre.errors import (
     UnknownName,
 )
 from nacre.files import log_of, size_of
-from nacre.model import Filter, Memory
+from nacre.model import Memory
 from nacre.model.validate import PATH_DOTS, addressable_label, label
 from nacre.protocols import (
     MIGRATION,
@@ -438,7 +438,6 @@ class StoreParts:
     reranker: Reranker | None
     answer_model: AnswerModel | None
     policy: str
-    conflict_threshold: float
     conflict_model: ConflictModel | None
     second_judge: Judge | None
     strict_links: bool
@@ -476,21 +475,19 @@ def open_parts(
 
 def compare_late(options: StoreOptions, engine: Engine, memory: Memory) -> None:
     """Notes the conflicts of a memory that was written before the model was there, as far as the policy notes any."""
-    from nacre.conflicts.candidates import Comparison
-    from nacre.conflicts.judge import PairJudge
+    from nacre.engine.remember import make_comparison
     from nacre.engine.review import note_late
 
     settings = options.settings.for_space(memory.space)
     if (options.on_conflict or settings.on_conflict) in ("note", "supersede"):
-        judge = PairJudge(
+        access = late_access(settings, options, memory)
+        comparison = make_comparison(
+            replace(engine, store=restricted(engine.store, access)),
             make_conflict_model(settings),
             options.conflict_threshold,
             options.contradiction_fn,
             make_second_judge(settings),
         )
-        access = late_access(settings, options, memory)
-        store = restricted(engine.store, access)
-        comparison = Comparison(store, Filter.live(options.clock()), judge, engine.embedder.identity)
         note_late(engine, comparison, memory, restricted=access is not None)
 
 
@@ -532,7 +529,6 @@ def build_parts(
         reranker=make_reranker(settings) if options.reranker is None else checked_reranker(options.reranker),
         answer_model=make_answer_model(settings, embedder.inner),
         policy=check_policy(settings.on_conflict if options.on_conflict is None else options.on_conflict),
-        conflict_threshold=options.conflict_threshold,
         conflict_model=make_conflict_model(settings),
         second_judge=make_second_judge(settings),
         strict_links=settings.strict_links if options.strict_links is None else options.strict_links,

@@ -16,7 +16,15 @@ from nacre.engine.engine import RELATION, Edit
 from nacre.engine.history import Bucket
 from nacre.engine.indexing import catch_up_all, reindex
 from nacre.engine.operation_parts import PART, OperationParts
-from nacre.engine.remember import ConflictHandling, edit_one, store_all, store_one, store_replacement, with_copies
+from nacre.engine.remember import (
+    ConflictHandling,
+    edit_one,
+    make_comparison,
+    store_all,
+    store_one,
+    store_replacement,
+    with_copies,
+)
 from nacre.engine.spaces import SpaceNote, Stats
 from nacre.engine.write_request import TermEdit, WriteRequest
 from nacre.errors import (
@@ -52,7 +60,7 @@ from nacre.model import (
 )
 from nacre.model import Path as LinkPath
 from nacre.model.graph import Entity, EntityPair
-from nacre.model.instants import DAY, Instant, is_day, stamp
+from nacre.model.instants import DAY, Instant, stamp
 from nacre.model.journal import PERSON, OperationNote, OperationStatus, TimelineBucket, renamed_to
 from nacre.model.memory import SUSPICION, Json, clamp, json_list
 from nacre.model.review import KINDS, STALE_DAYS, ReviewItem
@@ -61,6 +69,7 @@ from nacre.model.validate import (
     Editable,
     Fields,
     addressable_label,
+    check_period,
     checks_arguments,
     fraction,
     json_object,
@@ -80,7 +89,16 @@ from nacre.recall.gather import OWN_STRATEGIES
 from nacre.recall.pack import HEADER, TokenCounter, pack, without_padding
 from nacre.recall.turns import asks_or_prints, informative
 from nacre.recall.walk import Walk, relation_list
-from nacre.recall_options import RecallOptions, Scope, between, make_filter, make_query, split_options, valid_at_filter
+from nacre.recall_options import (
+    RecallOptions,
+    Scope,
+    between,
+    make_filter,
+    make_query,
+    split_options,
+    time_asked,
+    valid_at_filter,
+)
 from nacre.remember.guard import JUDGED, SPEAKERS, guard_notes, mark_suspicious
 from nacre.remember.suggest import with_names, with_names_of_text
 from nacre.settings import DEFAULT, PERSONAL, Settings
@@ -97,7 +115,6 @@ if TYPE_CHECKING:
 IGNORE = "ignore"
 ARCHIVED = "archived"
 MANY = 50  # hits from which a pack is made, as some of them may be left out
-CLOCKS_DIFFER = 60.0  # seconds; who asks a server for what is known now may have a clock that is ahead
 DECIMALS = 6  # of an importance: three steps of 0.1 are 0.3, not 0.30000000000000004
 
 Relations = str | Iterable[str] | None
@@ -168,9 +185,18 @@ class MemoryStore(Closing):
         common = settings or read_settings()
         name = label("space", common.space if space is None else space) or DEFAULT
         options = StoreOptions(
-            common, clock, actor, agent, session, capabilities, reranker, on_conflict, conflict_threshold,
-            contradiction_fn, strict_links,
-        )  # fmt: skip
+            settings=common,
+            clock=clock,
+            actor=actor,
+            agent=agent,
+            session=session,
+            capabilities=capabilities,
+            reranker=reranker,
+            on_conflict=on_conflict,
+            conflict_threshold=conflict_threshold,
+            contradiction_fn=contradiction_fn,
+            strict_links=strict_links,
+        )
         self._bind(open_parts(path, embedder, options, name))
 
     def _bind(self, parts: StoreParts) -> None:
@@ -391,7 +417,7 @@ class MemoryStore(Closing):
         own = {"space": self.space, "version": 1}  # the version that its first writing gives it
         memory = Memory.from_fields({**times, **with_names(fields), **own})
         self._check_links(memory.id, memory.links)
-        return write_request.check_period(memory)
+        return check_period(memory)
 
     def _check_links(self, id: str, values: tuple[Link, ...]) -> None:
         if values:
@@ -403,16 +429,16 @@ class MemoryStore(Closing):
         return ConflictHandling(policy, comparison, self._access.writable)
 
     def _comparison(self, threshold: float | None = None, contradiction_fn: ConflictFn | None = None) -> Comparison:
-        from nacre.conflicts.candidates import Comparison  # only writing compares
-        from nacre.conflicts.judge import PairJudge
-
         if contradiction_fn is not None and not callable(contradiction_fn):
             raise InvalidInput("contradiction_fn must be a function of two memories that returns True or False.")
-        judge = PairJudge(
-            self._parts.conflict_model, self._parts.conflict_threshold if threshold is None else threshold,
-            contradiction_fn or self._parts.options.contradiction_fn, self._parts.second_judge,
-        )  # fmt: skip
-        return Comparison(self._store, Filter.live(self._clock()), judge, self._engine.embedder.identity)
+        options = self._parts.options
+        return make_comparison(
+            self._engine,
+            self._parts.conflict_model,
+            options.conflict_threshold if threshold is None else threshold,
+            contradiction_fn or options.contradiction_fn,
+            self._parts.second_judge,
+        )
 
     # Changing what is stored
 
@@ -499,7 +525,7 @@ class MemoryStore(Closing):
         """`new` replaces `old` and its copies, which stay but are no longer recalled. Raises `SupersedeCycle`, and
         `InvalidInput` where `new` is in the trash or the archive or has expired."""
         replaced = with_copies(self._engine, self.space, old, new, self._handling(None))
-        supersede.supersede(self._engine, self.space, replaced, why=why)
+        write_request.apply(self._engine, self.space, "supersede", WriteRequest(successors=replaced), why=why)
 
     def merge(self, keep: str, *others: str, text: str = "", why: str = "") -> Memory:
         """Lets `keep` replace the others, with their tags, links and what else only they had, in one operation;
@@ -535,8 +561,8 @@ class MemoryStore(Closing):
             scope["min_trust"] = self._settings.min_trust
         stored = self._engine.embedder.check()
         as_of = scope.get("as_of")
-        now = self._asked_at(as_of)
-        wanted, reader = make_query(query, k, ranking, self._filter(scope), now), self._at(as_of)
+        now, reader = self._state(as_of)
+        wanted = make_query(query, k, ranking, self._filter(scope, now), now)
         recollection = recall(
             wanted,
             space=self.space,
@@ -588,33 +614,25 @@ class MemoryStore(Closing):
         """Counts a use of each, as a recall does by itself. Not journaled."""
         self._store.touch(self.space, ids, self._clock())
 
-    def _filter(self, scope: Scope) -> Filter:
-        now = self._asked_at(scope.get("as_of"))
+    def _state(self, as_of: Instant | None) -> tuple[float, Reader]:
+        """What "yesterday", ages and expiry count from, and the store as it is, or as it was at that time. Raises
+        `InvalidInput` for what nobody knows yet, and `HistoryLost`."""
+        at = time_asked(as_of, self._clock())
+        return at.now, self._store if as_of is None else history.state_at(self._store, self.space, at.known_at)
+
+    def _selected(self, scope: Scope) -> tuple[Reader, Filter]:
+        """What a list is read from, and which memories it has."""
+        now, reader = self._state(scope.get("as_of"))
+        return reader, self._filter(scope, now)
+
+    def _filter(self, scope: Scope, now: float) -> Filter:
         return make_filter(scope, now=now, types=self.types() if scope.get("type") else ())
-
-    def _asked_at(self, as_of: Instant | None) -> float:
-        """What "yesterday", ages and expiry count from. A day that is named may not have ended yet."""
-        return min(self._clock(), self._known_at(as_of))
-
-    def _known_at(self, as_of: Instant | None) -> float:
-        """The moment whose knowledge is asked for. Raises `InvalidInput` for what nobody knows yet."""
-        now = self._clock()
-        if as_of is None:
-            return now
-        # Today's date may be tomorrow's in UTC, and the other way round.
-        if moment(as_of, now) > now + (DAY if is_day(as_of) else CLOCKS_DIFFER):
-            raise InvalidInput(f"{as_of!r} is still to come; ask for what was known at an earlier time.")
-        return moment(as_of, now, "end")
-
-    def _at(self, as_of: Instant | None) -> Reader:
-        """The store as it is, or as it was at that time. Raises `HistoryLost`."""
-        return self._store if as_of is None else history.state_at(self._store, self.space, self._known_at(as_of))
 
     # Reading and listing
 
     def get(self, id: str, *, as_of: Instant | None = None, valid_at: Instant | None = None) -> Memory | None:
         """With `as_of`, as the store knew it then; with `valid_at`, the version that held then."""
-        reader = self._at(as_of)
+        _, reader = self._state(as_of)
         memory = next(iter(reader.get_many(self.space, [id])), None)
         if memory is None or valid_at is None:
             return memory
@@ -643,20 +661,23 @@ class MemoryStore(Closing):
     ) -> Listing:
         """A list of memories whose `cursor` continues it in the next call; it is empty at the end. A walk by cursors
         meets each memory once, also while others write. Raises `InvalidInput` for a damaged cursor."""
-        reader, where = self._at(scope.get("as_of")), self._filter(scope)
+        reader, where = self._selected(scope)
         page = reader.page(self.space, where, order=order, limit=limit, cursor=cursor, offset=offset)
         return Listing(page.memories, page.cursor)
 
     def iterate(self, **scope: Unpack[Scope]) -> Iterator[Memory]:
         """Oldest first, however many there are, in bounded memory."""
-        return self._at(scope.get("as_of")).iterate(self.space, self._filter(scope))
+        reader, where = self._selected(scope)
+        return reader.iterate(self.space, where)
 
     def count(self, **scope: Unpack[Scope]) -> int:
-        return self._at(scope.get("as_of")).count(self.space, self._filter(scope))
+        reader, where = self._selected(scope)
+        return reader.count(self.space, where)
 
     def tally(self, field: Tallied, **scope: Unpack[Scope]) -> dict[str, int]:
         """How many memories have each value of the field, the most frequent first, then by name."""
-        return self._at(scope.get("as_of")).tally(self.space, field, self._filter(scope))
+        reader, where = self._selected(scope)
+        return reader.tally(self.space, field, where)
 
     def stats(self) -> Stats:
         return spaces.gather_stats(self._store, self.space, self._clock())
@@ -743,10 +764,11 @@ class MemoryStore(Closing):
         as_of: Instant | None,
         valid_at: Instant | None,
     ) -> Walk:
-        where = Filter() if include_hidden else self._filter({"as_of": as_of, "valid_at": valid_at})
+        now, reader = self._state(as_of)
+        where = Filter() if include_hidden else self._filter({"valid_at": valid_at}, now)
         if valid_at is not None:
             where &= valid_at_filter(valid_at, self._clock())
-        return Walk(self._at(as_of), self.space, direction, relation_list(rel), where)
+        return Walk(reader, self.space, direction, relation_list(rel), where)
 
     def edges(
         self, *, out_of: Sequence[str] | None = None, into: Sequence[str] | None = None, rel: Relations = None
@@ -843,12 +865,13 @@ class MemoryStore(Closing):
 
         With `as_of` as it was known then; with `valid_at` only the versions that held then. Raises `MemoryNotFound`.
         """
-        every = history.history(self._at(as_of), self.space, id)
+        every = history.history(self._state(as_of)[1], self.space, id)
         return every if valid_at is None else history.only_versions(every, valid_at_filter(valid_at, self._clock()))
 
     def diff(self, earlier: Instant, later: Instant | None = None) -> Difference:
         """What the store knew at the later time, by default now, and not at the earlier one, and what changed."""
-        begin, end = moment(earlier, self._clock()), self._known_at(later)
+        now = self._clock()
+        begin, end = moment(earlier, now), time_asked(later, now).known_at
         return history.difference_between(self._store, self.space, begin, end)
 
     def journal(
@@ -1069,7 +1092,7 @@ class MemoryStore(Closing):
         from nacre.engine import entities  # slow to import
 
         check_page(limit, 0)
-        reader, where = self._at(scope.get("as_of")), self._filter(scope)
+        reader, where = self._selected(scope)
         names = entities.spellings(reader, self.space, name, where)
         if not names:
             return []

@@ -21,7 +21,7 @@ from nacre.model.instants import Instant
 from nacre.model.journal import OperationStatus
 from nacre.model.review import KINDS, STALE_DAYS, ReviewItem, kinds_named
 from nacre.protocols import Embedder, Order, Tallied, Vectors
-from nacre.recall_options import RecallOptions, Scope, make_query, split_options
+from nacre.recall_options import RecallOptions, Scope, make_query, split_options, time_asked
 from nacre.settings import DEFAULT, Settings, SpaceChoice
 from nacre.storage.pages import ORDERS, RISING, check_page
 
@@ -163,7 +163,8 @@ class ProjectStore(MemoryStore):
         from nacre.recall.signals import time_match
 
         ranking, scope = split_options(options)
-        question = understand(make_query(query, 1, ranking, Filter(), self._known_at(scope.get("as_of"))))
+        now = time_asked(scope.get("as_of"), self._clock()).now
+        question = understand(make_query(query, 1, ranking, Filter(), now))
         if not question.windows and not question.coming:
             return lambda _: 1.0
         return lambda memory: time_match(memory, question)

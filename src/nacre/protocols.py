@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.journal import EVERYTHING
-from nacre.model.memory import Json
+from nacre.model.memory import Json, key_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -363,6 +363,10 @@ class Committed:
     entries: tuple[JournalEntry, ...] = ()
     versions: Mapping[Key, int] = field(default_factory=dict)
     dropped: int = 0
+
+    def with_versions(self, memories: Iterable[Memory]) -> list[Memory]:
+        """As they were written; what was not written stays as it is."""
+        return [replace(each, version=self.versions.get(key_of(each), each.version)) for each in memories]
 
 
 class Outdated(NamedTuple):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, TypedDict, cast, get_type_hints
+from typing import Any, NamedTuple, TypedDict, cast, get_type_hints
 
 from nacre.errors import InvalidInput, UnknownName, WrongType
 from nacre.model import STATUSES, ExpandSpec, Filter, HybridWeights, Query, RankFusion
-from nacre.model.instants import Instant
+from nacre.model.instants import DAY, Instant, is_day
 from nacre.model.validate import check
 from nacre.text.dates import moment
+
+CLOCKS_DIFFER = 60.0  # seconds; who asks a server for what is known now may have a clock that is ahead
 
 
 class Scope(TypedDict, total=False):
@@ -43,6 +45,24 @@ class Scope(TypedDict, total=False):
     include_archived: bool
     as_of: Instant | None
     valid_at: Instant | None
+
+
+class TimeAsked(NamedTuple):
+    """`now` is what "yesterday", ages and expiry count from, `known_at` the time whose knowledge is asked for."""
+
+    now: float
+    known_at: float
+
+
+def time_asked(as_of: Instant | None, now: float) -> TimeAsked:
+    """Raises `InvalidInput` for what nobody knows yet."""
+    if as_of is None:
+        return TimeAsked(now, now)
+    # Today's date may be tomorrow's in UTC, and the other way round.
+    if moment(as_of, now) > now + (DAY if is_day(as_of) else CLOCKS_DIFFER):
+        raise InvalidInput(f"{as_of!r} is still to come; ask for what was known at an earlier time.")
+    known_at = moment(as_of, now, "end")
+    return TimeAsked(min(now, known_at), known_at)  # a day that is named may not have ended yet
 
 
 def make_filter(scope: Scope, *, now: float, types: Iterable[str]) -> Filter:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FILES = {"library remember": 29, "library recall": 24, "nacre remember": 50, "nacre recall": 44}
+FILES = {"library remember": 28, "library recall": 25, "nacre remember": 49, "nacre recall": 45}
 
 
 @pytest.mark.slow

@@ -373,7 +373,7 @@ def test_a_shortened_journal_has_every_operation_whole_or_not_at_all(store: Memo
     for part in ("b", "c"):
         long = Operation("learn", "tester", 0.0, "f" * 32)
         change = Change(None, store.draft(f"words of {part}", id=part))
-        store._engine.commit_part(long, lambda _, change=change: [change])  # type: ignore[misc]
+        store._engine.write(long, lambda _, change=change: [change])  # type: ignore[misc]
         clock.at += 10 * DAY
     assert store.compact(older_than_days=15) == 1
     assert [entry.memory_id for entry in store.journal(operation="learn")] == ["c", "b"]

@@ -124,4 +124,4 @@ def test_mood_is_blended_with_the_score_against_the_best() -> None:
 def test_scores_below_zero_are_not_turned_round() -> None:
     hits = [Hit(memory("a", trust=0.1), -0.1), Hit(memory("b"), -0.9)]
     query = Query("x", asked_at=NOW, emotion=(0.0, 0.0))
-    assert [hit.memory.id for hit in adjust(hits, understand(query), query)] == ["a", "b"]
+    assert [hit.memory.id for hit in adjust(hits, understand(query))] == ["a", "b"]

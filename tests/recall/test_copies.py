@@ -34,4 +34,4 @@ def test_importance_and_then_age_decide_where_only_rounding_does() -> None:
         Hit(memory("old", "x", importance=0.9, created_at=1.0), 0.7),
         Hit(memory("new", "x", importance=0.9, created_at=2.0), 0.69999995),
     ]
-    assert [hit.memory.id for hit in adjust(hits, understand(query), query)] == ["new", "old", "low"]
+    assert [hit.memory.id for hit in adjust(hits, understand(query))] == ["new", "old", "low"]

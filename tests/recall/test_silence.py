@@ -138,7 +138,7 @@ def test_a_score_stays_below_one_whatever_raises_it() -> None:
 def test_a_question_for_a_time_and_a_speaker_has_no_floor(question: str, kept: bool) -> None:
     query = Query(question, asked_at=1.8e9)
     turn = Memory("m", "We rowed to the island.", role="Ottilie", session="s", position=0)
-    hits, nearest = above_floor([Judged(Hit(turn, 0.5, relevance=0.01), Floor(0.02, 0.0))], query, understand(query))
+    hits, nearest = above_floor([Judged(Hit(turn, 0.5, relevance=0.01), Floor(0.02, 0.0))], understand(query))
     assert bool(hits) == kept and (nearest is None) == kept
 
 
@@ -146,7 +146,7 @@ def test_what_reading_takes_for_an_answer_has_to_be_near_in_meaning_too() -> Non
     query = Query("Which vaccine does the puppy need?", asked_at=1.8e9)
     note = Hit(Memory("m", "The press is oiled."), 0.5, relevance=0.5)
     for near in (True, False):
-        hits, nearest = above_floor([Judged(note, Floor(0.1, 0.0), near)], query, understand(query))
+        hits, nearest = above_floor([Judged(note, Floor(0.1, 0.0), near)], understand(query))
         assert (hits, nearest) == (([note], None) if near else ([], note))
 
 
@@ -176,7 +176,7 @@ def test_what_was_noted_and_what_was_said_have_each_to_answer_themselves(
     note = Judged(Hit(Memory("note", "The press is oiled."), 0.5, relevance=of_note), Floor(0.05, 0.005))
     said = Memory("turn", "It got the one for rabies.", role="user", session="s", position=0)
     turn = Judged(Hit(said, 0.4, relevance=of_turn), Floor(0.1, 0.0))
-    hits, nearest = above_floor([note, turn], query, understand(query))
+    hits, nearest = above_floor([note, turn], understand(query))
     assert [hit.memory.id for hit in hits] == shown
     assert (nearest is None) == bool(shown)
 
@@ -200,7 +200,7 @@ def test_what_is_very_near_without_a_common_word_is_shown_however_it_reads(
     far = with_relevance(Hit(Memory("far", "Die Presse"), 0.9), Closeness(0.3, 0.0), Reading(-12.0), sources)
     near = Hit(Memory("near", "Il polso sinistro è rotto."), 0.5)
     judged = with_relevance(near, Closeness(cosine, coverage), Reading(-12.5), sources)
-    hits, nearest = above_floor([far, judged], query, understand(query))
+    hits, nearest = above_floor([far, judged], understand(query))
     assert [hit.memory.id for hit in hits] == (["near"] if alike else [])
     assert (nearest is None) == alike
 

@@ -20,7 +20,7 @@ LONG_AGO = NOW - 10_000 * DAY  # nothing is left of recency
 def scored(score: float = 1.0, *, asking: dict[str, Any] | None = None, text: str = "x", **fields: Any) -> float:
     given = {"importance": 0.5, "confidence": 1.0, "trust": 1.0, "created_at": LONG_AGO, **fields}
     query = Query(text, asked_at=NOW, **(asking or {}))
-    (hit,) = adjust([Hit(memory("m", **given), score)], understand(query), query)
+    (hit,) = adjust([Hit(memory("m", **given), score)], understand(query))
     return hit.score
 
 
@@ -77,7 +77,7 @@ def test_a_question_for_the_first_of_several_does_not_prefer_the_newer() -> None
 def test_a_score_that_is_not_above_zero_is_not_scaled_and_tells_no_factor(score: float) -> None:
     query = Query("x", asked_at=NOW)
     given = Hit(memory("m", importance=1.0, trust=0.1, created_at=NOW), score)
-    assert adjust([given], understand(query), query) == [given]
+    assert adjust([given], understand(query)) == [given]
 
 
 def test_scores_that_only_rounding_tells_apart_are_ordered_by_importance_then_by_age() -> None:
@@ -88,7 +88,7 @@ def test_scores_that_only_rounding_tells_apart_are_ordered_by_importance_then_by
         Hit(memory("new", importance=0.9, created_at=NOW), 0.8 * (1 - 5e-7)),
         Hit(memory("less", importance=1.0, created_at=NOW), 0.8 * (1 - 4e-6)),
     ]
-    ranked = adjust(hits, understand(query), query)
+    ranked = adjust(hits, understand(query))
     assert [hit.memory.id for hit in ranked] == ["new", "old", "plain", "less"]
 
 

@@ -124,16 +124,12 @@ class Engine:
 
     def commit(self, name: str, plan: Plan, why: str) -> list[JournalEntry]:
         """Writes what the plan finds to do as one operation, in one transaction. Returns its journal entries."""
-        return self.commit_part(self.operation(name, why), plan)
-
-    def commit_part(self, operation: Operation, plan: Plan) -> list[JournalEntry]:
-        """One transaction of an operation. A long operation has several, so that others can write in between; all of
-        them have one batch, and are undone together. Returns the part's journal entries."""
-        return list(self.write(operation, plan).entries)
+        return list(self.write(self.operation(name, why), plan).entries)
 
     def write(self, operation: Operation | None, plan: Plan, *, publish: bool = True) -> Committed:
-        """Plans outside the transaction, and again whenever something that the plan read has changed by the time at
-        which its changes are written. Without an operation nothing is journaled."""
+        """One transaction. Plans outside of it, and again whenever something that the plan read has changed by the time
+        at which its changes are written. A long operation has several transactions, so that others can write in
+        between; all of them have one batch, and are undone together. Without an operation nothing is journaled."""
         result = retry_while_outdated(lambda expected: self._attempt(operation, plan, expected))
         if operation and result.entries and self.is_renamed and operation.batch not in self.renamed_batches:
             self.renamed_batches.append(operation.batch)
@@ -200,9 +196,8 @@ class Engine:
             edited[:] = self.make_edits(reader, space, dict.fromkeys(chosen, edit))
             return [change for change in edited if change.after != change.before]
 
-        versions = self.write(self.operation(name, why), plan).versions
-        memories = [each.subject for each in edited]
-        return [replace(memory, version=versions.get(key_of(memory), memory.version)) for memory in memories]
+        committed = self.write(self.operation(name, why), plan)
+        return committed.with_versions(each.subject for each in edited)
 
     def change_present(self, space: str, ids: Sequence[str], name: str, edit: Edit, *, why: str = "") -> list[Memory]:
         """Edits those that still exist, with an edit that leaves their text as it is; returns those that changed.

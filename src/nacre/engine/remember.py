@@ -23,14 +23,14 @@ from nacre.model.memory import (
     LISTS,
     MAY_REPLACE,
     digest_of_texts,
-    key_of,
     same_words,
 )
-from nacre.protocols import AnyChange, Change, Derived, Reader, Vectors
+from nacre.protocols import AnyChange, Change, Committed, ConflictModel, Derived, Reader, Vectors
 from nacre.remember.derive import same_derived_input
 
 if TYPE_CHECKING:
     from nacre.conflicts.candidates import Comparison
+    from nacre.conflicts.judge import ConflictFn, Judge
 
 POLICIES = ("note", "ignore", "warn", "supersede", "raise")
 NOTING = ("note", "supersede")  # under which links note what a comparison said
@@ -64,6 +64,21 @@ class ConflictHandling:
         """What is like the memory and may be changed."""
         own = replace(self.comparison, where=self.comparison.where & self.writable)
         return [other for other, _ in own.similar(memory, vector)]
+
+
+def make_comparison(
+    engine: Engine,
+    model: ConflictModel | None,
+    threshold: float,
+    contradiction_fn: ConflictFn | None,
+    second_judge: Judge | None,
+) -> Comparison:
+    """With what the engine's store shows now."""
+    from nacre.conflicts.candidates import Comparison  # only writing compares
+    from nacre.conflicts.judge import PairJudge
+
+    judge = PairJudge(model, threshold, contradiction_fn, second_judge)
+    return Comparison(engine.store, Filter.live(engine.clock()), judge, engine.embedder.identity)
 
 
 def check_policy(name: str) -> str:
@@ -106,8 +121,8 @@ def store_all(
         new = [(draft, each) for draft, each in zip(drafts, derived, strict=True) if draft.id not in known]
         return [*insertions([draft for draft, _ in new], [each for _, each in new]), *edited]
 
-    versions = operation.write(engine, plan).versions if drafts else {}
-    merged = {each.subject.id: replace(each.subject, version=versions[key_of(each.subject)]) for each in edited}
+    committed = operation.write(engine, plan) if drafts else Committed()
+    merged = {memory.id: memory for memory in committed.with_versions(each.subject for each in edited)}
     before = {each.subject.id: each.before for each in edited if each.before is not None}
     results = {draft.id: RememberResult(draft, notes=notes) for draft in drafts if draft.id not in known}
     for draft in drafts:
@@ -267,8 +282,7 @@ def edit_one(
         freed = [Change(one, replace(other, updated_at=engine.clock())) for one, other in others]
         return [Change(current, stored[0], own), *moved, *changes, *freed]
 
-    versions = engine.write(engine.operation("edit", why), plan).versions
-    memory = replace(stored[0], version=versions.get(key_of(stored[0]), stored[0].version))
+    (memory,) = engine.write(engine.operation("edit", why), plan).with_versions(stored)
     return stored_result(memory, decision, handling.policy, (*notes, *decision.notes))
 
 

@@ -111,7 +111,7 @@ def note(
                 changes.append(Change(memory, replace(after, updated_at=engine.clock())))
         return changes
 
-    engine.commit_part(operation, plan)
+    engine.write(operation, plan)
     return noted
 
 

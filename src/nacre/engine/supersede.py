@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -46,20 +46,6 @@ def refuse_hidden(successor: Memory, now: float) -> None:
     else:
         return
     raise InvalidInput(f"{id} {state} and cannot replace another memory; {remedy}.")
-
-
-def supersede(engine: Engine, space: str, successors: Mapping[str, str], *, why: str = "") -> None:
-    """Marks each memory as replaced by its successor; repeating it changes nothing."""
-
-    def plan(reader: Reader) -> list[Change]:
-        reader.get_many(space, [*successors, *successors.values()])
-        pending = PendingChanges(reader)
-        for old, new in successors.items():
-            pair = engine.get_required(pending, space, old), engine.get_required(pending, space, new)
-            pending.add(superseded(pending, *pair, engine.clock()))
-        return list(pending)
-
-    engine.commit("supersede", plan, why)
 
 
 def restore(engine: Engine, space: str, ids: Sequence[str], *, why: str = "") -> bool:

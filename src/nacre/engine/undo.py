@@ -284,7 +284,7 @@ def undo_part(
         planned = time.monotonic()
         return changes
 
-    written = engine.commit_part(undo.operation, plan)
+    written = list(engine.write(undo.operation, plan).entries)
     sizes.took(time.monotonic() - planned)
     return written
 

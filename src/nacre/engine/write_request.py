@@ -9,10 +9,9 @@ from typing import TypeAlias
 
 from nacre.engine.engine import Edit, Engine, PendingChanges, insertions
 from nacre.engine.supersede import TIMES_GIVEN, superseded, with_start_moved
-from nacre.errors import InvalidInput
 from nacre.model import Memory
-from nacre.model.instants import day, iso, last_day
-from nacre.model.memory import Json, key_of
+from nacre.model.memory import Json
+from nacre.model.validate import check_period
 from nacre.protocols import AnyChange, Change, Derived, Reader, TermChange, TermSet
 from nacre.remember.guard import Guard
 
@@ -53,16 +52,6 @@ def guarded_term(guard: Guard, edit: TermEdit, term: Term) -> Term:
     return guard.data(after) if after else after
 
 
-def check_period(memory: Memory) -> Memory:
-    """Raises `InvalidInput` for a memory that ends before it begins."""
-    if memory.valid_from is not None and memory.valid_until is not None and memory.valid_until < memory.valid_from:
-        end, start = last_day(memory.valid_until), day(memory.valid_from)
-        if end >= start:  # the clock decides
-            end, start = iso(memory.valid_until), iso(memory.valid_from)
-        raise InvalidInput(f"valid_until ({end}) is before valid_from ({start}); swap them, or leave one out.")
-    return memory
-
-
 def with_fields(memory: Memory, fields: Mapping[str, object]) -> Memory:
     """A memory that is edited into the trash remembers its status, and one that was rejected the times that were given,
     for `restore`. Raises `InvalidInput`."""
@@ -101,9 +90,8 @@ def apply_decided(
         unjournaled = [TermSet(*key, edit(reader.term(*key))) for key, edit in request.unjournaled.items()]
         return [*memories, *term_changes(space, request, reader), *unjournaled]
 
-    versions = engine.write(engine.operation(operation, why), plan).versions
-    after = (change.subject for change in memories)
-    return [replace(memory, version=versions.get(key_of(memory), memory.version)) for memory in after]
+    committed = engine.write(engine.operation(operation, why), plan)
+    return committed.with_versions(change.subject for change in memories)
 
 
 def memory_changes(

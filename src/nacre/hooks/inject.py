@@ -16,13 +16,12 @@ from nacre.hooks.request import EVENTS, Request
 from nacre.model import Filter, Hit, Memory, Pack, Query, Recollection
 from nacre.model.instants import DAY, day
 from nacre.model.memory import Json
-from nacre.model.recollection import conflicting_pairs, effective_from
 from nacre.models.background import BackgroundEmbedder
 from nacre.protocols import Reader, TermSet
 from nacre.recall.gather import understand
 from nacre.recall.pack import pack, without_copies
-from nacre.recall.recall import LIKELY_VERSION, newer_versions
 from nacre.recall.turns import informative
+from nacre.recall.versions import newer_first
 from nacre.recall_options import valid_at_filter
 from nacre.text.dates import is_question
 from nacre.text.tokens import excerpt, stems
@@ -203,23 +202,6 @@ def for_session(store: MemoryStore, request: Request) -> Pack | None:
     two = store.beside is not None
     hits = [Hit(store.clean(each), each.importance, space=each.space if two else "") for each in memories.values()]
     return packed(store, [shortened(hit, frozenset()) for hit in newer_first(hits)], injected)
-
-
-def newer_first(hits: Iterable[Hit]) -> list[Hit]:
-    """With the newer of two that conflict, and what is likely a newer version, just before the older."""
-    ordered = list(hits)
-    memories = {hit.memory.id: hit.memory for hit in ordered}
-    likely = (
-        (newer, older)
-        for older, versions in newer_versions(ordered).items()
-        for newer, link in versions
-        if link.weight >= LIKELY_VERSION and effective_from(memories[newer]) > effective_from(memories[older])
-    )
-    for newer, older in dict.fromkeys((*conflicting_pairs(list(memories.values())), *likely)):
-        at = {hit.memory.id: number for number, hit in enumerate(ordered)}
-        if at[older] < at[newer] and memories[newer].trust >= memories[older].trust:
-            ordered.insert(at[older], ordered.pop(at[newer]))
-    return ordered
 
 
 def packed(store: MemoryStore, hits: Iterable[Hit], injected: Injected) -> Pack | None:

@@ -30,8 +30,8 @@ from typing import (
 
 from nacre.errors import InvalidInput, UnknownName, WrongType
 from nacre.model.filter import LARGEST
-from nacre.model.instants import Instant, end_of_day, is_day, seconds
-from nacre.model.memory import LISTS, STATUSES, Json, Link
+from nacre.model.instants import Instant, day, end_of_day, is_day, iso, last_day, seconds
+from nacre.model.memory import LISTS, STATUSES, Json, Link, Memory
 
 LONGEST_TEXT = 1_000_000  # characters; a longer text is a document and belongs in several memories
 LONGEST_LABEL = 1_000
@@ -454,6 +454,16 @@ def instant(name: str, value: object) -> float:
         raise InvalidInput(
             f"{name}: {shortened(value)} is not a time; write 2026-03-31, 2026-03-31T09:00:00Z, {words}."
         ) from error
+
+
+def check_period(memory: Memory) -> Memory:
+    """Raises `InvalidInput` for a memory that ends before it begins."""
+    if memory.valid_from is not None and memory.valid_until is not None and memory.valid_until < memory.valid_from:
+        end, start = last_day(memory.valid_until), day(memory.valid_from)
+        if end >= start:  # the clock decides
+            end, start = iso(memory.valid_until), iso(memory.valid_from)
+        raise InvalidInput(f"valid_until ({end}) is before valid_from ({start}); swap them, or leave one out.")
+    return memory
 
 
 class NamedSpan(Protocol):

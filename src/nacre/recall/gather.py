@@ -64,12 +64,12 @@ QUOTED = re.compile(r'"([^"]{2,200})"|“([^”]{2,200})”')
 
 
 class Question(NamedTuple):
+    """A query, and what it says."""
+
+    query: Query
     text: str
     terms: tuple[str, ...]
     where: Filter
-    k: int
-    strategy: str
-    asked_at: float
     voice: frozenset[str] = frozenset()
     windows: tuple[Window, ...] = ()  # past times that it names
     coming: tuple[Window, ...] = ()  # times from now on
@@ -78,6 +78,11 @@ class Question(NamedTuple):
     former: bool = False  # whether it asks for what held before
     named: tuple[str, ...] = ()  # stems of the times' names: they bring candidates and do not count as words
     spellings: Mapping[str, tuple[str, ...]] = {}  # by term: other forms in which a memory may have it
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the strategy is ours, and no published formula."""
+        return self.query.strategy in OWN_STRATEGIES
 
     @property
     def wanted_stems(self) -> frozenset[str]:
@@ -124,12 +129,10 @@ def understand(query: Query) -> Question:
     going_on = tuple(window for window in windows if window.start < query.asked_at < window.end)
     returning = () if asks_of_past(text) else (*coming, *going_on)
     return Question(
+        query=query,
         text=text,
         terms=terms,
         where=with_contexts(query),
-        k=query.k,
-        strategy=query.strategy,
-        asked_at=query.asked_at,
         voice=voice(text),
         # "What should I cook tonight?" does not ask for a memory that was written tonight.
         windows=tuple(

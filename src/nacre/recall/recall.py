@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, islice, takewhile
+from itertools import takewhile
 from typing import NamedTuple
 
 from nacre.errors import InvalidInput, RerankingError, UnknownName
 from nacre.model import ExpandSpec, Filter, Hit, Memory, Query, Reason, Recollection, SessionHit
-from nacre.model.instants import LAST, day, last_day
-from nacre.model.memory import MAY_REPLACE, SUSPICION, Link, short_id
-from nacre.model.recollection import RECENCY_BASES, STRONG, conflicting_pairs, effective_from, with_conflicts
+from nacre.model.instants import LAST
+from nacre.model.memory import SUSPICION
+from nacre.model.recollection import RECENCY_BASES, STRONG, effective_from, with_conflicts
 from nacre.models.calibration import Closeness, Floor, Reading, calibration_of, floor_of, weighed_together
 from nacre.protocols import AnswerModel, Data, Embedder, Reader, Reranker
-from nacre.recall.gather import OWN_STRATEGIES, Question, asks_by_time_alone, understand
+from nacre.recall.gather import Question, asks_by_time_alone, understand
 from nacre.recall.sessions import ScoredSession, rank_sessions
 from nacre.recall.signals import (
     adjust,
@@ -26,6 +26,13 @@ from nacre.recall.signals import (
     time_match,
 )
 from nacre.recall.strategies import STRATEGIES, Scored, Sources
+from nacre.recall.versions import (
+    MOST_UNCERTAIN_RELEVANCE,
+    least_near_best,
+    lower_what_does_not_hold,
+    raised,
+    rank_newer_above_older,
+)
 from nacre.text.dates import Window, is_question
 from nacre.text.tokens import STOP_WORDS, excerpt, only_asks, words
 
@@ -36,9 +43,6 @@ WIDE, WIDEST = 3, 16
 LONGEST_READ = 800
 RERANKED = 30  # hits that the reranker reads; a model of 20 million parameters needs about 10 ms a text on one core
 BLEND = 0.5  # share of the reranker; any share from 0.3 to 0.7 is as good in published trials with small cross-encoders
-# For "the latest" and "originally" only hits with at least this share of the best score are ordered by time, and only
-# these bring their newer versions along.
-NEAR_BEST = 0.6
 ORDER_SPAN = 0.5  # share of its score that the last in that order loses
 # The share of its gain that reading gives to a turn, of which the model sees neither who said it nor when.
 READ_TURN = 0.5
@@ -49,22 +53,7 @@ TOUCHES_TIME = 0.4  # besides, what names a longer time
 MOST_LOOKED_UP = 3  # words of a question that is a list of words; more of them describe something
 ALL_WORDS = 0.999  # 1 but for rounding
 LOOKUP_RELEVANCE = STRONG  # of what has all these words
-# From this probability on a newer version stands above the older one. From 0.4 on as many changed facts are found, and
-# two more of a hundred other questions get a wrong one first.
-LIKELY_VERSION = 0.6
-POSSIBLE_VERSION = 0.5  # the least share of the older one's score that a newer version gets
-# A newer hit with less than this share of the older one's relevance does not rise above it: neither as a likely newer
-# version, nor by a conflict where the older one is a strong hit (second share: where that conflict is sure). Most such
-# notes only share a subject, as «Moss is allergic to chicken» with «Moss sleeps in the hallway», or change another part
-# of a note that says several things. Chosen on four sets of notes and 16 questions about such parts. On a fifth set
-# three more questions get the right note first, and two questions about changed facts get the outdated one.
-FAR_LESS_RELEVANT, FAR_LESS_THOUGH_SURE = 0.05, 0.03
-UNLIKELY_CONFLICT = 0.3  # the probability by which such a newer note is placed: below the older one, but in sight
-MOST_UNCERTAIN_RELEVANCE = 0.9 * STRONG  # relevance of what is raised by a link that may be wrong
-MOST_VERSIONS = 2  # of one memory that are raised
 MOST_FORMER = 8  # superseded memories of a hit that are read: a chain is seldom longer
-VALIDITY = ("valid_from", "valid_until")
-NOT_HELD = 0.5  # the factor of what has ended or not begun, where the question names no time: as of what is superseded
 WORD = re.compile(r"\w+")
 # From this cosine on a note is shown even where no word is common and reading says no: reading says little across
 # languages. On five sets of notes 11 more answerable questions get a hit, and one of 448 unanswerable ones gets a wrong
@@ -101,15 +90,15 @@ def recall(
     if not question.terms and not WORD.search(question.text):  # an emoji is searched for, a question mark is not
         return Recollection(notes=(WORDLESS,), calibrated=sources.calibrated)
     if query.group_by:
-        return recall_sessions(question, query, sources)
+        return recall_sessions(question, sources)
     rerankers = Rerankers(reranker, answer_model)
-    selected, notes = best_hits(question, query, sources, rerankers, candidate_factor(question, query, reranker))
+    selected, notes = best_hits(question, sources, rerankers, candidate_factor(question, reranker))
     if len(selected) < query.k and any(judged.hit.collapsed for judged in selected):
         # Copies of a few memories took the places of others.
-        selected, notes = best_hits(question, query, sources, rerankers, WIDEST)
-    relevant, nearest = above_floor(selected, query, question)
+        selected, notes = best_hits(question, sources, rerankers, WIDEST)
+    relevant, nearest = above_floor(selected, question)
     expanded = expand(with_conflicts(relevant), query.expand, question.where, space=space, store=store)
-    hits = tuple(with_context(expanded, query, question, sources))
+    hits = tuple(with_context(expanded, question, sources))
     return Recollection(hits, notes, calibrated=sources.calibrated, nearest=nearest)
 
 
@@ -129,9 +118,9 @@ def check_query(query: Query) -> None:
         raise InvalidInput(f"emotion is {query.emotion}; give (valence, arousal), each between -1 and 1.")
 
 
-def candidate_factor(question: Question, query: Query, reranker: Reranker | None) -> int:
+def candidate_factor(question: Question, reranker: Reranker | None) -> int:
     by_time = question.windows or question.coming or question.order
-    return WIDE if query.emotion or by_time or reranker else 1
+    return WIDE if question.query.emotion or by_time or reranker else 1
 
 
 class Judged(NamedTuple):
@@ -152,70 +141,98 @@ class Rerankers(NamedTuple):
 
 
 def best_hits(
-    question: Question, query: Query, sources: Sources, rerankers: Rerankers, factor: int
+    question: Question, sources: Sources, rerankers: Rerankers, factor: int
 ) -> tuple[list[Judged], tuple[str, ...]]:
     """The best k of `factor` times k candidates."""
-    gather_and_score = STRATEGIES[query.strategy]
-    ranking = gather_and_score(question, replace(query, k=factor * query.k), sources)
+    gather_and_score = STRATEGIES[question.query.strategy]
+    ranking = gather_and_score(question, sources, factor * question.query.k)
     loaded = load_hits(ranking.scored, question, sources)
-    # Who wants the turns around a hit finds the answer beside the question.
-    asked_before = [] if query.with_context else [hit for hit in loaded if repeats(hit.memory, question)]
-    answering = [hit for hit in loaded if hit not in asked_before]
-    hits, fits = adjusted_hits(answering, question, query, factor)
-    readings = dict[str, Reading]()
-    if rerankers.reranker is None and query.strategy == "auto" and sources.calibrated:
-        hits, readings = read_answers(hits, question, rerankers.answer_model)
+    asked_before = hits_asked_before(loaded, question)
+    adjusted, fits = adjusted_hits([hit for hit in loaded if hit not in asked_before], question, factor)
+    reranked, readings, notes = rerank_hits(adjusted, question, sources, rerankers)
+    judge = RelevanceJudge(
+        question=question,
+        sources=sources,
+        scored={each.id: each for each in beside_answers(ranking.scored, loaded, question)},
+        readings=readings,
+        fits=fits,
+        only_time=question.is_own and names_only_time(question, reranked),
+        unknown=sources.calibrated and is_unknown_word(question, ranking.scored),
+    )
+    complete = ids_with_all_words(question, ranking.scored)
+    judged = judge.known_hits(reranked, complete)
+    relevant = [judged[hit.memory.id].hit if hit.memory.id in judged else hit for hit in reranked]
+    ordered = in_order(relevant, question, complete, fits, asked_before)
+    if least := question.query.min_relevance:
+        ordered = [hit for hit in ordered if judge.final(hit, judged).hit.relevance >= least]
+    return [judge.final(hit, judged) for hit in select(ordered, question.query)], ranking.notes + notes
+
+
+def hits_asked_before(hits: Sequence[Hit], question: Question) -> list[Hit]:
+    """None for who wants the turns around a hit, and so finds the answer beside the question."""
+    return [] if question.query.with_context else [hit for hit in hits if repeats(hit.memory, question)]
+
+
+def rerank_hits(
+    hits: Sequence[Hit], question: Question, sources: Sources, rerankers: Rerankers
+) -> tuple[list[Hit], dict[str, Reading], tuple[str, ...]]:
+    """Best first, what the shipped model says of those that it read, by id, and sentences on what failed."""
+    if rerankers.reranker is None and question.query.strategy == "auto" and sources.calibrated:
+        return *read_answers(hits, question, rerankers.answer_model), ()
     reranked, notes = rerank(hits, question, rerankers.reranker)
-    scored = {each.id: each for each in beside_answers(ranking.scored, loaded, question)}
+    return reranked, {}, notes
 
-    unknown = sources.calibrated and is_unknown_word(question, ranking.scored)
-    only_time = query.strategy in OWN_STRATEGIES and names_only_time(question, reranked)
 
-    def judge(hit: Hit) -> Judged:
-        each = scored[hit.memory.id]
-        closeness = each.closeness or closeness_alone(hit.memory, question, each.cosine)
-        meaningless = unknown and (closeness.cosine or 0) < LIKE_A_WORD
-        reading = None if meaningless else readings.get(hit.memory.id)
-        result = with_relevance(hit, closeness, reading, sources)
-        if only_time:
-            fit = fits[hit.memory.id] if fits else event_match(hit.memory, question)
+class RelevanceJudge(NamedTuple):
+    """Gives hits their relevance, from what is known of all of them; mappings are by id."""
+
+    question: Question
+    sources: Sources
+    scored: Mapping[str, Scored]
+    readings: Mapping[str, Reading]
+    fits: Mapping[str, float]  # of a question by time alone
+    only_time: bool  # whether it names a time, and at most a speaker beside
+    unknown: bool  # whether it is a word that no candidate has
+
+    def known_hits(self, hits: Sequence[Hit], complete: Collection[str]) -> dict[str, Judged]:
+        """Those whose closeness the strategy knows, by id; `complete` have all words of a lookup."""
+        judged = {hit.memory.id: self.judged(hit) for hit in hits if self.scored[hit.memory.id].closeness}
+        if not self.only_time:
+            judged |= judged_together(judged, self.scored, self.readings)
+        judged = {id: in_asked_time(each, self.question) for id, each in judged.items()}
+        return judged | {id: as_strong_hit(judged[id]) for id in judged.keys() & complete}
+
+    def final(self, hit: Hit, judged: Mapping[str, Judged]) -> Judged:
+        """What has no closeness is judged late, because its text must be read."""
+        before = judged.get(hit.memory.id)
+        if before is None:
+            return in_asked_time(self.judged(hit), self.question)
+        return before._replace(hit=hit, near=before.near or is_raised_reply(hit))
+
+    def judged(self, hit: Hit) -> Judged:
+        """By itself."""
+        scored = self.scored[hit.memory.id]
+        closeness = scored.closeness or closeness_alone(hit.memory, self.question, scored.cosine)
+        meaningless = self.unknown and (closeness.cosine or 0) < LIKE_A_WORD
+        reading = None if meaningless else self.readings.get(hit.memory.id)
+        result = with_relevance(hit, closeness, reading, self.sources)
+        if self.only_time:
+            fit = self.fits[hit.memory.id] if self.fits else event_match(hit.memory, self.question)
             least = TIME_ONLY_RELEVANCE if fit >= 1 else 0.0
             return result._replace(hit=replace(hit, relevance=max(result.hit.relevance, least)))
         return result._replace(floor=Floor(1.0, 1.0)) if meaningless else result
-
-    judged_hits = {hit.memory.id: judge(hit) for hit in reranked if scored[hit.memory.id].closeness}
-    if not only_time:
-        judged_hits |= judged_together(judged_hits, scored, readings)
-    judged_hits = {id: in_asked_time(each, question) for id, each in judged_hits.items()}
-    complete = ids_with_all_words(question, ranking.scored)
-    judged_hits |= {id: as_strong_hit(judged_hits[id]) for id in judged_hits.keys() & complete}
-    relevant = [judged_hits[hit.memory.id].hit if hit.memory.id in judged_hits else hit for hit in reranked]
-    ordered = in_order(relevant, question, query, complete, fits, asked_before)
-
-    def final(hit: Hit) -> Judged:
-        """What has no closeness is judged late, because its text must be read."""
-        before = judged_hits.get(hit.memory.id)
-        if before is None:
-            return in_asked_time(judge(hit), question)
-        return before._replace(hit=hit, near=before.near or is_raised_reply(hit))
-
-    if query.min_relevance:
-        least = query.min_relevance
-        ordered = [each.hit for each in map(final, ordered) if each.hit.relevance >= least]
-    return [final(hit) for hit in select(ordered, query)], ranking.notes + notes
 
 
 def in_order(
     hits: Sequence[Hit],
     question: Question,
-    query: Query,
     complete: Collection[str],
     fits: Mapping[str, float],
     asked_before: Sequence[Hit],
 ) -> list[Hit]:
     """What decides besides the scores: replies to questions, all words of a lookup, what holds now, which version is
     newer, and the time that the question asks for. Who asks by mood asks for another order than that of versions."""
-    own = query.strategy in OWN_STRATEGIES
+    own, query = question.is_own, question.query
     ordered = list(hits) if query.with_context or not own else rank_replies_above_questions(hits, asked_before)
     ordered = lower_what_does_not_hold(lift_above(ordered, complete), question) if own else ordered
     if not query.emotion:
@@ -223,18 +240,16 @@ def in_order(
     return in_time_first(scaled(order_by_time(ordered, question.order)), fits, question) if own else ordered
 
 
-def adjusted_hits(
-    hits: Sequence[Hit], question: Question, query: Query, factor: int
-) -> tuple[list[Hit], dict[str, float]]:
+def adjusted_hits(hits: Sequence[Hit], question: Question, factor: int) -> tuple[list[Hit], dict[str, float]]:
     """Best first. Where the question only names a time, also how well each fits it, by id: first comes what lies in it,
     and what does not touch it is left out, unless the query says how relevant a hit must be."""
     if not asks_by_time_alone(question):
-        return adjust(hits, question, query), {}
+        return adjust(hits, question), {}
     fits = {hit.memory.id: event_match(hit.memory, question) for hit in hits}
-    if query.min_relevance is not None:
-        return in_time_first(adjust(hits, question, query), fits, question), fits
+    if question.query.min_relevance is not None:
+        return in_time_first(adjust(hits, question), fits, question), fits
     near = [hit for hit in hits if fits[hit.memory.id] >= TOUCHES_TIME]
-    return in_time_first(adjust(near, question, query), fits, question)[: factor * query.k], fits
+    return in_time_first(adjust(near, question), fits, question)[: factor * question.query.k], fits
 
 
 def in_time_first(hits: Sequence[Hit], fits: Mapping[str, float], question: Question) -> list[Hit]:
@@ -262,7 +277,7 @@ def is_keyword_lookup(question: Question) -> bool:
     asked = words(question.text)
     subjects = [word for word in asked if word not in STOP_WORDS]
     capitals = {each for word in WORD.findall(question.text)[1:] if word[0].isupper() for each in words(word)}
-    own = question.strategy in OWN_STRATEGIES and question.terms and not (question.windows or question.coming)
+    own = question.is_own and question.terms and not (question.windows or question.coming)
     return bool(own) and 0 < len(subjects) <= MOST_LOOKED_UP and (asked == subjects or capitals.issuperset(subjects))
 
 
@@ -348,7 +363,7 @@ def load_hits(scored: Sequence[Scored], question: Question, sources: Sources) ->
 
 def repeats(memory: Memory, question: Question) -> bool:
     """Whether somebody only asked the same in a conversation: whoever asks again wants the answer."""
-    if question.strategy not in OWN_STRATEGIES or not memory.role:
+    if not question.is_own or not memory.role:
         return False
     return is_question(memory.text) and words(memory.text) == words(question.text)
 
@@ -389,11 +404,11 @@ def held_within(memory: Memory, window: Window) -> bool:
     return effective_from(memory) < window.end < LAST and window.start < ended
 
 
-def above_floor(selected: Sequence[Judged], query: Query, question: Question) -> tuple[list[Hit], Hit | None]:
+def above_floor(selected: Sequence[Judged], question: Question) -> tuple[list[Hit], Hit | None]:
     """The hits that may answer, unless the query says how relevant they must be; where there are none, also the most
     relevant of the others. A question that names only a time has no floor."""
     only_time = names_only_time(question, [judged.hit for judged in selected])
-    if query.min_relevance is not None or query.strategy not in OWN_STRATEGIES or only_time or not selected:
+    if question.query.min_relevance is not None or not question.is_own or only_time or not selected:
         return [each.hit for each in selected], None
     turns = [each for each in selected if each.hit.memory.is_turn]
     notes = [each for each in selected if not each.hit.memory.is_turn]
@@ -553,218 +568,6 @@ def is_raised_reply(hit: Hit) -> bool:
     return any(reason.signal == REPLY for reason in hit.why)
 
 
-def lower_what_does_not_hold(hits: Sequence[Hit], question: Question) -> list[Hit]:
-    """Lowers what no longer holds, or not yet, when the question is asked; the others keep their order."""
-    if all(is_valid_now(hit.memory, question) for hit in hits):
-        return list(hits)
-    falling = accumulate((hit.score for hit in hits), min)
-    ranked = [
-        (least, hit)
-        if is_valid_now(hit.memory, question)
-        else (min(least, NOT_HELD * least), lowered(hit, question.asked_at))
-        for hit, least in zip(hits, falling, strict=True)
-    ]
-    return [hit for _, hit in sorted(ranked, key=lambda each: -each[0])]
-
-
-def lowered(hit: Hit, at: float) -> Hit:
-    ends, begins = hit.memory.valid_until, hit.memory.valid_from or at
-    detail = f"begins {day(begins)}" if ends is None or ends > at else f"ended {last_day(ends)}"
-    score = min(hit.score, NOT_HELD * hit.score)
-    return replace(hit, score=score, why=(*hit.why, Reason("validity", score - hit.score, detail)))
-
-
-def is_valid_now(memory: Memory, question: Question) -> bool:
-    """Whether it holds when the question is asked; what is superseded is lowered for that, and who asks for a time does
-    not ask what holds now."""
-    asked = question.windows or question.coming or question.order == "oldest"
-    if asked or memory.superseded_by or memory.holds_at(question.asked_at):
-        return True
-    return any(each.field in VALIDITY for each in question.where.conditions)
-
-
-def rank_newer_above_older(hits: Sequence[Hit], question: Question) -> list[Hit]:
-    """Where two hits conflict and nobody has settled it, moves the newer one to just above the older, or the older
-    above the newer where the question asks for that one's time. Where only the older one answers, the newer stays
-    below, but in sight; beside what matches little itself, each stays where it is. Then raises what may be a newer
-    version."""
-    ordered, own = list(hits), {hit.memory.id: hit for hit in hits}
-    least = least_near_best(hits)
-    pairs = conflicting_pairs([hit.memory for hit in hits])
-    above_which: dict[str, tuple[str, bool]] = {}  # by the id of a hit that rose: the older one, and whether surely
-    for (newer, older), link in pairs.items() if not asks_about_the_past(question) else ():
-        at = {hit.memory.id: i for i, hit in enumerate(ordered)}
-        below, above = ordered[at[newer]], ordered[at[older]]
-        near_best = above.score >= least
-        if near_best and at[newer] > at[older] and may_precede(below.memory, above.memory, question):
-            by_hand, sure = "sure" not in link.data, link.data.get("sure") is not False
-            share = FAR_LESS_THOUGH_SURE if sure else FAR_LESS_RELEVANT
-            if not (by_hand or answers_too(below, own[older], share)):
-                move_up(ordered, below, above, UNLIKELY_CONFLICT)
-            elif older in above_which and not continues(newer, sure, *above_which[older], pairs):
-                # The older one stands where it does for another's sake, with which the newer has nothing to do.
-                lift_to(ordered, below, own[older], sure)
-            else:
-                ordered.insert(at[older], raised_by_conflict(ordered.pop(at[newer]), above, sure))
-                above_which[newer] = older, sure
-    if question.strategy not in OWN_STRATEGIES:
-        return ordered
-    return rank_older_above_newer(with_newer_versions(ordered, question), question, pairs)
-
-
-def continues(newer: str, sure: bool, oldest: str, surely: bool, pairs: Collection[tuple[str, str]]) -> bool:
-    """Whether the newer one belongs to the chain of what it would stand above: by a conflict with the oldest, or
-    because each step is sure."""
-    return (newer, oldest) in pairs or (sure and surely)
-
-
-def lift_to(ordered: list[Hit], newer: Hit, older: Hit, sure: bool) -> None:
-    """Moves the newer one to the place that the older one's own score gives it, if that is higher."""
-    if newer.score < older.score:
-        ordered.remove(newer)
-        place = next((i for i, hit in enumerate(ordered) if hit.score <= older.score), len(ordered))
-        ordered.insert(place, raised_by_conflict(newer, older, sure))
-
-
-def raised_by_conflict(newer: Hit, older: Hit, sure: bool) -> Hit:
-    """Strong for that only where the conflict is sure."""
-    return raised(newer, older, relevance=older.relevance if sure else min(older.relevance, MOST_UNCERTAIN_RELEVANCE))
-
-
-def rank_older_above_newer(hits: Sequence[Hit], question: Question, conflicts: Iterable[tuple[str, str]]) -> list[Hit]:
-    """Where the question asks for what held before, or for a time before the newer one of two began, moves the older of
-    the two to just above it: of two that conflict, and of what are likely versions of one fact."""
-    ordered, linked = list(hits), newer_versions(hits)
-    memories = {hit.memory.id: hit.memory for hit in hits}
-    likely = [(id, older) for older in linked for id, link in linked[older] if link.weight >= LIKELY_VERSION]
-    pairs = dict.fromkeys([*conflicts, *likely])
-    replaced = {older for _, older in pairs}
-    for newer, older in sorted(pairs, key=lambda pair: -effective_from(memories[pair[1]])):
-        at = {hit.memory.id: i for i, hit in enumerate(ordered)}
-        above, below = ordered[at[newer]], ordered[at[older]]
-        then = is_of_time_asked_for(below.memory, above.memory, question)
-        asked = then or (question.former and newer not in replaced)
-        if asked and at[older] > at[newer] and older_may_precede(below, above):
-            ordered.insert(at[newer], raised(ordered.pop(at[older]), above, name="earlier"))
-    return ordered
-
-
-def is_of_time_asked_for(older: Memory, newer: Memory, question: Question) -> bool:
-    ends = [window.end for window in question.windows]
-    return bool(ends) and effective_from(older) <= max(ends) < effective_from(newer)
-
-
-def older_may_precede(older: Hit, newer: Hit) -> bool:
-    before = effective_from(older.memory) < effective_from(newer.memory)
-    return before and older.memory.trust >= newer.memory.trust and answers_too(older, newer)
-
-
-def with_newer_versions(hits: Sequence[Hit], question: Question) -> list[Hit]:
-    """Raises what may be a newer version of one of the best hits, the more the likelier that is; to just above it only
-    what is likely one and not far less relevant. Not where the question asks for the time of the older."""
-    ordered, newer_ones = list(hits), {} if asks_about_the_past(question) else newer_versions(hits)
-    least = least_near_best(hits)
-    memories = {hit.memory.id: hit.memory for hit in hits}
-    for id in newer_ones:
-        able: dict[str, Link] = {}
-        for later, link in newer_ones[id]:
-            if may_precede(memories[later], memories[id], question):
-                able.setdefault(later, link)
-        for later, link in islice(able.items(), MOST_VERSIONS):
-            at = {hit.memory.id: i for i, hit in enumerate(ordered)}
-            older, newer = ordered[at[id]], ordered[at[later]]
-            likely = min(1.0, link.weight)  # a link by hand may have any weight
-            if at[later] < at[id] or older.score < least:
-                continue
-            if likely >= 1 or (likely >= LIKELY_VERSION and newer.relevance >= FAR_LESS_RELEVANT * older.relevance):
-                del ordered[at[later]]
-                relevance = perhaps_relevant(older, likely)
-                ordered.insert(at[id], raised(newer, older, relevance=relevance, how="perhaps, than"))
-            elif newer.score < share_of_version(likely) * older.score:
-                move_up(ordered, newer, older, likely)
-    return ordered
-
-
-def least_near_best(hits: Sequence[Hit]) -> float:
-    """The least score of a hit that matches about as well as the best."""
-    return NEAR_BEST * max([0.0, *(hit.score for hit in hits)])
-
-
-def share_of_version(likely: float) -> float:
-    """The least share of the older one's score."""
-    return POSSIBLE_VERSION + (1 - POSSIBLE_VERSION) * likely
-
-
-def perhaps_relevant(older: Hit, likely: float) -> float:
-    """Of what perhaps takes the older one's place: never strong for that, unless somebody has linked the two."""
-    return older.relevance if likely >= 1 else min(likely * older.relevance, MOST_UNCERTAIN_RELEVANCE)
-
-
-def move_up(ordered: list[Hit], newer: Hit, older: Hit, likely: float) -> None:
-    """Moves what perhaps takes the older one's place up, below it, to where its share of the score belongs."""
-    share = share_of_version(likely)
-    least, relevance = share * older.score, perhaps_relevant(older, likely)
-    if newer.score >= least:
-        ordered[ordered.index(newer)] = replace(newer, relevance=max(newer.relevance, relevance))
-        return
-    ordered.remove(newer)
-    after = ordered.index(older) + 1
-    place = next((i for i, hit in enumerate(ordered) if i >= after and hit.score < least), len(ordered))
-    ordered.insert(place, raised(newer, older, share, relevance, "perhaps, than"))
-
-
-def answers_too(hit: Hit, other: Hit, share: float = FAR_LESS_RELEVANT) -> bool:
-    """False where the other one is strong and the hit, by itself, far less relevant."""
-    return other.relevance < STRONG or hit.relevance >= share * other.relevance
-
-
-def asks_about_the_past(question: Question) -> bool:
-    """Whether it asks for what held before: by its words ("originally", "formerly"), or by a filter."""
-    by_words = question.order == "oldest" or question.former
-    return by_words or any(each.field in VALIDITY for each in question.where.conditions)
-
-
-def newer_versions(hits: Sequence[Hit]) -> dict[str, list[tuple[str, Link]]]:
-    """By the id of a hit: the ids of those that may be newer versions of it, or of what it superseded, with their
-    links, the likeliest first; the oldest hit first, so that a version that rose lets the next one rise."""
-    linked = {hit.was.id: (hit.was, hit.memory) for hit in hits if hit.was}
-    linked |= {hit.memory.id: (hit.memory, hit.memory) for hit in hits}
-    newer: dict[str, list[tuple[str, Link]]] = {}
-    for memory in (hit.memory for hit in hits):
-        for id in (link.to for link in memory.links if link.rel == MAY_REPLACE and link.to in linked):
-            former, older = linked[id]
-            link = memory.version_link(former)
-            if link is not None and older is not memory and not memory.is_settled_with(older):
-                newer.setdefault(older.id, []).append((memory.id, link))
-    age = {hit.memory.id: effective_from(hit.memory) for hit in hits}
-    return {id: sorted(newer[id], key=lambda pair: -pair[1].weight) for id in sorted(newer, key=age.__getitem__)}
-
-
-def may_precede(newer: Memory, older: Memory, question: Question) -> bool:
-    """Not where they are equally old, nor where the newer one is trusted less or does not hold while the older does,
-    nor where it began after the time that the question names, nor where what is looked up stands in the older alone."""
-    if not is_valid_now(newer, question) and is_valid_now(older, question):
-        return False
-    looked_up = question.text.casefold()
-    if looked_up in older.text.casefold() and looked_up not in newer.text.casefold():
-        return False
-    fits = (time_match(each, question) for each in (newer, older))
-    ends = [window.end for window in question.windows]
-    asked_for = not ends or (effective_from(newer) <= max(ends) and next(fits) >= next(fits))
-    return asked_for and effective_from(newer) > effective_from(older) and newer.trust >= older.trust
-
-
-def raised(
-    hit: Hit, other: Hit, share: float = 1.0, relevance: float | None = None, how: str = "than", name: str = "newer"
-) -> Hit:
-    """With a share of the score of the other hit, which it stands beside, and its relevance unless another is given: it
-    answers as well."""
-    score = max(hit.score, share * other.score)  # what was not read may stand below a lower score
-    why = (*hit.why, Reason(name, score - hit.score, f"{how} {short_id(other.memory.id)}"))
-    least = other.relevance if relevance is None else relevance
-    return replace(hit, score=score, relevance=max(hit.relevance, least), why=why)
-
-
 def with_reading(hit: Hit, score: float) -> Hit:
     return replace(hit, score=score, why=(*hit.why, Reason("reading", score - hit.score)))
 
@@ -843,11 +646,12 @@ def expand(hits: Sequence[Hit], spec: ExpandSpec | None, where: Filter, *, space
     return expanded[: len(hits) + max(0, spec.cap)]
 
 
-def with_context(hits: Sequence[Hit], query: Query, question: Question, sources: Sources) -> list[Hit]:
+def with_context(hits: Sequence[Hit], question: Question, sources: Sources) -> list[Hit]:
     """Adds to each turn the turns around it, in the order in which they were said."""
-    if query.with_context <= 0:
+    reach = question.query.with_context
+    if reach <= 0:
         return list(hits)
-    return [add_neighbours(hit, query.with_context, question.where, sources) for hit in hits]
+    return [add_neighbours(hit, reach, question.where, sources) for hit in hits]
 
 
 def add_neighbours(hit: Hit, reach: int, where: Filter, sources: Sources) -> Hit:
@@ -860,14 +664,14 @@ def add_neighbours(hit: Hit, reach: int, where: Filter, sources: Sources) -> Hit
     return replace(hit, context=tuple(sorted(others, key=lambda memory: memory.position or 0)))
 
 
-def recall_sessions(question: Question, query: Query, sources: Sources) -> Recollection:
+def recall_sessions(question: Question, sources: Sources) -> Recollection:
     """Whole conversations, each with its best turns as hits."""
-    ranked, notes = rank_sessions(question, sources, query.k)
+    ranked, notes = rank_sessions(question, sources)
     ids = [turn.id for session in ranked for turn in session.turns]
     memories = {memory.id: memory for memory in sources.reader.get_many(sources.space, ids)}
-    turns = {each.session: judged_turns(each, memories, question, query, sources) for each in ranked}
-    relevant, nearest = above_floor([turn for some in turns.values() for turn in some], query, question)
-    with_turns = {hit.memory.id: hit for hit in with_context(relevant, query, question, sources)}
+    turns = {each.session: judged_turns(each, memories, question, sources) for each in ranked}
+    relevant, nearest = above_floor([turn for some in turns.values() for turn in some], question)
+    with_turns = {hit.memory.id: hit for hit in with_context(relevant, question, sources)}
     sessions = [
         SessionHit(
             each.session,
@@ -883,7 +687,7 @@ def recall_sessions(question: Question, query: Query, sources: Sources) -> Recol
 
 
 def judged_turns(
-    session: ScoredSession, memories: Mapping[str, Memory], question: Question, query: Query, sources: Sources
+    session: ScoredSession, memories: Mapping[str, Memory], question: Question, sources: Sources
 ) -> list[Judged]:
     """The best turns of a conversation that are as relevant as the query asks."""
     turns = [(memories[turn.id], turn.cosine) for turn in session.turns if turn.id in memories]
@@ -896,7 +700,7 @@ def judged_turns(
         )
         for memory, cosine in turns
     ]
-    return [each for each in hits if each.hit.relevance >= (query.min_relevance or 0)]
+    return [each for each in hits if each.hit.relevance >= (question.query.min_relevance or 0)]
 
 
 def clean_recollection(recollection: Recollection, clean: Callable[[Memory], Memory]) -> Recollection:

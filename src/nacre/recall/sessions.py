@@ -42,20 +42,20 @@ class ScoredSession(NamedTuple):
     turns: tuple[BestTurn, ...]  # best first
 
 
-def rank_sessions(question: Question, sources: Sources, k: int) -> tuple[list[ScoredSession], tuple[str, ...]]:
+def rank_sessions(question: Question, sources: Sources) -> tuple[list[ScoredSession], tuple[str, ...]]:
     """Memories outside of any conversation are left out."""
     vector, notes = embed_question(question, sources)
     candidates = gather(question, vector, space=sources.space, store=sources.reader, pool=POOL, reach=0)
-    return score_sessions(candidates, question, k), notes
+    return score_sessions(candidates, question), notes
 
 
-def score_sessions(candidates: PlacedCandidates, question: Question, k: int) -> list[ScoredSession]:
+def score_sessions(candidates: PlacedCandidates, question: Question) -> list[ScoredSession]:
     if not candidates.places:
         return []
     signals = session_signals(candidates, question)
     scores = np.sum([WEIGHTS[name] * values for name, values in signals.items()], axis=0) / FULL_SCORE
     names = {int(code): place.session for code, place in zip(candidates.session, candidates.places, strict=True)}
-    ranked = [int(code) for code in np.argsort(-scores, kind="stable") if names[int(code)]][:k]
+    ranked = [int(code) for code in np.argsort(-scores, kind="stable") if names[int(code)]]
     best = turn_scores(candidates)
     return [
         ScoredSession(
@@ -64,7 +64,7 @@ def score_sessions(candidates: PlacedCandidates, question: Question, k: int) -> 
             tuple(Reason(name, WEIGHTS[name] * float(values[code]) / FULL_SCORE) for name, values in signals.items()),
             best_turns(candidates, best, code),
         )
-        for code in ranked
+        for code in ranked[: question.query.k]
     ]
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nacre.model import GENERIC_ROLES, Hit, Memory, Query, Reason
+from nacre.model import GENERIC_ROLES, Hit, Memory, Reason
 from nacre.model.instants import DAY, FIRST, LAST
 from nacre.model.memory import is_place_of_turn
 from nacre.models.calibration import Closeness
@@ -200,9 +200,10 @@ UNKNOWN_MOOD = 0.5
 NOISE = 1e-6  # relative: equal vectors get cosines that differ this much by their place in the matrix
 
 
-def adjust(hits: Sequence[Hit], question: Question, query: Query) -> list[Hit]:
+def adjust(hits: Sequence[Hit], question: Question) -> list[Hit]:
     """Best first; equal scores are ordered by importance, then newest first."""
-    adjusted = [apply_factors(hit, question, query) for hit in hits] if query.strategy == "auto" else list(hits)
+    query = question.query
+    adjusted = [apply_factors(hit, question) for hit in hits] if query.strategy == "auto" else list(hits)
     if query.emotion is not None:
         adjusted = blend_mood(adjusted, query.emotion, query.emotion_weight)
     places = rank_places([hit.score for hit in adjusted])
@@ -220,47 +221,48 @@ def rank_places(scores: Sequence[float]) -> dict[float, int]:
     return places
 
 
-def apply_factors(hit: Hit, question: Question, query: Query) -> Hit:
-    factors = {name: factor(hit.memory, question, query) for name, factor in FACTORS.items()}
+def apply_factors(hit: Hit, question: Question) -> Hit:
+    factors = {name: factor(hit.memory, question) for name, factor in FACTORS.items()}
     product = math.prod(factors.values())
     reasons = tuple(Reason(name, hit.score * (value - 1)) for name, value in factors.items() if value != 1)
     # Multiplying a negative score would reverse the effect; it is last anyway.
     return hit if hit.score <= 0 else replace(hit, score=hit.score * product, why=hit.why + reasons)
 
 
-def importance(memory: Memory, question: Question, query: Query) -> float:  # noqa: ARG001
+def importance(memory: Memory, _: Question) -> float:
     return 1 + IMPORTANCE_SPAN * (memory.importance - 0.5)
 
 
-def recency(memory: Memory, question: Question, query: Query) -> float:
-    if query.recency_basis != "accessed" and (memory.is_turn or question.windows or question.order or question.former):
+def recency(memory: Memory, question: Question) -> float:
+    by_use = question.query.recency_basis == "accessed"
+    if not by_use and (memory.is_turn or question.windows or question.order or question.former):
         return 1.0
-    since = memory.last_accessed if query.recency_basis == "accessed" else memory.happened_at
-    age = max(0.0, question.asked_at - since) / DAY
+    since = memory.last_accessed if by_use else memory.happened_at
+    age = max(0.0, question.query.asked_at - since) / DAY
     return 1 + RECENCY_SPAN * math.exp(-age / RECENCY_DAYS)
 
 
-def use(memory: Memory, question: Question, query: Query) -> float:  # noqa: ARG001
+def use(memory: Memory, question: Question) -> float:
     """Counts only when the query asks for it; otherwise a recall would change the next one."""
-    if query.recency_basis != "accessed":
+    if question.query.recency_basis != "accessed":
         return 1.0
     return 1 + USE_SPAN * min(1.0, math.log1p(memory.access_count) / math.log1p(USES))
 
 
-def belief(memory: Memory, question: Question, query: Query) -> float:  # noqa: ARG001
+def belief(memory: Memory, _: Question) -> float:
     confidence = CONFIDENCE_FLOOR + (1 - CONFIDENCE_FLOOR) * memory.confidence
     return confidence * (TRUST_FLOOR + (1 - TRUST_FLOOR) * memory.trust)
 
 
-def superseded(memory: Memory, question: Question, query: Query) -> float:  # noqa: ARG001
+def superseded(memory: Memory, _: Question) -> float:
     return SUPERSEDED if memory.superseded_by else 1.0
 
 
-def context(memory: Memory, question: Question, query: Query) -> float:  # noqa: ARG001
-    return CONTEXT_BONUS if set(memory.contexts) & set(query.contexts) else 1.0
+def context(memory: Memory, question: Question) -> float:
+    return CONTEXT_BONUS if set(memory.contexts) & set(question.query.contexts) else 1.0
 
 
-def time(memory: Memory, question: Question, query: Query) -> float:  # noqa: ARG001
+def time(memory: Memory, question: Question) -> float:
     if not question.windows and not question.coming:
         return 1.0
     least = OF_ANOTHER_TIME if is_event_of_another_time(memory, question) else OUT_OF_TIME
@@ -351,11 +353,11 @@ def may_have_held(memory: Memory, window: Window) -> bool:
     return lasting and memory.happened_at < window.start and window.end - window.start >= SEASON and window.end < LAST
 
 
-def asks(memory: Memory, question: Question, query: Query) -> float:  # noqa: ARG001
+def asks(memory: Memory, _: Question) -> float:
     return ASKS if memory.asks and not memory.is_turn else 1.0
 
 
-Factor = Callable[[Memory, Question, Query], float]
+Factor = Callable[[Memory, Question], float]
 FACTORS: Mapping[str, Factor] = {
     "importance": importance,
     "recency": recency,

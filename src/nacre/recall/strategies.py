@@ -57,20 +57,20 @@ class Sources(NamedTuple):
     calibrated: bool
 
 
-Strategy: TypeAlias = Callable[[Question, Query, Sources], Ranking]
+Strategy: TypeAlias = Callable[[Question, Sources, int], Ranking]  # how many are wanted, at least
 
 
-def auto(question: Question, query: Query, sources: Sources) -> Ranking:
+def auto(question: Question, sources: Sources, wanted: int) -> Ranking:
     """Words, meaning, neighbours and conversation, with weights fitted on the development data."""
     vector, notes = embed_question(question, sources)
-    pool = max(POOL, POOL_PER_WANTED * query.k)
+    pool = max(POOL, POOL_PER_WANTED * wanted)
     candidates = gather(question, vector, space=sources.space, store=sources.reader, pool=pool, reach=REACH)
     scored = score_candidates(
         candidates,
         question,
         sources.calibration,
-        query.k + EXTRA_CANDIDATES,
-        include_unrelated=query.min_relevance == 0,
+        wanted + EXTRA_CANDIDATES,
+        include_unrelated=question.query.min_relevance == 0,
     )
     return Ranking(tuple(scored), notes)
 
@@ -154,53 +154,54 @@ def embed_question(question: Question, sources: Sources) -> tuple[Vectors | None
         return None, (f"Answered from words alone: {error}",)
 
 
-def semantic(question: Question, query: Query, sources: Sources) -> Ranking:
+def semantic(question: Question, sources: Sources, wanted: int) -> Ranking:
     vector, notes = embed_question(question, sources)
     if vector is None:
-        return Ranking(keyword(question, query, sources).scored, notes)
-    matches = nearest(question, query, sources, vector)
+        return Ranking(keyword(question, sources, wanted).scored, notes)
+    matches = nearest(question, sources, vector, SPARE * wanted)
     return Ranking(tuple(Scored(each.id, each.score, (Reason("meaning", each.score),), cosine=each.score)
                          for each in matches))  # fmt: skip
 
 
-def keyword(question: Question, query: Query, sources: Sources) -> Ranking:
-    matches = sources.reader.by_words(sources.space, question.terms, question.where, SPARE * query.k)
+def keyword(question: Question, sources: Sources, wanted: int) -> Ranking:
+    matches = sources.reader.by_words(sources.space, question.terms, question.where, SPARE * wanted)
     return Ranking(tuple(Scored(each.id, each.score, (Reason("words", each.score),)) for each in matches))
 
 
-def nearest(question: Question, query: Query, sources: Sources, vector: Vectors, pool: int = 0) -> list[Match]:
-    return sources.reader.by_vector(sources.space, vector, question.where, pool or SPARE * query.k)
+def nearest(question: Question, sources: Sources, vector: Vectors, pool: int) -> list[Match]:
+    return sources.reader.by_vector(sources.space, vector, question.where, pool)
 
 
-def rrf(question: Question, query: Query, sources: Sources) -> Ranking:
+def rrf(question: Question, sources: Sources, wanted: int) -> Ranking:
     """Weighted reciprocal rank fusion of words and meaning, as published."""
     vector, notes = embed_question(question, sources)
-    pool = max(POOL, POOL_PER_WANTED * query.k)
+    pool = max(POOL, POOL_PER_WANTED * wanted)
     words = sources.reader.by_words(sources.space, question.terms, question.where, pool)
-    near = [] if vector is None else nearest(question, query, sources, vector, pool)
+    near = [] if vector is None else nearest(question, sources, vector, pool)
+    fusion = question.query.fusion
     reasons_by_id: dict[str, list[Reason]] = defaultdict(list)
-    for name, weight, matches in (("words", query.fusion.words, words), ("meaning", query.fusion.meaning, near)):
+    for name, weight, matches in (("words", fusion.words, words), ("meaning", fusion.meaning, near)):
         for place, match in enumerate(matches, start=1):
-            reasons_by_id[match.id].append(Reason(name, weight / (query.fusion.k + place), f"rank {place}"))
+            reasons_by_id[match.id].append(Reason(name, weight / (fusion.k + place), f"rank {place}"))
     scored = sum_reasons(reasons_by_id, {match.id: match.score for match in near})
-    return Ranking(tuple(scored[: SPARE * query.k + POOL_PER_WANTED]), notes)
+    return Ranking(tuple(scored[: SPARE * wanted + POOL_PER_WANTED]), notes)
 
 
-def hybrid(question: Question, query: Query, sources: Sources) -> Ranking:
+def hybrid(question: Question, sources: Sources, wanted: int) -> Ranking:
     """The published weighted sum over the nearest by meaning: cosine, BM25 within the pool, recency, importance."""
     vector, notes = embed_question(question, sources)
     if vector is None:
-        return Ranking(keyword(question, query, sources).scored, notes)
-    near = nearest(question, query, sources, vector, max(1, query.overfetch) * query.k)
+        return Ranking(keyword(question, sources, wanted).scored, notes)
+    near = nearest(question, sources, vector, max(1, question.query.overfetch) * wanted)
     cosines = {match.id: match.score for match in near}
     memories = sources.reader.get_many(sources.space, list(cosines))
     words = pool_words(question.text, memories)
-    weights = query.hybrid
+    weights = question.query.hybrid
     reasons_by_id = {
         memory.id: [
             Reason("meaning", weights.cosine * cosines[memory.id]),
             Reason("words", weights.lexical * words[memory.id]),
-            Reason("recency", weights.recency * recency(memory, query, weights.decay_rate)),
+            Reason("recency", weights.recency * recency(memory, question.query, weights.decay_rate)),
             Reason("importance", weights.importance * memory.importance),
         ]
         for memory in memories
@@ -239,10 +240,10 @@ def sum_reasons(reasons_by_id: Mapping[str, Sequence[Reason]], cosines: Mapping[
     return sorted(scored, key=lambda each: -each.score)
 
 
-def graph(question: Question, query: Query, sources: Sources) -> Ranking:
+def graph(question: Question, sources: Sources, wanted: int) -> Ranking:
     """Starts at the best answers of `auto` and follows their links both ways; each hop passes on part of the score.
     Possible newer versions are not followed: they are raised afterwards, by how well they match themselves."""
-    start = auto(question, query, sources)
+    start = auto(question, sources, wanted)
     scored = {each.id: each for each in start.scored}
     frontier = sources.reader.get_many(sources.space, list(scored)[:SEEDS])
     for hop in range(1, HOPS + 1):

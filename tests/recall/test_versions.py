@@ -16,7 +16,7 @@ from nacre.model.instants import day
 from nacre.model.memory import MAY_REPLACE
 from nacre.model.recollection import STRONG, conflicting_pairs
 from nacre.recall.gather import understand
-from nacre.recall.recall import rank_newer_above_older, with_newer_versions
+from nacre.recall.versions import rank_newer_above_older, with_newer_versions
 from nacre.text.dates import asks_for_former
 from tests.embedders import WordBag
 from tests.recall.factories import DAY, NOW, found
@@ -297,10 +297,11 @@ def noted(*, sure: bool) -> Link:
         (Link("older", MAY_REPLACE, 0.6), 0.9, 0.04, "older"),
         (Link("older", MAY_REPLACE, 0.6), 0.9, 0.05, "newer"),
         (Link("older", MAY_REPLACE, 0.6), 0.5, 0.02, "older"),
-        (noted(sure=False), 0.9, 0.04, "older"),
-        (noted(sure=False), 0.9, 0.05, "newer"),
-        (noted(sure=False), 0.51, 0.02, "older"),
-        (noted(sure=False), 0.49, 0.01, "newer"),  # where it is not likely that the older one answers
+        (noted(sure=False), 0.9, 0.49, "older"),  # a note that may have nothing to do with it
+        (noted(sure=False), 0.9, 0.51, "newer"),
+        (noted(sure=False), 0.49, 0.19, "older"),
+        (noted(sure=False), 0.49, 0.21, "newer"),
+        (noted(sure=False), 0.19, 0.01, "newer"),  # where it is not likely that the older one answers
         (noted(sure=True), 0.9, 0.02, "older"),  # it may change another part of what the older one tells
         (noted(sure=True), 0.9, 0.03, "newer"),
     ],
@@ -331,8 +332,8 @@ def test_the_newer_side_of_a_conflict_stays_in_sight_below_the_only_answer(own: 
 
 
 def test_the_newer_side_of_an_unsure_conflict_is_never_strong_for_that() -> None:
-    newer, _ = first_of_two(noted(sure=False), 0.9, 0.3)
-    assert newer.memory.id == "newer" and 0.3 < newer.relevance < STRONG
+    newer, _ = first_of_two(noted(sure=False), 0.49, 0.3)
+    assert newer.memory.id == "newer" and 0.3 < newer.relevance < 0.49 < STRONG
     newer, _ = first_of_two(noted(sure=False), 0.9, 0.8)
     assert newer.relevance == 0.8  # by itself
     newer, _ = first_of_two(noted(sure=True), 0.9, 0.3)
@@ -356,8 +357,23 @@ def test_a_newer_side_does_not_climb_over_what_it_has_no_link_with(
     places = [("first", 1.0, 9), ("other", 0.8, 8), ("second", 0.5, 7), ("third", 0.2, 5)]
     links = {"second": (linked("first", True),), "third": tuple(linked(to, sure) for to in linked_with)}
     hits = [
-        Hit(memory(name, created_at=NOW - days * DAY, links=links.get(name, ())), score, (), relevance=score / 2)
+        Hit(memory(name, created_at=NOW - days * DAY, links=links.get(name, ())), score, (), relevance=0.3)
         for name, score, days in places
+    ]
+    ordered = rank_newer_above_older(hits, understand(Query(ASKED, asked_at=NOW)))
+    assert [hit.memory.id for hit in ordered] == order
+
+
+@pytest.mark.parametrize(
+    ("sure", "order"), [(True, ["third", "second", "first"]), (False, ["second", "first", "third"])]
+)
+def test_nothing_rises_by_two_links_of_which_one_may_be_wrong(sure: bool, order: list[str]) -> None:
+    second = (Link("first", "conflicts", data={"kind": "update", "sure": sure}),)
+    third = (Link("second", MAY_REPLACE, 0.9),)
+    hits = [
+        Hit(memory("first", created_at=NOW - 2 * DAY), 1.0, (), relevance=0.4),
+        Hit(memory("second", created_at=NOW - DAY, links=second), 0.3, (), relevance=0.3),
+        Hit(memory("third", created_at=NOW, links=third), 0.2, (), relevance=0.3),
     ]
     ordered = rank_newer_above_older(hits, understand(Query(ASKED, asked_at=NOW)))
     assert [hit.memory.id for hit in ordered] == order

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -453,6 +455,18 @@ def test_at_a_terminal_a_merge_opens_both_texts_in_the_editor(noted: CommandLine
     conversation("review", answers=((KEYS, "m"),), EDITOR=str(editor))
     assert noted.json("show", "munich")["text"] == "Moved from:\nThe office is in Munich\n\nThe office is in Berlin"
     assert noted.json("list")[0]["id"] == "munich-memory"
+
+
+def test_a_merge_does_not_overwrite_what_changed_while_the_editor_was_open(noted: CommandLine, tmp_path: Path) -> None:
+    editor = tmp_path / "editor.sh"
+    editor.write_text(f'#!/bin/sh\n{sys.executable} -m nacre edit munich --add-tag theirs\nprintf mine > "$1"\n')
+    editor.chmod(0o755)
+    seen, _ = conversation("review", answers=((KEYS, "m"),), EDITOR=str(editor))
+    assert "Nothing was decided" in seen
+    kept = re.search(r"your text is in (\S+\.md)", " ".join(seen.split()))
+    assert kept is not None and Path(kept[1]).read_text() == "mine"
+    Path(kept[1]).unlink()
+    assert noted.json("show", "munich")["text"] == NEW and len(live(noted)) == 2
 
 
 def test_a_merge_whose_editor_saves_nothing_decides_nothing(noted: CommandLine) -> None:

@@ -25,6 +25,7 @@ from nacre.errors import (
     SpaceNotFound,
     SupersedeCycle,
     UndoRefused,
+    VersionMismatch,
     nearest_name,
 )
 
@@ -66,7 +67,10 @@ class Interrupted(CliError):
 EXIT_CODES: tuple[tuple[type[CliError], tuple[type[NacreError], ...]], ...] = (  # the first match wins
     (NotFound, (MemoryNotFound, HistoryLost, SpaceNotFound)),
     (UsageProblem, (InvalidInput,)),
-    (Refused, (AccessDenied, SupersedeCycle, LinkRefused, ConflictError, UndoRefused, MigrationRefused)),
+    (
+        Refused,
+        (AccessDenied, SupersedeCycle, LinkRefused, ConflictError, UndoRefused, MigrationRefused, VersionMismatch),
+    ),
     (StoreProblem, (NacreError,)),
 )
 

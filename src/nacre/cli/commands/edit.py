@@ -6,7 +6,9 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from tempfile import mkstemp
 from typing import Unpack, cast
 
 import click
@@ -15,7 +17,7 @@ from nacre.cli.catalogue import GroupWithMembers
 from nacre.cli.cli_context import CliContext
 from nacre.cli.commands.remember import report_result, without_warnings
 from nacre.cli.errors import NotFound, Refused, UsageProblem
-from nacre.cli.lookup import find_memories, find_memories_ever, stores_read
+from nacre.cli.lookup import find_by_id, find_memories, find_memories_ever, stores_read
 from nacre.cli.options import (
     FirstByDefault,
     RowOptions,
@@ -46,9 +48,9 @@ from nacre.cli.ui.records import (
 from nacre.cli.ui.times import age
 from nacre.engine.merge import all_united, refuse_unmergeable
 from nacre.engine.supersede import is_redacted, no_longer_expiring, redaction_note, refuse_hidden
-from nacre.errors import MemoryNotFound
-from nacre.memory_store import MemoryStore
-from nacre.model import Memory
+from nacre.errors import MemoryNotFound, VersionMismatch
+from nacre.memory_store import MemoryStore, retry_while_changed
+from nacre.model import Memory, RememberResult
 from nacre.model.instants import DAY, iso, last_day
 from nacre.model.memory import without_none
 from nacre.model.validate import Editable
@@ -62,6 +64,7 @@ def memory_command() -> None:
     """
 
 
+TYPED = ".md"  # of a file with the text of a memory
 CLEARED_BY_EMPTY = ("occurred_at", "valid_from", "valid_until", "expires_at")
 
 
@@ -84,16 +87,24 @@ def edit_command(
         name: None if name in CLEARED_BY_EMPTY and value == "" else value
         for name, value in without_none(**described).items()
     }
+    text = None if text is None else text_argument([text], stdin=False)
     with cli.open_with_personal() as store:
         memory = find_memories(store, [id])[0]
         if text is None and not (changes or add_tag or remove_tag):
             text = edit_text(memory.text)
-        elif text is not None:
-            text = text_argument([text], stdin=False)
-        if add_tag or remove_tag:
-            changes["tags"] = [tag for tag in (*memory.tags, *add_tag) if tag not in remove_tag]
+
+        def edit(memory: Memory) -> tuple[Memory, RememberResult]:
+            if add_tag or remove_tag:
+                changes["tags"] = [tag for tag in (*memory.tags, *add_tag) if tag not in remove_tag]
+            as_read = store.expecting({memory.id: memory.version}, check=False)
+            return memory, as_read.edit_result(memory.id, text=text, why=why, **cast("Editable", changes))
+
         with without_warnings():
-            result = store.edit_result(memory.id, text=text, why=why, **cast("Editable", changes))
+            if text is None:
+                memory, result = retry_while_changed(lambda: edit(find_by_id(store, memory.id)))
+            else:
+                with keeping_typed(text, memory):
+                    _, result = edit(memory)
     after = result.memory
     changed = after.updated_at != memory.updated_at
     say(f"{'Changed' if changed else 'Nothing changed in'} {short(after.id)}: {excerpt(after)}")
@@ -102,13 +113,29 @@ def edit_command(
     say(*(ended_note(after, cli.now()) if after.valid_until != memory.valid_until else ()))
 
 
-def edit_text(text: str, *, extension: str = ".md") -> str | None:
+@contextmanager
+def keeping_typed(text: str, *memories: Memory) -> Iterator[None]:
+    """Where somebody else changes one of the memories before the text is stored, the text is written to a file."""
+    try:
+        yield
+    except VersionMismatch as error:
+        opened, file = mkstemp(prefix="nacre-", suffix=TYPED)  # for its owner alone
+        with os.fdopen(opened, "w", encoding="utf-8") as out:
+            out.write(text)
+        named = ", ".join(short(memory.id) for memory in memories)
+        raise Refused(
+            f"{named} was changed by somebody else meanwhile, and nothing was written; your text is in {file}. "
+            f"`nacre show {short(memories[0].id)}` shows what it says now."
+        ) from error
+
+
+def edit_text(text: str) -> str | None:
     """None when it was closed without saving."""
     usual = ("notepad",) if os.name == "nt" else ("nano", "vi")
     installed = next((name for name in usual if shutil.which(name)), usual[0])
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or installed
     try:
-        return click.edit(text, editor=editor, extension=extension)
+        return click.edit(text, editor=editor, extension=TYPED)
     except click.ClickException as error:
         raise UsageProblem(
             f"the editor did not work ({error.format_message()}); set $EDITOR, or give the new text with --text."
@@ -155,7 +182,10 @@ def merge_command(
             said = edit_both([stays, *gone]) or ""
             if not said:
                 raise UsageProblem("the editor was closed without saving, and nothing was merged.")
-        merged = store.merge(stays.id, *(memory.id for memory in gone), text=said, why=why)
+        edited = [stays, *gone] if in_editor else []
+        as_read = store.expecting({memory.id: memory.version for memory in edited}, check=False)
+        with keeping_typed(said, *edited):
+            merged = as_read.merge(stays.id, *(memory.id for memory in gone), text=said, why=why)
     replaced = ", ".join(short(each.id) for each in gone)
     say(f"{short(merged.id)} ({excerpt(merged)}) now replaces {replaced}.", "`nacre undo` takes it back.")
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.commands.edit import edit_both
+from nacre.cli.commands.edit import edit_both, keeping_typed
+from nacre.cli.errors import Refused
 from nacre.cli.lookup import find_memories
 from nacre.cli.options import command, form_option, global_options, limit_option, option, why_option, yes_option
 from nacre.cli.ui.output import Column, Form, one_line, print_items, printable, put, say, wrapped
@@ -409,7 +410,7 @@ def apply_choice(step: Step, choice: Choice) -> bool:
         return False
     try:
         say(step.apply(choice))
-    except (InvalidInput, MemoryNotFound) as error:
+    except (InvalidInput, MemoryNotFound, Refused) as error:
         say(f"Nothing was decided: {error}")
         return False
     return True
@@ -421,13 +422,13 @@ def item_step(store: MemoryStore, waiting: ReviewItem, cli: CliContext) -> Step 
         return None
 
     def apply(choice: Choice) -> str:
-        if item.conflict is not None and choice.in_editor:
-            typed = edit_both([item.conflict.a, item.conflict.b])
-        else:
-            typed = ask_text(f"{choice.asks} ") if choice.asks else ""
+        edited = [item.conflict.a, item.conflict.b] if item.conflict is not None and choice.in_editor else []
+        typed = edit_both(edited) if edited else ask_text(f"{choice.asks} ") if choice.asks else ""
         into, text = (typed, "") if item.kind in ("word", "entity") else ("", typed)
-        if into is None or text is None or not store.decide(item, choice.decision, into=into, text=text):
-            raise InvalidInput("it still waits.")
+        as_read = store.expecting({memory.id: memory.version for memory in edited}, check=False)
+        with keeping_typed(text or "", *edited):
+            if into is None or text is None or not as_read.decide(item, choice.decision, into=into, text=text):
+                raise InvalidInput("it still waits.")
         return choice.outcome
 
     title, details = item_texts(item, cli.now())

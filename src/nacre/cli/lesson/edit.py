@@ -32,6 +32,7 @@ from nacre.lessons import Answer, Lesson, LessonBook
 from nacre.lessons.book import LessonChanges, LessonFields
 from nacre.lessons.lesson import AGENT_TAG, ReviewDue
 from nacre.lessons.vocabulary import TAG, Vocabulary
+from nacre.memory_store import retry_while_changed
 from nacre.model.levels import LEVELS, NAMES
 from nacre.model.memory import without_none
 from nacre.model.review import STALE_DAYS
@@ -116,10 +117,16 @@ def edit_command(
     if "tags" in changes and (add_tag or remove_tag):
         raise click.UsageError("--tag replaces all tags; give it alone, or --add-tag and --remove-tag.")
     with open_book(cli) as book:
-        before = Lesson.of(find_lesson(book, id))
-        if add_tag or remove_tag:
-            changes["tags"] = change_tags(book, before, add_tag or (), remove_tag or ())
-        after = book.update(before.id, **cast("LessonChanges", changes))
+
+        def edit() -> tuple[Lesson, Answer[Lesson]]:
+            memory = find_lesson(book, id)
+            before = Lesson.of(memory)
+            if add_tag or remove_tag:
+                changes["tags"] = change_tags(book, before, add_tag or (), remove_tag or ())
+            as_read = LessonBook(store=book.store.expecting({memory.id: memory.version}, check=False))
+            return before, as_read.update(before.id, **cast("LessonChanges", changes))
+
+        before, after = retry_while_changed(edit)
     unchanged = before.updated_at == after.data.updated_at
     outcome = "Nothing changed in {}." if unchanged else "Changed {}; `nacre undo` takes it back."
     print_answer(after, form, lambda lesson: say(outcome.format(name_lesson(lesson))))

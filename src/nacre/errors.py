@@ -329,7 +329,7 @@ class UndoBlocked(UndoRefused):
     """`later` are the operations that prevent it, newest first; `state` says how the subject depends on them."""
 
     def __init__(self, subject: str, later: Sequence[object], state: str = "was changed after this operation") -> None:
-        named = ", ".join(f"{each.name} {each.batch[:8]}" for each in later[:5])  # type: ignore[attr-defined]
+        named = ", ".join(f"{each.name} {each.short_batch}" for each in later[:5])  # type: ignore[attr-defined]
         which = f" ({named}{', …' if len(later) > 5 else ''})" if named else ""
         remedy = (
             "undo the later operations first, or with this one (`--cascade`)"

@@ -1,4 +1,4 @@
-"""Builds working parts from settings. The only file that names a backend; slow imports happen on first use."""
+"""Builds working parts from settings. The only file that opens a backend; slow imports happen on first use."""
 
 from __future__ import annotations
 

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
+from nacre import Memory, MemoryStore
+from nacre.cli.commands import edit
 from tests.command_line import CommandLine
 
 
@@ -184,3 +191,53 @@ def test_a_bump_without_its_change_asks_for_that(filled: CommandLine) -> None:
     for words in (["one"], ["one", "--reason", "it matters"]):
         refused = filled("memory", "bump", *words)
         assert refused.exit_code == 2 and "then the change: +0.2, -0.1 or =0.9" in refused.stderr
+
+
+def other_terminal(folder: Path, *words: str, then: str = "") -> str:
+    """An editor that calls another `nacre` before it saves."""
+    editor = folder / "editor.py"
+    editor.write_text(
+        "import subprocess, sys\n"
+        f"subprocess.run([sys.executable, '-m', 'nacre', *{words!r}], check=True)\n"
+        f"open(sys.argv[1], 'w').write({then!r})\n"
+    )
+    return f"{sys.executable} {editor}"
+
+
+def test_tags_of_two_terminals_are_both_kept(filled: CommandLine) -> None:
+    def add(name: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([sys.executable, "-m", "nacre", "edit", "one", "--add-tag", name])
+
+    names = [f"tag{number}" for number in range(4)]
+    assert [process.wait(120) for process in list(map(add, names))] == [0] * 4
+    assert set(filled.json("show", "one")["tags"]) == {"a", *names}
+
+
+def test_a_tag_is_added_to_what_somebody_else_added_meanwhile(
+    filled: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find, late = edit.find_by_id, ["theirs"]
+
+    def overtaken(store: MemoryStore, id: str) -> Memory:
+        memory = find(store, id)
+        if late:
+            store.tag(id, add=[late.pop()])
+        return memory
+
+    monkeypatch.setattr(edit, "find_by_id", overtaken)
+    filled.ok("edit", "one", "--add-tag", "mine")
+    assert filled.json("show", "one")["tags"] == ["a", "theirs", "mine"]
+
+
+@pytest.mark.parametrize("command", [("edit", "one"), ("merge", "one", "two", "--edit")])
+def test_what_is_typed_does_not_overwrite_what_changed_meanwhile_and_is_kept_in_a_file(
+    filled: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("EDITOR", other_terminal(tmp_path, "edit", "one", "--text", "theirs", then="mine"))
+    result = filled(*command)
+    assert result.exit_code == 3 and "changed by somebody else meanwhile, and nothing was written" in result.stderr
+    kept = re.search(r"your text is in (\S+\.md)\. `nacre show one` shows", result.stderr)
+    assert kept is not None and Path(kept[1]).read_text() == "mine"
+    Path(kept[1]).unlink()
+    after = filled.json("show", "one")
+    assert (after["text"], filled.json("show", "two")["superseded_by"]) == ("theirs", "")

@@ -30,7 +30,7 @@ def ids(results: list[dict[str, object]]) -> list[str]:
 def test_link_prints_the_link_in_three_forms(filled: CommandLine) -> None:
     assert filled.ok("link", "api", "pg") == "api-memory\trelated\tpg-memory\t1"
     assert filled.ok("link", "api", "cat", "-f", "text") == (
-        "api-memo (Flask answers requests) related → cat-memo (Tom sleeps)"
+        "api-memory (Flask answers requests) related → cat-memory (Tom sleeps)"
     )
     result = filled.json("link", "api", "pg", "-r", "mentions", "-w", "0.5")
     assert result == {"source": "api-memory", "target": "pg-memory", "rel": "mentions", "weight": 0.5, "new": True}
@@ -128,19 +128,19 @@ def test_a_circle_of_links_is_walked_once(linked: CommandLine) -> None:
     linked.ok("link", "pg", "api")
     assert sorted(ids(linked.json("neighbors", "api", "-d", "9"))) == ["cat-memory", "pg-memory"]
     assert linked.ok("graph", "api", "-d", "9").split("\n") == [
-        "api-memo Flask answers requests",
-        "├─ depends_on → pg-memor Postgres keeps orders",
-        "│  └─ related ← cat-memo Tom sleeps",
-        "└─ related ← pg-memor (above)",
+        "api-memory Flask answers requests",
+        "├─ depends_on → pg-memory Postgres keeps orders",
+        "│  └─ related ← cat-memory Tom sleeps",
+        "└─ related ← pg-memory (above)",
     ]
 
 
 def test_a_graph_without_ids_begins_with_the_most_tied(linked: CommandLine) -> None:
     linked.ok("remember", "nothing is linked to this")
     assert linked.ok("graph").split("\n") == [
-        "pg-memor Postgres keeps orders",
-        "├─ depends_on ← api-memo Flask answers requests",
-        "└─ related ← cat-memo Tom sleeps",
+        "pg-memory Postgres keeps orders",
+        "├─ depends_on ← api-memory Flask answers requests",
+        "└─ related ← cat-memory Tom sleeps",
     ]
 
 
@@ -174,7 +174,7 @@ def test_dot_quotes_what_would_end_a_label(linked: CommandLine) -> None:
 
 def test_a_terminal_without_fine_strokes_gets_plain_ones(linked: CommandLine) -> None:
     drawn = linked.process("graph", "pg", env={**os.environ, "PYTHONIOENCODING": "ascii"}).stdout
-    assert "|- depends_on <- api-memo" in drawn and "`- related <- cat-memo" in drawn
+    assert "|- depends_on <- api-memory" in drawn and "`- related <- cat-memory" in drawn
 
 
 def test_a_path_leads_from_one_to_the_other(linked: CommandLine) -> None:

@@ -140,3 +140,26 @@ def test_rekey_with_a_short_key_does_not_speak_of_encryption(
     result = nacre("rekey", "--new-key", "env:SHORT_KEY", "--yes")
     assert result.exit_code == 2
     assert "too short" in result.stderr and "Nothing was changed." in result.stderr
+
+
+def test_commands_to_copy_name_the_store_and_the_space_of_the_one_that_says_them(
+    nacre: CommandLine, tmp_path: Path
+) -> None:
+    here = ("--store", str(tmp_path / "h.db"), "--space", "t")
+    nacre.ok(*here, "remember", "The office is in Berlin", "--id", "berlin-memory")
+    options = " ".join(here)
+    said = nacre(*here, "remember", "The office is in Munich", "--id", "munich-memory").stderr
+    assert f"`nacre {options} memory supersede berlin-memory munich-memory`" in said
+    assert f"`nacre {options} review`" in said and f"`nacre {options} undo`" in said
+    assert f"`nacre {options} review` asks" in nacre(*here, "show", "munich").stdout
+    assert f"`nacre {options} list`" in nacre(*here, "show", "nobody").stderr
+    named = nacre("--store", here[1], "--space", "u", "space", "rename", "t", "v").stderr
+    assert f"`nacre --store {here[1]} --space v undo`" in named
+
+
+def test_an_id_that_somebody_chose_is_named_whole(nacre: CommandLine) -> None:
+    for year in ("2024", "2025"):
+        nacre.ok("remember", f"The notes of {year}", "--id", f"release-notes-{year}", "--on-conflict", "ignore")
+    said = nacre("edit", "release-notes-2024", "--expires-at", "2020-01-01").stderr
+    assert "`nacre edit release-notes-2024 --expires-at ''`" in said
+    nacre.ok("edit", "release-notes-2024", "--expires-at", "")

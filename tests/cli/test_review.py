@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,16 +39,16 @@ def live(nacre: CommandLine) -> list[str]:
 def test_a_conflict_is_reported_with_the_remedy(office: CommandLine) -> None:
     result = office("remember", NEW, "--id", "munich-memory")
     assert result.stdout == "munich-memory\n"
-    assert "seems to update berlin-m" in result.stderr and OLD in result.stderr
+    assert "seems to update berlin-memory" in result.stderr and OLD in result.stderr
     assert "new 'Munich', old 'Berlin'" in result.stderr
-    assert "`nacre memory supersede berlin-m munich-m`" in result.stderr
+    assert "`nacre memory supersede berlin-memory munich-memory`" in result.stderr
     assert "`nacre review`" in result.stderr and "`nacre undo`" in result.stderr
 
 
 def test_an_edit_reports_its_conflicts_as_a_new_memory_does(office: CommandLine) -> None:
     office.ok("remember", "The cat sleeps", "--id", "munich-memory")
     result = office("edit", "munich", "--text", NEW)
-    assert "seems to update berlin-m" in result.stderr and "new 'Munich', old 'Berlin'" in result.stderr
+    assert "seems to update berlin-memory" in result.stderr and "new 'Munich', old 'Berlin'" in result.stderr
     assert "`nacre review` settles it" in result.stderr
     again = office("edit", "berlin", "--text", "The office is in Berlin now")
     assert "`nacre review` settles it" in again.stderr  # the link of the other side notes it
@@ -55,8 +57,11 @@ def test_an_edit_reports_its_conflicts_as_a_new_memory_does(office: CommandLine)
 def test_several_conflicts_have_a_command_each(noted: CommandLine) -> None:
     result = noted("remember", "The office is in Hamburg", "--id", "hamburg-memory")
     assert "All are kept: `nacre review` settles them, " in result.stderr
-    for other in ("berlin-m", "munich-m"):
-        assert f"`nacre memory supersede {other} hamburg-`" in result.stderr and f"` replaces {other}" in result.stderr
+    for other in ("berlin-memory", "munich-memory"):
+        assert (
+            f"`nacre memory supersede {other} hamburg-memory`" in result.stderr
+            and f"` replaces {other}" in result.stderr
+        )
 
 
 def test_the_decision_chooses_among_the_items_of_a_memory(nacre: CommandLine) -> None:
@@ -94,7 +99,7 @@ def test_a_warning_is_printed_as_a_sentence_and_not_noted(office: CommandLine) -
 
 def test_what_is_replaced_by_name_is_named(office: CommandLine) -> None:
     result = office("remember", NEW, "--id", "munich-memory", "--replaces", "berlin")
-    assert "It took the place of berlin-m; `nacre undo`" in result.stderr
+    assert "It took the place of berlin-memory; `nacre undo`" in result.stderr
 
 
 def test_a_newer_truth_can_take_the_place_of_the_older_one_at_once(office: CommandLine) -> None:
@@ -156,7 +161,7 @@ def test_conflicts_are_listed_worst_first_in_three_forms(office: CommandLine, mo
     (output,) = office.json("conflicts", "berlin")
     assert {output["newer"]["id"], output["older"]["id"]} == {"munich-memory", "berlin-memory"}
     monkeypatch.setenv("COLUMNS", "100")
-    assert "munich-m The office is in Munich" in office.ok("conflicts", "-f", "table")
+    assert "munich-memory The office is in Munich" in office.ok("conflicts", "-f", "table")
 
 
 def test_conflicts_are_noted_once_and_then_wait_for_review(office: CommandLine) -> None:
@@ -189,7 +194,7 @@ def test_review_lists_in_a_pipe_what_waits_and_how_it_can_be_decided(noted: Comm
     assert why == "judged by reading both: new 'Munich', old 'Berlin'" and OLD in what and NEW in what
     (record,) = noted.json("review")
     assert record["conflict"]["words"] == {"newer": "Munich", "older": "Berlin"}
-    assert "munich-m:berlin-m" in noted.ok("review", "-f", "table")
+    assert "munich-memory:berlin-memory" in noted.ok("review", "-f", "table")
 
 
 def test_review_can_be_narrowed_to_a_kind(noted: CommandLine) -> None:
@@ -213,14 +218,14 @@ def test_show_says_what_a_memory_may_replace_until_somebody_decides(nacre: Comma
     nacre.ok("remember", "Tea is made in a pot", "--id", "pot-of-tea")
     nacre.ok("graph", "link", "pot", "blue", "--rel", "may_replace", "--weight", "0.61")
     told = " ".join(nacre.ok("show", "pot").split())
-    assert "may replace blue-ket (61% likely); `nacre memory supersede blue-ket pot-of-t` settles it" in told
+    assert "may replace blue-kettle (61% likely); `nacre memory supersede blue-kettle pot-of-tea` settles it" in told
     nacre.ok("memory", "supersede", "blue", "pot")
     told = nacre.ok("show", "pot")
     assert "supersedes →" in told and "may replace" not in told
 
 
 def test_show_says_that_a_review_waits(noted: CommandLine) -> None:
-    assert "for a decision on munich-m" in noted.ok("show", "berlin")
+    assert "for a decision on munich-memory" in noted.ok("show", "berlin")
     assert noted.json("show", "munich")["waits_for_review"] == ["berlin-memory"]
     noted.ok("review", "decide", "munich", "keep_both")
     assert noted.json("show", "munich")["waits_for_review"] == []
@@ -248,7 +253,7 @@ def test_a_script_decides_by_a_prefix_learns_what_was_done_and_undo_takes_it_bac
 ) -> None:
     result = noted("review", "decide", "munich:berlin", decision, "--why", "because")
     assert result.exit_code == 0 and "`nacre undo` takes it back" in result.stderr
-    assert says in result.stderr and "munich-m:berlin-m" in result.stderr
+    assert says in result.stderr and "munich-memory:berlin-memory" in result.stderr
     assert live(noted) == left
     assert noted.json("review") == []
     noted.ok("undo")
@@ -283,7 +288,7 @@ def test_what_an_earlier_of_all_decisions_settled_is_counted_apart(noted: Comman
 def test_before_all_are_settled_the_question_shows_which_is_newer_and_of_when(noted: CommandLine) -> None:
     asked = noted("review", "decide-all", "conflict", "newer").stderr
     today = noted.json("show", "munich")["created_at"][:10]
-    assert f"newer  munich-m  {today}  {NEW}\n" in asked and f"older  berlin-m  {today}  {OLD}\n" in asked
+    assert f"newer  munich-memory  {today}  {NEW}\n" in asked and f"older  berlin-memory  {today}  {OLD}\n" in asked
     assert "update: " in asked and "new 'Munich', old 'Berlin'" in asked
     assert "conflict_model" not in asked
 
@@ -362,7 +367,8 @@ def test_a_prefix_of_several_items_is_reported_as_such(noted: CommandLine) -> No
 def test_repeating_a_text_with_what_it_replaces_stores_nothing_twice(noted: CommandLine) -> None:
     result = noted("remember", NEW, "--replaces", "berlin")
     assert (
-        result.stdout == "munich-memory\n" and "Known already: munich-m, which now replaces berlin-m" in result.stderr
+        result.stdout == "munich-memory\n"
+        and "Known already: munich-memory, which now replaces berlin-memory" in result.stderr
     )
     assert live(noted) == ["munich-memory"] and noted.json("review") == []
     noted.ok("undo")
@@ -381,14 +387,14 @@ def backdated(office: CommandLine) -> CommandLine:
 
 def test_remembering_what_is_older_says_so_and_offers_the_right_succession(office: CommandLine) -> None:
     said = office("remember", NEW, "--id", "munich-memory", "--created-at", "2020-02-01").stderr
-    assert "berlin-m, which is newer, seems to update this" in said and OLD in said
+    assert "berlin-memory, which is newer, seems to update this" in said and OLD in said
     assert "new 'Berlin', old 'Munich'" in said
-    assert "`nacre memory supersede munich-m berlin-m` replaces this one, which is older" in said
+    assert "`nacre memory supersede munich-memory berlin-memory` replaces this one, which is older" in said
 
 
 def test_a_refusal_says_that_what_stands_is_newer(office: CommandLine) -> None:
     result = office("remember", NEW, "--created-at", "2020-02-01", "--on-conflict", "raise")
-    assert result.exit_code == 3 and "berlin-m, which is newer, seems to update this" in result.stderr
+    assert result.exit_code == 3 and "berlin-memory, which is newer, seems to update this" in result.stderr
 
 
 def test_a_review_names_the_newer_by_its_own_time(backdated: CommandLine) -> None:
@@ -407,7 +413,7 @@ def test_the_newer_by_its_own_time_replaces_the_older(backdated: CommandLine, it
 
 def test_all_at_once_replaces_the_older_by_its_own_time(backdated: CommandLine) -> None:
     asked = backdated("review", "decide-all", "conflict", "newer").stderr
-    assert "older  munich-m  2020-02-01" in asked
+    assert "older  munich-memory  2020-02-01" in asked
     backdated.ok("review", "decide-all", "conflict", "newer", "--yes")
     assert live(backdated) == ["berlin-memory"]
 
@@ -415,7 +421,7 @@ def test_all_at_once_replaces_the_older_by_its_own_time(backdated: CommandLine) 
 def test_at_a_terminal_the_ages_agree_with_what_is_called_newer(backdated: CommandLine) -> None:
     seen, _ = conversation("review", "--kind", "conflict", answers=((KEYS, "n"),))
     newer, older = seen.partition("  older  ")[0], seen.partition("  older  ")[2]
-    assert "berlin-m" in newer and "just now" in newer and "munich-m" in older and "y ago" in older
+    assert "berlin-memory" in newer and "just now" in newer and "munich-memory" in older and "y ago" in older
     assert live(backdated) == ["berlin-memory"]
 
 
@@ -453,6 +459,18 @@ def test_at_a_terminal_a_merge_opens_both_texts_in_the_editor(noted: CommandLine
     conversation("review", answers=((KEYS, "m"),), EDITOR=str(editor))
     assert noted.json("show", "munich")["text"] == "Moved from:\nThe office is in Munich\n\nThe office is in Berlin"
     assert noted.json("list")[0]["id"] == "munich-memory"
+
+
+def test_a_merge_does_not_overwrite_what_changed_while_the_editor_was_open(noted: CommandLine, tmp_path: Path) -> None:
+    editor = tmp_path / "editor.sh"
+    editor.write_text(f'#!/bin/sh\n{sys.executable} -m nacre edit munich --add-tag theirs\nprintf mine > "$1"\n')
+    editor.chmod(0o755)
+    seen, _ = conversation("review", answers=((KEYS, "m"),), EDITOR=str(editor))
+    assert "Nothing was decided" in seen
+    kept = re.search(r"your text is in (\S+\.md)", " ".join(seen.split()))
+    assert kept is not None and Path(kept[1]).read_text() == "mine"
+    Path(kept[1]).unlink()
+    assert noted.json("show", "munich")["text"] == NEW and len(live(noted)) == 2
 
 
 def test_a_merge_whose_editor_saves_nothing_decides_nothing(noted: CommandLine) -> None:
@@ -506,7 +524,7 @@ def test_at_a_terminal_words_and_doubtful_memories_have_keys_of_their_own(noted:
 @pytest.mark.usefixtures("noted")
 def test_at_a_terminal_a_list_can_still_be_asked_for() -> None:
     seen, code = conversation("review", "--list")
-    assert code == 0 and "munich-m:berlin-m" in seen and KEYS not in seen
+    assert code == 0 and "munich-memory:berlin-memory" in seen and KEYS not in seen
 
 
 # validate and redact

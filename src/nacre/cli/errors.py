@@ -12,7 +12,7 @@ from typing import IO
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.ui.output import printable, wrapped
+from nacre.cli.ui.output import printable, with_options, wrapped
 from nacre.errors import (
     AccessDenied,
     ConflictError,
@@ -25,6 +25,7 @@ from nacre.errors import (
     SpaceNotFound,
     SupersedeCycle,
     UndoRefused,
+    VersionMismatch,
     nearest_name,
 )
 
@@ -35,6 +36,9 @@ class CliError(click.ClickException):
     """Each kind has the exit code that scripts know it by."""
 
     debug = False
+
+    def __init__(self, message: str) -> None:
+        super().__init__(with_options(message))
 
     def show(self, file: IO[str] | None = None) -> None:
         if self.debug and self.__cause__ is not None:
@@ -66,7 +70,10 @@ class Interrupted(CliError):
 EXIT_CODES: tuple[tuple[type[CliError], tuple[type[NacreError], ...]], ...] = (  # the first match wins
     (NotFound, (MemoryNotFound, HistoryLost, SpaceNotFound)),
     (UsageProblem, (InvalidInput,)),
-    (Refused, (AccessDenied, SupersedeCycle, LinkRefused, ConflictError, UndoRefused, MigrationRefused)),
+    (
+        Refused,
+        (AccessDenied, SupersedeCycle, LinkRefused, ConflictError, UndoRefused, MigrationRefused, VersionMismatch),
+    ),
     (StoreProblem, (NacreError,)),
 )
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nacre.cli.errors import NotFound
-from nacre.cli.ui.records import short
 from nacre.errors import MemoryNotFound
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.model.instants import iso
 from nacre.model.journal import MEMORY
+from nacre.model.memory import short_id
 from nacre.text.dates import moment
 
 
@@ -64,7 +64,7 @@ def find_memory_at(store: MemoryStore, prefix: str, as_of: str | None, valid_at:
     if memory is None:
         asked = "known to hold" if valid_at is not None else "there"
         at = moment(valid_at or as_of or "now", store.now(), "end" if valid_at is None else "middle")
-        raise NotFound(f"{short(id)!r} was not {asked} at {iso(at)}.")
+        raise NotFound(f"{short_id(id)!r} was not {asked} at {iso(at)}.")
     return memory
 
 

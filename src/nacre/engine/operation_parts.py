@@ -80,7 +80,7 @@ class OperationParts:
         except StoreFull as full:
             if not self.last:
                 raise
-            undo = f"`nacre undo {self.operation.batch[:8]}` takes that back"
+            undo = f"`nacre undo {self.operation.short_batch}` takes that back"
             ways = (
                 f"Free some space and repeat it to go on, or {undo}" if self.can_go_on else f"Free some space; {undo}"
             )
@@ -91,7 +91,7 @@ class OperationParts:
 
 def refuse_stopped(reader: Reader, space: str, operation: Operation, written: Sequence[JournalEntry]) -> None:
     """Raises `OperationStopped` unless what the operation has written last stands: at least one entry."""
-    batch, named, last = operation.batch, f"{operation.name} {operation.batch[:8]}", written[-1]
+    batch, named, last = operation.batch, f"{operation.name} {operation.short_batch}", written[-1]
     operations = reader.operations_since(space, last.memory_id, last.seq)
     undone = undone_by(operations)
     if batch in undone:
@@ -107,7 +107,8 @@ def refuse_stopped(reader: Reader, space: str, operation: Operation, written: Se
     for other in reader.spaces():
         if any(each.batch == batch for each in reader.operations_since(other, last.memory_id, last.seq)):
             there, is_undo = f"`nacre --space {quote(other)} undo", operation.name == UNDO
-            remedy = f"{there}` completes it." if is_undo else f"{there} {batch[:8]}` takes back what it had written."
+            takes_back = f"{there} {operation.short_batch}` takes back what it had written."
+            remedy = f"{there}` completes it." if is_undo else takes_back
             raise OperationStopped(named, f"its space {space!r} was renamed to {other!r}", remedy)
     if present:
         raise OperationStopped(named, "what it had written was moved to the trash", f"Look there, and {REPEAT}")

@@ -95,7 +95,7 @@ def refuse_undone(store: Backend, space: str, batches: Sequence[str]) -> None:
         }
         undone = undone_by(later[seq].operation for seq in sorted(later, reverse=True))
         if batch in undone:
-            by = undone[batch].batch[:8]
+            by = undone[batch].short_batch
             raise UndoRefused(f"This operation was undone already (by {by}); `nacre undo {by}` does it again.")
 
 
@@ -245,7 +245,7 @@ def finish_interrupted(engine: Engine, space: str) -> list[LongUndo]:
     """
     finished = []
     for undo in LongUndo.interrupted(engine.store, space):
-        named = undo.operation.batch[:8]
+        named = undo.operation.short_batch
         try:
             undo.write(engine)
         except StoreFull:
@@ -419,7 +419,7 @@ def refuse_elsewhere(engine: Engine, space: str, *, any_actor: bool) -> None:
             last = entry.operation
             if last.name in MAKE_SPACES and last.actor == engine.actor and last.at > since:
                 raise UndoRefused(
-                    f"The last operation ({last.name} {last.batch[:8]}) was in the space {other!r}; "
+                    f"The last operation ({last.name} {last.short_batch}) was in the space {other!r}; "
                     f"`nacre --space {quote(other)} undo` takes it back. Or name the operation of this space that you "
                     "mean: `nacre journal` lists them."
                 )
@@ -457,7 +457,7 @@ def own_batches(
     if tool is not None:
         raise UndoRefused(
             f"The last operation ({tool.name}) was written by the tool {tool.actor!r}, perhaps for somebody else. "
-            f"Undo it by its name, {tool.batch[:8]}, or name the operation that you mean: `nacre journal` lists them."
+            f"Undo it by its name, {tool.short_batch}, or name the operation that you mean: `nacre journal` lists them."
         )
     return batches
 
@@ -483,12 +483,12 @@ def reversible(operations: Iterable[Operation], readable: Collection[str], count
         final = candidates[at]
         older = next((each for each in candidates[at + 1 :] if each.name not in FINAL), None)
         remedy = (
-            f"`nacre undo {older.batch[:8]}` undoes the {older.name} before it, `nacre journal` lists all others."
+            f"`nacre undo {older.short_batch}` undoes the {older.name} before it, `nacre journal` lists all others."
             if older
             else "name the operation that you mean: `nacre journal` lists them."
         )
         which = f"One of the last {count} operations" if at else "The last operation"
-        raise UndoRefused(f"{which} ({final.name} {final.batch[:8]}) cannot be undone; {remedy}")
+        raise UndoRefused(f"{which} ({final.name} {final.short_batch}) cannot be undone; {remedy}")
     return [operation.batch for operation in candidates[:count]]
 
 

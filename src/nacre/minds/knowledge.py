@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from nacre.engine.engine import retry_while_outdated
-from nacre.errors import InvalidInput, MemoryNotFound, UnknownName, VersionMismatch
-from nacre.memory_store import MemoryStore
+from nacre.errors import InvalidInput, MemoryNotFound, UnknownName
+from nacre.memory_store import MemoryStore, retry_while_changed
 from nacre.minds import graph_json
 from nacre.minds.classify import classify
 from nacre.minds.mind import Mind
@@ -29,7 +28,6 @@ from nacre.model import Filter, Link, Memory
 from nacre.model.instants import seconds
 from nacre.model.memory import Json
 from nacre.model.validate import checks_arguments, label
-from nacre.protocols import Committed, Expected, Outdated
 from nacre.recall_options import Scope
 from nacre.text.names import extract_entity_name
 from nacre.text.similarity import compute_similarity, compute_word_similarity, content_words, number_conflict
@@ -57,14 +55,7 @@ class Succession:
 def store_fact(store: MemoryStore, fact: Memory) -> None:
     """One operation. A search finds the facts that it changes: where one of them changed since, all is done again."""
 
-    def attempt(_: Expected) -> Committed | Outdated:
-        try:
-            write_fact(store, fact)
-        except (VersionMismatch, MemoryNotFound):
-            return Outdated(Expected())
-        return Committed()
-
-    retry_while_outdated(attempt)
+    retry_while_changed(lambda: write_fact(store, fact), MemoryNotFound)
 
 
 def write_fact(store: MemoryStore, fact: Memory) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from nacre.model.instants import iso
-from nacre.model.memory import Json, Memory
+from nacre.model.memory import Json, Memory, short_id
 
 MEMORY = "memory"
 WITHHELD = "[REDACTED]"  # in the place of words that may be a secret
@@ -37,6 +37,11 @@ class Operation:
     at: float
     batch: str
     why: str = ""
+
+    @property
+    def short_batch(self) -> str:
+        """As a reader sees it and may name it."""
+        return short_id(self.batch)
 
 
 @dataclass(frozen=True, slots=True)

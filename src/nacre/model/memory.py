@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import lru_cache
@@ -229,11 +230,15 @@ def piece_digest(piece: str) -> bytes:
 
 
 SALVAGED = "salvaged"  # the tag of a memory that a repair made from its text, because its record was damaged
-SHORT_ID = 8  # characters of an id that a reader sees and may use
+# Eight digits, with the prefix of its kind; those of a UUID that follow them only make it unique.
+SHORT_ID = re.compile(r"((?:[a-z]+_)?[0-9a-f]{8})(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 
 
 def short_id(id: str) -> str:
-    return id[:SHORT_ID] if len(id) > SHORT_ID + 4 and id[SHORT_ID] == "-" else id
+    """What a reader sees of an id and may use. One that somebody chose is shown whole: its first characters may be
+    those of others too."""
+    cut = SHORT_ID.fullmatch(id)
+    return cut[1] if cut else id
 
 
 class Listing(list[Memory]):

@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from nacre import Memory
+from nacre.cli.lesson import edit
 from nacre.cli.lesson.catalogue import SECTIONS
+from nacre.lessons import LessonBook
 from tests.command_line import CommandLine
 
 COMMANDS = [entry.name for section in SECTIONS for entry in section.entries]
@@ -254,6 +257,22 @@ def test_tags_are_added_and_taken_away(book: CommandLine) -> None:
     assert "no tag 'zebra'" in book("lesson", "edit", "rebase", "--remove-tag", "zebra").stderr
     book.ok("lesson", "edit", "rebase", "--tags", "", "--contexts", "")
     assert (printed(book, "rebase")["tags"], printed(book, "rebase")["contexts"]) == ([], [])
+
+
+def test_a_tag_is_added_to_what_somebody_else_added_meanwhile(
+    book: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find, late = edit.find_lesson, ["theirs"]
+
+    def overtaken(opened: LessonBook, prefix: str) -> Memory:
+        memory = find(opened, prefix)
+        if late:
+            opened.store.tag(memory.id, add=[late.pop()])
+        return memory
+
+    monkeypatch.setattr(edit, "find_lesson", overtaken)
+    book.ok("lesson", "edit", "rebase", "--add-tag", "mine")
+    assert printed(book, "rebase")["tags"] == ["git", "ci", "theirs", "mine"]
 
 
 def test_a_deleted_lesson_is_brought_back(book: CommandLine) -> None:

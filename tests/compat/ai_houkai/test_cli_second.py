@@ -6,13 +6,16 @@ import io
 import json
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from nacre.compat.ai_houkai import MemoryStore
+from nacre.compat.ai_houkai import Memory, MemoryStore
 from nacre.compat.ai_houkai.cli import config
 from nacre.compat.ai_houkai.cli.commands import app
 from nacre.compat.ai_houkai.cli.output import show_memories
@@ -260,3 +263,42 @@ def test_a_warning_in_the_log_does_not_stand_between_a_script_and_the_id(houkai:
     ran = subprocess.run([*command, "remember", "said once"], capture_output=True, text=True, check=True, timeout=120)
     assert "was not written" in ran.stderr
     assert [row["id"] for row in houkai.json("list")] == ran.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("command", "tags", "importance"),
+    [(("tag", "--add", "mine"), ["theirs", "mine"], 0.5), (("bump", "+0.2"), ["theirs"], 0.7)],
+)
+def test_a_change_is_made_to_what_somebody_else_wrote_meanwhile(
+    houkai: Houkai, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], tags: list[str], importance: float
+) -> None:
+    id, late = houkai("remember", "about cats"), ["theirs"]
+    edit_with = MemoryStore.edit_with
+
+    def overtaken(store: MemoryStore, memory_id: str, change: Callable[[Memory], Mapping[str, Any]]) -> object:
+        def later(memory: Memory) -> Mapping[str, Any]:
+            if late:
+                store.native.tag(memory.id, add=[late.pop()])
+            return change(memory)
+
+        return edit_with(store, memory_id, later)
+
+    monkeypatch.setattr(MemoryStore, "edit_with", overtaken)
+    houkai(command[0], id[:8], *command[1:])
+    assert [(row["tags"], row["importance"]) for row in houkai.json("list")] == [(tags, importance)]
+
+
+def test_an_editor_does_not_overwrite_what_changed_while_it_was_open(
+    houkai: Houkai, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id = houkai("remember", "about cats")
+
+    def editor(command: list[str], *, check: bool) -> None:  # noqa: ARG001
+        houkai("tag", id[:8], "--add", "theirs")
+        Path(command[-1]).write_text(Path(command[-1]).read_text() + "mine")
+
+    monkeypatch.setattr(subprocess, "run", editor)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert "was changed by somebody else meanwhile" in houkai("edit", id[:8], code=1)
+    assert [file.read_text().endswith("mine") for file in tmp_path.glob("houkai-*.txt")] == [True]
+    assert [(row["tags"], row["text"]) for row in houkai.json("list")] == [(["theirs"], "about cats")]

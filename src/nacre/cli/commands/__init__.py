@@ -1,1 +1,1 @@
-"""One module a command, named as it is called; each holds its `command` and is imported only when it runs."""
+"""One file for each group of commands; a file is imported only when one of its commands runs."""

@@ -30,7 +30,7 @@ from nacre.cli.options import (
 )
 from nacre.cli.ui.output import Column, Form, print_items, print_table, say
 from nacre.cli.ui.prompts import count_of
-from nacre.cli.ui.records import ROOMY, excerpt, headline, marked_text, memory_record, short
+from nacre.cli.ui.records import ROOMY, excerpt, headline, marked_text, memory_record
 from nacre.cli.ui.times import age
 from nacre.errors import InvalidInput, UnknownName
 from nacre.lifecycle.decay import BELIEF_TYPES, MODELS, NO_SUPPORT, ConfidenceDecay, DecayEngine, FadedConfidence, audit
@@ -39,6 +39,7 @@ from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.model.instants import iso
 from nacre.model.levels import confidence_range
+from nacre.model.memory import short_id
 from nacre.settings import Settings
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def known_types(store: MemoryStore, names: tuple[str, ...]) -> tuple[str, ...]:
 
 def score_columns(now: float) -> list[Column[Scored]]:
     return [
-        Column("id", lambda each: each[0].id, lambda each: short(each[0].id), style="cyan"),
+        Column("id", lambda each: each[0].id, lambda each: short_id(each[0].id), style="cyan"),
         Column("score", lambda each: f"{each[1]:.4f}", lambda each: f"{each[1]:.3f}", right=True),
         Column("type", lambda each: each[0].type, style="magenta", least_width=ROOMY),
         Column("imp", lambda each: f"{each[0].importance:g}", lambda each: f"{each[0].importance:.2f}", right=True),
@@ -190,7 +191,7 @@ def retain_command(
         retention = Retention(store, bounds, shielded, types)
         plan = retention.plan(now)
         columns: list[Column[Leaving]] = [
-            Column("id", lambda each: each.memory.id, lambda each: short(each.memory.id), style="cyan"),
+            Column("id", lambda each: each.memory.id, lambda each: short_id(each.memory.id), style="cyan"),
             Column("to", lambda each: each.outcome),
             Column("why", lambda each: each.why),
             Column("type", lambda each: each.memory.type, style="magenta", least_width=ROOMY),
@@ -295,7 +296,7 @@ def plot(
     curves = [
         curve(
             memory, now, days=days, model=engine.model, decay_rate=engine.decay_rate, support=supported[memory.id],
-            label=f"{short(memory.id)} {excerpt(memory)}".strip(),
+            label=f"{short_id(memory.id)} {excerpt(memory)}".strip(),
         )
         for memory in memories
     ]  # fmt: skip
@@ -384,7 +385,7 @@ def audit_command(
 
         rows = [(memory, faded(memory) if fade else None) for memory in first[: limit or None]]
     columns: list[Column[tuple[Memory, float | None]]] = [
-        Column("id", lambda row: row[0].id, lambda row: short(row[0].id), style="cyan"),
+        Column("id", lambda row: row[0].id, lambda row: short_id(row[0].id), style="cyan"),
         Column("type", lambda row: row[0].type, style="magenta", least_width=ROOMY),
         Column("confidence", lambda row: f"{row[0].confidence:g}", lambda row: confidence_text(*row), right=True),
         Column("faded to", lambda row: "" if row[1] is None else f"{row[1]:.4f}", only="tsv"),
@@ -425,7 +426,7 @@ def fade_command(cli: CliContext, half_life: float, **asked: Unpack[PlanOptions]
         plan = sorted(decay.plan(now), key=lambda each: each.confidence)
 
         columns: list[Column[FadedConfidence]] = [
-            Column("id", lambda each: each.memory.id, lambda each: short(each.memory.id), style="cyan"),
+            Column("id", lambda each: each.memory.id, lambda each: short_id(each.memory.id), style="cyan"),
             Column("type", lambda each: each.memory.type, style="magenta", least_width=ROOMY),
             Column("confidence", lambda each: f"{each.memory.confidence:g}", only="tsv"),
             Column("faded to", lambda each: f"{each.confidence:.4f}", only="tsv"),

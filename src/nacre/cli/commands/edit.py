@@ -6,7 +6,9 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from tempfile import mkstemp
 from typing import Unpack, cast
 
 import click
@@ -15,7 +17,7 @@ from nacre.cli.catalogue import GroupWithMembers
 from nacre.cli.cli_context import CliContext
 from nacre.cli.commands.remember import report_result, without_warnings
 from nacre.cli.errors import NotFound, Refused, UsageProblem
-from nacre.cli.lookup import find_memories, find_memories_ever, stores_read
+from nacre.cli.lookup import find_by_id, find_memories, find_memories_ever, stores_read
 from nacre.cli.options import (
     FirstByDefault,
     RowOptions,
@@ -40,17 +42,16 @@ from nacre.cli.ui.records import (
     headline,
     marked_text,
     memory_record,
-    short,
     space_in_table,
 )
 from nacre.cli.ui.times import age
 from nacre.engine.merge import all_united, refuse_unmergeable
 from nacre.engine.supersede import is_redacted, no_longer_expiring, redaction_note, refuse_hidden
-from nacre.errors import MemoryNotFound
-from nacre.memory_store import MemoryStore
-from nacre.model import Memory
+from nacre.errors import MemoryNotFound, VersionMismatch
+from nacre.memory_store import MemoryStore, retry_while_changed
+from nacre.model import Memory, RememberResult
 from nacre.model.instants import DAY, iso, last_day
-from nacre.model.memory import without_none
+from nacre.model.memory import short_id, without_none
 from nacre.model.validate import Editable
 
 
@@ -62,6 +63,7 @@ def memory_command() -> None:
     """
 
 
+TYPED = ".md"  # of a file with the text of a memory
 CLEARED_BY_EMPTY = ("occurred_at", "valid_from", "valid_until", "expires_at")
 
 
@@ -84,31 +86,55 @@ def edit_command(
         name: None if name in CLEARED_BY_EMPTY and value == "" else value
         for name, value in without_none(**described).items()
     }
+    text = None if text is None else text_argument([text], stdin=False)
     with cli.open_with_personal() as store:
         memory = find_memories(store, [id])[0]
         if text is None and not (changes or add_tag or remove_tag):
             text = edit_text(memory.text)
-        elif text is not None:
-            text = text_argument([text], stdin=False)
-        if add_tag or remove_tag:
-            changes["tags"] = [tag for tag in (*memory.tags, *add_tag) if tag not in remove_tag]
+
+        def edit(memory: Memory) -> tuple[Memory, RememberResult]:
+            if add_tag or remove_tag:
+                changes["tags"] = [tag for tag in (*memory.tags, *add_tag) if tag not in remove_tag]
+            as_read = store.expecting({memory.id: memory.version}, check=False)
+            return memory, as_read.edit_result(memory.id, text=text, why=why, **cast("Editable", changes))
+
         with without_warnings():
-            result = store.edit_result(memory.id, text=text, why=why, **cast("Editable", changes))
+            if text is None:
+                memory, result = retry_while_changed(lambda: edit(find_by_id(store, memory.id)))
+            else:
+                with keeping_typed(text, memory):
+                    _, result = edit(memory)
     after = result.memory
     changed = after.updated_at != memory.updated_at
-    say(f"{'Changed' if changed else 'Nothing changed in'} {short(after.id)}: {excerpt(after)}")
+    say(f"{'Changed' if changed else 'Nothing changed in'} {short_id(after.id)}: {excerpt(after)}")
     report_result(result)
     say(*result.notes, *(expired_note(after, cli.now()) if changed else ()))
     say(*(ended_note(after, cli.now()) if after.valid_until != memory.valid_until else ()))
 
 
-def edit_text(text: str, *, extension: str = ".md") -> str | None:
+@contextmanager
+def keeping_typed(text: str, *memories: Memory) -> Iterator[None]:
+    """Where somebody else changes one of the memories before the text is stored, the text is written to a file."""
+    try:
+        yield
+    except VersionMismatch as error:
+        opened, file = mkstemp(prefix="nacre-", suffix=TYPED)  # for its owner alone
+        with os.fdopen(opened, "w", encoding="utf-8") as out:
+            out.write(text)
+        named = ", ".join(short_id(memory.id) for memory in memories)
+        raise Refused(
+            f"{named} was changed by somebody else meanwhile, and nothing was written; your text is in {file}. "
+            f"`nacre show {short_id(memories[0].id)}` shows what it says now."
+        ) from error
+
+
+def edit_text(text: str) -> str | None:
     """None when it was closed without saving."""
     usual = ("notepad",) if os.name == "nt" else ("nano", "vi")
     installed = next((name for name in usual if shutil.which(name)), usual[0])
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or installed
     try:
-        return click.edit(text, editor=editor, extension=extension)
+        return click.edit(text, editor=editor, extension=TYPED)
     except click.ClickException as error:
         raise UsageProblem(
             f"the editor did not work ({error.format_message()}); set $EDITOR, or give the new text with --text."
@@ -146,18 +172,22 @@ def merge_command(
             refuse_unmergeable(memory)  # a dry run too must not promise what is refused
         refuse_hidden(all_united(stays, gone), store.now())
         if dry_run:
-            say(f"{short(stays.id)} would replace {', '.join(short(each.id) for each in gone)}; nothing was changed.")
+            named = ", ".join(short_id(each.id) for each in gone)
+            say(f"{short_id(stays.id)} would replace {named}; nothing was changed.")
             return
         confirm_memories(
-            f"Merge into {short(stays.id)}", gone, "`nacre undo` takes it back.", yes=yes or len(gone) == 1
+            f"Merge into {short_id(stays.id)}", gone, "`nacre undo` takes it back.", yes=yes or len(gone) == 1
         )
         if in_editor:
             said = edit_both([stays, *gone]) or ""
             if not said:
                 raise UsageProblem("the editor was closed without saving, and nothing was merged.")
-        merged = store.merge(stays.id, *(memory.id for memory in gone), text=said, why=why)
-    replaced = ", ".join(short(each.id) for each in gone)
-    say(f"{short(merged.id)} ({excerpt(merged)}) now replaces {replaced}.", "`nacre undo` takes it back.")
+        edited = [stays, *gone] if in_editor else []
+        as_read = store.expecting({memory.id: memory.version for memory in edited}, check=False)
+        with keeping_typed(said, *edited):
+            merged = as_read.merge(stays.id, *(memory.id for memory in gone), text=said, why=why)
+    replaced = ", ".join(short_id(each.id) for each in gone)
+    say(f"{short_id(merged.id)} ({excerpt(merged)}) now replaces {replaced}.", "`nacre undo` takes it back.")
 
 
 @command("supersede OLD NEW", why_option, group=memory_command)
@@ -166,7 +196,7 @@ def supersede_command(cli: CliContext, old: str, new: str, why: str) -> None:
     with cli.open_with_personal() as store:
         (former,), (later,) = find_memories(store, [old]), find_memories(store, [new])
         store.supersede(former.id, later.id, why=why)
-    say(f"{short(later.id)} ({excerpt(later)}) now replaces {short(former.id)} ({excerpt(former)}).")
+    say(f"{short_id(later.id)} ({excerpt(later)}) now replaces {short_id(former.id)} ({excerpt(former)}).")
 
 
 @command("validate ID", why_option, group=memory_command)
@@ -176,7 +206,7 @@ def validate_command(cli: CliContext, id: str, confidence: float | None, why: st
     with cli.open_with_personal() as store:
         (memory,) = find_memories(store, [id])
         after = store.validate(memory.id, confidence=confidence, why=why)
-    say(f"{short(after.id)} still holds, with confidence {after.confidence:g}: {excerpt(after)}")
+    say(f"{short_id(after.id)} still holds, with confidence {after.confidence:g}: {excerpt(after)}")
 
 
 def mark_command(name: str, help: str, done: str) -> click.Command:
@@ -200,28 +230,31 @@ def find_untrashed(store: MemoryStore, ids: Sequence[str]) -> list[Memory]:
     trashed = next((memory for memory in memories if memory.status == "trashed"), None)
     if trashed is not None:
         refuse_redacted(trashed)
-        raise Refused(f"{short(trashed.id)} is in the trash; `nacre trash restore {short(trashed.id)}` brings it back.")
+        raise Refused(
+            f"{short_id(trashed.id)} is in the trash; `nacre trash restore {short_id(trashed.id)}` brings it back."
+        )
     return memories
 
 
 def refuse_redacted(memory: Memory) -> None:
     if is_redacted(memory):
-        raise Refused(redaction_note(short(memory.id)))
+        raise Refused(redaction_note(short_id(memory.id)))
 
 
 def report_marked(changed: Sequence[Memory], done: str) -> None:
     if not changed:
         say("Nothing to do: that is so already.")
         return
-    what = f"{short(changed[0].id)}: {excerpt(changed[0])}" if len(changed) == 1 else f"{count_of(len(changed))}."
+    what = f"{short_id(changed[0].id)}: {excerpt(changed[0])}" if len(changed) == 1 else f"{count_of(len(changed))}."
     say(f"{done} {what}", "`nacre undo` takes it back.")
 
 
 def report_no_longer_expiring(before: Sequence[Memory], after: Sequence[Memory]) -> None:
     """Of what was brought back after it had expired."""
     for memory in no_longer_expiring(before, after):
-        set_anew = f"`nacre edit {short(memory.id)} --expires-at TIME` sets another time"
-        say(f"{short(memory.id)} had expired on {last_day(memory.expires_at or 0)}; it no longer expires. {set_anew}.")
+        id = short_id(memory.id)
+        set_anew = f"`nacre edit {id} --expires-at TIME` sets another time"
+        say(f"{id} had expired on {last_day(memory.expires_at or 0)}; it no longer expires. {set_anew}.")
 
 
 pin_command = mark_command("pin", "Protect memories from decay and limits.", "Pinned")
@@ -280,7 +313,7 @@ def bump_command(cli: CliContext, ids: tuple[str, ...], change: tuple[float | No
         changed = store.bump(*(memory.id for memory in find_untrashed(store, ids)), by=by, to=to, why=why)
     report_marked(changed, "Changed the importance of")
     if len(changed) == 1:
-        say(f"The importance of {short(changed[0].id)} is {changed[0].importance:g} now.")
+        say(f"The importance of {short_id(changed[0].id)} is {changed[0].importance:g} now.")
 
 
 @click.group("trash", cls=FirstByDefault)
@@ -307,7 +340,7 @@ def list_command(cli: CliContext, **rows: Unpack[RowOptions]) -> None:
         return "never" if days(memory) <= 0 else "next time" if until <= now else age(until, now)
 
     columns: list[Column[Memory]] = [
-        Column("id", lambda memory: memory.id, lambda memory: short(memory.id), style="cyan"),
+        Column("id", lambda memory: memory.id, lambda memory: short_id(memory.id), style="cyan"),
         Column("type", lambda memory: memory.type, style="magenta"),
         Column("trashed", lambda memory: iso(memory.updated_at), lambda memory: age(memory.updated_at, now)),
         Column("deleted", kept_until, time_left),
@@ -388,7 +421,7 @@ def restore_command(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
         for memory in memories:
             refuse_redacted(memory)
             if memory.status != "trashed" and not memory.superseded_by:
-                neither = f"{short(memory.id)} is neither in the trash nor superseded."
+                neither = f"{short_id(memory.id)} is neither in the trash nor superseded."
                 raise NotFound(" ".join([neither, *expired_note(memory, cli.now())]))
         restored = [memory.id for memory in memories]
         store.restore(*restored, why=why)

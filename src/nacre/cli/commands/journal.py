@@ -41,7 +41,7 @@ from nacre.cli.ui.output import (
     shortened,
 )
 from nacre.cli.ui.prompts import LONGEST_LIST, confirm, count_of
-from nacre.cli.ui.records import TIMES, headline, iso_or_none, memory_record, short, space_in_table, with_iso_times
+from nacre.cli.ui.records import TIMES, headline, iso_or_none, memory_record, space_in_table, with_iso_times
 from nacre.cli.ui.times import DAY, age
 from nacre.engine.engine import UNDO, entity_kind
 from nacre.engine.operation_parts import undone_batches
@@ -50,7 +50,7 @@ from nacre.memory_store import MemoryStore
 from nacre.model import Difference, JournalEntry, Memory, Operation, Transition
 from nacre.model.instants import iso
 from nacre.model.journal import MEMORY, renamed_to
-from nacre.model.memory import Json
+from nacre.model.memory import Json, short_id
 from nacre.text.dates import moment
 
 
@@ -107,7 +107,9 @@ def tail(
     empty = "Nothing in the journal fits." if about or any(chosen.values()) else "Nothing was done here yet."
     now = cli.now()
     columns: list[Column[JournalEntry]] = [
-        Column("batch", lambda entry: entry.operation.batch, lambda entry: short(entry.operation.batch), style="cyan"),
+        Column(
+            "batch", lambda entry: entry.operation.batch, lambda entry: short_id(entry.operation.batch), style="cyan"
+        ),
         Column("when", lambda entry: iso(entry.operation.at), lambda entry: age(entry.operation.at, now)),
         Column("actor", lambda entry: entry.operation.actor),
         Column("operation", lambda entry: entry.operation.name, style="magenta"),
@@ -170,7 +172,7 @@ def find_operation(store: MemoryStore, prefix: str) -> str:
     except UndoRefused as error:
         raise NotFound(str(error)) from error
     if not store.journal(batch=batch, limit=1):
-        raise NotFound(f"there is no operation {short(batch)!r} in the journal; `nacre journal` lists them.")
+        raise NotFound(f"there is no operation {short_id(batch)!r} in the journal; `nacre journal` lists them.")
     return batch
 
 
@@ -250,9 +252,9 @@ def report_undo(store: MemoryStore, undone: list[JournalEntry], now: float) -> N
     done = undone[0].operation
     entries = (entry for batch in undone_batches(done) for entry in store.journal(batch=batch, limit=1))
     named = [
-        f"{each.name} {short(each.batch)} ({age(each.at, now)})" for each in (entry.operation for entry in entries)
+        f"{each.name} {short_id(each.batch)} ({age(each.at, now)})" for each in (entry.operation for entry in entries)
     ]
-    say(f"Undid {', '.join(named)}; `nacre undo {short(done.batch)}` does it again.")
+    say(f"Undid {', '.join(named)}; `nacre undo {short_id(done.batch)}` does it again.")
     say(*(f"{entry_subject(entry)} {undo_outcome(entry)}" for entry in undone[:LONGEST_LIST]))
     if len(undone) > LONGEST_LIST:
         say(f"and {len(undone) - LONGEST_LIST:,} more; `nacre journal` lists them all.")
@@ -280,7 +282,7 @@ def history_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOp
             print_rows([["change", change.new, iso(change.at), "", *moved]])
     else:
         versions_columns: list[Column[Memory]] = [
-            Column("id", lambda each: short(each.id), style="cyan"),
+            Column("id", lambda each: short_id(each.id), style="cyan"),
             Column("held from", valid_from),
             Column("until", valid_until),
             Column("version", headline, wide=True, wraps=True),
@@ -291,7 +293,7 @@ def history_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOp
         now = cli.now()
         changes_columns: list[Column[Transition]] = [
             Column("changed", lambda each: f"{minute_text(each.at)} ({age(each.at, now)})"),
-            Column("by", lambda each: f"{each.operation} {short(each.new)}", style="magenta"),
+            Column("by", lambda each: f"{each.operation} {short_id(each.new)}", style="magenta"),
             Column("what", value_change, wide=True, wraps=True),
         ]
         print_items(history.transitions, changes_columns, transition_record, "table")
@@ -367,7 +369,7 @@ def diff_command(cli: CliContext, earlier: str, later: str | None, form: Form) -
 
     columns: list[Column[DiffLine]] = [
         Column("", lambda line: line.sign, style="magenta"),
-        Column("id", lambda line: line.id, lambda line: short(line.id), style="cyan"),
+        Column("id", lambda line: line.id, lambda line: short_id(line.id), style="cyan"),
         Column("field", lambda line: line.field, lambda line: line.field.replace("_", " ")),
         Column("before", lambda line: line.before, only="tsv"),
         *space_in_table(lambda line: line.space, two_spaces=store.beside is not None),
@@ -430,7 +432,7 @@ NOTHING = "(nothing)"
 def entry_subject(entry: JournalEntry) -> str:
     """Of a word of the vocabulary its kind and name, of a memory its short id."""
     if entry.kind == MEMORY:
-        return short(entry.memory_id)
+        return short_id(entry.memory_id)
     kind = "name" if is_entity(entry) else entry.kind.partition("/")[0]  # what follows is the space
     return f"{kind} {entry.memory_id}".strip()
 
@@ -457,7 +459,7 @@ def operation_reason(operation: Operation) -> str:
     if operation.name != UNDO:
         return operation.why
     batches, _, why = operation.why.partition(":")
-    return "takes back " + ", ".join(map(short, batches.split(","))) + (f":{why}" if why else "")
+    return "takes back " + ", ".join(map(short_id, batches.split(","))) + (f":{why}" if why else "")
 
 
 def field_changes(entry: JournalEntry) -> dict[str, tuple[str, str]]:
@@ -486,7 +488,7 @@ def field_text(name: str, value: Json) -> str:
 
 def link_text(link: Mapping[str, Json]) -> str:
     weight = link.get("weight", 1.0)
-    return f"{link.get('rel')} → {short(str(link.get('to')))}" + (f" ({weight:g})" if weight != 1.0 else "")
+    return f"{link.get('rel')} → {short_id(str(link.get('to')))}" + (f" ({weight:g})" if weight != 1.0 else "")
 
 
 def undo_outcome(entry: JournalEntry) -> str:

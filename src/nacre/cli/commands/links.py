@@ -41,10 +41,11 @@ from nacre.cli.ui.output import (
     writes_unicode,
 )
 from nacre.cli.ui.prompts import confirm, count_of
-from nacre.cli.ui.records import excerpt, headline, marked_text, memory_columns, memory_record, short
+from nacre.cli.ui.records import excerpt, headline, marked_text, memory_columns, memory_record
 from nacre.memory_store import MemoryStore
 from nacre.model import Direction, Edge, Graph, Memory, Neighbor
 from nacre.model.graph import Entity, EntityPair
+from nacre.model.memory import short_id
 
 
 @click.group("graph", cls=FirstByDefault)
@@ -125,8 +126,8 @@ def link_command(cli: CliContext, source: str, target: str, rel: str, weight: fl
     if chosen == "tsv":
         print_rows([[memory.id, link.rel, link.to, f"{link.weight:g}"]])
     else:
-        there = f"{short(link.to)} ({excerpt(other)})" if other else short(link.to)
-        line = printable(f"{short(memory.id)} ({excerpt(memory)}) {link.rel} → {there}")
+        there = f"{short_id(link.to)} ({excerpt(other)})" if other else short_id(link.to)
+        line = printable(f"{short_id(memory.id)} ({excerpt(memory)}) {link.rel} → {there}")
         record = {"source": memory.id, "target": link.to, "rel": link.rel, "weight": link.weight, "new": linked.new}
         print_record(record, [line], form)
     if other is None:
@@ -146,9 +147,9 @@ def unlink_command(cli: CliContext, source: str, target: str, rel: str | None, w
         gone = store.unlink(memory.id, end, rel, why=why)
     if not gone:
         kind = f" of the relation {rel!r}" if rel else ""
-        raise NotFound(f"no link{kind} leads from {short(memory.id)} to {short(end)}.")
+        raise NotFound(f"no link{kind} leads from {short_id(memory.id)} to {short_id(end)}.")
     what, pronoun = count_of(gone, "link", "links"), "it" if gone == 1 else "them"
-    say(f"Removed {what} from {short(memory.id)} to {short(end)}; `nacre undo` brings {pronoun} back.")
+    say(f"Removed {what} from {short_id(memory.id)} to {short_id(end)}; `nacre undo` brings {pronoun} back.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +204,9 @@ def prune_links_command(
             return excerpt(memory) if memory else "(not here)"
 
         columns: list[Column[Edge]] = [
-            Column("source", lambda edge: edge.source, lambda edge: short(edge.source), style="cyan"),
+            Column("source", lambda edge: edge.source, lambda edge: short_id(edge.source), style="cyan"),
             Column("link", lambda edge: edge.rel, lambda edge: f"{edge.rel} →", style="magenta"),
-            Column("target", lambda edge: edge.target, lambda edge: short(edge.target), style="cyan"),
+            Column("target", lambda edge: edge.target, lambda edge: short_id(edge.target), style="cyan"),
             Column("weight", lambda edge: f"{edge.weight:g}", right=True),
             Column("walks", lambda edge: str(edge.walks), right=True),
             Column("between", lambda edge: f"{text(edge.source)} → {text(edge.target)}", wide=True, only="table"),
@@ -285,7 +286,7 @@ class LinkTree:
             arrow = self.strokes.out if edge.source == here else self.strokes.back
             again = there in self.printed
             stroke = self.strokes.last if last else self.strokes.branch
-            yield f"{margin}{stroke}{edge.rel} {arrow} {short(there) + ' (above)' if again else self.label(there)}"
+            yield f"{margin}{stroke}{edge.rel} {arrow} {short_id(there) + ' (above)' if again else self.label(there)}"
             if not again:
                 waiting += self.branches(there, margin + (NO_STROKE if last else self.strokes.through))
 
@@ -301,7 +302,7 @@ class LinkTree:
         self.printed.add(id)
         memory = self.graph.nodes[id]
         status = f" ({state(memory)})" if state(memory) else ""
-        return f"{short(id)} {excerpt(memory)}{status}"
+        return f"{short_id(id)} {excerpt(memory)}{status}"
 
 
 def tree(graph: Graph, seeds: Sequence[str], *, plain: bool = False) -> Iterator[str]:
@@ -322,7 +323,7 @@ def neighbors_command(
         return {**memory_record(near.memory), **walked}
 
     columns: list[Column[Neighbor]] = [
-        Column("id", lambda near: near.memory.id, lambda near: short(near.memory.id), style="cyan"),
+        Column("id", lambda near: near.memory.id, lambda near: short_id(near.memory.id), style="cyan"),
         Column("depth", lambda near: str(near.depth), right=True),
         Column("direction", lambda near: near.direction, only="tsv"),
         Column("link", lambda near: near.rel, lambda near: f"{ARROWS[near.direction]} {near.rel}", style="magenta"),
@@ -337,7 +338,7 @@ def neighbors_command(
 
 def report_dangling(ids: tuple[str, ...]) -> None:
     if ids:
-        say("Links also name what is not here: " + ", ".join(map(short, ids)) + ".")
+        say("Links also name what is not here: " + ", ".join(map(short_id, ids)) + ".")
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,7 +371,7 @@ def path_command(
     columns: list[Column[PathStep]] = [
         Column("direction", lambda step: step.direction, only="tsv"),
         Column("link", lambda step: step.rel, lambda step: arrows[step.direction].format(step.rel), style="magenta"),
-        Column("id", lambda step: step.memory.id, lambda step: short(step.memory.id), style="cyan"),
+        Column("id", lambda step: step.memory.id, lambda step: short_id(step.memory.id), style="cyan"),
         Column("text", lambda step: marked_text(step.memory), lambda step: headline(step.memory), wide=True),
     ]
 
@@ -379,7 +380,7 @@ def path_command(
 
     print_items(steps, columns, record, form)
     if result is None:
-        raise NotFound(f"no links lead from {short(ends[0])} to {short(ends[1])}.")
+        raise NotFound(f"no links lead from {short_id(ends[0])} to {short_id(ends[1])}.")
 
 
 @graph_command.group("entities", invoke_without_command=True)

@@ -18,6 +18,7 @@ from nacre.cli.ui.output import Column, Form, print_facts, print_items, put, say
 from nacre.cli.ui.records import count_column
 from nacre.cli.ui.times import age
 from nacre.model.instants import iso
+from nacre.model.memory import short_id
 
 if TYPE_CHECKING:
     from nacre.minds.cognitive import (
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     )
 
 LISTED = 400  # characters of a text in a table
-ID = 12  # characters of an id: the prefix of its kind, and enough to be unique
 
 
 @click.group("mind", cls=HelpGroup)
@@ -150,7 +150,7 @@ def consolidate(cli: CliContext, agent: str, batch_size: int) -> None:
 
 
 def identity() -> Column[Any]:
-    return Column("id", lambda each: each.node_id, lambda each: each.node_id[:ID], style="cyan")
+    return Column("id", lambda each: each.node_id, lambda each: short_id(each.node_id), style="cyan")
 
 
 def numbered(steps: list[str]) -> str:

@@ -14,10 +14,10 @@ from nacre.cli.errors import NotFound, UsageProblem
 from nacre.cli.options import TextCommand, command, filter_options, form_option, option, tag_suggestion
 from nacre.cli.ui.output import DATA, Column, Form, print_data, print_items, printable, put, say, wrapped
 from nacre.cli.ui.prompts import count_of
-from nacre.cli.ui.records import headline, marked_text, memory_columns, memory_record, short
+from nacre.cli.ui.records import headline, marked_text, memory_columns, memory_record
 from nacre.model import Hit, Memory, Recollection
 from nacre.model.instants import iso
-from nacre.model.memory import Json
+from nacre.model.memory import Json, short_id
 
 if TYPE_CHECKING:
     from nacre.recall_options import RecallOptions
@@ -67,7 +67,7 @@ def recall_command(
 
 
 def nothing_fits(nearest: Memory) -> str:
-    return f"nothing fits; nearest: {short(nearest.id)} {headline(nearest)} (--all shows such hits)"
+    return f"nothing fits; nearest: {short_id(nearest.id)} {headline(nearest)} (--all shows such hits)"
 
 
 def asked_question(words: Sequence[str]) -> str:

@@ -11,9 +11,10 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.options import PlanOptions, command, confirm_plan, option, plan_options, show_plan
 from nacre.cli.ui.output import DATA, Column, print_data, say, shortened
 from nacre.cli.ui.prompts import count_of, progress_line
-from nacre.cli.ui.records import SHORT, headline, memory_record, short
+from nacre.cli.ui.records import headline, memory_record
 from nacre.model import Memory
 from nacre.model.journal import PERSON
+from nacre.model.memory import short_id
 
 if TYPE_CHECKING:
     from nacre.lifecycle.consolidation import ConsolidationReport, Consolidator, MemoryCluster
@@ -98,7 +99,7 @@ def reflection_record(each: Reflection, *, applied: bool) -> dict[str, object]:
 
 CLUSTER_INDENT = 23  # characters that the other columns take
 CLUSTER_COLUMNS: list[Column[MemoryCluster]] = [
-    Column("promoted", lambda each: each.memories[0].id, lambda each: short(each.memories[0].id), style="cyan"),
+    Column("promoted", lambda each: each.memories[0].id, lambda each: short_id(each.memories[0].id), style="cyan"),
     Column("of", lambda each: str(len(each.memories)), right=True),
     Column("worth", lambda each: f"{each.avg_importance:.4f}", lambda each: f"{each.avg_importance:.2f}", right=True),
     Column("others", lambda each: ",".join(memory.id for memory in each.memories[1:]), only="tsv"),
@@ -170,13 +171,16 @@ def consolidation_text(report: ConsolidationReport, promoted: str, ends: str) ->
     return f"Of {count_of(report.total_processed)} {report.memories_promoted:,} {promoted}{others}"
 
 
-INDENT = 2 + SHORT + 2  # before the text of one of them
+LEAST_ROOM = 8  # characters of a text
 MOST_OTHERS = 5  # that a row names beside its memory
 
 
 def group_text(first: Memory, others: Sequence[Memory], beside: int) -> str:
     """One memory, and below it those that it represents, each on a line where `beside` characters are taken."""
-    room = max(SHORT, shutil.get_terminal_size().columns - beside - INDENT)
-    lines = [f"  {short(memory.id)}  {shortened(headline(memory), room)}" for memory in others[:MOST_OTHERS]]
+    room = shutil.get_terminal_size().columns - beside
+    heads = {f"  {short_id(memory.id)}  ": memory for memory in others[:MOST_OTHERS]}
+    lines = [
+        f"{head}{shortened(headline(memory), max(LEAST_ROOM, room - len(head)))}" for head, memory in heads.items()
+    ]
     more = [f"  and {len(others) - MOST_OTHERS:,} more"] if len(others) > MOST_OTHERS else []
     return "\n".join([headline(first), *lines, *more])

@@ -15,12 +15,12 @@ from nacre.cli.lookup import resolve_id
 from nacre.cli.options import TextCommand, command, field_options, option
 from nacre.cli.ui.output import put, say
 from nacre.cli.ui.prompts import count_of, progress_line, read_stdin, text_argument
-from nacre.cli.ui.records import ended_note, excerpt, expired_note, short
+from nacre.cli.ui.records import ended_note, excerpt, expired_note
 from nacre.engine.remember import POLICIES
 from nacre.errors import ConflictError, ConflictWarning
 from nacre.memory_store import MemoryStore
 from nacre.model import Conflict, Memory, RememberResult
-from nacre.model.memory import without_none
+from nacre.model.memory import short_id, without_none
 from nacre.model.review import Outcome
 from nacre.model.validate import Fields
 from nacre.project_store import personal as personal_store
@@ -81,7 +81,7 @@ def remember_command(
             id = remember_text(store, text, fields, on_conflict or known.on_conflict, old)
             if store.beside is not None and is_about_user(text):
                 say("It seems to be about you, not about this project: `nacre remember --personal` stores it for all"
-                    f" projects, and `nacre forget {short(id)}` removes it here.")  # fmt: skip
+                    f" projects, and `nacre forget {short_id(id)}` removes it here.")  # fmt: skip
 
 
 def remember_text(
@@ -158,8 +158,8 @@ def report_result(result: RememberResult, replaces: str | None = None) -> None:
         say(conflict_sentence(conflict, other))
     sentence = OUTCOMES.get(result.outcome)
     if sentence is not None:
-        replaced = ", ".join(map(short, result.replaced if replaces is None else [replaces]))
-        say(sentence.format(id=short(result.memory.id), replaced=replaced))
+        replaced = ", ".join(map(short_id, result.replaced if replaces is None else [replaces]))
+        say(sentence.format(id=short_id(result.memory.id), replaced=replaced))
     elif result.conflicts:
         say(remedy(result))
 
@@ -167,11 +167,11 @@ def report_result(result: RememberResult, replaces: str | None = None) -> None:
 def conflict_sentence(conflict: Conflict, other: Memory) -> str:
     """How the new memory conflicts with the other side, which may be newer."""
     if conflict.a.text == conflict.b.text:
-        return f"The same text is already there: {short(other.id)}."
+        return f"The same text is already there: {short_id(other.id)}."
     if other.id == conflict.a.id and conflict.kind == "update":
-        opening = f"{short(other.id)}, which is newer, seems to update this"
+        opening = f"{short_id(other.id)}, which is newer, seems to update this"
     else:
-        opening = f"{KINDS.get(conflict.kind, f'This conflicts ({conflict.kind}) with')} {short(other.id)}"
+        opening = f"{KINDS.get(conflict.kind, f'This conflicts ({conflict.kind}) with')} {short_id(other.id)}"
     return f"{opening} ({conflict.explanation}): {excerpt(other)}"
 
 
@@ -183,7 +183,7 @@ def remedy(result: RememberResult) -> str:
 
 
 def replacing_command(conflict: Conflict, new: str, *, several: bool) -> str:
-    newer, older = short(conflict.a.id), short(conflict.b.id)
+    newer, older = short_id(conflict.a.id), short_id(conflict.b.id)
     which = "this one, which is older" if conflict.b.id == new else older if several else "the other"
     return f"`nacre memory supersede {older} {newer}` replaces {which}"
 

@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.commands.edit import edit_both
+from nacre.cli.commands.edit import edit_both, keeping_typed
+from nacre.cli.errors import Refused
 from nacre.cli.lookup import find_memories
 from nacre.cli.options import command, form_option, global_options, limit_option, option, why_option, yes_option
 from nacre.cli.ui.output import Column, Form, one_line, print_items, printable, put, say, wrapped
 from nacre.cli.ui.prompts import END, confirm, count_of, key_reader, progress_line
-from nacre.cli.ui.records import excerpt, is_current, marked_text, memory_record, short
+from nacre.cli.ui.records import excerpt, is_current, marked_text, memory_record
 from nacre.cli.ui.times import age
 from nacre.errors import AccessDenied, InvalidInput, MemoryNotFound, UnknownName
 from nacre.model import Conflict, Memory
-from nacre.model.memory import Json
+from nacre.model.memory import Json, short_id
 from nacre.model.recollection import effective_from
 from nacre.model.review import DECISIONS, KINDS, STALE_DAYS, ReviewItem, item_named, kinds_named, newer_first
 
@@ -160,7 +161,7 @@ def describe_item(item: ReviewItem) -> str:
     if item.conflict is None:
         return f"{item_text(item)}\n({item.why})" if item.memory is not None else item.why
     sides = (("newer", item.conflict.a), ("older", item.conflict.b))
-    lines = [f"{name}  {short(memory.id)}  {memory.date}  {excerpt(memory)}" for name, memory in sides]
+    lines = [f"{name}  {short_id(memory.id)}  {memory.date}  {excerpt(memory)}" for name, memory in sides]
     return "\n".join((f"{item.conflict.kind}: {item.conflict.explanation}", *lines))
 
 
@@ -409,7 +410,7 @@ def apply_choice(step: Step, choice: Choice) -> bool:
         return False
     try:
         say(step.apply(choice))
-    except (InvalidInput, MemoryNotFound) as error:
+    except (InvalidInput, MemoryNotFound, Refused) as error:
         say(f"Nothing was decided: {error}")
         return False
     return True
@@ -421,13 +422,13 @@ def item_step(store: MemoryStore, waiting: ReviewItem, cli: CliContext) -> Step 
         return None
 
     def apply(choice: Choice) -> str:
-        if item.conflict is not None and choice.in_editor:
-            typed = edit_both([item.conflict.a, item.conflict.b])
-        else:
-            typed = ask_text(f"{choice.asks} ") if choice.asks else ""
+        edited = [item.conflict.a, item.conflict.b] if item.conflict is not None and choice.in_editor else []
+        typed = edit_both(edited) if edited else ask_text(f"{choice.asks} ") if choice.asks else ""
         into, text = (typed, "") if item.kind in ("word", "entity") else ("", typed)
-        if into is None or text is None or not store.decide(item, choice.decision, into=into, text=text):
-            raise InvalidInput("it still waits.")
+        as_read = store.expecting({memory.id: memory.version for memory in edited}, check=False)
+        with keeping_typed(text or "", *edited):
+            if into is None or text is None or not as_read.decide(item, choice.decision, into=into, text=text):
+                raise InvalidInput("it still waits.")
         return choice.outcome
 
     title, details = item_texts(item, cli.now())
@@ -469,7 +470,7 @@ def item_texts(item: ReviewItem, now: float) -> tuple[str, str]:
 
 
 def memory_text(memory: Memory, now: float, decisive: str = "") -> str:
-    head = f"{click.style(short(memory.id), fg='cyan')}  {age(effective_from(memory), now)}"
+    head = f"{click.style(short_id(memory.id), fg='cyan')}  {age(effective_from(memory), now)}"
     return f"{head}\n{indent(highlight(printable(memory.text), decisive), MARGIN)}"
 
 
@@ -550,7 +551,7 @@ def item_record(item: ReviewItem) -> dict[str, Json]:
 
 def both_texts(conflict: Conflict) -> str:
     """The two texts, one a line."""
-    return "\n".join(f"{short(memory.id)} {excerpt(memory)}" for memory in (conflict.a, conflict.b))
+    return "\n".join(f"{short_id(memory.id)} {excerpt(memory)}" for memory in (conflict.a, conflict.b))
 
 
 def short_item(id: str) -> str:
@@ -558,7 +559,7 @@ def short_item(id: str) -> str:
     newer, apart, older = id.partition(":")
     if newer in ("relation", "entity") and apart:
         return id
-    return f"{short(newer)}:{short(older)}" if apart else short(id)
+    return f"{short_id(newer)}:{short_id(older)}" if apart else short_id(id)
 
 
 def item_text(item: ReviewItem) -> str:

@@ -36,6 +36,7 @@ from nacre.cli.ui.output import (
     put,
     say,
     shortened,
+    with_options,
     wrapped,
 )
 from nacre.cli.ui.prompts import count_of
@@ -47,14 +48,13 @@ from nacre.cli.ui.records import (
     marks_line,
     memory_columns,
     memory_record,
-    short,
 )
 from nacre.cli.ui.times import age
 from nacre.engine.spaces import Stats
 from nacre.memory_store import MemoryStore
 from nacre.model import Edge, Filter, JournalEntry, Memory
 from nacre.model.instants import iso
-from nacre.model.memory import CONFLICTS, MAY_REPLACE
+from nacre.model.memory import CONFLICTS, MAY_REPLACE, short_id
 from nacre.model.recollection import effective_from
 from nacre.protocols import Order
 from nacre.recall_options import Scope
@@ -130,15 +130,15 @@ def memory_lines(details: MemoryDetails, now: float) -> Iterator[str]:
         if name not in SEPARATE_FIELDS:
             yield label_line(name.replace("_", " "), field_value(name, getattr(memory, name), now))
     for newer in details.successors:
-        yield label_line("superseded by", f"{short(newer.id)}  {excerpt(newer)}")
+        yield label_line("superseded by", f"{short_id(newer.id)}  {excerpt(newer)}")
     yield from link_lines(details)
     for id in details.waiting():
-        yield label_line("waits", f"for a decision on {short(id)}; `nacre review` asks for it")
+        yield label_line("waits", with_options(f"for a decision on {short_id(id)}; `nacre review` asks for it"))
     for id, likely in details.may_replace():
-        other, own = short(id), short(memory.id)
+        other, own = short_id(id), short_id(memory.id)
         denied = f"`nacre graph unlink {own} {other} --relation {MAY_REPLACE}`"
         how = f"`nacre memory supersede {other} {own}` settles it, {denied} denies it"
-        yield label_line("may replace", f"{other} ({likely:.0%} likely); {how}")
+        yield label_line("may replace", f"{other} ({likely:.0%} likely); {with_options(how)}")
     yield ""
     yield wrapped(printable(memory.text), sys.stdout)
     if details.history:
@@ -146,7 +146,7 @@ def memory_lines(details: MemoryDetails, now: float) -> Iterator[str]:
     for entry in details.history:
         done = entry.operation
         what = shortened(f"{age(done.at, now)}, {done.name} by {done.actor}: {entry_summary(entry)}", 100)
-        yield wrapped(click.style(f"{short(done.batch)}  {what}", dim=True), sys.stdout, HISTORY_INDENT)
+        yield wrapped(click.style(f"{short_id(done.batch)}  {what}", dim=True), sys.stdout, HISTORY_INDENT)
 
 
 def link_lines(details: MemoryDetails) -> Iterator[str]:
@@ -155,7 +155,7 @@ def link_lines(details: MemoryDetails) -> Iterator[str]:
     for several in (outward, inward):
         for label, id in several[:MOST_LINKS]:
             linked = details.near.get(id)
-            yield label_line(label, f"{short(id)}  {excerpt(linked) if linked else '(not in this space)'}")
+            yield label_line(label, f"{short_id(id)}  {excerpt(linked) if linked else '(not in this space)'}")
         if len(several) > MOST_LINKS:
             yield label_line("", f"and {len(several) - MOST_LINKS:,} more; `nacre graph neighbors` lists them all")
 

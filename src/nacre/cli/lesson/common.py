@@ -13,7 +13,7 @@ from nacre.cli.errors import NotFound
 from nacre.cli.lookup import find_by_id
 from nacre.cli.options import Decorator, combine, option
 from nacre.cli.ui.output import DATA, Column, Form, print_data, print_items, say, shortened
-from nacre.cli.ui.records import ROOMY, short
+from nacre.cli.ui.records import ROOMY
 from nacre.cli.ui.times import age
 from nacre.factory import is_server
 from nacre.lessons import Answer, Lesson, LessonBook
@@ -21,7 +21,7 @@ from nacre.lessons.lesson import to_json
 from nacre.model import Memory
 from nacre.model.instants import iso
 from nacre.model.levels import NAMES
-from nacre.model.memory import LESSON
+from nacre.model.memory import LESSON, short_id
 
 T = TypeVar("T")
 
@@ -60,7 +60,7 @@ def advice(book: LessonBook, sentence: str) -> str:
 def find_lesson(book: LessonBook, prefix: str) -> Memory:
     """The lesson whose id begins with the prefix, and that is not in the trash."""
     memory = find_by_id(book.store, book.store.resolve_id(prefix))
-    id = short(memory.id)
+    id = short_id(memory.id)
     if memory.type != LESSON:
         raise NotFound(f"{id} is a memory of type {memory.type}, not a lesson; `nacre show {id}` shows it.")
     if memory.status == "trashed":
@@ -70,7 +70,7 @@ def find_lesson(book: LessonBook, prefix: str) -> Memory:
 
 def name_lesson(lesson: Lesson) -> str:
     """The short id and title, for a sentence."""
-    return f"{short(lesson.id)} ({shortened(lesson.title)})"
+    return f"{short_id(lesson.id)} ({shortened(lesson.title)})"
 
 
 # Options
@@ -149,7 +149,7 @@ def lesson_columns(
     """`summary` replaces the text under a title on a terminal."""
     summary = summary or (lambda item: summarize(lesson_of(item)))
     return [
-        Column("id", lambda item: lesson_of(item).id, lambda item: short(lesson_of(item).id), style="cyan"),
+        Column("id", lambda item: lesson_of(item).id, lambda item: short_id(lesson_of(item).id), style="cyan"),
         Column("confidence", lambda item: lesson_of(item).confidence, style="magenta"),
         Column("source", lambda item: lesson_of(item).source, least_width=ROOMY),
         Column(

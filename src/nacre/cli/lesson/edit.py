@@ -27,13 +27,13 @@ from nacre.cli.lesson.common import (
 from nacre.cli.options import command, form_option, option, why_option
 from nacre.cli.ui.output import DATA, Column, Form, printable, put, say
 from nacre.cli.ui.prompts import text_argument
-from nacre.cli.ui.records import short
 from nacre.lessons import Answer, Lesson, LessonBook
 from nacre.lessons.book import LessonChanges, LessonFields
 from nacre.lessons.lesson import AGENT_TAG, ReviewDue
 from nacre.lessons.vocabulary import TAG, Vocabulary
+from nacre.memory_store import retry_while_changed
 from nacre.model.levels import LEVELS, NAMES
-from nacre.model.memory import without_none
+from nacre.model.memory import short_id, without_none
 from nacre.model.review import STALE_DAYS
 
 
@@ -90,7 +90,7 @@ def learn(cli: CliContext, fields: dict[str, object], id: str | None) -> Answer[
 def suggest_contexts(learned: Answer[Lesson]) -> None:
     contexts = learned.suggestions.get("contexts")
     if contexts and not learned.data.contexts:
-        command = f"nacre lesson edit {short(learned.data.id)} --context {','.join(contexts)}"
+        command = f"nacre lesson edit {short_id(learned.data.id)} --context {','.join(contexts)}"
         say(f"Similar lessons apply in {', '.join(contexts)}; `{command}` adds this here too.")
 
 
@@ -116,10 +116,16 @@ def edit_command(
     if "tags" in changes and (add_tag or remove_tag):
         raise click.UsageError("--tag replaces all tags; give it alone, or --add-tag and --remove-tag.")
     with open_book(cli) as book:
-        before = Lesson.of(find_lesson(book, id))
-        if add_tag or remove_tag:
-            changes["tags"] = change_tags(book, before, add_tag or (), remove_tag or ())
-        after = book.update(before.id, **cast("LessonChanges", changes))
+
+        def edit() -> tuple[Lesson, Answer[Lesson]]:
+            memory = find_lesson(book, id)
+            before = Lesson.of(memory)
+            if add_tag or remove_tag:
+                changes["tags"] = change_tags(book, before, add_tag or (), remove_tag or ())
+            as_read = LessonBook(store=book.store.expecting({memory.id: memory.version}, check=False))
+            return before, as_read.update(before.id, **cast("LessonChanges", changes))
+
+        before, after = retry_while_changed(edit)
     unchanged = before.updated_at == after.data.updated_at
     outcome = "Nothing changed in {}." if unchanged else "Changed {}; `nacre undo` takes it back."
     print_answer(after, form, lambda lesson: say(outcome.format(name_lesson(lesson))))
@@ -140,7 +146,7 @@ def delete_command(cli: CliContext, id: str, why: str, form: Form) -> None:
     with open_book(cli) as book:
         lesson = Lesson.of(find_lesson(book, id))
         deleted = book.delete(lesson.id, why=why)
-    outcome = f"{name_lesson(lesson)} is in the trash; `nacre trash restore {short(lesson.id)}` brings it back."
+    outcome = f"{name_lesson(lesson)} is in the trash; `nacre trash restore {short_id(lesson.id)}` brings it back."
     print_answer(deleted, form, lambda _: say(outcome))
 
 
@@ -228,12 +234,12 @@ def review_step(book: LessonBook, due: ReviewDue) -> Step:
     def apply(choice: Choice) -> str:
         if choice is TRASH:
             book.delete(id)
-            return TRASH.outcome.format(id=short(id))
+            return TRASH.outcome.format(id=short_id(id))
         if choice is ARCHIVE:
             book.archive(id)
-            return ARCHIVE.outcome.format(id=short(id))
+            return ARCHIVE.outcome.format(id=short_id(id))
         # The next level below; the lowest stays.
         level = NAMES[max(0, LEVELS[due.lesson.confidence].ordinal - 2)] if choice is LESS else None
         return choice.outcome.format(confidence=book.validate(id, level).data.confidence)
 
-    return Step(due.why, (HOLDS, LESS, ARCHIVE, TRASH), apply, printable(f"{short(id)}  {summarize(due.lesson)}"))
+    return Step(due.why, (HOLDS, LESS, ARCHIVE, TRASH), apply, printable(f"{short_id(id)}  {summarize(due.lesson)}"))

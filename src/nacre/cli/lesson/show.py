@@ -26,11 +26,11 @@ from nacre.cli.lesson.common import (
 from nacre.cli.options import Decorator, combine, command, form_option, option, why_option
 from nacre.cli.ui.output import Column, Form, printable, put, say, shortened
 from nacre.cli.ui.prompts import count_of
-from nacre.cli.ui.records import short
 from nacre.cli.ui.times import age
 from nacre.lessons import Answer, Lesson, LessonBook, LessonHit, Related
 from nacre.lessons.recall import DEFAULT_EXPANSION, EXPANSIONS, STRATEGIES, LessonFilters
 from nacre.model.instants import iso
+from nacre.model.memory import short_id
 
 # Named as `LessonFilters`: what is given goes to the book as it is.
 filter_options = combine(
@@ -138,7 +138,7 @@ def lesson_lines(lesson: Lesson, links: Sequence[LessonLink], now: float) -> Ite
         "not in": ", ".join(lesson.anti_contexts),
         "agent": lesson.agent,
         "status": "archived" if lesson.archived else "",
-        "superseded by": short(lesson.superseded_by),
+        "superseded by": short_id(lesson.superseded_by),
         "created": time_text(lesson.created_at, now),
         "updated": time_text(lesson.updated_at, now),
         "validated": time_text(lesson.last_validated_at, now),
@@ -146,7 +146,7 @@ def lesson_lines(lesson: Lesson, links: Sequence[LessonLink], now: float) -> Ite
     yield from (label_line(name, value) for name, value in fields.items() if value)
     for link in links:
         title = link.title or "(not here)"
-        yield label_line(f"{link.relation} {ARROWS[link.direction]}", f"{short(link.id)}  {title}")
+        yield label_line(f"{link.relation} {ARROWS[link.direction]}", f"{short_id(link.id)}  {title}")
 
 
 def time_text(at: float | None, now: float) -> str:
@@ -198,5 +198,5 @@ def unlink_command(cli: CliContext, a: str, b: str, relation: str | None, why: s
         removed = book.unlink(source.id, target.id, relation, why=why)
     if not removed.data:
         kind = f" of the relation {relation!r}" if relation else ""
-        raise NotFound(f"no link{kind} leads from {short(source.id)} to {short(target.id)}.")
+        raise NotFound(f"no link{kind} leads from {short_id(source.id)} to {short_id(target.id)}.")
     print_answer(removed, form, lambda count: say(f"Removed {count_of(count, 'link', 'links')}; {UNDO}"))

@@ -168,7 +168,8 @@ def put(text: str) -> None:
     click.echo(text, file=sys.stdout)
 
 
-UNDO = "`nacre undo"
+COMMAND = re.compile(r"`nacre ([^`]+)`")  # that a sentence advises
+OF_NO_STORE = ("help", "config", "install")
 WORD = re.compile(r"( *)([^ ]+)")  # with the blanks before it
 LEAST_WIDTH = 20  # columns: on a narrower terminal every line would be one word
 
@@ -176,7 +177,7 @@ LEAST_WIDTH = 20  # columns: on a narrower terminal every line would be one word
 def say(*messages: str) -> None:
     """Sentences for the person, apart from the answer itself; each on a line."""
     for message in messages:
-        click.echo(wrapped(printable(message.replace(UNDO, here(UNDO))), sys.stderr), file=sys.stderr)
+        click.echo(wrapped(printable(with_options(message)), sys.stderr), file=sys.stderr)
 
 
 def wrapped(text: str, stream: IO[str], indent: str = "") -> str:
@@ -212,13 +213,20 @@ def columns_of(text: str) -> int:
     return len(plain) if plain.isascii() else sum(1 + (east_asian_width(sign) in "WF") for sign in plain)
 
 
-def here(hint: str) -> str:
-    """The command with the store and the space that options of this command name: without them it would work on
-    others."""
+def with_options(sentence: str) -> str:
+    """Each command that it advises with the store and the space that options of this command name: without them it
+    would work on others."""
     context = click.get_current_context(silent=True)
     flags = getattr(context.find_root().obj if context else None, "flags", {})
-    named = "".join(f" --{name} {quote(flags[name])}" for name in ("store", "space") if flags.get(name))
-    return hint.replace("nacre ", f"nacre{named} ", 1)
+    named = {f"--{name}": quote(flags[name]) for name in ("store", "space") if flags.get(name)}
+
+    def complete(match: re.Match[str]) -> str:
+        words = match[1].split()
+        there = (*words, "--space") if words[0] == "space" else words  # its commands name spaces themselves
+        left_out = {} if words[0] in OF_NO_STORE else {each: named[each] for each in named if each not in there}
+        return f"`nacre {''.join(f'{option} {value} ' for option, value in left_out.items())}{match[1]}`"
+
+    return COMMAND.sub(complete, sentence) if named else sentence
 
 
 ESCAPE_SEQUENCE = re.compile(

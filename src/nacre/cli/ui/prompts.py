@@ -12,10 +12,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from nacre.cli.errors import UsageProblem
-from nacre.cli.ui.output import printable, say, wrapped
-from nacre.cli.ui.records import excerpt, short
+from nacre.cli.ui.output import printable, say, with_options, wrapped
+from nacre.cli.ui.records import excerpt
 from nacre.errors import InvalidInput
 from nacre.model import Memory
+from nacre.model.memory import short_id
 
 if TYPE_CHECKING:
     from nacre.protocols import Progress
@@ -27,7 +28,7 @@ def confirm_memories(verb: str, memories: Sequence[Memory], consequence: str, *,
     """Lists the memories and asks. Ends the command unless the answer is yes; with `yes` nobody is asked."""
     if yes:
         return
-    say(*(f"  {short(memory.id)}  {excerpt(memory)}" for memory in memories[:LONGEST_LIST]))
+    say(*(f"  {short_id(memory.id)}  {excerpt(memory)}" for memory in memories[:LONGEST_LIST]))
     if len(memories) > LONGEST_LIST:
         say(f"  and {len(memories) - LONGEST_LIST} more")
     confirm(f"{verb} {count_of(len(memories))}? {consequence}")
@@ -48,7 +49,7 @@ def confirm_by_name(warning: str, name: str, *, yes: bool) -> None:
 
 
 def read_answer(question: str) -> str:
-    sys.stderr.write(wrapped(printable(question).rstrip(" "), sys.stderr) + " ")
+    sys.stderr.write(wrapped(printable(with_options(question)).rstrip(" "), sys.stderr) + " ")
     sys.stderr.flush()
     answer = sys.stdin.readline()
     if answer == "":

@@ -9,20 +9,15 @@ from nacre.cli.ui.output import Column, shortened
 from nacre.cli.ui.times import age
 from nacre.model import Memory
 from nacre.model.instants import iso, last_day
-from nacre.model.memory import NAMES, SUSPICION, Json, plain
+from nacre.model.memory import NAMES, SUSPICION, Json, plain, short_id
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
 
 T = TypeVar("T")
 
-SHORT = 8  # characters of an id that a person reads and types
 LONGEST_SHOWN = 400  # of a text, in a table; `nacre show` has all of it
 ROOMY = 100  # columns of a terminal that has place for the tags too
-
-
-def short(id: str) -> str:
-    return id[:SHORT]
 
 
 UNTRUSTED = "(untrusted) "
@@ -100,7 +95,7 @@ def memory_columns(
     marked = conflicting is not None and any(marks(of(item), conflicting) for item in items)
     noted: Column[T] = Column("", lambda item: marks(of(item), conflicting or ()), only="table", style="yellow")
     return [
-        Column("id", lambda item: of(item).id, lambda item: short(of(item).id), style="cyan"),
+        Column("id", lambda item: of(item).id, lambda item: short_id(of(item).id), style="cyan"),
         Column("type", lambda item: of(item).type, style="magenta"),
         Column("imp", lambda item: f"{of(item).importance:g}", lambda item: f"{of(item).importance:.2f}", right=True),
         Column("happened", lambda item: iso(of(item).happened_at), only="tsv"),
@@ -136,7 +131,7 @@ def expired_note(memory: Memory, now: float) -> list[str]:
     """A warning about what nobody will see."""
     if memory.expires_at is None or memory.expires_at > now:
         return []
-    remedy = f"`nacre edit {short(memory.id)} --expires-at ''` lets it stay"
+    remedy = f"`nacre edit {short_id(memory.id)} --expires-at ''` lets it stay"
     return [f"It expired {age(memory.expires_at, now)}, so it is neither listed nor recalled; {remedy}."]
 
 
@@ -144,7 +139,7 @@ def ended_note(memory: Memory, now: float) -> list[str]:
     """A warning about what is stored as no longer true."""
     if memory.valid_until is None or memory.valid_until > now:
         return []
-    remedy = f"`nacre edit {short(memory.id)} --valid-until ''` takes the end away"
+    remedy = f"`nacre edit {short_id(memory.id)} --valid-until ''` takes the end away"
     return [f"It was true until {last_day(memory.valid_until)}, so what holds now is recalled before it; {remedy}."]
 
 

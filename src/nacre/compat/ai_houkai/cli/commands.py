@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -211,32 +212,50 @@ def edit(ctx: typer.Context, id: str) -> None:
         file = Path(folder) / "memory.txt"
         file.write_text(f"{head}---\n{memory.text}\n", "utf-8")
         subprocess.run([*ctx.obj["config"].editor.split(), str(file)], check=True)
-        written, _, text = file.read_text("utf-8").partition("---\n")
-    fields = dict(line.split(":", 1) for line in written.splitlines() if ":" in line)
+        written = file.read_text("utf-8")
+    fields_written, _, text = written.partition("---\n")
+    fields = dict(line.split(":", 1) for line in fields_written.splitlines() if ":" in line)
     tags = [tag.strip() for tag in fields.get("tags", "").split(",") if tag.strip()]
     changed: dict[str, Any] = {"type": fields["type"].strip(), "importance": float(fields["importance"]), "tags": tags}
     if text.strip() != memory.text:
         changed["text"] = text.strip()
-    store_of(ctx).edit(memory.id, **changed)
+
+    def change(now: Memory) -> dict[str, Any]:
+        if any(getattr(now, name) != getattr(memory, name) for name in ("text", "type", "importance", "tags")):
+            opened, kept = tempfile.mkstemp(prefix="houkai-", suffix=".txt")  # for its owner alone
+            with os.fdopen(opened, "w", encoding="utf-8") as out:
+                out.write(written)
+            raise ValueError(
+                f"{memory.id[:SHORT]} was changed by somebody else meanwhile, and nothing was saved; what you wrote is "
+                f"in {kept}."
+            )
+        return changed
+
+    store_of(ctx).edit_with(memory.id, change)
     print(f"Saved {memory.id[:SHORT]}")
 
 
 @app.command()
 def tag(ctx: typer.Context, id: str, add: list[str] | None = None, remove: list[str] | None = None) -> None:
     """Add and remove tags."""
-    memory = memory_of(ctx, id)
-    tags = [each for each in dict.fromkeys([*memory.tags, *(add or ())]) if each not in (remove or ())]
-    store_of(ctx).edit(memory.id, tags=tags)
-    print(f"{memory.id[:SHORT]}: {','.join(tags)}")
+
+    def change(memory: Memory) -> dict[str, list[str]]:
+        return {"tags": [each for each in dict.fromkeys([*memory.tags, *(add or ())]) if each not in (remove or ())]}
+
+    _, after = store_of(ctx).edit_with(id_of(ctx, id), change)
+    print(f"{after.id[:SHORT]}: {','.join(after.tags)}")
 
 
 @app.command(context_settings=NEGATIVE)
 def bump(ctx: typer.Context, id: str, delta: str) -> None:
     """Change the importance: +0.2, -0.1, =0.9."""
-    memory = memory_of(ctx, id)
-    wanted = float(delta[1:]) if delta.startswith("=") else memory.importance + float(delta)
-    after = store_of(ctx).edit(memory.id, importance=wanted)
-    print(f"{memory.id[:SHORT]}: {memory.importance:.2f} → {after.importance:.2f}")
+    fixed, step = (float(delta[1:]), 0.0) if delta.startswith("=") else (None, float(delta))
+
+    def change(memory: Memory) -> dict[str, float]:
+        return {"importance": memory.importance + step if fixed is None else fixed}
+
+    before, after = store_of(ctx).edit_with(id_of(ctx, id), change)
+    print(f"{after.id[:SHORT]}: {before.importance:.2f} → {after.importance:.2f}")
 
 
 @app.command()

@@ -20,6 +20,7 @@ from nacre.errors import ArchiveRefused, ImportConflict, MemoryNotFound, Superse
 from nacre.files import private_folder
 from nacre.lifecycle.clustering import mean_direction
 from nacre.memory_store import MemoryStore as NativeStore
+from nacre.memory_store import retry_while_changed
 from nacre.model import Direction, ExpandSpec, Filter, Hit, HybridWeights, Recollection
 from nacre.model import Link as NativeLink
 from nacre.model import Memory as NativeMemory
@@ -481,14 +482,25 @@ class MemoryStore:
 
     def edit(self, memory_id: str, **fields: Any) -> Memory:
         """Embeds again only when the text changed. Raises `KeyError`."""
-        before = self._existing(memory_id)
-        values = without_none(**fields)
-        if "importance" in values:
-            values["importance"] = clamp(float(values["importance"]))
-        self.native.edit(memory_id, **values)
-        after = self._existing(memory_id)
+        return self.edit_with(memory_id, lambda _: fields)[1]
+
+    def edit_with(self, memory_id: str, change: Callable[[Memory], Mapping[str, Any]]) -> tuple[Memory, Memory]:
+        """As `edit`, with fields that depend on what the memory is now; asked again where somebody else changed it
+        meanwhile. Returns it as it was and as it is."""
+
+        def edit() -> tuple[Memory, Memory]:
+            read = self.native.get(memory_id)
+            if read is None:
+                raise MemoryNotFound(memory_id, self.native.space)
+            before = Memory.of(read)
+            values = without_none(**change(before))
+            if "importance" in values:
+                values["importance"] = clamp(float(values["importance"]))
+            return before, Memory.of(self.native.expecting({read.id: read.version}).edit(memory_id, **values))
+
+        before, after = retry_while_changed(edit)
         self._log("edit", memory_id, before=before.to_dict(), after=after.to_dict())
-        return after
+        return before, after
 
     def list_recent(self, limit: int = 20, include_superseded: bool = False) -> list[Memory]:
         return [

@@ -76,6 +76,7 @@ def test_a_russian_password_needs_no_colon() -> None:
         "unzip -P is not safe",
         "- name: PASSWORD_FILE\n  value: /run/secrets/db1",
         "7z x archive.7z -o/tmp",
+        '<label for="password-input">Password:</label>',
         "the openssl option -passin reads it",
     ],
 )

@@ -8,6 +8,7 @@ from nacre.conflicts.difference import (
     changed_address,
     changed_unit,
     changed_value,
+    denial,
     differing_words,
     identical,
     is_unit,
@@ -170,6 +171,11 @@ def test_amounts_of_one_kind_differ_whatever_their_units(
 def test_words_that_exclude_each_other_are_seen_where_each_text_has_only_one_of_them() -> None:
     assert opposite_words("It runs on the small machine", "The big machine runs it")
     assert opposite_words("The mill delivers on Tuesdays before six", "The mill delivers on Wednesdays before six")
+    assert opposite_words("The alarm rings above 30 degrees", "The alarm rings below 30 degrees")
+    assert opposite_words("Die Heizung ist eingeschaltet", "Die Heizung ist ausgeschaltet")
+    assert opposite_words("La lampe est allumée", "La lampe est éteinte")
+    assert opposite_words("Toma la pastilla antes de cenar", "Toma la pastilla después de cenar")
+    assert not opposite_words("The lamp hangs above the desk", "The lamp hangs over the desk")
     assert not opposite_words("It runs on the big machine", "It runs on the large machine")
     assert not opposite_words("It runs on the big machine", "The big machine runs it")
     assert not opposite_words("From the small to the big machine", "It runs on the big machine")
@@ -263,3 +269,45 @@ def test_what_is_each_week_may_move_to_another_day_and_time(older: str, newer: s
 def test_two_events_are_nothing_that_moved() -> None:
     assert moved_weekly("On Friday at 17:00 the roof leaked", "On Monday at 16:30 the roof leaked") is None
     assert moved_weekly("Choir is on Fridays at noon", "Choir is on Mondays at night") is None
+
+
+@pytest.mark.parametrize(
+    ("said", "denied"),
+    [
+        ("Anna mag Koriander", "Anna mag keinen Koriander"),
+        ("Der Server hat ein Backup", "Der Server hat kein Backup"),
+        ("Ma fille est allergique au lait", "Ma fille n'est pas allergique au lait"),
+        ("Paul travaille ici", "Paul ne travaille plus ici"),
+        ("Il y a du café dans le bureau", "Il n’y a pas de café dans le bureau"),
+        ("El portal funciona los domingos", "El portal no funciona los domingos"),
+        ("A Rita trabalha no porto", "A Rita não trabalha no porto"),
+        ("A Chiara piace il tè", "A Chiara non piace il tè"),
+        ("Договор с банком подписан", "Договор с банком не подписан"),
+        ("يوجد هاتف في البيت", "لا يوجد هاتف في البيت"),
+        ("Kira sözleşmesi imzalandı", "Kira sözleşmesi imzalanmadı"),
+        ("Ayşe cuma günü çalışıyor", "Ayşe cuma günü çalışmıyor"),
+        ("小丽喜欢喝茶", "小丽不喜欢喝茶"),
+        ("Umowa jest podpisana", "Umowa nie jest podpisana"),
+        ("He uses a mouse", "He doesn't use a mouse"),
+    ],
+)
+def test_a_text_with_a_negation_more_denies_the_other_in_many_languages(said: str, denied: str) -> None:
+    assert denial(denied, said) == denial(said, denied) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Der Server hat kein Backup", "Der Server hat nie ein Backup"),  # both deny
+        ("Ahmet Yılmaz geldi", "Dün Ahmet Yılmaz geldi"),  # a surname that both have
+        ("Ela está no Porto", "Ela está em Porto"),  # the Portuguese «in the»
+        ("Il a plus de temps", "Il a du temps"),
+    ],
+)
+def test_where_both_deny_or_neither_does_there_is_no_denial(one: str, other: str) -> None:
+    assert denial(one, other) is denial(other, one) is None
+
+
+def test_the_share_of_common_words_says_how_surely_one_text_denies_the_other() -> None:
+    assert denial("Smoking is not allowed here", "Here smoking is forbidden") == pytest.approx(3 / 5)
+    assert denial("The tea is not hot", "The red tea is hot") == pytest.approx(4 / 5)

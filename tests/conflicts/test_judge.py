@@ -326,6 +326,33 @@ def test_texts_with_other_amounts_or_opposite_words_are_no_duplicates_however_al
         assert said(Memory("b", newer), Memory("a", older), model, 0.97) == verdict
 
 
+@pytest.mark.parametrize("model", [Reader(DUPLICATE), Reader(UNRELATED), None])
+@pytest.mark.parametrize(
+    ("older", "newer", "words"),
+    [
+        ("Ma fille est allergique au lait", "Ma fille n'est pas allergique au lait", ("n'est pas", "est")),
+        ("Kira sözleşmesi imzalandı", "Kira sözleşmesi imzalanmadı", ("imzalanmadı", "imzalandı")),
+    ],
+)
+def test_a_text_with_a_negation_more_is_a_contradiction_whatever_the_model_says(
+    model: Reader | None, older: str, newer: str, words: tuple[str, str]
+) -> None:
+    verdict = said(Memory("b", newer), Memory("a", older), model, 0.97)
+    assert verdict == Verdict("contradiction", "negation", words)
+
+
+def test_a_negation_in_a_text_with_most_of_the_words_is_an_unsure_contradiction() -> None:
+    older, newer = "Das Gartentor ist abends zu", "Das Gartentor vorn ist abends leider nicht zu"
+    verdict = said(Memory("b", newer), Memory("a", older), Reader(DUPLICATE), 0.97)
+    assert verdict is not None and (verdict.kind, verdict.reason, verdict.sure) == ("contradiction", "negation", False)
+
+
+def test_one_thing_said_with_and_without_a_negation_is_a_duplicate() -> None:
+    older, newer = "Auf dieser Strecke fällt keine Maut an", "Die Route ist mautfrei"
+    verdict = said(Memory("b", newer), Memory("a", older), Reader(DUPLICATE), 0.97)
+    assert verdict == Verdict("duplicate", "conflict_model")
+
+
 def test_what_stands_for_a_secret_is_no_value() -> None:
     reader = Reader(UNRELATED)
     judge = PairJudge(reader)

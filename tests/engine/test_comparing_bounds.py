@@ -147,8 +147,8 @@ def test_the_threshold_is_four_fifths_unless_the_caller_says_otherwise() -> None
 
 @pytest.mark.parametrize(("cosine", "action"), [(0.96, "merged"), (0.94, "stored")])
 def test_what_says_the_same_is_merged_from_nineteen_twentieths_on(cosine: float, action: str) -> None:
-    with MemoryStore(":memory:", embedder=Placed({"Berlin is where the office is": cosine})) as store:
-        store.remember("Berlin is where the office is", id="office", importance=0.5, tags=["place"])
+    with MemoryStore(":memory:", embedder=Placed({"Office is in Berlin!": cosine})) as store:
+        store.remember("Office is in Berlin!", id="office", importance=0.5, tags=["place"])
         kept = store.remember_result("The office is in Berlin", on_conflict="supersede", importance=0.3, tags=["place"])
         assert kept.action == action
         assert store.count() == (1 if action == "merged" else 2)

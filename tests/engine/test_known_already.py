@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -275,3 +276,19 @@ def test_a_wording_is_not_merged_into_what_somebody_removes_at_the_same_moment(
     store = overtaken(TEXT, lambda other: other.forget("known"))
     again = store.remember_result(f"{TEXT}!", on_conflict="supersede")
     assert again.action == "stored" and again.memory.id != "known"
+
+
+@pytest.mark.parametrize(
+    ("stored", "again"),
+    [
+        ("Toplantı İstanbul'da", "toplantı istanbul'da"),
+        ("TOPLANTI ISPARTA'DA", "toplantı ısparta'da"),
+        ("Le café ferme à midi", unicodedata.normalize("NFD", "Le café ferme à midi")),
+    ],
+)
+def test_a_text_is_known_whatever_the_case_of_its_turkish_i_and_the_encoding_of_its_accents(
+    store: MemoryStore, stored: str, again: str
+) -> None:
+    first = store.remember(stored)
+    second = store.remember_result(again)
+    assert (second.action, second.memory.id) == ("known", first.id)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from nacre import MemoryStore
-from nacre.model import ExpandSpec, Link
-from nacre.recall.gather import POOL
+from nacre.model import ExpandSpec, Link, Query
+from nacre.recall.gather import POOL, understand
 from nacre.recall.strategies import STRATEGIES
 from tests.embedders import WordBag
 from tests.recall.factories import NOW, converse, found
@@ -96,3 +96,14 @@ def test_a_crowd_in_another_space_crowds_nobody_out(tmp_path: Path) -> None:
         mine.remember("a donkey " + " ".join(f"pad{n}" for n in range(50)), id="other")
         assert found(mine, "the zebra", k=1) == ["wanted"]
         assert mine.recall("the zebra", k=1)[0].why
+
+
+@pytest.mark.parametrize("text", ["昨天我做了什么？", "我昨天做了什么？", "昨天发生了什么事情？"])
+def test_a_chinese_question_for_a_time_alone_has_no_words_whatever_their_order(text: str) -> None:
+    question = understand(Query(text, asked_at=1.7e9))
+    assert question.terms == ()
+    assert len(question.windows) == 1
+
+
+def test_what_a_chinese_question_asks_for_besides_a_time_is_kept() -> None:
+    assert understand(Query("昨天我买了什么书？", asked_at=1.7e9)).terms

@@ -586,3 +586,8 @@ def test_a_date_that_may_be_two_days_is_refused_with_both() -> None:
         named_span("03/04/2026", ASKED)
     for sure in ("13/4/2026", "4/13/2026", "04/04/2026"):
         assert named_span(sure, ASKED) is not None
+
+
+def test_a_date_in_english_that_may_be_two_days_is_both_in_a_question() -> None:
+    assert spans("What did I buy on 3/10/2022?") == span("2022-03-10", "2022-03-11") + span("2022-10-03", "2022-10-04")
+    assert spans("What did I buy on 3/3/2022?") == span("2022-03-03", "2022-03-04")

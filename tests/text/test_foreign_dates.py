@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacre.model.instants import FIRST, LAST
-from nacre.text.dates import time_windows
+from nacre.text.dates import moment, time_windows
 from tests.text.test_dates import ASKED, DAY, at, span, spans
 
 IN_MARCH = ("2023-03-01", "2023-04-01")
@@ -128,3 +128,33 @@ def test_the_days_to_come_have_their_own_words(question: str, window: tuple[str,
 )
 def test_the_morning_is_not_tomorrow(question: str) -> None:
     assert spans(question) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "after"),
+    [
+        ("Qu'ai-je lu ce matin ?", "2023-05-24T04:00", "2023-05-24T12:00"),
+        ("Que lit-on ce soir ?", "2023-05-24T16:00", "2023-05-25T00:00"),
+        ("Wer rief letzte Nacht an?", "2023-05-23T18:00", "2023-05-24T06:00"),
+        ("¿A quién vi antes de ayer?", "2023-05-22", "2023-05-23"),
+        ("¿Qué compré el 3/10/2022?", "2022-10-03", "2022-10-04"),
+        ("Qu'ai-je acheté le 3/10/2022 ?", "2022-10-03", "2022-10-04"),
+        ("Was kaufte ich am 3/10/2022?", "2022-10-03", "2022-10-04"),
+        ("上上周谁没来？", "2023-05-08", "2023-05-15"),
+        ("二〇二二年十月三日谁来了？", "2022-10-03", "2022-10-04"),
+        ("二月二十三号谁来了？", "2023-02-23", "2023-02-24"),
+    ],
+)
+def test_parts_of_days_and_dates_are_read_as_their_language_has_them(question: str, first: str, after: str) -> None:
+    assert spans(question) == span(first, after)
+
+
+def test_three_days_ago_has_a_word_in_chinese() -> None:
+    [(start, end)] = spans("大前天谁来了？")
+    assert start <= at("2023-05-21T12:00") < end
+
+
+@pytest.mark.parametrize("given", ["la semaine dernière", "la semana pasada", "letzte Woche", "die letzte Woche"])
+def test_a_given_time_may_begin_with_an_article(given: str) -> None:
+    assert moment(given, ASKED) == at("2023-05-15")
+    assert moment("le 20 mai", ASKED) == at("2023-05-20")

@@ -26,7 +26,14 @@ from nacre.text.tokens import content_stems, excerpt, joined_stems, sentence_spa
         ("don't", ["dont"]),
         ("Café ÉCOLE naïve", ["cafe", "ecole", "naive"]),
         ("cafe\u0301", ["cafe"]),
-        ("Straße", ["straße"]),
+        ("l'hôtel", ["lhotel", "hotel"]),
+        ("dell’ufficio", ["dellufficio", "dell", "ufficio"]),
+        ("Ankara'da", ["ankarada", "ankara"]),
+        ("O'Brien's", ["obrien", "brien"]),
+        ("it’s we've I'd", ["it", "weve", "id"]),
+        ("Straße", ["strasse"]),
+        ("Łódź Tromsø Đorđe Kılıç œuvre", ["lodz", "tromso", "dorde", "kilic", "oeuvre"]),
+        ("Ａ棟 ﾃｽﾄ", ["a", "棟", "テス", "スト"]),
         ("猫が好き", ["猫が", "が好", "好き"]),
         ("猫", ["猫"]),
         ("東京tower", ["東京", "tower"]),
@@ -98,6 +105,14 @@ def test_identifiers_versions_and_numbers_are_kept_whole(identifier: str) -> Non
 def test_a_question_drops_common_words_and_keeps_each_stem_once() -> None:
     assert content_stems("What is the deploy of the deploys?") == [stem("deploy")]
     assert "not" in content_stems("not now")
+
+
+def test_a_question_looks_for_the_word_behind_an_apostrophe_and_for_what_older_indexes_have() -> None:
+    assert content_stems("l'hôtel") == ["hotel"]
+    assert spellings("l'hôtel") == {"hotel": ("lhotel",)}
+    assert content_stems("Mehmet'in Straße") == ["mehmet", stem("strasse")]
+    assert spellings("Straße")[stem("strasse")] == (stem("straße"),)
+    assert content_stems("don't O'Brien") == ["dont", "brien"]
 
 
 def test_a_question_of_nothing_but_common_words_means_them() -> None:

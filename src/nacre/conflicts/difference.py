@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from nacre.text.grammar import word_groups
+from nacre.text.grammar import NEGATION_WORDS, word_groups
 from nacre.text.tokens import WORD_LISTS, stem
 
 # A word with what belongs to it (3.12, 8:05, don't, feature/x, #412, 20 %); an ideograph stands by itself.
@@ -46,6 +46,17 @@ HALF_A_DAY = 12  # hours, by which two ways to write a time differ
 CONVERSIONS = (7, 12, 24, 30, 52, 60, 100, 365, 1000, 1024, 3600)  # of one unit to the next
 NEARLY = 0.05  # amounts that differ less are one: a rounded conversion
 THOUSANDS = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
+NEGATIONS = NEGATION_WORDS | WORD_LISTS["negations of other languages"]
+# Inside words, and in scripts without blanks between them.
+INNER_NEGATION = re.compile("ありません|ません|なかった|ない|[不没沒無无未]|않|없|아니|ไม่")
+TURKISH_LETTER = re.compile("[ığşİ]")
+# «imzalan-ma-dı», «çalış-m-ıyor»: what is left without it is the same verb without the negation.
+TURKISH_NEGATION = re.compile(r"(\w{2,})m(?:[ae](?=d[ıi]|m[ıi]ş|z)|[ae]y(?=[ae]c)|(?=[ıiuü]yor))(\w{1,9})")
+# «ne … plus»: neither word denies alone, «ne» is also Italian and «plus» also means more.
+NO_LONGER = re.compile(r"\b(?:ne\s|n['’])([^.!?\n]{0,80}?)\bplus\b", re.IGNORECASE)
+PORTUGUESE = frozenset("em uma não são ao às é".split())  # beside these, «no» means «in the»
+# What a negation brings along or stands for: «he does not», «n'a pas de», «kein» for «ein», «нет» for «есть».
+BESIDE_NEGATIONS = frozenset("do does did can will ne n de du des d un une ein eine einen einem einer var есть".split())
 LONGEST_WORDS = 6  # that are shown of each text
 LONGEST = 400  # words; beyond them a text is a document, and its head says what it is about
 
@@ -262,6 +273,48 @@ def opposite_words(newer: str, older: str) -> bool:
     """«The big machine» and «the small machine», each in one of the texts alone."""
     here, there = ({token.key for token in tokens(text)} for text in (newer, older))
     return any(sides("opposites").get(word, frozenset()) & (there - here) for word in here - there)
+
+
+def denial(newer: str, older: str) -> float | None:
+    """Where exactly one of the texts has a negation that the other lacks, in any language with a list of them: the
+    share of the other words that both have, 1 where one text is the other with a negation."""
+    both = f"{newer} {older}"
+    turkish = TURKISH_LETTER.search(both) is not None
+    portuguese = not PORTUGUESE.isdisjoint(token.key for token in tokens(both))
+    (denied, rest), (other_denied, other_rest) = (
+        without_negations(text, turkish=turkish, portuguese=portuguese) for text in (newer, older)
+    )
+    if bool(denied - other_denied) == bool(other_denied - denied):
+        return None
+    here, there = Counter(rest), Counter(other_rest)
+    return 1.0 if rest == other_rest else min(0.99, (here & there).total() / max(1, (here | there).total()))
+
+
+@lru_cache(maxsize=256)
+def without_negations(text: str, *, turkish: bool, portuguese: bool) -> tuple[Counter[str], tuple[str, ...]]:
+    """The negations of a text, and the stems of its other words."""
+    text, no_longer = NO_LONGER.subn(r" \1", text)
+    text, inner = INNER_NEGATION.subn(" ", text)
+    negations, rest = Counter({"no longer": no_longer, "inner": inner}), []
+    words = [part for token in tokens(text) for part in split_negations(token.key)]
+    for word in words:
+        within = TURKISH_NEGATION.fullmatch(word) if turkish else None
+        if within or (word in NEGATIONS and not (word == "no" and portuguese)):
+            negations[word] += 1
+        if within:
+            rest.append(stem(within[1] + within[2]))
+        elif word not in NEGATIONS and word not in BESIDE_NEGATIONS:
+            rest.append(stem(word))
+    return negations, tuple(rest)
+
+
+def split_negations(word: str) -> list[str]:
+    """«don't» and «n'est», as the lists have them; other words as they are."""
+    plain = word.replace("’", "'")
+    joined = plain.replace("'", "")
+    if joined in NEGATIONS:
+        return [joined]
+    return plain.split("'") if plain.startswith("n'") else [plain]
 
 
 def swapped_words(newer: str, older: str) -> tuple[str, str] | None:

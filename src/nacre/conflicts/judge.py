@@ -20,6 +20,7 @@ from nacre.conflicts.difference import (
     changed_address,
     changed_unit,
     changed_value,
+    denial,
     differing_words,
     identical,
     is_unit,
@@ -48,6 +49,10 @@ ConflictFn: TypeAlias = Callable[[Memory, Memory], bool]
 THRESHOLD = 0.80
 BY_MODEL = "conflict_model"
 CONFLICTING = ("contradiction", "update")
+SEEN_ACROSS_TYPES = (BY_MODEL, "value", "negation")
+# The share of words in common from which a negation in one of two texts denies the other: of any texts, and of those
+# that a model finds alike. Below the last, one thing is said in other words («is not allowed», «is forbidden»).
+NEARLY_ALL_WORDS, MOST_WORDS, HALF_OF_WORDS = 0.8, 0.6, 0.5
 SAME_PROBABILITY = 0.9  # from this probability on, more than 90 % of the pairs are duplicates
 NO_CONFLICT = Verdict("apart", "subjects")  # decided: no conflict; callers of `verdicts` get None instead
 # Passing impressions, and what other parts of the program keep: they do not conflict with memories of other types.
@@ -184,7 +189,7 @@ def across_types(a: Memory, b: Memory, verdict: Verdict | None) -> Verdict | Non
         return None
     if a.type == b.type or a.role or b.role or verdict.reason == "identical text":
         return verdict  # nobody chose the type of a turn
-    seen = verdict.kind != "duplicate" and verdict.reason in (BY_MODEL, "value")
+    seen = verdict.kind != "duplicate" and verdict.reason in SEEN_ACROSS_TYPES
     return replace(verdict, sure=False) if seen else None
 
 
@@ -221,23 +226,34 @@ def verdict_by_model(a: Memory, b: Memory, relation: Relation, model: ConflictMo
         kind = "update" if relation.update >= relation.contradiction else "contradiction"
         sure = conflict >= model.sure or changed_value(a.text, b.text) is not None
         return Verdict(kind, BY_MODEL, differing_words(a.text, b.text), sure=sure)
-    value = by_value(a, b, sure=False)  # before likeness: two texts that differ in one number are very much alike
+    # Before likeness: two texts that differ in one number are very much alike.
+    value = by_value(a, b, sure=False) or by_negation(a, b)
     if value is None and relation.duplicate >= SAME_PROBABILITY:
         return Verdict("contradiction", "polarity") if opposed(a, b) else duplicate(a, b, BY_MODEL)
     return value
 
 
 def duplicate(a: Memory, b: Memory, reason: str) -> Verdict | None:
-    """What is much alike says the same, unless another amount or an opposite word stands in it, or what is counted is
-    another thing."""
+    """What is much alike says the same, unless another amount, an opposite word or a negation stands in it, or what is
+    counted is another thing."""
     if values := other_amounts(a.text, b.text):
         return Verdict("update", "value", values, sure=False)
     if values := other_numbers(a.text, b.text):
         # Where there are more, or parts of a date, one of them may be the same in another form.
         alone = only_number(a.text) and only_number(b.text)
         return Verdict("update", "value", values, sure=False) if alone else None
-    other = opposite_words(a.text, b.text) or changed_unit(a.text, b.text)
-    return None if other else Verdict("duplicate", reason)
+    if opposite_words(a.text, b.text) or changed_unit(a.text, b.text):
+        return None
+    if (denial(a.text, b.text) or 0.0) >= HALF_OF_WORDS:
+        return by_negation(a, b, MOST_WORDS)
+    return Verdict("duplicate", reason)
+
+
+def by_negation(a: Memory, b: Memory, least: float = NEARLY_ALL_WORDS) -> Verdict | None:
+    """Where one text is nearly the other with a negation. The model reads that in English, and less well elsewhere."""
+    likeness = denial(a.text, b.text) or 0.0
+    words = differing_words(a.text, b.text)
+    return Verdict("contradiction", "negation", words, sure=likeness == 1) if likeness >= least else None
 
 
 def by_value(a: Memory, b: Memory, *, sure: bool = True) -> Verdict | None:
@@ -254,7 +270,7 @@ def by_value(a: Memory, b: Memory, *, sure: bool = True) -> Verdict | None:
 
 def verdict_without_model(a: Memory, b: Memory, similarity: float, threshold: float = THRESHOLD) -> Verdict | None:
     """Where no model can be asked: a number, a date or a version that changed in an else equal text, and likeness."""
-    return by_value(a, b) or by_similarity(a, b, similarity, threshold)
+    return by_value(a, b) or by_negation(a, b) or by_similarity(a, b, similarity, threshold)
 
 
 def by_similarity(a: Memory, b: Memory, similarity: float, threshold: float) -> Verdict | None:

@@ -37,6 +37,7 @@ NOTING = ("note", "supersede")  # under which links note what a comparison said
 VERSION = "version"  # the kind of a `may_replace` link that a comparison made
 SAME_COSINE = 0.95  # texts that are this similar may say the same, and need not be stored twice
 PUNCTUATION = ".,;:!?'\"’“”«»()-–—"
+ARTICLES = frozenset(("a", "an", "the"))  # the words that a repetition may have or leave out
 WORDINGS = "other_wordings"  # of one that was merged, in its metadata
 SAME_FIELDS = ("polarity", "type", "occurred_at", "valid_until", "expires_at")
 SAME_ORIGIN = ("title", "agent", "trust", "status")
@@ -620,7 +621,8 @@ def replaces_unreviewed(conflict: Conflict, writable: Filter) -> bool:
 
 
 def is_repetition(conflict: Conflict) -> bool:
-    """Whether one adds nothing to the other: much alike, of the same words and symbols, and said of the same time."""
+    """Whether one adds nothing to the other: the same words in the same order but for articles, capitals and
+    punctuation, and said of the same time. Also the commonest words count: «above», «under» and «he» decide."""
     new, old = conflict.a, conflict.b
     if conflict.kind != "duplicate" or conflict.similarity < SAME_COSINE:
         return False
@@ -629,11 +631,11 @@ def is_repetition(conflict: Conflict) -> bool:
     return all(getattr(new, name) == getattr(old, name) for name in (*SAME_FIELDS, "valid_from", "session"))
 
 
-def words_and_symbols(text: str) -> tuple[set[str], list[str]]:
-    from nacre.text.tokens import content_stems
+def words_and_symbols(text: str) -> tuple[list[str], list[str]]:
+    from nacre.text.tokens import words
 
-    symbols = sorted(each for each in text if not each.isalnum() and not each.isspace() and each not in PUNCTUATION)
-    return set(content_stems(text)), symbols
+    symbols = [each for each in text if not each.isalnum() and not each.isspace() and each not in PUNCTUATION]
+    return [word for word in words(text) if word not in ARTICLES], symbols
 
 
 def merge_repetition(old: Memory, new: Memory) -> Memory:

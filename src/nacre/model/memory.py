@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import lru_cache
@@ -318,9 +319,13 @@ def key_of(memory: Memory) -> tuple[str, str]:
     return memory.space, memory.id
 
 
+TURKISH_I = str.maketrans("İı", "ii")  # which letter an I is in capitals depends on the language
+
+
 def same_words(text: str) -> str:
-    """The text without what does not make it another one: case and blanks."""
-    return " ".join(text.casefold().split())
+    """The text without what does not make it another one: case, blanks, and how accents are encoded."""
+    plain = text if text.isascii() else unicodedata.normalize("NFC", text).translate(TURKISH_I)
+    return " ".join(plain.casefold().split())
 
 
 def digest_of_texts(newer: Memory, older: Memory) -> str:

@@ -30,6 +30,7 @@ class Verdict:
 REASONS = {
     "polarity": "one is for it, the other against",
     "value": "the value differs",
+    "negation": "one denies what the other says",
     "order": "two words have changed places",
     "conflict_model": "judged by reading both",
     "similarity": "they are much alike",

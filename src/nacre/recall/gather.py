@@ -28,7 +28,7 @@ from nacre.text.dates import (
     time_windows,
     without,
 )
-from nacre.text.foreign_dates import fillers
+from nacre.text.foreign_dates import fillers, has_han
 from nacre.text.tokens import STOP_WORDS, content_stems, spellings, stem, stems, words
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def understand(query: Query) -> Question:
     only_coming = bool(coming) and points_ahead(text)
     subject = without(text, [*windows, order])
     nothing = filler_words(text, windows, query.asked_at, only_coming)
-    if windows and not nothing.issuperset(words(subject)):
+    if windows and not says_nothing(subject, nothing):
         subject = without(text, [*(each for each in windows if not is_vague_past_phrase(each, query.asked_at)), order])
     also = " ".join(query.also)
     terms = tuple(dict.fromkeys((*phrases(text), *subject_stems(text, subject, nothing), *content_stems(also))))
@@ -165,7 +165,10 @@ def filler_words(text: str, windows: Sequence[Window], asked_at: float, only_com
         return FILLER_WORDS
     ahead = only_coming or windows[0].start >= asked_at
     known = FILLER_WORDS_AHEAD if ahead else FILLER_WORDS
-    return known if is_english(text) else known.union(words(" ".join(fillers(text, ahead))))
+    if is_english(text):
+        return known
+    of_languages = fillers(text, ahead)
+    return known.union(words(" ".join(of_languages)), filter(has_han, of_languages))
 
 
 def subject_stems(text: str, subject: str, nothing: frozenset[str]) -> list[str]:
@@ -175,7 +178,16 @@ def subject_stems(text: str, subject: str, nothing: frozenset[str]) -> list[str]
     """
     if subject == text:
         return content_stems(text)
-    return [] if nothing.issuperset(words(subject)) else content_stems(subject)
+    return [] if says_nothing(subject, nothing) else content_stems(subject)
+
+
+def says_nothing(subject: str, fillers: frozenset[str]) -> bool:
+    """Whether these words are all that it has. Chinese is written without blanks, and the pairs of signs that it is cut
+    into reach over two fillers: there the fillers are taken out before it is cut."""
+    if has_han(subject):
+        for filler in sorted(filter(has_han, fillers), key=len, reverse=True):
+            subject = subject.replace(filler, " ")
+    return fillers.issuperset(words(subject))
 
 
 def is_vague_past_phrase(window: Window, asked_at: float) -> bool:

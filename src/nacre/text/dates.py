@@ -52,6 +52,7 @@ POINTS_AHEAD = re.compile(
     re.IGNORECASE,
 )
 WORD = re.compile(r"\w+")
+LEADING_ARTICLE = re.compile(r"(?:(?:der|die|das|den|el|la|los|las|le|les|il|lo|gli|i)\s+|l['’])", re.IGNORECASE)
 POSSESSIVES = ("'s", "’s")  # «last week's result»
 JOINING = frozenset(("and", "or", "to", "until", "till", "through", "-", "–"))
 REACHING = JOINING - {"and", "or"}
@@ -70,8 +71,9 @@ class Window(NamedTuple):
     place: tuple[int, int] = (0, 0)  # where it begins and ends in the text
 
 
-def time_windows(question: str, asked_at: float) -> tuple[Window, ...]:
-    """The times in a question, in its order; relative ones count from `asked_at`.
+def time_windows(question: str, asked_at: float, *, month_first: bool = False) -> tuple[Window, ...]:
+    """The times in a question, in its order; relative ones count from `asked_at`. A date that may be two (3/10/2025) is
+    both, or the one with the `month_first`.
 
     A word that may be something else than a time («may», «spring») is none. Languages: `text/times.txt` and English.
     """
@@ -80,7 +82,9 @@ def time_windows(question: str, asked_at: float) -> tuple[Window, ...]:
     for phrase in () if is_english(question) else foreign_phrases(question):
         translated = windows_now(phrase.english, mentions(phrase.english, asked), asked)
         foreign += [each._replace(words=phrase.words, place=phrase.place) for each in translated]
-    english = windows_now(question, mentions(without(question, foreign), asked), asked)
+    mentioned = mentions(without(question, foreign), asked)
+    others = [] if month_first else list(filter(None, map(Mention.with_day_first, mentioned)))
+    english = [*windows_now(question, mentioned, asked), *windows_now(question, others, asked)]
     return tuple(each for each in sorted((*foreign, *english), key=lambda each: each.place) if each.start < each.end)
 
 
@@ -222,16 +226,22 @@ def read_span(text: str, now: float, *, ahead: bool = False) -> tuple[float, flo
         return now, now
     if typed := typed_span(text.casefold(), now, ahead=ahead):
         return typed
-    for phrase in () if is_english(text) else foreign_phrases(text):
-        text = phrase.english if phrase.place == (0, len(text)) else text
+    if not is_english(text):
+        article = LEADING_ARTICLE.match(text)
+        text = in_english(text) or (article and in_english(text[article.end() :])) or text
     if length := re.fullmatch(rf"(in\s+)?({STRETCH})(\s+ago)?", text, re.IGNORECASE | re.ASCII):
         return stretch_span(length, now, ahead=ahead)
     for lead in ("", "in ", "on "):
-        named = time_windows(lead + text, now)
+        named = time_windows(lead + text, now, month_first=True)
         if len(named) == 1 and not without(lead + text, named).strip():
             again = next_windows(lead + text, now) if ahead and named[0].end <= now else ()
             return (again or named)[0][:2]
     return None
+
+
+def in_english(text: str) -> str:
+    """The time in another language that the text consists of, said in English; empty where it is none."""
+    return next((phrase.english for phrase in foreign_phrases(text) if phrase.place == (0, len(text))), "")
 
 
 def stretch_span(length: re.Match[str], now: float, *, ahead: bool) -> tuple[float, float] | None:
@@ -605,6 +615,11 @@ WORD_BEFORE = (
     rf"{SAME_MONTH}|{TWO_BARE_DATES}|(?<=\d\.[-–])|(?<=\d\. [-–] )"
 )
 NO_DATE = "none"
+MONTHS_OF_YEAR = 12
+# German, Spanish, French, Italian and Portuguese words before a date, where the day comes first: «el 3/10/2025».
+DAY_FIRST = re.compile(
+    r"\b(?:am|den|dem|vom|zum|bis|ab|seit|el|del|al|desde|hasta|día|le|du|au|depuis|il|dal|em|dia)\s+\Z", re.IGNORECASE
+)
 DATE_BEFORE = re.compile(r"(\d\d?)\.\s?\d\d?\.\s*$")
 # At the very beginning («24.11. Zahnarzt»), but neither «3.11. is the oldest Python» nor the heading «1.2. Ziele».
 BEGINNING = rf"^(?!\d\.\s?\d\.\s*\w)(?!.*\b(?:{either(ENGLISH)})\b)"
@@ -654,6 +669,14 @@ class Mention(NamedTuple):
     reader: readings.Reader
     reading: readings.Reading
 
+    def with_day_first(self) -> Mention | None:
+        """Where the month and the day may be told the other way round, 3/10/2025: the mention read so."""
+        if not self.said["either"]:
+            return None
+        said = defaultdict(str, self.said, month=self.said["day"], day=self.said["month"])
+        reading = readings.read(self.reader, said, self.reading.span.start)
+        return reading and self._replace(said=said, reading=reading)
+
     def read_again(self, asked: datetime, which: str = "") -> Mention:
         reading = readings.read(self.reader, defaultdict(str, self.said, which=which), asked)
         return self._replace(reading=reading or self.reading)
@@ -688,10 +711,20 @@ def matching(rule: Rule, question: str, asked: datetime) -> Iterator[Mention]:
         said = defaultdict(str, {name: " ".join(text.lower().split()) for name, text in groups.items()})
         if rule.reader is readings.read_numeric:
             said["lead"] = lead_in_numbers(said, question[ended : match.start()], follows=bool(ended))
+            if "/" in match.group() and not said["sign"]:
+                order_slashed(said, question[: match.start()])
         reading = None if said["lead"] == NO_DATE else readings.read(rule.reader, said, asked)
         if reading is not None:
             ended = match.end()
             yield Mention(match.start(), match.end(), said, rule.reader, reading)
+
+
+def order_slashed(said: readings.Said, before: str) -> None:
+    """Puts the day first behind a word of another language than English; elsewhere notes that it may be first."""
+    if DAY_FIRST.search(before):
+        said["month"], said["day"] = said["day"], said["month"]
+    elif said["month"] != said["day"] and max(int(said["month"]), int(said["day"])) <= MONTHS_OF_YEAR:
+        said["either"] = "either"
 
 
 def lead_in_numbers(said: readings.Said, before: str, follows: bool) -> str:

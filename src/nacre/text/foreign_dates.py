@@ -10,7 +10,7 @@ from typing import NamedTuple
 from nacre.files import data_sections
 
 CHINESE = "chinese"
-NAMED = ("month", "weekday", "season", "unit", "day")  # without a word of these there is no time
+NAMED = ("month", "weekday", "season", "unit", "part", "day")  # without a word of these there is no time
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 NUMBER = r"(?<!\d)(?P<number>3[01]|[12]?\d)(?!\d)(?:\.|º|er\b)?"
@@ -55,8 +55,11 @@ CHINESE_FORMS: tuple[tuple[str, str], ...] = (
     ("season", "in {season}"),
     ("year", "in {year}"),
 )
-CHINESE_NUMBER = r"(?P<number>3[01]|[12]?\d)\s*[日号]"
-CHINESE_YEAR = r"(?<!\d)(?P<year>(?:19|20)\d\d)\s*年"
+CHINESE_DIGIT = "[一二三四五六七八九]"
+CHINESE_NUMBER = rf"(?P<number>3[01]|[12]?\d|三十一?|二?十{CHINESE_DIGIT}?|{CHINESE_DIGIT})\s*[日号]"
+CHINESE_YEAR = r"(?<!\d)(?P<year>(?:19|20)\d\d|(?:一九|二[〇零○])[〇零○一二三四五六七八九]{2})\s*年"
+TEN = "十"
+CHINESE_DIGITS = str.maketrans("〇零○一二三四五六七八九", "000123456789")
 
 
 def has_han(text: str) -> bool:
@@ -144,9 +147,15 @@ def said_in_english(language: Language, groups: Mapping[str, str], side: str) ->
 
 def english_word(language: Language, kind: str, said: str) -> str:
     if kind in ("number", "year") or said.isdigit():
-        return said
+        return in_digits(said)
     meant = language.english[kind].get(" ".join(said.lower().replace("’", "'").split()), "") if said else ""
     return meant.capitalize() if kind == "month" else meant
+
+
+def in_digits(number: str) -> str:
+    """«二十三» is 23, «二〇二五» is 2025."""
+    tens, ten, ones = number.translate(CHINESE_DIGITS).rpartition(TEN)
+    return str(int(tens or 1) * 10 + int(ones or 0)) if ten else ones
 
 
 def forms_of(language: str) -> tuple[tuple[str, str], ...]:
@@ -161,8 +170,9 @@ def pattern(name: str) -> re.Pattern[str]:
     between = rf"{gap}(?:(?:{particles})(?:['’]|\s+|{gap}))*"
     time = {side: one_time(language, between, side) for side in ("first", "second")}
     edge = "" if name == CHINESE else r"\b"
+    day = rf"(?:{alternatives(language, 'day')}){edge}"  # «antes de ayer» is a day of its own, not before yesterday
     return re.compile(
-        rf"{edge}(?:(?P<lead>{alternatives(language, 'lead')}){between})?(?:{time['first']}){edge}"
+        rf"{edge}(?:(?!{day})(?P<lead>{alternatives(language, 'lead')}){between})?(?:{time['first']}){edge}"
         rf"(?:{gap}(?P<join>{alternatives(language, 'join')}){between}(?:{time['second']}){edge})?",
         re.IGNORECASE,
     )

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from itertools import groupby
 
 from nacre.text.grammar import AUXILIARIES, CLAUSE_WORDS, FUNCTION_WORDS, GRADABLE, VERBS, base, verb_words, word_groups
-from nacre.text.tokens import WORD_LISTS
+from nacre.text.tokens import UNFOLDED, WORD_LISTS
 
 TITLES = WORD_LISTS["titles"]
 MONTHS = WORD_LISTS["months"]
@@ -64,8 +64,6 @@ REASONS = (SPELLING, LEGAL_FORM, TITLE, INITIALS, MIDDLE_NAMES, SURNAME, FIRST_N
 MOST_MEANT = 3
 # Names that share a surname and a first name or its initial; more of them than a short form could ever tell apart.
 MOST_COMPARED = 100
-# Letters that Unicode does not decompose into a plain letter and an accent.
-UNFOLDED = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"})
 POSSESSIVE = re.compile(r"['’]s?(?=\s|\Z)")
 APOSTROPHE = re.compile(r"['’`´]")
 PARTING = re.compile(r"(?:[^\w+#]|_)+")  # C++, C# and C are three names

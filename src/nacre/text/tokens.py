@@ -39,6 +39,15 @@ PART = re.compile(LETTERS)
 CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 POSSESSIVE = re.compile(r"['’]s\b")
 APOSTROPHES = re.compile(r"['’]")
+APOSTROPHED = re.compile(rf"{LETTERS}(?:['’]{LETTERS})+")
+CONTRACTION = re.compile(r"['’](?:t|m|d|re|ve|ll)\Z", re.IGNORECASE)  # of English: «don't» is one word
+SHORTEST_PART = 3  # letters of a word beside an apostrophe; shorter ones are articles and endings
+# The same signs in another width, as Japanese and Chinese texts have them.
+OTHER_WIDTHS = re.compile("[\uff01-\uffee]+")
+# Letters that Unicode does not decompose into a plain letter and an accent.
+UNFOLDED = str.maketrans(
+    {"ß": "ss", "ł": "l", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
+)
 JOINTS = re.compile(rf"[^\w{MARKS}]+")
 LONGEST = 64  # a longer "word" is data, not language; its head is enough to find it
 AROUND_WORDS = '.,;:!?()"'  # signs that are no part of a word and no word themselves
@@ -48,10 +57,18 @@ CACHED, CACHED_BEHIND = 32768, 8192
 
 
 def words(text: str) -> list[str]:
-    """Lowercase words without accents; an identifier gives itself, whole, and its parts."""
-    runs = WORD.findall(unicodedata.normalize("NFC", text))
+    """Lowercase words without accents; an identifier gives itself, whole, and its parts, and so does a word with an
+    apostrophe («l'hôtel», «Ankara'da»)."""
+    runs = WORD.findall(composed(text))
     # Some signs are a whole phrase taken apart, spaces and all; others nothing but a space.
     return [word for run in runs for piece in known(run) for word in piece.split()]
+
+
+def composed(text: str) -> str:
+    if text.isascii():
+        return text
+    text = OTHER_WIDTHS.sub(lambda match: unicodedata.normalize("NFKC", match.group()), text)
+    return unicodedata.normalize("NFC", text)
 
 
 def known(run: str) -> tuple[str, ...]:
@@ -73,8 +90,21 @@ def pieces(run: str) -> Iterator[str]:
     parts = PART.findall(APOSTROPHES.sub("", run))
     if len(parts) > 1:
         yield JOINTS.sub("_", folded(APOSTROPHES.sub("", run))).strip("_")[:LONGEST]
-    for part in parts:
-        yield from part_pieces(part)
+    plain = [piece for part in parts for piece in part_pieces(part)]
+    yield from plain
+    beside = (piece for _, words_in in apostrophed(run) for word in words_in for piece in part_pieces(word))
+    yield from (piece for piece in beside if piece not in plain)
+
+
+def apostrophed(text: str) -> Iterator[tuple[str, list[str]]]:
+    """What is written with an apostrophe: whole, without it, and the words in it. The whole is also what the index has
+    of texts that were stored before the words in it were."""
+    for match in APOSTROPHED.finditer(text):
+        run = POSSESSIVE.sub("", match.group())
+        if not CONTRACTION.search(run):
+            words_beside = [part for part in APOSTROPHES.split(run) if len(part) >= SHORTEST_PART]
+            if words_beside and words_beside != [run]:
+                yield APOSTROPHES.sub("", run), words_beside
 
 
 def part_pieces(part: str) -> Iterator[str]:
@@ -102,6 +132,11 @@ def unspaced(part: str) -> Iterator[str]:
 @lru_cache(maxsize=CACHED_BEHIND)
 def folded(word: str) -> str:
     """Lowercase, accents removed from Latin, Greek and Cyrillic letters: «Café» is found by «cafe»."""
+    return folded_but_letters(word).translate(UNFOLDED)
+
+
+def folded_but_letters(word: str) -> str:
+    """As `folded`, but for the letters that Unicode does not decompose: so the index has texts of earlier versions."""
     lowered = word.lower()
     if lowered.isascii():
         return lowered
@@ -127,9 +162,11 @@ def stems(text: str) -> list[str]:
 def content_stems(text: str) -> list[str]:
     """The stems of a question that are worth looking for, each once, in order.
 
-    When nothing but common words is left, those are what was meant ("who am I").
+    When nothing but common words is left, those are what was meant ("who am I"). Of «l'hôtel» the word in it is looked
+    for; see `spellings`.
     """
-    all_words = words(text)
+    whole = {folded(each) for each, _ in apostrophed(composed(text))}
+    all_words = [word for word in words(text) if word not in whole]
     wanted = [word for word in all_words if word not in STOP_WORDS]
     return list(dict.fromkeys(stem(word) for word in wanted or all_words))
 
@@ -200,7 +237,9 @@ MOST_BORDERS = 3  # between letters and digits: B204X7 has three
 
 def spellings(text: str) -> dict[str, tuple[str, ...]]:
     """Other spellings of the identifiers and numbers in a text, by stem; each is one stem, or several in a row. TN3430
-    gives {tn3430: "tn 3430"}; TN-3430 gives "tn3430" for tn, 3430 and tn_3430, and for the last also "tn 3430"."""
+    gives {tn3430: "tn 3430"}; TN-3430 gives "tn3430" for tn, 3430 and tn_3430, and for the last also "tn 3430".
+    «l'hôtel» gives {hotel: "lhotel"}, and «Straße» what the index of an earlier version has."""
+    text = composed(text)
     forms_of: dict[str, dict[str, None]] = {}
     for pieces in stretches(text):
         joined = "".join(pieces)
@@ -208,16 +247,21 @@ def spellings(text: str) -> dict[str, tuple[str, ...]]:
             for each in map(stem, pieces):
                 forms_of.setdefault(each, {})[joined] = None
             forms_of.setdefault("_".join(pieces), {}).update({joined: None, " ".join(map(stem, pieces)): None})
-    for part in map(folded, PART.findall(text)):
-        if cut := tuple(cuts(part)):
-            forms_of.setdefault(part, {}).update(dict.fromkeys(cut))
+    for part in PART.findall(text):
+        new, before = folded(part), folded_but_letters(part)
+        if cut := tuple(cuts(new)):
+            forms_of.setdefault(new, {}).update(dict.fromkeys(cut))
+        if before != new:
+            forms_of.setdefault(stem(new), {})[stem(before)] = None
+    for whole, words_beside in apostrophed(text):
+        for word in words_beside:
+            forms_of.setdefault(stem(folded(word)), {})[stem(folded(whole))] = None
     return {each: tuple(forms) for each, forms in forms_of.items()}
 
 
 def stretches(text: str) -> Iterator[tuple[str, ...]]:
     """Neighbouring pieces of what may be one identifier. Across a blank at most the first and the last of them have no
     digit, and neither is a common word."""
-    text = unicodedata.normalize("NFC", text)
     parts = list(PART.finditer(text))
     for first, start in enumerate(parts):
         pieces = [folded(start.group())]

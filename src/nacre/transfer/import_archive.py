@@ -249,7 +249,7 @@ class Import:
         taught = (term.name for term in self.survey.terms if term.kind == TYPE)
         checking = RowChecker(self.store.space, self.guard, (*self.store.types(), *taught))
         planner = ImportPlanner(self.store.space, self.policy, checking, self._derived, lookup, self.survey.ids)
-        planner.now, planner.counts.named = self.store.now, self.named_faults
+        planner.now, planner.dated, planner.counts.named = self.store.now, self._dated, self.named_faults
         if self.store.settings.strict_links:
             brought = {term.name for term in self.survey.terms if term.kind == RELATION}
             planner.relations = frozenset(self.store.relations()) | brought
@@ -300,22 +300,21 @@ class Import:
         unpacked: Sequence[Vectors | None] = [None for _ in rows]
         if self.vectors_usable:
             unpacked = unpack_vectors([row.vectors for row in rows], self.engine.embedder.dimensions)
-        dated = (
-            replace(row, fields=self._dated(row.fields), vectors=vectors)
-            for row, vectors in zip(rows, unpacked, strict=True)
-        )
-        checked = list(filter(None, (planner.check(row, known) for row in dated)))
+        with_vectors = (replace(row, vectors=vectors) for row, vectors in zip(rows, unpacked, strict=True))
+        checked = list(filter(None, (planner.check(row, known) for row in with_vectors)))
         if progress is not None and rows:
             progress(min(done, self.survey.rows), self.survey.rows, "importing memories")
         return checked
 
     def _dated(self, fields: Mapping[str, object]) -> Mapping[str, object]:
-        """Rows of other programs may have no times; ours leave out only zero. What is moved in counts as used then,
-        where its file does not say when it was last used: else it would fade at once."""
+        """Rows of other programs may have no times; ours leave out only zero. Some sources know at least when their
+        file was written. What is moved in counts as used then, where its file does not say when it was last used: else
+        it would fade at once."""
         if self.survey.archive.header.form == NACRE:
             return fields
         now = self.store.now()
-        made = {} if "created_at" in fields else {"created_at": now, "updated_at": now}
+        at = getattr(self.survey.archive, "at", now)
+        made = {} if "created_at" in fields else {"created_at": at, "updated_at": at}
         return {"last_accessed": now, **fields, **made}
 
     def _derived(self, memory: Memory, row: MemoryRow) -> Derived:

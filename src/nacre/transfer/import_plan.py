@@ -17,11 +17,11 @@ from nacre.engine.supersede import is_redacted
 from nacre.errors import ArchiveRefused, ImportConflict, InvalidInput, UnknownName
 from nacre.memory_store import MemoryStore
 from nacre.model import STATUSES, Link, Memory
-from nacre.model.memory import LISTS, NAMES, SUPERSEDES, Json, by_target
+from nacre.model.memory import LISTS, NAMES, SUPERSEDES, SUSPICION, TRUST_GIVEN, Json, by_target
 from nacre.model.validate import CHECKS, instant, label, optional, validate_fields
 from nacre.protocols import AnyChange, Change, Data, Derived, Progress, Reader, TermChange
 from nacre.remember.derive import same_derived_input
-from nacre.remember.guard import GUARDED, Guard, mark_suspicious
+from nacre.remember.guard import GUARDED, Guard, is_suspicious, mark_suspicious, rewritten, trusted_as, unmarked
 from nacre.safety.injection import BulkReading
 from nacre.safety.secrets import PLACEHOLDER
 from nacre.transfer.archive import LARGEST_VOCABULARY, MOST_NAMED, MOST_TERMS, MOST_TYPES, Fault
@@ -129,6 +129,28 @@ def written_over(current: Memory, imported: Memory) -> Memory:
     return current if after == current else after
 
 
+def with_given_fields(current: Memory, imported: Memory, row: MemoryRow) -> Memory:
+    """The current memory with the fields that the row has. What it lacks or has empty stays, and so does what the store
+    itself has added to its links and metadata; the current one where nothing else is left."""
+    kept = (*KEPT, "trust") if is_suspicious(imported) else KEPT
+    names = [name for name, value in row.fields.items() if name in KNOWN and name not in kept and value not in EMPTY]
+    own = {key: value for key, value in imported.metadata.items() if key not in (SUSPICION, TRUST_GIVEN)}
+    after = replace(
+        current,
+        **{name: getattr(imported, name) for name in names},
+        links=(*current.links, *missing_links(current, imported)),
+        metadata={**current.metadata, **own},
+    )
+    if rewritten(after, current):
+        after = trusted_as(unmarked(after, current, trust_given="trust" in names), [imported])
+    return current if replace(after, updated_at=current.updated_at) == current else after
+
+
+def missing_links(current: Memory, imported: Memory) -> tuple[Link, ...]:
+    known = {(link.to, link.rel) for link in current.links}
+    return tuple(link for link in imported.links if (link.to, link.rel) not in known)
+
+
 def has_lost_secret(current: Memory, row: MemoryRow) -> bool:
     """Whether the store has a secret that the row, as an export leaves it out, would replace by a placeholder."""
     if row.redacted:
@@ -162,6 +184,9 @@ def with_same_times(current: Memory, imported: Memory) -> Memory:
 WRITTEN_TIMES = ("created_at", "updated_at", "occurred_at", "valid_from", "valid_until", "expires_at",
                  "last_validated_at", "superseded_at")  # fmt: skip
 MICROSECOND = 1e-6  # seconds to which times are written in notes and tables
+# Fields that no row of another program replaces: its use here, and what is merged.
+KEPT = ("id", "space", "last_accessed", "access_count", "links", "metadata")
+EMPTY: tuple[object, ...] = (None, "", [], {})
 ANY_SECRET = Guard(personal="redact")  # whatever the settings allow now, it may have been left out of an export
 POLICIES = ("skip", "overwrite", "rename", "error", "newer")
 LONGEST_CHAIN = 1_000  # successors that are followed to detect a cycle
@@ -239,6 +264,8 @@ class ImportPlanner:
     fresh: list[tuple[set[int], int]] = field(default_factory=list)  # what the present part added to these
     relations: frozenset[str] | None = None  # the known ones, when links are strict
     now: Callable[[], float] = time
+    # The fields of a row with the times that it lacks.
+    dated: Callable[[Mapping[str, object]], Mapping[str, object]] = dict
 
     def term_changes(self, terms: list[Term]) -> Iterator[AnyChange]:
         for term in terms:
@@ -252,7 +279,7 @@ class ImportPlanner:
         """The slow part, before the transaction; None for a row that cannot be imported, which is counted. What will
         be skipped because its id is `known` is not indexed."""
         try:
-            memory = self.checking.memory(row.fields)
+            memory = self.checking.memory(self.dated(row.fields))
             left_alone = self.policy == "skip" and memory.id in known
             return CheckedRow(memory, row, None if left_alone else self.derived(memory, row))
         except InvalidInput as error:
@@ -317,15 +344,17 @@ class ImportPlanner:
             change, after = Change(current, edited, self._index_data(edited, checked, current)), edited
             self.counts.overwritten += 1
         else:
-            after = self._overwriting(current, after)
+            after = self._overwriting(current, after, row)
             after = after if self.policy == "skip" else self._with_valid_links(after)
-            if not self._may_overwrite(current, after):
+            if not self._may_overwrite(current, after, row):
                 outdated = self._is_outdated(current, checked)
                 self.counts.outdated += outdated
                 self.counts.different += not outdated and is_different(current, memory)
                 self.counts.in_trash += current.status == "trashed" and not is_redacted(current)
                 self._skip(memory)
                 return None
+            if not row.complete and after.updated_at <= current.updated_at:
+                after = replace(after, updated_at=self.now())
             change = Change(current, after, self._index_data(after, checked, current))
             self.counts.overwritten += 1
         self.counts.scrubbed += scrubbed
@@ -379,11 +408,14 @@ class ImportPlanner:
         """True when this store has the memory as the archive does."""
         return id_hash(id) in self.seen and id_hash(id) not in self.left
 
-    def _overwriting(self, current: Memory, after: Memory) -> Memory:
-        """Keeps what the archive cannot know: a later successor, and the use counts, which no undo could restore."""
+    def _overwriting(self, current: Memory, after: Memory, row: MemoryRow) -> Memory:
+        """Keeps what the archive cannot know: a later successor, and the use counts, which no undo could restore; of a
+        row that is not complete, all that it does not name."""
         if self.policy == "error":
             raise ImportConflict([current.id], 1)
         after = with_same_times(current, after)
+        if not row.complete:
+            return with_given_fields(current, after, row)
         after = replace(after, last_accessed=current.last_accessed, access_count=current.access_count)
         successor = current.superseded_by
         if not successor or after.superseded_by or id_hash(successor) in self.ids:
@@ -413,15 +445,20 @@ class ImportPlanner:
             if not there and self.lookup.get(self.space, link.to) is None:
                 raise InvalidInput(f"it is linked to {link.to[:40]!r}, which is neither in this store nor in the file.")
 
-    def _may_overwrite(self, current: Memory, after: Memory) -> bool:
-        """A redacted memory stays redacted: an older copy must not restore the removed text."""
+    def _may_overwrite(self, current: Memory, after: Memory, row: MemoryRow) -> bool:
+        """A redacted memory stays redacted: an older copy must not restore the removed text. A row that is not complete
+        says nothing about the trash, and would change a memory there unseen."""
         if self.policy == "skip" or current == after or is_redacted(current):
+            return False
+        if not row.complete and after.status == "trashed":
             return False
         return self.policy == "overwrite" or after.updated_at > current.updated_at
 
     def _index_data(self, memory: Memory, checked: CheckedRow, current: Memory | None) -> Derived | None:
         """None when the index data of the current memory still fit."""
-        derived = checked.derived or self.derived(memory, checked.row)
+        derived = checked.derived
+        if derived is None or not same_derived_input(checked.memory, memory):
+            derived = self.derived(memory, checked.row)
         if derived.vectors is None and current is not None and same_derived_input(current, memory):
             return None
         self.counts.unembedded += derived.vectors is None

@@ -478,4 +478,4 @@ def row(number: int, note: Note, name: str) -> Row:
                               "use `nacre edit`.")  # fmt: skip
     fields = {key: value for key, value in note.fields.items() if key != "space"}
     content = {**fields, "text": note.text}
-    return MemoryRow(number, content, None, name, note.version, note.edited, note.redacted)
+    return MemoryRow(number, content, None, name, note.version, note.edited, note.redacted, complete=True)

@@ -13,7 +13,7 @@ from nacre.model.memory import Json
 from nacre.protocols import Progress
 from nacre.transfer.archive import Lines
 from nacre.transfer.foreign.look import Look
-from nacre.transfer.foreign.source import ForeignSource, header, printable, times
+from nacre.transfer.foreign.source import ForeignSource, header, printable
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row, parse_line
 
 NAME = "server-memory"
@@ -90,7 +90,6 @@ class ServerMemory(ForeignSource):
             fields = {
                 "id": id, "text": about(name, text), "entities": [name],
                 "tags": [kind.lower()] if kind else [], "links": list(self.links.get(id, {}).values()),
-                **times(self.at),
             }  # fmt: skip
             yield MemoryRow(number, fields, name=printable(name))
 

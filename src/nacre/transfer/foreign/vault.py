@@ -96,7 +96,7 @@ class Vault(Pieces):
                 self.first.setdefault(name_in_vault, id)
                 for at in [at for at, sign in enumerate(name_in_vault) if sign == "/"]:
                     ends.setdefault(name_in_vault[at + 1 :], id)
-                titles.setdefault(stem(str(row.fields["title"])), id)
+                titles.setdefault(stem(str(row.fields["title"]).partition(markdown.BETWEEN)[0]), id)
         self.first = titles | ends | self.first
 
     def is_link(self, item: Item) -> bool:

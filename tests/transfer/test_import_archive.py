@@ -544,3 +544,37 @@ def test_a_table_does_not_change_what_lies_in_the_trash(store: MemoryStore, tmp_
     path.write_text("id,text\n1,Gate code is 2222\n")
     done = import_path(store, path, on_conflict="overwrite")
     assert done.overwritten == 0 and "1 of the skipped memories is in the trash of this store." in done.notes
+
+
+def test_a_second_import_names_what_the_file_now_says_of_other_fields(store: MemoryStore, tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"id": "1", "text": "Gate code is 1111", "tags": ["gate"]}\n')
+    import_path(store, path)
+    store.edit("1", tags=["gate", "mine"])
+    assert import_path(store, path).different == 0  # what was added here is no difference
+    path.write_text('{"id": "1", "text": "Gate code is 1111", "tags": ["code"]}\n')
+    done = import_path(store, path)
+    assert (done.skipped, done.different, done.batch) == (1, 1, "")
+    said = "1 is here without what the file says of other fields, and the store keeps what it has: 1 (tags)."
+    assert said in done.notes
+    assert import_path(store, path, on_conflict="overwrite").overwritten == 1
+    assert store.get("1").tags == ("code",)  # type: ignore[union-attr]
+
+
+def test_a_relation_that_another_program_has_noted_since_links_what_is_here(store: MemoryStore, tmp_path: Path) -> None:
+    path = tmp_path / "memory.jsonl"
+    entities = [{"type": "entity", "name": name, "entityType": "boat", "observations": [f"{name} is red"]}
+                for name in ("Kestrel", "Heron")]  # fmt: skip
+    relation = {"type": "relation", "from": "Kestrel", "to": "Heron", "relationType": "tows"}
+    path.write_text("".join(json.dumps(each) + "\n" for each in entities))
+    import_path(store, path)
+    path.write_text("".join(json.dumps(each) + "\n" for each in [*entities, relation]))
+    done = import_path(store, path)
+    assert "1 new link was added to memories that are here already." in done.notes and done.different == 0
+    by_text = {memory.text: memory for memory in everything(store)}
+    [link] = by_text["Kestrel is red"].links
+    assert (link.to, link.rel) == (by_text["Heron is red"].id, "tows")
+    again = import_path(store, path)
+    assert (again.batch, again.notes) == ("", ())
+    store.undo(done.batch)
+    assert not store.get(by_text["Kestrel is red"].id).links  # type: ignore[union-attr]

@@ -54,8 +54,9 @@ from nacre.transfer.vocabulary import RELATION, TYPE
 ACTOR = "import"
 OUTDATED = "from the store, which was changed after"  # of a fact that an interface may add its own remedy to
 DIFFERENT = "here with another text or title"  # the same
+OTHERWISE = "what the file says of other fields"  # the same
 # What the summary counts, besides the faults that it names.
-COUNTED = tuple(each.name for each in fields(Counts) if each.name not in ("faults", "named"))
+COUNTED = tuple(each.name for each in fields(Counts) if each.name not in ("faults", "named", "differing"))
 
 
 class ImportOptions(TypedDict, total=False):
@@ -249,6 +250,7 @@ class Import:
         taught = (term.name for term in self.survey.terms if term.kind == TYPE)
         checking = RowChecker(self.store.space, self.guard, (*self.store.types(), *taught))
         planner = ImportPlanner(self.store.space, self.policy, checking, self._derived, lookup, self.survey.ids)
+        planner.relates = getattr(self.survey.archive, "relates", False)
         planner.now, planner.dated, planner.counts.named = self.store.now, self._dated, self.named_faults
         if self.store.settings.strict_links:
             brought = {term.name for term in self.survey.terms if term.kind == RELATION}
@@ -344,9 +346,10 @@ class Import:
         faults = sorted([*counts.faults, *bad.faults], key=lambda fault: fault.line)
         known = counts.skipped + getattr(self.survey.archive, "repeated", 0)  # also those that a table says twice
         return ImportSummary(
-            imported=counts.imported, skipped=known, different=counts.different, overwritten=counts.overwritten,
-            renamed=counts.renamed, errors=counts.errors + bad.errors, vectors_regenerated=embedded, terms=counts.terms,
-            notes=(*self._notes(planner), *notes), faults=tuple(faults[: self.named_faults]),
+            imported=counts.imported, skipped=known, different=counts.different + counts.otherwise,
+            overwritten=counts.overwritten, renamed=counts.renamed, errors=counts.errors + bad.errors,
+            vectors_regenerated=embedded, terms=counts.terms, notes=(*self._notes(planner), *notes),
+            faults=tuple(faults[: self.named_faults]),
         )  # fmt: skip
 
     def _notes(self, planner: ImportPlanner) -> Iterator[str]:
@@ -379,6 +382,13 @@ def notes_on_kept(counts: Counts) -> Iterator[str]:
     if counts.different:
         have = "1 has an id that is" if counts.different == 1 else f"{counts.different:,} have ids that are"
         yield f"{have} {DIFFERENT}; the store keeps what it has."
+    if counts.otherwise:
+        are = "1 is here without" if counts.otherwise == 1 else f"{counts.otherwise:,} are here without"
+        more = ", …" if counts.otherwise > len(counts.differing) else ""
+        yield f"{are} {OTHERWISE}, and the store keeps what it has: {', '.join(counts.differing)}{more}."
+    if counts.new_links:
+        were = "1 new link was" if counts.new_links == 1 else f"{counts.new_links:,} new links were"
+        yield f"{were} added to memories that are here already."
     if counts.without_secret:
         one = counts.without_secret == 1
         which = "1 memory is" if one else f"{counts.without_secret:,} memories are"

@@ -25,10 +25,11 @@ from nacre.remember.guard import GUARDED, Guard, is_suspicious, mark_suspicious,
 from nacre.safety.injection import BulkReading
 from nacre.safety.secrets import PLACEHOLDER
 from nacre.transfer.archive import LARGEST_VOCABULARY, MOST_NAMED, MOST_TERMS, MOST_TYPES, Fault
-from nacre.transfer.read_archive import Archive, MemoryRow, SkimmedRow, Source, TermRow
+from nacre.transfer.read_archive import LONGEST_NAME, Archive, MemoryRow, SkimmedRow, Source, TermRow
 from nacre.transfer.vocabulary import TYPE, Term, checked_term
 
 MOST_UNKNOWN = 10  # unknown field names that are reported
+MOST_DIFFERING = 5  # rows that are named because the store has other fields
 KNOWN = frozenset(NAMES)
 LISTED = frozenset((*LISTS, "links"))
 FIRST = 1  # the version that a new memory gets: given now, it need not be copied when it is written
@@ -226,6 +227,8 @@ class Counts:
     unembedded: int = 0
     outdated: int = 0  # notes that nobody edited and that differ from what the store has now
     different: int = 0  # skipped, and here with another text or title
+    otherwise: int = 0  # skipped, and here with the same text and title, and without something that the file says
+    new_links: int = 0  # of another program, added to memories that are here already
     in_trash: int = 0  # skipped, and in the trash of this store
     without_secret: int = 0  # skipped, because the store has a secret that the file has not
     dropped_links: int = 0
@@ -233,6 +236,12 @@ class Counts:
     doubted: int = 0  # written with little trust
     faults: list[Fault] = field(default_factory=list)
     named: int = MOST_NAMED  # faults that are listed; the others are only counted
+    differing: list[str] = field(default_factory=list)  # the first of `otherwise`, with the fields that differ
+
+    def differ(self, name: str, fields: Collection[str]) -> None:
+        self.otherwise += 1
+        if len(self.differing) < MOST_DIFFERING:
+            self.differing.append(f"{name} ({', '.join(fields)})")
 
     def fault(self, line: int, why: str) -> None:
         self.errors += 1
@@ -263,6 +272,7 @@ class ImportPlanner:
     left: set[int] = field(default_factory=set)  # of those, ids under which this store has another memory
     fresh: list[tuple[set[int], int]] = field(default_factory=list)  # what the present part added to these
     relations: frozenset[str] | None = None  # the known ones, when links are strict
+    relates: bool = False  # whether links are what another program notes between records that it had before
     now: Callable[[], float] = time
     # The fields of a row with the times that it lacks.
     dated: Callable[[Mapping[str, object]], Mapping[str, object]] = dict
@@ -349,7 +359,10 @@ class ImportPlanner:
             if not self._may_overwrite(current, after, row):
                 outdated = self._is_outdated(current, checked)
                 self.counts.outdated += outdated
-                self.counts.different += not outdated and is_different(current, memory)
+                if not outdated and not is_redacted(current):
+                    if new := self._related(current, memory, row):
+                        return new
+                    self._count_difference(current, memory, row)
                 self.counts.in_trash += current.status == "trashed" and not is_redacted(current)
                 self._skip(memory)
                 return None
@@ -362,6 +375,24 @@ class ImportPlanner:
         self._mark_seen(memory.id, left=after.id != memory.id)
         self._mark_seen(after.id, left=False)
         return change
+
+    def _count_difference(self, current: Memory, memory: Memory, row: MemoryRow) -> None:
+        if is_different(current, memory):
+            self.counts.different += 1
+        elif fields := missing_fields(current, memory, row):
+            self.counts.differ(row.name or memory.id[:LONGEST_NAME], fields)
+
+    def _related(self, current: Memory, memory: Memory, row: MemoryRow) -> Change | None:
+        """The known memory with relations that the other program has noted since."""
+        if not self.relates or self.policy != "skip" or current.status == "trashed":
+            return None
+        after = self._with_valid_links(replace(current, links=(*current.links, *missing_links(current, memory))))
+        if after.links == current.links:
+            return None
+        self.counts.new_links += len(after.links) - len(current.links)
+        self._count_difference(after, memory, row)
+        self._skip(memory)
+        return Change(current, replace(after, updated_at=self.now()))
 
     def _skip(self, memory: Memory) -> None:
         self._mark_seen(memory.id, left=True)
@@ -393,7 +424,7 @@ class ImportPlanner:
 
     def begin_again(self, counts: Counts) -> None:
         """Forgets what was noted of the present part: it is planned again where somebody else wrote meanwhile."""
-        self.counts = replace(counts, faults=list(counts.faults))
+        self.counts = replace(counts, faults=list(counts.faults), differing=list(counts.differing))
         for hashes, hash in self.fresh:
             hashes.remove(hash)
         self.fresh.clear()
@@ -499,6 +530,25 @@ def is_different(current: Memory, imported: Memory) -> bool:
     """Whether an id stands for something else here. A removed text is not another one."""
     same = (current.text, current.title) == (imported.text, imported.title)
     return not same and not is_redacted(current)
+
+
+def missing_fields(current: Memory, imported: Memory, row: MemoryRow) -> list[str]:
+    """Those in which a row says something that the store does not have. What was added here is no difference."""
+    names = [name for name in DESCRIBING if row.fields.get(name) not in EMPTY]
+    if not row.complete:
+        names += [name for name in ("links",) if missing_links(current, imported)]
+    return [name for name in names if name == "links" or not has_value(current, imported, name)]
+
+
+def has_value(current: Memory, imported: Memory, name: str) -> bool:
+    own, other = getattr(current, name), getattr(imported, name)
+    if name == "metadata":
+        return all(own.get(key) == value for key, value in other.items() if key not in (SUSPICION, TRUST_GIVEN))
+    return set(other) <= set(own) if name in LISTS else bool(own == other)
+
+
+# Fields that people and programs write. Times are left out: "yesterday" in a table is another day tomorrow.
+DESCRIBING = ("type", *LISTS, "source", "source_notes", "metadata", "importance", "pinned")
 
 
 def id_hash(id: str) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 from uuid import UUID, uuid5
 
 from nacre.errors import ArchiveRefused
@@ -39,6 +40,8 @@ def opened(path: Path) -> Iterator[ServerMemory]:
 class ServerMemory(ForeignSource):
     """Each observation becomes a memory, so that a later import adds only new ones. A relation of two entities links
     their first memories. The file has no times; `at` is when it was last written."""
+
+    relates: ClassVar[bool] = True
 
     at: float
     bad: list[BadRow] = field(default_factory=list)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from typing import ClassVar
 
 from nacre.errors import ArchiveRefused
 from nacre.files import open_regular
@@ -63,6 +64,8 @@ def opened(path: Path, guard: Guard, name: str) -> Iterator[Vault]:
 @dataclass(slots=True, kw_only=True)
 class Vault(Pieces):
     """What `Pieces` makes of notes. Wiki links link the first memory of a note with the first one of the other."""
+
+    relates: ClassVar[bool] = True
 
     observations: bool = False
     first: dict[str, str] = field(default_factory=dict)  # of a note, by name and path, the id of its first memory

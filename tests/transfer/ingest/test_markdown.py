@@ -357,3 +357,8 @@ def test_memories_that_were_titled_by_their_heading_alone_get_the_name_of_their_
         "It is loud": "grinder › Observations",
         "It is black": "Mine",
     }
+
+
+def test_a_tag_of_the_front_matter_has_no_hash(tmp_path: Path) -> None:
+    [item] = read(tmp_path / "n.md", '---\ntags: ["#boat", red]\n---\n- It floats\n')
+    assert item.tags == ("boat", "red")

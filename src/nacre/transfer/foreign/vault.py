@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -152,8 +153,9 @@ class Vault(Pieces):
 
 
 def note_path(name: str) -> str:
-    """A path without ending, in any case."""
-    return name.replace("\\", "/").strip().strip("/").lower().removesuffix(".md").removesuffix(".markdown")
+    """A path without ending, in any case. Some systems write the accents of file names as signs of their own."""
+    plain = unicodedata.normalize("NFC", name).replace("\\", "/").strip().strip("/").lower()
+    return plain.removesuffix(".md").removesuffix(".markdown")
 
 
 def stem(name: str) -> str:

@@ -136,7 +136,9 @@ def front_of(text: str) -> tuple[Front, str]:
     tags = fields.get("tags") or ()
     listed = tags.replace(",", " ").split() if isinstance(tags, str) else tags if isinstance(tags, list) else ()
     title = clean_text(str(fields.get("title") or ""))
-    return Front(title, parse_time(date) or dated(date), tuple(clean_text(str(tag)) for tag in listed)), body
+    return Front(
+        title, parse_time(date) or dated(date), tuple(clean_text(str(tag)).lstrip("#") for tag in listed)
+    ), body
 
 
 def dated(name: str) -> float | None:

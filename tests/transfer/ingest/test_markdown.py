@@ -362,3 +362,23 @@ def test_memories_that_were_titled_by_their_heading_alone_get_the_name_of_their_
 def test_a_tag_of_the_front_matter_has_no_hash(tmp_path: Path) -> None:
     [item] = read(tmp_path / "n.md", '---\ntags: ["#boat", red]\n---\n- It floats\n')
     assert item.tags == ("boat", "red")
+
+
+@pytest.mark.parametrize(
+    ("front", "title", "tags", "unread"),
+    [
+        ("title: Meeting: Q3 plan\ntags: [a, b]", "Meeting: Q3 plan", ("a", "b"), ""),
+        ("title: Plan\ndate: 2021-02-30\ntags:\n  - a", "Plan", ("a",), "date (2021-02-30)"),
+        ("title: Plan\ntags:\n\t- a", "Plan", ("a",), ""),
+        ("title: Plan\ntags: {{tags}}", "Plan", (), "tags ("),
+        ("title: Plan: two\ntags: {{tags}}", "Plan: two", (), "tags ("),
+    ],
+)
+def test_front_matter_that_is_not_quite_yaml_is_read_by_its_lines(
+    tmp_path: Path, front: str, title: str, tags: tuple[str, ...], unread: str
+) -> None:
+    path = tmp_path / "n.md"
+    path.write_text(f"---\n{front}\n---\n- It floats\n")
+    *faults, item = markdown.read(path)
+    assert isinstance(item, Item) and (item.title, item.tags) == (title, tags)
+    assert [unread in fault.reason for fault in faults if isinstance(fault, Broken)] == ([True] if unread else [])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -37,6 +37,9 @@ COMMENT_OR_CODE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 DATE = re.compile(r"(?<!\d)(\d{4})-?(\d{2})-?(\d{2})(?!\d)")
+DATES = ("date", "created", "created_at")  # fields of the front matter; the first counts
+ENTRY = re.compile(r"([A-Za-z_][\w-]*)[ ]*:(?:[ ]+(.*)|$)")
+LONGEST_SHOWN = 40  # characters of a value in a message
 FRONT = re.compile(r"---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
 
 
@@ -47,6 +50,7 @@ class Front:
     title: str = ""
     date: float | None = None
     tags: tuple[str, ...] = ()
+    unread: str = ""  # what could not be understood
 
 
 @dataclass(slots=True)
@@ -78,6 +82,8 @@ def read(path: Path, *, tools: bool = False) -> Iterator[Piece]:  # noqa: ARG001
     except InvalidInput as error:
         yield Broken("the file", str(error), size)
         return
+    if front.unread:
+        yield Broken("the front matter", f"not understood: {front.unread}; the rest of the note is taken", size)
     begun = replace(front, title=front.title or path.stem, date=front.date or dated(path.stem))
     for part in parts(without_comments(body), begun):
         for piece in pieces(part):
@@ -123,22 +129,47 @@ def front_of(text: str) -> tuple[Front, str]:
     body = text[match.end() :]
     import yaml
 
+    fields: object
     try:
         check_yaml_events(yaml.parse(match.group(1), Loader=yaml.SafeLoader), unread_front_matter)
         fields = yaml.safe_load(match.group(1))
     except InvalidInput:
         raise
     except (yaml.YAMLError, ValueError, KeyError, AttributeError, TypeError, OverflowError, RecursionError):
-        return Front(), body
+        fields = fields_by_line(match.group(1))
     if not isinstance(fields, dict):
         return Front(), text
-    date = next((str(fields[name]) for name in ("date", "created", "created_at") if fields.get(name)), "")
+    return front_from(fields), body
+
+
+def front_from(fields: Mapping[str, object]) -> Front:
+    date = next((str(fields[name]) for name in DATES if fields.get(name)), "")
+    at = parse_time(date) or dated(date)
     tags = fields.get("tags") or ()
     listed = tags.replace(",", " ").split() if isinstance(tags, str) else tags if isinstance(tags, list) else ()
-    title = clean_text(str(fields.get("title") or ""))
-    return Front(
-        title, parse_time(date) or dated(date), tuple(clean_text(str(tag)).lstrip("#") for tag in listed)
-    ), body
+    given = {"date": date if at is None else "", "tags": "" if isinstance(tags, str | list | tuple) else str(tags)}
+    unread = ", ".join(f"{name} ({value[:LONGEST_SHOWN]})" for name, value in given.items() if value)
+    plain = (clean_text(str(tag)).lstrip("#") for tag in listed)
+    return Front(clean_text(str(fields.get("title") or "")), at, tuple(filter(None, plain)), unread)
+
+
+def fields_by_line(front: str) -> dict[str, object]:
+    """Of front matter that is not quite YAML, as people write it: `title: Meeting: Q3 plan`."""
+    fields: dict[str, object] = {}
+    last = ""
+    for line in front.expandtabs(TAB).split("\n"):
+        if entry := ENTRY.match(line):
+            last, value = entry.group(1).lower(), (entry.group(2) or "").strip()
+            if value.startswith("{"):  # a template that nobody filled in
+                fields[last] = {value: None} if last == "tags" else value
+            elif last == "tags" and value.startswith("["):
+                fields[last] = [each.strip().strip("\"'") for each in value.strip("[]").split(",")]
+            else:
+                fields[last] = value.strip("\"'")
+        elif last == "tags" and (item := BULLET.match(line)):
+            before = fields.get(last)
+            fields[last] = [*(before if isinstance(before, list) else ()), item.group(4).strip().strip("\"'")]
+    return fields
 
 
 def dated(name: str) -> float | None:

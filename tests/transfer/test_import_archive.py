@@ -578,3 +578,17 @@ def test_a_relation_that_another_program_has_noted_since_links_what_is_here(stor
     assert (again.batch, again.notes) == ("", ())
     store.undo(done.batch)
     assert not store.get(by_text["Kestrel is red"].id).links  # type: ignore[union-attr]
+
+
+def test_rename_adds_nothing_a_second_time(store: MemoryStore, tmp_path: Path) -> None:
+    store.remember("Apple note one", id="1")
+    path = tmp_path / "rows.csv"
+    path.write_text("id,text\n1,Apple note one\n")
+    assert import_path(store, path, on_conflict="rename").batch == ""
+    path.write_text("id,text\n1,Pear note one\n2,Pear note two\n")
+    done = import_path(store, path, on_conflict="rename")
+    assert (done.imported, done.renamed) == (1, 1)
+    again = import_path(store, path, on_conflict="rename")
+    assert (again.renamed, again.skipped, again.batch, len(everything(store))) == (0, 2, "", 3)
+    path.write_text("id,text\n1,Plum note one\n")
+    assert import_path(store, path, on_conflict="rename").renamed == 1

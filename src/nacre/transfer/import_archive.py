@@ -114,7 +114,6 @@ class ImportCheckpoint:
     policy: str
     digest: str
     rows: int
-    salt: str
     counts: Mapping[str, int]
 
     @classmethod
@@ -126,7 +125,7 @@ class ImportCheckpoint:
             return None
         if not importing.engine.store.journal(importing.store.space, JournalFilter(batch=str(data["batch"])), limit=1):
             return None  # what it had written is gone: the space was purged, or has another name now
-        return cls(**data)  # type: ignore[arg-type]
+        return cls(**{each.name: data[each.name] for each in fields(cls)})  # type: ignore[arg-type]
 
     def last(self, importing: Import) -> list[JournalEntry]:
         """Those of the memories that it had written last."""
@@ -135,7 +134,6 @@ class ImportCheckpoint:
         return [entry for entry in reversed(entries) if entry.kind == MEMORY]
 
     def restore(self, planner: ImportPlanner) -> None:
-        planner.salt = bytes.fromhex(self.salt)
         for name, count in self.counts.items():
             setattr(planner.counts, name, count)
 
@@ -226,7 +224,7 @@ class Import:
         """What `ImportCheckpoint` reads."""
         counts = {name: getattr(planner.counts, name) for name in COUNTED}
         import_of = (operation.batch, operation.why, self.policy, self.survey.digest)
-        return asdict(ImportCheckpoint(*import_of, done, planner.salt.hex(), counts))
+        return asdict(ImportCheckpoint(*import_of, done, counts))
 
     def _give_up(self, operation: Operation, planner: ImportPlanner, error: BaseException) -> None:
         if isinstance(error, Exception):
@@ -250,6 +248,7 @@ class Import:
         taught = (term.name for term in self.survey.terms if term.kind == TYPE)
         checking = RowChecker(self.store.space, self.guard, (*self.store.types(), *taught))
         planner = ImportPlanner(self.store.space, self.policy, checking, self._derived, lookup, self.survey.ids)
+        planner.contents = self.survey.contents
         planner.relates = getattr(self.survey.archive, "relates", False)
         planner.now, planner.dated, planner.counts.named = self.store.now, self._dated, self.named_faults
         if self.store.settings.strict_links:

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from time import time
 from typing import Any, NamedTuple, cast
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from nacre.engine.engine import PendingChanges
 from nacre.engine.supersede import is_redacted
@@ -267,7 +267,7 @@ class ImportPlanner:
     lookup: PartLookup
     ids: set[int]
     counts: Counts = field(default_factory=Counts)
-    salt: bytes = field(default_factory=lambda: uuid4().bytes)
+    contents: Mapping[int, bytes] = field(default_factory=dict)  # of the rows by the hash of their id, for rename
     seen: set[int] = field(default_factory=set)
     left: set[int] = field(default_factory=set)  # of those, ids under which this store has another memory
     fresh: list[tuple[set[int], int]] = field(default_factory=list)  # what the present part added to these
@@ -300,6 +300,9 @@ class ImportPlanner:
         try:
             if id_hash(checked.memory.id) in self.seen:
                 self._count_repeated(checked.memory)
+                return None
+            if self.policy == "rename" and self._is_here(checked.memory.id):
+                self._skip(checked.memory)
                 return None
             return self._resolve(checked)
         except InvalidInput as error:
@@ -508,11 +511,26 @@ class ImportPlanner:
         """The id in this store for an id of the archive, whether its row was read or comes later."""
         if id_hash(id) not in self.ids or self._matches_archive(id):
             return id
-        return id if self.lookup.get(self.space, id) is None else self._other_name(id)
+        current = self.lookup.get(self.space, id)
+        return id if current is None or self._is_content(current) else self._other_name(id)
+
+    def _is_here(self, id: str) -> bool:
+        """Whether the store has the row, under its own id or under the one that an earlier import gave it."""
+        current = self.lookup.get(self.space, id)
+        if current is not None and not self._is_content(current):
+            current = self.lookup.get(self.space, self._other_name(id))
+        if current is not None:
+            self.counts.in_trash += current.status == "trashed" and not is_redacted(current)
+        return current is not None
+
+    def _is_content(self, current: Memory) -> bool:
+        """Whether the store has what the archive has under this id. A removed text is not another one."""
+        own = content_digest(self.checking.guard, current.text, current.title)
+        return is_redacted(current) or own == self.contents.get(id_hash(current.id))
 
     def _other_name(self, id: str) -> str:
-        """A new id, always the same for one id within this import."""
-        digest = blake2b(id.encode(), key=self.salt, digest_size=16).digest()
+        """A new id, always the same for one id and content, so that a second import adds nothing."""
+        digest = blake2b(id.encode(), key=self.contents.get(id_hash(id), b""), digest_size=16).digest()
         return str(UUID(bytes=digest, version=4))
 
     def _closes_a_cycle(self, memory: Memory) -> bool:
@@ -551,6 +569,16 @@ def has_value(current: Memory, imported: Memory, name: str) -> bool:
 DESCRIBING = ("type", *LISTS, "source", "source_notes", "metadata", "importance", "pinned")
 
 
+def content_digest(guard: Guard, text: object, title: object) -> bytes:
+    """Of the words without secrets: a hash of a short secret would reveal it. Empty for what cannot be kept."""
+    try:
+        clean, _ = guard.fields({"text": str(text).strip(), "title": str(title or "").strip()})
+    except InvalidInput:
+        return b""
+    words = f"{clean['title']}\0{clean['text']}"
+    return blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
 def id_hash(id: str) -> int:
     """64 bits, seeded per process, so that nobody can prepare two ids with the same hash."""
     return hash(id)
@@ -568,12 +596,14 @@ class Survey(NamedTuple):
     vectors: int
     terms: list[Term]
     bad_terms: Counts
+    contents: dict[int, bytes]  # of the rows by the hash of their id, for new ids
     digest: str  # of the lines, or the ids, times and lengths: it recognizes a file whose import was interrupted
 
 
 def survey(store: MemoryStore, archive: Source, guard: Guard, policy: str, progress: Progress | None = None) -> Survey:
     """Raises `ImportConflict` where the policy says so."""
     ids: set[int] = set()
+    contents: dict[int, bytes] = {}
     terms, collisions = TermCollector(store.space, guard, archive.path), Collisions(store)
     needs_ids = store.settings.strict_links or policy in ("rename", "overwrite", "newer")
     rows = vectors = 0
@@ -592,12 +622,14 @@ def survey(store: MemoryStore, archive: Source, guard: Guard, policy: str, progr
             id = row.fields.get("id")
             if isinstance(id, str) and needs_ids:
                 ids.add(id_hash(id.strip()))
+            if isinstance(id, str) and policy == "rename":
+                contents[id_hash(id.strip())] = content_digest(guard, row.fields.get("text"), row.fields.get("title"))
             if isinstance(id, str) and policy == "error":
                 collisions.look(id.strip())
         elif isinstance(row, TermRow):
             terms.take(row)
     collisions.refuse()
-    return Survey(archive, ids, rows, vectors, terms.taken, terms.bad, digest.hexdigest())
+    return Survey(archive, ids, rows, vectors, terms.taken, terms.bad, contents, digest.hexdigest())
 
 
 @dataclass(slots=True)

@@ -410,7 +410,8 @@ class ImportPlanner:
         if current.version != row.exported_version and self.policy != "overwrite":
             raise InvalidInput(
                 f"it was changed in the store, too (version {current.version} now, {row.exported_version} when it was "
-                "exported); export it again and repeat the edit, or import it with `--on-conflict overwrite`."
+                "exported); move the note out of the folder, export again and repeat the edit in the new one, or "
+                "import it with `--on-conflict overwrite`."
             )
         return self._with_valid_links(replace(after, updated_at=self.now()))
 

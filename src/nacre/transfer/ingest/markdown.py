@@ -147,8 +147,8 @@ def front_from(fields: Mapping[str, object]) -> Front:
     at = parse_time(date) or dated(date)
     tags = fields.get("tags") or ()
     listed = tags.replace(",", " ").split() if isinstance(tags, str) else tags if isinstance(tags, list) else ()
-    given = {"date": date if at is None else "", "tags": "" if isinstance(tags, str | list | tuple) else str(tags)}
-    unread = ", ".join(f"{name} ({value[:LONGEST_SHOWN]})" for name, value in given.items() if value)
+    values = {"date": date if at is None else "", "tags": "" if isinstance(tags, str | list | tuple) else str(tags)}
+    unread = ", ".join(f"{name} ({value[:LONGEST_SHOWN]})" for name, value in values.items() if value)
     plain = (clean_text(str(tag)).lstrip("#") for tag in listed)
     return Front(clean_text(str(fields.get("title") or "")), at, tuple(filter(None, plain)), unread)
 

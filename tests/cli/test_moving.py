@@ -128,6 +128,12 @@ def test_edited_notes_come_back_and_a_conflict_is_listed(nacre: CommandLine, tmp
     refused = nacre("import", str(folder), "--yes")
     assert "it was changed in the store, too" in refused.stderr
     assert nacre.json("show", id)["text"] == "The ferry leaves at six"
+    said = " ".join(refused.stderr.split())
+    assert "move the note out of the folder, export again and repeat the edit in the new one" in said
+    assert "move the note away first" in " ".join(nacre("export", str(folder), "--force").stderr.split())
+    note.rename(tmp_path / note.name)
+    nacre.ok("export", str(folder), "--force")
+    assert until(folder, "at six").is_file()
 
 
 @pytest.mark.slow

@@ -78,7 +78,7 @@ class ExportSummary:
 class ImportSummary:
     """For a dry run, what would happen. `errors` counts skipped lines, `faults` lists the first of them; `batch` is the
     operation that `undo` takes, empty when nothing changed. Of the `skipped`, `different` have an id that is here with
-    another text or title; the others are known."""
+    another text or title, or without other fields that the file has; the others are known."""
 
     imported: int = 0
     skipped: int = 0

@@ -54,8 +54,9 @@ from nacre.transfer.vocabulary import RELATION, TYPE
 ACTOR = "import"
 OUTDATED = "from the store, which was changed after"  # of a fact that an interface may add its own remedy to
 DIFFERENT = "here with another text or title"  # the same
+OTHERWISE = "what the file says of other fields"  # the same
 # What the summary counts, besides the faults that it names.
-COUNTED = tuple(each.name for each in fields(Counts) if each.name not in ("faults", "named"))
+COUNTED = tuple(each.name for each in fields(Counts) if each.name not in ("faults", "named", "differing"))
 
 
 class ImportOptions(TypedDict, total=False):
@@ -113,7 +114,6 @@ class ImportCheckpoint:
     policy: str
     digest: str
     rows: int
-    salt: str
     counts: Mapping[str, int]
 
     @classmethod
@@ -125,7 +125,7 @@ class ImportCheckpoint:
             return None
         if not importing.engine.store.journal(importing.store.space, JournalFilter(batch=str(data["batch"])), limit=1):
             return None  # what it had written is gone: the space was purged, or has another name now
-        return cls(**data)  # type: ignore[arg-type]
+        return cls(**{each.name: data[each.name] for each in fields(cls)})  # type: ignore[arg-type]
 
     def last(self, importing: Import) -> list[JournalEntry]:
         """Those of the memories that it had written last."""
@@ -134,7 +134,6 @@ class ImportCheckpoint:
         return [entry for entry in reversed(entries) if entry.kind == MEMORY]
 
     def restore(self, planner: ImportPlanner) -> None:
-        planner.salt = bytes.fromhex(self.salt)
         for name, count in self.counts.items():
             setattr(planner.counts, name, count)
 
@@ -225,7 +224,7 @@ class Import:
         """What `ImportCheckpoint` reads."""
         counts = {name: getattr(planner.counts, name) for name in COUNTED}
         import_of = (operation.batch, operation.why, self.policy, self.survey.digest)
-        return asdict(ImportCheckpoint(*import_of, done, planner.salt.hex(), counts))
+        return asdict(ImportCheckpoint(*import_of, done, counts))
 
     def _give_up(self, operation: Operation, planner: ImportPlanner, error: BaseException) -> None:
         if isinstance(error, Exception):
@@ -249,7 +248,9 @@ class Import:
         taught = (term.name for term in self.survey.terms if term.kind == TYPE)
         checking = RowChecker(self.store.space, self.guard, (*self.store.types(), *taught))
         planner = ImportPlanner(self.store.space, self.policy, checking, self._derived, lookup, self.survey.ids)
-        planner.now, planner.counts.named = self.store.now, self.named_faults
+        planner.contents = self.survey.contents
+        planner.relates = getattr(self.survey.archive, "relates", False)
+        planner.now, planner.dated, planner.counts.named = self.store.now, self._dated, self.named_faults
         if self.store.settings.strict_links:
             brought = {term.name for term in self.survey.terms if term.kind == RELATION}
             planner.relations = frozenset(self.store.relations()) | brought
@@ -300,22 +301,21 @@ class Import:
         unpacked: Sequence[Vectors | None] = [None for _ in rows]
         if self.vectors_usable:
             unpacked = unpack_vectors([row.vectors for row in rows], self.engine.embedder.dimensions)
-        dated = (
-            row._replace(fields=self._dated(row.fields), vectors=vectors)
-            for row, vectors in zip(rows, unpacked, strict=True)
-        )
-        checked = list(filter(None, (planner.check(row, known) for row in dated)))
+        with_vectors = (row._replace(vectors=vectors) for row, vectors in zip(rows, unpacked, strict=True))
+        checked = list(filter(None, (planner.check(row, known) for row in with_vectors)))
         if progress is not None and rows:
             progress(min(done, self.survey.rows), self.survey.rows, "importing memories")
         return checked
 
     def _dated(self, fields: Mapping[str, object]) -> Mapping[str, object]:
-        """Rows of other programs may have no times; ours leave out only zero. What is moved in counts as used then,
-        where its file does not say when it was last used: else it would fade at once."""
+        """Rows of other programs may have no times; ours leave out only zero. Some sources know at least when their
+        file was written. What is moved in counts as used then, where its file does not say when it was last used: else
+        it would fade at once."""
         if self.survey.archive.header.form == NACRE:
             return fields
         now = self.store.now()
-        made = {} if "created_at" in fields else {"created_at": now, "updated_at": now}
+        at = getattr(self.survey.archive, "at", now)
+        made = {} if "created_at" in fields else {"created_at": at, "updated_at": at}
         return {"last_accessed": now, **fields, **made}
 
     def _derived(self, memory: Memory, row: MemoryRow) -> Derived:
@@ -345,9 +345,10 @@ class Import:
         faults = sorted([*counts.faults, *bad.faults], key=lambda fault: fault.line)
         known = counts.skipped + getattr(self.survey.archive, "repeated", 0)  # also those that a table says twice
         return ImportSummary(
-            imported=counts.imported, skipped=known, different=counts.different, overwritten=counts.overwritten,
-            renamed=counts.renamed, errors=counts.errors + bad.errors, vectors_regenerated=embedded, terms=counts.terms,
-            notes=(*self._notes(planner), *notes), faults=tuple(faults[: self.named_faults]),
+            imported=counts.imported, skipped=known, different=counts.different + counts.otherwise,
+            overwritten=counts.overwritten, renamed=counts.renamed, errors=counts.errors + bad.errors,
+            vectors_regenerated=embedded, terms=counts.terms, notes=(*self._notes(planner), *notes),
+            faults=tuple(faults[: self.named_faults]),
         )  # fmt: skip
 
     def _notes(self, planner: ImportPlanner) -> Iterator[str]:
@@ -380,6 +381,13 @@ def notes_on_kept(counts: Counts) -> Iterator[str]:
     if counts.different:
         have = "1 has an id that is" if counts.different == 1 else f"{counts.different:,} have ids that are"
         yield f"{have} {DIFFERENT}; the store keeps what it has."
+    if counts.otherwise:
+        are = "1 is here without" if counts.otherwise == 1 else f"{counts.otherwise:,} are here without"
+        more = ", …" if counts.otherwise > len(counts.differing) else ""
+        yield f"{are} {OTHERWISE}, and the store keeps what it has: {', '.join(counts.differing)}{more}."
+    if counts.new_links:
+        were = "1 new link was" if counts.new_links == 1 else f"{counts.new_links:,} new links were"
+        yield f"{were} added to memories that are here already."
     if counts.without_secret:
         one = counts.without_secret == 1
         which = "1 memory is" if one else f"{counts.without_secret:,} memories are"

@@ -10,25 +10,26 @@ from itertools import islice
 from pathlib import Path
 from time import time
 from typing import Any, NamedTuple, cast
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from nacre.engine.engine import PendingChanges
 from nacre.engine.supersede import is_redacted
 from nacre.errors import ArchiveRefused, ImportConflict, InvalidInput, UnknownName
 from nacre.memory_store import MemoryStore
 from nacre.model import STATUSES, Link, Memory
-from nacre.model.memory import LISTS, NAMES, SUPERSEDES, Json, by_target
+from nacre.model.memory import LISTS, NAMES, SUPERSEDES, SUSPICION, TRUST_GIVEN, Json, by_target
 from nacre.model.validate import CHECKS, instant, label, optional, validate_fields
 from nacre.protocols import AnyChange, Change, Data, Derived, Progress, Reader, TermChange
 from nacre.remember.derive import same_derived_input
-from nacre.remember.guard import GUARDED, Guard, mark_suspicious
+from nacre.remember.guard import GUARDED, Guard, is_suspicious, mark_suspicious, rewritten, trusted_as, unmarked
 from nacre.safety.injection import BulkReading
 from nacre.safety.secrets import PLACEHOLDER
 from nacre.transfer.archive import LARGEST_VOCABULARY, MOST_NAMED, MOST_TERMS, MOST_TYPES, Fault
-from nacre.transfer.read_archive import Archive, MemoryRow, SkimmedRow, Source, TermRow
+from nacre.transfer.read_archive import LONGEST_NAME, Archive, MemoryRow, SkimmedRow, Source, TermRow
 from nacre.transfer.vocabulary import TYPE, Term, checked_term
 
 MOST_UNKNOWN = 10  # unknown field names that are reported
+MOST_DIFFERING = 5  # rows that are named because the store has other fields
 KNOWN = frozenset(NAMES)
 LISTED = frozenset((*LISTS, "links"))
 FIRST = 1  # the version that a new memory gets: given now, it need not be copied when it is written
@@ -129,6 +130,28 @@ def written_over(current: Memory, imported: Memory) -> Memory:
     return current if after == current else after
 
 
+def with_given_fields(current: Memory, imported: Memory, row: MemoryRow) -> Memory:
+    """The current memory with the fields that the row has. What it lacks or has empty stays, and so does what the store
+    itself has added to its links and metadata; the current one where nothing else is left."""
+    kept = (*KEPT, "trust") if is_suspicious(imported) else KEPT
+    names = [name for name, value in row.fields.items() if name in KNOWN and name not in kept and value not in EMPTY]
+    own = {key: value for key, value in imported.metadata.items() if key not in (SUSPICION, TRUST_GIVEN)}
+    after = replace(
+        current,
+        **{name: getattr(imported, name) for name in names},
+        links=(*current.links, *missing_links(current, imported)),
+        metadata={**current.metadata, **own},
+    )
+    if rewritten(after, current):
+        after = trusted_as(unmarked(after, current, trust_given="trust" in names), [imported])
+    return current if replace(after, updated_at=current.updated_at) == current else after
+
+
+def missing_links(current: Memory, imported: Memory) -> tuple[Link, ...]:
+    known = {(link.to, link.rel) for link in current.links}
+    return tuple(link for link in imported.links if (link.to, link.rel) not in known)
+
+
 def has_lost_secret(current: Memory, row: MemoryRow) -> bool:
     """Whether the store has a secret that the row, as an export leaves it out, would replace by a placeholder."""
     if row.redacted:
@@ -162,6 +185,9 @@ def with_same_times(current: Memory, imported: Memory) -> Memory:
 WRITTEN_TIMES = ("created_at", "updated_at", "occurred_at", "valid_from", "valid_until", "expires_at",
                  "last_validated_at", "superseded_at")  # fmt: skip
 MICROSECOND = 1e-6  # seconds to which times are written in notes and tables
+# Fields that no row of another program replaces: its use here, and what is merged.
+KEPT = ("id", "space", "last_accessed", "access_count", "links", "metadata")
+EMPTY: tuple[object, ...] = (None, "", [], {})
 ANY_SECRET = Guard(personal="redact")  # whatever the settings allow now, it may have been left out of an export
 POLICIES = ("skip", "overwrite", "rename", "error", "newer")
 LONGEST_CHAIN = 1_000  # successors that are followed to detect a cycle
@@ -201,6 +227,8 @@ class Counts:
     unembedded: int = 0
     outdated: int = 0  # notes that nobody edited and that differ from what the store has now
     different: int = 0  # skipped, and here with another text or title
+    otherwise: int = 0  # skipped, and here with the same text and title, and without something that the file says
+    new_links: int = 0  # of another program, added to memories that are here already
     in_trash: int = 0  # skipped, and in the trash of this store
     without_secret: int = 0  # skipped, because the store has a secret that the file has not
     dropped_links: int = 0
@@ -208,6 +236,12 @@ class Counts:
     doubted: int = 0  # written with little trust
     faults: list[Fault] = field(default_factory=list)
     named: int = MOST_NAMED  # faults that are listed; the others are only counted
+    differing: list[str] = field(default_factory=list)  # the first of `otherwise`, with the fields that differ
+
+    def differ(self, name: str, fields: Collection[str]) -> None:
+        self.otherwise += 1
+        if len(self.differing) < MOST_DIFFERING:
+            self.differing.append(f"{name} ({', '.join(fields)})")
 
     def fault(self, line: int, why: str) -> None:
         self.errors += 1
@@ -233,12 +267,15 @@ class ImportPlanner:
     lookup: PartLookup
     ids: set[int]
     counts: Counts = field(default_factory=Counts)
-    salt: bytes = field(default_factory=lambda: uuid4().bytes)
+    contents: Mapping[int, bytes] = field(default_factory=dict)  # of the rows by the hash of their id, for rename
     seen: set[int] = field(default_factory=set)
     left: set[int] = field(default_factory=set)  # of those, ids under which this store has another memory
     fresh: list[tuple[set[int], int]] = field(default_factory=list)  # what the present part added to these
     relations: frozenset[str] | None = None  # the known ones, when links are strict
+    relates: bool = False  # whether links are what another program notes between records that it had before
     now: Callable[[], float] = time
+    # The fields of a row with the times that it lacks.
+    dated: Callable[[Mapping[str, object]], Mapping[str, object]] = dict
 
     def term_changes(self, terms: list[Term]) -> Iterator[AnyChange]:
         for term in terms:
@@ -252,7 +289,7 @@ class ImportPlanner:
         """The slow part, before the transaction; None for a row that cannot be imported, which is counted. What will
         be skipped because its id is `known` is not indexed."""
         try:
-            memory = self.checking.memory(row.fields)
+            memory = self.checking.memory(self.dated(row.fields))
             left_alone = self.policy == "skip" and memory.id in known
             return CheckedRow(memory, row, None if left_alone else self.derived(memory, row))
         except InvalidInput as error:
@@ -263,6 +300,9 @@ class ImportPlanner:
         try:
             if id_hash(checked.memory.id) in self.seen:
                 self._count_repeated(checked.memory)
+                return None
+            if self.policy == "rename" and self._is_here(checked.memory.id):
+                self._skip(checked.memory)
                 return None
             return self._resolve(checked)
         except InvalidInput as error:
@@ -317,15 +357,20 @@ class ImportPlanner:
             change, after = Change(current, edited, self._index_data(edited, checked, current)), edited
             self.counts.overwritten += 1
         else:
-            after = self._overwriting(current, after)
+            after = self._overwriting(current, after, row)
             after = after if self.policy == "skip" else self._with_valid_links(after)
-            if not self._may_overwrite(current, after):
+            if not self._may_overwrite(current, after, row):
                 outdated = self._is_outdated(current, checked)
                 self.counts.outdated += outdated
-                self.counts.different += not outdated and is_different(current, memory)
+                if not outdated and not is_redacted(current):
+                    if new := self._related(current, memory, row):
+                        return new
+                    self._count_difference(current, memory, row)
                 self.counts.in_trash += current.status == "trashed" and not is_redacted(current)
                 self._skip(memory)
                 return None
+            if not row.complete and after.updated_at <= current.updated_at:
+                after = replace(after, updated_at=self.now())
             change = Change(current, after, self._index_data(after, checked, current))
             self.counts.overwritten += 1
         self.counts.scrubbed += scrubbed
@@ -333,6 +378,24 @@ class ImportPlanner:
         self._mark_seen(memory.id, left=after.id != memory.id)
         self._mark_seen(after.id, left=False)
         return change
+
+    def _count_difference(self, current: Memory, memory: Memory, row: MemoryRow) -> None:
+        if is_different(current, memory):
+            self.counts.different += 1
+        elif fields := missing_fields(current, memory, row):
+            self.counts.differ(row.name or memory.id[:LONGEST_NAME], fields)
+
+    def _related(self, current: Memory, memory: Memory, row: MemoryRow) -> Change | None:
+        """The known memory with relations that the other program has noted since."""
+        if not self.relates or self.policy != "skip" or current.status == "trashed":
+            return None
+        after = self._with_valid_links(replace(current, links=(*current.links, *missing_links(current, memory))))
+        if after.links == current.links:
+            return None
+        self.counts.new_links += len(after.links) - len(current.links)
+        self._count_difference(after, memory, row)
+        self._skip(memory)
+        return Change(current, replace(after, updated_at=self.now()))
 
     def _skip(self, memory: Memory) -> None:
         self._mark_seen(memory.id, left=True)
@@ -347,7 +410,8 @@ class ImportPlanner:
         if current.version != row.exported_version and self.policy != "overwrite":
             raise InvalidInput(
                 f"it was changed in the store, too (version {current.version} now, {row.exported_version} when it was "
-                "exported); export it again and repeat the edit, or import it with `--on-conflict overwrite`."
+                "exported); move the note out of the folder, export again and repeat the edit in the new one, or "
+                "import it with `--on-conflict overwrite`."
             )
         return self._with_valid_links(replace(after, updated_at=self.now()))
 
@@ -364,7 +428,7 @@ class ImportPlanner:
 
     def begin_again(self, counts: Counts) -> None:
         """Forgets what was noted of the present part: it is planned again where somebody else wrote meanwhile."""
-        self.counts = replace(counts, faults=list(counts.faults))
+        self.counts = replace(counts, faults=list(counts.faults), differing=list(counts.differing))
         for hashes, hash in self.fresh:
             hashes.remove(hash)
         self.fresh.clear()
@@ -379,11 +443,14 @@ class ImportPlanner:
         """True when this store has the memory as the archive does."""
         return id_hash(id) in self.seen and id_hash(id) not in self.left
 
-    def _overwriting(self, current: Memory, after: Memory) -> Memory:
-        """Keeps what the archive cannot know: a later successor, and the use counts, which no undo could restore."""
+    def _overwriting(self, current: Memory, after: Memory, row: MemoryRow) -> Memory:
+        """Keeps what the archive cannot know: a later successor, and the use counts, which no undo could restore; of a
+        row that is not complete, all that it does not name."""
         if self.policy == "error":
             raise ImportConflict([current.id], 1)
         after = with_same_times(current, after)
+        if not row.complete:
+            return with_given_fields(current, after, row)
         after = replace(after, last_accessed=current.last_accessed, access_count=current.access_count)
         successor = current.superseded_by
         if not successor or after.superseded_by or id_hash(successor) in self.ids:
@@ -413,15 +480,20 @@ class ImportPlanner:
             if not there and self.lookup.get(self.space, link.to) is None:
                 raise InvalidInput(f"it is linked to {link.to[:40]!r}, which is neither in this store nor in the file.")
 
-    def _may_overwrite(self, current: Memory, after: Memory) -> bool:
-        """A redacted memory stays redacted: an older copy must not restore the removed text."""
+    def _may_overwrite(self, current: Memory, after: Memory, row: MemoryRow) -> bool:
+        """A redacted memory stays redacted: an older copy must not restore the removed text. A row that is not complete
+        says nothing about the trash, and would change a memory there unseen."""
         if self.policy == "skip" or current == after or is_redacted(current):
+            return False
+        if not row.complete and after.status == "trashed":
             return False
         return self.policy == "overwrite" or after.updated_at > current.updated_at
 
     def _index_data(self, memory: Memory, checked: CheckedRow, current: Memory | None) -> Derived | None:
         """None when the index data of the current memory still fit."""
-        derived = checked.derived or self.derived(memory, checked.row)
+        derived = checked.derived
+        if derived is None or not same_derived_input(checked.memory, memory):
+            derived = self.derived(memory, checked.row)
         if derived.vectors is None and current is not None and same_derived_input(current, memory):
             return None
         self.counts.unembedded += derived.vectors is None
@@ -440,11 +512,26 @@ class ImportPlanner:
         """The id in this store for an id of the archive, whether its row was read or comes later."""
         if id_hash(id) not in self.ids or self._matches_archive(id):
             return id
-        return id if self.lookup.get(self.space, id) is None else self._other_name(id)
+        current = self.lookup.get(self.space, id)
+        return id if current is None or self._is_content(current) else self._other_name(id)
+
+    def _is_here(self, id: str) -> bool:
+        """Whether the store has the row, under its own id or under the one that an earlier import gave it."""
+        current = self.lookup.get(self.space, id)
+        if current is not None and not self._is_content(current):
+            current = self.lookup.get(self.space, self._other_name(id))
+        if current is not None:
+            self.counts.in_trash += current.status == "trashed" and not is_redacted(current)
+        return current is not None
+
+    def _is_content(self, current: Memory) -> bool:
+        """Whether the store has what the archive has under this id. A removed text is not another one."""
+        own = content_digest(self.checking.guard, current.text, current.title)
+        return is_redacted(current) or own == self.contents.get(id_hash(current.id))
 
     def _other_name(self, id: str) -> str:
-        """A new id, always the same for one id within this import."""
-        digest = blake2b(id.encode(), key=self.salt, digest_size=16).digest()
+        """A new id, always the same for one id and content, so that a second import adds nothing."""
+        digest = blake2b(id.encode(), key=self.contents.get(id_hash(id), b""), digest_size=16).digest()
         return str(UUID(bytes=digest, version=4))
 
     def _closes_a_cycle(self, memory: Memory) -> bool:
@@ -464,6 +551,35 @@ def is_different(current: Memory, imported: Memory) -> bool:
     return not same and not is_redacted(current)
 
 
+def missing_fields(current: Memory, imported: Memory, row: MemoryRow) -> list[str]:
+    """Those in which a row says something that the store does not have. What was added here is no difference."""
+    names = [name for name in DESCRIBING if row.fields.get(name) not in EMPTY]
+    if not row.complete:
+        names += [name for name in ("links",) if missing_links(current, imported)]
+    return [name for name in names if name == "links" or not has_value(current, imported, name)]
+
+
+def has_value(current: Memory, imported: Memory, name: str) -> bool:
+    own, other = getattr(current, name), getattr(imported, name)
+    if name == "metadata":
+        return all(own.get(key) == value for key, value in other.items() if key not in (SUSPICION, TRUST_GIVEN))
+    return set(other) <= set(own) if name in LISTS else bool(own == other)
+
+
+# Fields that people and programs write. Times are left out: "yesterday" in a table is another day tomorrow.
+DESCRIBING = ("type", *LISTS, "source", "source_notes", "metadata", "importance", "pinned")
+
+
+def content_digest(guard: Guard, text: object, title: object) -> bytes:
+    """Of the words without secrets: a hash of a short secret would reveal it. Empty for what cannot be kept."""
+    try:
+        clean, _ = guard.fields({"text": str(text).strip(), "title": str(title or "").strip()})
+    except InvalidInput:
+        return b""
+    words = f"{clean['title']}\0{clean['text']}"
+    return blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
 def id_hash(id: str) -> int:
     """64 bits, seeded per process, so that nobody can prepare two ids with the same hash."""
     return hash(id)
@@ -481,12 +597,14 @@ class Survey(NamedTuple):
     vectors: int
     terms: list[Term]
     bad_terms: Counts
+    contents: dict[int, bytes]  # of the rows by the hash of their id, for new ids
     digest: str  # of the lines, or the ids, times and lengths: it recognizes a file whose import was interrupted
 
 
 def survey(store: MemoryStore, archive: Source, guard: Guard, policy: str, progress: Progress | None = None) -> Survey:
     """Raises `ImportConflict` where the policy says so."""
     ids: set[int] = set()
+    contents: dict[int, bytes] = {}
     terms, collisions = TermCollector(store.space, guard, archive.path), Collisions(store)
     needs_ids = store.settings.strict_links or policy in ("rename", "overwrite", "newer")
     rows = vectors = 0
@@ -505,12 +623,14 @@ def survey(store: MemoryStore, archive: Source, guard: Guard, policy: str, progr
             id = row.fields.get("id")
             if isinstance(id, str) and needs_ids:
                 ids.add(id_hash(id.strip()))
+            if isinstance(id, str) and policy == "rename":
+                contents[id_hash(id.strip())] = content_digest(guard, row.fields.get("text"), row.fields.get("title"))
             if isinstance(id, str) and policy == "error":
                 collisions.look(id.strip())
         elif isinstance(row, TermRow):
             terms.take(row)
     collisions.refuse()
-    return Survey(archive, ids, rows, vectors, terms.taken, terms.bad, digest.hexdigest())
+    return Survey(archive, ids, rows, vectors, terms.taken, terms.bad, contents, digest.hexdigest())
 
 
 @dataclass(slots=True)

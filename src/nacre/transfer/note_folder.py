@@ -399,7 +399,8 @@ def edited_note(edited: Sequence[Path]) -> tuple[str, ...]:
     named = ", ".join(path.name for path in edited[:NAMED]) + (", …" if len(edited) > NAMED else "")
     were = "1 edited note was" if len(edited) == 1 else f"{len(edited):,} edited notes were"
     kept = "your text stays in the note, and the store keeps its own"
-    return (f"{were} not overwritten: {kept}; `nacre import` brings your edits into the store: {named}.",)
+    remedy = "`nacre import` brings your edits into the store, and to have the store's version move the note away first"
+    return (f"{were} not overwritten: {kept}; {remedy}: {named}.",)
 
 
 def redacted_note(redacted: int) -> tuple[str, ...]:
@@ -478,4 +479,4 @@ def row(number: int, note: Note, name: str) -> Row:
                               "use `nacre edit`.")  # fmt: skip
     fields = {key: value for key, value in note.fields.items() if key != "space"}
     content = {**fields, "text": note.text}
-    return MemoryRow(number, content, None, name, note.version, note.edited, note.redacted)
+    return MemoryRow(number, content, None, name, note.version, note.edited, note.redacted, complete=True)

@@ -23,7 +23,8 @@ class MemoryRow(NamedTuple):
     """`fields` have the names of a memory's fields and are unchecked; `vectors` are as the format writes them, or None.
     `name` identifies the row in a fault where the line number is not enough. `exported_version` is set for a note: the
     version of the memory that was written to it. `edited` says that somebody edited it since, and `redacted` that it
-    was written without a secret."""
+    was written without a secret. `complete`: a field that it lacks has its default, as Nacre writes them; of other rows
+    nothing is known of it."""
 
     line: int
     fields: Mapping[str, object]
@@ -32,6 +33,7 @@ class MemoryRow(NamedTuple):
     exported_version: int | None = None
     edited: bool = False
     redacted: bool = False
+    complete: bool = False
 
 
 class SkimmedRow(NamedTuple):
@@ -137,7 +139,7 @@ class Archive:
                 return BadRow(number, str(error))
         memory, word = row.get("memory"), row.get("word")
         if isinstance(memory, dict):
-            return MemoryRow(number, memory, row.get("vectors"))
+            return MemoryRow(number, memory, row.get("vectors"), complete=True)
         if isinstance(word, dict):
             return TermRow(number, word.get("kind"), word.get("name"), word.get("data", {}))
         return BadRow(number, "it holds neither a memory nor a term")

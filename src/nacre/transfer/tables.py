@@ -65,6 +65,12 @@ def is_one_of_ours(record: Mapping[str, object]) -> bool:
     return "id" in record and "last_accessed" in record
 
 
+def is_complete(record: Mapping[str, object], form: str) -> bool:
+    """Whether a field that it lacks has its default: a CSV of Nacre has every column, and its JSON lines have the times
+    always."""
+    return record.keys() >= (set(NAMES) if form == CSV else {"id", "created_at", "updated_at", "last_accessed"})
+
+
 def has_valid_fields(fields: Mapping[str, object]) -> bool:
     try:
         checked_fields(fields, (str(fields["type"]),))
@@ -157,7 +163,8 @@ class Table(ForeignSource):
                 if has_valid_fields(fields):  # what will be refused teaches nothing
                     types.add(type_name)
                     yield term
-            yield MemoryRow(number, fields, name=printable(fields["id"]) if "id" in record else "")
+            name = printable(fields["id"]) if "id" in record else ""
+            yield MemoryRow(number, fields, name=name, complete=is_complete(record, self.form))
         if not number:
             raise no_memories(self.path)
         self.check_columns()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 
 from nacre.transfer.sources import recognise
@@ -70,3 +71,12 @@ def test_observations_and_relations_of_basic_memory_are_taken(tmp_path: Path) ->
     assert pour.tags == ("method", "drink", "technique") and pour.source_notes == "from the course"
     assert [(link.to, link.rel) for link in pour.links] == [(by_text["It is loud"].id, "requires")]
     assert done.errors == 0
+
+
+def test_a_link_leads_to_a_note_however_its_accents_are_written(tmp_path: Path) -> None:
+    (tmp_path / ".obsidian").mkdir()
+    (tmp_path / f"{unicodedata.normalize('NFD', 'Café')}.md").write_text("- It opens at nine\n")
+    (tmp_path / "index.md").write_text(f"- Meet in [[{unicodedata.normalize('NFC', 'Café')}]]\n")
+    memories, done = taken(tmp_path)
+    cafe, index = sorted(memories, key=lambda memory: memory.text)
+    assert [link.to for link in index.links] == [cafe.id] and done.notes == ()

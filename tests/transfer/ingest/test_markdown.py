@@ -71,11 +71,11 @@ def test_a_note_is_parted_at_headings_and_items(tmp_path: Path) -> None:
     result = read(tmp_path / "MEMORY.md", NOTE)
     assert [(item.title, item.text) for item in result] == [
         ("Orchard", "What to know of the orchard."),
-        ("Rules", "Prune in winter,\n  never in spring."),
-        ("Rules", "Water on Sundays\n    - the pear twice"),
-        ("Rules", "Afterwards rest."),
-        ("2026-05-06", "Grafted the quince."),
-        ("2026-05-06", "```\n# no heading\n- no item\n```"),
+        ("Orchard › Rules", "Prune in winter,\n  never in spring."),
+        ("Orchard › Rules", "Water on Sundays\n    - the pear twice"),
+        ("Orchard › Rules", "Afterwards rest."),
+        ("Orchard › Rules › 2026-05-06", "Grafted the quince."),
+        ("Orchard › Rules › 2026-05-06", "```\n# no heading\n- no item\n```"),
     ]
     assert {item.tags for item in result} == {("trees", "garden")}
     assert result[0].occurred_at == parse_time("2026-03-04") and result[-1].occurred_at == parse_time("2026-05-06")
@@ -313,7 +313,12 @@ def test_a_secret_in_a_note_is_not_kept_and_makes_no_second_memory(store: Memory
 def test_a_memory_of_a_note_tells_where_it_came_from(store: MemoryStore, elsewhere: Path) -> None:
     ingest(store, elsewhere / "n.md", NOTE)
     result: Memory = next(memory for memory in store.list_recent() if memory.text == "Afterwards rest.")
-    assert (result.source, result.session, result.title, result.type) == ("~/n.md", "~/n.md", "Rules", "semantic")
+    assert (result.source, result.session, result.title, result.type) == (
+        "~/n.md",
+        "~/n.md",
+        "Orchard › Rules",
+        "semantic",
+    )
     assert result.position == 3
 
 
@@ -323,3 +328,57 @@ def test_nested_bullets_belong_to_the_item_above_at_any_indent(tmp_path: Path, i
     note.write_text(f"# Boats\n- Kestrel\n{indent}- new mast\n{indent * 2}- of oak\n- Heron\n\nProse\n")
     texts = [piece.text for piece in markdown.read(note) if isinstance(piece, Item)]
     assert texts == [f"Kestrel\n{indent}- new mast\n{indent * 2}- of oak", "Heron", "Prose"]
+
+
+def test_a_title_has_the_note_and_all_headings_and_says_none_twice(tmp_path: Path) -> None:
+    text = "# Baratza Grinder\n- a\n## Observations\n- b\n# Kettle\n## Observations\n- c\n"
+    assert [item.title for item in read(tmp_path / "baratza-grinder.md", text)] == [
+        "Baratza Grinder",
+        "Baratza Grinder › Observations",
+        "baratza-grinder › Kettle › Observations",
+    ]
+    [deep] = read(tmp_path / "n.md", f"# {'long ' * 30}\n## {'longer ' * 20}\n### Last\n- a\n")
+    assert deep.title == "n › Last"
+
+
+def test_memories_that_were_titled_by_their_heading_alone_get_the_name_of_their_note(
+    store: MemoryStore, elsewhere: Path
+) -> None:
+    path = elsewhere / "grinder.md"
+    ingest(store, path, "## Observations\n- It is loud\n- It is black\n")
+    for memory in store.list_recent():
+        record = {**memory.metadata["read_from_note"]}  # type: ignore[dict-item]
+        del record["title"]
+        title = "Mine" if "black" in memory.text else "Observations"
+        store.edit(memory.id, title=title, metadata={**memory.metadata, "read_from_note": record})
+    tally = ingest(store, path, "## Observations\n- It is loud\n- It is black\n")
+    assert (tally.new, tally.gone) == (0, 0)
+    assert {memory.text: memory.title for memory in store.list_recent()} == {
+        "It is loud": "grinder › Observations",
+        "It is black": "Mine",
+    }
+
+
+def test_a_tag_of_the_front_matter_has_no_hash(tmp_path: Path) -> None:
+    [item] = read(tmp_path / "n.md", '---\ntags: ["#boat", red]\n---\n- It floats\n')
+    assert item.tags == ("boat", "red")
+
+
+@pytest.mark.parametrize(
+    ("front", "title", "tags", "unread"),
+    [
+        ("title: Meeting: Q3 plan\ntags: [a, b]", "Meeting: Q3 plan", ("a", "b"), ""),
+        ("title: Plan\ndate: 2021-02-30\ntags:\n  - a", "Plan", ("a",), "date (2021-02-30)"),
+        ("title: Plan\ntags:\n\t- a", "Plan", ("a",), ""),
+        ("title: Plan\ntags: {{tags}}", "Plan", (), "tags ("),
+        ("title: Plan: two\ntags: {{tags}}", "Plan: two", (), "tags ("),
+    ],
+)
+def test_front_matter_that_is_not_quite_yaml_is_read_by_its_lines(
+    tmp_path: Path, front: str, title: str, tags: tuple[str, ...], unread: str
+) -> None:
+    path = tmp_path / "n.md"
+    path.write_text(f"---\n{front}\n---\n- It floats\n")
+    *faults, item = markdown.read(path)
+    assert isinstance(item, Item) and (item.title, item.tags) == (title, tags)
+    assert [unread in fault.reason for fault in faults if isinstance(fault, Broken)] == ([True] if unread else [])

@@ -364,7 +364,7 @@ def report_import(done: ImportSummary, form: Form, verb: str, unit: str, file: s
 def advice(done: ImportSummary, file: str) -> Iterator[str]:
     """What the command line offers for notes and ids that the store has otherwise, and tables with other names of
     columns."""
-    from nacre.transfer.import_archive import DIFFERENT, OUTDATED
+    from nacre.transfer.import_archive import DIFFERENT, OTHERWISE, OUTDATED
     from nacre.transfer.tables import LEFT_OUT_COLUMNS, NO_TEXT
 
     if any(OUTDATED in note for note in done.notes):
@@ -373,6 +373,8 @@ def advice(done: ImportSummary, file: str) -> Iterator[str]:
         yield f"`nacre import --on-conflict overwrite {name}` takes what the notes say{anew}."
     if any(DIFFERENT in note for note in done.notes):
         yield "`--on-conflict overwrite` takes them in place of what is here, `--on-conflict rename` under new ids."
+    if any(OTHERWISE in note for note in done.notes):
+        yield "`--on-conflict overwrite` takes what the file says of them."
     if any(note.startswith(LEFT_OUT_COLUMNS) for note in done.notes):
         yield "--map COLUMN=FIELD takes a column that was left out."
     if not (done.imported or done.skipped) and any(fault.why.startswith(NO_TEXT) for fault in done.faults):

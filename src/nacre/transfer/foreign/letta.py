@@ -115,11 +115,10 @@ class Letta(ForeignSource):
                 self.left_out += 1
                 continue
             when = parse_time(message.get("created_at"))
-            made = when or self.at
             yield {
                 "id": self._id(text_of(message, "id"), (name, id or name), role, (name, role, str(when), said)),
                 "text": said, "title": "", "role": role, "type": "episodic", "session": f"{name} {session}",
-                "position": position, "agent": name, "source": NAME, "occurred_at": made, **times(made),
+                "position": position, "agent": name, "source": NAME, "occurred_at": when or self.at, **times(when),
             }  # fmt: skip
             position += 1
 
@@ -130,7 +129,6 @@ class Letta(ForeignSource):
             "text": text, "title": label, "role": "", "type": "semantic", "status": "long_term", "tags": ["block"],
             "agent": agent, "source": NAME,
             "source_notes": text_of(block, "description"),
-            **times(self.at),
         }  # fmt: skip
 
     def _id(self, own: str, place: tuple[str, str], kind: str, words: tuple[str, ...]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 from uuid import UUID, uuid5
 
 from nacre.errors import ArchiveRefused
@@ -13,7 +14,7 @@ from nacre.model.memory import Json
 from nacre.protocols import Progress
 from nacre.transfer.archive import Lines
 from nacre.transfer.foreign.look import Look
-from nacre.transfer.foreign.source import ForeignSource, header, printable, times
+from nacre.transfer.foreign.source import ForeignSource, header, printable
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row, parse_line
 
 NAME = "server-memory"
@@ -39,6 +40,8 @@ def opened(path: Path) -> Iterator[ServerMemory]:
 class ServerMemory(ForeignSource):
     """Each observation becomes a memory, so that a later import adds only new ones. A relation of two entities links
     their first memories. The file has no times; `at` is when it was last written."""
+
+    relates: ClassVar[bool] = True
 
     at: float
     bad: list[BadRow] = field(default_factory=list)
@@ -90,7 +93,6 @@ class ServerMemory(ForeignSource):
             fields = {
                 "id": id, "text": about(name, text), "entities": [name],
                 "tags": [kind.lower()] if kind else [], "links": list(self.links.get(id, {}).values()),
-                **times(self.at),
             }  # fmt: skip
             yield MemoryRow(number, fields, name=printable(name))
 

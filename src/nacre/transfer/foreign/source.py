@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 from urllib.parse import quote
 
 from nacre.errors import ArchiveRefused
@@ -34,6 +34,8 @@ def header(name: str) -> Header:
 @dataclass(slots=True)
 class ForeignSource:
     """A source of another program, opened for one import."""
+
+    relates: ClassVar[bool] = False  # whether its links are relations, which may come later than what they link
 
     path: Path
     header: Header

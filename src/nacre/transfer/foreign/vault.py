@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from typing import ClassVar
 
 from nacre.errors import ArchiveRefused
 from nacre.files import open_regular
@@ -64,6 +66,8 @@ def opened(path: Path, guard: Guard, name: str) -> Iterator[Vault]:
 class Vault(Pieces):
     """What `Pieces` makes of notes. Wiki links link the first memory of a note with the first one of the other."""
 
+    relates: ClassVar[bool] = True
+
     observations: bool = False
     first: dict[str, str] = field(default_factory=dict)  # of a note, by name and path, the id of its first memory
     starts: dict[str, str] = field(default_factory=dict)  # the same by the note's path
@@ -96,7 +100,7 @@ class Vault(Pieces):
                 self.first.setdefault(name_in_vault, id)
                 for at in [at for at, sign in enumerate(name_in_vault) if sign == "/"]:
                     ends.setdefault(name_in_vault[at + 1 :], id)
-                titles.setdefault(stem(str(row.fields["title"])), id)
+                titles.setdefault(stem(str(row.fields["title"]).partition(markdown.BETWEEN)[0]), id)
         self.first = titles | ends | self.first
 
     def is_link(self, item: Item) -> bool:
@@ -149,8 +153,9 @@ class Vault(Pieces):
 
 
 def note_path(name: str) -> str:
-    """A path without ending, in any case."""
-    return name.replace("\\", "/").strip().strip("/").lower().removesuffix(".md").removesuffix(".markdown")
+    """A path without ending, in any case. Some systems write the accents of file names as signs of their own."""
+    plain = unicodedata.normalize("NFC", name).replace("\\", "/").strip().strip("/").lower()
+    return plain.removesuffix(".md").removesuffix(".markdown")
 
 
 def stem(name: str) -> str:

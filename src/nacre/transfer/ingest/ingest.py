@@ -21,7 +21,7 @@ from nacre.model.memory import Json
 from nacre.protocols import Progress
 from nacre.transfer.ingest.formats import Format
 from nacre.transfer.ingest.items import Broken, Item, Piece, Skipped, identity, session_of_file
-from nacre.transfer.ingest.markdown import DONE_TASK, OPEN_TASK, home_relative
+from nacre.transfer.ingest.markdown import DONE_TASK, OPEN_TASK, heading_in, home_relative
 from nacre.transfer.ingest.markdown import NAME as NOTES
 from nacre.transfer.permission import demand_import
 
@@ -189,7 +189,7 @@ def compare(drafts: Sequence[Memory], known: Sequence[Memory], failed: Sequence[
     pieces: list[Memory | Failed] = [*drafts, *failed]
     rest: list[Memory | Failed] = []
     for piece in sorted(pieces, key=place):
-        same = unmatched[identity(piece.title, piece.text)]
+        same = unmatched[piece_of(piece)]
         if not same:
             rest.append(piece)
             continue
@@ -219,7 +219,8 @@ def paired(pieces: Sequence[Memory | Failed], former: Sequence[Memory]) -> list[
     its memory stays."""
     pairs: list[tuple[float, int, int]] = []
     for number, piece in enumerate(pieces):
-        under = [at for at, memory in enumerate(former) if memory.title == piece.title]
+        heading = heading_in(piece.title)
+        under = [at for at, memory in enumerate(former) if heading_in(memory.title) == heading]
         under.sort(key=lambda at: abs(place(former[at]) - place(piece)))
         pairs += ((likeness(piece.text, former[at].text), number, at) for at in under[:NEAREST])
     result: dict[int, int] = {}
@@ -238,7 +239,7 @@ def likeness(one: str, other: str) -> float:
 
 def with_record(draft: Memory) -> Memory:
     """With what the note says, so that the next reading can tell an edit of the note from one in the store."""
-    record: dict[str, Json] = {"piece": identity(draft.title, draft.text), "tags": [*draft.tags]}
+    record: dict[str, Json] = {"piece": piece_of(draft), "title": draft.title, "tags": [*draft.tags]}
     if draft.occurred_at is not None:
         record["date"] = draft.occurred_at
     return replace(draft, metadata={**draft.metadata, READ: record})
@@ -250,7 +251,12 @@ def record_of(memory: Memory) -> Mapping[str, Json]:
     if isinstance(record, Mapping):
         return record
     task = [tag for tag in memory.tags if tag in (OPEN_TASK, DONE_TASK)]
-    return {"piece": identity(memory.title, memory.text), "tags": [*task], "date": memory.occurred_at}
+    return {"piece": piece_of(memory), "tags": [*task], "date": memory.occurred_at}
+
+
+def piece_of(piece: Memory | Failed) -> str:
+    """By its last heading only: a note keeps its memories when it gets another name."""
+    return identity(heading_in(piece.title), piece.text)
 
 
 def piece_read(memory: Memory) -> str:
@@ -270,6 +276,8 @@ def follow(draft: Memory, memory: Memory) -> Memory:
     after = mark_returned(memory)
     if before.get("piece") != now.get("piece") and not (is_first_reading(memory) and memory.id == draft.id):
         after = replace(after, text=draft.text, position=draft.position)
+    if memory.title == before.get("title", heading_in(draft.title)):  # earlier versions had the heading alone
+        after = replace(after, title=draft.title)
     if before.get("date") != now.get("date"):
         after = replace(after, occurred_at=draft.occurred_at)
     after = replace(after, tags=merged_tags(memory.tags, before.get("tags"), draft.tags))

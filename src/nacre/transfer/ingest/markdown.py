@@ -1,10 +1,10 @@
-"""Reads notes in Markdown: each list item, task and paragraph becomes a memory, titled by its heading."""
+"""Reads notes in Markdown: each list item, task and paragraph becomes a memory, titled by its note and headings."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -21,8 +21,11 @@ LONGEST_PROSE = 2_000  # characters of paragraphs that belong together; what is 
 OPEN_TASK, DONE_TASK = "todo", "done"  # the tags of `- [ ]` and `- [x]`
 TAG = re.compile(r"(?<![\w/#&?=.-])#([^\W\d_][\w/-]*)")
 NOT_TEXT = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|<[^>\s]+>|\]\([^)\s]*\)|\b[a-z][a-z0-9+.-]*://\S+", re.DOTALL | re.I)
+NOT_A_WORD = re.compile(r"[\W_]+")
 MOST_TAGS = 20  # of one memory; a text with more is a list of them
-HEADING = re.compile(r" {0,3}#{1,6}\s+(.*?)\s*#*\s*$")
+HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
+BETWEEN = " › "  # the name of a note and its headings, in a title
+LONGEST_TITLE = 120  # characters of them; a longer one keeps the name and the last heading
 BULLET = re.compile(r"([ \t]*)([-*+]|\d{1,3}[.)])\s+(\[[ xX]\]\s+)?(.*)")
 CODE = re.compile(r" {0,3}(```|~~~)")
 RULE = re.compile(r" {0,3}([-*_])(\s*\1){2,}\s*$")
@@ -34,6 +37,9 @@ COMMENT_OR_CODE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 DATE = re.compile(r"(?<!\d)(\d{4})-?(\d{2})-?(\d{2})(?!\d)")
+DATES = ("date", "created", "created_at")  # fields of the front matter; the first counts
+ENTRY = re.compile(r"([A-Za-z_][\w-]*)[ ]*:(?:[ ]+(.*)|$)")
+LONGEST_SHOWN = 40  # characters of a value in a message
 FRONT = re.compile(r"---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
 
 
@@ -44,6 +50,7 @@ class Front:
     title: str = ""
     date: float | None = None
     tags: tuple[str, ...] = ()
+    unread: str = ""  # what could not be understood
 
 
 @dataclass(slots=True)
@@ -51,6 +58,7 @@ class Part:
     """Lines that belong together: a list item with what is indented below it, or paragraphs."""
 
     title: str
+    heading: str  # the last one above it, or the name of the note
     date: float | None
     item: bool = False
     indent: int = 0  # columns before its bullet
@@ -74,12 +82,14 @@ def read(path: Path, *, tools: bool = False) -> Iterator[Piece]:  # noqa: ARG001
     except InvalidInput as error:
         yield Broken("the file", str(error), size)
         return
+    if front.unread:
+        yield Broken("the front matter", f"not understood: {front.unread}; the rest of the note is taken", size)
     begun = replace(front, title=front.title or path.stem, date=front.date or dated(path.stem))
     for part in parts(without_comments(body), begun):
         for piece in pieces(part):
             # The key has no line number: a line added above must not make it another memory.
             tags = tuple(dict.fromkeys((*front.tags, *part.tags, *tags_in(piece))))
-            yield Item(piece, home_relative(path), part.title, "", part.title, part.date, tags, size)
+            yield Item(piece, home_relative(path), part.heading, "", part.title, part.date, tags, size)
 
 
 def without_comments(text: str) -> str:
@@ -119,20 +129,47 @@ def front_of(text: str) -> tuple[Front, str]:
     body = text[match.end() :]
     import yaml
 
+    fields: object
     try:
         check_yaml_events(yaml.parse(match.group(1), Loader=yaml.SafeLoader), unread_front_matter)
         fields = yaml.safe_load(match.group(1))
     except InvalidInput:
         raise
     except (yaml.YAMLError, ValueError, KeyError, AttributeError, TypeError, OverflowError, RecursionError):
-        return Front(), body
+        fields = fields_by_line(match.group(1))
     if not isinstance(fields, dict):
         return Front(), text
-    date = next((str(fields[name]) for name in ("date", "created", "created_at") if fields.get(name)), "")
+    return front_from(fields), body
+
+
+def front_from(fields: Mapping[str, object]) -> Front:
+    date = next((str(fields[name]) for name in DATES if fields.get(name)), "")
+    at = parse_time(date) or dated(date)
     tags = fields.get("tags") or ()
     listed = tags.replace(",", " ").split() if isinstance(tags, str) else tags if isinstance(tags, list) else ()
-    title = clean_text(str(fields.get("title") or ""))
-    return Front(title, parse_time(date) or dated(date), tuple(clean_text(str(tag)) for tag in listed)), body
+    values = {"date": date if at is None else "", "tags": "" if isinstance(tags, str | list | tuple) else str(tags)}
+    unread = ", ".join(f"{name} ({value[:LONGEST_SHOWN]})" for name, value in values.items() if value)
+    plain = (clean_text(str(tag)).lstrip("#") for tag in listed)
+    return Front(clean_text(str(fields.get("title") or "")), at, tuple(filter(None, plain)), unread)
+
+
+def fields_by_line(front: str) -> dict[str, object]:
+    """Of front matter that is not quite YAML, as people write it: `title: Meeting: Q3 plan`."""
+    fields: dict[str, object] = {}
+    last = ""
+    for line in front.expandtabs(TAB).split("\n"):
+        if entry := ENTRY.match(line):
+            last, value = entry.group(1).lower(), (entry.group(2) or "").strip()
+            if value.startswith("{"):  # a template that nobody filled in
+                fields[last] = {value: None} if last == "tags" else value
+            elif last == "tags" and value.startswith("["):
+                fields[last] = [each.strip().strip("\"'") for each in value.strip("[]").split(",")]
+            else:
+                fields[last] = value.strip("\"'")
+        elif last == "tags" and (item := BULLET.match(line)):
+            before = fields.get(last)
+            fields[last] = [*(before if isinstance(before, list) else ()), item.group(4).strip().strip("\"'")]
+    return fields
 
 
 def dated(name: str) -> float | None:
@@ -140,8 +177,26 @@ def dated(name: str) -> float | None:
     return parse_time("-".join(match.groups())) if match else None
 
 
+def title_of(note: str, headings: Iterable[str]) -> str:
+    """A heading such as "Observations" is that of many notes. One that only repeats what is above it is said once."""
+    chain = [note]
+    for heading in headings:
+        if NOT_A_WORD.sub(" ", heading.casefold()) == NOT_A_WORD.sub(" ", chain[-1].casefold()):
+            chain.pop()
+        chain.append(heading)
+    while len(chain) > 2 and len(BETWEEN.join(chain)) > LONGEST_TITLE:
+        del chain[1]
+    return BETWEEN.join(chain)
+
+
+def heading_in(title: str) -> str:
+    """The last heading of a title, or the name of the note: by it a piece is known again."""
+    return title.rpartition(BETWEEN)[2]
+
+
 def parts(text: str, front: Front) -> Iterator[Part]:
-    part, code = Part(front.title, front.date), False
+    part, code = Part(front.title, front.title, front.date), False
+    headings: dict[int, str] = {}  # those above the present line, by their level
     for line in text.split("\n"):
         fence = CODE.match(line)
         heading = None if code else HEADING.match(line)
@@ -149,20 +204,23 @@ def parts(text: str, front: Front) -> Iterator[Part]:
         indent = len(bullet.group(1).expandtabs(TAB)) if bullet else 0
         if bullet and (indent > part.indent if part.item else indent > DEEPEST_BULLET):
             bullet = None  # it belongs to the item above, however deep it is, or it is code
-        if heading and heading.group(1):
+        if heading and heading.group(2):
             yield part
-            part = Part(clean_text(heading.group(1)), dated(heading.group(1)) or front.date)
+            level, name = len(heading.group(1)), clean_text(heading.group(2))
+            headings = {above: each for above, each in headings.items() if above < level} | {level: name}
+            part = Part(title_of(front.title, headings.values()), name, dated(name) or front.date)
         elif not code and RULE.match(line):
             yield part
-            part = Part(part.title, part.date)
+            part = Part(part.title, part.heading, part.date)
         elif bullet and bullet.group(4):
             yield part
             box = (bullet.group(3) or "").strip()
             state = () if not box else (OPEN_TASK,) if box == "[ ]" else (DONE_TASK,)
-            part = Part(part.title, part.date, item=True, indent=indent, lines=[bullet.group(4)], tags=state)
+            lines = [bullet.group(4)]
+            part = Part(part.title, part.heading, part.date, item=True, indent=indent, lines=lines, tags=state)
         elif part.item and not code and line.strip() and not line[:1].isspace() and not part.lines[-1].strip():
             yield part
-            part = Part(part.title, part.date, lines=[line])
+            part = Part(part.title, part.heading, part.date, lines=[line])
         else:
             part.lines.append(line)
         code ^= bool(fence)

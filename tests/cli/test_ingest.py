@@ -74,6 +74,19 @@ def test_an_ingest_can_be_taken_back(nacre: CommandLine, folder: Path) -> None:
     assert nacre.json("list") == []
 
 
+def test_the_command_that_takes_back_all_files_is_named(nacre: CommandLine, tmp_path: Path) -> None:
+    for name in ("pears", "plums"):
+        (tmp_path / f"{name}.md").write_text(f"- {name} are pruned in winter\n")
+    first, both = [str(tmp_path / "pears.md")], [str(tmp_path / "pears.md"), str(tmp_path / "plums.md")]
+    assert "undo` takes it back." in nacre("ingest", *first).stderr
+    nacre.ok("undo")
+    told = nacre("ingest", *both).stderr
+    assert "These are 2 operations; `nacre undo --last 2` takes them all back." in told
+    nacre.ok("undo", "--last", "2")
+    assert nacre.json("list") == []
+    assert "undo" not in nacre("ingest", *both, "--dry-run").stderr
+
+
 def test_what_was_left_out_is_reported_with_its_reasons(nacre: CommandLine, tmp_path: Path) -> None:
     tool = [{"type": "tool_use", "name": "Grep", "input": {"pattern": "pear"}}]
     path = write_lines(tmp_path / "x.jsonl", [turn(1, "hi"), turn(2, tool, "assistant"), turn(3, "m", isMeta=True)])

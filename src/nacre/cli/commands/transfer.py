@@ -506,6 +506,7 @@ def ingest_command(
     ]
     print_items(done, columns, ingest_record, form)
     say(*ingest_summary(done, dry_run=dry_run), *(f"Created the space {space!r}." for space in new))
+    say(*ways_to_undo(done, store.space))
 
 
 def detect_formats(paths: tuple[Path, ...], name: str | None) -> list[tuple[Path, Format]]:
@@ -539,6 +540,19 @@ def space_for(cli: CliContext, format: Format, path: Path, store: MemoryStore) -
     from nacre.settings import choose_space
 
     return choose_space(folder, known_spaces(store)).space
+
+
+def ways_to_undo(done: list[IngestedFile], space: str) -> Iterator[str]:
+    """Each file is an operation of its own, or several where it is long, and an undo takes back one of them."""
+    operations: Counter[str] = Counter()
+    for each in done:
+        operations[each.space] += each.tally.operations
+    for name, count in operations.items():
+        command = "nacre undo" if name == space else f"nacre --space {shlex.quote(name)} undo"
+        if count == 1:
+            yield f"`{command}` takes it back."
+        elif count:
+            yield f"These are {count:,} operations; `{command} --last {count}` takes them all back."
 
 
 def ingest_record(each: IngestedFile) -> dict[str, object]:

@@ -42,14 +42,15 @@ TRIES = 5  # when another process stores the same pieces at the same time
 
 @dataclass(slots=True)
 class Tally:
-    """`gone` counts pieces that were removed from a note; `skipped` counts by reason; `redacted` counts pieces
-    that lost a secret, by its kind."""
+    """`gone` counts pieces that were removed from a note; `operations` what was written, each of which an undo takes
+    back; `skipped` counts by reason; `redacted` counts pieces that lost a secret, by its kind."""
 
     new: int = 0
     unchanged: int = 0
     changed: int = 0
     gone: int = 0
     broken: int = 0
+    operations: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     redacted: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
@@ -135,6 +136,7 @@ class Ingest:
             kept = len(not_stored(self.store, drafts))
         else:
             kept = store_new(self.store, "ingest", drafts, why=self.why())
+            self.tally.operations += bool(kept)
         self.tally.new += kept
         self.tally.unchanged += len(drafts) - kept
 
@@ -156,6 +158,7 @@ class Ingest:
         self.tally.unchanged = len(drafts) - len(plan.new) - len(plan.changed)
         if not self.dry_run and (plan.new or plan.changed or plan.gone):
             self.store.write("ingest", new=plan.new, edits=plan.edits(), why=self.why())
+            self.tally.operations += 1
 
     def name_of_session(self) -> str:
         """That of a note, or of a conversation without one."""

@@ -44,7 +44,18 @@ def test_a_folder_takes_every_file_that_is_known_and_says_how_many_were_not(tmp_
     (tmp_path / "b.json").write_text('{"settings": 1}')
     assert recognise(tmp_path).name == "conversations"
     memories, done = taken(tmp_path)
-    assert len(memories) == 2 and "1 files in another format were left out." in done.notes
+    assert len(memories) == 2 and "1 file in another format was left out: b.json." in done.notes
+
+
+def test_files_that_bring_nothing_are_named(tmp_path: Path) -> None:
+    (tmp_path / "full.md").write_text("The ferry leaves at nine.\n")
+    (tmp_path / "heading.md").write_text("# Piers\n")
+    (tmp_path / "front.md").write_text("---\ntitle: Piers\n---\n")
+    (tmp_path / "other.org").write_text("* Piers\n")
+    memories, done = taken(tmp_path)
+    assert len(memories) == 1
+    assert "1 file in another format was left out: other.org." in done.notes
+    assert "2 files hold no text that can be taken: front.md, heading.md." in done.notes
 
 
 def test_a_secret_is_not_in_an_id_nor_in_the_text(tmp_path: Path) -> None:

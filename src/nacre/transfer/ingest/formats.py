@@ -121,9 +121,9 @@ def unfit(file: Path, folder: Path) -> str:
     return "" if file.is_file() else f"it is {NOT_A_FILE}"
 
 
-def walked(folder: Path) -> Iterator[Path]:
+def walked(folder: Path, endings: tuple[str, ...] = LOOKED_AT) -> Iterator[Path]:
     for at, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in LEFT_OUT)
         for name in sorted(names):
-            if name.lower().endswith(LOOKED_AT) and not name.startswith("."):
+            if name.lower().endswith(endings) and not name.startswith("."):
                 yield Path(at, name)

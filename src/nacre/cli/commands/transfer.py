@@ -482,16 +482,23 @@ def ingest_command(
     done = []
     with cli.open_if_it_exists() if dry_run else cli.open_or_make() as store, progress_line() as progress:
         from nacre.memory_store import MemoryStore
-        from nacre.transfer.ingest.ingest import Ingest
+        from nacre.transfer.ingest.ingest import Ingest, notes_gone
 
-        before = set(store.spaces())
+        before, notes = set(store.spaces()), set()
         for path, format in files:
             space = space_for(cli, format, path, store)
             own = replace(cli.settings(), store=store.settings.store, space=space)
             with MemoryStore(settings=own, actor=PERSON, embedder=store.embedder) as there:
-                tally = Ingest(there, format, path, dry_run).run(tools=tools, progress=progress)
+                ingest = Ingest(there, format, path, dry_run)
+                tally = ingest.run(tools=tools, progress=progress)
+                if format.edited:
+                    notes.add(ingest.name_of_session())
             done.append(IngestedFile(path, format.name, space, tally))
         new = sorted(set(store.spaces()) - before - {store.space})
+        gone = Counter[str]()
+        for path in paths:
+            if path.is_dir():
+                gone |= notes_gone(store, path, notes)
 
     def tally_column(name: str) -> Column[IngestedFile]:
         return Column(name, lambda each: str(getattr(each.tally, name)), right=True)
@@ -506,7 +513,7 @@ def ingest_command(
     ]
     print_items(done, columns, ingest_record, form)
     say(*ingest_summary(done, dry_run=dry_run), *(f"Created the space {space!r}." for space in new))
-    say(*ways_to_undo(done, store.space))
+    say(*ways_to_undo(done, store.space), *gone_note(gone))
 
 
 def detect_formats(paths: tuple[Path, ...], name: str | None) -> list[tuple[Path, Format]]:
@@ -540,6 +547,18 @@ def space_for(cli: CliContext, format: Format, path: Path, store: MemoryStore) -
     from nacre.settings import choose_space
 
     return choose_space(folder, known_spaces(store)).space
+
+
+def gone_note(gone: Counter[str]) -> Iterator[str]:
+    """A note may have been moved elsewhere, so that its memories are not forgotten with it."""
+    if not gone:
+        return
+    one = len(gone) == 1
+    are = "1 note that was ingested before is" if one else f"{len(gone):,} notes that were ingested before are"
+    stay = f"{'its' if one else 'their'} {count_of(gone.total())} {'stays' if gone.total() == 1 else 'stay'}"
+    whose = "them" if one else "those of the first"
+    listing = f"`nacre list --session {shlex.quote(min(gone))}` lists {whose}"
+    yield f"{are} gone from the folder; {stay}. {listing}, and `nacre forget` removes them by their ids."
 
 
 def ways_to_undo(done: list[IngestedFile], space: str) -> Iterator[str]:

@@ -105,6 +105,16 @@ def test_notes_that_are_gone_from_their_folder_are_told(nacre: CommandLine, tmp_
     assert "1 note that was ingested before is gone from the folder; its 2 memories stay." in told
 
 
+def test_dates_of_all_notes_are_read_in_one_way(nacre: CommandLine, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for name, date in (("pears", "04/05/2020"), ("plums", "25/12/2020")):
+        (notes / f"{name}.md").write_text(f"---\ndate: {date}\n---\n- {name} were pruned\n")
+    assert "were read with the day first" in nacre("ingest", str(notes)).stderr
+    dates = {each["text"]: each["occurred_at"][:10] for each in nacre.json("list")}
+    assert dates == {"pears were pruned": "2020-05-04", "plums were pruned": "2020-12-25"}
+
+
 def test_what_was_left_out_is_reported_with_its_reasons(nacre: CommandLine, tmp_path: Path) -> None:
     tool = [{"type": "tool_use", "name": "Grep", "input": {"pattern": "pear"}}]
     path = write_lines(tmp_path / "x.jsonl", [turn(1, "hi"), turn(2, tool, "assistant"), turn(3, "m", isMeta=True)])

@@ -517,7 +517,7 @@ def ingest_command(
 
 
 def detect_formats(paths: tuple[Path, ...], name: str | None) -> list[tuple[Path, Format]]:
-    from nacre.transfer.ingest.formats import FORMATS, detect, files
+    from nacre.transfer.ingest.formats import FORMATS, detect, files, with_one_date_order
 
     result, others = [], 0
     for path, named in files(paths, lambda path, reason: say(f"{path} left out: {reason}.")):
@@ -536,6 +536,9 @@ def detect_formats(paths: tuple[Path, ...], name: str | None) -> list[tuple[Path
         say(f"{count_of(others, 'file', 'files')} in no known format left out.")
     if not result:
         raise NotFound("there is nothing to ingest; name transcripts, exports or notes.")
+    result, date_order = with_one_date_order(result)
+    if date_order:
+        say(date_order)
     return result
 
 

@@ -13,7 +13,7 @@ from nacre.protocols import Progress
 from nacre.remember.guard import Guard
 from nacre.transfer.foreign.source import MOST_NAMED, ForeignSource, header, printable
 from nacre.transfer.ingest import markdown
-from nacre.transfer.ingest.formats import FORMATS, Format, detect, files, unfit, walked
+from nacre.transfer.ingest.formats import FORMATS, Format, detect, files, unfit, walked, with_one_date_order
 from nacre.transfer.ingest.items import Item, Skipped, identity, session_of_file
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row
 
@@ -32,11 +32,13 @@ def opened(path: Path, guard: Guard, name: str = "", *, tools: bool = False) -> 
             chosen.append((file, format))
     if not chosen:
         raise ArchiveRefused(path, "there is no conversation or note in it", "Name an export or a folder of notes.")
+    chosen, date_order = with_one_date_order(chosen)
     source = Pieces(path, header(name or "pieces"), files=chosen, guard=guard, tools=tools)
     taken = {file.resolve() for file, _ in chosen}
     if others := [file for file in walked(path, EVERY) if not unfit(file, path) and file.resolve() not in taken]:
         were = "1 file in another format was" if len(others) == 1 else f"{len(others):,} files in another format were"
         source.remarks.append(f"{were} left out: {first_names(others)}.")
+    source.remarks += [date_order] if date_order else []
     yield source
 
 

@@ -157,7 +157,7 @@ class WeakKey(InvalidInput):
     def __init__(self, least: int) -> None:
         super().__init__(
             f"The passphrase is too short: it needs at least {least} characters. Nothing was changed. "
-            "Choose a longer one, or let `--new-key-file PATH` make a random key."
+            "Choose a longer one, or 64 hex digits, as `openssl rand -hex 32` prints them."
         )
 
 

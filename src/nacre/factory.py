@@ -236,8 +236,14 @@ def store_file(path: Path | str) -> Path:
 
 
 def has_file(path: Path | str) -> bool:
-    """Whether there is something to open: also a log without its file, about which opening says what to do."""
-    return store_file(path).exists() or has_log(path)
+    """Whether there is something to open: also a log without its file, about which opening says what to do. An empty
+    file is nothing: to open it would make a new store of one that lost its content."""
+    return (store_file(path).exists() and not is_empty_file(path)) or has_log(path)
+
+
+def is_empty_file(path: Path | str) -> bool:
+    """Whether the store's file is there without content, and no log beside it holds what it has lost."""
+    return store_file(path).is_file() and not size_of(store_file(path)) and not has_log(path)
 
 
 def has_log(path: Path | str) -> bool:

@@ -74,6 +74,47 @@ def test_an_ingest_can_be_taken_back(nacre: CommandLine, folder: Path) -> None:
     assert nacre.json("list") == []
 
 
+def test_the_command_that_takes_back_all_files_is_named(nacre: CommandLine, tmp_path: Path) -> None:
+    for name in ("pears", "plums"):
+        (tmp_path / f"{name}.md").write_text(f"- {name} are pruned in winter\n")
+    first, both = [str(tmp_path / "pears.md")], [str(tmp_path / "pears.md"), str(tmp_path / "plums.md")]
+    assert "undo` takes it back." in nacre("ingest", *first).stderr
+    nacre.ok("undo")
+    told = nacre("ingest", *both).stderr
+    assert "These are 2 operations; `nacre undo --last 2` takes them all back." in told
+    nacre.ok("undo", "--last", "2")
+    assert nacre.json("list") == []
+    assert "undo" not in nacre("ingest", *both, "--dry-run").stderr
+
+
+def test_notes_that_are_gone_from_their_folder_are_told(nacre: CommandLine, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for name in ("apples", "pears", "plums"):
+        (notes / f"{name}.md").write_text(f"- {name} are pruned in winter\n- {name} need sun\n")
+    assert "gone" not in nacre("ingest", str(notes)).stderr
+    (notes / "pears.md").unlink()
+    (notes / "plums.md").rename(notes / "cherries.md")
+    told = nacre("ingest", str(notes)).stderr
+    assert "2 notes that were ingested before are gone from the folder; their 4 memories stay." in told
+    assert f"--session {notes / 'pears.md'}` lists those of the first" in told
+    listed = nacre.json("list", "--session", str(notes / "pears.md"))
+    assert len(listed) == 2
+    nacre.ok("forget", "--yes", *(each["id"] for each in listed))
+    told = nacre("ingest", str(notes)).stderr
+    assert "1 note that was ingested before is gone from the folder; its 2 memories stay." in told
+
+
+def test_dates_of_all_notes_are_read_in_one_way(nacre: CommandLine, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for name, date in (("pears", "04/05/2020"), ("plums", "25/12/2020")):
+        (notes / f"{name}.md").write_text(f"---\ndate: {date}\n---\n- {name} were pruned\n")
+    assert "were read with the day first" in nacre("ingest", str(notes)).stderr
+    dates = {each["text"]: each["occurred_at"][:10] for each in nacre.json("list")}
+    assert dates == {"pears were pruned": "2020-05-04", "plums were pruned": "2020-12-25"}
+
+
 def test_what_was_left_out_is_reported_with_its_reasons(nacre: CommandLine, tmp_path: Path) -> None:
     tool = [{"type": "tool_use", "name": "Grep", "input": {"pattern": "pear"}}]
     path = write_lines(tmp_path / "x.jsonl", [turn(1, "hi"), turn(2, tool, "assistant"), turn(3, "m", isMeta=True)])

@@ -62,6 +62,23 @@ def test_a_store_that_holds_something_a_missing_one_and_the_same_one_are_refused
     assert not (tmp_path / "missing.db").exists() and not (tmp_path / "new.db").exists()
 
 
+def test_an_empty_file_is_not_moved_and_stays_as_it_is(filled: CommandLine, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.db"
+    empty.touch()
+    refused = filled("migrate", str(empty), str(tmp_path / "new.db"))
+    assert refused.exit_code == 4 and "it is empty" in refused.stderr
+    assert not empty.stat().st_size and not (tmp_path / "new.db").exists()
+
+
+def test_a_short_passphrase_leaves_no_target(filled: CommandLine, tmp_path: Path) -> None:
+    key = tmp_path / "short.key"
+    key.write_text("s" * 3)
+    key.chmod(0o600)
+    refused = filled("migrate", str(filled.store), str(tmp_path / "new.db"), "--to-key", f"file:{key}")
+    assert refused.exit_code == 2 and "too short" in refused.stderr and "--new-key-file" not in refused.stderr
+    assert not (tmp_path / "new.db").exists()
+
+
 def test_a_restricted_agent_cannot_move_the_store(
     filled: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

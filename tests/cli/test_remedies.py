@@ -109,9 +109,15 @@ def test_doctor_accepts_a_default_store_that_is_not_there_yet(
     assert levels(nacre)["store"] == "ok"
 
 
-def test_doctor_warns_of_an_empty_file(nacre: CommandLine) -> None:
+def test_an_empty_file_is_left_empty_and_told_until_something_is_remembered(nacre: CommandLine) -> None:
     nacre.store.write_bytes(b"")
-    assert levels(nacre)["store"] == "warning"
+    for _ in range(2):
+        assert levels(nacre)["store"] == "warning"
+    for words in (["list"], ["recall", "kettle"], ["stats"]):
+        assert "is empty. If it held memories, restore a backup" in nacre(*words).stderr, words
+    assert not nacre.store.stat().st_size
+    nacre.ok("remember", "The kettle is on.")
+    assert levels(nacre)["store"] == "ok" and [each["text"] for each in nacre.json("list")] == ["The kettle is on."]
 
 
 @pytest.mark.parametrize("closed", ["file", "folder"])

@@ -142,6 +142,45 @@ def test_an_edit_of_what_changed_in_the_store_too_is_refused_and_listed(store: M
     assert getattr(store.get(pier.id), "text", "") == "The pier closes at dawn"
 
 
+@pytest.mark.parametrize("per", ["memory", "day"])
+def test_a_copy_of_a_note_does_not_change_the_memory_of_its_original(
+    store: MemoryStore, tmp_path: Path, per: str
+) -> None:
+    ferry = store.remember("The ferry leaves at nine")
+    folder = NoteFolder(store, tmp_path / "notes", per=per)
+    folder.write()
+    original = note_of(folder.folder, "at nine")
+    copy = folder.folder / "01 copy.md"  # sorted before the original
+    copy.write_text(original.read_text())
+    assert import_path(store, folder.folder).errors == 0
+    edit(copy, "at nine", "at noon")
+    done = import_path(store, folder.folder, on_conflict="overwrite")
+    assert (done.overwritten, done.errors) == (0, 1)
+    name = original.relative_to(folder.folder)
+    assert f"01 copy.md: it has the id of {name}," in done.faults[0].why and "its id line" in done.faults[0].why
+    assert store.get(ferry.id) == ferry
+    edit(original, "at nine", "at ten")
+    assert import_path(store, folder.folder).overwritten == 1
+    assert getattr(store.get(ferry.id), "text", "") == "The ferry leaves at ten"
+    assert folder.edited() == [] and "at noon" in copy.read_text()
+
+
+def test_of_two_renamed_notes_with_one_id_an_edited_one_is_not_taken(store: MemoryStore, tmp_path: Path) -> None:
+    ferry = store.remember("The ferry leaves at nine")
+    export_notes(store, tmp_path / "notes")
+    original = note_of(tmp_path / "notes", "at nine")
+    renamed, copy = original.with_name("ferry.md"), original.with_name("boat.md")
+    original.rename(renamed)
+    copy.write_text(renamed.read_text())
+    edit(copy, "at nine", "at noon")
+    done = import_path(store, tmp_path / "notes")
+    assert (done.overwritten, done.skipped, done.errors) == (0, 1, 1)
+    assert store.get(ferry.id) == ferry
+    copy.unlink()
+    edit(renamed, "at nine", "at ten")
+    assert import_path(store, tmp_path / "notes").overwritten == 1
+
+
 def test_following_writes_what_changed_and_removes_what_is_gone(store: MemoryStore, tmp_path: Path) -> None:
     ferry = store.remember("The ferry leaves at nine", tags=["sea"])
     folder = NoteFolder(store, tmp_path / "notes", Choice(tags=("sea",)))

@@ -126,8 +126,14 @@ class CliContext:
 
     def _open_empty(self, known: Settings) -> ProjectStore:
         from nacre.cli.ui.output import say
-        from nacre.factory import store_file
+        from nacre.factory import is_empty_file, store_file
 
+        if is_empty_file(known.store):
+            from nacre.lifecycle.doctor import empty_file_note
+
+            self.reported_empty = True
+            say(empty_file_note(store_file(known.store).absolute()))
+            return self._empty_store(known)
         if self.names("store"):
             raise store_not_found(known.store)
         self.reported_empty = True

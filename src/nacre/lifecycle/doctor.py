@@ -14,6 +14,7 @@ from nacre.factory import (
     IN_MEMORY,
     has_file,
     is_database,
+    is_empty_file,
     make_access,
     make_embedder,
     open_backend,
@@ -60,16 +61,23 @@ class Finding:
 
 
 def examine(settings: Settings) -> list[Finding]:
-    """Changes nothing: a missing store is not created."""
+    """Changes nothing: a missing store is not created, nor one made of an empty file."""
     embedder, embedder_findings = examined_embedder(settings)
     if is_database(settings.store):
         return [*examined_store(settings, embedder), *embedder_findings]
     file = store_file(settings.store)
+    if settings.store != IN_MEMORY and is_empty_file(settings.store):
+        empty = Finding("store", "warning", empty_file_note(file.absolute()))
+        return [empty, *embedder_findings, *judged_disk(file, free_bytes(file)), judged_backups(settings)]
     if settings.store == IN_MEMORY or not has_file(settings.store):
         absent = Finding("store", "ok", f"There is no store at {file} yet; the first `nacre remember` creates it.")
         return [absent, *embedder_findings, *judged_disk(file, free_bytes(file))]
     disk = judged_disk(file, free_bytes(file))
     return [*examined_store(settings, embedder), *embedder_findings, *disk, judged_backups(settings)]
+
+
+def empty_file_note(file: Path) -> str:
+    return f"{file} is empty. If it held memories, restore a backup; else `nacre remember` fills it."
 
 
 def examined_store(settings: Settings, embedder: Embedder | None) -> list[Finding]:

@@ -20,8 +20,8 @@ from typing import Any, TypeAlias, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from nacre.engine.operation_parts import long_operation
-from nacre.errors import InvalidInput, MigrationRefused, StoreDamaged
-from nacre.factory import IN_MEMORY, open_backend, store_file
+from nacre.errors import InvalidInput, MigrationRefused, NotAStore, StoreDamaged
+from nacre.factory import IN_MEMORY, is_empty_file, open_backend, store_file
 from nacre.protocols import (
     MIGRATION,
     TOKEN_KIND,
@@ -100,6 +100,8 @@ def migrate_store(
         raise MigrationRefused(f"{names[0]} cannot be moved to itself; name another target.")
     if IN_MEMORY in names:
         raise MigrationRefused("A store in memory ends with this command; name a file or a server.")
+    if not ADDRESS.match(str(source)) and is_empty_file(source):
+        raise NotAStore(names[0], "it is empty")
     with closing(open_backend(source, replace(settings, key=source_key))) as read:
         Migration.check_source(read, names[0])
         with closing(open_backend(target, replace(settings, key=target_key))) as written:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -171,7 +172,9 @@ class NoteFolder:
                 self.files[relative.stem] = relative
                 self.days |= {note.id: relative.stem for note in parsed_notes}
             elif self.per == PER_MEMORY and len(parsed_notes) == 1:
-                self.files.setdefault(parsed_notes[0].id, relative)
+                note = parsed_notes[0]
+                if note.id not in self.files or has_given_name(relative, note):  # before a copy with its id
+                    self.files[note.id] = relative
 
     def _give_names(self) -> None:
         self.days.clear()
@@ -451,8 +454,12 @@ class NoteSource(ForeignSource):
             yield f"{which} left out; `nacre ingest` stores such notes."
 
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:
+        """Of notes with one id, the one that has the name that it was exported with is the memory's, and comes before
+        its copies."""
         self.foreign = number = 0
         types = set(TYPES)
+        named: dict[str, str] = {}  # of each id, its note
+        renamed: defaultdict[str, list[tuple[str, Note]]] = defaultdict(list)
         for path in walk(self.path) if self.path.is_dir() else [self.path]:
             name = printable(path.relative_to(self.path) if self.path.is_dir() else path.name)
             try:
@@ -463,14 +470,54 @@ class NoteSource(ForeignSource):
                 continue
             self.foreign += not parsed_notes
             for note in parsed_notes:
+                if note.id and (note.id in named or not has_given_name(path, note)):
+                    renamed[note.id].append((name, note))
+                    continue
+                named[note.id] = name
                 number += 1
-                type_name = note.fields.get("type")
-                if isinstance(type_name, str) and type_name not in types:
-                    types.add(type_name)
-                    yield TermRow(number, TYPE, type_name, {})
                 if progress is not None and number % ENTRIES == 0:
                     progress(number, number, "checking the notes")
-                yield row(number, note, name)
+                yield from rows_of(number, note, name, types)
+        for id, copies in renamed.items():
+            taken, refused = without_copies(copies, named.get(id, ""))
+            for name, note in taken:
+                number += 1
+                yield from rows_of(number, note, name, types)
+            for fault in refused:
+                number += 1
+                yield BadRow(number, fault)
+
+
+def has_given_name(path: Path, note: Note) -> bool:
+    """Whether the file is still called as it was when it was written."""
+    day = str(note.fields.get("created_at")).partition("T")[0]
+    return path.stem == day or path.stem.endswith(notes.token(note.id))
+
+
+def without_copies(copies: Sequence[tuple[str, Note]], original: str) -> tuple[list[tuple[str, Note]], list[str]]:
+    """Of notes with one id, by their names: those that are taken, and what is wrong with the others. A copy that nobody
+    edited says nothing new. Without an original, nothing says which of several edited ones is the memory's."""
+    if not original and len(copies) == 1:
+        return list(copies), []
+    unedited = [each for each in copies if not each[1].edited]
+    faults = []
+    for name, note in copies:
+        if note.edited:
+            other = original or next((each for each, _ in copies if each != name), name)
+            faults.append(
+                f"{name}: it has the id of {other}, whose memory it would change; to make it a memory of its own, "
+                "remove its id line and run `nacre ingest` on it."
+            )
+    return [] if original else unedited[:1], faults
+
+
+def rows_of(number: int, note: Note, name: str, types: set[str]) -> Iterator[Row]:
+    """With its type, where it is not among the `types`, which are added to."""
+    type_name = note.fields.get("type")
+    if isinstance(type_name, str) and type_name not in types:
+        types.add(type_name)
+        yield TermRow(number, TYPE, type_name, {})
+    yield row(number, note, name)
 
 
 def row(number: int, note: Note, name: str) -> Row:

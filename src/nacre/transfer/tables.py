@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from nacre.transfer.foreign.source import ForeignSource, header, no_memories, pr
 from nacre.transfer.import_plan import checked_fields
 from nacre.transfer.ingest.conversations import text_and_tools
 from nacre.transfer.ingest.items import elements, identity, lines
+from nacre.transfer.ingest.markdown import MONTHS, SLASHED_DATE
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row, TermRow
 from nacre.transfer.vocabulary import TYPE, checked_term
 
@@ -46,8 +46,6 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 FIELDS_BY_OTHER_NAME = {other: name for name, others in OTHER_NAMES.items() for other in others}
 IN_METADATA = "metadata."  # of a column's target: metadata.page puts it under that key
-SLASHED_DATE = re.compile(r"\s*(\d{1,2})/(\d{1,2})/(\d{4})\s*", re.ASCII)
-MONTHS = 12
 DELIMITERS = ",;\t|"
 LONGEST_CELL = 8_000_000  # characters: a memory with all of its links takes less
 MOST_COLUMNS = 1_000  # whose names are kept, to say which there are

@@ -269,6 +269,7 @@ def test_a_short_passphrase_is_refused_and_nothing_is_changed(tmp_path: Path, sh
     assert (tmp_path / "s.db").read_bytes() == before
     with pytest.raises(WeakKey):
         SQLiteBackend(tmp_path / "new.db", Key(short))
+    assert not (tmp_path / "new.db").exists()
 
 
 @pytest.mark.slow

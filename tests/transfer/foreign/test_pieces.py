@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nacre.errors import ArchiveRefused
+from nacre.model import instants
 from nacre.remember.guard import Guard
 from nacre.transfer.foreign import pieces
 from nacre.transfer.import_archive import import_path
@@ -44,7 +45,30 @@ def test_a_folder_takes_every_file_that_is_known_and_says_how_many_were_not(tmp_
     (tmp_path / "b.json").write_text('{"settings": 1}')
     assert recognise(tmp_path).name == "conversations"
     memories, done = taken(tmp_path)
-    assert len(memories) == 2 and "1 files in another format were left out." in done.notes
+    assert len(memories) == 2 and "1 file in another format was left out: b.json." in done.notes
+
+
+def test_files_that_bring_nothing_are_named(tmp_path: Path) -> None:
+    (tmp_path / "full.md").write_text("The ferry leaves at nine.\n")
+    (tmp_path / "heading.md").write_text("# Piers\n")
+    (tmp_path / "front.md").write_text("---\ntitle: Piers\n---\n")
+    (tmp_path / "other.org").write_text("* Piers\n")
+    memories, done = taken(tmp_path)
+    assert len(memories) == 1
+    assert "1 file in another format was left out: other.org." in done.notes
+    assert "2 files hold no text that can be taken: front.md, heading.md." in done.notes
+
+
+@pytest.mark.parametrize(
+    ("other", "day", "said"), [("25/12/2020", "2020-05-04", "day first"), ("01/02/2020", "2020-04-05", "month first")]
+)
+def test_dates_of_front_matter_are_read_in_one_way(tmp_path: Path, other: str, day: str, said: str) -> None:
+    for name, date in (("a", "04/05/2020"), ("b", other)):
+        (tmp_path / f"{name}.md").write_text(f"---\ndate: {date}\n---\nThe ferry {name} left.\n")
+    memories, done = taken(tmp_path)
+    [ferry] = [memory for memory in memories if "ferry a" in memory.text]
+    assert ferry.occurred_at is not None and instants.day(ferry.occurred_at) == day
+    assert any(said in note for note in done.notes)
 
 
 def test_a_secret_is_not_in_an_id_nor_in_the_text(tmp_path: Path) -> None:

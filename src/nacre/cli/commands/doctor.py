@@ -19,7 +19,7 @@ from nacre.cli.options import command, form_option, option, set_global_option
 from nacre.cli.ui.output import DATA, Form, print_data, print_facts, print_record, printable, put, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.errors import NacreError
-from nacre.factory import has_file, has_log, is_database, store_file
+from nacre.factory import has_file, is_database, store_file
 from nacre.lifecycle.doctor import Finding, compute_missing, examine, repair
 from nacre.settings import ADDRESS, IN_MEMORY
 
@@ -126,17 +126,12 @@ def examine_store(cli: CliContext) -> list[Finding]:
     if is_database(settings.store):
         return examine(settings)
     file = store_file(settings.store).absolute()
-    # Asked first: to open it writes the schema into it, unless a log beside it holds what it has lost.
-    empty = file.is_file() and not file.stat().st_size and not has_log(settings.store)
     findings = examine(settings)
     if settings.store == IN_MEMORY:
         return findings
-    if not has_file(settings.store) and cli.names("store"):
+    if not has_file(settings.store) and not file.exists() and cli.names("store"):
         message = f"There is no store at {file}, which an option or NACRE_STORE names; check the path."
         return [Finding("store", "problem", message), *(each for each in findings if each.check != "store")]
-    if empty:
-        message = f"{file} was empty. If it held memories, restore a backup; else `nacre remember` fills it."
-        return [Finding("store", "warning", message), *(each for each in findings if each.check != "store")]
     return [*findings, *access_findings(file)]
 
 

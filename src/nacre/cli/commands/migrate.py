@@ -11,7 +11,7 @@ from nacre.cli.cli_context import CliContext, configure_logging, store_exists, s
 from nacre.cli.options import command, form_option, option
 from nacre.cli.ui.output import DATA, Form, print_data, say
 from nacre.cli.ui.prompts import count_of, duration, progress_line
-from nacre.factory import is_encrypted, make_access
+from nacre.factory import is_empty_file, is_encrypted, make_access
 from nacre.settings import ADDRESS, IN_MEMORY, PERSONAL, PERSONAL_PREFIX, Settings
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def check_access(cli: CliContext, settings: Settings) -> None:
 
 
 def check_exists(settings: Settings, source: str) -> None:
-    if source != IN_MEMORY and not store_exists(replace(settings, store=source)):
+    if source != IN_MEMORY and not store_exists(replace(settings, store=source)) and not is_empty_file(source):
         raise store_not_found(source)
 
 

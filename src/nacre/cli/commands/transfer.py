@@ -482,16 +482,23 @@ def ingest_command(
     done = []
     with cli.open_if_it_exists() if dry_run else cli.open_or_make() as store, progress_line() as progress:
         from nacre.memory_store import MemoryStore
-        from nacre.transfer.ingest.ingest import Ingest
+        from nacre.transfer.ingest.ingest import Ingest, notes_gone
 
-        before = set(store.spaces())
+        before, notes = set(store.spaces()), set()
         for path, format in files:
             space = space_for(cli, format, path, store)
             own = replace(cli.settings(), store=store.settings.store, space=space)
             with MemoryStore(settings=own, actor=PERSON, embedder=store.embedder) as there:
-                tally = Ingest(there, format, path, dry_run).run(tools=tools, progress=progress)
+                ingest = Ingest(there, format, path, dry_run)
+                tally = ingest.run(tools=tools, progress=progress)
+                if format.edited:
+                    notes.add(ingest.name_of_session())
             done.append(IngestedFile(path, format.name, space, tally))
         new = sorted(set(store.spaces()) - before - {store.space})
+        gone = Counter[str]()
+        for path in paths:
+            if path.is_dir():
+                gone |= notes_gone(store, path, notes)
 
     def tally_column(name: str) -> Column[IngestedFile]:
         return Column(name, lambda each: str(getattr(each.tally, name)), right=True)
@@ -506,10 +513,11 @@ def ingest_command(
     ]
     print_items(done, columns, ingest_record, form)
     say(*ingest_summary(done, dry_run=dry_run), *(f"Created the space {space!r}." for space in new))
+    say(*ways_to_undo(done, store.space), *gone_note(gone))
 
 
 def detect_formats(paths: tuple[Path, ...], name: str | None) -> list[tuple[Path, Format]]:
-    from nacre.transfer.ingest.formats import FORMATS, detect, files
+    from nacre.transfer.ingest.formats import FORMATS, detect, files, with_one_date_order
 
     result, others = [], 0
     for path, named in files(paths, lambda path, reason: say(f"{path} left out: {reason}.")):
@@ -528,6 +536,9 @@ def detect_formats(paths: tuple[Path, ...], name: str | None) -> list[tuple[Path
         say(f"{count_of(others, 'file', 'files')} in no known format left out.")
     if not result:
         raise NotFound("there is nothing to ingest; name transcripts, exports or notes.")
+    result, date_order = with_one_date_order(result)
+    if date_order:
+        say(date_order)
     return result
 
 
@@ -539,6 +550,31 @@ def space_for(cli: CliContext, format: Format, path: Path, store: MemoryStore) -
     from nacre.settings import choose_space
 
     return choose_space(folder, known_spaces(store)).space
+
+
+def gone_note(gone: Counter[str]) -> Iterator[str]:
+    """A note may have been moved elsewhere, so that its memories are not forgotten with it."""
+    if not gone:
+        return
+    one = len(gone) == 1
+    are = "1 note that was ingested before is" if one else f"{len(gone):,} notes that were ingested before are"
+    stay = f"{'its' if one else 'their'} {count_of(gone.total())} {'stays' if gone.total() == 1 else 'stay'}"
+    whose = "them" if one else "those of the first"
+    listing = f"`nacre list --session {shlex.quote(min(gone))}` lists {whose}"
+    yield f"{are} gone from the folder; {stay}. {listing}, and `nacre forget` removes them by their ids."
+
+
+def ways_to_undo(done: list[IngestedFile], space: str) -> Iterator[str]:
+    """Each file is an operation of its own, or several where it is long, and an undo takes back one of them."""
+    operations: Counter[str] = Counter()
+    for each in done:
+        operations[each.space] += each.tally.operations
+    for name, count in operations.items():
+        command = "nacre undo" if name == space else f"nacre --space {shlex.quote(name)} undo"
+        if count == 1:
+            yield f"`{command}` takes it back."
+        elif count:
+            yield f"These are {count:,} operations; `{command} --last {count}` takes them all back."
 
 
 def ingest_record(each: IngestedFile) -> dict[str, object]:

@@ -527,6 +527,8 @@ class Connections:
     def _connect_to_write(self) -> apsw.Connection:
         while True:
             require_file_of_log(self.path)
+            if self.key is not None and not size_of(self.path):
+                self.key.check_strength()  # before it is made: a refused key leaves no file behind
             make_private(self.path)
             connection = apsw.Connection(str(self.path))
             set_checkpoint_on_close(connection, on=False)  # until it is certain that this is the store's file
@@ -571,8 +573,6 @@ class Connections:
 
     def _prepare(self, connection: apsw.Connection) -> None:
         wait_for_others(connection, BUSY_SECONDS)
-        if self.key is not None and header(connection) == NEW:
-            self.key.check_strength()
         unlock(connection, self.path, self.key)
         if not schema.has_tables(connection, self.path):
             patiently(lambda: schema.prepare(connection, self.path))

@@ -11,30 +11,34 @@ from pathlib import Path
 from nacre.errors import ArchiveRefused, InvalidInput
 from nacre.protocols import Progress
 from nacre.remember.guard import Guard
-from nacre.transfer.foreign.source import ForeignSource, header, printable
+from nacre.transfer.foreign.source import MOST_NAMED, ForeignSource, header, printable
 from nacre.transfer.ingest import markdown
-from nacre.transfer.ingest.formats import FORMATS, Format, detect, files
+from nacre.transfer.ingest.formats import FORMATS, Format, detect, files, unfit, walked, with_one_date_order
 from nacre.transfer.ingest.items import Item, Skipped, identity, session_of_file
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row
+
+EVERY = ("",)  # how the name of any file ends
 
 
 @contextmanager
 def opened(path: Path, guard: Guard, name: str = "", *, tools: bool = False) -> Iterator[Pieces]:
     """`path` is a file, or a folder of them. Raises `ArchiveRefused`."""
-    chosen, others = [], 0
+    chosen = []
     for file, _ in files((path,)):
         format = detect(file)
         if format is None and name and file == path:
             format = FORMATS[name]  # who says what it is may know better
         if format is not None and (not name or format.name == name):
             chosen.append((file, format))
-        else:
-            others += 1
     if not chosen:
         raise ArchiveRefused(path, "there is no conversation or note in it", "Name an export or a folder of notes.")
+    chosen, date_order = with_one_date_order(chosen)
     source = Pieces(path, header(name or "pieces"), files=chosen, guard=guard, tools=tools)
-    if others:
-        source.remarks.append(f"{others:,} files in another format were left out.")
+    taken = {file.resolve() for file, _ in chosen}
+    if others := [file for file in walked(path, EVERY) if not unfit(file, path) and file.resolve() not in taken]:
+        were = "1 file in another format was" if len(others) == 1 else f"{len(others):,} files in another format were"
+        source.remarks.append(f"{were} left out: {first_names(others)}.")
+    source.remarks += [date_order] if date_order else []
     yield source
 
 
@@ -44,6 +48,7 @@ class Pieces(ForeignSource):
     guard: Guard
     tools: bool = False
     skipped: Counter[str] = field(default_factory=Counter)
+    without_text: list[Path] = field(default_factory=list)  # files of which nothing came, not even a fault
 
     def is_link(self, item: Item) -> bool:  # noqa: ARG002 - for notes that write a link as an item
         return False
@@ -52,13 +57,18 @@ class Pieces(ForeignSource):
         if self.skipped:
             listed = ", ".join(f"{reason} ({count:,})" for reason, count in sorted(self.skipped.items()))
             yield f"Left out: {listed}."
+        if self.without_text:
+            hold = "1 file holds" if len(self.without_text) == 1 else f"{len(self.without_text):,} files hold"
+            yield f"{hold} no text that can be taken: {first_names(self.without_text)}."
 
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:
         self.skipped.clear()
+        self.without_text.clear()
         number = 0
         seen: set[str] = set()
         for done, (path, format) in enumerate(self.files, 1):
             positions: Counter[str] = Counter()
+            piece = None
             for piece in format.read(path, tools=self.tools):
                 if isinstance(piece, Skipped):
                     self.skipped[piece.reason] += 1
@@ -78,6 +88,8 @@ class Pieces(ForeignSource):
                     continue
                 seen.add(id)
                 yield row
+            if piece is None:
+                self.without_text.append(path)
             if progress is not None:
                 progress(done, len(self.files), "checking the files")
 
@@ -99,3 +111,7 @@ class Pieces(ForeignSource):
         if item.occurred_at is not None:
             fields["occurred_at"] = item.occurred_at
         return MemoryRow(number, fields, name=name)
+
+
+def first_names(files: Sequence[Path]) -> str:
+    return ", ".join(printable(file.name) for file in files[:MOST_NAMED]) + (", …" if len(files) > MOST_NAMED else "")

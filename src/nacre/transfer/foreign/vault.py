@@ -19,7 +19,7 @@ from nacre.transfer.foreign.look import Look
 from nacre.transfer.foreign.pieces import Pieces
 from nacre.transfer.foreign.source import header
 from nacre.transfer.ingest import markdown
-from nacre.transfer.ingest.formats import FORMATS, Format, files
+from nacre.transfer.ingest.formats import FORMATS, Format, files, with_one_date_order
 from nacre.transfer.ingest.items import Item
 from nacre.transfer.read_archive import MemoryRow, Row
 
@@ -59,7 +59,9 @@ def opened(path: Path, guard: Guard, name: str) -> Iterator[Vault]:
     chosen = [(file, notes) for file, _ in files((path,)) if file.suffix.lower() in markdown.SUFFIXES]
     if not chosen:
         raise ArchiveRefused(path, "there are no notes in it", "Name the folder of the notes.")
-    yield Vault(path, header(name), files=chosen, guard=guard, observations=name == BASIC_MEMORY)
+    chosen, date_order = with_one_date_order(chosen)
+    remarks = [date_order] if date_order else []
+    yield Vault(path, header(name), remarks, files=chosen, guard=guard, observations=name == BASIC_MEMORY)
 
 
 @dataclass(slots=True, kw_only=True)

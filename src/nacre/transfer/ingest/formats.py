@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Protocol
@@ -87,6 +88,23 @@ def lines_format(path: Path) -> Format | None:
     return plain
 
 
+def with_one_date_order(chosen: Sequence[tuple[Path, Format]]) -> tuple[list[tuple[Path, Format]], str]:
+    """The files, all with dates such as 04/05/2020 in the front matter of notes read in one way: with the day first,
+    where one of them cannot be read otherwise. Also a sentence about that; empty where no date may be two."""
+    notes = [path for path, format in chosen if format.name == markdown.NAME]
+    dates = [date for date in map(markdown.slashed_date, notes) if date is not None]
+    days_first = any(first > markdown.MONTHS for first, _ in dates)
+    months_first = any(second > markdown.MONTHS for _, second in dates)
+    either = any(max(date) <= markdown.MONTHS and date[0] != date[1] for date in dates)
+    such = "Dates such as 03/04/2024 in front matter were read with the"
+    if not days_first:
+        said = f"{such} month first; write 2024-04-03 for April." if either and not months_first else ""
+        return list(chosen), said
+    day_first = partial(markdown.read, day_first=True)
+    ordered = [(path, replace(each, read=day_first) if each.name == markdown.NAME else each) for path, each in chosen]
+    return ordered, f"{such} day first, as other notes have them; write 2024-03-04 for March." if either else ""
+
+
 def files(paths: tuple[Path, ...], left_out: Callable[[Path, str], None] | None = None) -> Iterator[tuple[Path, bool]]:
     """Each file once, and whether it was named itself; folders are walked in order. Raises `InvalidInput`.
 
@@ -121,9 +139,9 @@ def unfit(file: Path, folder: Path) -> str:
     return "" if file.is_file() else f"it is {NOT_A_FILE}"
 
 
-def walked(folder: Path) -> Iterator[Path]:
+def walked(folder: Path, endings: tuple[str, ...] = LOOKED_AT) -> Iterator[Path]:
     for at, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in LEFT_OUT)
         for name in sorted(names):
-            if name.lower().endswith(LOOKED_AT) and not name.startswith("."):
+            if name.lower().endswith(endings) and not name.startswith("."):
                 yield Path(at, name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import partial
@@ -16,7 +16,7 @@ from nacre.engine.review import trashed
 from nacre.engine.write_request import TermEdit
 from nacre.errors import InvalidInput, SecretRefused
 from nacre.factory import make_guard
-from nacre.model import Memory
+from nacre.model import Filter, Memory
 from nacre.model.memory import Json
 from nacre.protocols import Progress
 from nacre.transfer.ingest.formats import Format
@@ -42,14 +42,15 @@ TRIES = 5  # when another process stores the same pieces at the same time
 
 @dataclass(slots=True)
 class Tally:
-    """`gone` counts pieces that were removed from a note; `skipped` counts by reason; `redacted` counts pieces
-    that lost a secret, by its kind."""
+    """`gone` counts pieces that were removed from a note; `operations` what was written, each of which an undo takes
+    back; `skipped` counts by reason; `redacted` counts pieces that lost a secret, by its kind."""
 
     new: int = 0
     unchanged: int = 0
     changed: int = 0
     gone: int = 0
     broken: int = 0
+    operations: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     redacted: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
@@ -135,6 +136,7 @@ class Ingest:
             kept = len(not_stored(self.store, drafts))
         else:
             kept = store_new(self.store, "ingest", drafts, why=self.why())
+            self.tally.operations += bool(kept)
         self.tally.new += kept
         self.tally.unchanged += len(drafts) - kept
 
@@ -156,6 +158,7 @@ class Ingest:
         self.tally.unchanged = len(drafts) - len(plan.new) - len(plan.changed)
         if not self.dry_run and (plan.new or plan.changed or plan.gone):
             self.store.write("ingest", new=plan.new, edits=plan.edits(), why=self.why())
+            self.tally.operations += 1
 
     def name_of_session(self) -> str:
         """That of a note, or of a conversation without one."""
@@ -164,6 +167,19 @@ class Ingest:
 
     def why(self) -> str:
         return f"{self.format.name}: {self.path.name}"
+
+
+def notes_gone(store: MemoryStore, folder: Path, present: Collection[str]) -> Counter[str]:
+    """The notes that were ingested from the folder and are no longer there, each with the number of its memories.
+    `present` are the names of those that are."""
+    below = home_relative(folder).rstrip("/") + "/"
+    range_of_names = Filter.where(session__ge=below, session__lt=f"{below[:-1]}{chr(ord('/') + 1)}")
+    notes = Counter(memory.session for memory in store.iterate(where=range_of_names) if memory.source == memory.session)
+    return Counter({
+        name: count
+        for name, count in notes.items()
+        if name.startswith(below) and name not in present and not Path(name).expanduser().exists()
+    })  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

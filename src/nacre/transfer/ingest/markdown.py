@@ -38,7 +38,10 @@ COMMENT_OR_CODE = re.compile(
 )
 DATE = re.compile(r"(?<!\d)(\d{4})-?(\d{2})-?(\d{2})(?!\d)")
 DATES = ("date", "created", "created_at")  # fields of the front matter; the first counts
+SLASHED_DATE = re.compile(r"\s*(\d{1,2})/(\d{1,2})/(\d{4})\s*", re.ASCII)
+MONTHS = 12
 ENTRY = re.compile(r"([A-Za-z_][\w-]*)[ ]*:(?:[ ]+(.*)|$)")
+LONGEST_FRONT = 16_000  # bytes that are looked at for how dates are written
 LONGEST_SHOWN = 40  # characters of a value in a message
 FRONT = re.compile(r"---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
 
@@ -66,7 +69,8 @@ class Part:
     lines: list[str] = field(default_factory=list)
 
 
-def read(path: Path, *, tools: bool = False) -> Iterator[Piece]:  # noqa: ARG001 (a note has no tools)
+def read(path: Path, *, tools: bool = False, day_first: bool = False) -> Iterator[Piece]:  # noqa: ARG001 (a note has no tools)
+    """With `day_first` a date such as 04/05/2020 in the front matter is in May."""
     with open_regular(path) as file:
         content = file.read(LARGEST + 1)
     size = len(content)
@@ -75,7 +79,7 @@ def read(path: Path, *, tools: bool = False) -> Iterator[Piece]:  # noqa: ARG001
         return
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-        front, body = front_of(text)
+        front, body = front_of(text, day_first=day_first)
     except UnicodeDecodeError:
         yield Broken("the file", "not UTF-8 text", size)
         return
@@ -122,7 +126,21 @@ def home_relative(path: Path) -> str:
         return absolute.as_posix()
 
 
-def front_of(text: str) -> tuple[Front, str]:
+def slashed_date(path: Path) -> tuple[int, int] | None:
+    """The first two numbers of the date in the front matter, where it is written as 04/05/2020."""
+    with open_regular(path) as file:
+        text = file.read(LONGEST_FRONT).decode("utf-8-sig", "replace").replace("\r\n", "\n")
+    match = FRONT.match(text)
+    fields = fields_by_line(match.group(1)) if match is not None else {}
+    date = SLASHED_DATE.fullmatch(written_date(fields))
+    return (int(date[1]), int(date[2])) if date else None
+
+
+def written_date(fields: Mapping[str, object]) -> str:
+    return next((str(fields[name]) for name in DATES if fields.get(name)), "")
+
+
+def front_of(text: str, *, day_first: bool = False) -> tuple[Front, str]:
     match = FRONT.match(text)
     if match is None:
         return Front(), text
@@ -139,11 +157,14 @@ def front_of(text: str) -> tuple[Front, str]:
         fields = fields_by_line(match.group(1))
     if not isinstance(fields, dict):
         return Front(), text
-    return front_from(fields), body
+    return front_from(fields, day_first=day_first), body
 
 
-def front_from(fields: Mapping[str, object]) -> Front:
-    date = next((str(fields[name]) for name in DATES if fields.get(name)), "")
+def front_from(fields: Mapping[str, object], *, day_first: bool = False) -> Front:
+    date = written_date(fields)
+    slashed = SLASHED_DATE.fullmatch(date) if day_first else None
+    if slashed and int(slashed[2]) <= MONTHS:
+        date = f"{slashed[3]}-{slashed[2]:0>2}-{slashed[1]:0>2}"
     at = parse_time(date) or dated(date)
     tags = fields.get("tags") or ()
     listed = tags.replace(",", " ").split() if isinstance(tags, str) else tags if isinstance(tags, list) else ()

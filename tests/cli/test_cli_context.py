@@ -36,10 +36,11 @@ def test_a_store_that_is_named_and_not_there_is_one_error_and_is_not_made(
     bare: CommandLine, tmp_path: Path, words: list[str]
 ) -> None:
     before = files(tmp_path)
-    result = bare("--store", str(tmp_path / "sotre.db"), *words)
+    named = tmp_path / "sotre.db"
+    result = bare("--store", str(named), *words)
     assert result.exit_code == 4
     assert result.stderr == (
-        f"nacre: there is no store at {tmp_path / 'sotre.db'}; `nacre remember` makes a new one.\n"
+        f"nacre: there is no store at {named}; `nacre --store {named} remember` makes a new one.\n"
     )
     assert files(tmp_path) == before
 

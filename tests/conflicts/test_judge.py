@@ -338,13 +338,29 @@ def test_a_text_with_a_negation_more_is_a_contradiction_whatever_the_model_says(
     model: Reader | None, older: str, newer: str, words: tuple[str, str]
 ) -> None:
     verdict = said(Memory("b", newer), Memory("a", older), model, 0.97)
-    assert verdict == Verdict("contradiction", "negation", words)
+    assert verdict == Verdict("contradiction", "negation", words, sure=False)
 
 
 def test_a_negation_in_a_text_with_most_of_the_words_is_an_unsure_contradiction() -> None:
     older, newer = "Das Gartentor ist abends zu", "Das Gartentor vorn ist abends leider nicht zu"
     verdict = said(Memory("b", newer), Memory("a", older), Reader(DUPLICATE), 0.97)
     assert verdict is not None and (verdict.kind, verdict.reason, verdict.sure) == ("contradiction", "negation", False)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The meeting is in room 12", "The meeting is in room no. 12"),
+        ("Мария не ест мясо", "Мария никогда не ест мясо"),
+        ("Anna moved to Hamburg in March", "Inga moved to Hamburg in March"),
+        ("Das Büro ist am Montag geöffnet", "Das Büro ist nicht nur am Montag geöffnet"),
+        ("仓库在新区", "仓库在无锡新区"),
+        ("他会说英语", "他不仅会说英语"),
+    ],
+)
+def test_what_only_looks_like_a_negation_denies_nothing(older: str, newer: str) -> None:
+    verdict = said(Memory("b", newer), Memory("a", older), Reader(UNRELATED), 0.97)
+    assert verdict is None or verdict.reason != "negation"
 
 
 def test_one_thing_said_with_and_without_a_negation_is_a_duplicate() -> None:

@@ -48,7 +48,13 @@ NEARLY = 0.05  # amounts that differ less are one: a rounded conversion
 THOUSANDS = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
 NEGATIONS = NEGATION_WORDS | WORD_LISTS["negations of other languages"]
 # Inside words, and in scripts without blanks between them.
-INNER_NEGATION = re.compile("ありません|ません|なかった|ない|[不没沒無无未]|않|없|아니|ไม่")
+INNER_NEGATION = re.compile("ありません|ません|なかった|ない|不(?![仅僅但错錯同少动動过過])|[没沒](?!收)|않|없|아니|ไม่")
+# With a negation in them, and denying nothing; «no. 12» is a number.
+NO_NEGATIONS = re.compile(
+    r"\bno\.\s+(?=\w)|\bno\s+(?=\d)|\bnot only\b|\bnicht nur\b|\bnon solo\b|\bno s[oó]lo\b"
+    r"|\bno (?:more|less|later) than\b|\bnobody but\b|\bno (?:problem|exceptions?|worries)\b",
+    re.IGNORECASE,
+)
 TURKISH_LETTER = re.compile("[ığşİ]")
 # «imzalan-ma-dı», «çalış-m-ıyor»: what is left without it is the same verb without the negation.
 TURKISH_NEGATION = re.compile(r"(\w{2,})m(?:[ae](?=d[ıi]|m[ıi]ş|z)|[ae]y(?=[ae]c)|(?=[ıiuü]yor))(\w{1,9})")
@@ -276,7 +282,7 @@ def opposite_words(newer: str, older: str) -> bool:
 
 
 def denial(newer: str, older: str) -> float | None:
-    """Where exactly one of the texts has a negation that the other lacks, in any language with a list of them: the
+    """Where exactly one of the texts has a negation, in any language with a list of them: the
     share of the other words that both have, 1 where one text is the other with a negation."""
     both = f"{newer} {older}"
     turkish = TURKISH_LETTER.search(both) is not None
@@ -284,8 +290,8 @@ def denial(newer: str, older: str) -> float | None:
     (denied, rest), (other_denied, other_rest) = (
         without_negations(text, turkish=turkish, portuguese=portuguese) for text in (newer, older)
     )
-    if bool(denied - other_denied) == bool(other_denied - denied):
-        return None
+    if bool(+denied) == bool(+other_denied):
+        return None  # in many languages two negations are one: «никогда не»
     here, there = Counter(rest), Counter(other_rest)
     return 1.0 if rest == other_rest else min(0.99, (here & there).total() / max(1, (here | there).total()))
 
@@ -293,6 +299,7 @@ def denial(newer: str, older: str) -> float | None:
 @lru_cache(maxsize=256)
 def without_negations(text: str, *, turkish: bool, portuguese: bool) -> tuple[Counter[str], tuple[str, ...]]:
     """The negations of a text, and the stems of its other words."""
+    text = NO_NEGATIONS.sub(" ", text)
     text, no_longer = NO_LONGER.subn(r" \1", text)
     text, inner = INNER_NEGATION.subn(" ", text)
     negations, rest = Counter({"no longer": no_longer, "inner": inner}), []

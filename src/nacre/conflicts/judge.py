@@ -250,10 +250,11 @@ def duplicate(a: Memory, b: Memory, reason: str) -> Verdict | None:
 
 
 def by_negation(a: Memory, b: Memory, least: float = NEARLY_ALL_WORDS) -> Verdict | None:
-    """Where one text is nearly the other with a negation. The model reads that in English, and less well elsewhere."""
-    likeness = denial(a.text, b.text) or 0.0
-    words = differing_words(a.text, b.text)
-    return Verdict("contradiction", "negation", words, sure=likeness == 1) if likeness >= least else None
+    """Where one text is nearly the other with a negation. The model reads that in English, and less well elsewhere;
+    never sure, because a word in a list of negations may be another word there."""
+    if (denial(a.text, b.text) or 0.0) < least:
+        return None
+    return Verdict("contradiction", "negation", differing_words(a.text, b.text), sure=False)
 
 
 def by_value(a: Memory, b: Memory, *, sure: bool = True) -> Verdict | None:

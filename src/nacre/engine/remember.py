@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Collection, Mapping, Sequence
@@ -37,7 +38,8 @@ NOTING = ("note", "supersede")  # under which links note what a comparison said
 VERSION = "version"  # the kind of a `may_replace` link that a comparison made
 SAME_COSINE = 0.95  # texts that are this similar may say the same, and need not be stored twice
 PUNCTUATION = ".,;:!?'\"’“”«»()-–—"
-ARTICLES = frozenset(("a", "an", "the"))  # the words that a repetition may have or leave out
+ARTICLES = frozenset(("an", "the"))  # that a repetition may have or leave out; «a» is also a name: vitamin A, server A
+MINUS = re.compile(r"(?<!\w)[-–−](?=\d)")
 WORDINGS = "other_wordings"  # of one that was merged, in its metadata
 SAME_FIELDS = ("polarity", "type", "occurred_at", "valid_until", "expires_at")
 SAME_ORIGIN = ("title", "agent", "trust", "status")
@@ -635,6 +637,7 @@ def words_and_symbols(text: str) -> tuple[list[str], list[str]]:
     from nacre.text.tokens import words
 
     symbols = [each for each in text if not each.isalnum() and not each.isspace() and each not in PUNCTUATION]
+    symbols += MINUS.findall(text)
     return [word for word in words(text) if word not in ARTICLES], symbols
 
 

@@ -319,12 +319,14 @@ def key_of(memory: Memory) -> tuple[str, str]:
     return memory.space, memory.id
 
 
-TURKISH_I = str.maketrans("İı", "ii")  # which letter an I is in capitals depends on the language
+DOTTED_I = str.maketrans(
+    "İ", "i"
+)  # `casefold` makes two characters of it; ı stays, «sınır» is another word than «sinir»
 
 
 def same_words(text: str) -> str:
     """The text without what does not make it another one: case, blanks, and how accents are encoded."""
-    plain = text if text.isascii() else unicodedata.normalize("NFC", text).translate(TURKISH_I)
+    plain = text if text.isascii() else unicodedata.normalize("NFC", text).translate(DOTTED_I)
     return " ".join(plain.casefold().split())
 
 

@@ -73,7 +73,7 @@ class Window(NamedTuple):
 
 def time_windows(question: str, asked_at: float, *, month_first: bool = False) -> tuple[Window, ...]:
     """The times in a question, in its order; relative ones count from `asked_at`. A date that may be two (3/10/2025) is
-    both, or the one with the `month_first`.
+    both, or the one with the `month_first`, as beside 3/25/2025.
 
     A word that may be something else than a time («may», «spring») is none. Languages: `text/times.txt` and English.
     """
@@ -83,7 +83,11 @@ def time_windows(question: str, asked_at: float, *, month_first: bool = False) -
         translated = windows_now(phrase.english, mentions(phrase.english, asked), asked)
         foreign += [each._replace(words=phrase.words, place=phrase.place) for each in translated]
     mentioned = mentions(without(question, foreign), asked)
-    others = [] if month_first else list(filter(None, map(Mention.with_day_first, mentioned)))
+    others = (
+        []
+        if month_first or SURELY_MONTH_FIRST.search(question)
+        else list(filter(None, map(Mention.with_day_first, mentioned)))
+    )
     english = [*windows_now(question, mentioned, asked), *windows_now(question, others, asked)]
     return tuple(each for each in sorted((*foreign, *english), key=lambda each: each.place) if each.start < each.end)
 
@@ -618,8 +622,11 @@ NO_DATE = "none"
 MONTHS_OF_YEAR = 12
 # German, Spanish, French, Italian and Portuguese words before a date, where the day comes first: «el 3/10/2025».
 DAY_FIRST = re.compile(
-    r"\b(?:am|den|dem|vom|zum|bis|ab|seit|el|del|al|desde|hasta|día|le|du|au|depuis|il|dal|em|dia)\s+\Z", re.IGNORECASE
+    r"(?:(?<!\d)(?<!\d )\bam|\b(?:den|dem|vom|zum|bis|ab|seit|el|del|al|desde|hasta|día|le|du|au|depuis|il|dal|em|dia))"
+    r"\s+\Z",  # not behind «9 am»
+    re.IGNORECASE,
 )
+SURELY_MONTH_FIRST = re.compile(r"(?<!\d)\d\d?/(?:1[3-9]|2\d|3[01])/(?:19|20)\d\d")  # beside it, others are so too
 DATE_BEFORE = re.compile(r"(\d\d?)\.\s?\d\d?\.\s*$")
 # At the very beginning («24.11. Zahnarzt»), but neither «3.11. is the oldest Python» nor the heading «1.2. Ziele».
 BEGINNING = rf"^(?!\d\.\s?\d\.\s*\w)(?!.*\b(?:{either(ENGLISH)})\b)"

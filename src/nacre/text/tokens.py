@@ -39,7 +39,8 @@ PART = re.compile(LETTERS)
 CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 POSSESSIVE = re.compile(r"['’]s\b")
 APOSTROPHES = re.compile(r"['’]")
-APOSTROPHED = re.compile(rf"{LETTERS}(?:['’]{LETTERS})+")
+# Only from the first letter of a run on: a long one must not be tried at each of its letters.
+APOSTROPHED = re.compile(rf"(?<![^\W_])(?<![{MARKS}]){LETTERS}(?:['’]{LETTERS})+")
 CONTRACTION = re.compile(r"['’](?:t|m|d|re|ve|ll)\Z", re.IGNORECASE)  # of English: «don't» is one word
 SHORTEST_PART = 3  # letters of a word beside an apostrophe; shorter ones are articles and endings
 # The same signs in another width, as Japanese and Chinese texts have them.
@@ -165,8 +166,8 @@ def content_stems(text: str) -> list[str]:
     When nothing but common words is left, those are what was meant ("who am I"). Of «l'hôtel» the word in it is looked
     for; see `spellings`.
     """
-    whole = {folded(each) for each, _ in apostrophed(composed(text))}
-    all_words = [word for word in words(text) if word not in whole]
+    joined = {folded(each) for each, _ in apostrophed(composed(text))}
+    all_words = [word for word in words(text) if word not in joined]
     wanted = [word for word in all_words if word not in STOP_WORDS]
     return list(dict.fromkeys(stem(word) for word in wanted or all_words))
 
@@ -253,9 +254,9 @@ def spellings(text: str) -> dict[str, tuple[str, ...]]:
             forms_of.setdefault(new, {}).update(dict.fromkeys(cut))
         if before != new:
             forms_of.setdefault(stem(new), {})[stem(before)] = None
-    for whole, words_beside in apostrophed(text):
+    for joined, words_beside in apostrophed(text):
         for word in words_beside:
-            forms_of.setdefault(stem(folded(word)), {})[stem(folded(whole))] = None
+            forms_of.setdefault(stem(folded(word)), {})[stem(folded(joined))] = None
     return {each: tuple(forms) for each, forms in forms_of.items()}
 
 

@@ -249,6 +249,7 @@ class Import:
         checking = RowChecker(self.store.space, self.guard, (*self.store.types(), *taught))
         planner = ImportPlanner(self.store.space, self.policy, checking, self._derived, lookup, self.survey.ids)
         planner.contents = self.survey.contents
+        planner.copies = self.survey.archive.header.form in (NACRE, AHKAI)
         planner.relates = getattr(self.survey.archive, "relates", False)
         planner.now, planner.dated, planner.counts.named = self.store.now, self._dated, self.named_faults
         if self.store.settings.strict_links:

@@ -268,6 +268,7 @@ class ImportPlanner:
     ids: set[int]
     counts: Counts = field(default_factory=Counts)
     contents: Mapping[int, bytes] = field(default_factory=dict)  # of the rows by the hash of their id, for rename
+    copies: bool = False  # whether rename also copies what is here as it is; once, as a second import adds nothing
     seen: set[int] = field(default_factory=set)
     left: set[int] = field(default_factory=set)  # of those, ids under which this store has another memory
     fresh: list[tuple[set[int], int]] = field(default_factory=list)  # what the present part added to these
@@ -513,16 +514,20 @@ class ImportPlanner:
         if id_hash(id) not in self.ids or self._matches_archive(id):
             return id
         current = self.lookup.get(self.space, id)
-        return id if current is None or self._is_content(current) else self._other_name(id)
+        return self._other_name(id) if current is not None and self._is_renamed(current) else id
 
     def _is_here(self, id: str) -> bool:
         """Whether the store has the row, under its own id or under the one that an earlier import gave it."""
         current = self.lookup.get(self.space, id)
-        if current is not None and not self._is_content(current):
+        if current is not None and self._is_renamed(current):
             current = self.lookup.get(self.space, self._other_name(id))
         if current is not None:
             self.counts.in_trash += current.status == "trashed" and not is_redacted(current)
         return current is not None
+
+    def _is_renamed(self, current: Memory) -> bool:
+        """Whether a row with the id of this memory gets another one."""
+        return self.copies or not self._is_content(current)
 
     def _is_content(self, current: Memory) -> bool:
         """Whether the store has what the archive has under this id. A removed text is not another one."""

@@ -13,6 +13,7 @@ from nacre.cli.ui.output import printable, wrapped_line
 from tests.cli.terminal import conversation
 from tests.command_line import CommandLine
 
+NASTY_ID = "12345678-aaaa-4bbb-8ccc-123456789abc"
 NASTY = "\x1b[31mred\x1b[0m\ttab\nline \x9b2J [bold]not markup[/bold] 中文 é 😀"
 
 DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b")
@@ -20,14 +21,14 @@ DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b")
 
 @pytest.fixture
 def nasty(nacre: CommandLine) -> CommandLine:
-    nacre.ok("remember", "-", "--id", "12345678-nasty", input=NASTY)
+    nacre.ok("remember", "-", "--id", NASTY_ID, input=NASTY)
     return nacre
 
 
 def test_a_row_stays_one_row_and_an_escape_does_not_act(nasty: CommandLine) -> None:
     row = nasty.ok("list")
     assert row.endswith("red tab line  [bold]not markup[/bold] 中文 é 😀\tdefault")
-    assert row.startswith("12345678-nasty\t")
+    assert row.startswith(f"{NASTY_ID}\t")
     assert row.count("\t") == 6
 
 

@@ -180,9 +180,3 @@ def mean_direction(vectors: Vectors) -> Vectors:
     length = float(np.linalg.norm(mean))
     direction: Vectors = mean / length if length else mean
     return direction
-
-
-def cosine_similarity(one: Vectors, other: Vectors) -> float:
-    """0 when either has no length."""
-    lengths = float(np.linalg.norm(one)) * float(np.linalg.norm(other))
-    return float(one @ other) / lengths if lengths else 0.0

@@ -20,7 +20,10 @@ log = logging.getLogger("mnemosyne")
 
 
 def cosine_similarity(a: ArrayLike, b: ArrayLike) -> float:
-    return clustering.cosine_similarity(np.asarray(a, np.float32), np.asarray(b, np.float32))
+    """0 when either has no length."""
+    one, other = np.asarray(a, np.float32), np.asarray(b, np.float32)
+    lengths = float(np.linalg.norm(one)) * float(np.linalg.norm(other))
+    return float(one @ other) / lengths if lengths else 0.0
 
 
 class MemoryConsolidator:

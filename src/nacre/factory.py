@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from nacre.access.unlimited import Unlimited
 from nacre.errors import (
     AccessDenied,
     ConfigError,
@@ -338,13 +339,13 @@ def make_guard(settings: Settings) -> Guard:
 
 def make_access(
     settings: Settings, space: str, agent: str, session: str, capabilities: AgentCapabilities | None
-) -> Access | None:
-    """What the caller says, else the settings; None where nothing is restricted."""
+) -> Access | Unlimited:
+    """What the caller says, else the settings."""
     if capabilities is None and not settings.scope:
         named = [name for name in ("scope_types", "scope_spaces", "scope_quota_mb") if getattr(settings, name)]
         if named:
             raise ConfigError(f"{named[0]} restricts nothing without scope and agent; set them too, or remove it.")
-        return None
+        return Unlimited()
     from nacre.access.capabilities import Access, AgentCapabilities, scope_named
 
     if capabilities is None:
@@ -357,9 +358,9 @@ def make_access(
     return Access(agent, session, space, capabilities)
 
 
-def restricted(backend: Backend, access: Access | None) -> Backend:
+def restricted(backend: Backend, access: Access | Unlimited) -> Backend:
     """Only what the agent may see and change; the backend itself where nothing restricts it."""
-    if access is None:
+    if isinstance(access, Unlimited):
         return backend
     from nacre.access.view import RestrictedView
 
@@ -436,7 +437,7 @@ class StoreParts:
     space: str
     agent: str
     session: str
-    access: Access | None
+    access: Access | Unlimited
     backend: Backend
     guard: Guard
     suggester: Suggester
@@ -494,16 +495,18 @@ def compare_late(options: StoreOptions, engine: Engine, memory: Memory) -> None:
             options.contradiction_fn,
             make_second_judge(settings),
         )
-        note_late(engine, comparison, memory, restricted=access is not None)
+        note_late(engine, comparison, memory, restricted=not isinstance(access, Unlimited))
 
 
-def late_access(settings: Settings, options: StoreOptions, memory: Memory) -> Access | None:
+def late_access(settings: Settings, options: StoreOptions, memory: Memory) -> Access | Unlimited:
     """That of this store's agent, if the memory is its own."""
     try:
         access = access_of(settings, options, memory.space)[2]
     except (AccessDenied, InvalidInput):  # a memory of a space that it may not use
-        return None
-    return access if access and access.agent == memory.agent and access.readable.admits(memory) else None
+        return Unlimited()
+    if isinstance(access, Unlimited) or (access.agent == memory.agent and access.readable.admits(memory)):
+        return access
+    return Unlimited()
 
 
 def build_parts(
@@ -517,7 +520,8 @@ def build_parts(
     settings = options.settings.for_space(space)
     agent, session, access = access_of(settings, options, space)
     backend, guard = restricted(opened, access), make_guard(settings)
-    actor = options.actor if access is None else access.agent  # a restricted agent writes under its own name
+    # A restricted agent writes under its own name.
+    actor = options.actor if isinstance(access, Unlimited) else access.agent
     mirror = make_journal_mirror(settings)
     return StoreParts(
         options=options,
@@ -541,7 +545,7 @@ def build_parts(
     )
 
 
-def access_of(settings: Settings, options: StoreOptions, space: str) -> tuple[str, str, Access | None]:
+def access_of(settings: Settings, options: StoreOptions, space: str) -> tuple[str, str, Access | Unlimited]:
     agent = label("agent", settings.agent if options.agent is None else options.agent)
     session = label("session", settings.session if options.session is None else options.session)
     if options.capabilities is not None and options.capabilities.role is not None:  # a user, and no agent

@@ -237,7 +237,7 @@ class MemoryStore(Closing):
         self._parts = parts
         self.space, self.agent, self.session = parts.space, parts.agent, parts.session
         self._store, self._engine, self._clock = parts.backend, parts.engine, parts.options.clock
-        self._settings, self._access, self._guard = parts.settings, parts.access or Unlimited(), parts.guard
+        self._settings, self._access, self._guard = parts.settings, parts.access, parts.guard
 
     def in_space(self, name: str) -> Self:
         """The same open store in another space, under the settings of that space; nothing is opened twice, and closing
@@ -280,7 +280,7 @@ class MemoryStore(Closing):
     def acting_as(self, actor: str) -> Engine:
         """The engine with another name in the journal: for maintenance and for the APIs above this one. A restricted
         agent and a person at the command line keep their own."""
-        keeps = self._parts.access is not None or self._engine.actor == PERSON
+        keeps = not isinstance(self._access, Unlimited) or self._engine.actor == PERSON
         return self._engine if keeps else self._engine.named(actor)
 
     @property

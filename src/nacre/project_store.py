@@ -64,10 +64,9 @@ def personal(store: MemoryStore, refusal: str) -> MemoryStore:
 
 def known_spaces(store: MemoryStore) -> list[str]:
     """The spaces among which a project finds its own, also those in which a restricted agent sees nothing yet."""
-    access = store._parts.access
-    if access is None:
+    if store.access.capabilities is None:
         return list(store.spaces())
-    allowed = access.capabilities.allowed_spaces
+    allowed = store.access.capabilities.allowed_spaces
     return [space for space in store.unrestricted_backend.spaces() if not allowed or space in allowed]
 
 
@@ -145,7 +144,7 @@ class ProjectStore(MemoryStore):
     ) -> Recollection:
         """As `MemoryStore.recall` in each space, with the statistics of each, merged by relevance."""
         filled = self.spaces()
-        if self._parts.access is not None and self.beside is not None:
+        if self.access.capabilities is not None and self.beside is not None:
             filled |= self.beside.spaces()  # each view shows a restricted agent its own space only
         if self.beside is None or self.beside.space not in filled:
             own = super().recall(query, k, touch=touch, rerank=rerank, **options)

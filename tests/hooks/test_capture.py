@@ -157,8 +157,9 @@ def test_a_transcript_that_is_gone_or_empty_is_no_fault(store: MemoryStore, tmp_
     assert len(texts(store)) == 5
 
 
-def test_a_word_of_another_version_counts_as_nothing_read() -> None:
-    assert ReadPosition.from_term({"offset": 3, "colour": "red"}) == ReadPosition.from_term(None) == ReadPosition()
+def test_a_position_that_another_version_stored_is_read() -> None:
+    assert ReadPosition.from_term({"offset": 3, "turns": 1, "inode": 71}) == ReadPosition(offset=3, turns=1)
+    assert ReadPosition.from_term(None) == ReadPosition()
 
 
 def test_a_narrowed_agent_captures_nothing(tmp_path: Path, transcript: Path) -> None:

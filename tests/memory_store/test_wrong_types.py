@@ -13,17 +13,13 @@ import numpy as np
 import pytest
 
 from nacre import MemoryStore
-from nacre.access.capabilities import AgentCapabilities, ScopeLevel
 from nacre.errors import InvalidInput, NacreError
 from nacre.lessons import LessonBook
 from nacre.minds import (
     CognitiveMemory,
-    CredentialScrubber,
     ExperienceStore,
     HierarchicalMemory,
     MemoryConnector,
-    PatternDetector,
-    SecureMemoryBackend,
 )
 from nacre.model.validate import Changes, Fields
 from nacre.recall_options import RecallOptions, Scope
@@ -52,7 +48,6 @@ def make_store(space: str = "default") -> MemoryStore:
     return store
 
 
-CAPABILITIES = AgentCapabilities(ScopeLevel.SESSION_ONLY)
 SUBJECTS: dict[str, Callable[[], Any]] = {
     "MemoryStore": make_store,
     "LessonBook": lambda: LessonBook(store=make_store()),
@@ -60,13 +55,9 @@ SUBJECTS: dict[str, Callable[[], Any]] = {
     "HierarchicalMemory": lambda: HierarchicalMemory("ann", store=make_store("ann")),
     "MemoryConnector": lambda: MemoryConnector("ann", store=make_store("ann")),
     "ExperienceStore": lambda: ExperienceStore("ann", store=make_store("ann")),
-    "SecureMemoryBackend": lambda: SecureMemoryBackend("ann", CAPABILITIES, storage_path=":memory:"),
-    "PatternDetector": PatternDetector,
-    "CredentialScrubber": CredentialScrubber,
 }
 CLASSES = {each.__name__: each for each in (
-    MemoryStore, LessonBook, CognitiveMemory, HierarchicalMemory, MemoryConnector, ExperienceStore, SecureMemoryBackend,
-    PatternDetector, CredentialScrubber,
+    MemoryStore, LessonBook, CognitiveMemory, HierarchicalMemory, MemoryConnector, ExperienceStore,
 )}  # fmt: skip
 
 

@@ -9,10 +9,12 @@ from pathlib import Path
 import apsw
 import pytest
 
-from nacre.errors import InvalidInput, QuotaExceeded
+from nacre.access.capabilities import AgentCapabilities, ScopeLevel
+from nacre.errors import AccessDenied, InvalidInput, QuotaExceeded
+from nacre.memory_store import MemoryStore
 from nacre.minds.experience import Experience, ExperienceType
 from nacre.minds.experience_store import ExperienceStore
-from tests.minds.experience_factory import Clock, make_experience, opened
+from tests.minds.experience_factory import AGENT, Clock, make_experience, opened
 
 
 @pytest.fixture
@@ -314,3 +316,48 @@ def test_what_is_no_experience_or_was_spoilt_is_refused(path: str, clock: Clock)
     with pytest.raises(ValueError, match="confidence"):
         store.add(spoilt)
     assert isinstance(store, ExperienceStore) and store.search("") == []
+
+
+def restricted(path: Path, can: AgentCapabilities, session: str = "one") -> ExperienceStore:
+    store = MemoryStore(path, space=AGENT, embedder="hashing", agent=AGENT, session=session, capabilities=can)
+    return ExperienceStore(AGENT, auto_compress=False, store=store)
+
+
+def able(scope: ScopeLevel = ScopeLevel.CROSS_SESSION_WRITE, **more: object) -> AgentCapabilities:
+    return AgentCapabilities(scope, **more)  # type: ignore[arg-type]
+
+
+def test_types_that_are_not_allowed_are_neither_stored_nor_returned(tmp_path: Path, clock: Clock) -> None:
+    file = tmp_path / "garden.db"
+    opened(file, clock).add(make_experience("seen before", type=ExperienceType.INSIGHT))
+    opened(file, clock).add(make_experience("blight recurs", type=ExperienceType.PATTERN))
+    store = restricted(file, able(allowed_experience_types=[ExperienceType.SUCCESS]))
+    store.add(make_experience("mine"))
+    assert contexts(store.search("")) == ["mine"] and store.search("seen before") == []
+    assert store.get_statistics()["total_experiences"] == 1
+    with pytest.raises(AccessDenied):
+        store.add(make_experience(type=ExperienceType.INSIGHT))
+    assert restricted(file, able(can_access_patterns=False)).search("blight") == []
+    assert len(restricted(file, able()).search("blight")) == 1
+
+
+def test_a_session_of_its_own_sees_no_other(tmp_path: Path) -> None:
+    file, session = tmp_path / "garden.db", able(ScopeLevel.SESSION_ONLY)
+    restricted(file, session, "first").add(make_experience("in the first"))
+    second = restricted(file, session, "second")
+    assert second.search("first") == [] and second.search("") == []
+    assert second.add_result(make_experience("in the first", days_ago=1)).duplicates == ()
+    assert len(restricted(file, session, "first").search("first")) == 1
+
+
+def test_the_quota_of_the_capabilities_holds_beneath_that_of_the_store(tmp_path: Path) -> None:
+    store = restricted(tmp_path / "garden.db", able(memory_quota_mb=0.005))
+    with pytest.raises(QuotaExceeded):
+        for n in range(20):
+            store.add(make_experience(f"case {n}", "y" * 900))
+
+
+def test_an_agent_that_may_not_count_can_still_write(tmp_path: Path) -> None:
+    store = restricted(tmp_path / "garden.db", able(max_query_cost=20))
+    store.add(make_experience("within the means"))
+    assert len(store.search("means")) == 1

@@ -7,13 +7,11 @@ from pathlib import Path
 import pytest
 
 from nacre.errors import MemoryNotFound
-from nacre.minds.experience import Experience, ExperienceType
+from nacre.minds.experience import ExperienceType
 from nacre.minds.patterns import (
-    PatternDetector,
     calculate_pattern_confidence,
     extract_pattern_key,
     pattern_id,
-    recognize_patterns,
 )
 from nacre.model.memory import Json
 from tests.minds.experience_factory import Clock, make_experience, opened
@@ -21,12 +19,6 @@ from tests.minds.experience_factory import Clock, make_experience, opened
 
 def discovered(type: str, times: int, **more: Json) -> list[dict[str, Json]]:
     return [{"type": type, "file": f"bed_{n}.py", **more} for n in range(times)]
-
-
-def output(detector: PatternDetector, discoveries: list[dict[str, Json]]) -> PatternDetector:
-    for each in discoveries:
-        detector.add_discovery(each)
-    return detector
 
 
 @pytest.mark.parametrize(
@@ -49,34 +41,6 @@ def test_the_key_says_what_makes_two_discoveries_the_same(discovery: dict[str, J
 def test_a_discovery_that_is_no_mapping_is_refused() -> None:
     with pytest.raises(ValueError, match="mapping"):
         extract_pattern_key("gap")  # type: ignore[arg-type]
-
-
-def test_occurrences_are_counted_by_key_and_by_type() -> None:
-    detector = output(PatternDetector(), [{"type": "gap", "file": f"guide_{n}.md"} for n in range(3)])
-    assert detector.get_occurrence_count("gap") == detector.get_occurrence_count("guide_gap") == 3
-    assert detector.get_occurrence_count("ga") == 0
-
-
-def test_a_pattern_is_recognised_at_the_threshold_and_not_before() -> None:
-    detector = output(PatternDetector(threshold=3), discovered("blight", 2))
-    assert not detector.is_pattern_recognized("blight") and detector.get_recognized_patterns() == []
-    output(detector, discovered("blight", 1))
-    assert detector.is_pattern_recognized("blight")
-
-
-@pytest.mark.accepts("A11.1")
-def test_a_recognised_pattern_is_an_experience_that_says_what_to_do() -> None:
-    (pattern,) = output(PatternDetector(max_examples=4), discovered("late_frost", 7)).get_recognized_patterns()
-    assert pattern.experience_type is ExperienceType.PATTERN
-    assert "late_frost" in pattern.context and len(pattern.context) > 20
-    assert "check" in pattern.outcome and "late frost" in pattern.outcome
-    assert pattern.metadata["occurrences"] == 7
-    assert pattern.metadata["examples"] == discovered("late_frost", 4)
-
-
-def test_a_pattern_of_endless_names_still_fits() -> None:
-    (pattern,) = recognize_patterns(discovered("x" * 3000, 3))
-    assert len(pattern.context) <= 500 and len(pattern.outcome) <= 1000
 
 
 @pytest.mark.parametrize(("seen", "sure"), [(1, 0.6), (3, 0.8), (4, 0.9), (5, 0.95), (1000, 0.95)])
@@ -104,30 +68,6 @@ def test_confidence_follows_what_was_made_of_it(successes: int, failures: int, s
 def test_confidence_stays_between_its_floor_and_its_ceiling() -> None:
     assert calculate_pattern_confidence(9, 3, 9, 0) == 0.95
     assert calculate_pattern_confidence(-4, 3, 0, 99) == 0.1
-
-
-def test_a_pattern_that_fails_is_no_longer_returned() -> None:
-    detector = output(PatternDetector(), discovered("moon_sowing", 3))
-    for _ in range(10):
-        detector.validate_pattern("moon_sowing", success=False)
-    assert detector.get_recognized_patterns() == []
-    assert len(detector.get_recognized_patterns(min_confidence=0.4)) == 1
-    detector.validate_pattern("never heard of", success=True)
-
-
-def test_known_patterns_are_left_out() -> None:
-    result = discovered("blight", 3) + discovered("slugs", 4) + discovered("drought", 2)
-    assert len(recognize_patterns(result)) == 2
-    known = [each for each in recognize_patterns(result) if "blight" in each.context]
-    assert ["slugs" in each.context for each in recognize_patterns(result, known)] == [True]
-    by_hand = [Experience(ExperienceType.PATTERN, "slugs again", "collect them", 0.9)]
-    assert ["blight" in each.context for each in recognize_patterns(result, by_hand)] == [True]
-    assert len(recognize_patterns(result, threshold=2)) == 3
-
-
-def test_a_threshold_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="1 or more"):
-        PatternDetector(threshold=0)
 
 
 @pytest.fixture(params=[pytest.param("memory", marks=pytest.mark.slow), "file"])

@@ -55,9 +55,12 @@ def test_a_failed_load_is_reported_and_tried_again_later() -> None:
     now = 0.0
     slow = Slow(failing=True)
     slow.go_on.set()
-    background = BackgroundEmbedder(slow, clock=lambda: now)
-    background.start()
-    assert soon(lambda: background.failure)
+    reported: list[str] = []
+    background = BackgroundEmbedder(slow, on_failure=reported.append, clock=lambda: now)
+    loading = background.start()
+    assert loading is not None
+    loading.join()
+    assert "no network" in reported[0]
     with pytest.raises(EmbeddingError, match="no network"):
         background.embed(["x"])
     assert slow.loads == 1

@@ -1,4 +1,4 @@
-"""Likeness of facts by words, tags and concepts, and their order for a question."""
+"""Likeness of facts by words, tags and concepts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from nacre.text.similarity import (
     compute_tag_similarity,
     compute_word_similarity,
     number_conflict,
-    rerank_facts_by_query,
 )
 
 
@@ -56,52 +55,6 @@ def test_objects_are_compared_as_mappings_are() -> None:
     node = Node("herring swims", "fishery", ("sea",))
     assert compute_similarity(node, {"content": "herring swims", "concept": "fishery", "tags": ["sea"]}) == 1.0
     assert compute_similarity(node, object()) == 0.0
-
-
-def fact(outcome: str, context: str = "", metadata: object = None) -> dict[str, object]:
-    return {"context": context, "outcome": outcome, "metadata": metadata}
-
-
-def outcomes(facts: list[dict[str, object]]) -> list[object]:
-    return [each["outcome"] for each in facts]
-
-
-def test_the_facts_that_have_most_of_the_question_come_first_and_none_is_lost() -> None:
-    facts = [fact("nothing"), fact("herring"), fact("barrel", "herring"), fact("salt herring")]
-    ranked = rerank_facts_by_query(facts, "herring barrel")
-    assert outcomes(ranked) == ["barrel", "herring", "salt herring", "nothing"]
-    assert outcomes(rerank_facts_by_query(facts, "herring barrel", top_k=2)) == ["barrel", "herring"]
-    assert len(facts) == 4 and facts[0]["outcome"] == "nothing"
-
-
-def test_without_a_question_the_order_stays() -> None:
-    facts = [fact("b"), fact("a")]
-    assert rerank_facts_by_query(facts, "") == rerank_facts_by_query(facts, "of the") == facts
-    assert rerank_facts_by_query([], "herring") == []
-
-
-def test_content_and_concept_are_read_as_outcome_and_context_are() -> None:
-    facts: list[dict[str, object]] = [{"content": "cod"}, {"content": "fish", "concept": "herring"}]
-    assert rerank_facts_by_query(facts, "herring")[0] == facts[1]
-
-
-@pytest.mark.parametrize("dated", [{"temporal_index": 2}, {"source_date": "2024-05-01"}, {"temporal_order": "later"}])
-def test_a_question_about_time_prefers_facts_with_a_date(dated: dict[str, object]) -> None:
-    facts = [fact("herring"), fact("herring", metadata=dated)]
-    for asked in ("how did the herring change", "herring over time", "when was herring caught", "originally herring"):
-        assert rerank_facts_by_query(facts, asked)[0] == facts[1], asked
-    for asked in ("where is the herring", "herring in the afternoon", "herring whenever"):
-        assert rerank_facts_by_query(facts, asked)[0] == facts[0], asked
-
-
-def test_a_useless_date_and_odd_metadata_earn_no_bonus() -> None:
-    facts = [fact("herring"), fact("herring", metadata={"temporal_index": 0}), fact("herring", metadata="2024")]
-    assert rerank_facts_by_query(facts, "herring history") == facts
-
-
-def test_a_date_outweighs_no_better_match() -> None:
-    facts = [fact("herring", metadata={"temporal_index": 1}), fact("salt herring barrel")]
-    assert rerank_facts_by_query(facts, "first salt herring barrel")[0] == facts[1]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from hashlib import blake2b
 from itertools import chain, islice
 from pathlib import Path
@@ -50,17 +50,15 @@ class ReadPosition:
 
     offset: int = 0
     turns: int = 0
-    inode: int = 0
     mark: str = ""
     at: float = 0.0
     passed: float = 0.0
 
     @classmethod
     def from_term(cls, term: Mapping[str, Json] | None) -> ReadPosition:
-        try:
-            return cls(**term) if term else cls()  # type: ignore[arg-type]
-        except TypeError:
-            return cls()  # written by another version; turns that are stored already are recognised by their ids
+        """What another version wrote beside these fields is left out."""
+        names = {each.name for each in fields(cls)}
+        return cls(**{name: value for name, value in (term or {}).items() if name in names})  # type: ignore[arg-type]
 
 
 def capture_request(store: MemoryStore, request: Request, *, until: float | None = None) -> int:
@@ -224,7 +222,7 @@ def pass_over(store: MemoryStore, transcript: Path) -> None:
 
 
 def position_at(store: MemoryStore, transcript: Path, offset: int, turns: int, passed: float) -> ReadPosition:
-    return ReadPosition(offset, turns, transcript.stat().st_ino, mark_of(transcript, offset), store.now(), passed)
+    return ReadPosition(offset, turns, mark_of(transcript, offset), store.now(), passed)
 
 
 def note_changes(store: MemoryStore, turns: Sequence[Memory], until: float | None) -> None:

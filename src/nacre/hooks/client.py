@@ -246,9 +246,9 @@ class HookStatus:
     added: Mapping[str, Mapping[str, int]]
 
 
-def hook_status(flags: Mapping[str, str], folder: Path | None = None) -> HookStatus:
-    """For a folder, by default the current one. Creates no store. Raises `ConfigError`."""
-    request = Request.here("status", {"cwd": str(folder or Path.cwd())}, flags)
+def hook_status(flags: Mapping[str, str]) -> HookStatus:
+    """For the current folder. Creates no store. Raises `ConfigError`."""
+    request = Request.here("status", {"cwd": str(Path.cwd())}, flags)
     settings = request.settings()
     file = store_path(settings.store)
     helper = helper_at(file, "status")

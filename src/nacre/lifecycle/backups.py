@@ -165,5 +165,4 @@ def stem(file: Path) -> str:
 
 def require_access(settings: Settings, what: str) -> None:
     access = make_access(settings, settings.space, settings.agent, settings.session, None)
-    if access is not None:
-        access.demand(what)
+    access.demand(what)

@@ -118,8 +118,8 @@ def grouped(
     *,
     key: Callable[[Memory], Hashable],
     apart: Callable[[Memory, Memory], bool] | None = None,
-) -> list[tuple[list[Memory], Vectors]]:
-    """The members and the centroid of each group; memories without a vector are in none. All members of a group have
+) -> list[list[Memory]]:
+    """The members of each group; memories without a vector are in none. All members of a group have
     the same `key`, and no two of them are `apart`."""
     vectors = store.vectors([memory.id for memory in memories])
     parts: dict[Hashable, list[Memory]] = {}
@@ -131,7 +131,7 @@ def grouped(
         matrix = np.stack([mean_direction(vectors[memory.id]) for memory in placed])
         for near in group(matrix, threshold):
             joined = [near] if apart is None else divided(near, placed, apart)
-            groups += [([placed[row] for row in rows], mean_direction(matrix[rows])) for rows in joined]
+            groups += [[placed[row] for row in rows] for rows in joined]
     return groups
 
 
@@ -180,9 +180,3 @@ def mean_direction(vectors: Vectors) -> Vectors:
     length = float(np.linalg.norm(mean))
     direction: Vectors = mean / length if length else mean
     return direction
-
-
-def cosine_similarity(one: Vectors, other: Vectors) -> float:
-    """0 when either has no length."""
-    lengths = float(np.linalg.norm(one)) * float(np.linalg.norm(other))
-    return float(one @ other) / lengths if lengths else 0.0

@@ -24,7 +24,7 @@ from nacre.model import Filter, Link, Memory
 from nacre.model.instants import DAY
 from nacre.model.journal import CONSOLIDATE
 from nacre.model.memory import SUPERSEDES, Json
-from nacre.protocols import Change, Reader, Vectors
+from nacre.protocols import Change, Reader
 from nacre.text.emotion import salience
 
 ACTOR = "consolidation"
@@ -49,7 +49,6 @@ class ConsolidationConfig:
 @dataclass(frozen=True, slots=True)
 class MemoryCluster:
     memories: tuple[Memory, ...]
-    centroid: Vectors | None
     avg_importance: float
 
 
@@ -106,9 +105,9 @@ class Consolidator:
             key=replacement_key,
             apart=states_another,
         )
-        placed = {memory.id for members, _ in groups for memory in members}
-        alone = [cluster([memory], None) for memory in memories if memory.id not in placed]
-        return [*(cluster(members, centroid) for members, centroid in groups), *alone]
+        placed = {memory.id for members in groups for memory in members}
+        alone = [cluster([memory]) for memory in memories if memory.id not in placed]
+        return [*(cluster(members) for members in groups), *alone]
 
     def plan(self, now: float | None = None) -> list[MemoryCluster]:
         """The clusters to promote. Changes nothing."""
@@ -158,9 +157,9 @@ def replacement_key(memory: Memory) -> tuple[Hashable, ...]:
     return *readers(memory), memory.trust, memory.expires_at, start, memory.valid_until
 
 
-def cluster(memories: Sequence[Memory], centroid: Vectors | None) -> MemoryCluster:
+def cluster(memories: Sequence[Memory]) -> MemoryCluster:
     ordered = sorted(memories, key=lambda memory: -memory.salience)
-    return MemoryCluster(tuple(ordered), centroid, sum(memory.salience for memory in ordered) / len(ordered))
+    return MemoryCluster(tuple(ordered), sum(memory.salience for memory in ordered) / len(ordered))
 
 
 def promote(

@@ -202,9 +202,7 @@ class ReflectionEngine:
         skipped = {*self.excluded, *(() if self.again else condensed_ids(self.store))}
         waiting = (memory for memory in self.store.iterate(type="episodic") if memory.id not in skipped)
         episodes = sorted(waiting, key=lambda memory: -memory.importance)
-        groups = (
-            members for members, _ in grouped(self.store, episodes, by_seed, self.similarity_threshold, key=summary_key)
-        )
+        groups = grouped(self.store, episodes, by_seed, self.similarity_threshold, key=summary_key)
         return [members for members in groups if len(members) >= self.min_cluster_size]
 
     def plan(self, now: float | None = None, progress: Progress | None = None) -> tuple[Reflection, ...]:

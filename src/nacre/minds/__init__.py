@@ -11,20 +11,17 @@ if TYPE_CHECKING:
     from nacre.minds.experience import Experience, ExperienceType
     from nacre.minds.experience_store import ExperienceStore
     from nacre.minds.knowledge import HierarchicalMemory
-    from nacre.minds.patterns import PatternDetector
-    from nacre.minds.security import CredentialScrubber, SecureMemoryBackend
     from nacre.minds.subgraph import KnowledgeSubgraph
 
 # Imported on first use, so that a program that needs one class does not load the others.
 _HOMES = {
-    "CognitiveMemory": "cognitive", "CredentialScrubber": "security", "Experience": "experience",
-    "ExperienceStore": "experience_store", "ExperienceType": "experience", "HierarchicalMemory": "knowledge",
-    "KnowledgeSubgraph": "subgraph", "MemoryConnector": "connector", "PatternDetector": "patterns",
-    "SecureMemoryBackend": "security",
+    "CognitiveMemory": "cognitive", "Experience": "experience", "ExperienceStore": "experience_store",
+    "ExperienceType": "experience", "HierarchicalMemory": "knowledge", "KnowledgeSubgraph": "subgraph",
+    "MemoryConnector": "connector",
 }  # fmt: skip
 __all__ = [
-    "CognitiveMemory", "CredentialScrubber", "Experience", "ExperienceStore", "ExperienceType", "HierarchicalMemory",
-    "KnowledgeSubgraph", "MemoryConnector", "PatternDetector", "SecureMemoryBackend",
+    "CognitiveMemory", "Experience", "ExperienceStore", "ExperienceType", "HierarchicalMemory", "KnowledgeSubgraph",
+    "MemoryConnector",
 ]  # fmt: skip
 
 

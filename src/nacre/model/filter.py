@@ -26,7 +26,7 @@ SEVERAL_OPS = ("in", "not_in", "any", "all", "none", *DOTTED)
 
 # A key that goes into a JSON path unquoted by SQL must not be able to leave it.
 METADATA_KEY = re.compile(r"metadata\.[A-Za-z0-9_-]+\Z")
-HALF_A_PAIR = re.compile("[\ud800-\udfff]")
+HALF_A_PAIR = re.compile("[\ud800-\udfff]")  # of surrogates: no character
 LARGEST = 2**63 - 1  # the largest integer of every database
 TEXT_FIELDS = ("id", "text", "space", "agent", "title", "type", "source", "source_notes", "session", "role", "status",
                "trashed_from", "superseded_by")  # fmt: skip

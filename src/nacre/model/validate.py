@@ -29,7 +29,7 @@ from typing import (
 )
 
 from nacre.errors import InvalidInput, UnknownName, WrongType
-from nacre.model.filter import LARGEST
+from nacre.model.filter import HALF_A_PAIR, LARGEST
 from nacre.model.instants import Instant, day, end_of_day, is_day, iso, last_day, seconds
 from nacre.model.memory import LISTS, STATUSES, Json, Link, Memory
 
@@ -38,7 +38,6 @@ LONGEST_LABEL = 1_000
 LONGEST_METADATA = 100_000
 MOST_ITEMS = {**dict.fromkeys(LISTS, 1_000), "links": 10_000}  # of a list; nobody reads a memory with more
 DEEPEST_METADATA = 100  # databases limit the depth of JSON, SQLite to 1,000
-HALF_A_PAIR = re.compile("[\ud800-\udfff]")  # of surrogates: no character
 UNWRITABLE = re.compile(
     "[\x00\ud800-\udfff]"
 )  # halves of surrogates, from a broken paste, and NUL, which ends a string in much software

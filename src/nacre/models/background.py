@@ -94,11 +94,6 @@ class BackgroundEmbedder(WrappedEmbedder):
                 )
             return self._other
 
-    @property
-    def failure(self) -> str:
-        """Why the last load failed, or an empty string."""
-        return self._failure[1] if self._failure is not None else ""
-
     def start(self) -> threading.Thread | None:
         """Begins to load and returns at once; the thread, or None where there is nothing to load now."""
         with self._lock:

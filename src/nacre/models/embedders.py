@@ -99,7 +99,6 @@ def _signs(feature: str) -> NDArray[np.int8]:
     return np.unpackbits(np.frombuffer(bits, dtype=np.uint8)).astype(np.int8) * 2 - 1
 
 
-DEFAULT_TOKEN_LIMIT = 256  # of the usual small models
 PROBE = "How many dimensions?"
 
 
@@ -107,16 +106,15 @@ class FunctionEmbedder:
     """Any function from texts to rows. Calls are made one at a time, so the function need not be thread-safe."""
 
     ready = True
+    token_limit = 256  # of the usual small models
 
     def __init__(
         self,
         function: Callable[[Sequence[str]], ArrayLike],
         identity: str,
         dimensions: int | None = None,
-        token_limit: int = DEFAULT_TOKEN_LIMIT,
     ) -> None:
         self.identity = identity
-        self.token_limit = token_limit
         self._function = function
         self._dimensions = dimensions
         self._lock = ThreadLock()

@@ -16,6 +16,7 @@ from nacre.errors import AccessDenied, NameNotFound, SpaceNotFound, UnknownName
 from nacre.hooks.inject import InjectionDay, injection_days
 from nacre.lifecycle.doctor import Finding, compute_missing, examine
 from nacre.lifecycle.jobs import JOBS, backups_of
+from nacre.lifecycle.scheduler import MaintenanceScheduler
 from nacre.model.instants import DAY, parse_duration
 from nacre.model.validate import natural_number
 from nacre.rest.endpoints import ADMIN, READER, SPACE, VERSION, WRITER, Endpoint, endpoints
@@ -29,7 +30,6 @@ from nacre.server.upkeep import (
     Upkeep,
     backup_file,
     backup_notes,
-    scheduler_of,
     setting_lines,
     upkeep_of,
 )
@@ -132,7 +132,7 @@ class ServerApi:
         store = self.store
 
         def work(progress: Progress) -> Json:
-            result = scheduler_of(store).tick(jobs=[job], progress=progress)
+            result = MaintenanceScheduler(store, store.settings).tick(jobs=[job], progress=progress)
             notes = [str(each.error or each.note) for each in result.results]
             busy = [f"Another maintenance is at work ({result.held_by}); repeat it later."] if result.held_by else []
             return {"notes": [*notes, *busy]}

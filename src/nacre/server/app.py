@@ -60,6 +60,7 @@ WORKERS = 16  # requests that use the store at once; others wait for their turn
 ASKERS = 8  # requests that wait for the issuer of their token at once
 UNKNOWN_TOKENS_A_MINUTE = 60  # of one address that the issuer is asked about: many clients may have one that ended
 RESTORE_SECONDS = 15.0  # that a restore waits for running requests; new ones wait as long
+LONGEST_BODY, LONGEST_UPLOAD = 10_000_000, 2_000_000_000  # bytes
 MOST_DROPPED = 100_000_000  # bytes of a body that is too long
 VERSIONS_EXAMPLE = '{"ID": 3}'  # of what `EXPECT` takes
 OPERATION = "nacre-operation"  # the header that names the operation which a request wrote, so that it can be undone
@@ -76,8 +77,6 @@ class ServerOptions:
     local: bool = True
     limits: Limits = field(default_factory=Limits)
     writing_tools: frozenset[str] = frozenset()
-    longest_body: int = 10_000_000
-    longest_upload: int = 2_000_000_000
 
 
 class Application:
@@ -337,7 +336,7 @@ class Request:
             raise refusal("NoMcp", 404, "There is no MCP here", sentence)
         if self.verb != "POST":  # without sessions, a stream of the server's own messages would stay empty and open
             raise refusal("WrongMethod", 405, "The HTTP method is not known here", ONLY_POST, allow="POST")
-        body = await self.body(self.app.options.longest_body)
+        body = await self.body(LONGEST_BODY)
         self._take(identity, writes=tool_writes(body, self.app.options.writing_tools), size=len(body))
         wanted = dict(parse_qsl(self.scope["query_string"].decode("latin-1"))).get("space", "")
         self.space = self.app.stores.agent_space(identity, label("space", wanted))
@@ -358,7 +357,7 @@ class Request:
             self.space = self.app.stores.usual_space(identity)
         identity.demand_role(endpoint.role, f"call {endpoint.verb} {endpoint.path}")
         upload = await self._uploaded() if endpoint.upload else None
-        body = b"" if endpoint.upload else await self.body(self.app.options.longest_body)
+        body = b"" if endpoint.upload else await self.body(LONGEST_BODY)
         try:
             return await self._called(identity, route, body, upload)
         finally:
@@ -430,7 +429,7 @@ class Request:
         """The body in a file of its own, which whoever works with it removes."""
         number, name = tempfile.mkstemp(prefix=temporary_prefix("upload"))
         try:
-            async for part in self._parts(self.app.options.longest_upload):
+            async for part in self._parts(LONGEST_UPLOAD):
                 await self.app.in_thread(partial(os.write, number, part))
         except BaseException:
             Path(name).unlink()

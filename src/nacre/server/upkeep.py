@@ -97,13 +97,9 @@ class Upkeep:
     floor: float
 
 
-def scheduler_of(store: MemoryStore) -> MaintenanceScheduler:
-    return MaintenanceScheduler(store, store.settings)
-
-
 def upkeep_of(store: MemoryStore, *, preview: bool) -> Upkeep:
     """Of one space, and of the store as a whole. A preview plans every job that is on, and changes nothing."""
-    scheduler, jobs = scheduler_of(store), []
+    scheduler, jobs = MaintenanceScheduler(store, store.settings), []
     wanted = [name for name, every in scheduler.every.items() if every is not None] if preview else []
     results = scheduler.tick(jobs=wanted, dry_run=True).results if wanted else ()
     would = {each.job: each.error or each.note for each in results}

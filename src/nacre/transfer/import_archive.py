@@ -233,7 +233,7 @@ class Import:
                 return
         error.add_note(
             f"{self._kept(planner)} imported so far and kept; run it again to continue, "
-            f"or `nacre undo {operation.batch[:8]}` to take it back."
+            f"or `nacre undo {operation.short_batch}` to take it back."
         )
 
     def _kept(self, planner: ImportPlanner) -> str:

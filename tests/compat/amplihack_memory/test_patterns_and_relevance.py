@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nacre.compat.amplihack_memory import ExperienceType
+from nacre.compat.amplihack_memory import Experience, ExperienceType
 from nacre.compat.amplihack_memory.pattern_recognition import (
     PatternDetector,
     calculate_pattern_confidence,
@@ -17,6 +17,7 @@ from nacre.compat.amplihack_memory.semantic_search import (
     calculate_relevance,
     retrieve_relevant_experiences,
 )
+from nacre.model.memory import Json
 from tests.compat.amplihack_memory.experience_factory import make_experience
 
 
@@ -94,3 +95,65 @@ def test_texts_are_alike_by_their_words_whatever_the_case() -> None:
     assert likeness.calculate("Sowed beans", "SOWED BEANS") == 1.0
     assert likeness.calculate("Sowed beans", "") == 0.0
     assert 0 < likeness.calculate("Sowed beans", "Ate beans") < 1
+
+
+def discovered(type: str, times: int, **more: Json) -> list[dict[str, Json]]:
+    return [{"type": type, "file": f"bed_{n}.py", **more} for n in range(times)]
+
+
+def output(detector: PatternDetector, discoveries: list[dict[str, Json]]) -> PatternDetector:
+    for each in discoveries:
+        detector.add_discovery(each)
+    return detector
+
+
+def test_occurrences_are_counted_by_key_and_by_type() -> None:
+    detector = output(PatternDetector(), [{"type": "gap", "file": f"guide_{n}.md"} for n in range(3)])
+    assert detector.get_occurrence_count("gap") == detector.get_occurrence_count("guide_gap") == 3
+    assert detector.get_occurrence_count("ga") == 0
+
+
+def test_a_pattern_is_recognised_at_the_threshold_and_not_before() -> None:
+    detector = output(PatternDetector(threshold=3), discovered("blight", 2))
+    assert not detector.is_pattern_recognized("blight") and detector.get_recognized_patterns() == []
+    output(detector, discovered("blight", 1))
+    assert detector.is_pattern_recognized("blight")
+
+
+@pytest.mark.accepts("A11.1")
+def test_a_recognised_pattern_is_an_experience_that_says_what_to_do() -> None:
+    (pattern,) = output(PatternDetector(max_examples=4), discovered("late_frost", 7)).get_recognized_patterns()
+    assert pattern.experience_type is ExperienceType.PATTERN
+    assert "late_frost" in pattern.context and len(pattern.context) > 20
+    assert "check" in pattern.outcome and "late frost" in pattern.outcome
+    assert pattern.metadata["occurrences"] == 7
+    assert pattern.metadata["examples"] == discovered("late_frost", 4)
+
+
+def test_a_pattern_of_endless_names_still_fits() -> None:
+    (pattern,) = recognize_patterns(discovered("x" * 3000, 3))
+    assert len(pattern.context) <= 500 and len(pattern.outcome) <= 1000
+
+
+def test_a_pattern_that_fails_is_no_longer_returned() -> None:
+    detector = output(PatternDetector(), discovered("moon_sowing", 3))
+    for _ in range(10):
+        detector.validate_pattern("moon_sowing", success=False)
+    assert detector.get_recognized_patterns() == []
+    assert len(detector.get_recognized_patterns(min_confidence=0.4)) == 1
+    detector.validate_pattern("never heard of", success=True)
+
+
+def test_known_patterns_are_left_out() -> None:
+    result = discovered("blight", 3) + discovered("slugs", 4) + discovered("drought", 2)
+    assert len(recognize_patterns(result)) == 2
+    known = [each for each in recognize_patterns(result) if "blight" in each.context]
+    assert ["slugs" in each.context for each in recognize_patterns(result, known)] == [True]
+    by_hand = [Experience(ExperienceType.PATTERN, "slugs again", "collect them", 0.9)]
+    assert ["blight" in each.context for each in recognize_patterns(result, by_hand)] == [True]
+    assert len(recognize_patterns(result, threshold=2)) == 3
+
+
+def test_a_threshold_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="1 or more"):
+        PatternDetector(threshold=0)

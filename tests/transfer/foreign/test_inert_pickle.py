@@ -70,13 +70,13 @@ def filled_later(depth: int) -> bytes:
     return b"\x80\x02(" + made + filled + reference(depth) + b"(K\x01el."
 
 
-def made_of_each_other(depth: int) -> bytes:
-    """Objects, each of which is made from the one before it, twice."""
-    objects = (b"cx\ny\n(" + 2 * reference(each) + b"tRq" + bytes([each + 1]) for each in range(depth))
+def holding_each_other(depth: int) -> bytes:
+    """Objects, each of which has the one before it as its state, twice."""
+    objects = (b"cx\ny\n(" + 2 * reference(each) + b"tbq" + bytes([each + 1]) for each in range(depth))
     return b"\x80\x02cx\ny\nq\x00" + b"".join(objects) + b"."
 
 
-@pytest.mark.parametrize("data", [filled_later(30), made_of_each_other(30), b"\x80\x02]q\x00h\x00h\x00a."])
+@pytest.mark.parametrize("data", [filled_later(30), holding_each_other(30), b"\x80\x02]q\x00h\x00h\x00a."])
 def test_what_refers_to_the_same_values_often_is_counted_that_often(data: bytes) -> None:
     with pytest.raises(InvalidInput, match=r"unfolds to too much|twice"):
         inert_pickle.read(data)

@@ -240,8 +240,7 @@ def checked_store(cli: CliContext, remedy: str, *, encrypted: bool) -> tuple[Set
         raise Refused(f"{file} is {'not encrypted' if encrypted else 'encrypted already'}; {remedy}")
     settings = cli.unlocked_settings()
     access = make_access(settings, cli.choose_space().space, settings.agent, settings.session, None)
-    if access is not None:
-        access.demand("change the key of the store")
+    access.demand("change the key of the store")
     open_backend(settings.store, settings if encrypted else replace(settings, key="")).close()
     return settings, file
 

@@ -57,8 +57,7 @@ def migrate_command(
 
 def check_access(cli: CliContext, settings: Settings) -> None:
     access = make_access(settings, cli.choose_space().space, settings.agent, settings.session, None)
-    if access is not None:
-        access.demand("move the store")
+    access.demand("move the store")
 
 
 def check_exists(settings: Settings, source: str) -> None:

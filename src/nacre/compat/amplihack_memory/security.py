@@ -2,13 +2,18 @@
 
 import re
 from collections.abc import Mapping
-from typing import ClassVar
+from dataclasses import replace
+from itertools import pairwise
+from typing import ClassVar, cast
 
 from nacre.access import capabilities as access
 from nacre.access.capabilities import ScopeLevel as ScopeLevel
+from nacre.access.view import BASE, FULL_SCAN, JOIN, NO_LIMIT, ORDERED, SUBQUERY
 from nacre.compat.amplihack_memory._base import Mutable
-from nacre.minds import security
-from nacre.minds.security import PLAIN_PLACEHOLDER
+from nacre.errors import InvalidInput
+from nacre.minds.experience import LONGEST_CONTEXT, LONGEST_OUTCOME
+from nacre.model.memory import Json
+from nacre.safety.secrets import PLACEHOLDER, scrub, scrub_json
 
 from .connector import MemoryConnector
 from .exceptions import MemoryQuotaExceededError as MemoryQuotaExceededError
@@ -44,9 +49,18 @@ class AgentCapabilities(Mutable, access.AgentCapabilities):
         return seen and access.AgentCapabilities.can_store_experience(self, experience_type)
 
 
-class CredentialScrubber(security.CredentialScrubber):
-    """Beyond what the native one finds, everything with the form or the name of a credential: also
-    published examples and placeholders."""
+SCRUBBED = "credential_scrubbed"  # the tag of an experience that was scrubbed
+PLAIN_PLACEHOLDER = "[REDACTED]"
+# The first line of a key counts as a key: a key that was cut short has still been exposed.
+PEM = re.compile(
+    r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----(?:\s*\n[A-Za-z0-9+/=]+(?=\s|$))*"
+    r"(?:\s*-----END (?:[A-Z]+ )?PRIVATE KEY-----)?"
+)
+
+
+class CredentialScrubber:
+    """Beyond what a store redacts, everything with the form or the name of a credential: also published examples and
+    placeholders."""
 
     REDACTION_TEXT = PLAIN_PLACEHOLDER
     PATTERNS: ClassVar[Mapping[str, re.Pattern[str]]] = {
@@ -58,11 +72,9 @@ class CredentialScrubber(security.CredentialScrubber):
         **{name: re.compile(HELD.replace("{name}", name.replace("_", "[-_ ]?")), re.IGNORECASE) for name in HOLDERS},
     }
 
-    def __init__(self) -> None:
-        super().__init__(named=False)
-
     def scrub_text(self, text: str) -> str:
-        clean = super().scrub_text(text)
+        clean = PEM.sub(PLAIN_PLACEHOLDER, scrub(text).text)
+        clean = text if clean == text else without_kinds(clean)
         for pattern in self.PATTERNS.values():
             clean = pattern.sub(lambda match: match.groupdict().get("name", "") + PLAIN_PLACEHOLDER, clean)
         return clean
@@ -74,14 +86,121 @@ class CredentialScrubber(security.CredentialScrubber):
         clean = self.scrub_text(text)
         return clean, clean != text
 
+    def scrub_experience(self, experience: Experience) -> tuple[Experience, bool]:
+        """The experience without what was found in its texts, tags and metadata, and whether that was anything. The
+        one that is given stays as it is."""
+        original = (experience.context, experience.outcome, experience.tags, experience.metadata)
+        metadata = self._scrub_values(scrub_json(experience.metadata).value)
+        tags = [self.scrub_text(tag) for tag in experience.tags]
+        context, outcome = self.scrub_text(experience.context), self.scrub_text(experience.outcome)
+        changed = (context, outcome, tags, metadata) != original
+        if changed and SCRUBBED not in tags:
+            tags.append(SCRUBBED)
+        # A placeholder may be longer than the credential.
+        context, outcome = context[:LONGEST_CONTEXT], outcome[:LONGEST_OUTCOME]
+        values = cast("dict[str, Json]", metadata)
+        return replace(experience, context=context, outcome=outcome, metadata=values, tags=tags), changed
 
-class QueryValidator(security.QueryValidator):
+    def _scrub_values(self, value: Json) -> Json:
+        """What is not seen by the names of its keys, and the marks of what was."""
+        if isinstance(value, str):
+            return without_kinds(self.scrub_text(value))
+        if isinstance(value, list):
+            return [self._scrub_values(each) for each in value]
+        if isinstance(value, dict):
+            return {without_kinds(key): self._scrub_values(each) for key, each in value.items()}
+        return value
+
+
+def without_kinds(text: str) -> str:
+    return PLACEHOLDER.sub(PLAIN_PLACEHOLDER, text)
+
+
+LONGEST = 10_000  # characters; no query written by hand is so long
+QUOTED_OR_COMMENT = re.compile(
+    r"""(?P<quoted>'(?:[^']|'')*+'|"(?:[^"]|"")*+"|`(?:[^`]|``)*+`|\[[^\]]*\])|--[^\n]*|/\*(?!!).*?\*/""", re.DOTALL
+)
+# A quote or comment that is left open, a comment that one database carries out, a quoting that another does not know.
+UNCLEAR = re.compile(r"""['"`\[\]{}\\$\0]|/\*|\*/""")
+READING = re.compile(r"SELECT\b|WITH\b.*\bSELECT\b", re.DOTALL)
+PARENTHESES = re.compile(r"\(([^()]*)\)")
+# What changes something may also be inside a statement (WITH … DELETE, SELECT … INTO); the rest begins one, and is
+# refused anywhere to be sure. Then functions that leave the database, or wait in it.
+WRITING = re.compile(
+    r"\b(?:ALTER|ATTACH|CREATE|DELETE|DETACH|DROP|GRANT|INSERT|INTO|MERGE|PRAGMA\w*|REPLACE(?!\s*\()|REVOKE|TRUNCATE"
+    r"|UPDATE|VACUUM)\b"
+    r"|\b(?:LOAD_EXTENSION|READFILE|WRITEFILE|EDIT|FTS3_TOKENIZER|FSDIR|LO_IMPORT|LO_EXPORT|PG_READ_FILE"
+    r"|PG_READ_BINARY_FILE|PG_LS_DIR|PG_SLEEP|DBLINK)\s*\("
+)
+ALL_COLUMNS = re.compile(r"\bSELECT\s+(?:DISTINCT\s+|ALL\s+)?(?:[\w?]+\s*\.\s*)?\*")
+SOURCES = re.compile(
+    r"\bFROM\b.*?(?=\b(?:WHERE|GROUP|HAVING|ORDER|LIMIT|UNION|INTERSECT|EXCEPT|WINDOW|SELECT)\b|\Z)", re.DOTALL
+)
+
+
+class QueryValidator:
+    """Allows one SELECT and nothing else; text in quotes or comments is never taken for a command."""
+
+    def is_safe_query(self, sql: str) -> bool:
+        plain = readable(sql)
+        return plain is not None and ";" not in plain and bool(READING.match(plain)) and not WRITING.search(plain)
+
+    def estimate_cost(self, sql: str) -> int:
+        """A base of 1; 10 where all columns are read, 5 for each join, 3 for each query within, 2 for each order, 20
+        without a limit. Raises `InvalidInput` for text that is not SQL."""
+        plain = readable(sql)
+        if plain is None:
+            raise InvalidInput("The query cannot be read: a quote, comment or parenthesis is left open; close it.")
+        words = re.findall(r"\w+", plain)
+        selects = words.count("SELECT")
+        *_, outermost = parts = split_parentheses(plain)
+        commas: int = sum(
+            clause.count(",") for part in parts for clause in SOURCES.findall(part)
+        )  # FROM a, b is a join
+        return (
+            BASE
+            + FULL_SCAN * (ALL_COLUMNS.search(plain) is not None)
+            + JOIN * (words.count("JOIN") + commas)
+            + SUBQUERY * max(0, selects - 1)
+            + ORDERED * sum(pair == ("ORDER", "BY") for pair in pairwise(words))
+            + NO_LIMIT * (selects > 0 and "LIMIT" not in re.findall(r"\w+", outermost))
+        )
+
     def validate_query(self, sql: str, max_cost: float) -> int:
         """Returns the cost; whether the query only reads is for `is_safe_query` to say."""
         cost = self.estimate_cost(sql)
         if cost > max_cost:
             raise QueryCostExceededError(f"Query cost ({cost}) exceeds limit ({max_cost:g}); add a LIMIT, or ask less.")
         return cost
+
+
+def readable(sql: str) -> str | None:
+    """In capitals, without comments, and with a question mark for what is quoted; None when something is left open, or
+    reads one way in one database and another way in the next."""
+    if not isinstance(sql, str):
+        raise InvalidInput(f"A query is text, not {type(sql).__name__}.")
+    if len(sql) > LONGEST:
+        return None
+    plain = QUOTED_OR_COMMENT.sub(blank, sql).upper().strip().rstrip("; \n\t")
+    closed = not {"(", ")"} & {*split_parentheses(plain)[-1]}
+    return plain if closed and not UNCLEAR.search(plain) else None
+
+
+def blank(match: re.Match[str]) -> str:
+    quoted = match["quoted"]
+    if quoted is None:
+        return " "
+    # A quote after a backslash ends the text here, and goes on with it elsewhere.
+    return quoted if f"\\{quoted[-1]}" in quoted else " ? "
+
+
+def split_parentheses(plain: str) -> list[str]:
+    """What is in parentheses, each part without those within it; the rest comes last."""
+    parts = []
+    while match := PARENTHESES.search(plain):
+        parts.append(match[1])
+        plain = f"{plain[: match.start()]} ? {plain[match.end() :]}"
+    return [*parts, plain]
 
 
 class SecureMemoryBackend:

@@ -12,10 +12,10 @@ from nacre.mcp.profiles import core
 from nacre.mcp.profiles.maintenance import MAINTENANCE
 from nacre.mcp.records import full_line, ids_answer, journal_answer, line, memories_answer, reference, references
 from nacre.mcp.tool import Answer, ToolSession, read_profile
+from nacre.model import Direction
 from nacre.model.fence import escaped, fenced
 from nacre.model.memory import Json, Memory, short_id, without_none
 
-Direction = Literal["both", "out", "in"]
 OLDER = "It may conflict with these; settle it with `review`, or replace them with `supersede`:"
 
 

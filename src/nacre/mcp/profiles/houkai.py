@@ -10,11 +10,10 @@ from nacre.mcp.profiles.core import place_of
 from nacre.mcp.profiles.maintenance import ARCHIVES, tick
 from nacre.mcp.records import suspicion
 from nacre.mcp.tool import ToolSession, read_profile, without_commands
-from nacre.model import Conflict
+from nacre.model import Conflict, Direction
 from nacre.model.memory import MAY_REPLACE, Json, Memory, clamp
 
 Mode = Literal["semantic", "hybrid"]
-Direction = Literal["both", "out", "in"]
 ACCESSED = "accessed"  # there recency counts from the last use, natively from the creation
 DECIMALS = 4
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -22,6 +21,7 @@ import apsw
 
 from nacre.errors import NotAStore, StorageError, StoreBusy, StoreDamaged, WrongKey
 from nacre.files import create_private, log_of, size_of
+from nacre.model.instants import stamp
 from nacre.storage import tables
 from nacre.storage.sqlite import damage, lost_records, rows, schema
 from nacre.storage.sqlite.backup import (
@@ -59,7 +59,6 @@ from nacre.storage.tables import (
     names_of,
 )
 
-STAMP = "%Y%m%dT%H%M%SZ"
 COPIED_AT_ONCE = 1 << 20
 FEW = 20  # rows: a damaged one among them must not speak for its table
 MOST_PROBED = 5_000_000  # row numbers; a damaged counter may tell of many more than there can be
@@ -351,7 +350,7 @@ def readable(kind: str, value: Any) -> object:
 
 
 def rebuilt(file: Path, path: Path, key: Key | None, now: float) -> Repaired:
-    damaged_copy = file.with_name(f"{file.name}.damaged-{time.strftime(STAMP, time.gmtime(now))}")
+    damaged_copy = file.with_name(f"{file.name}.damaged-{stamp(now)}")
     if damaged_copy.exists() or log_of(damaged_copy).exists():
         raise StorageError(f"{damaged_copy} is there already, and nothing is written over; move it and repeat.")
     fresh, copy = (file.with_name(f".{file.name}.{uuid4().hex[:8]}{UNFINISHED_REKEY}") for _ in range(2))

@@ -29,10 +29,9 @@ IGNORED = frozenset(("PROTO", "FRAME", "STOP"))
 
 @dataclass(slots=True)
 class Thing:
-    """What would be an object: the name of its class, what it would be made from, and its state."""
+    """What would be an object: the name of its class, and its state."""
 
     name: object
-    made_from: object = None
     state: object = None
 
 
@@ -64,7 +63,7 @@ def require_few_nodes(value: object, most: int) -> None:
         elif isinstance(each, list | tuple):
             waiting += each
         elif isinstance(each, Thing):
-            waiting += (each.name, each.made_from, each.state)
+            waiting += (each.name, each.state)
 
 
 class Machine:
@@ -124,8 +123,8 @@ class Machine:
         elif name == "STACK_GLOBAL":
             stack.append(Thing(tuple(self.take(2))))
         elif name in ("NEWOBJ", "REDUCE"):
-            made, made_from = self.take(2)
-            stack.append(Thing(made, made_from))
+            made, _arguments = self.take(2)
+            stack.append(Thing(made))
         elif name == "BUILD":
             [state] = self.take(1)
             stack[-1].state = state

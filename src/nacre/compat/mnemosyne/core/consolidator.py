@@ -20,7 +20,10 @@ log = logging.getLogger("mnemosyne")
 
 
 def cosine_similarity(a: ArrayLike, b: ArrayLike) -> float:
-    return clustering.cosine_similarity(np.asarray(a, np.float32), np.asarray(b, np.float32))
+    """0 when either has no length."""
+    one, other = np.asarray(a, np.float32), np.asarray(b, np.float32)
+    lengths = float(np.linalg.norm(one)) * float(np.linalg.norm(other))
+    return float(one @ other) / lengths if lengths else 0.0
 
 
 class MemoryConsolidator:
@@ -96,6 +99,6 @@ def promote_in_one_operation(store: ChromaMemoryStore, best: str, others: Sequen
     if len(current) <= len(others) or any(record.status not in SHORT_TERM for record in current):
         return False, 0
     store._bm25_dirty = True
-    planned = consolidation.MemoryCluster(tuple(current), None, 0.0)
+    planned = consolidation.MemoryCluster(tuple(current), 0.0)
     done = consolidation.Consolidator(store.memories, hard=True).apply([planned])
     return bool(done), len(others) - len(store.memories.get_many(others))

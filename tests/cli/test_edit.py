@@ -11,6 +11,7 @@ import pytest
 
 from nacre import Memory, MemoryStore
 from nacre.cli.commands import edit
+from nacre.cli.lookup import find_by_id
 from tests.command_line import CommandLine
 
 
@@ -216,7 +217,7 @@ def test_tags_of_two_terminals_are_both_kept(filled: CommandLine) -> None:
 def test_a_tag_is_added_to_what_somebody_else_added_meanwhile(
     filled: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    find, late = edit.find_by_id, ["theirs"]
+    find, late = find_by_id, ["theirs"]
 
     def overtaken(store: MemoryStore, id: str) -> Memory:
         memory = find(store, id)

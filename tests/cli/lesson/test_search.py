@@ -12,6 +12,7 @@ import pytest
 from nacre import Memory
 from nacre.cli.lesson import edit
 from nacre.cli.lesson.catalogue import SECTIONS
+from nacre.cli.lesson.common import find_lesson
 from nacre.lessons import LessonBook
 from tests.command_line import CommandLine
 
@@ -262,7 +263,7 @@ def test_tags_are_added_and_taken_away(book: CommandLine) -> None:
 def test_a_tag_is_added_to_what_somebody_else_added_meanwhile(
     book: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    find, late = edit.find_lesson, ["theirs"]
+    find, late = find_lesson, ["theirs"]
 
     def overtaken(opened: LessonBook, prefix: str) -> Memory:
         memory = find(opened, prefix)

@@ -41,7 +41,8 @@ def test_a_turn_has_its_session_place_speaker_time_and_source(store: MemoryStore
 def test_json_that_is_nested_without_end_is_named_as_broken(store: MemoryStore, tmp_path: Path, file: str) -> None:
     path = tmp_path / file
     path.write_text('[{"mapping": {}, "messages": ' + "[" * 100_000)
-    assert Ingest(store, detect(path) or "chatgpt", path, False).run().broken == 1
+    form = detect(path)
+    assert form is not None and Ingest(store, form, path, False).run().broken == 1
 
 
 def test_a_secret_in_the_name_of_a_file_is_not_kept(store: MemoryStore, tmp_path: Path) -> None:

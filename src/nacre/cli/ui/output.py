@@ -168,7 +168,7 @@ def put(text: str) -> None:
     click.echo(text, file=sys.stdout)
 
 
-COMMAND = re.compile(r"`nacre ([^`]+)`")  # that a sentence advises
+COMMAND = re.compile(r"`nacre (\S[^`]*)`")  # that a sentence advises
 OF_NO_STORE = ("help", "config", "install")
 WORD = re.compile(r"( *)([^ ]+)")  # with the blanks before it
 LEAST_WIDTH = 20  # columns: on a narrower terminal every line would be one word

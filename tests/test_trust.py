@@ -258,3 +258,23 @@ def test_the_library_logs_an_ignored_setting_once(file: Path, caplog: pytest.Log
         f"{file} sets embedder, which a project may not set by itself; `nacre config trust` there allows it, "
         "if you trust it."
     ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "limit = 3  # " + "." * 30, "  # " + "and so on. " * 30, 'hosts = ["' + '", "'.join(["10.0.0.1"] * 10) + '"]',
+        "weights = [" + "0.1, " * 30 + "]", 'text = "' + "." * 30 + '"',
+    ],
+)  # fmt: skip
+def test_dots_of_comments_and_values_are_not_those_of_a_key(file: Path, line: str) -> None:
+    file.write_text(f"{line}\n")
+    assert not read_project_file(file).fault
+
+
+@pytest.mark.parametrize(
+    "line", ["[" + "a." * 21 + "a]", "'x=y' . " * 21 + "a = 1", "x = {" + '"a b".' * 21 + "a = 1}", "a." * 21 + "a = 1"]
+)
+def test_a_key_of_many_parts_is_refused_wherever_it_is(file: Path, line: str) -> None:
+    file.write_text(f"{line}\n")
+    assert "a key in it has more than 20 dots" in read_project_file(file).fault

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat
 import time
 from pathlib import Path
@@ -15,7 +16,11 @@ from nacre.files import atomic_write, open_regular, private_folder, user_folder
 
 FOLDER = "trusted"  # in the user's own configuration folder, one file for each consent
 LONGEST_FILE = 64_000  # bytes: no settings file comes near this
-MOST_DOTS = 20  # in a line: the parser takes the square of the parts of a key, and every command would wait for it
+MOST_DOTS = 20  # in a key: the parser takes the square of its parts, and every command would wait for it
+# Wherever it is, also in an inline table. The length of a quoted part is bounded so that the search is short.
+LONG_KEY = re.compile(
+    rb"""(?<![\w-])(?:(?:"(?:[^"\\\n]|\\.){0,100}+"|'[^'\n]{0,100}+'|[\w-]++)[ \t]*+\.[ \t]*+){%d}""" % (MOST_DOTS + 1)
+)
 ROOT = 0  # the administrator can write anywhere in any case
 
 
@@ -50,8 +55,8 @@ def read_project_file(file: Path) -> ProjectFile:
         return ProjectFile(file, b"", f"{file} is ignored, because it cannot be read ({error.strerror or error}).")
     if len(content) > LONGEST_FILE:
         return ProjectFile(file, b"", f"{file} is ignored, because it is too long for a settings file; shorten it.")
-    if any(line.count(b".") > MOST_DOTS for line in content.splitlines() if not line.startswith(b"#")):
-        fault = f"{file} is ignored, because a line in it has more than {MOST_DOTS} dots; remove that line."
+    if LONG_KEY.search(content):
+        fault = f"{file} is ignored, because a key in it has more than {MOST_DOTS} dots; remove that key."
         return ProjectFile(file, b"", fault)
     return ProjectFile(file, content, fault)
 

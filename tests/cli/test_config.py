@@ -161,10 +161,12 @@ def test_a_key_and_a_mirror_are_said_to_exclude_each_other_where_the_store_is_pl
     assert "The store is encrypted" not in refused.stderr
 
 
-@pytest.mark.parametrize("key", ["a." * 20_000 + "a", "spaces.x." + "a." * 500 + "a"])
+@pytest.mark.parametrize(
+    "key", ["a." * 20_000 + "a", "spaces.x." + "a." * 500 + "a", "x = {" + "'!' . " * 9_000 + "a = 1}\ny"]
+)
 def test_settings_nested_without_end_end_in_a_sentence(nacre: CommandLine, elsewhere: Path, key: str) -> None:
     (elsewhere / ".nacre.toml").write_text(f"{key} = 1\n")
-    assert "is ignored, because a line in it has more than 20 dots" in nacre("config", "list").stderr
+    assert "is ignored, because a key in it has more than 20 dots" in nacre("config", "list").stderr
     assert nacre("config", "trust", "--yes").exit_code
 
 

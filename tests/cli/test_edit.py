@@ -242,3 +242,15 @@ def test_what_is_typed_does_not_overwrite_what_changed_meanwhile_and_is_kept_in_
     Path(kept[1]).unlink()
     after = filled.json("show", "one")
     assert (after["text"], filled.json("show", "two")["superseded_by"]) == ("theirs", "")
+
+
+@pytest.mark.parametrize("command", [("edit", "one"), ("merge", "one", "two", "--edit")])
+def test_what_is_typed_is_kept_in_a_file_where_the_memory_was_purged_meanwhile(
+    filled: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("EDITOR", other_terminal(tmp_path, "memory", "purge", "one", "--yes", then="mine"))
+    result = filled(*command)
+    assert result.exit_code == 3 and "deleted by somebody else meanwhile, and nothing was written" in result.stderr
+    kept = re.search(r"your text is in (\S+\.md)\. `nacre remember - < \1` stores it", result.stderr)
+    assert kept is not None and Path(kept[1]).read_text() == "mine"
+    Path(kept[1]).unlink()

@@ -82,3 +82,36 @@ def test_a_russian_password_needs_no_colon() -> None:
 )
 def test_what_everybody_may_know_is_let_be(text: str) -> None:
     assert scrub(text).text == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "docker run --name mongo -d -p 27017:27017 mongo:7", "unzip release.zip, then scp -P 2222 app host:/srv",
+        "unzip f.zip && wget -P downloads", "for mongo run docker compose -p project1 up",
+        "7z x data.7z && docker run -p8080:80 nginx", "ldapmodify -f x.ldif && grep -w member file.txt",
+        "keytool takes -storepass option", "use -storepass instead of a file",
+        "rabbitmqctl change_password guest then restart",
+    ],
+)  # fmt: skip
+def test_an_option_of_another_command_is_no_password(text: str) -> None:
+    assert scrub(text).text == text
+
+
+def test_a_password_behind_a_filter_of_ldap_is_taken_out() -> None:
+    assert VALUE not in scrub(f'ldapsearch -D cn=a,dc=b "(&(uid=a)(|(b=c)(d=e)))" -w {VALUE}').text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<span class="pass">100%</span>', '<td class="pass">42/42</td>', '<div id="pass">2024-05-01</div>',
+        '<label for="password">Password*</label>', '<string name="forgot_password">Forgot?</string>',
+        '- name: Passengers\n  value: "1234 people"', "- name: test_pass\n  value: shadow_map_2",
+        "http_auth = HTTPBasicAuth", "oauth2_auth = OAuth2PasswordBearer", "psk: WPA2-Personal",
+        "masterauth 127.0.0.1", "RENDER_PASS: shadow_map_2", "LOW_PASS: 440Hz-filter",
+        "пароль от wifi написан на роутере TP-Link-840N",
+    ],
+)  # fmt: skip
+def test_what_only_has_the_name_of_a_password_stays(text: str) -> None:
+    assert scrub(text).text == text

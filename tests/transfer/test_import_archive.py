@@ -592,3 +592,16 @@ def test_rename_adds_nothing_a_second_time(store: MemoryStore, tmp_path: Path) -
     assert (again.renamed, again.skipped, again.batch, len(everything(store))) == (0, 2, "", 3)
     path.write_text("id,text\n1,Plum note one\n")
     assert import_path(store, path, on_conflict="rename").renamed == 1
+
+
+def test_rename_names_what_the_file_says_of_other_fields(store: MemoryStore, tmp_path: Path) -> None:
+    store.remember("Apple note one", id="1")
+    path = tmp_path / "rows.jsonl"
+    rows = ['{"id": "1", "text": "Pear note", "tags": ["%s"]}\n', '{"id": "2", "text": "Plum note", "tags": ["%s"]}\n']
+    path.write_text("".join(row % "old" for row in rows))
+    import_path(store, path, on_conflict="rename")
+    assert import_path(store, path, on_conflict="rename").different == 0
+    path.write_text("".join(row % "new" for row in rows))
+    done = import_path(store, path, on_conflict="rename")
+    assert (done.skipped, done.different, done.batch) == (2, 2, "")
+    assert any("1 (tags)" in note and "2 (tags)" in note for note in done.notes)

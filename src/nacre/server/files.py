@@ -222,7 +222,9 @@ def add_file(
     result.broken += tally.broken
     for reason, count in tally.skipped.items():
         result.left_out[reason] = result.left_out.get(reason, 0) + count
-    result.faults += [f"{name}: {fault}" for fault in tally.faults][: MOST_FAULTS - len(result.faults)]
+    result.faults += [f"{name}: {fault}" for fault in (*tally.faults, *tally.remarks)][
+        : MOST_FAULTS - len(result.faults)
+    ]
     if tally.redacted:
         kinds = ", ".join(sorted(tally.redacted))
         result.notes = sorted({*result.notes, f"Some texts are kept without what looked like a secret ({kinds})."})

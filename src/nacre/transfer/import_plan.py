@@ -303,6 +303,7 @@ class ImportPlanner:
                 self._count_repeated(checked.memory)
                 return None
             if self.policy == "rename" and self._is_here(checked.memory.id):
+                self._count_missing_fields(checked)
                 self._skip(checked.memory)
                 return None
             return self._resolve(checked)
@@ -528,6 +529,17 @@ class ImportPlanner:
     def _is_renamed(self, current: Memory) -> bool:
         """Whether a row with the id of this memory gets another one."""
         return self.copies or not self._is_content(current)
+
+    def _count_missing_fields(self, checked: CheckedRow) -> None:
+        """Of a row whose text and title are here, under its own id or a new one."""
+        memory = checked.memory
+        current = self.lookup.get(self.space, memory.id)
+        if current is not None and self._is_renamed(current):
+            current = self.lookup.get(self.space, self._other_name(memory.id))
+        if current is not None and not is_redacted(current):
+            fields = missing_fields(current, self._renamed(memory, None), checked.row)
+            if fields:
+                self.counts.differ(checked.row.name or memory.id[:LONGEST_NAME], fields)
 
     def _is_content(self, current: Memory) -> bool:
         """Whether the store has what the archive has under this id. A removed text is not another one."""

@@ -152,3 +152,9 @@ def test_colours_take_no_place_and_wide_signs_two() -> None:
 def test_an_indented_second_line_of_a_list_follows_the_first_with_one_blank(nacre: CommandLine) -> None:
     nacre.ok("remember", "Release 2.4 planned\n    - needs the migration")
     assert "Release 2.4 planned - needs the migration" in nacre.ok("list")
+
+
+def test_a_text_that_quotes_the_program_without_a_command_is_said_as_it_is(nacre: CommandLine) -> None:
+    nacre.ok("--space", "harbour", "remember", "The harbour opens at six")
+    refused = nacre("--space", "harbour", "show", "`nacre  `")
+    assert refused.exit_code == 1 and "`nacre  `" in refused.stderr

@@ -399,13 +399,11 @@ DELETES_ALL = "CREATE TRIGGER e AFTER INSERT ON memory BEGIN DELETE FROM memory 
     ("statements", "named"),
     [
         (DELETES_ALL, "the trigger 'e'"),
-        ("CREATE TABLE purged(text)", "the table 'purged'"),
         ("CREATE VIEW seen AS SELECT text FROM content", "the view 'seen'"),
-        ("CREATE INDEX texts ON content(text)", "the index 'texts'"),
         (f"DROP TRIGGER content_deleted; {DELETES_ALL.replace('TRIGGER e', 'TRIGGER content_deleted')}", "content_del"),
     ],
 )
-def test_a_copy_with_definitions_of_somebody_else_is_neither_sound_nor_restored(
+def test_a_copy_with_a_trigger_or_view_of_somebody_else_is_neither_sound_nor_restored(
     file: Path, tmp_path: Path, statements: str, named: str
 ) -> None:
     before, copy = told(file, None), tmp_path / "copy.db"
@@ -417,6 +415,19 @@ def test_a_copy_with_definitions_of_somebody_else_is_neither_sound_nor_restored(
     with pytest.raises(StorageError, match=named):
         restore(file, copy, tmp_path / "before.db", None, None)
     assert told(file, None) == before
+
+
+@pytest.mark.parametrize("statement", ["CREATE TABLE notes(text)", "CREATE INDEX texts ON content(text)"])
+def test_a_copy_of_a_store_that_opens_can_be_restored(file: Path, tmp_path: Path, statement: str) -> None:
+    copy = tmp_path / "copy.db"
+    apsw.Connection(str(file)).execute(statement)
+    store = SQLiteBackend(file)
+    store.copy_to(copy)
+    store.close()
+    before = verify(copy, None).spaces
+    restore(file, copy, tmp_path / "before.db", None, None)
+    SQLiteBackend(file).close()
+    assert before and verify(file, None).spaces == before
 
 
 def test_a_copy_replaces_a_store_that_has_a_trigger_of_somebody_else(file: Path, tmp_path: Path) -> None:

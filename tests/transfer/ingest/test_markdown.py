@@ -13,7 +13,7 @@ from nacre.transfer.import_archive import import_path
 from nacre.transfer.ingest import markdown
 from nacre.transfer.ingest.formats import FORMATS
 from nacre.transfer.ingest.ingest import Ingest, Tally
-from nacre.transfer.ingest.items import Broken, Item, parse_time
+from nacre.transfer.ingest.items import Broken, Item, Remark, parse_time
 from nacre.transfer.ingest.markdown import home_relative
 from tests.transcripts import secret
 
@@ -381,4 +381,12 @@ def test_front_matter_that_is_not_quite_yaml_is_read_by_its_lines(
     path.write_text(f"---\n{front}\n---\n- It floats\n")
     *faults, item = markdown.read(path)
     assert isinstance(item, Item) and (item.title, item.tags) == (title, tags)
-    assert [unread in fault.reason for fault in faults if isinstance(fault, Broken)] == ([True] if unread else [])
+    assert [unread in fault.reason for fault in faults if isinstance(fault, Remark)] == ([True] if unread else [])
+
+
+def test_a_note_emptied_below_odd_front_matter_is_empty(store: MemoryStore, tmp_path: Path) -> None:
+    path = tmp_path / "n.md"
+    ingest(store, path, "---\ndate: someday\n---\n- It floats\n")
+    tally = ingest(store, path, "---\ndate: someday\n---\n")
+    assert (tally.gone, tally.broken, store.count()) == (1, 0, 0)
+    assert tally.remarks == ["the front matter: not understood: date (someday); the rest of the note is taken"]

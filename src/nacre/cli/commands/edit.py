@@ -114,17 +114,22 @@ def edit_command(
 
 @contextmanager
 def keeping_typed(text: str, *memories: Memory) -> Iterator[None]:
-    """Where somebody else changes one of the memories before the text is stored, the text is written to a file."""
+    """Where somebody else changes or deletes one of the memories before the text is stored, the text is written to a
+    file. Without memories nothing was typed."""
     try:
         yield
-    except VersionMismatch as error:
+    except (VersionMismatch, MemoryNotFound) as error:
+        if not memories:
+            raise
         opened, file = mkstemp(prefix="nacre-", suffix=TYPED)  # for its owner alone
         with os.fdopen(opened, "w", encoding="utf-8") as out:
             out.write(text)
         named = ", ".join(short_id(memory.id) for memory in memories)
+        done, remedy = "changed", f"`nacre show {short_id(memories[0].id)}` shows what it says now."
+        if isinstance(error, MemoryNotFound):
+            done, remedy = "deleted", f"`nacre remember - < {shlex.quote(file)}` stores it as a new memory."
         raise Refused(
-            f"{named} was changed by somebody else meanwhile, and nothing was written; your text is in {file}. "
-            f"`nacre show {short_id(memories[0].id)}` shows what it says now."
+            f"{named} was {done} by somebody else meanwhile, and nothing was written; your text is in {file}. {remedy}"
         ) from error
 
 

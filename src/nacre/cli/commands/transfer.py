@@ -579,7 +579,8 @@ def ways_to_undo(done: list[IngestedFile], space: str) -> Iterator[str]:
 
 def ingest_record(each: IngestedFile) -> dict[str, object]:
     counts = {name: getattr(each.tally, name) for name in COUNTS}
-    rest = {"skipped": dict(each.tally.skipped), "broken": each.tally.broken, "faults": each.tally.faults}
+    rest = {"skipped": dict(each.tally.skipped), "broken": each.tally.broken}
+    rest["faults"] = [*each.tally.faults, *each.tally.remarks]
     return {"file": str(each.path), "format": each.format, "space": each.space, **counts, **rest}
 
 
@@ -592,6 +593,7 @@ def ingest_summary(done: list[IngestedFile], *, dry_run: bool) -> list[str]:
     broken = sum(tally.broken for tally in tallies)
     if broken > len(lines):
         lines.append(f"and {broken - len(lines):,} more that cannot be read.")
+    lines += [f"{path.path}: {remark}" for path in done for remark in path.tally.remarks]
     reasons = sum((tally.skipped for tally in tallies), Counter[str]())
     if reasons:
         lines.append(f"Left out: {', '.join(f'{reason} ({count:,})' for reason, count in sorted(reasons.items()))}.")

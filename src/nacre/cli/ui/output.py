@@ -168,7 +168,7 @@ def put(text: str) -> None:
     click.echo(text, file=sys.stdout)
 
 
-COMMAND = re.compile(r"`nacre ([^`]+)`")  # that a sentence advises
+COMMAND = re.compile(r"`nacre (\S[^`]*)`")  # that a sentence advises
 OF_NO_STORE = ("help", "config", "install")
 WORD = re.compile(r"( *)([^ ]+)")  # with the blanks before it
 LEAST_WIDTH = 20  # columns: on a narrower terminal every line would be one word
@@ -223,7 +223,8 @@ def with_options(sentence: str) -> str:
     def complete(match: re.Match[str]) -> str:
         words = match[1].split()
         there = (*words, "--space") if words[0] == "space" else words  # its commands name spaces themselves
-        left_out = {} if words[0] in OF_NO_STORE else {each: named[each] for each in named if each not in there}
+        own = words[0] in OF_NO_STORE or words[:2] == ["store", "migrate"]  # which names both stores itself
+        left_out = {} if own else {each: named[each] for each in named if each not in there}
         return f"`nacre {''.join(f'{option} {value} ' for option, value in left_out.items())}{match[1]}`"
 
     return COMMAND.sub(complete, sentence) if named else sentence

@@ -303,7 +303,7 @@ def verify(file: Path, key: Key | None) -> Copy:
             unlock(opened, file, key if secret else None)
             if not schema.has_tables(opened, file):
                 raise NotAStore(file, "it is empty")
-            foreign = next(schema.foreign_definitions(opened), None)
+            foreign = next(schema.foreign_definitions(opened, acting=True), None)  # as when a store is opened
             if foreign is not None:
                 raise StorageError(
                     f"{file} is not safe to use: Nacre did not make {foreign} in it. `nacre doctor --salvage {file}` "

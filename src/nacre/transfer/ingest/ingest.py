@@ -20,7 +20,7 @@ from nacre.model import Filter, Memory
 from nacre.model.memory import Json
 from nacre.protocols import Progress
 from nacre.transfer.ingest.formats import Format
-from nacre.transfer.ingest.items import Broken, Item, Piece, Skipped, identity, session_of_file
+from nacre.transfer.ingest.items import Broken, Item, Piece, Remark, Skipped, identity, session_of_file
 from nacre.transfer.ingest.markdown import DONE_TASK, OPEN_TASK, heading_in, home_relative
 from nacre.transfer.ingest.markdown import NAME as NOTES
 from nacre.transfer.permission import demand_import
@@ -54,8 +54,12 @@ class Tally:
     skipped: Counter[str] = field(default_factory=Counter)
     redacted: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
-    def note(self, piece: Skipped | Broken) -> None:
+    def note(self, piece: Skipped | Broken | Remark) -> None:
+        if isinstance(piece, Remark):
+            self.remarks.append(f"{piece.where}: {piece.reason}")
+            return
         if isinstance(piece, Skipped):
             self.skipped[piece.reason] += 1
             return

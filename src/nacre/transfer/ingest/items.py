@@ -1,4 +1,4 @@
-"""The pieces of a file: an item to remember, one that is skipped, or one that cannot be read; and the JSON readers."""
+"""The pieces of a file: an item to remember, one skipped, one that cannot be read, a remark; and the JSON readers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,16 @@ class Broken:
     at: int = 0
 
 
-Piece: TypeAlias = Item | Skipped | Broken
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """About a part of a file that was read all the same."""
+
+    where: str
+    reason: str
+    at: int = 0
+
+
+Piece: TypeAlias = Item | Skipped | Broken | Remark
 
 
 ID_BYTES = 16

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nacre.errors import InvalidInput
 from nacre.files import open_regular
-from nacre.transfer.ingest.items import Broken, Item, Piece, clean_text, parse_time
+from nacre.transfer.ingest.items import Broken, Item, Piece, Remark, clean_text, parse_time
 
 NAME = "markdown"
 SUFFIXES = (".md", ".markdown")
@@ -87,7 +87,7 @@ def read(path: Path, *, tools: bool = False, day_first: bool = False) -> Iterato
         yield Broken("the file", str(error), size)
         return
     if front.unread:
-        yield Broken("the front matter", f"not understood: {front.unread}; the rest of the note is taken", size)
+        yield Remark("the front matter", f"not understood: {front.unread}; the rest of the note is taken", size)
     begun = replace(front, title=front.title or path.stem, date=front.date or dated(path.stem))
     for part in parts(without_comments(body), begun):
         for piece in pieces(part):

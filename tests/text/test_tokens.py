@@ -6,7 +6,17 @@ import threading
 
 import pytest
 
-from nacre.text.tokens import content_stems, excerpt, joined_stems, sentence_spans, spellings, stem, stems, words
+from nacre.text.tokens import (
+    content_stems,
+    excerpt,
+    joined_stems,
+    only_asks,
+    sentence_spans,
+    spellings,
+    stem,
+    stems,
+    words,
+)
 
 
 @pytest.mark.parametrize(
@@ -170,3 +180,19 @@ def test_an_excerpt_begins_at_the_sentence_with_the_rarest_of_the_wanted_words()
     assert excerpt(text, wanted, 60).startswith("… In Poland it is five years.")
     assert "Invoices are kept as files." in excerpt(text, frozenset(stems("invoices files")), 60)
     assert excerpt(text, wanted, len(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("Where do we deploy?", True),
+        ("Is it open? And since when?", True),
+        ("I was wondering, is it open?", True),
+        ("We deploy on Fridays from now on, can you change the plan?", False),
+        ("I'm working on the parser and must end by 15 March, how do I begin?", False),
+        ("Wir haben den Server nach Kiel verlegt, passt du die Liste an?", False),
+        ("The server is in Kiel. Is it up?", False),
+    ],
+)
+def test_what_tells_something_before_it_asks_does_not_only_ask(text: str, asks: bool) -> None:
+    assert only_asks(text) is asks

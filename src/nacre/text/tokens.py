@@ -324,9 +324,17 @@ def sentences(text: str) -> list[str]:
     return [each for start, end in sentence_spans(text) if (each := text[start:end].strip())]
 
 
+# «We deploy on Fridays now, can you change the plan?» tells something before it asks.
+TELLS_FIRST = re.compile(
+    r"(?:i|i['’](?:m|ve|d)|we|we['’](?:re|ve)|my|our|since|because|given|ich|wir|mein|unser|je|j['’]|nous|mon|notre|tengo"
+    r"|estoy|mi|nuestr[oa])\b[^?]{15,}?[,;:]\s",
+    re.IGNORECASE,
+)
+
+
 def only_asks(text: str) -> bool:
-    """Whether every sentence is a question; a fact may come with one."""
-    return all(each.endswith(("?", "？")) for each in sentences(text))
+    """Whether every sentence is a question and nothing else; a fact may come with one, or stand before it."""
+    return all(each.endswith(("?", "？")) and not TELLS_FIRST.match(each) for each in sentences(text))
 
 
 def excerpt(text: str, wanted: frozenset[str], longest: int) -> str:

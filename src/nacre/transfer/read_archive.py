@@ -23,7 +23,7 @@ class MemoryRow(NamedTuple):
     """`fields` have the names of a memory's fields and are unchecked; `vectors` are as the format writes them, or None.
     `name` identifies the row in a fault where the line number is not enough. `exported_version` is set for a note: the
     version of the memory that was written to it. `edited` says that somebody edited it since, and `redacted` that it
-    was written without a secret. `complete`: a field that it lacks has its default, as Nacre writes them; of other rows
+    was written without a secret. `complete`: a field that it lacks has its default, as in archives; of other rows
     nothing is known of it."""
 
     line: int
@@ -134,7 +134,7 @@ class Archive:
             return BadRow(number, "it is not a JSON object")
         if self.header.form == AHKAI:
             try:
-                return MemoryRow(number, ahkai.fields(row), row.get("vector"))
+                return MemoryRow(number, ahkai.fields(row), row.get("vector"), complete=True)
             except InvalidInput as error:
                 return BadRow(number, str(error))
         memory, word = row.get("memory"), row.get("word")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Self, Unpack, cast
 from uuid import uuid4
 
 from nacre.access.unlimited import Unlimited
 from nacre.engine import Engine, history, links, merge, removal, review, spaces, supersede, undo, write_request
-from nacre.engine.engine import RELATION, Edit, retry_while_outdated
+from nacre.engine.engine import RELATION, Edit
 from nacre.engine.history import Bucket
 from nacre.engine.indexing import catch_up_all, reindex
 from nacre.engine.operation_parts import PART, OperationParts
@@ -33,7 +33,6 @@ from nacre.errors import (
     HistoryLost,
     InvalidInput,
     MemoryNotFound,
-    NacreError,
     StorageError,
     VersionMismatch,
 )
@@ -87,12 +86,9 @@ from nacre.model.validate import (
 from nacre.protocols import (
     Backend,
     Clock,
-    Committed,
     Embedder,
-    Expected,
     Health,
     Order,
-    Outdated,
     Progress,
     Reader,
     Reranker,
@@ -132,7 +128,6 @@ ARCHIVED = "archived"
 MANY = 50  # hits from which a pack is made, as some of them may be left out
 DECIMALS = 6  # of an importance: three steps of 0.1 are 0.3, not 0.30000000000000004
 
-T = TypeVar("T")
 Relations = str | Iterable[str] | None
 
 
@@ -159,23 +154,6 @@ class StoreUser(Closing):
     def close(self) -> None:
         if not self.lent:
             self.store.close()
-
-
-def retry_while_changed(attempt: Callable[[], T], *also: type[NacreError]) -> T:
-    """Repeats what reads memories and writes them through `expecting`, until nobody else has changed them in between.
-    `also` are further errors that mean so. Raises `StorageError` when others are faster again and again."""
-    done: list[T] = []
-    changed: tuple[type[NacreError], ...] = (VersionMismatch, *also)
-
-    def write(_: Expected) -> Committed | Outdated:
-        try:
-            done.append(attempt())
-        except changed:
-            return Outdated(Expected())
-        return Committed()
-
-    retry_while_outdated(write)
-    return done[0]
 
 
 def used_hits(recalled: Recollection, strategy: str) -> tuple[Hit, ...]:

@@ -9,7 +9,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 from uuid import uuid4
 
 from nacre.engine.checked_embedder import CheckedEmbedder
@@ -45,6 +45,7 @@ from nacre.protocols import (
 from nacre.remember.derive import derive_or_defer, same_derived_input
 
 log = logging.getLogger("nacre")
+T = TypeVar("T")
 
 RELATION = "relation"  # the kind of term that names a relation
 FOR_REVIEW = "review"  # in a term's data: nobody has confirmed it yet
@@ -263,24 +264,44 @@ class Engine:
             self.sink(entries)
 
 
-def retry_while_outdated(attempt: Callable[[Expected], Committed | Outdated]) -> Committed:
-    """Repeats an attempt to write until nothing has changed that it rests on. Raises `StorageError` when others are
-    faster again and again.
+class Patience:
+    """Of a writer that others overtake. A further attempt means that another writer has succeeded, so that writers as a
+    group always make progress."""
 
-    A retry means that another writer has succeeded, so that writers as a group always make progress.
-    """
-    expected, began, count = Expected(), time.monotonic(), 1
-    while isinstance(result := attempt(expected), Outdated):
-        seconds = time.monotonic() - began
-        if count >= ATTEMPTS and seconds > PATIENCE_SECONDS:
+    def __init__(self) -> None:
+        self.began, self.attempts = time.monotonic(), 0
+
+    def wait(self) -> None:
+        """Before the next attempt. Raises `StorageError` when others were faster again and again."""
+        self.attempts += 1
+        seconds = time.monotonic() - self.began
+        if self.attempts >= ATTEMPTS and seconds > PATIENCE_SECONDS:
             raise StorageError(
-                f"Others changed what this operation is about {count:,} times within {seconds:.0f} s; nothing "
+                f"Others changed what this operation is about {self.attempts:,} times within {seconds:.0f} s; nothing "
                 "was written. Repeat it when fewer of them write."
             )
+        time.sleep(random.uniform(0, min(self.attempts * PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)))
+
+
+def retry_while_outdated(attempt: Callable[[Expected], Committed | Outdated]) -> Committed:
+    """Repeats an attempt to write until nothing has changed that it rests on."""
+    expected, patience = Expected(), Patience()
+    while isinstance(result := attempt(expected), Outdated):
+        patience.wait()
         expected = Expected(known=updated(expected, result.actual))
-        time.sleep(random.uniform(0, min(count * PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)))
-        count += 1
     return result
+
+
+def retry_while_changed(attempt: Callable[[], T], *also: type[NacreError]) -> T:
+    """Repeats what reads memories and writes them through `MemoryStore.expecting`, until nobody else has changed them
+    in between. `also` are further errors that mean so."""
+    patience = Patience()
+    changed: tuple[type[NacreError], ...] = (VersionMismatch, *also)
+    while True:
+        try:
+            return attempt()
+        except changed:
+            patience.wait()
 
 
 def change_term(store: Backend, kind: str, name: str, edit: Callable[[Data | None], Data | None]) -> None:

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
+from nacre.engine.engine import retry_while_changed
 from nacre.errors import InvalidInput, MemoryNotFound, UnknownName
-from nacre.memory_store import MemoryStore, retry_while_changed
+from nacre.memory_store import MemoryStore
 from nacre.minds import graph_json
 from nacre.minds.classify import classify
 from nacre.minds.mind import Mind

@@ -677,7 +677,7 @@ class Mention(NamedTuple):
     reading: readings.Reading
 
     def with_day_first(self) -> Mention | None:
-        """Where the month and the day may be told the other way round, 3/10/2025: the mention read so."""
+        """The mention with the day first, where the order of month and day is not known: 3/10/2025."""
         if not self.said["either"]:
             return None
         said = defaultdict(str, self.said, month=self.said["day"], day=self.said["month"])

@@ -45,10 +45,11 @@ from nacre.cli.ui.records import (
     space_in_table,
 )
 from nacre.cli.ui.times import age
+from nacre.engine.engine import retry_while_changed
 from nacre.engine.merge import all_united, refuse_unmergeable
 from nacre.engine.supersede import is_redacted, no_longer_expiring, redaction_note, refuse_hidden
 from nacre.errors import MemoryNotFound, VersionMismatch
-from nacre.memory_store import MemoryStore, retry_while_changed
+from nacre.memory_store import MemoryStore
 from nacre.model import Memory, RememberResult
 from nacre.model.instants import DAY, iso, last_day
 from nacre.model.memory import short_id, without_none

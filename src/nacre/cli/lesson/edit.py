@@ -27,11 +27,11 @@ from nacre.cli.lesson.common import (
 from nacre.cli.options import command, form_option, option, why_option
 from nacre.cli.ui.output import DATA, Column, Form, printable, put, say
 from nacre.cli.ui.prompts import text_argument
+from nacre.engine.engine import retry_while_changed
 from nacre.lessons import Answer, Lesson, LessonBook
 from nacre.lessons.book import LessonChanges, LessonFields
 from nacre.lessons.lesson import AGENT_TAG, ReviewDue
 from nacre.lessons.vocabulary import TAG, Vocabulary
-from nacre.memory_store import retry_while_changed
 from nacre.model.levels import LEVELS, NAMES
 from nacre.model.memory import short_id, without_none
 from nacre.model.review import STALE_DAYS

@@ -15,12 +15,12 @@ from typing import Any, Literal, TypeAlias
 
 from nacre.compat.ai_houkai.memory_system.journal import Journal, JournalEntry
 from nacre.compat.existing_data import warn_of_chroma
+from nacre.engine.engine import retry_while_changed
 from nacre.engine.supersede import PURGED
 from nacre.errors import ArchiveRefused, ImportConflict, MemoryNotFound, SupersedeCycle, UnknownName
 from nacre.files import private_folder
 from nacre.lifecycle.clustering import mean_direction
 from nacre.memory_store import MemoryStore as NativeStore
-from nacre.memory_store import retry_while_changed
 from nacre.model import Direction, ExpandSpec, Filter, Hit, HybridWeights, Recollection
 from nacre.model import Link as NativeLink
 from nacre.model import Memory as NativeMemory
